@@ -324,3 +324,9 @@ it("keys that occur in many objects are counted once", () => {
   const rows = JSON.stringify(Array.from({ length: 1_000 }, () => ({ aLongNameOfAField: 1, another: 2 })));
   expect(estimateJsonText(Buffer.from(rows))).toBeLessThan(1_000 * 110);
 });
+
+it("an empty text for each of many bytes fields is counted with the array that it becomes", () => {
+  const type = everything("proto3");
+  const field = type.fields.find((one) => one.fieldKind === "list" && one.scalar === ScalarType.BYTES) as DescField;
+  expect(estimateJson(type, { [field.jsonName]: Array(1_000).fill("") })).toBeGreaterThan(200_000);
+});

@@ -37,7 +37,7 @@ interface Weights {
 }
 
 /** The memory of a message whose bytes protobuf-es would write. */
-const written: Weights = { sizeOf: Buffer.byteLength, nullValue: Memory.object + Memory.slot };
+const written: Weights = { sizeOf: Buffer.byteLength, nullValue: Memory.oneof + Memory.slot };
 /** The least memory of a message that any bytes may encode. */
 const least: Weights = { sizeOf: (text) => text.length, nullValue: 0 };
 
@@ -59,10 +59,12 @@ function weigh(message: ReflectMessage, weights: Weights): number {
     if (!message.isSet(field)) continue;
     const isNull =
       message.desc.typeName === ValueSchema.typeName && field.number === ValueSchema.field.nullValue.number;
-    const own = isNull ? nullValue : ("oneof" in field && field.oneof ? Memory.object : 0) + explicit(field);
+    const own = isNull ? nullValue : ("oneof" in field && field.oneof ? Memory.oneof : 0) + explicit(field);
     if (field.fieldKind === "list") {
+      memory += Memory.firstItem;
       for (const item of message.get(field)) memory += Memory.item + weighValue(field, item);
     } else if (field.fieldKind === "map") {
+      memory += field.mapKey === ScalarType.STRING ? 0 : Memory.firstIndexEntry;
       for (const [key, value] of message.get(field)) {
         memory += Memory.entry + weighScalar(field.mapKey, key, false) + weighValue(field, value);
       }
@@ -215,4 +217,15 @@ it("a message at the end of many levels is estimated a few times, and not once f
   vi.restoreAllMocks();
   expect(decoded).toEqual(fromBinary(type, bytes));
   expect(read).toBeLessThan(15 * bytes.length);
+});
+
+it("fields that protobuf-es keeps in a hash table, first items and integer keys are counted", () => {
+  const wide = everything("proto3");
+  expect(wide.members.length).toBeGreaterThan(16);
+  expect(emptyMessage(wide)).toBeGreaterThan(emptyMessage(wide, true) + 24 * wide.members.length);
+  const options = TypeSchema.fields.find(({ name }) => name === "oneofs") as DescField;
+  const item = Uint8Array.of((options.number << 3) | 2, 0);
+  const one = estimate(TypeSchema, item);
+  expect(one).toBe(Memory.firstItem + Memory.item);
+  expect(estimate(TypeSchema, Buffer.concat([item, item]))).toBe(one + Memory.item);
 });

@@ -46,14 +46,20 @@ export function estimateJson(type: DescMessage, value: JsonValue): number {
 }
 
 export function estimateField(field: DescField, value: JsonValue): number {
-  const { fieldKind, message } = field;
+  const { fieldKind, message, scalar } = field;
   checkDigits(field, value);
   let memory = 0;
+  // Bytes are text in JSON, and an array with its own memory in the message.
+  const each = scalar === ScalarType.BYTES ? Memory.ownBytes : 0;
   if (fieldKind === "list" && Array.isArray(value)) {
-    for (const item of value) memory += Memory.item + estimateValue(message, item);
+    if (value.length > 0) memory = Memory.firstItem;
+    for (const item of value) memory += Memory.item + each + estimateValue(message, item);
   } else if (fieldKind === "map" && isObject(value)) {
-    for (const key in value) memory += Memory.entry + Memory.slot + estimateValue(message, value[key] as JsonValue);
-  } else memory = Memory.slot + estimateValue(message, value);
+    for (const key in value) {
+      memory += Memory.entry + Memory.slot + each + firstKeyBytes(memory, key);
+      memory += estimateValue(message, value[key] as JsonValue);
+    }
+  } else memory = Memory.slot + each + estimateValue(message, value);
   return memory;
 }
 
@@ -96,15 +102,27 @@ function estimateValue(type: DescMessage | undefined, value: JsonValue): number 
 }
 
 /** Memory of a `google.protobuf.Value` with its oneof and its map entry, in bytes. */
-export const VALUE_BYTES: number = 2 * Memory.object + Memory.slot + Memory.entry;
+export const VALUE_BYTES: number = Memory.object + Memory.oneof + Memory.slot + Memory.entry;
 
 export function estimateAny(value: JsonValue): number {
   if (typeof value === "string") return Memory.text(value.length);
   if (typeof value !== "object" || value === null) return Memory.number;
-  let memory: number = VALUE_BYTES;
-  if (Array.isArray(value)) for (const item of value) memory += VALUE_BYTES + estimateAny(item);
-  else for (const key in value) memory += VALUE_BYTES + estimateAny(value[key] as JsonValue);
-  return memory;
+  let memory = 0;
+  if (Array.isArray(value)) {
+    if (value.length > 0) memory = Memory.firstItem;
+    for (const item of value) memory += VALUE_BYTES + estimateAny(item);
+  } else {
+    for (const key in value) {
+      memory += VALUE_BYTES + firstKeyBytes(memory, key);
+      memory += estimateAny(value[key] as JsonValue);
+    }
+  }
+  return VALUE_BYTES + memory;
+}
+
+/** Returns the memory of the first entry of a map in addition to that of each. `memory` is that of the entries before. */
+function firstKeyBytes(memory: number, key: string): number {
+  return memory === 0 && key >= "0" && key < ":" ? Memory.firstIndexEntry : 0;
 }
 
 export function isPlain(type: DescMessage): boolean {

@@ -6,10 +6,14 @@ import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 
 export const Memory = {
-  /** An object without properties. */
-  object: 32,
+  /** An object with at most four properties. */
+  object: 56,
+  /** The object that represents a oneof, with its case and value. */
+  oneof: 40,
   /** A property of an object. */
   slot: 8,
+  /** The space for 17 items that engines reserve when the first item is added to a list. */
+  firstItem: 140,
   /** An item of a list, with its share of the capacity that a growing list has in reserve. */
   item: 12,
   /** A list without items. */
@@ -24,16 +28,35 @@ export const Memory = {
   member: 64,
   /** The first member of a JavaScript object whose name is an integer, for which engines reserve an array. */
   firstIndex: 160,
+  /** The first entry of a map with integers as keys, for which engines reserve an array. */
+  firstIndexEntry: 300,
   /** A number that is not a small integer, outside of a list. */
   number: 16,
   bigint: 24,
   /** A `Uint8Array` over the received bytes, which are not copied. */
   bytes: 112,
+  /** A `Uint8Array` with its own memory, without its contents. */
+  ownBytes: 200,
   /** An unknown field, which protobuf-es keeps. */
   unknown: 160,
   /** A string of the given number of bytes. */
   text: (bytes: number): number => (bytes === 0 ? 0 : 24 + bytes),
 } as const;
+
+/** Properties of an object beyond which engines keep them in a hash table, if they are set by computed names. */
+const MAX_FAST_PROPERTIES = 16;
+
+/**
+ * Estimates the memory of an object with a number of properties, without their values. `computed`: protobuf-es sets properties
+ * by computed names, generated codecs do not.
+ */
+export function objectBytes(properties: number, computed: boolean): number {
+  if (properties <= 4) return Memory.object;
+  if (computed && properties > MAX_FAST_PROPERTIES) {
+    return 2 * Memory.object + 24 * 2 ** Math.ceil(Math.log2(1.5 * properties));
+  }
+  return Memory.object + 2 * Memory.slot + 3 * Memory.slot * Math.ceil((properties - 4) / 3);
+}
 
 /** The limit on the memory of one message, which all steps of its decoding share. */
 export class DecodeBudget {

@@ -5,7 +5,7 @@
  */
 import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
-import { Memory } from "./memory.ts";
+import { Memory, objectBytes } from "./memory.ts";
 
 /**
  * Maximum nesting of messages, as in protobuf-es and other Protobuf libraries by default. Deeper messages are rejected.
@@ -20,6 +20,8 @@ interface FieldShape {
   readonly read: (typeof Read)[keyof typeof Read];
   /** Memory of one value without its contents, in bytes. */
   readonly each: number;
+  /** Memory of the first of several items or entries, in addition to that of each. */
+  readonly start: number;
   /** True if values may be packed: several values after one length. */
   readonly packable: boolean;
   /** The shape of a message or of a map entry. */
@@ -41,16 +43,20 @@ export interface MessageShape {
 }
 
 const FIRST_NUMBERS = 32;
-const shapes = new WeakMap<DescMessage, MessageShape>();
+type Shapes = WeakMap<DescMessage, MessageShape>;
+const shapesOfSchemas: Shapes = new WeakMap();
+const shapesOfCodecs: Shapes = new WeakMap();
 
-export function shapeOf(type: DescMessage): MessageShape {
+/** Returns the shape of messages that a generated codec or protobuf-es decodes. */
+export function shapeOf(type: DescMessage, generated = false): MessageShape {
+  const shapes = generated ? shapesOfCodecs : shapesOfSchemas;
   const known = shapes.get(type);
   if (known !== undefined) return known;
   const fields = new Map<number, FieldShape>();
-  const shape = { empty: emptyMessage(type), fields, first: numbered(fields) };
+  const shape = { empty: emptyMessage(type, generated), fields, first: numbered(fields) };
   // The shape is stored before its fields are added, because a field may have the same message type.
   shapes.set(type, shape);
-  for (const field of type.fields) fields.set(field.number, shapeOfField(field));
+  for (const field of type.fields) fields.set(field.number, shapeOfField(field, generated));
   shape.first = numbered(fields);
   return shape;
 }
@@ -64,29 +70,43 @@ function numbered(fields: ReadonlyMap<number, FieldShape>): (FieldShape | undefi
   return Array.from({ length: FIRST_NUMBERS }, (_, number) => fields.get(number));
 }
 
-/** Returns the memory of an empty message, in bytes. It has a property for each field and oneof. */
-export function emptyMessage(type: DescMessage): number {
-  let bytes: number = Memory.object;
+/**
+ * Returns the memory of an empty message, in bytes. It has a property for its type name, each oneof, and each field that is not
+ * a message.
+ */
+export function emptyMessage(type: DescMessage, generated = false): number {
+  let properties = 1;
+  let bytes = 0;
   for (const member of type.members) {
-    bytes += Memory.slot;
-    if (member.kind === "oneof") bytes += Memory.object;
+    if (member.kind !== "oneof" && member.fieldKind === "message") continue;
+    properties += 1;
+    if (member.kind === "oneof") bytes += Memory.oneof;
     else if (member.fieldKind === "list") bytes += Memory.list;
     else if (member.fieldKind === "map") bytes += Memory.map;
   }
-  return bytes;
+  return bytes + objectBytes(properties, !generated);
 }
 
-function shapeOfField(field: DescField): FieldShape {
+function shapeOfField(field: DescField, generated: boolean): FieldShape {
   const listed = field.fieldKind === "list";
-  const inOneof = "oneof" in field && field.oneof !== undefined ? Memory.object : 0;
+  const inOneof = "oneof" in field && field.oneof !== undefined ? Memory.oneof : 0;
   const each = (listed ? Memory.item : 0) + inOneof + (field.presence === Presence.EXPLICIT ? Memory.slot : 0);
-  if (field.fieldKind === "map") return messageField(field, Read.message, 0, entryShape(field));
+  if (field.fieldKind === "map") {
+    const start = field.mapKey === ScalarType.STRING ? 0 : Memory.firstIndexEntry;
+    return messageField(field, Read.message, { each: 0, start }, entryShape(field, generated));
+  }
   if (field.message !== undefined) {
-    return messageField(field, field.delimitedEncoding ? Read.group : Read.message, each, shapeOf(field.message));
+    const start = listed ? Memory.firstItem : 0;
+    return messageField(
+      field,
+      field.delimitedEncoding ? Read.group : Read.message,
+      { each, start },
+      shapeOf(field.message, generated),
+    );
   }
   if (field.enum !== undefined && !field.enum.open && !listed) {
     const known = new Set(field.enum.values.map(({ number }) => number));
-    return { field, read: Read.closedEnum, each, packable: false, child: undefined, known };
+    return { field, read: Read.closedEnum, each, start: 0, packable: false, child: undefined, known };
   }
   return scalarField(field, field.scalar ?? ScalarType.INT32, each, listed);
 }
@@ -94,29 +114,42 @@ function shapeOfField(field: DescField): FieldShape {
 /**
  * Returns the shape of a map entry, which is a message on the wire: the key has the number 1, the value the number 2.
  */
-function entryShape(field: DescField & { readonly fieldKind: "map" }): MessageShape {
+function entryShape(field: DescField & { readonly fieldKind: "map" }, generated: boolean): MessageShape {
   const key = scalarField(field, field.mapKey, 0, false);
   const { message } = field;
   // An entry without a value gets an empty message, so the entry includes its memory and a value does not add it again.
-  const missing = message === undefined ? 0 : emptyMessage(message);
+  const missing = message === undefined ? 0 : emptyMessage(message, generated);
   const value =
     message === undefined
       ? scalarField(field, field.scalar ?? ScalarType.INT32, 0, false)
-      : messageField(field, Read.message, -missing, shapeOf(message));
+      : messageField(field, Read.message, { each: -missing }, shapeOf(message, generated));
   const fields = new Map([key, value].map((one, index) => [index + 1, one]));
   return { empty: Memory.entry + missing, fields, first: numbered(fields) };
 }
 
 // All literals of field shapes list their members in the same order, so that they share one hidden class of the engine.
-function messageField(field: DescField, read: FieldShape["read"], each: number, child: MessageShape): FieldShape {
-  return { field, read, each, packable: false, child, known: undefined };
+function messageField(
+  field: DescField,
+  read: FieldShape["read"],
+  { each, start = 0 }: { readonly each: number; readonly start?: number },
+  child: MessageShape,
+): FieldShape {
+  return { field, read, each, start, packable: false, child, known: undefined };
 }
 
 function scalarField(field: DescField, scalar: ScalarType, each: number, listed: boolean): FieldShape {
   const read = SCALAR_READS[scalar] ?? Read.varint;
   const own = scalarMemory(scalar, listed);
   const packable = listed && read !== Read.text && read !== Read.bytes;
-  return { field, read, each: each + own, packable, child: undefined, known: undefined };
+  return {
+    field,
+    read,
+    each: each + own,
+    start: listed ? Memory.firstItem : 0,
+    packable,
+    child: undefined,
+    known: undefined,
+  };
 }
 
 const SCALAR_READS: Readonly<Partial<Record<ScalarType, FieldShape["read"]>>> = {
@@ -173,6 +206,7 @@ export class ProtoEstimator {
     const bytes = this.#bytes;
     const { first } = shape;
     let memory = 0;
+    let last = -1;
     let { position } = this;
     while (position < end && memory <= this.#limit) {
       let tag = bytes[position++] as number;
@@ -185,6 +219,9 @@ export class ProtoEstimator {
       if (until === "group" && wireType === 4) break;
       const number = tag >>> 3;
       const field = number < FIRST_NUMBERS ? first[number] : shape.fields.get(number);
+      // The items of a list and the entries of a map usually follow one another.
+      if (number !== last) memory += field === undefined ? 0 : field.start;
+      last = number;
       if (field === undefined) {
         this.position = position;
         this.#skip(wireType);

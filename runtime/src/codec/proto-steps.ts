@@ -40,7 +40,10 @@ export function decodeProtoInSteps(
   { stepBytes = STEP_BYTES, generated }: StepOptions = {},
 ): object | Promise<object> {
   const bytes = plainBytes(given);
-  const estimate = new ProtoEstimator(bytes, maxDecodedBytes).fields(shapeOf(type), bytes.length);
+  const estimate = new ProtoEstimator(bytes, maxDecodedBytes).fields(
+    shapeOf(type, generated !== undefined),
+    bytes.length,
+  );
   if (estimate > maxDecodedBytes) throw tooMuchMemory(estimate, maxDecodedBytes);
   if (estimate <= stepBytes) return generated?.decode(bytes) ?? fromBinary(type, bytes);
   const message = create(type) as MessageFields;
