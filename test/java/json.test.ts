@@ -1,4 +1,5 @@
 /** Values of Java in JSON and MessagePack: numbers with all their digits, dates, keys, limits and rejected input. */
+import type { JsonValue } from "@bufbuild/protobuf";
 import { encode } from "@msgpack/msgpack";
 import fc from "fast-check";
 import { createRouter, Metadata } from "triple-es";
@@ -11,7 +12,9 @@ import {
 } from "triple-es/java";
 import { msgpack } from "triple-es/msgpack";
 import { describe, expect, it } from "vitest";
+import { runAtOnce } from "../../runtime/src/call/steps.ts";
 import { wholeBody } from "../../runtime/src/http/body.ts";
+import { valuesOf } from "../../runtime/src/java/arguments.ts";
 import { Cost } from "../../runtime/src/java/cost.ts";
 
 const ANY: JavaType = "java.lang.Object";
@@ -194,6 +197,26 @@ describe("MessagePack of any value", () => {
     expect(msgpack.decode(ANY, bytes)).toEqual(value);
     expect(msgpack.decode(ANY, msgpack.encode(ANY, msgpack.decode(ANY, bytes)))).toEqual(value);
     expect(msgpack.decode("char", msgpack.encode("char", "\ud83d"))).toBe("\ud83d");
+  });
+});
+
+describe("a reading of arguments", () => {
+  const plain = (...body: JsonValue[]): boolean =>
+    runAtOnce(
+      valuesOf(
+        {
+          parameters: [
+            { name: "name", type: "java.lang.String" },
+            { name: "limit", type: "int" },
+          ],
+          result: "void",
+        },
+        [body],
+      ),
+    ).plain;
+
+  it("has the usual form with null, which is a value of every class, and not with a number in a string", () => {
+    expect([plain("a", 1), plain(null, 1), plain(null, "1")]).toEqual([true, true, false]);
   });
 });
 
