@@ -12,6 +12,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { fixed } from "triple-es/discovery";
 import { createServer, createTransport } from "triple-es/node";
+import { onCpuNanoseconds } from "../cpu-time.ts";
 import { echoRequest } from "../echo.ts";
 import { createEchoServiceClient, EchoServiceDef } from "../gen/echo_triple.ts";
 
@@ -70,14 +71,14 @@ async function measure(serverPort: number, endpoints: number, used: number | und
   while (ready() < expected) await sleep(10);
   const after = await memory();
   await load(transport, 1_000);
-  const cpu = process.cpuUsage();
+  const cpu = onCpuNanoseconds(process.pid) ?? Number.NaN;
   const calls = await load(transport, MEASURED_MS);
-  const { user, system } = process.cpuUsage(cpu);
+  const cpuMicros = ((onCpuNanoseconds(process.pid) ?? Number.NaN) - cpu) / 1_000;
   const cells = [
     used === undefined ? endpoints : `${endpoints}, \`subset: ${used}\``,
     ready(),
     Math.round(calls / (MEASURED_MS / 1_000)),
-    `${((user + system) / calls).toFixed(0)} µs`,
+    `${(cpuMicros / calls).toFixed(0)} µs`,
     `${((after.heapUsed - before.heapUsed) / MIB).toFixed(1)} MiB`,
     `${((after.rss - before.rss) / MIB).toFixed(1)} MiB`,
   ];

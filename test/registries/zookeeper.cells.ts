@@ -1,10 +1,14 @@
 /** The registry in ZooKeeper. */
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Registry } from "triple-es/discovery";
 import { zookeeper } from "triple-es/zookeeper";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { writeCuratorInstance } from "../../runtime/src/registry/dubbo/service-instance.ts";
 import { ZooKeeperClient } from "../../runtime/src/registry/zookeeper/client.ts";
 import { createZooKeeperTree } from "../../runtime/src/registry/zookeeper/tree.ts";
+import { createCertificates, hasOpenssl } from "../support/certificate.ts";
 import type { RegistryProcess } from "../support/registries/process.ts";
 import { ask, hasZooKeeper, startZooKeeper } from "../support/registries/zookeeper.ts";
 import { openConsumer, startProvider } from "./fleet.ts";
@@ -33,7 +37,7 @@ describe.skipIf(!hasZooKeeper)("zookeeper", () => {
   describeCells({
     kind: "zookeeper",
     ttlMs: 1_000,
-    start: startZooKeeper,
+    start: () => startZooKeeper(),
     connect: (address, options) =>
       zookeeper({ ...options, servers: [address], sessionTimeoutMs: 1_000, connectTimeoutMs: 1_000 }),
     // Ephemeral nodes are the indented paths below the sessions of the command `dump`.
@@ -67,6 +71,30 @@ describe.skipIf(!hasZooKeeper)("zookeeper", () => {
       );
     }
   });
+
+  it.skipIf(!hasOpenssl)(
+    "is reached over TLS, and not with a certificate of another authority (needs openssl)",
+    async () => {
+      const [trusted, other] = [createCertificates(), createCertificates()];
+      const folder = mkdtempSync(join(tmpdir(), "triple-es-zookeeper-tls-"));
+      onTestFinished(() => rmSync(folder, { recursive: true }));
+      const file = join(folder, "server.pem");
+      writeFileSync(file, `${trusted.server.key}\n${trusted.server.cert}`);
+      const server = await startZooKeeper(file);
+      onTestFinished(() => server.close());
+      const open = (ca: string): Registry => {
+        const registry = zookeeper({ servers: [`localhost:${server.port}`], tls: { ca } });
+        onTestFinished(() => registry.close());
+        return registry;
+      };
+      const provider = await startProvider(open(trusted.ca));
+      await provider.registration.ready;
+      expect(await openConsumer(open(trusted.ca)).client.greet({})).toMatchObject({ greeting: provider.address });
+      await expect(openConsumer(open(other.ca)).client.greet({}, { timeoutMs: 10_000 })).rejects.toThrow(
+        /zookeeper: .*certificate/,
+      );
+    },
+  );
 
   it("a server of the ensemble that does not answer is passed over", async () => {
     const server = await startZooKeeper();

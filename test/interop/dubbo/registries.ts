@@ -42,7 +42,7 @@ const REGISTRIES: readonly RegistryKind[] = [
   {
     name: "zookeeper",
     isInstalled: hasZooKeeper,
-    start: startZooKeeper,
+    start: () => startZooKeeper(),
     connect: (address, levels) => zookeeper({ servers: [address], levels }),
   },
   {

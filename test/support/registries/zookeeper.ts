@@ -12,8 +12,22 @@ export const hasZooKeeper: boolean = hasJava && installRegistry("zookeeper");
 
 const JVM = ["-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto"];
 
-export async function startZooKeeper(): Promise<RegistryProcess> {
+/** Starts a ZooKeeper. With `tls`, the path of a PEM file with a key and its certificate, it accepts TLS alone. */
+export async function startZooKeeper(tls?: string): Promise<RegistryProcess> {
   const port = await lowPort();
+  const clients =
+    tls === undefined
+      ? { clientPort: port, clientPortAddress: "127.0.0.1" }
+      : { secureClientPort: port, secureClientPortAddress: "127.0.0.1" };
+  const secure =
+    tls === undefined
+      ? []
+      : [
+          "-Dzookeeper.serverCnxnFactory=org.apache.zookeeper.server.NettyServerCnxnFactory",
+          `-Dzookeeper.ssl.keyStore.location=${tls}`,
+          "-Dzookeeper.ssl.keyStore.type=PEM",
+          "-Dzookeeper.ssl.clientAuth=none",
+        ];
   return startRegistry({
     name: "zookeeper",
     port,
@@ -24,8 +38,7 @@ export async function startZooKeeper(): Promise<RegistryProcess> {
         minSessionTimeout: 200,
         maxSessionTimeout: 40_000,
         dataDir: folder,
-        clientPort: port,
-        clientPortAddress: "127.0.0.1",
+        ...clients,
         "admin.enableServer": false,
         maxClientCnxns: 0,
         forceSync: "no",
@@ -38,9 +51,10 @@ export async function startZooKeeper(): Promise<RegistryProcess> {
           .join(""),
       );
       const jars = `${REGISTRIES}/zookeeper-3.9.3/*`;
-      return ["java", ...JVM, "-cp", jars, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config];
+      return ["java", ...JVM, ...secure, "-cp", jars, "org.apache.zookeeper.server.quorum.QuorumPeerMain", config];
     },
-    isReady: async () => (await ask(port, "dump")).includes("Session"),
+    // Over TLS, the commands of four letters are not sent: a connection is enough.
+    isReady: async () => (tls === undefined ? (await ask(port, "dump")).includes("Session") : isListening(port)),
   });
 }
 
@@ -55,5 +69,15 @@ export function ask(port: number, command: string): Promise<string> {
     // A server that is starting may accept a connection and never answer.
     socket.setTimeout(1_000, () => socket.destroy());
     socket.on("error", () => resolve(answer)).on("close", () => resolve(answer));
+  });
+}
+
+function isListening(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect(port, "127.0.0.1", () => {
+      socket.destroy();
+      resolve(true);
+    });
+    socket.on("error", () => resolve(false));
   });
 }
