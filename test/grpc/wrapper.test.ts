@@ -502,10 +502,14 @@ describe("a client", () => {
     await expect(failed).rejects.toMatchObject({ code: Code.Unknown });
   });
 
-  it("reports an exception that it cannot decode", async () => {
+  it.each([
+    ["an unknown serialization", "0a026b6f", "ko"],
+    ["no value", `0a08${hexOf(Buffer.from("hessian4"))}`, ": it cannot be read"],
+  ])("reports an exception that it cannot decode, with %s", async (_, wrapper, reason) => {
     const call = recorded.find(({ path }) => path.endsWith("/fail")) as Recorded;
-    const { transport } = answering({ ...call, response: hexOf(framed(bytesOf("0a026b6f"))) });
+    const { transport } = answering({ ...call, response: hexOf(framed(bytesOf(wrapper))) });
     const failed = createInterfaceClient(PlainDef, transport)["fail"]?.("", 7);
     await expect(failed).rejects.toThrow("an exception of Java that cannot be read");
+    await expect(failed).rejects.toThrow(reason);
   });
 });
