@@ -14,6 +14,7 @@ import {
   type Transport,
 } from "triple-es";
 import { createTransport, type FetchHandler, type FetchTransportOptions, fetchHandler } from "triple-es/fetch";
+import { addHealth } from "triple-es/health";
 import { createTransport as createJsonTransport } from "triple-es/json";
 import { createTransport as createProtoTransport } from "triple-es/proto";
 import { describe, expect, it, vi } from "vitest";
@@ -520,4 +521,13 @@ describe("a handler of requests", () => {
     await waiting;
     expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
   });
+});
+
+it("passes the query of a request to resources, such as probes", async () => {
+  const router = createRouter();
+  addHealth(router, { probes: true });
+  const handle = fetchHandler(router, { prefix: "/rpc" });
+  const probe = async (target: string): Promise<number> =>
+    (await handle(new Request(`http://localhost/rpc${target}`))).status;
+  expect([await probe("/readyz"), await probe("/readyz?service=nothing")]).toEqual([200, 404]);
 });
