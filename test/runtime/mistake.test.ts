@@ -68,7 +68,7 @@ describe("an interceptor", () => {
   });
 
   it.each([undefined, async () => ({}), () => undefined])("%s is refused when the router is created", (interceptor) => {
-    expect(() => connect({}, [interceptor as never])).toThrow("interceptors[0] must be a function of the form (next)");
+    expect(() => connect({}, [interceptor as never])).toThrow("interceptors[0] must be a function (next)");
   });
 
   it.each(PROTOCOLS)("may change the headers of the request on a server in memory: %s", async (protocol) => {
@@ -118,7 +118,7 @@ describe("an RpcError", () => {
 describe("a client", () => {
   it("is not created without a transport", () => {
     const url = { baseUrl: "http://127.0.0.1" };
-    expect(() => createGreetServiceClient(url as never)).toThrow("needs a transport, such as createTransport makes");
+    expect(() => createGreetServiceClient(url as never)).toThrow("needs a transport (createTransport)");
     expect(() => createGreetServiceClient(undefined as never)).toThrow("needs a transport");
   });
 

@@ -123,7 +123,7 @@ export function intercept(call: Call, interceptors: readonly Interceptor[] = [])
   return interceptors.reduceRight((next, interceptor, index) => {
     const wrapped: unknown = typeof interceptor === "function" ? interceptor(next) : undefined;
     if (typeof wrapped === "function" && !(wrapped instanceof Promise)) return wrapped as Call;
-    throw new TypeError(`interceptors[${index}] must be a function of the form (next) => (request) => response`);
+    throw new TypeError(`interceptors[${index}] must be a function (next) => (request) => response`);
   }, call);
 }
 

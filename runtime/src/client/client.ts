@@ -117,7 +117,7 @@ function createClientOf<C extends object>(
   defaults: CallDefaults,
 ): C {
   if (typeof transport?.call !== "function") {
-    throw new TypeError(`a client of ${service.typeName} needs a transport, such as createTransport makes`);
+    throw new TypeError(`a client of ${service.typeName} needs a transport (createTransport)`);
   }
   const selected = { ...service.selector, ...defaults };
   const client: Record<string, unknown> = Object.create(null);
@@ -269,7 +269,7 @@ class ResponseStream extends MessageStream {
     const defaults = this.#defaults;
     const options = this.#options;
     if (typeof messages?.[Symbol.asyncIterator] !== "function") {
-      throw clientError(`the requests of ${method.path} must be an async iterable, such as an async generator`);
+      throw clientError(`the requests of ${method.path} must be an async iterable`);
     }
     const headers = mergeHeaders(defaults.headers, options.headers);
     const selector = selectorOf(defaults, options);

@@ -185,5 +185,5 @@ function openEnvelope(bytes: Uint8Array, start: number, end: number): Envelope {
 }
 
 function cutOff(bytes: number): RpcError {
-  return new RpcError(Code.Internal, `body ended in the middle of an envelope, after ${bytes} bytes of it`);
+  return new RpcError(Code.Internal, `body ended in the middle of an envelope (${bytes} bytes)`);
 }

@@ -110,7 +110,7 @@ export function inflate(
   options: Pick<ProtocolOptions, "maxMessageBytes">,
 ): Promise<Uint8Array> {
   if (compression !== undefined) return decompressMessage(data, compression, options, internalError);
-  throw new RpcError(Code.Internal, "a message is marked as compressed, but grpc-encoding names no compression");
+  throw new RpcError(Code.Internal, "a message is marked as compressed without grpc-encoding");
 }
 
 /** Creates the error for data that violates the format of sub-protocol B. */

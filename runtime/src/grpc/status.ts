@@ -33,7 +33,7 @@ export function httpStatusError(httpStatus: number, contentType: string | undefi
   const type = contentType === undefined ? "no content type" : `content type ${contentType}`;
   return new RpcError(
     GRPC_CODE_OF_HTTP_STATUS[httpStatus] ?? Code.Unknown,
-    `the server answered with HTTP status ${httpStatus} and ${type} instead of a gRPC response`,
+    `the server answered with HTTP status ${httpStatus} and ${type}, not with gRPC`,
     { status: Status.BadResponse },
   );
 }
