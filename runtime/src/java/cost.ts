@@ -19,6 +19,10 @@ const DEFAULT_COST_LIMITS = {
   maxBytes: 64 * 2 ** 20,
 };
 
+/** Integers for which engines reserve an array, if they are not far apart. */
+const ARRAY_INDEX = /^[0-9]{1,4}$/;
+const MAX_GAP = 1_040;
+
 /** The counters of one message. The methods throw when a limit is exceeded. */
 export class Cost {
   #values = 0;
@@ -41,6 +45,19 @@ export class Cost {
   addMade(count: number, { maxValues = DEFAULT_COST_LIMITS.maxValues }: CostLimits = DEFAULT_COST_LIMITS): void {
     this.#made += count;
     if (this.#made > maxValues) throw limitError("values", maxValues);
+  }
+
+  /**
+   * Counts the array that JavaScript engines reserve for integers among the names of an object: 12 KB for the name 1000.
+   * `largest` is the largest integer in the array so far, at first 0. Returns the largest after this name.
+   */
+  addName(name: string, largest: number, limits?: CostLimits): number {
+    if (!ARRAY_INDEX.test(name)) return largest;
+    const index = Number(name);
+    // Engines use a hash table for an integer far beyond the array, which has a reserve of half its size.
+    if (index <= largest || index > 1.5 * largest + MAX_GAP) return largest;
+    this.addMade(Math.ceil((index - largest) / 2), limits);
+    return index;
   }
 
   /** Counts bytes that are being written. */

@@ -121,9 +121,11 @@ class JsonReader {
 
   *#record(type: JavaType, json: JsonObject): Steps<object> {
     const record = {};
+    let largest = 0;
     for (const members of membersInParts(json)) {
       for (const [name, member] of members) {
         if (this.#counter.add()) yield undefined;
+        largest = this.#cost.addName(name, largest);
         setMember(record, name, isContainer(member) ? yield* this.#container(type, member) : this.#leaf(type, member));
       }
     }
@@ -134,6 +136,7 @@ class JsonReader {
     if (Array.isArray(json)) throw mismatch(type, json);
     const [keyType, valueType] = type.map;
     const record = {};
+    let largest = 0;
     const map = new Map<unknown, unknown>();
     const guard = new CollisionGuard(map);
     for (const members of membersInParts(json)) {
@@ -141,8 +144,10 @@ class JsonReader {
         if (this.#counter.add()) yield undefined;
         const key = keyFromJson(keyType, name, this.#cost);
         const value = isContainer(member) ? yield* this.#container(valueType, member) : this.#leaf(valueType, member);
-        if (type.record === true) setMember(record, String(key), value);
-        else {
+        if (type.record === true) {
+          largest = this.#cost.addName(String(key), largest);
+          setMember(record, String(key), value);
+        } else {
           map.set(key, value);
           guard.added(key);
         }

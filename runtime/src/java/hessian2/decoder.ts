@@ -213,6 +213,7 @@ export class Hessian2Decoder {
     const object = record === true ? keep({}) : undefined;
     const map = object === undefined ? keep(new Map<unknown, unknown>()) : new Map<unknown, unknown>();
     const guard = new CollisionGuard(map);
+    let largest = 0;
     for (const [index, rawKey] of raw.keys.entries()) {
       if (this.#counter.add(2)) yield undefined;
       const rawValue = raw.values[index] as RawValue;
@@ -220,8 +221,11 @@ export class Hessian2Decoder {
       const value = isStructured(rawValue)
         ? yield* this.#structured(valueType, rawValue)
         : this.#plain(valueType, rawValue);
-      if (object !== undefined) setMember(object, String(key), value);
-      else {
+      if (object !== undefined) {
+        const name = String(key);
+        largest = this.#cost.addName(name, largest, this.#limits);
+        setMember(object, name, value);
+      } else {
         map.set(key, value);
         guard.added(key);
       }

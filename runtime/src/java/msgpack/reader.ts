@@ -81,6 +81,7 @@ class Reader {
   *#map(length: number, depth: number): Steps<JsonObject> {
     this.#announce(2 * length);
     const object: JsonObject = {};
+    let largest = 0;
     const large = length <= SMALL_MAP ? undefined : new LargeObject();
     for (let i = 0; i < length; i += 1) {
       if (this.#counter.add(2)) yield undefined;
@@ -89,8 +90,10 @@ class Reader {
         throw new Error("a key of a map is neither text nor a number");
       const format = this.#format();
       const value = isContainer(format) ? yield* this.#container(format, depth) : this.#scalar(format);
-      if (large === undefined) setMember(object, String(key), value);
-      else large.set(String(key), value);
+      const name = String(key);
+      largest = this.#cost.addName(name, largest);
+      if (large === undefined) setMember(object, name, value);
+      else large.set(name, value);
     }
     return large?.object ?? object;
   }
