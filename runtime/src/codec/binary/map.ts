@@ -9,8 +9,6 @@ const LONGEST_KEY = 32;
 
 /** Keys of the last entries, by a hash of their bytes. */
 const keys: string[] = [];
-/** The bytes of {@link keys}. Comparing them takes less time than comparing characters. */
-const keyBytes = /*@__PURE__*/ new Uint8Array(KEYS * LONGEST_KEY);
 
 /**
  * Reads the key of an entry. Messages of a type often have the same keys, and setting a property by a string that was a key
@@ -23,18 +21,14 @@ export function readKey(reader: MessageReader): string {
   const length = end - start;
   const last = (bytes[end - 2] as number) * 10 + (bytes[end - 1] as number);
   const slot = (length * 7 + (bytes[start] as number) * 5 + last) & (KEYS - 1);
-  const from = slot * LONGEST_KEY;
   const known = keys[slot];
   if (known?.length === length) {
     let index = 0;
-    while (index < length && keyBytes[from + index] === bytes[start + index]) index++;
+    while (index < length && known.charCodeAt(index) === bytes[start + index]) index++;
     if (index === length) return known;
   }
   const key = readUtf8(bytes, start, end, strict);
-  if (length <= LONGEST_KEY && key.length === length) {
-    keys[slot] = key;
-    keyBytes.set(bytes.subarray(start, end), from);
-  }
+  if (length <= LONGEST_KEY && key.length === length) keys[slot] = key;
   return key;
 }
 

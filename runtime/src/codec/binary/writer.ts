@@ -64,8 +64,7 @@ export function writeVarint32(writer: MessageWriter, tag: number, value: number)
 export function writeInt32(writer: MessageWriter, tag: number, value: number): void {
   begin(writer, tag, 0);
   const number = toInt32(value);
-  if (number < 0) put64(writer, number, -1);
-  else put32(writer, number);
+  put64(writer, number, number >> 31);
 }
 
 export function writeSint32(writer: MessageWriter, tag: number, value: number): void {
