@@ -177,17 +177,23 @@ export function abortErrorFor(thrown: unknown, { context }: RunningCall): RpcErr
 
 /**
  * Reports whether a signal that has fired caused the thrown value. It did if the value, or a cause of it at any depth, is the
- * signal's reason or an `AbortError`, which functions of Node and of the web platform throw when their signal fires.
+ * signal's reason or an `AbortError`, which functions of Node and of the web platform throw when their signal fires. It
+ * caused an `AggregateError` of `Promise.any` if it caused all of its errors.
  */
 export function isAbortOf(signal: AbortSignal | undefined, thrown: unknown): boolean {
   if (!signal?.aborted) return false;
   const seen = new Set<unknown>();
-  for (let one = thrown; !seen.has(one); one = (one as Error).cause) {
-    if (one === signal.reason || (one instanceof Error && one.name === "AbortError")) return true;
-    if (typeof one !== "object" || one === null) return false;
-    seen.add(one);
-  }
-  return false;
+  const isCaused = (thrown: unknown): boolean => {
+    for (let one = thrown; !seen.has(one); one = (one as Error).cause) {
+      if (one === signal.reason || (one instanceof Error && one.name === "AbortError")) return true;
+      if (typeof one !== "object" || one === null) return false;
+      seen.add(one);
+      const { errors } = one as AggregateError;
+      if (one instanceof AggregateError && errors.length > 0 && errors.every(isCaused)) return true;
+    }
+    return false;
+  };
+  return isCaused(thrown);
 }
 
 /** Calls a user's hook. Errors that it throws, synchronously or as a rejection, are printed: they must not fail the call. */
