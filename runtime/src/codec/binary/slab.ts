@@ -51,9 +51,10 @@ function grow(writer: MessageWriter, size: number): void {
 
 /** On Node, memory that is not set to zero first, which costs a large message as much as copying it. */
 function allocate(writer: MessageWriter, size: number): void {
-  const memory = typeof Buffer === "function" ? Buffer.allocUnsafeSlow(size).buffer : size;
   // The constructor takes a buffer or a length, but has no type for either.
-  writer.bytes = new Uint8Array(memory as ArrayBuffer);
+  writer.bytes = new Uint8Array(
+    (typeof Buffer === "function" ? Buffer.allocUnsafeSlow(size).buffer : size) as ArrayBuffer,
+  );
   writer.view = new DataView(writer.bytes.buffer);
   writer.start = 0;
   writer.pos = 0;
