@@ -23,6 +23,7 @@ class Numbers extends MessageStream {
 
   protected async wait(): Promise<IteratorResult<object, undefined>> {
     await new Promise<void>((resolve) => this.#release.push(resolve));
+    this.waited();
     const value = this.received.shift();
     return value === undefined ? { done: true, value: undefined } : { done: false, value };
   }
@@ -63,6 +64,7 @@ describe("a stream of messages", () => {
       #calls = 0;
       protected override async wait(): Promise<IteratorResult<object, undefined>> {
         this.#calls++;
+        this.waited();
         if (this.#calls === 1) throw new Error("once");
         return { done: true, value: undefined };
       }

@@ -75,7 +75,10 @@ export abstract class MessageStream implements AsyncIterableIterator<object, und
 
   /** Returns the next message if it has been received, else `undefined`. Does not throw: {@link wait} reports errors. */
   protected abstract ready(): object | undefined;
-  /** Waits for the next message. Called after {@link ready} has returned `undefined`. */
+  /**
+   * Waits for the next message. Called after {@link ready} has returned `undefined`. It is an `async` function, so that stack
+   * traces name the caller, who is the only reader of its result. It calls {@link waited} before it settles.
+   */
   protected abstract wait(): Promise<IteratorResult<object, undefined>>;
   /** Ends the stream early. */
   protected abstract leave(): unknown;
@@ -95,8 +98,11 @@ export abstract class MessageStream implements AsyncIterableIterator<object, und
       const message = this.ready();
       if (message !== undefined) return Promise.resolve({ done: false, value: message });
     }
-    this.#last = this.#step(this.#last);
-    return this.#last;
+    this.#waiting++;
+    const step = this.#last === undefined ? this.wait() : this.#waitAfter(this.#last);
+    // A call that has not waited is over already.
+    if (this.#waiting > 0) this.#last = step;
+    return step;
   };
 
   readonly return = async (): Promise<IteratorResult<object, undefined>> => {
@@ -106,19 +112,17 @@ export abstract class MessageStream implements AsyncIterableIterator<object, und
 
   readonly [Symbol.asyncIterator] = (): this => this;
 
-  /** It uses `await`, and the result has no other reader than the caller, so that stack traces name the caller. */
-  async #step(
-    previous: Promise<IteratorResult<object, undefined>> | undefined,
-  ): Promise<IteratorResult<object, undefined>> {
-    this.#waiting++;
-    try {
-      if (previous !== undefined) await previous.catch(() => {});
-      const message = previous && this.ready();
-      return message === undefined ? await this.wait() : { done: false, value: message };
-    } finally {
-      this.#waiting--;
-      if (this.#waiting === 0) this.#last = undefined;
-    }
+  /** Records that a call of {@link wait} is over. */
+  protected waited(): void {
+    if (--this.#waiting === 0) this.#last = undefined;
+  }
+
+  async #waitAfter(previous: Promise<unknown>): Promise<IteratorResult<object, undefined>> {
+    await previous.catch(() => {});
+    const message = this.ready();
+    if (message === undefined) return await this.wait();
+    this.waited();
+    return { done: false, value: message };
   }
 }
 

@@ -239,10 +239,9 @@ class ResponseStream extends MessageStream {
   }
 
   protected async wait(): Promise<IteratorResult<object, undefined>> {
-    if (this.#isOver) return DONE;
     try {
-      const responses = this.#responses ?? (await this.#start());
-      const step = await responses.next();
+      if (this.#isOver) return DONE;
+      const step = await (this.#responses ?? (await this.#start())).next();
       if (!step.done) return step;
       this.#end();
       this.#options.onTrailers?.((this.#response as StreamResponse).trailers);
@@ -251,6 +250,8 @@ class ResponseStream extends MessageStream {
       this.#context?.cancel();
       this.#end();
       throw withCaller(reason, this.#method.path);
+    } finally {
+      this.waited();
     }
   }
 

@@ -82,6 +82,8 @@ export class ReceivedMessages extends MessageStream {
       this.#isOver = true;
       await this.#chunks.return?.().catch(() => {});
       throw this.#reading.failed === undefined ? reason : this.#reading.failed(reason);
+    } finally {
+      this.waited();
     }
     this.#reading.ended?.();
     return DONE;

@@ -7,7 +7,7 @@ import type { CallResponse, Handler, StreamResponse, UnaryResponse } from "../ca
 import { Code } from "../call/code.ts";
 import { eachWithin } from "../call/context.ts";
 import { maskUnknownError, RpcError } from "../call/error.ts";
-import { DONE, endMessages, iteration } from "../call/message-stream.ts";
+import { endMessages } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { GrpcPayloadCall } from "../call/method.ts";
 import { requestCountError } from "../call/outcome.ts";
@@ -35,6 +35,7 @@ import {
 } from "./envelope.ts";
 import { readRequestHeaders } from "./headers.ts";
 import { inflate, internalError, ReceivedMessages } from "./messages.ts";
+import { ResponseEnvelopes, type ResponseWriter } from "./response-envelopes.ts";
 import { okTrailers, userMetadata, writeError } from "./status.ts";
 
 /** A call whose headers have been read. */
@@ -158,7 +159,9 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
       return {
         status: 200,
         headers: responseHeaders(call, response.headers, headers.responseCompression, limits),
-        body: streamBody(writeMessages(call, response, trailers)),
+        body: streamBody(
+          new ResponseEnvelopes(new StreamWriter(call, response, trailers), eachWithin(context, response.messages)),
+        ),
         trailers,
       };
     } catch (reason) {
@@ -168,55 +171,48 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     }
   }
 
-  /** Returns the envelopes of a response. At their end, the trailers report success or the error. */
-  function writeMessages(call: GrpcCall, response: StreamResponse, trailers: Metadata): AsyncIterable<Uint8Array> {
-    const { context, handler, headers, request } = call;
-    const messages = eachWithin(context, response.messages)[Symbol.asyncIterator]();
-    const leave = (): Promise<unknown> | undefined => {
-      context.close();
-      return messages.return?.();
-    };
-    type Step = IteratorResult<Uint8Array, undefined>;
-    const end = (): Step => {
-      trailers.appendAll(okTrailers(response.trailers, limits));
-      context.answered();
-      context.close();
-      return DONE;
-    };
-    const fail = async (reason: unknown): Promise<Step> => {
-      const error = asRpcError(reason, request.path);
-      context.answered(error);
-      writeError(trailers, error, limits);
-      trailers.appendAll(userMetadata(response.trailers));
-      await leave()?.catch(() => {});
-      return DONE;
-    };
-    const onMessage = (step: IteratorResult<object>): Step | Promise<Step> => {
-      try {
-        if (step.done) return end();
-        const envelope = encode(call, step.value);
-        const compressing = compressEnvelope(envelope, headers.responseCompression, options);
-        return compressing === undefined
-          ? { done: false, value: envelope }
-          : compressing.then((value) => ({ done: false, value }), fail);
-      } catch (reason) {
-        return fail(reason);
-      }
-    };
-    const onError = (reason: unknown): Promise<Step> =>
-      fail(maskUnknownError(reason, { method: handler.method, context }, options.onError));
-    // Functions without `await`: a promise less for each message.
-    const next = (): Promise<Step> => {
-      try {
-        return Promise.resolve(messages.next()).then(onMessage, onError);
-      } catch (reason) {
-        return onError(reason);
-      }
-    };
-    return iteration(next, () => {
-      context.answered(new RpcError(Code.Canceled, "the stream was closed before its end"));
-      return leave();
-    });
+  /** Writes a streaming response. At its end, the trailers report success or the error. */
+  class StreamWriter implements ResponseWriter {
+    readonly #call: GrpcCall;
+    readonly #response: StreamResponse;
+    readonly #trailers: Metadata;
+
+    constructor(call: GrpcCall, response: StreamResponse, trailers: Metadata) {
+      this.#call = call;
+      this.#response = response;
+      this.#trailers = trailers;
+    }
+
+    encode(message: object): Uint8Array | Promise<Uint8Array> {
+      const envelope = encode(this.#call, message);
+      return compressEnvelope(envelope, this.#call.headers.responseCompression, options) ?? envelope;
+    }
+
+    end(): void {
+      this.#trailers.appendAll(okTrailers(this.#response.trailers, limits));
+      this.#call.context.answered();
+      this.close();
+    }
+
+    fail(reason: unknown): void {
+      const error = asRpcError(reason, this.#call.request.path);
+      this.#call.context.answered(error);
+      writeError(this.#trailers, error, limits);
+      this.#trailers.appendAll(userMetadata(this.#response.trailers));
+    }
+
+    masked(reason: unknown): RpcError {
+      const { context, handler } = this.#call;
+      return maskUnknownError(reason, { method: handler.method, context }, options.onError);
+    }
+
+    cancelled(error: RpcError): void {
+      this.#call.context.answered(error);
+    }
+
+    close(): void {
+      this.#call.context.close();
+    }
   }
 
   function encode({ contentType, handler: { method }, payload }: GrpcCall, message: object): Uint8Array {

@@ -26,6 +26,12 @@ export interface Body extends AsyncIterable<Uint8Array> {
  */
 export type BodyCheck = (chunks: readonly Uint8Array[], bytes: number, limit: number) => void;
 
+/** An iterator of chunks that can pass the next one to a function, which saves a promise for each chunk. */
+export interface ChunkSource extends AsyncIterator<Uint8Array, undefined> {
+  /** Requests the next chunk. Calls one of the functions, once. Not called again before that. */
+  request?(onStep: (step: IteratorResult<Uint8Array, undefined>) => void, onError: (reason: unknown) => void): void;
+}
+
 class WholeBody implements Body {
   readonly whole: Uint8Array;
   constructor(whole: Uint8Array) {

@@ -15,7 +15,7 @@ import type {
 } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
-import { iteration, oneMessage, onlyMessage } from "../call/message-stream.ts";
+import { DONE, oneMessage, onlyMessage } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { requestCountError } from "../call/outcome.ts";
 import type { Peer } from "../call/peer.ts";
@@ -123,10 +123,9 @@ type Start = (
   context: HandlerContext,
 ) => AsyncIterable<object> | Promise<AsyncIterable<object>>;
 
-function streamCall(start: Start, { onError, interceptors }: HandlerOptions): Call {
+function streamCall(start: Start, options: HandlerOptions): Call {
   return async (request) => {
     const context = new OpenHandlerContext(request);
-    const { headerSent } = context;
     try {
       const started = await start((request as StreamRequest).messages, context);
       if (typeof started?.[Symbol.asyncIterator] !== "function") {
@@ -135,40 +134,64 @@ function streamCall(start: Start, { onError, interceptors }: HandlerOptions): Ca
       const outputs = started[Symbol.asyncIterator]();
       // The response begins with the first message, so that an error before it fails the whole call.
       const first = outputs.next();
-      await Promise.race([first, headerSent]);
-      const failure = (reason: unknown): RpcError => maskUnknownError(reason, request, onError);
-      const messages = resume(first, outputs, failure, interceptors.length > 0);
+      await context.begun(first);
+      const messages = new Outputs(first, outputs, request, options);
       return { stream: true, messages, headers: context.responseHeaders, trailers: context.responseTrailers };
     } catch (reason) {
-      throw context.failure(reason, onError);
+      throw context.failure(reason, options.onError);
     }
   };
 }
 
 /**
- * Continues an iteration whose first step has already started, and converts its errors. Without interceptors, the protocol
- * reads the messages, and converts the errors of their steps itself: this saves a promise for each message.
+ * The messages of a handler, whose first step has already started. With interceptors, it converts the errors of the handler.
+ * Without them, the protocol reads the messages, and converts the errors of their steps itself: this saves a promise for each
+ * message.
  */
-function resume(
-  first: Promise<IteratorResult<object>>,
-  outputs: AsyncIterator<object>,
-  failure: (reason: unknown) => RpcError,
-  isIntercepted: boolean,
-): AsyncIterable<object> {
-  let begun: Promise<IteratorResult<object>> | undefined = first;
-  const step = (): Promise<IteratorResult<object>> => {
-    const started = begun;
-    begun = undefined;
-    return started ?? outputs.next();
-  };
-  const converted = async <T>(work: () => T): Promise<Awaited<T>> => {
+class Outputs implements AsyncIterableIterator<object> {
+  #first: Promise<IteratorResult<object>> | undefined;
+  readonly #outputs: AsyncIterator<object>;
+  readonly #request: CallRequest;
+  readonly #options: HandlerOptions;
+
+  constructor(
+    first: Promise<IteratorResult<object>>,
+    outputs: AsyncIterator<object>,
+    request: CallRequest,
+    options: HandlerOptions,
+  ) {
+    this.#first = first;
+    this.#outputs = outputs;
+    this.#request = request;
+    this.#options = options;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<object>> {
+    return this.#options.interceptors.length === 0 ? this.#step() : this.#converted(() => this.#step());
+  }
+
+  async return(): Promise<IteratorResult<object>> {
+    await this.#converted(() => this.#outputs.return?.());
+    return DONE;
+  }
+
+  #step(): Promise<IteratorResult<object>> {
+    const first = this.#first;
+    this.#first = undefined;
+    return first ?? this.#outputs.next();
+  }
+
+  async #converted<T>(work: () => T): Promise<Awaited<T>> {
     try {
       return await work();
     } catch (reason) {
-      throw failure(reason);
+      throw maskUnknownError(reason, this.#request, this.#options.onError);
     }
-  };
-  return iteration(isIntercepted ? () => converted(step) : step, () => converted(() => outputs.return?.()));
+  }
 }
 
 /**
@@ -192,7 +215,8 @@ class OpenHandlerContext implements HandlerContext {
   readonly #request: CallRequest;
   readonly responseHeaders = new Metadata();
   readonly responseTrailers = new Metadata();
-  #sendHeaders: (() => void) | undefined;
+  #begin: (() => void) | undefined;
+  #hasSentHeaders = false;
 
   constructor(request: CallRequest) {
     this.#request = request;
@@ -220,14 +244,27 @@ class OpenHandlerContext implements HandlerContext {
     return this.#request.headers;
   }
   get sendHeaders(): () => void {
-    return () => this.#sendHeaders?.();
+    return () => this.#onHeaders();
   }
 
-  /** Resolves when the handler calls `sendHeaders`. */
-  get headerSent(): Promise<void> {
-    return new Promise((resolve) => {
-      this.#sendHeaders = resolve;
+  /** Waits for the first message, or until the handler calls `sendHeaders`. Rejects if there is an error instead. */
+  begun(first: Promise<unknown>): Promise<void> {
+    if (this.#hasSentHeaders) {
+      // A reader handles its error.
+      Promise.resolve(first).catch(() => {});
+      return Promise.resolve();
+    }
+    return new Promise((resolve, reject) => {
+      this.#begin = resolve;
+      Promise.resolve(first).then(() => this.#onHeaders(), reject);
     });
+  }
+
+  #onHeaders(): void {
+    this.#hasSentHeaders = true;
+    this.#begin?.();
+    // The functions of a promise would stay in memory with the stream.
+    this.#begin = undefined;
   }
   /**
    * Converts an error of the handler to one that the peer may see, and adds the metadata that the handler has set. If

@@ -19,7 +19,7 @@ import type { Stream } from "../../http2/stream.ts";
 import { hostileServer, resetError } from "../io/error.ts";
 import type { Collecting } from "../io/http2-collecting.ts";
 import { IncomingBody } from "../io/http2-incoming.ts";
-import { OutgoingBody } from "../io/http2-outgoing.ts";
+import { type BodySender, OutgoingBody } from "../io/http2-outgoing.ts";
 
 /** The connection of an exchange. */
 export interface ExchangeOwner {
@@ -35,7 +35,7 @@ export interface ExchangeOwner {
   onExchangeClosed(): void;
 }
 
-export class Http2Exchange implements StreamSink {
+export class Http2Exchange implements StreamSink, BodySender {
   readonly response: Promise<HttpResponse>;
   stream!: Stream;
   readonly #owner: ExchangeOwner;
@@ -63,19 +63,22 @@ export class Http2Exchange implements StreamSink {
 
   /** Sends a body in chunks, and ends the request. */
   send(body: Body): void {
-    const { stream } = this;
-    const outgoing = new OutgoingBody(body, stream);
-    this.#outgoing = outgoing;
-    outgoing.send().then(
-      (isThere) => {
-        this.#outgoing = undefined;
-        if (isThere) stream.sendData(NO_BYTES, true);
-      },
-      (reason) => {
-        this.#outgoing = undefined;
-        this.#fail(RpcError.from(reason, Code.Internal));
-      },
-    );
+    this.#outgoing = new OutgoingBody(body, this);
+    this.#outgoing.send();
+  }
+
+  mayWait(): boolean {
+    return true;
+  }
+
+  onSent(isOpen: boolean): void {
+    this.#outgoing = undefined;
+    if (isOpen) this.stream.sendData(NO_BYTES, true);
+  }
+
+  onSendError(reason: unknown): void {
+    this.#outgoing = undefined;
+    this.#fail(RpcError.from(reason, Code.Internal));
   }
 
   /** Fails the exchange and resets the stream with CANCEL. */

@@ -13,8 +13,11 @@ const MAX_POOLED_BYTES = 1024;
 const MIN_TAIL_BYTES = 1024;
 const MAX_TAIL_BYTES: number = 64 * 1024;
 
+/** The empty list of every queue. It is not changed. */
+const NO_CHUNKS: Uint8Array[] = [];
+
 export class ChunkQueue {
-  #chunks: Uint8Array[] = [];
+  #chunks: Uint8Array[] = NO_CHUNKS;
   /** Memory for joined small chunks, which follow all other chunks; `#tailLength` is its used length. */
   #tail: Uint8Array | undefined;
   #tailLength = 0;
@@ -26,7 +29,7 @@ export class ChunkQueue {
     const isKept = buffer === this.#kept && byteLength >= MIN_TAIL_BYTES;
     if (isKept || byteLength * 4 >= buffer.byteLength) {
       this.#flush();
-      this.#chunks.push(bytes);
+      this.#add(bytes);
       this.#kept = buffer;
       return;
     }
@@ -43,8 +46,11 @@ export class ChunkQueue {
   /** Removes and returns the first chunk. */
   shift(): Uint8Array | undefined {
     if (this.#chunks.length === 0) this.#flush();
-    if (this.#chunks.length <= 1) this.#kept = undefined;
-    return this.#chunks.shift();
+    if (this.#chunks.length > 1) return this.#chunks.shift();
+    const [chunk] = this.#chunks;
+    this.#chunks = NO_CHUNKS;
+    this.#kept = undefined;
+    return chunk;
   }
 
   /** Returns all chunks without removing them. */
@@ -61,16 +67,22 @@ export class ChunkQueue {
   }
 
   clear(): void {
-    this.#chunks = [];
+    this.#chunks = NO_CHUNKS;
     this.#tail = undefined;
     this.#tailLength = 0;
     this.#kept = undefined;
   }
 
+  #add(chunk: Uint8Array): void {
+    // The first element that is added to an empty array reserves memory for 16 more.
+    if (this.#chunks.length === 0) this.#chunks = [chunk];
+    else this.#chunks.push(chunk);
+  }
+
   #flush(): void {
     const tail = this.#tail;
     if (tail === undefined) return;
-    this.#chunks.push(tail.byteLength === this.#tailLength ? tail : tail.subarray(0, this.#tailLength));
+    this.#add(tail.byteLength === this.#tailLength ? tail : tail.subarray(0, this.#tailLength));
     this.#tail = undefined;
     this.#tailLength = 0;
   }

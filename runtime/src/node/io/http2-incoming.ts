@@ -2,6 +2,7 @@
  * Bodies over HTTP/2, received on a stream with flow control (RFC 9113, section 5.2).
  */
 import type { RpcError } from "../../call/error.ts";
+import { DONE } from "../../call/message-stream.ts";
 import { type Body, type BodyCheck, tooLarge } from "../../http/body.ts";
 import type { Stream } from "../../http2/stream.ts";
 import { ChunkQueue } from "./chunk-queue.ts";
@@ -14,6 +15,12 @@ interface Waiting {
   readonly maxBytes: number;
   readonly check: BodyCheck | undefined;
   readonly resolve: (bytes: Uint8Array) => void;
+  readonly reject: (reason: RpcError) => void;
+}
+
+/** A reader that waits for the next chunk. */
+interface ChunkReader {
+  readonly resolve: (step: IteratorResult<Uint8Array, undefined>) => void;
   readonly reject: (reason: RpcError) => void;
 }
 
@@ -38,7 +45,7 @@ export class IncomingBody implements Body, CollectedBody {
   #discardable = Number.POSITIVE_INFINITY;
   #waiting: Waiting | undefined;
   #uncredited = 0;
-  #wake: (() => void) | undefined;
+  #reader: ChunkReader | undefined;
 
   /**
    * `cancel` is called when the reader leaves before the end. With a share of a memory budget, a body that does not fit into it
@@ -216,44 +223,68 @@ export class IncomingBody implements Body, CollectedBody {
     this.#stream.consumed(bytes);
   }
 
+  /** Answers the pending read, if there is one and its result is known. */
   #resume(): void {
-    const wake = this.#wake;
-    this.#wake = undefined;
-    wake?.();
+    const reader = this.#reader;
+    if (reader === undefined) return;
+    const step = this.#step();
+    if (step === undefined && this.#failure === undefined) return;
+    this.#reader = undefined;
+    if (step !== undefined) reader.resolve(step);
+    else reader.reject(this.#failure as RpcError);
   }
 
-  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
-    return {
-      next: () => this.#next(),
-      return: () => {
-        if (!this.#isEnded && this.#failure === undefined && !this.#isIgnored) this.#cancel();
-        this.#ignore();
-        this.#isEnded = true;
-        this.#resume();
-        return Promise.resolve({ done: true, value: undefined });
-      },
-    };
+  [Symbol.asyncIterator](): AsyncIterator<Uint8Array, undefined> {
+    return new Chunks(this);
   }
 
-  async #next(): Promise<IteratorResult<Uint8Array, undefined>> {
-    for (;;) {
-      const chunk = this.#chunks.shift();
-      if (chunk !== undefined) {
-        this.#stream.consumed(chunk.byteLength);
-        this.#releaseRead(chunk.byteLength);
-        return { done: false, value: chunk };
-      }
-      if (this.#isEnded) return { done: true, value: undefined };
-      if (this.#failure !== undefined) throw this.#failure;
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-      });
-    }
+  /** Returns the next chunk. It is not called again before that. */
+  next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    const step = this.#step();
+    if (step !== undefined) return Promise.resolve(step);
+    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    return new Promise((resolve, reject) => {
+      this.#reader = { resolve, reject };
+    });
+  }
+
+  /** Handles a reader that leaves. */
+  leave(): void {
+    if (!this.#isEnded && this.#failure === undefined && !this.#isIgnored) this.#cancel();
+    this.#ignore();
+    this.#isEnded = true;
+    this.#resume();
+  }
+
+  #step(): IteratorResult<Uint8Array, undefined> | undefined {
+    const chunk = this.#chunks.shift();
+    if (chunk === undefined) return this.#isEnded ? DONE : undefined;
+    this.#stream.consumed(chunk.byteLength);
+    this.#releaseRead(chunk.byteLength);
+    return { done: false, value: chunk };
   }
 
   #releaseRead(bytes: number): void {
     if (this.#memory === undefined) return;
     this.#taken -= bytes;
     this.#memory.release(bytes);
+  }
+}
+
+/** An iteration of a body. */
+class Chunks implements AsyncIterator<Uint8Array, undefined> {
+  readonly #body: IncomingBody;
+
+  constructor(body: IncomingBody) {
+    this.#body = body;
+  }
+
+  next(): Promise<IteratorResult<Uint8Array, undefined>> {
+    return this.#body.next();
+  }
+
+  return(): Promise<IteratorResult<Uint8Array, undefined>> {
+    this.#body.leave();
+    return Promise.resolve(DONE);
   }
 }

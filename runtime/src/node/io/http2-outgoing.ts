@@ -1,25 +1,31 @@
 /**
  * Bodies over HTTP/2, sent on a stream with flow control (RFC 9113, section 5.2).
  */
-import type { Body } from "../../http/body.ts";
+import type { Body, ChunkSource } from "../../http/body.ts";
 import type { Stream } from "../../http2/stream.ts";
 import { outOfMemory } from "./memory-budget.ts";
 
+/** The exchange whose body is sent. One of `onSent` and `onSendError` is called, once. */
+export interface BodySender {
+  readonly stream: Stream;
+  /** The stream accepts no more data. Returns whether there is memory for the queued data. */
+  mayWait(): boolean;
+  /** The body has been sent except its end. `isOpen`: the stream is still open. */
+  onSent(isOpen: boolean): void;
+  /** The body has failed, or there is no memory for data that the peer does not read: an `RpcError`. */
+  onSendError(reason: unknown): void;
+}
+
 /** Sends a body in chunks, with backpressure. */
 export class OutgoingBody {
-  readonly #stream: Stream;
-  readonly #iterator: AsyncIterator<Uint8Array>;
-  readonly #mayWait: () => boolean;
-  #resolve!: (isOpen: boolean) => void;
-  #reject!: (reason: unknown) => void;
+  readonly #sender: BodySender;
+  readonly #chunks: ChunkSource;
   /** True if the stream accepts no more data. */
   #isBlocked = false;
 
-  /** `mayWait` is called when the stream accepts no more data, and returns whether there is memory for the queued data. Default: true. */
-  constructor(body: Body, stream: Stream, mayWait: () => boolean = yes) {
-    this.#stream = stream;
-    this.#iterator = body[Symbol.asyncIterator]();
-    this.#mayWait = mayWait;
+  constructor(body: Body, sender: BodySender) {
+    this.#sender = sender;
+    this.#chunks = body[Symbol.asyncIterator]() as ChunkSource;
   }
 
   /** Continues sending after the stream accepts more data or has closed. */
@@ -35,46 +41,41 @@ export class OutgoingBody {
     void this.#cancel();
   }
 
-  /**
-   * Sends the body except its end. Returns whether the stream is still open. Rejects with the body's error, or with an
-   * `RpcError` if there is no memory for data that the peer does not read.
-   */
-  send(): Promise<boolean> {
-    return new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-      this.#request();
-    });
+  /** Sends the body except its end. */
+  send(): void {
+    this.#request();
   }
 
   /** Requests the next chunk. */
   #request(): void {
-    if (this.#stream.closed) {
+    if (this.#sender.stream.closed) {
       // Waits for the cleanup of the body, which may be asynchronous.
-      const over = (): void => this.#resolve(false);
+      const over = (): void => this.#sender.onSent(false);
       this.#cancel().then(over, over);
       return;
     }
     try {
-      this.#iterator.next().then(this.#onChunk, this.#reject);
+      if (this.#chunks.request !== undefined) this.#chunks.request(this.#onChunk, this.#onError);
+      else this.#chunks.next().then(this.#onChunk, this.#onError);
     } catch (reason) {
-      this.#reject(reason);
+      this.#sender.onSendError(reason);
     }
   }
 
-  readonly #onChunk = ({ done, value }: IteratorResult<Uint8Array>): void => {
-    if (done) this.#resolve(!this.#stream.closed);
-    else if (this.#stream.sendData(value, false)) this.#request();
-    else if (this.#mayWait()) this.#isBlocked = true;
+  readonly #onError = (reason: unknown): void => this.#sender.onSendError(reason);
+
+  readonly #onChunk = ({ done, value }: IteratorResult<Uint8Array, undefined>): void => {
+    const { stream } = this.#sender;
+    if (done) this.#sender.onSent(!stream.closed);
+    else if (stream.sendData(value, false)) this.#request();
+    else if (this.#sender.mayWait()) this.#isBlocked = true;
     else {
       void this.#cancel();
-      this.#reject(outOfMemory());
+      this.#sender.onSendError(outOfMemory());
     }
   };
 
   async #cancel(): Promise<void> {
-    await this.#iterator.return?.()?.catch(() => {});
+    await this.#chunks.return?.()?.catch(() => {});
   }
 }
-
-const yes = (): boolean => true;

@@ -17,7 +17,7 @@ import { DISCARD_BYTES, DISCARD_MS } from "../io/discard.ts";
 import { ignore } from "../io/error.ts";
 import type { Collecting } from "../io/http2-collecting.ts";
 import { IncomingBody } from "../io/http2-incoming.ts";
-import { OutgoingBody } from "../io/http2-outgoing.ts";
+import { type BodySender, OutgoingBody } from "../io/http2-outgoing.ts";
 import { type MemoryShare, SMALL_SHARE_BYTES } from "../io/memory-budget.ts";
 import { discard } from "../io/pump.ts";
 import type { SwapList } from "../io/swap-list.ts";
@@ -35,6 +35,8 @@ const UNCOUNTED_BYTES = 1024;
  * the response together with its end.
  */
 const RECEIPT_MS = 2_000;
+
+const NO_HEADERS: Metadata = new Metadata().freeze();
 
 /** The connection of a request. */
 export interface RequestOwner {
@@ -54,7 +56,7 @@ export interface RequestOwner {
   holdOutput(): boolean;
 }
 
-export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
+export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, BodySender {
   readonly method: string;
   readonly path: string;
   readonly version = "2";
@@ -73,6 +75,8 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
   /** True if the response has been passed to the connection, or the stream has failed. */
   #isOver = false;
   #outgoing: OutgoingBody | undefined;
+  /** The trailers of a response in chunks. */
+  #trailers: Metadata = NO_HEADERS;
   /** Settles when the work that continues after the response has ended; `undefined` if there is none. */
   #lingering: Promise<unknown> | undefined;
   /** The timer that runs while the rest of a request is discarded. */
@@ -178,19 +182,25 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
 
   #answerInChunks({ status, headers, body, trailers }: HttpResponse): void {
     this.stream.respond(status, headers, undefined, undefined, false);
-    const outgoing = new OutgoingBody(body, this.stream, () => this.#owner.holdOutput());
-    this.#outgoing = outgoing;
-    outgoing.send().then(
-      (isOpen) => {
-        this.#outgoing = undefined;
-        this.#isOver = true;
-        this.hasResponded = true;
-        if (isOpen) this.#end(trailers);
-        this.#finish();
-      },
-      // Either there is no memory for the data that the client does not read, or the body itself has failed.
-      (reason) => this.fail(reason instanceof RpcError ? ErrorCode.EnhanceYourCalm : ErrorCode.InternalError),
-    );
+    this.#trailers = trailers;
+    this.#outgoing = new OutgoingBody(body, this);
+    this.#outgoing.send();
+  }
+
+  mayWait(): boolean {
+    return this.#owner.holdOutput();
+  }
+
+  onSent(isOpen: boolean): void {
+    this.#outgoing = undefined;
+    this.#isOver = true;
+    this.hasResponded = true;
+    if (isOpen) this.#end(this.#trailers);
+    this.#finish();
+  }
+
+  onSendError(reason: unknown): void {
+    this.fail(reason instanceof RpcError ? ErrorCode.EnhanceYourCalm : ErrorCode.InternalError);
   }
 
   /** Ends a response after its body. */
@@ -304,8 +314,6 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest {
     this.#outgoing?.onClosed();
   }
 }
-
-const NO_HEADERS: Metadata = new Metadata().freeze();
 
 /**
  * Joins the chunks of a body that was received with its header block, and gives the client the same flow-control credit
