@@ -10,10 +10,11 @@ import {
   toBinary,
 } from "@bufbuild/protobuf";
 import { type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
+import { BinaryWriter } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence, StructSchema, TypeSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
-import { Memory } from "../../runtime/src/codec/memory.ts";
+import { IndexArray, indexOfKey, Memory } from "../../runtime/src/codec/memory.ts";
 import { emptyMessage, ProtoEstimator, shapeOf } from "../../runtime/src/codec/proto-estimate.ts";
 import { decodeProtoInSteps } from "../../runtime/src/codec/proto-steps.ts";
 import { everySpecial, everything, messagesOf } from "../support/messages.ts";
@@ -65,7 +66,9 @@ function weigh(message: ReflectMessage, weights: Weights): number {
       for (const item of message.get(field)) memory += Memory.item + weighValue(field, item);
     } else if (field.fieldKind === "map") {
       memory += field.mapKey === ScalarType.STRING ? 0 : Memory.firstIndexEntry;
+      const array = new IndexArray();
       for (const [key, value] of message.get(field)) {
+        memory += array.add(indexOfKey(String(key)));
         memory += Memory.entry + weighScalar(field.mapKey, key, false) + weighValue(field, value);
       }
     } else memory += own + weighValue(field, message.get(field));
@@ -228,4 +231,25 @@ it("fields that protobuf-es keeps in a hash table, first items and integer keys 
   const one = estimate(TypeSchema, item);
   expect(one).toBe(Memory.firstItem + Memory.item);
   expect(estimate(TypeSchema, Buffer.concat([item, item]))).toBe(one + Memory.item);
+});
+
+it("integer keys are counted with the array that engines reserve, in whatever order an entry has its fields", () => {
+  const type = everySpecial();
+  const field = type.fields.find((one) => one.fieldKind === "map" && one.mapKey === ScalarType.INT32) as DescField;
+  const entryOf = (...bytes: number[]): Uint8Array =>
+    Uint8Array.from([...new BinaryWriter().uint32((field.number << 3) | 2).finish(), bytes.length, ...bytes]);
+  const key = (value: number): number[] => [0x08, ...new BinaryWriter().uint32(value).finish()];
+  const value = [0x12, 0];
+  const base = estimate(type, entryOf(...key(0), ...value));
+  expect(estimate(type, entryOf(...key(1_000), ...value)) - base).toBe(12_000);
+  expect(estimate(type, entryOf(...key(2_000), ...value)) - base).toBe(0);
+  for (const bytes of [
+    [...value, ...key(1_000)],
+    [...key(1), ...key(1_000), ...value],
+    [0x78, 0, ...key(1_000)],
+  ]) {
+    expect(estimate(type, entryOf(...bytes)) - base).toBeGreaterThan(12_000);
+  }
+  const chain = Buffer.concat([1_000, 2_000, 3_000, 4_000].map((one) => entryOf(...key(one), ...value)));
+  expect(estimate(type, chain)).toBeGreaterThan(12 * 4_000);
 });

@@ -4,7 +4,7 @@
  */
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
-import { Memory } from "./memory.ts";
+import { IndexArray, indexOfKey, Memory } from "./memory.ts";
 import { emptyMessage } from "./proto-estimate.ts";
 
 /** The properties of a message type that determine its JSON form and its memory. */
@@ -55,8 +55,9 @@ export function estimateField(field: DescField, value: JsonValue): number {
     if (value.length > 0) memory = Memory.firstItem;
     for (const item of value) memory += Memory.item + each + estimateValue(message, item);
   } else if (fieldKind === "map" && isObject(value)) {
+    const array = new IndexArray();
     for (const key in value) {
-      memory += Memory.entry + Memory.slot + each + firstKeyBytes(memory, key);
+      memory += Memory.entry + Memory.slot + each + firstKeyBytes(memory, key) + array.add(indexOfKey(key));
       memory += estimateValue(message, value[key] as JsonValue);
     }
   } else memory = Memory.slot + each + estimateValue(message, value);
@@ -112,8 +113,9 @@ export function estimateAny(value: JsonValue): number {
     if (value.length > 0) memory = Memory.firstItem;
     for (const item of value) memory += VALUE_BYTES + estimateAny(item);
   } else {
+    const array = new IndexArray();
     for (const key in value) {
-      memory += VALUE_BYTES + firstKeyBytes(memory, key);
+      memory += VALUE_BYTES + firstKeyBytes(memory, key) + array.add(indexOfKey(key));
       memory += estimateAny(value[key] as JsonValue);
     }
   }

@@ -58,6 +58,34 @@ export function objectBytes(properties: number, computed: boolean): number {
   return Memory.object + 2 * Memory.slot + 3 * Memory.slot * Math.ceil((properties - 4) / 3);
 }
 
+/** Memory for each integer up to the largest key of an object, in bytes: the array has a reserve of half its size. */
+const INDEX_BYTES = 12;
+/** Largest distance of a key from the others for which engines extend the array. Otherwise they use a hash table. */
+const MAX_GAP = 1_040;
+const MAX_INDEX = 9_999;
+
+/** The array that engines reserve for integers among the keys of an object: 12 KB for an object with the only key 1000. */
+export class IndexArray {
+  #largest = 0;
+
+  /** Adds a key; `undefined` is one that is not known. Returns the memory by which the array grows. */
+  add(index: number | undefined): number {
+    const most = Math.min(1.5 * this.#largest + MAX_GAP, MAX_INDEX);
+    const next = index ?? most;
+    if (next <= this.#largest || next > most) return 0;
+    const growth = INDEX_BYTES * (next - this.#largest);
+    this.#largest = next;
+    return growth;
+  }
+}
+
+const INDEX = /^[0-9]{1,4}$/;
+
+/** Returns the integer that a key of an object is, or 0. Larger ones than 9999 do not matter for {@link IndexArray}. */
+export function indexOfKey(key: string): number {
+  return INDEX.test(key) ? Number(key) : 0;
+}
+
 /** The limit on the memory of one message, which all steps of its decoding share. */
 export class DecodeBudget {
   readonly #limit: number;

@@ -5,7 +5,7 @@
  */
 import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
-import { Memory, objectBytes } from "./memory.ts";
+import { IndexArray, Memory, objectBytes } from "./memory.ts";
 
 /**
  * Maximum nesting of messages, as in protobuf-es and other Protobuf libraries by default. Deeper messages are rejected.
@@ -22,6 +22,8 @@ interface FieldShape {
   readonly each: number;
   /** Memory of the first of several items or entries, in addition to that of each. */
   readonly start: number;
+  /** The type of the keys of a map, if they can be integers. */
+  readonly keys: ScalarType | undefined;
   /** True if values may be packed: several values after one length. */
   readonly packable: boolean;
   /** The shape of a message or of a map entry. */
@@ -93,7 +95,8 @@ function shapeOfField(field: DescField, generated: boolean): FieldShape {
   const each = (listed ? Memory.item : 0) + inOneof + (field.presence === Presence.EXPLICIT ? Memory.slot : 0);
   if (field.fieldKind === "map") {
     const start = field.mapKey === ScalarType.STRING ? 0 : Memory.firstIndexEntry;
-    return messageField(field, Read.message, { each: 0, start }, entryShape(field, generated));
+    const keys = field.mapKey === ScalarType.BOOL ? undefined : field.mapKey;
+    return messageField(field, Read.message, { each: 0, start, keys }, entryShape(field, generated));
   }
   if (field.message !== undefined) {
     const start = listed ? Memory.firstItem : 0;
@@ -106,7 +109,7 @@ function shapeOfField(field: DescField, generated: boolean): FieldShape {
   }
   if (field.enum !== undefined && !field.enum.open && !listed) {
     const known = new Set(field.enum.values.map(({ number }) => number));
-    return { field, read: Read.closedEnum, each, start: 0, packable: false, child: undefined, known };
+    return { field, read: Read.closedEnum, each, start: 0, keys: undefined, packable: false, child: undefined, known };
   }
   return scalarField(field, field.scalar ?? ScalarType.INT32, each, listed);
 }
@@ -131,10 +134,10 @@ function entryShape(field: DescField & { readonly fieldKind: "map" }, generated:
 function messageField(
   field: DescField,
   read: FieldShape["read"],
-  { each, start = 0 }: { readonly each: number; readonly start?: number },
+  { each, start = 0, keys }: { readonly each: number; readonly start?: number; readonly keys?: ScalarType | undefined },
   child: MessageShape,
 ): FieldShape {
-  return { field, read, each, start, packable: false, child, known: undefined };
+  return { field, read, each, start, keys, packable: false, child, known: undefined };
 }
 
 function scalarField(field: DescField, scalar: ScalarType, each: number, listed: boolean): FieldShape {
@@ -146,6 +149,7 @@ function scalarField(field: DescField, scalar: ScalarType, each: number, listed:
     read,
     each: each + own,
     start: listed ? Memory.firstItem : 0,
+    keys: undefined,
     packable,
     child: undefined,
     known: undefined,
@@ -207,6 +211,7 @@ export class ProtoEstimator {
     const { first } = shape;
     let memory = 0;
     let last = -1;
+    let array: IndexArray | undefined;
     let { position } = this;
     while (position < end && memory <= this.#limit) {
       let tag = bytes[position++] as number;
@@ -220,7 +225,10 @@ export class ProtoEstimator {
       const number = tag >>> 3;
       const field = number < FIRST_NUMBERS ? first[number] : shape.fields.get(number);
       // The items of a list and the entries of a map usually follow one another.
-      if (number !== last) memory += field === undefined ? 0 : field.start;
+      if (number !== last) {
+        memory += field === undefined ? 0 : field.start;
+        array = undefined;
+      }
       last = number;
       if (field === undefined) {
         this.position = position;
@@ -245,6 +253,10 @@ export class ProtoEstimator {
           const child = field.child as MessageShape;
           memory += child.empty;
           if (length > 0) {
+            if (field.keys !== undefined) {
+              array ??= new IndexArray();
+              memory += array.add(this.#keyOf(position, position + length, field.keys));
+            }
             this.position = position;
             memory += this.#child(child, position + length, "end");
             position = this.position;
@@ -259,6 +271,44 @@ export class ProtoEstimator {
     }
     this.position = position;
     return memory;
+  }
+
+  /**
+   * Returns the key of a map entry if it is an integer up to 9999, else 0. Returns `undefined` for an entry in which the key is
+   * not the only field before the value, as all libraries write it.
+   */
+  #keyOf(start: number, end: number, type: ScalarType): number | undefined {
+    const bytes = this.#bytes;
+    const wireType = (bytes[start] as number) & 7;
+    if ((bytes[start] as number) >>> 3 !== 1) return undefined;
+    let key = 0;
+    let at = start + 1;
+    if (wireType === 2) {
+      const length = bytes[at++] as number;
+      // A longer key is no such integer.
+      if (length > 4) return length < 0x80 ? this.#alone(at + length, end, 0) : 0;
+      for (const last = at + length; at < last; at += 1) {
+        const digit = (bytes[at] as number) - 0x30;
+        key = digit >= 0 && digit <= 9 ? 10 * key + digit : Number.NaN;
+      }
+    } else if (wireType === 0) {
+      for (let unit = 1; ; unit *= 0x80) {
+        const byte = bytes[at++] as number;
+        key += (byte & 0x7f) * unit;
+        if (!(byte >= 0x80)) break;
+      }
+      if (type === ScalarType.SINT32 || type === ScalarType.SINT64) key = key % 2 === 0 ? key / 2 : 0;
+    } else {
+      const size = wireType === 1 ? 8 : 4;
+      for (let i = size - 1; i >= 0; i -= 1) key = key * 0x100 + (bytes[at + i] as number);
+      at += size;
+    }
+    return this.#alone(at, end, key >= 0 ? key : 0);
+  }
+
+  /** Returns the key if the value of the entry, or nothing, is at the position. */
+  #alone(at: number, end: number, key: number): number | undefined {
+    return at >= end || (this.#bytes[at] as number) >>> 3 === 2 ? key : undefined;
   }
 
   #child(shape: MessageShape, end: number, until: "end" | "group"): number {
