@@ -28,7 +28,8 @@ import {
   PREFIX_BYTES,
 } from "./envelope.ts";
 import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompression, requestFields } from "./headers.ts";
-import { inflate, internalError, type ReceivedMessages } from "./messages.ts";
+import { inflate, inflater } from "./inflate.ts";
+import { internalError, type ReceivedMessages } from "./messages.ts";
 import { cancelledUnread, failure, receiveMessages } from "./response.ts";
 import { httpStatusError, markReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
 
@@ -195,7 +196,8 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     trailers: Metadata,
   ): ReceivedMessages {
     const decodeBytes = (bytes: Uint8Array): object | Promise<object> => decode(method, bytes);
-    return receiveMessages(response, response.body, { compression, options, decode: decodeBytes, context, trailers });
+    const reading = { inflate: inflater(compression, options), options, decode: decodeBytes, context, trailers };
+    return receiveMessages(response, response.body, reading);
   }
 
   /** Reads a streamed response that must be one message, with the checks of a unary response. */

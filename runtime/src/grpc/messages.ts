@@ -5,16 +5,14 @@ import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { countMessage } from "../call/event-loop.ts";
 import { DONE, MessageStream } from "../call/message-stream.ts";
-import type { Compression } from "../codec/compression.ts";
 import type { Body } from "../http/body.ts";
-import { decompressMessage } from "../protocol/message.ts";
 import type { ProtocolOptions } from "../protocol/options.ts";
 import { EnvelopeReader } from "./envelope.ts";
 
 /** Settings for reading a stream of messages. */
 export interface MessageReading {
-  /** The compression of messages that are marked as compressed, or `undefined` if there is none. */
-  readonly compression: Compression | undefined;
+  /** Decompresses messages that are marked as compressed. `undefined`: they are an error. */
+  readonly inflate: ((data: Uint8Array) => Promise<Uint8Array>) | undefined;
   readonly options: Pick<ProtocolOptions, "maxMessageBytes">;
   decode(bytes: Uint8Array): object | Promise<object>;
   /** Converts the error of a body that cannot be read. Default: the error itself. */
@@ -96,23 +94,19 @@ export class ReceivedMessages extends MessageStream {
 
   /** Decodes the next message that has been received, if there is one. */
   #decodeNext(): object | Promise<object> | undefined {
-    const { compression, options } = this.#reading;
+    const { inflate } = this.#reading;
     const envelope = this.#envelopes.next();
     if (envelope === undefined) return undefined;
     const { compressed, data } = envelope;
     if (!compressed) return this.#reading.decode(data);
-    return inflate(data, compression, options).then((inflated) => this.#reading.decode(inflated));
+    if (inflate === undefined) throw unnamedCompression();
+    return inflate(data).then((inflated) => this.#reading.decode(inflated));
   }
 }
 
-/** Decompresses a message that is marked as compressed. Throws `internal` if the headers name no compression. */
-export function inflate(
-  data: Uint8Array,
-  compression: Compression | undefined,
-  options: Pick<ProtocolOptions, "maxMessageBytes">,
-): Promise<Uint8Array> {
-  if (compression !== undefined) return decompressMessage(data, compression, options, internalError);
-  throw new RpcError(Code.Internal, "a message is marked as compressed without grpc-encoding");
+/** The error of a message that is marked as compressed, if the headers name no compression. */
+export function unnamedCompression(): RpcError {
+  return new RpcError(Code.Internal, "a message is marked as compressed without grpc-encoding");
 }
 
 /** Creates the error for data that violates the format of sub-protocol B. */

@@ -13,7 +13,7 @@ import { type MessageReading, ReceivedMessages } from "./messages.ts";
 import { isReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
 
 /** Settings for reading the messages of a response. */
-export interface ResponseReading extends Pick<MessageReading, "compression" | "options" | "decode"> {
+export interface ResponseReading extends Pick<MessageReading, "inflate" | "options" | "decode"> {
   readonly context: CallContext;
   /** Receives the user's trailers after the last message. */
   readonly trailers: Metadata;
@@ -23,12 +23,12 @@ export interface ResponseReading extends Pick<MessageReading, "compression" | "o
 export function receiveMessages(
   response: HttpResponse,
   body: Body,
-  { compression, options, decode, context, trailers }: ResponseReading,
+  { inflate, options, decode, context, trailers }: ResponseReading,
 ): ReceivedMessages {
   const headers = userMetadata(response.headers);
   let hasBody = false;
   return new ReceivedMessages(body, {
-    compression,
+    inflate,
     options,
     decode(bytes) {
       hasBody = true;

@@ -34,7 +34,8 @@ import {
   PREFIX_BYTES,
 } from "./envelope.ts";
 import { readRequestHeaders } from "./headers.ts";
-import { inflate, internalError, ReceivedMessages } from "./messages.ts";
+import { inflate, inflater } from "./inflate.ts";
+import { internalError, ReceivedMessages } from "./messages.ts";
 import { ResponseEnvelopes, type ResponseWriter } from "./response-envelopes.ts";
 import { okTrailers, userMetadata, writeError } from "./status.ts";
 
@@ -138,14 +139,15 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
   async function serveStream(call: GrpcCall): Promise<HttpResponse> {
     const { request, handler, headers, context } = call;
     let calling: ReturnType<Handler["call"]> | undefined;
+    const limit = { maxMessageBytes: maxMessageBytes(call) };
     try {
       const response = await context.race(() => {
         calling = handler.call({
           stream: true,
           method: handler.method,
           messages: new ReceivedMessages(request.body, {
-            compression: headers.compression,
-            options: { maxMessageBytes: maxMessageBytes(call) },
+            inflate: inflater(headers.compression, limit),
+            options: limit,
             decode: (bytes) => decode(call, bytes),
           }),
           headers: request.headers,

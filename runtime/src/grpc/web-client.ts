@@ -86,7 +86,7 @@ export function createGrpcWebCall(exchange: Exchange, schemas: HttpRpcPayload, o
       }
     }
     const body = streamBody(splitTrailers(response.body, response.trailers));
-    return receiveMessages(response, body, { compression: undefined, options, decode, context, trailers });
+    return receiveMessages(response, body, { inflate: undefined, options, decode, context, trailers });
   }
 }
 
