@@ -21,7 +21,7 @@ const DEFAULT_COST_LIMITS = {
 
 /** Integers for which engines reserve an array, if they are not far apart. */
 const ARRAY_INDEX = /^[0-9]{1,4}$/;
-const MAX_GAP = 1_040;
+const MAX_ARRAY_GAP = 1_040;
 
 /** The counters of one message. The methods throw when a limit is exceeded. */
 export class Cost {
@@ -55,7 +55,7 @@ export class Cost {
     if (!ARRAY_INDEX.test(name)) return largest;
     const index = Number(name);
     // Engines use a hash table for an integer far beyond the array, which has a reserve of half its size.
-    if (index <= largest || index > 1.5 * largest + MAX_GAP) return largest;
+    if (index <= largest || index > 1.5 * largest + MAX_ARRAY_GAP) return largest;
     this.addMade(Math.ceil((index - largest) / 2), limits);
     return index;
   }
