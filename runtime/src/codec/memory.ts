@@ -64,15 +64,19 @@ const INDEX_BYTES = 12;
 const MAX_GAP = 1_040;
 const MAX_INDEX = 9_999;
 
+/** Returns the largest integer in the array of an object's integer keys after a key was added. */
+export function largestIndex(largest: number, index: number): number {
+  const isInReach = index <= Math.min(1.5 * largest + MAX_GAP, MAX_INDEX);
+  return isInReach ? Math.max(largest, index) : largest;
+}
+
 /** The array that engines reserve for integers among the keys of an object: 12 KB for an object with the only key 1000. */
 export class IndexArray {
   #largest = 0;
 
   /** Adds a key; `undefined` is one that is not known. Returns the memory by which the array grows. */
   add(index: number | undefined): number {
-    const most = Math.min(1.5 * this.#largest + MAX_GAP, MAX_INDEX);
-    const next = index ?? most;
-    if (next <= this.#largest || next > most) return 0;
+    const next = largestIndex(this.#largest, index ?? Math.min(1.5 * this.#largest + MAX_GAP, MAX_INDEX));
     const growth = INDEX_BYTES * (next - this.#largest);
     this.#largest = next;
     return growth;

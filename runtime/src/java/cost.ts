@@ -3,6 +3,7 @@
  * million times (an amplification attack), and a message can have many arguments, so all values of a message are counted
  * together when they are read, created and written.
  */
+import { indexOfKey, largestIndex } from "../codec/memory.ts";
 
 export interface CostLimits {
   /** Most values in a message. Default: 1,000,000. */
@@ -18,10 +19,6 @@ const DEFAULT_COST_LIMITS = {
   maxContainers: 150_000,
   maxBytes: 64 * 2 ** 20,
 };
-
-/** Integers for which engines reserve an array, if they are not far apart. */
-const ARRAY_INDEX = /^[0-9]{1,4}$/;
-const MAX_ARRAY_GAP = 1_040;
 
 /** The counters of one message. The methods throw when a limit is exceeded. */
 export class Cost {
@@ -52,12 +49,9 @@ export class Cost {
    * `largest` is the largest integer in the array so far, at first 0. Returns the largest after this name.
    */
   addName(name: string, largest: number, limits?: CostLimits): number {
-    if (!ARRAY_INDEX.test(name)) return largest;
-    const index = Number(name);
-    // Engines use a hash table for an integer far beyond the array, which has a reserve of half its size.
-    if (index <= largest || index > 1.5 * largest + MAX_ARRAY_GAP) return largest;
-    this.addMade(Math.ceil((index - largest) / 2), limits);
-    return index;
+    const next = largestIndex(largest, indexOfKey(name));
+    if (next > largest) this.addMade(Math.ceil((next - largest) / 2), limits);
+    return next;
   }
 
   /** Counts bytes that are being written. */
