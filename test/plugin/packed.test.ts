@@ -71,6 +71,7 @@ describe("the packed plugin", () => {
   it("generates the same output under buf as the sources", () => {
     mkdirSync(join(folder, "proto"));
     symlinkSync(join(root, "fixtures/proto/fixture"), join(folder, "proto/fixture"));
+    symlinkSync(join(root, "proto/google"), join(folder, "proto/google"));
     writeFileSync(
       join(folder, "buf.gen.yaml"),
       "version: v2\ninputs: [{ directory: proto }]\nplugins:\n" +
