@@ -140,7 +140,7 @@ function runTests() {
   for (const file of failed) {
     const names = file.assertionResults.filter((test) => test.status === "failed").map((test) => test.fullName);
     for (const name of names.length > 0 ? names : ["(the file)"]) {
-      failedTests.push(`${relative(root, file.name)}: ${name}${ok ? " (passed at the second try)" : ""}`);
+      failedTests.push(`${relative(root, file.name)}: ${name}${ok ? " (passed on the second try)" : ""}`);
     }
   }
 }

@@ -14,7 +14,7 @@ interface Find {
   /** The section that decides, and the command that found the sequence. */
   readonly section: string;
   readonly found: string;
-  /** The frames of the client behind its preface and SETTINGS, in hexadecimal. */
+  /** The frames of the client after its preface and SETTINGS, in hexadecimal. */
   readonly frames: readonly string[];
   /** RST_STREAM frames of the server: stream and error code. */
   readonly resets: readonly (readonly [stream: number, code: number])[];

@@ -102,7 +102,7 @@ describe.skipIf(!hasNghttpd).each([
     expect((await missing.body.bytes(LIMIT_BYTES)).byteLength).toBe(148);
   });
 
-  test("gets a response that ends before its upload, and a reset without an error behind it", async () => {
+  test("gets a response that ends before its upload, and a reset without an error after it", async () => {
     const ask = connect(await start("--early-response", "--window-bits=10"));
     for (let i = 0; i < 10; i++) {
       const { status, body } = await ask("GET", "/large", Buffer.alloc(1_000_000), i);
@@ -111,7 +111,7 @@ describe.skipIf(!hasNghttpd).each([
   });
 
   test("takes no response whose trailers are replaced by a reset without an error", async () => {
-    // nghttpd sends the reset in their place if the upload has not ended. RFC 9113, section 8.1, allows it behind the end.
+    // nghttpd sends the reset in their place if the upload has not ended. RFC 9113, section 8.1, allows it after the end.
     const ask = connect(await start("--early-response", "--window-bits=10", TRAILER));
     const { body } = await ask("GET", "/large", Buffer.alloc(8_000_000));
     const { code, rawMessage } = await failureOf(body.bytes(LIMIT_BYTES));
@@ -119,7 +119,7 @@ describe.skipIf(!hasNghttpd).each([
     expect((await ask("GET", "/index.html", Buffer.alloc(0))).status).toBe(200);
   });
 
-  test("fails calls of RPC in plain words, and goes on", async () => {
+  test("fails gRPC calls with a clear message, and stays usable", async () => {
     const baseUrl = await start();
     const greeter = connectGreeter(baseUrl, { tls: tls() });
     // The response of an upload to nghttpd has no content-type.

@@ -17,7 +17,7 @@ describe.skipIf(!hasEtcd)("one of three providers", () => {
     return { address: server.address, open };
   }
 
-  it("is ejected when it stands still, and takes calls again when it goes on", async () => {
+  it("is ejected while it is paused, and receives calls again after it resumes", async () => {
     const { address, open } = await startRegistry();
     const stopped = await startProviderProcess("etcd-slow", address, "shop");
     for (const registry of [open(), open()]) await (await startProvider(registry)).registration.ready;

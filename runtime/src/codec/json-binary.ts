@@ -61,7 +61,7 @@ export class JsonBinary {
     if (type.typeName === StructSchema.typeName) return this.#struct(json, add, true);
     if (type.typeName !== ValueSchema.typeName) return this.#whole(type, {}, add);
     const struct = await this.#collect((inside) => this.#struct(json, inside, true));
-    this.#add(add, delimited(ValueSchema.field.structValue, struct));
+    this.#add(add, delimitedField(ValueSchema.field.structValue, struct));
   }
 
   async #message(type: DescMessage, value: JsonValue, add: Add): Promise<void> {
@@ -142,7 +142,7 @@ export class JsonBinary {
   /** Encodes a field, or an item of a repeated field, that is a large message. */
   async #field(field: DescField, value: JsonValue, add: Add): Promise<void> {
     const message = await this.#collect((part) => this.#message(field.message as DescMessage, value, part));
-    this.#add(add, delimited(field, message));
+    this.#add(add, delimitedField(field, message));
   }
 
   #whole(type: DescMessage, value: JsonValue, add: Add): Promise<void> {
@@ -169,7 +169,7 @@ export class JsonBinary {
 }
 
 //     field = tag length message / start-group message end-group
-function delimited(field: DescField, message: Uint8Array): Uint8Array {
+function delimitedField(field: DescField, message: Uint8Array): Uint8Array {
   const { number } = field;
   const writer = new BinaryWriter();
   if (!("delimitedEncoding" in field && field.delimitedEncoding)) {

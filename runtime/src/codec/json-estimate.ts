@@ -65,7 +65,7 @@ export function estimateField(field: DescField, value: JsonValue): number {
 }
 
 /** The 64-bit integers, which JSON may write as strings. */
-const LONG_TYPES: ReadonlySet<ScalarType | undefined> = new Set([
+export const LONG_TYPES: ReadonlySet<ScalarType | undefined> = new Set([
   ScalarType.INT64,
   ScalarType.UINT64,
   ScalarType.SINT64,

@@ -74,7 +74,7 @@ export function largestIndex(largest: number, index: number): number {
 export class IndexArray {
   #largest = 0;
 
-  /** Adds a key; `undefined` is one that is not known. Returns the memory by which the array grows. */
+  /** Adds a key; `undefined`: an unknown key. Returns the memory by which the array grows. */
   add(index: number | undefined): number {
     const next = largestIndex(this.#largest, index ?? Math.min(1.5 * this.#largest + MAX_GAP, MAX_INDEX));
     const growth = INDEX_BYTES * (next - this.#largest);
@@ -85,7 +85,7 @@ export class IndexArray {
 
 const INDEX = /^[0-9]{1,4}$/;
 
-/** Returns the integer that a key of an object is, or 0. Larger ones than 9999 do not matter for {@link IndexArray}. */
+/** Returns the integer that a key of an object is, or 0. Integers above 9,999 have no effect on {@link IndexArray}. */
 export function indexOfKey(key: string): number {
   return INDEX.test(key) ? Number(key) : 0;
 }

@@ -285,7 +285,7 @@ export class ProtoEstimator {
     let at = start + 1;
     if (wireType === 2) {
       const length = bytes[at++] as number;
-      // A longer key is no such integer.
+      // A longer key is larger than 9,999.
       if (length > 4) return length < 0x80 ? this.#alone(at + length, end, 0) : 0;
       for (const last = at + length; at < last; at += 1) {
         const digit = (bytes[at] as number) - 0x30;

@@ -1,6 +1,6 @@
 /**
- * The body of a streaming response of sub-protocol B: each message of the handler in its envelope. Hand-written, without a
- * promise or a function of its own for each message.
+ * The body of a streaming response of sub-protocol B: each message of the handler in its envelope. The iterator is
+ * hand-written: it needs no promise and no function for each message.
  */
 import type { StreamResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";

@@ -83,7 +83,7 @@ const AUTHORITY = /^[!-?A-~]*$/;
 const DIGITS = /^[0-9]{1,16}$/;
 const PADDING = /^[ \t]+|[ \t]+$/g;
 
-/** Returns the kind of a value: malformed if it has control characters but tab, or characters that are not bytes. */
+/** Returns the kind of a value: malformed if it has control characters other than tab, or characters that are not bytes. */
 function kindOfValue(value: string): number {
   const { length } = value;
   if (length === 0) return Kind.Plain;

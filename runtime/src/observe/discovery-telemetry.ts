@@ -80,7 +80,7 @@ export function createDiscoveryTelemetry(options: DiscoveryTelemetryOptions): Di
   return {
     onEndpoint(event) {
       if (event.type === "endpoint") endpointChanged(event.address, event.state);
-      // A removed endpoint is closed on purpose, which is no disconnection.
+      // A removed endpoint is closed on purpose, which does not count as a disconnection.
       else if (event.type === "removed") ready.delete(event.address);
       else if (event.type === "resolved") resolved({ result: "success" });
       else if (event.type === "resolver failed") resolved({ result: "failure" });

@@ -6,6 +6,7 @@ import { create, type DescField, type JsonObject, type JsonValue, ScalarType } f
 import { RpcError } from "../call/error.ts";
 import type { Steps } from "../call/steps.ts";
 import type { JsonValues } from "../codec/codec.ts";
+import { isObject, LONG_TYPES } from "../codec/json-estimate.ts";
 import type { BodyJson } from "../codec/large-message.ts";
 import { isTextual } from "../http-rpc/body/parameters.ts";
 import { badRequest } from "../http-rpc/headers.ts";
@@ -67,10 +68,6 @@ function* decodeBody({ body, method, template, target }: Route, bytes: Uint8Arra
   throw badRequest(`the body must be a JSON object, the fields of ${target.input.typeName}`);
 }
 
-function isObject(value: JsonValue): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
-
 /** Encodes the response of a call at a route as JSON. A field that is not set has its default value. */
 export function encodeResponse({ target, responseBody }: Route, message: object, values: JsonValues): JsonValue {
   const value = values.toValue(target.output, message);
@@ -95,17 +92,8 @@ function defaultOf(field: DescField, values: JsonValues): JsonValue {
   }
 }
 
-/** 64-bit integers are strings in JSON. */
-const LONGS: readonly ScalarType[] = [
-  ScalarType.INT64,
-  ScalarType.UINT64,
-  ScalarType.SINT64,
-  ScalarType.FIXED64,
-  ScalarType.SFIXED64,
-];
-
 function defaultOfScalar(scalar: ScalarType): JsonValue {
   if (scalar === ScalarType.BOOL) return false;
   if (scalar === ScalarType.STRING || scalar === ScalarType.BYTES) return "";
-  return LONGS.includes(scalar) ? "0" : 0;
+  return LONG_TYPES.has(scalar) ? "0" : 0;
 }

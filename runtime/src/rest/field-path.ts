@@ -9,12 +9,12 @@ import { badRequest } from "../http-rpc/headers.ts";
 /** The fields from a message to one of its leaves, outermost first. */
 export type FieldPath = readonly [DescField, ...DescField[]];
 
-/** A field path, or the reason why the names are none. */
+/** A field path, or the reason why the names are not a field path. */
 export type ResolvedPath = { readonly path: FieldPath } | { readonly problem: string } | undefined;
 
 /**
  * Finds the fields with the names, which are JSON names or names in the proto file. Returns `undefined` if there is no such
- * field, and a problem if a field on the way has no fields of its own, or the last one cannot be given as text.
+ * field, and a problem if a field on the way has no fields of its own, or the last one cannot be written as text.
  */
 export function resolvePath(type: DescMessage, names: readonly string[]): ResolvedPath {
   if (names.length > MAX_JSON_DEPTH) return { problem: `has more than ${MAX_JSON_DEPTH} names` };
@@ -23,7 +23,7 @@ export function resolvePath(type: DescMessage, names: readonly string[]): Resolv
   for (const name of names) {
     if (parent === undefined) {
       return {
-        problem: `has a name after "${path.at(-1)?.name}", which has no fields that have parameters of their own`,
+        problem: `has a name after "${path.at(-1)?.name}", whose fields cannot be parameters`,
       };
     }
     const field = findField(parent, name);
@@ -36,9 +36,9 @@ export function resolvePath(type: DescMessage, names: readonly string[]): Resolv
   if (first === undefined || last === undefined) return undefined;
   if (parent !== undefined)
     return { problem: `is a message; name one of its fields, such as ${exampleOf(names, parent)}` };
-  if (last.fieldKind === "map") return { problem: "is a map, which text cannot give" };
+  if (last.fieldKind === "map") return { problem: "is a map, which cannot be written as text" };
   if (last.fieldKind === "list" && last.message !== undefined && !isTextual(last.message)) {
-    return { problem: "is a list of messages, which text cannot give" };
+    return { problem: "is a list of messages, which cannot be written as text" };
   }
   return { path: [first, ...others] };
 }
@@ -54,7 +54,7 @@ export function keyOf(path: FieldPath): string {
 
 /**
  * Sets the member at the field path in the JSON of a message. It replaces a member that the JSON has under either name of the
- * field. Throws a bad request if a member on the way is no object.
+ * field. Throws a bad request if a parent of the member is not an object.
  */
 export function setAtPath(json: JsonObject, path: FieldPath, value: JsonValue): void {
   let parent = json;

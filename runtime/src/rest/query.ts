@@ -52,7 +52,7 @@ function findParameter({ target, body, variables }: Route, name: string): FieldP
   if ("problem" in found) return refuse(found.problem);
   const key = keyOf(found.path);
   if (variables.some((one) => keyOf(one) === key)) refuse("is a part of the path");
-  if (body === "*" || body === found.path[0]) refuse("belongs into the body");
+  if (body === "*" || body === found.path[0]) refuse("belongs in the body");
   return found.path;
 }
 

@@ -154,7 +154,7 @@ async function callRoute(
   const { route } = match;
   const { target } = route;
   if (target.kind !== "unary") return rpcErrorResponse(streaming(route));
-  const { headers, checksOrigin } = headersOf(request, route);
+  const { headers, checksOrigin } = callHeadersOf(request, route);
   return call(new RouteRequest(request, target.path, headers), {
     decode: (body, json) => decodeRequest(match, query, body, json),
     encode: (message, values) => encodeResponse(route, message, values),
@@ -163,7 +163,7 @@ async function callRoute(
 }
 
 /** Returns the headers of a call: those of the request, with the selector of the service and the content type of a call. */
-function headersOf(
+function callHeadersOf(
   { headers, method }: HttpRequest,
   { selector, body }: AddedRoute,
 ): { readonly headers: Metadata; readonly checksOrigin: boolean } {

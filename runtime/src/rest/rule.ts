@@ -44,7 +44,7 @@ export function routesOf(
 }
 
 function annotationOf({ typeName, methods }: ServiceDef<object, object>, target: ProtoMethod): HttpRule | undefined {
-  // The messages of one method can be in other files than the service; those of another method lead to it then.
+  // The messages of one method can be in other files than the service; then the file is found by the messages of another method.
   const files = Object.values(methods).flatMap(({ input, output }) =>
     input && output ? [input.file, output.file] : [],
   );

@@ -33,8 +33,8 @@ const LITERAL_SEGMENT = /^(?:[A-Za-z0-9\-._~!$&'()+,;=@]|%[0-9A-Fa-f]{2})+$/;
 //     Segment  = "*" | "**" | LITERAL | Variable ;  Variable  = "{" FieldPath [ "=" Segments ] "}" ;
 //     Verb     = ":" LITERAL ;                      FieldPath = IDENT { "." IDENT } ;
 /**
- * Parses a path template. The template `/` is accepted too; it has no segments. Throws a `TypeError` that says what is wrong
- * with the template.
+ * Parses a path template. The template `/` is accepted too; it has no segments. Throws a `TypeError` that describes the error
+ * in the template.
  */
 export function parseTemplate(text: string): PathTemplate {
   const invalid = (problem: string): never => {

@@ -263,7 +263,7 @@ class OpenHandlerContext implements HandlerContext {
   #onHeaders(): void {
     this.#hasSentHeaders = true;
     this.#begin?.();
-    // The functions of a promise would stay in memory with the stream.
+    // The callbacks of a promise would stay in memory with the stream.
     this.#begin = undefined;
   }
   /**

@@ -64,7 +64,7 @@ export interface Router {
   readonly onClose?: (callback: () => unknown) => void;
 }
 
-interface Route {
+interface SelectableHandler {
   readonly selector: Selector;
   handler: Handler;
 }
@@ -93,7 +93,7 @@ export type VersionMatch = "exact" | "fallback";
 
 /** Creates a router. Throws a `TypeError` or `RangeError` for invalid options of CORS. */
 export function createRouterWith(settings: RouterSettings): Router {
-  const routes = new Map<string, Route[]>();
+  const routes = new Map<string, SelectableHandler[]>();
   const services: AddedService[] = [];
   const names = new Set<string>();
   /** The paths of methods by the paths of their aliases. A service that is added under such a name takes precedence. */

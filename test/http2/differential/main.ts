@@ -159,7 +159,7 @@ async function serveAnother(peer: Peer): Promise<void> {
 }
 
 /**
- * Sends a sequence and a request behind it, and returns how the server took it. A server that does not react has decided so
+ * Sends a sequence and a request after it, and returns how the server reacted. A server that does not react has decided so
  * if it has served the given number of requests of other connections meanwhile: time alone proves nothing on a busy machine.
  */
 async function ask(peer: Peer, frames: readonly Buffer[], rounds: number, tries = 3): Promise<Answer> {

@@ -46,7 +46,7 @@ const dribbled = (id: number): Buffer[] => Array.from(MESSAGE, (byte) => data(id
 
 /** The greeting of the call, or the code of its failure. */
 type Outcome = "Ada" | Code;
-/** Tells whether the next call uses the same connection or another one. */
+/** Reports whether the next call uses the same connection or another one. */
 type Then = "kept" | "replaced";
 type Script = [name: string, script: (id: number) => Uint8Array[], outcome: Outcome, then: Then];
 
@@ -124,7 +124,7 @@ const SCRIPTS: Script[] = [
     "Ada",
     "replaced",
   ],
-  ["GOAWAY with an error behind its response", (id) => [...answer(id), goAway(id, Reset.internal)], "Ada", "replaced"],
+  ["GOAWAY with an error after its response", (id) => [...answer(id), goAway(id, Reset.internal)], "Ada", "replaced"],
   ["GOAWAY in the first place, which leaves out the stream", () => [goAway(0)], "Ada", "replaced"],
   ["GOAWAY on a stream", (id) => [frame(Type.goaway, 0, id, words(id, 0))], Code.Unavailable, "replaced"],
   ["GOAWAY of four bytes", () => [frame(Type.goaway, 0, 0, words(0))], Code.Unavailable, "replaced"],
@@ -144,15 +144,15 @@ const SCRIPTS: Script[] = [
   ["a response on a stream of its own", (id) => [headers(2), ...answer(id)], Code.Unavailable, "replaced"],
   // Late frames (section 5.1).
   [
-    "window updates, a reset and a priority behind the end",
+    "window updates, a reset and a priority after the end",
     (id) => [...answer(id), update(id, 1), reset(id, Reset.cancel), frame(Type.priority, 0, id, Buffer.alloc(5, 1))],
     "Ada",
     "kept",
   ],
-  ["DATA behind the end", (id) => [...answer(id), data(id)], "Ada", "replaced"],
-  ["HEADERS behind the end", (id) => [...answer(id), headers(id, END)], "Ada", "replaced"],
+  ["DATA after the end", (id) => [...answer(id), data(id)], "Ada", "replaced"],
+  ["HEADERS after the end", (id) => [...answer(id), headers(id, END)], "Ada", "replaced"],
   [
-    "DATA behind a reset that it has provoked",
+    "DATA after a reset that it has provoked",
     (id) => [interim(id, END), data(id), trailers(id)],
     Code.Internal,
     "kept",
@@ -237,7 +237,7 @@ const CUTS: readonly [name: string, begin: () => (total: number) => number][] = 
 /** Long scripts are cut into larger parts, so that they end. */
 const MAX_CHUNKS = 600;
 
-/** Sends a script. PINGs of the client are answered behind it, because an answer must not come within a frame. */
+/** Sends a script. PINGs of the client are answered after it, because an answer must not come within a frame. */
 async function send(connection: RawConnection, bytes: Buffer, nextLength: (total: number) => number): Promise<void> {
   connection.socket.setNoDelay(true);
   connection.polite = false;

@@ -29,7 +29,7 @@ export function readEndOffset(reader: MessageReader): number {
 /** Reads a varint of up to ten bytes. Returns its lower 32 bits. */
 export function readVarint32(reader: MessageReader): number {
   const byte = reader.bytes[reader.pos] as number;
-  // Past the end, it is undefined.
+  // Past the end, the byte is undefined.
   if (!(byte < 0x80)) return readLongVarint(reader);
   reader.pos++;
   return byte;

@@ -70,7 +70,7 @@ export function readException(response: GrpcResponse, options: PayloadOptions): 
     const led = cause instanceof JavaException ? cause : undefined;
     return new JavaException(className, detailMessage, { fields, trace, cause: led, code, headers, trailers });
   } catch (cause) {
-    const message = `the service threw an exception of Java that cannot be read: ${reasonOf(cause)}`;
+    const message = `the service threw a Java exception that cannot be read: ${reasonOf(cause)}`;
     return new RpcError(code, message, { headers, trailers, cause });
   }
 }

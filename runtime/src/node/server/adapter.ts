@@ -63,7 +63,7 @@ export function createNodeHandler(served: ServedExchange, options: NodeHandlerOp
     incoming.on("error", ignore);
     outgoing.on("error", ignore);
     const pair = pairOf(incoming, outgoing, signals, path);
-    const request = incoming.readableDidRead ? withoutBody(pair.request) : pair.request;
+    const request = incoming.readableDidRead ? withEmptyBody(pair.request) : pair.request;
     if (values !== undefined) Object.assign(request, { values: () => values(incoming) });
     exchange(request)
       .then((response) => pair.respond(response))
@@ -107,7 +107,7 @@ async function respondHttp1(incoming: IncomingMessage, outgoing: ServerResponse,
 }
 
 /** A request whose body another handler has read. */
-function withoutBody({ method, path, version, authority, headers, peer, signal }: HttpRequest): HttpRequest {
+function withEmptyBody({ method, path, version, authority, headers, peer, signal }: HttpRequest): HttpRequest {
   return { method, path, version, authority, headers, peer, signal, body: CONSUMED };
 }
 

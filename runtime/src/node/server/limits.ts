@@ -8,19 +8,19 @@
  * enforced with a precision of about a second.
  */
 export interface ConnectionLimits {
-  /** Most calls that the client may have open at a time (SETTINGS_MAX_CONCURRENT_STREAMS). Default: 100. */
+  /** Maximum number of calls that the client may have open at a time (SETTINGS_MAX_CONCURRENT_STREAMS). Default: 100. */
   readonly maxStreams?: number | undefined;
   /**
-   * Most handlers that may run at a time, including those of cancelled calls. Further calls are refused with REFUSED_STREAM.
+   * Maximum number of handlers that may run at a time, including those of cancelled calls. Further calls are refused with REFUSED_STREAM.
    * Default: 200.
    */
   readonly maxHandlers?: number | undefined;
   /**
-   * Most stream resets in a burst, in addition to `cancelsPerSecond`. Beyond it the connection is closed with
+   * Maximum number of stream resets in a burst, in addition to `cancelsPerSecond`. Beyond it the connection is closed with
    * ENHANCE_YOUR_CALM (rapid reset, CVE-2023-44487). Default: 900.
    */
   readonly cancelBurst?: number | undefined;
-  /** Most stream resets per second on average. Beyond it the connection is closed with ENHANCE_YOUR_CALM. Default: 30. */
+  /** Maximum number of stream resets per second on average. Beyond it the connection is closed with ENHANCE_YOUR_CALM. Default: 30. */
   readonly cancelsPerSecond?: number | undefined;
   /**
    * Both versions: time limit for a new connection to identify its protocol, TLS handshake included, unless `tls` has a

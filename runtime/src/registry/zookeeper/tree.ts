@@ -57,7 +57,7 @@ export function createZooKeeperTree(client: ZooKeeperClient, name: string, hasAu
       ),
     watchContents: (path, watcher) =>
       startWatch(watcher, (report, signal) => {
-        // What was read last, also by a round that has failed: only nodes with an event are read again.
+        // The last contents, also those that a failed round has read: only nodes with an event are read again.
         const contents = new Map<string, string | undefined>();
         return follow(signal, async (scope) => {
           const names = new Set(await nodes.children(path, scope.callback(path)));

@@ -303,7 +303,7 @@ func seen(conn *client.Connection, callID string) error {
 	return errors.New("the server did not see the end of the call")
 }
 
-// late makes a call whose time is up long before its answer.
+// late makes a call whose deadline is long before its response.
 func late(conn *client.Connection, callID string) error {
 	ctx, cancel := context.WithTimeout(context.Background(), 200*time.Millisecond)
 	defer cancel()

@@ -14,7 +14,7 @@ import (
 
 const plainServiceName = "com.example.interop.PlainService"
 
-// User and Address are classes of PlainService.java: what dubbo-go knows a class of Java by is that it was registered.
+// User and Address are classes of PlainService.java: dubbo-go knows a Java class only if it was registered.
 type User struct {
 	Name    string
 	Age     int32

@@ -47,7 +47,7 @@ func wants[T any](conn *client.Connection, expected T, method string, args ...an
 	return nil
 }
 
-// wantsTotal compares decimals as text: two that are equal may differ in what they remember of theirs.
+// wantsTotal compares decimals as text: two equal decimals may have different internal fields.
 func wantsTotal(conn *client.Connection, expected string, amounts ...string) error {
 	list := make([]any, len(amounts))
 	for i, amount := range amounts {

@@ -55,7 +55,7 @@ type Peer struct {
 
 func newPeer(selector string) *Peer { return &Peer{selector, &sync.Map{}} }
 
-// Reference is what dubbo-go knows an implementation by; of two with the same name it keeps one.
+// Reference returns the name by which dubbo-go knows an implementation; it keeps one for each name.
 func (p *Peer) Reference() string { return "Peer " + p.selector }
 
 // finish does what a request asks for when its responses have been sent.
@@ -81,7 +81,7 @@ func (p *Peer) finish(ctx context.Context, request *PeerRequest) error {
 	return failed
 }
 
-// overError says why a call is over with a code. Of the context's own error dubbo-go makes status 17, as of any other.
+// overError returns the reason why a call is over, with a code. dubbo-go sends other errors, also the context's own, as status 17.
 func overError(ctx context.Context) error {
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return tri.NewError(tri.CodeDeadlineExceeded, ctx.Err())

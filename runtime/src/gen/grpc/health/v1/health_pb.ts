@@ -33,7 +33,7 @@ export const file_grpc_health_v1_health: GenFile = /*@__PURE__*/
  */
 export type HealthCheckRequest = Message<"grpc.health.v1.HealthCheckRequest"> & {
   /**
-   * Full name of the service in question. Empty asks for the server as a whole.
+   * Full name of the service. Empty: the server as a whole.
    *
    * @generated from field: string service = 1;
    */
@@ -84,7 +84,7 @@ export const HealthCheckResponse_ServingStatus = {
   NOT_SERVING: 2,
 
   /**
-   * Only Watch answers so.
+   * Only Watch returns this value.
    *
    * @generated from enum value: SERVICE_UNKNOWN = 3;
    */
@@ -135,13 +135,13 @@ export const HealthListResponseSchema: GenMessage<HealthListResponse> = /*@__PUR
   messageDesc(file_grpc_health_v1_health, 3);
 
 /**
- * Tells whether a server, or one of its services, is able to handle calls.
+ * Reports whether a server, or one of its services, can handle calls.
  *
  * @generated from service grpc.health.v1.Health
  */
 export const Health: GenService<{
   /**
-   * Tells the status now. Fails with NOT_FOUND if the server does not know the service.
+   * Reports the current status. Fails with NOT_FOUND if the server does not know the service.
    *
    * @generated from rpc grpc.health.v1.Health.Check
    */
@@ -151,7 +151,7 @@ export const Health: GenService<{
     output: typeof HealthCheckResponseSchema;
   },
   /**
-   * Tells the status of all services. Fails with RESOURCE_EXHAUSTED if there are more than 100.
+   * Reports the status of all services. Fails with RESOURCE_EXHAUSTED if there are more than 100.
    *
    * @generated from rpc grpc.health.v1.Health.List
    */
@@ -161,7 +161,7 @@ export const Health: GenService<{
     output: typeof HealthListResponseSchema;
   },
   /**
-   * Tells the status now and whenever it changes. A service the server does not know is SERVICE_UNKNOWN, and may become
+   * Reports the current status, and each change of it. A service the server does not know is SERVICE_UNKNOWN, and may become
    * known later. A client whose watch ends calls again after a while, unless it ended with UNIMPLEMENTED.
    *
    * @generated from rpc grpc.health.v1.Health.Watch

@@ -44,27 +44,27 @@ export type HealthListRequestInit = MessageInitShape<typeof HealthListRequestSch
 export type HealthListResponseInit = MessageInitShape<typeof HealthListResponseSchema>;
 
 /**
- * Tells whether a server, or one of its services, is able to handle calls.
+ * Reports whether a server, or one of its services, can handle calls.
  *
  * @generated from service grpc.health.v1.Health
  */
 export interface HealthClient {
   /**
-   * Tells the status now. Fails with NOT_FOUND if the server does not know the service.
+   * Reports the current status. Fails with NOT_FOUND if the server does not know the service.
    *
    * @generated from rpc grpc.health.v1.Health.Check
    */
   check(request: HealthCheckRequestInit, options?: CallOptions): Promise<HealthCheckResponse>;
 
   /**
-   * Tells the status of all services. Fails with RESOURCE_EXHAUSTED if there are more than 100.
+   * Reports the status of all services. Fails with RESOURCE_EXHAUSTED if there are more than 100.
    *
    * @generated from rpc grpc.health.v1.Health.List
    */
   list(request: HealthListRequestInit, options?: CallOptions): Promise<HealthListResponse>;
 
   /**
-   * Tells the status now and whenever it changes. A service the server does not know is SERVICE_UNKNOWN, and may become
+   * Reports the current status, and each change of it. A service the server does not know is SERVICE_UNKNOWN, and may become
    * known later. A client whose watch ends calls again after a while, unless it ended with UNIMPLEMENTED.
    *
    * @generated from rpc grpc.health.v1.Health.Watch
@@ -73,27 +73,27 @@ export interface HealthClient {
 }
 
 /**
- * Tells whether a server, or one of its services, is able to handle calls.
+ * Reports whether a server, or one of its services, can handle calls.
  *
  * @generated from service grpc.health.v1.Health
  */
 export interface HealthHandler {
   /**
-   * Tells the status now. Fails with NOT_FOUND if the server does not know the service.
+   * Reports the current status. Fails with NOT_FOUND if the server does not know the service.
    *
    * @generated from rpc grpc.health.v1.Health.Check
    */
   check(request: HealthCheckRequest, context: HandlerContext): HealthCheckResponseInit | Promise<HealthCheckResponseInit>;
 
   /**
-   * Tells the status of all services. Fails with RESOURCE_EXHAUSTED if there are more than 100.
+   * Reports the status of all services. Fails with RESOURCE_EXHAUSTED if there are more than 100.
    *
    * @generated from rpc grpc.health.v1.Health.List
    */
   list(request: HealthListRequest, context: HandlerContext): HealthListResponseInit | Promise<HealthListResponseInit>;
 
   /**
-   * Tells the status now and whenever it changes. A service the server does not know is SERVICE_UNKNOWN, and may become
+   * Reports the current status, and each change of it. A service the server does not know is SERVICE_UNKNOWN, and may become
    * known later. A client whose watch ends calls again after a while, unless it ended with UNIMPLEMENTED.
    *
    * @generated from rpc grpc.health.v1.Health.Watch

@@ -75,7 +75,7 @@ export type ServerReflectionRequest = Message<"grpc.reflection.v1.ServerReflecti
     case: "allExtensionNumbersOfType";
   } | {
     /**
-     * Asks for the full names of all services. The content is not looked at.
+     * Asks for the full names of all services. The content is ignored.
      *
      * @generated from field: string list_services = 7;
      */
@@ -136,7 +136,7 @@ export type ServerReflectionResponse = Message<"grpc.reflection.v1.ServerReflect
    */
   messageResponse: {
     /**
-     * Answers the three questions for a file. May leave out what was sent before on the stream.
+     * Answers the three requests for a file. Files that were sent before on the stream may be left out.
      *
      * @generated from field: grpc.reflection.v1.FileDescriptorResponse file_descriptor_response = 4;
      */
@@ -160,7 +160,7 @@ export type ServerReflectionResponse = Message<"grpc.reflection.v1.ServerReflect
     case: "listServicesResponse";
   } | {
     /**
-     * Says why there is no answer.
+     * The reason why there is no other response.
      *
      * @generated from field: grpc.reflection.v1.ErrorResponse error_response = 7;
      */
@@ -286,7 +286,7 @@ export const ErrorResponseSchema: GenMessage<ErrorResponse> = /*@__PURE__*/
  */
 export const ServerReflection: GenService<{
   /**
-   * One stream for all questions: what one answer leaves open, the next question may ask of the same server.
+   * One stream for all requests: further requests can ask the same server for what a response did not contain.
    *
    * @generated from rpc grpc.reflection.v1.ServerReflection.ServerReflectionInfo
    */

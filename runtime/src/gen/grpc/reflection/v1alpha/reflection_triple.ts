@@ -41,7 +41,7 @@ export type ServerReflectionResponseInit = MessageInitShape<typeof ServerReflect
  */
 export interface ServerReflectionClient {
   /**
-   * One stream for all questions: what one answer leaves open, the next question may ask of the same server.
+   * One stream for all requests: further requests can ask the same server for what a response did not contain.
    *
    * @generated from rpc grpc.reflection.v1alpha.ServerReflection.ServerReflectionInfo
    */
@@ -55,7 +55,7 @@ export interface ServerReflectionClient {
  */
 export interface ServerReflectionHandler {
   /**
-   * One stream for all questions: what one answer leaves open, the next question may ask of the same server.
+   * One stream for all requests: further requests can ask the same server for what a response did not contain.
    *
    * @generated from rpc grpc.reflection.v1alpha.ServerReflection.ServerReflectionInfo
    */

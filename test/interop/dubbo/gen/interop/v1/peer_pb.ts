@@ -13,8 +13,8 @@ export const file_interop_v1_peer: GenFile = /*@__PURE__*/
   fileDesc("ChVpbnRlcm9wL3YxL3BlZXIucHJvdG8SCmludGVyb3AudjEilQEKC1BlZXJSZXF1ZXN0EgwKBHRleHQYASABKAkSEQoJcmVzcG9uc2VzGAIgASgFEhAKCGRlbGF5X21zGAMgASgFEiQKB2ZhaWx1cmUYBCABKAsyEy5pbnRlcm9wLnYxLkZhaWx1cmUSDwoHY2FsbF9pZBgFIAEoCRIOCgZudW1iZXIYBiABKAMSDAoEZGF0YRgHIAEoDCI5CgdGYWlsdXJlEgwKBGNvZGUYASABKAUSDwoHbWVzc2FnZRgCIAEoCRIPCgdkZXRhaWxzGAMgASgIIrYBCgxQZWVyUmVzcG9uc2USDAoEdGV4dBgBIAEoCRI4CghtZXRhZGF0YRgCIAMoCzImLmludGVyb3AudjEuUGVlclJlc3BvbnNlLk1ldGFkYXRhRW50cnkSDwoHc2VydmljZRgDIAEoCRIOCgZudW1iZXIYBCABKAMSDAoEZGF0YRgFIAEoDBovCg1NZXRhZGF0YUVudHJ5EgsKA2tleRgBIAEoCRINCgV2YWx1ZRgCIAEoCToCOAEiHwoMV2F0Y2hSZXF1ZXN0Eg8KB2NhbGxfaWQYASABKAkiIQoNV2F0Y2hSZXNwb25zZRIQCghjYW5jZWxlZBgBIAEoCDLWAgoLUGVlclNlcnZpY2USOgoFVW5hcnkSFy5pbnRlcm9wLnYxLlBlZXJSZXF1ZXN0GhguaW50ZXJvcC52MS5QZWVyUmVzcG9uc2USQwoMQ2xpZW50U3RyZWFtEhcuaW50ZXJvcC52MS5QZWVyUmVxdWVzdBoYLmludGVyb3AudjEuUGVlclJlc3BvbnNlKAESQwoMU2VydmVyU3RyZWFtEhcuaW50ZXJvcC52MS5QZWVyUmVxdWVzdBoYLmludGVyb3AudjEuUGVlclJlc3BvbnNlMAESQwoKQmlkaVN0cmVhbRIXLmludGVyb3AudjEuUGVlclJlcXVlc3QaGC5pbnRlcm9wLnYxLlBlZXJSZXNwb25zZSgBMAESPAoFV2F0Y2gSGC5pbnRlcm9wLnYxLldhdGNoUmVxdWVzdBoZLmludGVyb3AudjEuV2F0Y2hSZXNwb25zZUJLChNjb20uZXhhbXBsZS5pbnRlcm9wQhVQZWVyU2VydmljZU91dGVyQ2xhc3NQAVobdHJpcGxlLWVzL2ludGVyb3AvcGVlcjttYWluYgZwcm90bzM");
 
 /**
- * A server streams that many responses, then waits, then fails; or it answers, where it need not fail. Of a stream of
- * requests the last one counts; in a call of two streams each request is answered on its own.
+ * A server streams a number of responses, then waits, then fails or ends. In a stream of requests the last one decides; in a
+ * call with two streams each request is answered separately.
  *
  * @generated from message interop.v1.PeerRequest
  */
@@ -25,7 +25,7 @@ export type PeerRequest = Message<"interop.v1.PeerRequest"> & {
   text: string;
 
   /**
-   * How many responses there are where they are a stream; their text has the index behind it, from 0.
+   * Number of responses of a stream. The text of each ends with its index, from 0.
    *
    * @generated from field: int32 responses = 2;
    */
@@ -81,7 +81,7 @@ export type Failure = Message<"interop.v1.Failure"> & {
   message: string;
 
   /**
-   * Whether to add a google.rpc.ErrorInfo with the reason "PEER".
+   * True to add a google.rpc.ErrorInfo with the reason "PEER".
    *
    * @generated from field: bool details = 3;
    */
@@ -100,7 +100,7 @@ export const FailureSchema: GenMessage<Failure> = /*@__PURE__*/
  */
 export type PeerResponse = Message<"interop.v1.PeerResponse"> & {
   /**
-   * The text of the request; of a stream of requests, all of them with a comma between.
+   * The text of the request. For a stream of requests: all texts, separated by commas.
    *
    * @generated from field: string text = 1;
    */
@@ -173,7 +173,7 @@ export const WatchResponseSchema: GenMessage<WatchResponse> = /*@__PURE__*/
   messageDesc(file_interop_v1_peer, 4);
 
 /**
- * What peers implement, and call on each other.
+ * The service that peers implement and call on each other.
  *
  * @generated from service interop.v1.PeerService
  */
@@ -211,7 +211,7 @@ export const PeerService: GenService<{
     output: typeof PeerResponseSchema;
   },
   /**
-   * Whether the server has seen the end of a call that its client left.
+   * Reports whether the server has seen the end of a call that its client has left.
    *
    * @generated from rpc interop.v1.PeerService.Watch
    */

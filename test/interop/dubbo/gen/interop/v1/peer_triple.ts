@@ -24,7 +24,7 @@ export type WatchRequestInit = MessageInitShape<typeof WatchRequestSchema>;
 export type WatchResponseInit = MessageInitShape<typeof WatchResponseSchema>;
 
 /**
- * What peers implement, and call on each other.
+ * The service that peers implement and call on each other.
  *
  * @generated from service interop.v1.PeerService
  */
@@ -50,7 +50,7 @@ export interface PeerServiceClient {
   bidiStream(requests: AsyncIterable<PeerRequestInit>, options?: CallOptions): AsyncIterable<PeerResponse>;
 
   /**
-   * Whether the server has seen the end of a call that its client left.
+   * Reports whether the server has seen the end of a call that its client has left.
    *
    * @generated from rpc interop.v1.PeerService.Watch
    */
@@ -58,7 +58,7 @@ export interface PeerServiceClient {
 }
 
 /**
- * What peers implement, and call on each other.
+ * The service that peers implement and call on each other.
  *
  * @generated from service interop.v1.PeerService
  */
@@ -84,7 +84,7 @@ export interface PeerServiceHandler {
   bidiStream(requests: AsyncIterable<PeerRequest>, context: HandlerContext): AsyncIterable<PeerResponseInit>;
 
   /**
-   * Whether the server has seen the end of a call that its client left.
+   * Reports whether the server has seen the end of a call that its client has left.
    *
    * @generated from rpc interop.v1.PeerService.Watch
    */

@@ -5,7 +5,7 @@ import java.lang.reflect.Proxy;
 
 /**
  * The service of the matrix for sub-protocol A. Dubbo 3.3.6 finds no method of a stub whose name begins with a capital in the
- * proto file, and routes none to it; so what it is given implements the generated interface, and is no stub.
+ * proto file, and routes none to it; so the argument is wrapped in an implementation of the generated interface.
  */
 final class HttpService {
   static PeerService of(PeerService stub) {

@@ -66,7 +66,7 @@ public final class Main {
     if (args.length == 5) {
       SslConfig ssl = new SslConfig();
       ssl.setClientTrustCertCollectionPath(args[2]);
-      // A client without a certificate of its own calls in cleartext, whatever else it is told.
+      // A client without a certificate of its own calls in cleartext, regardless of other options.
       ssl.setClientKeyCertChainPath(args[3]);
       ssl.setClientPrivateKeyPath(args[4]);
       bootstrap.ssl(ssl);

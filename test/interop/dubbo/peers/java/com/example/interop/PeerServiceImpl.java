@@ -24,7 +24,7 @@ class PeerServiceImpl extends DubboPeerServiceTriple.PeerServiceImplBase {
     this.selector = selector;
   }
 
-  /** What is to be known of a call before its thread does anything else. */
+  /** The data of a call, which is read before its thread does anything else. */
   private static final class Call implements AutoCloseable {
     private final Map<String, Object> attachments = RpcContext.getServerAttachment().getObjectAttachments();
     private final CancellationContext cancellation = RpcContext.getCancellationContext();
@@ -54,7 +54,7 @@ class PeerServiceImpl extends DubboPeerServiceTriple.PeerServiceImplBase {
       throw TriRpcStatus.fromCode(failure.getCode()).withDescription(failure.getMessage()).asException();
     }
 
-    /** Takes the cancellation off the thread, where the next call would find it. */
+    /** Removes the cancellation from the thread, because the next call would use it. */
     @Override
     public void close() {
       RpcContext.removeCancellationContext();

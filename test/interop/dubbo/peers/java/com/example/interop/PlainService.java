@@ -55,7 +55,7 @@ public interface PlainService {
   /** A user who is their own manager. */
   User boss(String name);
 
-  /** What it was given, whatever that is. */
+  /** Returns its argument. */
   Object echo(Object value);
 
   String nothing();

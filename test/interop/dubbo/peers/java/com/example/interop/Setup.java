@@ -8,7 +8,7 @@ import org.apache.dubbo.config.ApplicationConfig;
 import org.apache.dubbo.config.RegistryConfig;
 import org.apache.dubbo.config.bootstrap.DubboBootstrap;
 
-/** What server and client have in common: an application without registry or console, which says only what goes wrong. */
+/** The common configuration of server and client: an application without registry or console, which logs only errors. */
 final class Setup {
   /** Without a strong reference the logger, and its level, would be collected. */
   private static final Logger ROOT = Logger.getLogger("");
