@@ -210,6 +210,10 @@ export class ClientConnection extends EngineConnection {
         throw new ConnectionError(ErrorCode.ProtocolError, "HEADERS on an idle stream");
       case Action.Closed:
         throw new ConnectionError(ErrorCode.StreamClosed, "HEADERS on a stream that has ended");
+      case Action.Reset:
+        this.read(bytes, start, end, BlockKind.Ignored);
+        this.resetClosed(streamId);
+        break;
       case Action.IgnoreGlitch:
         this.exceed(this.meters.glitch(Glitch.DeadStream));
         this.read(bytes, start, end, BlockKind.Ignored);

@@ -35,9 +35,7 @@ export abstract class DataStreams extends Streams {
         if (this.ignoredBytes > STREAM_WINDOW_BYTES) this.exceed(this.meters.glitch(Glitch.DeadStream));
         break;
       case Action.Reset:
-        this.closedStreams.add(streamId, State.WeReset);
-        this.sendReset(streamId, ErrorCode.StreamClosed);
-        this.exceed(this.meters.reset());
+        this.resetClosed(streamId);
         break;
       default:
         this.exceed(this.meters.glitch(Glitch.DeadStream));

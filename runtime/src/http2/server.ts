@@ -93,6 +93,10 @@ export class ServerConnection extends EngineConnection {
         throw new ConnectionError(ErrorCode.StreamClosed, "HEADERS on a stream that has ended");
       case Action.Protocol:
         throw new ConnectionError(ErrorCode.ProtocolError, "HEADERS on a stream that was skipped");
+      case Action.Reset:
+        this.read(bytes, start, end, BlockKind.Ignored);
+        this.resetClosed(streamId);
+        break;
       case Action.IgnoreGlitch:
         this.exceed(this.meters.glitch(Glitch.DeadStream));
         this.read(bytes, start, end, BlockKind.Ignored);

@@ -47,7 +47,7 @@ export const Action = {
   Ignore: 4,
   /** Minimal processing, and the frame counts as a glitch. */
   IgnoreGlitch: 5,
-  /** Stream error STREAM_CLOSED (section 6.1). */
+  /** Stream error STREAM_CLOSED (sections 5.1 and 6.1). Dubbo for Java sends DATA after it has reset a call. */
   Reset: 6,
 } as const;
 export type Action = (typeof Action)[keyof typeof Action];
@@ -62,7 +62,7 @@ const REACTIONS: readonly (readonly [headers: Action, data: Action, control: Act
   [Accept, Accept, Accept], // half-closed (local)
   [Closed, Closed, Ignore], // ended
   [Ignore, Ignore, Ignore], // we reset
-  [Closed, Closed, IgnoreGlitch], // peer reset
+  [Reset, Reset, IgnoreGlitch], // peer reset
   [IgnoreGlitch, IgnoreGlitch, IgnoreGlitch], // forgotten
   [Protocol, Reset, IgnoreGlitch], // skipped
 ];

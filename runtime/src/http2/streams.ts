@@ -1,7 +1,7 @@
 /**
  * The streams of a connection: sending, flow control of received data, and closing.
  */
-import { DEFAULT_WINDOW_SIZE } from "./codes.ts";
+import { DEFAULT_WINDOW_SIZE, ErrorCode } from "./codes.ts";
 import type { OutputOwner } from "./events.ts";
 import { ReceiveWindow } from "./flow-control.ts";
 import { writeRstStream, writeWindowUpdate } from "./frame.ts";
@@ -125,6 +125,13 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
   protected sendReset(streamId: number, code: number): void {
     writeRstStream(this.output, streamId, code);
     this.exceed(this.meters.owe());
+  }
+
+  /** Answers a frame on a closed stream with a stream error. Further frames on the stream are ignored. */
+  protected resetClosed(streamId: number): void {
+    this.closedStreams.add(streamId, State.WeReset);
+    this.sendReset(streamId, ErrorCode.StreamClosed);
+    this.exceed(this.meters.reset());
   }
 
   /**
