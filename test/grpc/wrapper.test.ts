@@ -509,7 +509,7 @@ describe("a client", () => {
     const call = recorded.find(({ path }) => path.endsWith("/fail")) as Recorded;
     const { transport } = answering({ ...call, response: hexOf(framed(bytesOf(wrapper))) });
     const failed = createInterfaceClient(PlainDef, transport)["fail"]?.("", 7);
-    await expect(failed).rejects.toThrow("an exception of Java that cannot be read");
+    await expect(failed).rejects.toThrow("a Java exception that cannot be read");
     await expect(failed).rejects.toThrow(reason);
   });
 });

@@ -126,6 +126,9 @@ describe.each([
     const [before, after] = await attack(async (port) => {
       const connection = await connect(port);
       connection.socket.setNoDelay(true);
+      // The acknowledgement of SETTINGS must not come within a frame.
+      await connection.frame(Type.settings);
+      connection.polite = false;
       for (let i = 0; i < 500; i++) {
         const bytes = Buffer.concat([
           frame(Type.headers, Flag.endHeaders, ODD(i), block(...FIELDS)),

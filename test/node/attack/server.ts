@@ -22,7 +22,6 @@ const INITIAL_WINDOW_SIZE = 4;
 const MAX_HEADER_LIST_SIZE = 6;
 /** Error codes of HTTP/2 (RFC 9113, section 7). */
 const FLOW_CONTROL = 3;
-const STREAM_CLOSED = 5;
 const COMPRESSION = 9;
 const CALM = 11;
 const END: number = Flag.endHeaders | Flag.endStream;
@@ -287,7 +286,7 @@ export function attackServer(certificates?: Certificates): void {
         "DATA on a stream that was refused",
         (i) => (i <= 100 ? open(ODD(i), "GreetTogether") : message(201, Buffer.alloc(100))),
       ],
-      ["DATA on a stream that the client has reset", (i) => (i === 0 ? canceled(1) : full(1)), STREAM_CLOSED],
+      ["DATA on a stream that the client has reset", (i) => (i === 0 ? canceled(1) : full(1))],
       ["SETTINGS that change the windows of 100 streams", (i) => (i < 100 ? open(ODD(i), "GreetTogether") : resize(i))],
     ])("%s end the connection", async (_, make, code = CALM) => {
       await attack(async (connection) => {
