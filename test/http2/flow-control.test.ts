@@ -274,3 +274,36 @@ it("a change of the window also affects streams that wait", () => {
   expect(lengths(client.frames())).toEqual([[3, 4]]);
   expect(waiting.stream?.unsent).toBe(6);
 });
+
+it("padded data of a stream that is reset while its frame arrives is credited to the connection", () => {
+  const server = new RecordedServer();
+  // Together they are three times as large as the window of the connection.
+  for (let id = 1; id < 600; id += 2) {
+    const padded = frame(FrameType.Data, PADDED, id, [0, ...bytesOf(9_999)]);
+    server.receive(headers(id, REQUEST), padded.subarray(0, 9));
+    server.requests.at(-1)?.stream?.reset(ErrorCode.NoError);
+    server.receive(padded.subarray(9));
+    server.bytes();
+    expect([id, server.over]).toEqual([id, undefined]);
+  }
+});
+
+describe("trailers that wait for the window", () => {
+  const trailers = frozen("grpc-status", "0", "x", "y".repeat(200));
+  const size = 11 + 1 + 32 + 1 + 200 + 32;
+
+  it.each([
+    ["that are as large as the client allows are sent", size, undefined, [FrameType.Data, FrameType.Headers]],
+    ["that the client no longer allows reset their stream only", size, 100, [FrameType.Data, FrameType.RstStream]],
+  ] as const)("%s", (_, allowed, lowered, types) => {
+    const server = new RecordedServer();
+    server.receive(settings([Setting.InitialWindowSize, 0], [Setting.MaxHeaderListSize, allowed]));
+    server.receive(headers(1, REQUEST, END_HEADERS | END_STREAM), headers(3, REQUEST));
+    server.requests[0]?.stream?.respond(200, NONE, bytesOf(10), trailers, true);
+    if (lowered !== undefined) server.receive(settings([Setting.MaxHeaderListSize, lowered]));
+    server.bytes();
+    server.receive(windowUpdate(1, 1_000));
+    expect(server.frames().map(({ type }) => type)).toEqual(types);
+    expect([server.over, server.requests[1]?.reset]).toEqual([undefined, undefined]);
+  });
+});

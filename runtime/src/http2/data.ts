@@ -45,7 +45,8 @@ export abstract class DataStreams extends Streams {
   onDataLength(length: number, padding: number, isEnd: boolean): void {
     if (length === 0 && !isEnd) this.exceed(this.meters.glitch(Glitch.EmptyData));
     if (padding > length) this.exceed(this.meters.glitch(Glitch.Padding));
-    let stream = this.#dataStream;
+    // The stream may have been reset since the frame began.
+    let stream = this.#dataStream?.closed ? undefined : this.#dataStream;
     if (stream !== undefined) {
       stream.received += length;
       if (!this.mayReceiveData(stream) || (stream.expected >= 0 && stream.received > stream.expected)) {

@@ -40,7 +40,7 @@ export class HeaderWriter {
   writeResponse(streamId: number, status: number, list: FieldList, isEnd: boolean): void {
     const { encoder } = this;
     const bound = encoder.prepare(list);
-    this.#checkSize(list, 42);
+    this.#checkSize(list, status > 0 ? 42 : 0);
     if (bound > DEFAULT_MAX_FRAME_SIZE) {
       this.#writeLarge(streamId, bound, list, isEnd, { status, method: "", scheme: "", authority: "", path: "" });
       return;

@@ -21,6 +21,8 @@ const DRIBBLE_BYTES = 256;
 export interface SchedulerOwner {
   /** The last frame of a stream has been written. */
   onSent(stream: Stream): void;
+  /** The trailers of a stream exceed a limit that the peer has lowered since they were queued. */
+  onUnsendable(stream: Stream): void;
   /** The peer's window has forced a tiny frame. */
   onDribble(): void;
 }
@@ -156,7 +158,14 @@ export class Scheduler {
     }
     if (stream.unsent > 0) return;
     const { trailersAfterQueue } = stream;
-    if (trailersAfterQueue !== undefined) this.#headers.writeTrailers(stream.id, trailersAfterQueue);
+    if (trailersAfterQueue !== undefined) {
+      try {
+        this.#headers.writeTrailers(stream.id, trailersAfterQueue);
+      } catch {
+        this.#owner.onUnsendable(stream);
+        return;
+      }
+    }
     if (isEnd || trailersAfterQueue !== undefined) this.#owner.onSent(stream);
   }
 

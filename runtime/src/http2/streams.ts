@@ -117,6 +117,10 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     }
   }
 
+  onUnsendable(stream: Stream): void {
+    this.failStream(stream, ErrorCode.InternalError);
+  }
+
   onDribble(): void {
     this.exceed(this.meters.glitch(Glitch.Dribble));
   }
