@@ -45,6 +45,8 @@ export class IncomingBody implements Body, CollectedBody {
   #discardable = Number.POSITIVE_INFINITY;
   #waiting: Waiting | undefined;
   #uncredited = 0;
+  /** Bytes that are counted by {@link Collecting}. */
+  #collected = 0;
   #reader: ChunkReader | undefined;
 
   /**
@@ -143,8 +145,12 @@ export class IncomingBody implements Body, CollectedBody {
     this.#discardable = bytes;
   }
 
-  /** Releases the memory of received data when the exchange has ended. Unread data can still be read. */
+  /**
+   * Releases the memory of received data when the exchange has ended, and returns what an ended body still takes from the
+   * window of the connection. Unread data can still be read.
+   */
   release(): void {
+    if (this.#isEnded) this.#stream.consumed(Number.POSITIVE_INFINITY);
     if (this.#taken > 0) this.#memory?.release(this.#taken);
     this.#taken = 0;
     this.#memory = undefined;
@@ -173,6 +179,7 @@ export class IncomingBody implements Body, CollectedBody {
 
   #collect(waiting: Waiting, bytes: number): void {
     this.#collecting.add(bytes);
+    this.#collected += bytes;
     this.#uncredited += bytes;
     if (this.#collecting.mayCredit(this)) this.credit();
     if (this.received > waiting.maxBytes) {
@@ -192,7 +199,8 @@ export class IncomingBody implements Body, CollectedBody {
     const waiting = this.#waiting;
     if (waiting === undefined) return undefined;
     this.#waiting = undefined;
-    this.#collecting.end(this, this.received);
+    this.#collecting.end(this, this.#collected);
+    this.#collected = 0;
     return waiting;
   }
 

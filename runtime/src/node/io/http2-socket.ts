@@ -112,11 +112,13 @@ export class Http2Socket implements OutputOwner {
     const segments = connection.take(MAX_FRAMED_BYTES - socket.writableLength);
     if (segments.bytes > 0) this.#write(segments);
     this.#account();
+    // The data that a connection had queued when it ended is not sent.
+    const hasMore = connection.hasMore && !connection.isOver;
     // A socket that applies backpressure emits "drain". This one does not: the next round runs after other callbacks of the event loop.
-    if (connection.hasMore && socket.writableLength < MAX_FRAMED_BYTES && !socket.writableNeedDrain) {
+    if (hasMore && socket.writableLength < MAX_FRAMED_BYTES && !socket.writableNeedDrain) {
       this.#isScheduled = true;
       setImmediate(this.#flush);
-    } else if (this.#ends && !connection.hasMore) this.#finish();
+    } else if (this.#ends && !hasMore) this.#finish();
   };
 
   #write({ parts, slabs }: Segments): void {

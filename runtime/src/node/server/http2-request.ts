@@ -257,7 +257,10 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
 
   onEnd(): void {
     this.incoming?.end();
-    if (this.#discarding !== undefined) this.#endDiscarded();
+    if (this.#discarding === undefined) return;
+    // Without a delayed end, the stream is complete now.
+    if (this.#endsLater) this.#endDiscarded();
+    else this.#stopDiscarding();
   }
 
   onReset(code: number, by: ResetBy): void {

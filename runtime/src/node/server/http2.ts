@@ -100,6 +100,8 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
   #heldOutput = 0;
   #stopTimer: (() => void) | undefined;
   #receipts: Receipts | undefined;
+  /** True if this side has begun graceful shutdown, and true if it has sent the final GOAWAY. */
+  #isLeaving = false;
   #isGone = false;
   /** The reason of {@link abort}, if this connection alone was aborted. */
   #aborted: RpcError | undefined;
@@ -188,7 +190,9 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
    * 6.8).
    */
   leave(): void {
-    if (this.connection.state !== "open") return;
+    // The client may have sent GOAWAY before, which says nothing about its own requests.
+    if (this.#isLeaving || this.connection.isOver) return;
+    this.#isLeaving = true;
     diagnostics.write?.(`GOAWAY to ${this.#name}, with ${this.connection.streams} open streams`);
     this.connection.goAway(ErrorCode.NoError, false);
     this.connection.ping("shutdown");
