@@ -215,7 +215,7 @@ describe("the option rules", () => {
     ["an invalid name", { selector: greet, get: "/{na-me}" }, 'has a variable with the invalid name "na-me"'],
     ["segments after **", { selector: greet, get: "/**/a" }, "has segments after **, which must be the last one"],
     ["an invalid verb", { selector: greet, get: "/a:" }, 'has the invalid verb ":"'],
-    ["an unknown field", { selector: greet, get: "/{nobody}" }, 'greet.v1.GreetRequest has no field "nobody"'],
+    ["an unknown field", { selector: greet, get: "/{unknown}" }, 'greet.v1.GreetRequest has no field "unknown"'],
     [
       "an unknown field of the body",
       { selector: greet, post: "/a", body: "b" },

@@ -66,8 +66,8 @@ class Scan {
   readonly #bytes: Uint8Array;
   readonly #partBytes: number;
   readonly #open: number[] = [];
-  /** The number of members so far, by depth. */
-  readonly #members = new Uint32Array(MAX_JSON_DEPTH + 1);
+  /** By depth: 1 if the object has a member so far. */
+  readonly #hasMember = new Uint8Array(MAX_JSON_DEPTH + 1);
   readonly #keys = new KeyTable();
   /** The last string: the index after its opening quote, and that of its closing quote. */
   #textStart = 0;
@@ -102,7 +102,7 @@ class Scan {
         this.#open.push(at);
         if (this.#open.length > MAX_JSON_DEPTH)
           throw new Error(`the JSON is nested more than ${MAX_JSON_DEPTH} levels deep`);
-        this.#members[this.#open.length] = 0;
+        this.#hasMember[this.#open.length] = 0;
       } else if (byte === CLOSE_ARRAY || byte === CLOSE_OBJECT) this.#close(at, byte);
     }
     this.#at = at;
@@ -119,8 +119,8 @@ class Scan {
   #member(): number {
     const [bytes, start, end] = [this.#bytes, this.#textStart, this.#textEnd];
     const depth = this.#open.length;
-    const isFirst = this.#members[depth] === 0;
-    this.#members[depth] = 1;
+    const isFirst = this.#hasMember[depth] === 0;
+    this.#hasMember[depth] = 1;
     if (isDigit(bytes[start] as number)) return Memory.slot + (isFirst ? Memory.firstIndex : Memory.member);
     return Memory.slot + (this.#keys.has(bytes, start, end) ? -Memory.text(end - start) : Memory.member);
   }

@@ -64,10 +64,12 @@ const INDEX_BYTES = 12;
 const MAX_GAP = 1_040;
 const MAX_INDEX = 9_999;
 
+/** The largest key for which engines extend an array with the given largest key. */
+const reachOf = (largest: number): number => Math.min(1.5 * largest + MAX_GAP, MAX_INDEX);
+
 /** Returns the largest integer in the array of an object's integer keys after a key was added. */
 export function largestIndex(largest: number, index: number): number {
-  const isInReach = index <= Math.min(1.5 * largest + MAX_GAP, MAX_INDEX);
-  return isInReach ? Math.max(largest, index) : largest;
+  return index <= reachOf(largest) ? Math.max(largest, index) : largest;
 }
 
 /** The array that engines reserve for integers among the keys of an object: 12 KB for an object with the only key 1000. */
@@ -76,7 +78,7 @@ export class IndexArray {
 
   /** Adds a key; `undefined`: an unknown key. Returns the memory by which the array grows. */
   add(index: number | undefined): number {
-    const next = largestIndex(this.#largest, index ?? Math.min(1.5 * this.#largest + MAX_GAP, MAX_INDEX));
+    const next = largestIndex(this.#largest, index ?? reachOf(this.#largest));
     const growth = INDEX_BYTES * (next - this.#largest);
     this.#largest = next;
     return growth;

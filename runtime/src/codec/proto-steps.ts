@@ -17,6 +17,7 @@ import type { GeneratedCodec } from "../call/method.ts";
 import { nextStep } from "../call/time-slice.ts";
 import { valueToJson } from "./binary/struct.ts";
 import { plainBytes } from "./codec.ts";
+import { setMember } from "./json-parts.ts";
 import { STEP_BYTES, tooMuchMemory } from "./memory.ts";
 import { isVarint, type MessageFields, type MessageShape, ProtoEstimator, shapeOf } from "./proto-estimate.ts";
 
@@ -206,7 +207,7 @@ async function mergeJson(object: JsonObject, { fields }: Struct): Promise<JsonOb
   for (const key of Object.keys(fields)) {
     const turn = nextStep();
     if (turn !== undefined) await turn;
-    setOwn(object, key, valueToJson(fields[key] as Value));
+    setMember(object, key, valueToJson(fields[key] as Value));
   }
   return object;
 }
@@ -230,10 +231,5 @@ async function mergeEntry(message: MessageFields, type: DescMessage, field: MapF
   }
   const alone = fromBinary(type, writer.join().finish()) as MessageFields;
   const [[key, none] = [""]] = Object.entries(alone[field.localName] as object);
-  setOwn(message[field.localName] as object, key, value ?? none);
-}
-
-/** Defines an own property, because an assignment to `__proto__` would set the prototype. */
-function setOwn(object: object, key: string, value: unknown): void {
-  Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
+  setMember(message[field.localName] as object, key, value ?? none);
 }

@@ -5,6 +5,7 @@ import type { Call, CallResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { watchEnd } from "../call/message-stream.ts";
+import { assertMembers } from "../call/option.ts";
 
 /** Limits of the calls of a service or a method. */
 export interface CallLimits {
@@ -47,10 +48,8 @@ export function checkServiceLimits(limits: ServiceLimits, methods: readonly stri
 }
 
 function check(option: string, limits: CallLimits): void {
+  assertMembers(option, limits, NAMES);
   for (const [name, value] of Object.entries(limits)) {
-    if (!NAMES.includes(name as (typeof NAMES)[number])) {
-      throw new TypeError(`${option}: "${name}" is not among: ${NAMES.join(", ")}`);
-    }
     if (value !== undefined && !(Number.isInteger(value) && value > 0 && value <= MAX_VALUE)) {
       throw new RangeError(`${option}.${name} must be an integer between 1 and ${MAX_VALUE}, not ${value}`);
     }

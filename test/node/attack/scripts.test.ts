@@ -275,7 +275,7 @@ function playScripts(certificates?: Certificates): void {
       if (typeof outcome === "string") expect((await client.greet({})).greeting).toBe(outcome);
       else expect((await failureOf(client.greet({}))).code).toBe(outcome);
       const first = server.connections[0] as RawConnection;
-      // What follows the response in the script has an effect after the call.
+      // The frames after the response in the script take effect after the call.
       if (then === "replaced") await first.end();
       expect((await client.greet({})).greeting).toBe("Ada");
       expect(server.connections).toHaveLength(then === "kept" ? 1 : 2);
