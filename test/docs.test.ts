@@ -425,6 +425,18 @@ describe("documents", () => {
     expect(options.filter((name) => name !== "UV_THREADPOOL_SIZE" && !declared(name))).toEqual([]);
   });
 
+  it("name an existing test for every clause of the specification", () => {
+    const page = readDocument("docs/specification.md");
+    const clauses = page.slice(0, page.indexOf("## Not stated")).match(/^\| (?!clause|---).*$/gm) ?? [];
+    const reference = /\]\(\.\.\/(test\/[^)]+)\) "([^"]+)"/g;
+    expect(clauses.length).toBeGreaterThan(40);
+    expect(clauses.filter((row) => !row.includes("](../test/"))).toEqual([]);
+    const missing = Array.from(page.matchAll(reference), ([, file = "", name = ""]) => ({ file, name })).filter(
+      ({ file, name }) => !readDocument(file).includes(`"${name}"`),
+    );
+    expect(missing).toEqual([]);
+  });
+
   it("name modules in the glossary that exist", () => {
     const rows = readDocument("docs/glossary.md").matchAll(/^\|.*\| ([^|]*) \|$/gm);
     const modules = Array.from(rows).flatMap(([, cell = ""]) => Array.from(cell.matchAll(/`([^`]+)`/g), ([, m]) => m));
