@@ -4,7 +4,8 @@
  *
  *     npm run bench:restarts -- --restarts 100 --rate 1000
  *
- * A restart replaces one provider. Prints the 99th percentile of the latency before the restarts and during them.
+ * A restart replaces one provider. Prints the 99th percentile of the latency during restarts, and in quiet periods before the first and
+ * after each twenty restarts, because the load of the machine varies. A machine that is too slow for the rate makes fewer calls.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
@@ -26,6 +27,11 @@ const { values } = parseArgs({
 const [restarts, rate, quietSeconds] = [Number(values.restarts), Number(values.rate), Number(values.quiet)];
 const TICK_MS = 10;
 const PROVIDERS = 3;
+/** The number of restarts between two quiet periods. */
+const SERIES = 20;
+/** The most calls that run at a time. More are a queue in this process, whose length says nothing about restarts. */
+const MAX_RUNNING = 1_000;
+const DEADLINE_MS = 60_000;
 
 const registryServer = await startEtcd();
 const executed = new Map<string, number>();
@@ -59,13 +65,17 @@ while (transport.endpoints().filter(({ state }) => state === "ready").length < P
 let made = 0;
 const lost: unknown[] = [];
 const running = new Set<Promise<void>>();
-let latencies: number[] = [];
+/** Latencies of the calls that began in each phase. */
+const phases = { warmUp: [] as number[], quiet: [] as number[], restarts: [] as number[] };
+let phase: keyof typeof phases = "warmUp";
+let skipped = 0;
 
 async function callOnce(): Promise<void> {
   const id = String(made++);
+  const latencies = phases[phase];
   const start = performance.now();
   try {
-    await client.echo({ id }, { timeoutMs: 10_000 });
+    await client.echo({ id }, { timeoutMs: DEADLINE_MS });
     latencies.push(performance.now() - start);
   } catch (error) {
     lost.push(error);
@@ -75,39 +85,45 @@ async function callOnce(): Promise<void> {
 /** Makes the calls that are due, whether or not earlier ones have ended. */
 const start = performance.now();
 const timer = setInterval(() => {
-  const due = Math.floor(((performance.now() - start) / 1_000) * rate) - made;
+  const due = Math.floor(((performance.now() - start) / 1_000) * rate) - made - skipped;
   for (let calls = 0; calls < due; calls++) {
+    if (running.size >= MAX_RUNNING) {
+      skipped++;
+      continue;
+    }
     const call = callOnce().finally(() => running.delete(call));
     running.add(call);
   }
 }, TICK_MS);
 
-const percentile = (share: number): number => {
-  latencies.sort((a, b) => a - b);
-  return latencies[Math.floor(latencies.length * share)] ?? Number.NaN;
-};
-/** The percentiles of the calls since the last report. */
-function report(phase: string): number {
-  const p99 = percentile(0.99);
-  console.log(`${phase}: ${latencies.length} calls, p50 ${percentile(0.5).toFixed(2)} ms, p99 ${p99.toFixed(2)} ms`);
-  latencies = [];
-  return p99;
+/** Returns the 99th percentile of the calls of a phase, and prints it. */
+function report(name: keyof typeof phases): number {
+  const latencies = phases[name].sort((a, b) => a - b);
+  const [p50, p99] = [0.5, 0.99].map((share) => latencies[Math.floor(latencies.length * share)] ?? Number.NaN);
+  console.log(`${name}: ${latencies.length} calls, p50 ${p50?.toFixed(2)} ms, p99 ${p99?.toFixed(2)} ms`);
+  return p99 ?? Number.NaN;
 }
 
 // The first seconds compile the code.
 await sleep(5_000);
-latencies = [];
+phase = "quiet";
 await sleep(quietSeconds * 1_000);
-const quiet = report("quiet");
 for (let count = 0; count < restarts; count++) {
+  phase = "restarts";
   const replacement = await startProvider();
   const old = providers.splice(count % PROVIDERS, 1, replacement)[0];
   if (old !== undefined) await endProvider(old);
-  if ((count + 1) % 20 === 0) console.log(`${count + 1} restarts, ${made} calls, ${lost.length} lost`);
+  if ((count + 1) % SERIES !== 0) continue;
+  console.log(`${count + 1} restarts, ${made} calls, ${lost.length} lost, ${skipped} not made`);
+  // Calls of the last restart have ended.
+  await sleep(500);
+  phase = "quiet";
+  await sleep(quietSeconds * 250);
 }
-const restarting = report("during restarts");
+phase = "warmUp";
 clearInterval(timer);
 await Promise.all(running);
+const [quiet, restarting] = [report("quiet"), report("restarts")];
 await Promise.all(providers.map(endProvider));
 executed.delete("first");
 const twice = [...executed.values()].filter((times) => times > 1).length;

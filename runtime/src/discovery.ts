@@ -23,7 +23,7 @@ export type {
   ServiceKey,
   ServiceResolverOptions,
 } from "./discovery/registry.ts";
-export type { EndpointStatus, TargetEvent } from "./discovery/target.ts";
+export type { EndpointStatus, TargetEvent } from "./discovery/target-options.ts";
 export { type DnsOptions, dns } from "./node/dns.ts";
 export type { KubernetesApi } from "./node/kubernetes/api.ts";
 export { type KubernetesOptions, kubernetes } from "./node/kubernetes/kubernetes.ts";

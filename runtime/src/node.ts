@@ -28,7 +28,7 @@ export type { EjectionOptions } from "./discovery/ejection.ts";
 export type { Endpoint, Resolver, ResolverContext } from "./discovery/endpoint.ts";
 export type { EndpointState } from "./discovery/member.ts";
 export type * from "./discovery/registry.ts";
-export type { EndpointStatus, TargetEvent } from "./discovery/target.ts";
+export type { EndpointStatus, TargetEvent } from "./discovery/target-options.ts";
 export type { ClientTlsOptions, ConnectionOptions, ConnectOptions } from "./node/client/connector.ts";
 export type { DiscoveryOptions } from "./node/client/target-connector.ts";
 export type { BalancedTransport, BaseTransportOptions, RegistryDiscoveryOptions } from "./node/client/transport.ts";

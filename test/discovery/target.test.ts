@@ -7,7 +7,8 @@ import { type Endpoint, fixed, p2c, pickFirst, type Resolver, roundRobin } from 
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { markNotSent, markUnprocessed } from "../../runtime/src/call/attempt.ts";
 import { balance } from "../../runtime/src/discovery/balanced.ts";
-import { TargetDriver, type TargetEvent, type TargetOptions } from "../../runtime/src/discovery/target.ts";
+import { TargetDriver } from "../../runtime/src/discovery/target.ts";
+import type { TargetEvent, TargetOptions } from "../../runtime/src/discovery/target-options.ts";
 import { emptyBody, streamBody } from "../../runtime/src/http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../runtime/src/http/exchange.ts";
 import { seeded } from "./random.ts";
@@ -263,6 +264,34 @@ describe("a list", () => {
     expect(events.filter(({ type }) => type === "removed")).toEqual([{ type: "removed", address: "a:1" }]);
   });
 
+  it("is not believed if it is empty and the resolver fails before the ten seconds have passed", async () => {
+    const { exchange, lists, states } = await listed(["a:1"]);
+    lists.say();
+    await settle(5_000);
+    lists.fail("the registry is restarting");
+    await settle(60_000);
+    expect(states()).toEqual({ "a:1": "ready" });
+    // The registry is back: its empty list counts from now on.
+    lists.say();
+    await settle(9_999);
+    expect((await exchange(request())).status).toBe(200);
+    await settle(2);
+    expect(states()).toEqual({});
+  });
+
+  it("reports an invalid endpoint once, however often it is listed, and again after it was gone", async () => {
+    const { lists, events } = await listed(["a:1", "bad"]);
+    for (let times = 0; times < 3; times++) lists.say("a:1", "bad");
+    await settle();
+    const problems = (): number => events.filter(({ type }) => type === "invalid endpoint").length;
+    expect(problems()).toBe(1);
+    lists.say("a:1");
+    await settle();
+    lists.say("a:1", "bad");
+    await settle();
+    expect(problems()).toBe(2);
+  });
+
   it("loses invalid endpoints with an event, and has each address once", async () => {
     const { states, events } = await listed(["a:1", "a:1", "nowhere", { address: "b:1", weight: Number.NaN }]);
     expect(states()).toEqual({ "a:1": "ready" });
@@ -388,6 +417,17 @@ describe("ejection", () => {
     await settle(30_000);
     expect(states()["a:1"]).toBe("ready");
     expect(events.filter((event) => event.type === "endpoint" && event.state === "ejected")).toHaveLength(2);
+  });
+
+  it("reports the end of an ejection, after which the endpoint has no error", async () => {
+    const { exchange, target, server, events } = await listed(["a:1", "b:1"]);
+    server("a:1").answer = away();
+    for (let i = 0; i < 12; i++) await call(exchange);
+    expect(target.endpoints()[0]).toMatchObject({ state: "ejected", lastError: { rawMessage: "reset" } });
+    await settle(30_001);
+    expect(target.endpoints()[0]).toMatchObject({ state: "ready", lastError: undefined });
+    const states = events.flatMap((one) => (one.type === "endpoint" && one.address === "a:1" ? one.state : []));
+    expect(states).toEqual(["ready", "ejected", "ready"]);
   });
 
   it.each<[string, HttpResponse]>([

@@ -108,6 +108,10 @@ it("counts a resolver that fails, invalid endpoints, ejections and registrations
   // At most half of the endpoints are ejected.
   await expect.poll(() => busy.endpoints().filter(({ state }) => state === "ejected").length).toBe(1);
 
+  const unreachable = createTransport({ resolver: fixed(["127.0.0.1:1"]), onEndpoint: telemetry.onEndpoint });
+  onTestFinished(() => unreachable.close({ graceMs: 0 }));
+  await failureOf(createGreetServiceClient(unreachable).greet({}));
+
   telemetry.onEndpoint({ type: "invalid endpoint" });
   telemetry.onRegistration({ type: "failed" });
   telemetry.onRegistration({ type: "registered" });
@@ -115,9 +119,23 @@ it("counts a resolver that fails, invalid endpoints, ejections and registrations
   expect(found).toMatchObject({
     "triple.client.resolutions failure": 1,
     "grpc.lb.outlier_detection.ejections_enforced": 1,
+    "grpc.lb.outlier_detection.ejections_unenforced": 1,
+    "grpc.subchannel.connection_attempts_failed": 1,
+    "grpc.subchannel.connection_attempts_succeeded": 2,
     "triple.client.invalid_entries": 1,
     "triple.server.registrations failure": 1,
     "triple.server.registrations success": 1,
+  });
+});
+
+it("counts an endpoint whose ejection is over as connected once", async () => {
+  const telemetry = createDiscoveryTelemetry({ target: "shop", meter });
+  for (const state of ["ready", "ejected", "ready", "idle", "ready"]) {
+    telemetry.onEndpoint({ type: "endpoint", address: "a:1", state });
+  }
+  expect(await recorded()).toMatchObject({
+    "grpc.subchannel.connection_attempts_succeeded": 2,
+    "grpc.subchannel.disconnections": 1,
   });
 });
 

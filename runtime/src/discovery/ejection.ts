@@ -13,15 +13,18 @@ export interface EjectionOptions {
   readonly maxEjectionMs: number;
 }
 
-/** Counts a failed call. Returns true if the endpoint is ejected because of it. */
+/**
+ * Counts a failed call. Returns "ejected" if the endpoint is ejected because of it, "skipped" if it would be but for the others that
+ * are ejected, which is said once for each series of failures, and otherwise "counted".
+ */
 export function countFailure(
   member: Member,
   members: Iterable<Member>,
   { failures, ejectionMs, maxEjectionMs }: EjectionOptions,
   now: number,
-): boolean {
+): "counted" | "ejected" | "skipped" {
   member.failures++;
-  if (failures === 0 || member.failures < failures || member.isEjected(now)) return false;
+  if (failures === 0 || member.failures < failures || member.isEjected(now)) return "counted";
   let ready = 0;
   let ejected = 1;
   for (const one of members) {
@@ -29,13 +32,13 @@ export function countFailure(
     ready++;
     if (one.isEjected(now)) ejected++;
   }
-  if (ejected * 2 > ready) return false;
+  if (ejected * 2 > ready) return member.failures === failures ? "skipped" : "counted";
   const lastMs = Math.min(ejectionMs * member.ejections, maxEjectionMs);
   // The time since the last ejection is longer than that ejection was: the count starts again.
   member.ejections = now - member.ejectedUntil > lastMs ? 1 : member.ejections + 1;
   member.ejectedUntil = now + Math.min(ejectionMs * member.ejections, maxEjectionMs);
   member.failures = 0;
-  return true;
+  return "ejected";
 }
 
 /** Returns the endpoints that take calls: those that are not ejected, or all if fewer than half are left. */

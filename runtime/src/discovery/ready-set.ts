@@ -18,6 +18,8 @@ export interface ReadySetOwner {
   readonly members: Iterable<Member>;
   /** False while the target is paused or closed: pickers are not made then. */
   readonly isActive: boolean;
+  /** Handles an endpoint whose ejection is over. */
+  onReturned(member: Member): void;
   /** Called after each new picker. */
   onPicker(): void;
 }
@@ -38,6 +40,7 @@ export class ReadySet {
   readonly #options: ReadySetOptions;
   #balancer: Balancer;
   #ready: readonly Member[] = [];
+  #ejected: readonly Member[] = [];
   #isStale = false;
   #stopBatch: (() => void) | undefined;
   #stopGrowth = (): void => {};
@@ -94,13 +97,17 @@ export class ReadySet {
     const members = [...this.#owner.members].filter(({ state }) => state === "ready");
     let grows = false;
     for (const member of members) grows = member.grow(now, wallClock, this.#options) || grows;
+    for (const member of this.#ejected) {
+      if (member.state === "ready" && !member.isEjected(now)) this.#owner.onReturned(member);
+    }
+    this.#ejected = members.filter((member) => member.isEjected(now));
     const able = withoutEjected(members, now);
     const weighted = able.filter(({ weight }) => weight > 0);
     if (weighted.length === 0) for (const member of able) member.weight = 1;
     this.#ready = weighted.length === 0 ? able : weighted;
     this.picker = this.#ready.length === 0 ? undefined : this.#balancer(this.#ready);
     if (grows) this.#stopGrowth = startBackgroundTimer(GROWTH_INTERVAL_MS, () => this.changed());
-    this.#watchReturns(members, now);
+    this.#watchReturns(now);
     this.#owner.onPicker();
   }
 
@@ -114,15 +121,13 @@ export class ReadySet {
   }
 
   /** Makes a new picker when the next endpoint's ejection is over. */
-  #watchReturns(members: readonly Member[], now: number): void {
+  #watchReturns(now: number): void {
     this.#stopReturn();
-    let next = Number.POSITIVE_INFINITY;
-    for (const { ejectedUntil } of members) if (ejectedUntil > now) next = Math.min(next, ejectedUntil);
-    if (next === Number.POSITIVE_INFINITY) return;
-    this.#stopReturn = startBackgroundTimer(next - now + 1, () => {
-      const later = performance.now();
-      for (const member of this.#ready) if (!member.isEjected(later)) member.lastError = undefined;
-      this.changed();
-    });
+    const next = this.#ejected.reduce(
+      (least, { ejectedUntil }) => Math.min(least, ejectedUntil),
+      Number.POSITIVE_INFINITY,
+    );
+    if (next !== Number.POSITIVE_INFINITY)
+      this.#stopReturn = startBackgroundTimer(next - now + 1, () => this.changed());
   }
 }

@@ -16,6 +16,7 @@ export interface DiscoveryTelemetryOptions {
 /** A change of a target, such as transports report to `onEndpoint`. */
 export type DiscoveryEvent =
   | { readonly type: "endpoint"; readonly address: string; readonly state: string }
+  | { readonly type: "connection failed" | "ejection skipped"; readonly address: string }
   | { readonly type: "removed"; readonly address: string }
   | { readonly type: "resolved" | "resolver failed" | "invalid endpoint" | "invalid service config" };
 
@@ -57,11 +58,17 @@ export function createDiscoveryTelemetry(options: DiscoveryTelemetryOptions): Di
     "{attempt}",
     "Endpoints that became ready",
   );
+  const failed = counter("grpc.subchannel.connection_attempts_failed", "{attempt}", "Failed attempts to connect");
   const disconnected = counter("grpc.subchannel.disconnections", "{disconnection}", "Ready endpoints that were lost");
   const ejected = counter(
     "grpc.lb.outlier_detection.ejections_enforced",
     "{ejection}",
     "Endpoints that were ejected after failures in a row",
+  );
+  const skippedEjection = counter(
+    "grpc.lb.outlier_detection.ejections_unenforced",
+    "{ejection}",
+    "Endpoints that were not ejected because too many others were",
   );
   const resolved = counter("triple.client.resolutions", "{resolution}", "Lists of endpoints, and failures to get one");
   const skipped = counter("triple.client.invalid_entries", "{entry}", "Invalid endpoints and service configs");
@@ -70,10 +77,11 @@ export function createDiscoveryTelemetry(options: DiscoveryTelemetryOptions): Di
   const ready = new Set<string>();
 
   function endpointChanged(address: string, state: string): void {
-    if (state === "ejected") ejected({ "grpc.lb.outlier_detection.detection_method": "consecutive_failures" });
+    if (state === "ejected") ejected(DETECTION);
     else if (state === "ready") {
+      // An endpoint whose ejection is over was connected all the time.
+      if (!ready.has(address)) connected();
       ready.add(address);
-      connected();
     } else if (ready.delete(address)) disconnected();
   }
 
@@ -82,6 +90,8 @@ export function createDiscoveryTelemetry(options: DiscoveryTelemetryOptions): Di
       if (event.type === "endpoint") endpointChanged(event.address, event.state);
       // A removed endpoint is closed on purpose, which does not count as a disconnection.
       else if (event.type === "removed") ready.delete(event.address);
+      else if (event.type === "connection failed") failed();
+      else if (event.type === "ejection skipped") skippedEjection(UNENFORCED);
       else if (event.type === "resolved") resolved({ result: "success" });
       else if (event.type === "resolver failed") resolved({ result: "failure" });
       else skipped();
@@ -103,6 +113,13 @@ export function createDiscoveryTelemetry(options: DiscoveryTelemetryOptions): Di
     },
   };
 }
+
+/** The attribute of ejections. gRPC itself ejects by other methods. */
+const DETECTION: Attributes = { "grpc.lb.outlier_detection.detection_method": "consecutive_failures" };
+const UNENFORCED: Attributes = {
+  ...DETECTION,
+  "grpc.lb.outlier_detection.unenforced_reason": "max_ejection_overflow",
+};
 
 /** States of endpoints. A state without endpoints is reported as 0. */
 const STATES = ["idle", "connecting", "ready", "failing", "ejected"];

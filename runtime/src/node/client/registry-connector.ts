@@ -5,7 +5,7 @@
 import type { RpcError } from "../../call/error.ts";
 import type { ConnectEndpoint, EndpointConnections, Resolver } from "../../discovery/endpoint.ts";
 import type { Registry, ServiceKey, ServiceResolverOptions } from "../../discovery/registry.ts";
-import type { EndpointStatus } from "../../discovery/target.ts";
+import type { EndpointStatus } from "../../discovery/target-options.ts";
 import type { Connections, HttpRequest } from "../../http/exchange.ts";
 import { readSelector } from "../../protocol/selector.ts";
 import type { TargetConnections } from "./target-connector.ts";

@@ -9,7 +9,8 @@ import type { EjectionOptions } from "../../discovery/ejection.ts";
 import type { ConnectEndpoint, Resolver } from "../../discovery/endpoint.ts";
 import { findPolicy } from "../../discovery/policy/by-name.ts";
 import { p2c } from "../../discovery/policy/p2c.ts";
-import { type EndpointStatus, TargetDriver, type TargetEvent, type TargetOptions } from "../../discovery/target.ts";
+import { TargetDriver } from "../../discovery/target.ts";
+import type { EndpointStatus, TargetEvent, TargetOptions } from "../../discovery/target-options.ts";
 import type { Connections } from "../../http/exchange.ts";
 import { createEndpointConnector, DEFAULT_IDLE_TIMEOUT_MS, type EndpointOptions } from "./connector.ts";
 

@@ -16,7 +16,7 @@ import { decodedLimit, findBoundedCodec } from "../../codec/large-message.ts";
 import { checkWireNames } from "../../codec/wire-name.ts";
 import { fixed } from "../../discovery/fixed.ts";
 import type { InstanceConnection, Registry } from "../../discovery/registry.ts";
-import type { EndpointStatus } from "../../discovery/target.ts";
+import type { EndpointStatus } from "../../discovery/target-options.ts";
 import type { Connections } from "../../http/exchange.ts";
 import type { HeaderLimitsInit } from "../../protocol/header-limits.ts";
 import { type ClientProtocolOptions, resolveClientOptions, type WrapperContentType } from "../../protocol/options.ts";

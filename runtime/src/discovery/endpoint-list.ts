@@ -1,0 +1,63 @@
+/**
+ * The list of a target's endpoints: valid entries of the resolver's lists, each address once. An empty list is held back,
+ * because registries publish empty lists when they restart.
+ */
+import { startBackgroundTimer } from "../call/timer.ts";
+import { type Endpoint, endpointProblem } from "./endpoint.ts";
+
+/** The target of an {@link EndpointList}. */
+export interface EndpointListOwner {
+  /** The number of endpoints that the target has now. */
+  readonly size: number;
+  /** Applies a list. */
+  apply(endpoints: readonly Endpoint[]): void;
+  /** Reports an invalid entry. A problem that the last list had already is not reported again. */
+  onProblem(problem: string): void;
+}
+
+export class EndpointList {
+  readonly #owner: EndpointListOwner;
+  readonly #emptyAfterMs: number;
+  /** The problems of the last list, and those found since. */
+  #known: ReadonlySet<string> = new Set();
+  #found = new Set<string>();
+  #stopHoldDown: (() => void) | undefined;
+
+  constructor(owner: EndpointListOwner, emptyAfterMs: number) {
+    this.#owner = owner;
+    this.#emptyAfterMs = emptyAfterMs;
+  }
+
+  /** Applies a list of the resolver: at once, or after `emptyAfterMs` if it is empty and the target has endpoints. */
+  put(given: readonly Endpoint[]): void {
+    const endpoints = new Map<string, Endpoint>();
+    for (const endpoint of given) {
+      const problem = endpointProblem(endpoint);
+      if (problem !== undefined) this.warn(problem);
+      else if (!endpoints.has(endpoint.address)) endpoints.set(endpoint.address, endpoint);
+    }
+    this.#known = this.#found;
+    this.#found = new Set();
+    if (endpoints.size > 0 || this.#owner.size === 0) {
+      this.doubt();
+      this.#owner.apply([...endpoints.values()]);
+      return;
+    }
+    this.#stopHoldDown ??= startBackgroundTimer(this.#emptyAfterMs, () => {
+      this.#stopHoldDown = undefined;
+      this.#owner.apply([]);
+    });
+  }
+
+  /** Adds a problem to those of the next list. */
+  warn(problem: string): void {
+    if (!this.#known.has(problem) && !this.#found.has(problem)) this.#owner.onProblem(problem);
+    this.#found.add(problem);
+  }
+
+  /** Discards an empty list that is held back: the resolver has failed since, so nobody confirms it. */
+  doubt(): void {
+    this.#stopHoldDown?.();
+    this.#stopHoldDown = undefined;
+  }
+}

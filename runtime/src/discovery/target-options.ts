@@ -1,0 +1,50 @@
+/**
+ * Options and events of a target, and the state of its endpoints as users see it.
+ */
+import type { RpcError } from "../call/error.ts";
+import type { Balancer } from "./balancer.ts";
+import type { EjectionOptions } from "./ejection.ts";
+import type { EndpointState, SlowStart } from "./member.ts";
+
+/** A change of a target that is worth reporting. There are no events for single calls. */
+export type TargetEvent =
+  | { readonly type: "resolved"; readonly endpoints: number }
+  | { readonly type: "resolver failed"; readonly error: RpcError }
+  /** An endpoint has a new state: `ready` also when its ejection is over. */
+  | { readonly type: "endpoint"; readonly address: string; readonly state: EndpointState; readonly error?: RpcError }
+  /** An attempt to connect has failed. The first of several in a row also changes the state to `failing`. */
+  | { readonly type: "connection failed"; readonly address: string; readonly error: RpcError }
+  /** An endpoint has failed as often as those that are ejected, but too many others are ejected already. */
+  | { readonly type: "ejection skipped"; readonly address: string; readonly error: RpcError }
+  | { readonly type: "removed"; readonly address: string }
+  | { readonly type: "invalid endpoint"; readonly problem: string }
+  | { readonly type: "invalid service config"; readonly problem: string };
+
+/** An endpoint of a target, as `transport.endpoints()` shows it. */
+export interface EndpointStatus {
+  readonly address: string;
+  readonly state: EndpointState;
+  /** The weight that policies see, after warm-up and slow start. */
+  readonly weight: number;
+  /** The number of open streams and of calls that wait for a stream. */
+  readonly active: number;
+  /** The reason why it cannot be connected to, or why it was ejected. */
+  readonly lastError: RpcError | undefined;
+}
+
+export interface TargetOptions extends SlowStart {
+  /** The name in error messages. */
+  readonly name: string;
+  readonly balancer: Balancer;
+  /** The number of endpoints of the list that are used. `undefined`: all. */
+  readonly subset: number | undefined;
+  /** Time before an empty list replaces the last one, in milliseconds. */
+  readonly emptyAfterMs: number;
+  /** Time without calls after which the resolver pauses, in milliseconds. */
+  readonly idleTimeoutMs: number;
+  readonly ejection: EjectionOptions;
+  readonly onEvent?: ((event: TargetEvent) => void) | undefined;
+  readonly onServiceConfig?: ((serviceConfig: unknown) => void) | undefined;
+  /** A source of random numbers from 0 to 1. Default: `Math.random`. */
+  readonly random?: () => number;
+}
