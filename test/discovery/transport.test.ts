@@ -36,6 +36,20 @@ describe.each(["grpc", "http-rpc"] as const)("over %s", (protocol) => {
     expect([...answers.values()]).toEqual([10, 10, 10]);
   });
 
+  it("the error of a call has the endpoint that was chosen, or the name of the target without one", async () => {
+    const { port } = await startServer({
+      greet: () => {
+        throw new RpcError(Code.NotFound, "no such name");
+      },
+    });
+    const { client } = connect({ resolver: fixed([`127.0.0.1:${port}`]), protocol });
+    expect(await failureOf(client.greet({}))).toMatchObject({ code: Code.NotFound, target: `127.0.0.1:${port}` });
+    const none = connect({ resolver: fixed(["127.0.0.1:9"]), authority: "greet.example.com", protocol });
+    expect(await failureOf(none.client.greet({}))).toMatchObject({
+      target: expect.stringMatching(/^127\.0\.0\.1:9$|^greet/),
+    });
+  });
+
   it("no call is lost over HTTP/2 while servers restart one after the other", async () => {
     const seen = new Map<string, number>();
     const handler = {

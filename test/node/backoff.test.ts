@@ -150,6 +150,7 @@ describe("calls to a server that cannot be connected to", () => {
   /** A pool whose attempts to connect end as the test specifies. */
   function startPool(clock: Clock, connect: Connect, waitForReady = false): EndpointConnections {
     return createPool(connect, {
+      peer: "127.0.0.1:1",
       maxConnections: 2,
       idleTimeoutMs: 60_000,
       verifyAfterMs: 60_000,

@@ -7,8 +7,10 @@ import {
   Code,
   createInMemoryTransport,
   createRouter,
+  createStub,
   type Interceptor,
   RpcError,
+  Status,
   type Transport,
 } from "triple-es";
 import { createTransport as createFetchTransport } from "triple-es/fetch";
@@ -20,7 +22,8 @@ import {
   GreetServiceDef,
   type GreetServiceHandler,
 } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { arriving, failureOf, greeter, startServer } from "../support/server.ts";
+import { idempotent, idempotentStream } from "../retry/calls.ts";
+import { aborted, arriving, failureOf, greeter, startServer } from "../support/server.ts";
 
 const fail = (): never => {
   throw new RpcError(Code.NotFound, "no such name");
@@ -185,6 +188,87 @@ describe("the stack of a call's error", () => {
     } finally {
       Error.prepareStackTrace = prepareStackTrace;
     }
+  });
+});
+
+describe("the target of a call's error", () => {
+  /** Returns what the transport names as its server: a transport on fetch its base URL, the others an address. */
+  const serverOf = (name: string, baseUrl: string): string => (name === "fetch" ? baseUrl : new URL(baseUrl).host);
+
+  /** Waits until the call ends. */
+  const hang: GreetServiceHandler["greet"] = async (_, { signal }) => {
+    await aborted(signal as AbortSignal);
+    return {};
+  };
+
+  /** Reads the response of a call of either kind. */
+  async function onlyOf(response: unknown): Promise<unknown> {
+    if (response instanceof Promise) return response;
+    for await (const message of response as AsyncIterable<unknown>) return message;
+    return undefined;
+  }
+
+  it.each(remote)("is the server that has sent the error, %s, %s", async (name, kind) => {
+    const { baseUrl } = await startServer(failing);
+    const error = await failureOf(CALLERS[kind](open(name, baseUrl)) as Promise<unknown>);
+    // Streams of fetch need gRPC-Web, and some kinds are refused before a request is made.
+    expect(error.target).toBe(error.status === Status.ClientError ? undefined : serverOf(name, baseUrl));
+  });
+
+  it.each(Object.keys(TRANSPORTS).filter((name) => !name.includes("memory")))(
+    "is the server that cannot be reached, %s",
+    async (name) => {
+      const error = await failureOf(open(name, "http://127.0.0.1:9").greet({}));
+      expect(error).toMatchObject({ code: Code.Unavailable, target: serverOf(name, "http://127.0.0.1:9") });
+    },
+  );
+
+  it.each(Object.keys(TRANSPORTS).filter((name) => !name.includes("memory")))(
+    "is the server that did not answer before the deadline, %s",
+    async (name) => {
+      const { baseUrl } = await startServer({ greet: hang });
+      const error = await failureOf(open(name, baseUrl).greet({}, { timeoutMs: 20 }));
+      expect(error).toMatchObject({ code: Code.DeadlineExceeded, target: serverOf(name, baseUrl) });
+    },
+  );
+
+  it("is undefined in memory, and if the call was refused before it reached a connection", async () => {
+    const client = createGreetServiceClient(
+      createInMemoryTransport(createRouter().add(GreetServiceDef, { ...greeter, ...failing })),
+    );
+    expect((await failureOf(client.greet({}))).target).toBeUndefined();
+    expect((await failureOf(open("gRPC on Node", "http://127.0.0.1:9").greet({}, { timeoutMs: -1 }))).target).toBe(
+      undefined,
+    );
+  });
+
+  it.each([
+    ["retries", { retry: { maxAttempts: 2, initialBackoffMs: 1, codes: [Code.NotFound] } }],
+    ["hedging", { retry: { maxAttempts: 2, hedgingDelayMs: 1 } }],
+    [
+      "a service config",
+      { serviceConfig: { methodConfig: [{ name: [{ service: "greet.v1.GreetService" }], timeout: "5s" }] } },
+    ],
+  ] as const)("is known with %s", async (_, options) => {
+    const { baseUrl } = await startServer(failing);
+    const transport = createTransport({ baseUrl, ...options });
+    transports.push(transport);
+    for (const method of [idempotent, idempotentStream]) {
+      const call = createStub<(request: object) => unknown>(method, transport);
+      const error = await failureOf(onlyOf(call({})));
+      expect(error).toMatchObject({ code: Code.NotFound, target: new URL(baseUrl).host });
+    }
+  });
+
+  it("is that of each call if several calls fail for the same reason", async () => {
+    const servers = await Promise.all([1, 2].map(() => startServer({ greet: hang })));
+    const controller = new AbortController();
+    const { signal } = controller;
+    const failures = servers.map(({ baseUrl }) => failureOf(open("gRPC on Node", baseUrl).greet({}, { signal })));
+    setTimeout(() => controller.abort(new RpcError(Code.Aborted, "the page was closed")), 50);
+    expect((await Promise.all(failures)).map(({ target }) => target)).toEqual(
+      servers.map(({ baseUrl }) => new URL(baseUrl).host),
+    );
   });
 });
 

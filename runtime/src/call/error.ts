@@ -29,6 +29,8 @@ export interface RpcErrorOptions {
   readonly status?: Status | undefined;
   /** The path of the call that failed. Clients set it; it is not sent to the peer. */
   readonly method?: string | undefined;
+  /** The server of the call that failed. Clients set it; it is not sent to the peer. */
+  readonly target?: string | undefined;
 }
 
 const RPC_ERROR_BRAND = Symbol.for("triple-es.RpcError");
@@ -59,6 +61,12 @@ export class RpcError extends Error {
    * does not come from a call.
    */
   readonly method: string | undefined;
+  /**
+   * On a client, the server of the call that failed: the address of the endpoint, such as `10.0.0.7:50051` or the path of a
+   * socket; the name of the target if no endpoint was chosen; the base URL of a transport on `fetch`. `undefined` in memory, and
+   * if the call failed before it reached its connections.
+   */
+  readonly target: string | undefined;
 
   /**
    * Creates an error. An unassigned code becomes `unknown`. Throws a `TypeError` for invalid details, headers or trailers.
@@ -73,6 +81,7 @@ export class RpcError extends Error {
     this.headers = new Metadata(options.headers);
     this.status = options.status;
     this.method = options.method;
+    this.target = options.target;
     Object.defineProperty(this, RPC_ERROR_BRAND, { value: true });
   }
 
@@ -113,20 +122,22 @@ export function reasonOf(thrown: unknown): string {
 }
 
 /**
- * Adds the origin of a call to its error: the path of the method, and the stack of the caller. Most errors are created in a
+ * Adds the origin of a call to its error: the path of the method, the server, and the stack of the caller. Most errors are created in a
  * callback of a socket or timer, so their stack does not contain the caller. Call this function in an async function that the
  * caller awaits: V8 then provides the caller's frames, at no cost for successful calls.
  */
-export function withCaller<Reason>(reason: Reason, method: string): Reason | RpcError {
+export function withCaller<Reason>(reason: Reason, method: string, target?: string): Reason | RpcError {
   if (!(reason instanceof RpcError)) return reason;
   // Several calls may fail with the same error, such as the reason of a shared signal, so each call gets a copy.
-  if (reason.method) return new RpcError(reason.code, reason.rawMessage, { ...reason, cause: reason, method });
-  Reflect.set(reason, "method", method);
+  if (reason.method) return new RpcError(reason.code, reason.rawMessage, { ...reason, cause: reason, method, target });
   const stack = `${reason.stack}`;
   // The first three lines are the message, this function and its caller.
   const callers = `${new Error().stack}`.split("\n").slice(3);
-  Reflect.set(reason, "stack", [stack, ...callers.filter((line) => !stack.includes(line))].join("\n"));
-  return reason;
+  return Object.assign(reason, {
+    method,
+    target,
+    stack: [stack, ...callers.filter((line) => !stack.includes(line))].join("\n"),
+  });
 }
 
 /**

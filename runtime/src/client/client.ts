@@ -184,7 +184,7 @@ async function callUnary(
     options.onTrailers?.(response.trailers);
     return response.message;
   } catch (reason) {
-    throw withCaller(reason, method.path);
+    throw withCaller(reason, method.path, context?.target);
   } finally {
     context?.close();
   }
@@ -249,7 +249,7 @@ class ResponseStream extends MessageStream {
     } catch (reason) {
       this.#context?.cancel();
       this.#end();
-      throw withCaller(reason, this.#method.path);
+      throw withCaller(reason, this.#method.path, this.#context?.target);
     } finally {
       this.waited();
     }

@@ -53,6 +53,7 @@ async function callWithin(next: Call, request: CallRequest, config: MethodConfig
     try {
       return await context.race(() => next({ ...request, context }));
     } finally {
+      request.context.target = context.target;
       context.close();
     }
   }
@@ -63,6 +64,8 @@ async function callWithin(next: Call, request: CallRequest, config: MethodConfig
   } catch (reason) {
     context.close();
     throw reason;
+  } finally {
+    request.context.target = context.target;
   }
 }
 

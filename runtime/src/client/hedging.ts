@@ -141,6 +141,14 @@ class AttemptContext implements CallContext {
     return this.#call.values;
   }
 
+  get target(): string | undefined {
+    return this.#call.target;
+  }
+
+  set target(target: string | undefined) {
+    this.#call.target = target;
+  }
+
   /** Ends the attempt: its signal does not fire afterwards. */
   release(): void {
     this.#unlink();

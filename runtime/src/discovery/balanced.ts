@@ -21,6 +21,7 @@ const REPICK_DELAYS_MS = [0, 20, 100, 500];
 export function balance(target: TargetDriver, waitByDefault: boolean): Exchange {
   function exchange(request: HttpRequest): Promise<HttpResponse> {
     target.used = true;
+    if (request.context !== undefined) request.context.target = target.name;
     const { picker } = target;
     if (picker === undefined || request.body.whole === undefined) return exchangeSlowly(request);
     return attempt(picker(request) as Member, request);

@@ -64,6 +64,11 @@ export class TargetDriver {
     return this.#isClosed;
   }
 
+  /** The name in error messages. */
+  get name(): string {
+    return this.#options.name;
+  }
+
   /** Chooses an endpoint for a call. `undefined` while no endpoint is ready, or while the target is paused or closed. */
   get picker(): Picker | undefined {
     return this.#ready.picker;

@@ -29,7 +29,8 @@ export function connectFetch(options: FetchOptions): Exchange {
     throw new TypeError(`baseUrl "${baseUrl}" must start with http://, https:// or / and have no query`);
   }
   const prefix = baseUrl.replace(/\/$/, "");
-  return async ({ method, path, headers, body, signal }) => {
+  return async ({ method, path, headers, body, signal, context }) => {
+    if (context) context.target = baseUrl;
     // The global fetch is read on every call, because tests replace it after the transport was created.
     const send = given ?? globalThis.fetch;
     const init: RequestInit = {

@@ -133,6 +133,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       body,
       signal: context.signal,
       waitForReady: context.waitForReady,
+      context,
     };
   }
 

@@ -68,7 +68,7 @@ export function createGrpcWebCall(exchange: Exchange, schemas: HttpRpcPayload, o
     writeSelector(headers, selector);
     appendCallerMetadata(headers, metadata);
     const path = options.useAlias ? aliasPath(method, () => method.name) : method.path;
-    return { method: "POST", path, version: "2", headers, body: wholeBody(body), signal: context.signal };
+    return { method: "POST", path, version: "2", headers, body: wholeBody(body), signal: context.signal, context };
   }
 
   function decodeEach(

@@ -98,6 +98,7 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
       body: wholeBody(message),
       signal: context.signal,
       waitForReady: context.waitForReady,
+      context,
     };
   }
 

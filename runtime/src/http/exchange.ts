@@ -2,7 +2,7 @@
  * Exchanges: one HTTP request and its response as plain values. Engines send and receive them; protocols create and read
  * them. Clients and servers use the same types, so a server's exchange can replace the network.
  */
-import type { ContextValues } from "../call/call.ts";
+import type { CallContext, ContextValues } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
@@ -35,6 +35,8 @@ export interface HttpRequest {
    * On a client, true if the engine waits while the server cannot be reached. `undefined`: the engine's own option applies.
    */
   readonly waitForReady?: boolean | undefined;
+  /** On a client, the context of the call. The engine sets its `target`. */
+  readonly context?: Pick<CallContext, "target"> | undefined;
   /**
    * Registers work that continues after the response because it ignores the signal. An engine that limits concurrent handlers
    * includes the work in its count until it settles.

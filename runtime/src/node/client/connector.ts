@@ -140,6 +140,7 @@ function connectTo(
   return options.httpVersion === "1.1"
     ? connectHttp1(target, { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff, maxHeaderBytes })
     : createPool(connectHttp2(target, connectTimeoutMs), {
+        peer: target.peer,
         maxConnections: options.maxConnections ?? 10,
         idleTimeoutMs,
         verifyAfterMs: options.verifyAfterMs ?? 30_000,

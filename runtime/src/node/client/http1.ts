@@ -63,7 +63,8 @@ export function connectHttp1(
 
   const attempts = new ConnectionAttempts((signal) => probe(target, connectTimeoutMs, signal), backoff);
 
-  const exchange: Exchange = ({ method, path, headers, body, signal }) => {
+  const exchange: Exchange = ({ method, path, headers, body, signal, context }) => {
+    if (context !== undefined) context.target = peer;
     if (closed) return Promise.reject(transportClosed());
     if (signal?.aborted) return Promise.reject(abortError(signal));
     return new Promise((resolve, reject) => {

@@ -17,6 +17,8 @@ import type { Backoff } from "./backoff.ts";
 import type { Connect, Connection, ConnectionOwner } from "./connection.ts";
 
 export interface PoolOptions {
+  /** The name of the server in errors. */
+  readonly peer: string;
   /** Most connections that are open for new streams at a time. */
   readonly maxConnections: number;
   /** Time without streams after which a connection is closed, in milliseconds. */
@@ -222,7 +224,8 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
   }
 
   function exchange(request: HttpRequest): ReturnType<Exchange> {
-    const { signal, body } = request;
+    const { signal, body, context } = request;
+    if (context !== undefined) context.target = options.peer;
     if (closing !== undefined) return Promise.reject(transportClosed());
     if (signal?.aborted) return Promise.reject(abortError(signal));
     waiting++;
