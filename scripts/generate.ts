@@ -6,6 +6,7 @@ import { spawnSync } from "node:child_process";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CONTRACT_RUNS } from "./contracts.ts";
+import { writeOptionTables } from "./option-tables.ts";
 import { writeWellKnownCodecs } from "./well-known-codecs.ts";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
@@ -24,6 +25,8 @@ const BUF_TEMPLATES = [
 writeWellKnownCodecs(`${root}/runtime/src/gen`);
 for (const template of BUF_TEMPLATES) run("buf", ["generate", "--template", template]);
 for (const args of CONTRACT_RUNS) run(process.execPath, ["--import", "tsx", "src/triple-es.ts", "interface", ...args]);
+
+writeOptionTables(`${root}/runtime`, `${root}/docs/options.md`);
 
 function run(command: string, args: readonly string[]): void {
   const shell = process.platform === "win32" && command === "buf";

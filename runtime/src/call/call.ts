@@ -22,7 +22,9 @@ export interface ServiceDef<C extends object, H extends object> {
 
 /** The version and group that distinguish services with the same name (spec: Versioning, point 4). */
 export interface Selector {
+  /** Version of the service. Default: that of the service definition, or none. */
   readonly version?: string | undefined;
+  /** Group of the service. Default: that of the service definition, or none. */
   readonly group?: string | undefined;
 }
 
@@ -61,6 +63,7 @@ export interface CallContext {
    * option applies.
    */
   readonly waitForReady?: boolean | undefined;
+  /** Values that interceptors and options such as `values` pass to the handler of the call. */
   readonly values: ContextValues;
   /**
    * On a server, fires when the server begins to close, while the call may still run for the grace period. `undefined` on a

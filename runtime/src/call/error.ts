@@ -23,11 +23,11 @@ export interface RpcErrorOptions {
   readonly trailers?: MetadataInit | undefined;
   /** Headers of the response that carries the error. Default: none. */
   readonly headers?: MetadataInit | undefined;
-  /** The error that caused this one. It is not sent to the peer. */
+  /** The error that caused this one. It is not sent to the peer. Default: none. */
   readonly cause?: unknown;
-  /** The protocol error code of sub-protocol A. The runtime sets it; handlers need not. */
+  /** The protocol error code of sub-protocol A. The runtime sets it; handlers need not. Default: none. */
   readonly status?: Status | undefined;
-  /** The path of the call that failed. Clients set it; it is not sent to the peer. */
+  /** The path of the call that failed. Clients set it; it is not sent to the peer. Default: none. */
   readonly method?: string | undefined;
   /** The server of the call that failed. Clients set it; it is not sent to the peer. */
   readonly target?: string | undefined;
@@ -42,10 +42,13 @@ const RPC_ERROR_BRAND = Symbol.for("triple-es.RpcError");
  * `code`, message, details, headers and trailers are sent to the peer; `cause` and the stack are not.
  */
 export class RpcError extends Error {
+  /** `RpcError`. */
   override readonly name = "RpcError";
+  /** The code of the failure. */
   readonly code: Code;
   /** The message as it is sent, without the code in front. */
   readonly rawMessage: string;
+  /** Typed details, which `findDetails` decodes. */
   readonly details: readonly ErrorDetail[];
   /** Trailers of the failed call. */
   readonly trailers: Metadata;

@@ -6,10 +6,11 @@
 import type { Member } from "./member.ts";
 
 export interface EjectionOptions {
-  /** Failures in a row after which an endpoint is ejected; 0: never. */
+  /** Failures in a row after which an endpoint is ejected; 0: never. Default: 5. */
   readonly failures: number;
-  /** Duration of the first ejection, in milliseconds. The n-th ejection in a row lasts n times as long. */
+  /** Duration of the first ejection, in milliseconds. The n-th ejection in a row lasts n times as long. Default: 30,000. */
   readonly ejectionMs: number;
+  /** Upper bound of the duration of an ejection, in milliseconds. Default: 300,000. */
   readonly maxEjectionMs: number;
 }
 

@@ -23,6 +23,7 @@ import { type HandlerOptions, headersOf, interceptHandler } from "./interceptors
 
 /** The context of a call that its handler receives, with the metadata of the response. */
 export interface HandlerContext extends CallContext {
+  /** The method of the call: its path, kind and descriptors. */
   readonly method: Method;
   /**
    * Fires when the client cancels or the connection is lost, the deadline passes or the server shuts down. It never

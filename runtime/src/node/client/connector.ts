@@ -70,6 +70,7 @@ export interface ConnectOptions extends ConnectionOptions {
    */
   readonly baseUrl: string;
   readonly httpVersion: "1.1" | "2";
+  /** Certificates and keys for `https://`, in the form that `node:tls` accepts. Default: the system's certificate authorities. */
   readonly tls?: ClientTlsOptions | undefined;
   /**
    * Limit of the size of response headers, in bytes. HTTP/2 engines keep up to 64 KiB, and the protocols enforce the limit.

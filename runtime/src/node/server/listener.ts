@@ -20,11 +20,11 @@ import { ABORT_GRACE_MS, type ConnectionLimits, type Limits, resolveLimits } fro
 import { resolveTlsOptions } from "./tls.ts";
 
 export interface ListenOptions {
-  /** Port to listen on; 0 selects a free one. */
+  /** Port to listen on; 0 selects a free one. Required, unless `path` is set. */
   readonly port?: number | undefined;
   /** Address to listen on. Default: all addresses of the machine. */
   readonly host?: string | undefined;
-  /** Path of a Unix domain socket to listen on, instead of a port. */
+  /** Path of a Unix domain socket to listen on, instead of a port. Default: none. */
   readonly path?: string | undefined;
   /** Most connections that wait to be accepted. The system may have a lower maximum. Default: 511. */
   readonly backlog?: number | undefined;
@@ -43,7 +43,7 @@ export interface ListenerOptions {
   readonly onTlsError?: TlsErrorHook | undefined;
   /** Most connections at a time. Further ones are closed at once. Default: 10,000. */
   readonly maxConnections?: number | undefined;
-  /** Limits of one connection. The defaults suit most servers, and are documented with each limit. */
+  /** Limits of one connection. Default: the defaults of the limits, which suit most servers. */
   readonly limits?: ConnectionLimits | undefined;
   /**
    * Memory budget of all connections together, in bytes. It includes received messages of calls without a response, and

@@ -1,0 +1,172 @@
+/**
+ * Writes docs/options.md: tables of the options and members of the public interfaces, from their doc comments. `npm run
+ * generate` calls this module.
+ */
+import { writeFileSync } from "node:fs";
+import { Node, Project, type Symbol as TypeSymbol } from "ts-morph";
+
+/** A table of an interface or class that an entry point exports. */
+interface Table {
+  /** The file of the entry point, and the name of the type. */
+  readonly type: readonly [entry: string, name: string];
+  readonly title: string;
+  readonly text: string;
+  /** The table whose options the type has too; they are not repeated. */
+  readonly base?: string;
+  /** `members`: of an object that programs receive. `partial`: options that are all optional. Default: options. */
+  readonly kind?: "members" | "partial";
+}
+
+const TABLES: readonly Table[] = [
+  {
+    type: ["node", "ServerOptions"],
+    title: "createServer",
+    text: "Options of a server on Node, for its router and its sockets. Routers of `createRouter` have the same options, without those of sockets.",
+  },
+  {
+    type: ["node", "ConnectionLimits"],
+    title: "limits",
+    text: "Limits of each connection to a server, in the option `limits` of `createServer`.",
+  },
+  { type: ["node", "ListenOptions"], title: "listen", text: "Options of `server.listen`." },
+  { type: ["node", "CloseOptions"], title: "close", text: "Options of `server.close` and `transport.close`." },
+  { type: ["index", "ServiceOptions"], title: "add", text: "Options of `router.add` and `server.add`." },
+  {
+    type: ["index", "ServiceLimits"],
+    title: "limits of services",
+    text: "Limits of the calls of a service, in the option `limits` of `add`.",
+  },
+  {
+    type: ["node", "NodeHandlerOptions"],
+    title: "nodeHandler",
+    text: "Options of the handler for `node:http`, `node:http2`, Express and Connect.",
+  },
+  {
+    type: ["fetch", "FetchHandlerOptions"],
+    title: "fetchHandler",
+    text: "Options of the handler for servers with the interface of `fetch`.",
+  },
+  {
+    type: ["node", "NodeTransportOptions"],
+    title: "createTransport of triple-es/node",
+    text: "Options of a transport to one server.",
+  },
+  {
+    type: ["node", "BalancedTransportOptions"],
+    title: "createTransport with a resolver",
+    text: "Further options of a transport to the endpoints that a resolver finds, in place of `baseUrl`.",
+    base: "NodeTransportOptions",
+  },
+  {
+    type: ["node", "RegistryTransportOptions"],
+    title: "createTransport with a registry",
+    text: "Further options of a transport to the services of a registry, in place of `baseUrl`. It has the options of the previous table too, without `resolver`.",
+    base: "BalancedTransportOptions",
+  },
+  {
+    type: ["node", "EjectionOptions"],
+    title: "ejection",
+    text: "Limits of outlier ejection, in the option `ejection` of transports.",
+    kind: "partial",
+  },
+  {
+    type: ["index", "RetryOptions"],
+    title: "retry",
+    text: "Options of retries and hedging, in the option `retry` of transports.",
+  },
+  {
+    type: ["fetch", "FetchTransportOptions"],
+    title: "createTransport of triple-es/fetch",
+    text: "Options of a transport on `fetch`, for pages and other platforms.",
+  },
+  { type: ["index", "CallOptions"], title: "Calls", text: "Options of a call." },
+  {
+    type: ["discovery", "RegisterOptions"],
+    title: "register",
+    text: "Options of the registration of a server with a registry.",
+  },
+  {
+    type: ["index", "HandlerContext"],
+    title: "HandlerContext",
+    text: "Members of the context of a call, the second argument of its handler.",
+    kind: "members",
+  },
+  {
+    type: ["index", "RpcError"],
+    title: "RpcError",
+    text: "Members of the error of a failed call.",
+    kind: "members",
+  },
+  {
+    type: ["index", "RpcErrorOptions"],
+    title: "RpcError: options",
+    text: "Options of its constructor.",
+  },
+];
+
+const HEAD = `# Options
+
+The options and members of the interfaces that programs use most, from their doc comments, which editors show too. \`npm run
+generate\` writes this page. Options are optional unless their description says that they are required.
+`;
+
+/** Writes the tables to a file. `runtime` is the folder of the runtime package. */
+export function writeOptionTables(runtime: string, file: string): void {
+  const project = new Project({ tsConfigFilePath: `${runtime}/tsconfig.json` });
+  const membersOf = (entry: string, name: string): TypeSymbol[] => {
+    const exported = project.getSourceFileOrThrow(`${runtime}/src/${entry}.ts`).getExportedDeclarations();
+    const [declaration] = exported.get(name) ?? [];
+    if (declaration === undefined) throw new Error(`${entry}.ts does not export ${name}`);
+    return declaration.getType().getProperties();
+  };
+  const sections = TABLES.map((table) => {
+    const [entry, name] = table.type;
+    const repeated = table.base === undefined ? [] : membersOf(entry, table.base).map((member) => member.getName());
+    const members = membersOf(entry, name).filter((member) => !repeated.includes(member.getName()));
+    return section(table, members);
+  });
+  writeFileSync(file, [HEAD, ...sections].join("\n"));
+}
+
+function section({ title, text, type, kind }: Table, members: readonly TypeSymbol[]): string {
+  const rows = members.flatMap((member) => {
+    const row = rowOf(member);
+    if (row === undefined) return [];
+    const [name, of, about, fallback] = row;
+    if (kind === "members") return `| \`${name}\` | \`${of}\` | ${about} |`;
+    const required = kind === "partial" || member.isOptional() ? "" : "Required. ";
+    return `| \`${name}\` | \`${of.replace(/ \\\| undefined$/, "")}\` | ${required}${about} | ${fallback} |`;
+  });
+  const head =
+    kind === "members"
+      ? "| member | type | meaning |\n|---|---|---|"
+      : "| option | type | meaning | default |\n|---|---|---|---|";
+  return `## ${title}\n\n${text} Type: \`${type[1]}\`.\n\n${head}\n${rows.join("\n")}\n`;
+}
+
+/** The name, type, meaning and default of a property of the runtime; `undefined` for one that is excluded or not ours. */
+function rowOf(symbol: TypeSymbol): readonly [string, string, string, string] | undefined {
+  const declaration = symbol
+    .getDeclarations()
+    .find((one) => Node.isPropertySignature(one) || Node.isPropertyDeclaration(one));
+  if (!Node.isPropertySignature(declaration) && !Node.isPropertyDeclaration(declaration)) return undefined;
+  if (declaration.getSourceFile().isInNodeModules()) return undefined;
+  const node = declaration.getTypeNode();
+  const type = (node ?? declaration.getType()).getText(declaration).replaceAll(/\s+/g, " ").replace(/^\| /, "");
+  if (type === "undefined") return undefined;
+  const docs = declaration.getJsDocs().map((doc) => doc.getDescription());
+  const text = docs
+    .join(" ")
+    .replaceAll(/\{@link ([^}]+)\}/g, (_, name: string) => `\`${name.trim()}\``)
+    .replaceAll(/\s+/g, " ")
+    .trim();
+  if (text === "")
+    throw new Error(`${symbol.getName()} in ${declaration.getSourceFile().getFilePath()} has no doc comment`);
+  const [, meaning = "", fallback = ""] = /^(.*?)(?: ?Default: (.*?)\.?)?$/.exec(text) ?? [];
+  return [symbol.getName(), cell(type), cell(meaning), cell(fallback)];
+}
+
+/** Escapes the separator of cells. */
+function cell(text: string): string {
+  return text.replaceAll("|", "\\|");
+}
