@@ -81,12 +81,18 @@ function readRule(rule: RestRule): HttpRule {
   }
 }
 
+/** Returns the routes that the resources of a router serve, in order. */
+export function routesOfRouter(resources: readonly Resource[]): Route[] {
+  return resources.flatMap((one) => (one instanceof RestResource ? one.routes : []));
+}
+
 /** The route of a method in the table, with the version and group of its service. */
 interface AddedRoute extends Route {
   readonly selector: Selector;
 }
 
 class RestResource implements Resource {
+  readonly routes: Route[] = [];
   readonly #table = new RouteTable<AddedRoute>();
   readonly #rules: ReadonlyMap<string, HttpRule>;
 
@@ -100,7 +106,8 @@ class RestResource implements Resource {
       for (const route of routesOf(service, method, this.#rules.get(`${method.service}.${method.name}`))) {
         const known = this.#table.add({ ...route, selector });
         // A service that is added with another version or group has the same routes.
-        if (known !== undefined && known.target.path !== method.path) throw conflict(known, route);
+        if (known === undefined) this.routes.push(route);
+        else if (known.target.path !== method.path) throw conflict(known, route);
       }
     }
   };

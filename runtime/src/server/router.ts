@@ -53,6 +53,8 @@ export interface Router {
    * is not POST. The first resource that serves a request answers.
    */
   readonly mount: (resource: Resource) => this;
+  /** The mounted resources, in order. */
+  readonly resources: readonly Resource[];
   /** Reports whether a request belongs to a service of the router, even if its method is unknown, or to a resource. */
   readonly serves: (request: RequestTarget) => boolean;
   /** Answers one HTTP request. It never rejects. */
@@ -145,6 +147,7 @@ export function createRouterWith(settings: RouterSettings): Router {
 
   const router: Router = {
     services,
+    resources,
     add(service, implementation, options = {}) {
       checkService(service, implementation);
       const { version = service.selector?.version, group = service.selector?.group } = options;

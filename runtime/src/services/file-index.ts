@@ -36,6 +36,10 @@ export class FileIndex {
     }
   }
 
+  files(): Iterable<DescFile> {
+    return this.#files.values();
+  }
+
   byName(name: string): DescFile | undefined {
     return this.#files.get(name);
   }

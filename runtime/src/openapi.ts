@@ -1,0 +1,9 @@
+/** Entry point `triple-es/openapi`: OpenAPI 3.1 documents of services. */
+export { createOpenApiOf } from "./openapi/descriptor-document.ts";
+export type { OpenApiDocument, OpenApiOptions } from "./openapi/document.ts";
+export {
+  addOpenApi,
+  createOpenApi,
+  type DescribedRouter,
+  type OpenApiResourceOptions,
+} from "./openapi/router-document.ts";

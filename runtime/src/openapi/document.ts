@@ -1,0 +1,160 @@
+/**
+ * OpenAPI 3.1 documents of services: the paths of sub-protocol A and of REST routes, the schemas of messages in JSON, and
+ * errors.
+ */
+import type { DescFile, JsonObject } from "@bufbuild/protobuf";
+import type { Method } from "../call/method.ts";
+import type { Route } from "../rest/rule.ts";
+import { Comments } from "./comments.ts";
+import { errorComponents } from "./error-schema.ts";
+import { Operations, PARAMETERS, type ServiceDescription } from "./operation.ts";
+import { describePath, isDescribed, restOperation } from "./rest-operation.ts";
+import { SchemaCollection } from "./schema.ts";
+
+/** An OpenAPI document (OpenAPI 3.1.1, section 4.8.1), as JSON. */
+export interface OpenApiDocument {
+  readonly openapi: string;
+  readonly info: JsonObject;
+  readonly servers: JsonObject[];
+  readonly security: JsonObject[];
+  readonly tags: JsonObject[];
+  readonly paths: { readonly [path: string]: JsonObject };
+  readonly components: JsonObject;
+}
+
+/** The parts of a document that are not derived from the services. */
+export interface OpenApiOptions {
+  /**
+   * The Info Object: `title`, `version`, and optionally `summary`, `description`, `license`, `contact` and `termsOfService`.
+   * Default: the name of the service, or `Services` if there are several, and version `1.0.0`.
+   */
+  readonly info?: JsonObject | undefined;
+  /** Server Objects, such as `{ url: "https://api.acme.com" }`. Default: `{ url: "/" }`, the server of the document. */
+  readonly servers?: readonly JsonObject[] | undefined;
+  /** Security Scheme Objects by their names. Default: none, because interceptors authenticate calls in ways of their own. */
+  readonly securitySchemes?: Readonly<Record<string, JsonObject>> | undefined;
+  /** Security Requirement Objects of all operations. Default: none. */
+  readonly security?: readonly JsonObject[] | undefined;
+  /**
+   * Files with comments, such as those of the registry that `createFileRegistry` creates from the output of `buf build` or
+   * `protoc --include_source_info`. Generated code contains no comments. Default: none.
+   */
+  readonly files?: readonly DescFile[] | undefined;
+}
+
+/** A service with its REST routes. */
+export interface RoutedService extends ServiceDescription {
+  readonly routes: readonly Route[];
+}
+
+/** Returns the document of services. Throws a `TypeError` for an invalid option. */
+export function buildDocument(services: readonly RoutedService[], options: OpenApiOptions = {}): OpenApiDocument {
+  const { info = {}, servers = [{ url: "/" }], securitySchemes, security = [], files = [] } = options;
+  checkInfo(info);
+  const schemas = new SchemaCollection(new Comments(files));
+  const operations = new Operations(schemas);
+  const paths = new Paths();
+  for (const service of services) {
+    for (const methods of byPath(service.methods).values()) {
+      paths.add(methods[0].path, "post", operations.call(service, methods));
+    }
+  }
+  for (const service of services) addRoutes(paths, service, schemas);
+  const errors = errorComponents();
+  const [only] = services.length === 1 ? services : [];
+  return {
+    openapi: "3.1.1",
+    info: { title: only?.typeName ?? "Services", version: "1.0.0", ...info },
+    servers: [...servers],
+    security: [...security],
+    tags: services.map(({ typeName }) => ({
+      name: typeName,
+      description: schemas.comments.of(typeName) ?? `The service \`${typeName}\`.`,
+    })),
+    paths: paths.items,
+    components: {
+      schemas: { ...Object.fromEntries([...schemas.schemas].sort(byName)), ...errors.schemas },
+      parameters: PARAMETERS,
+      responses: errors.responses,
+      ...(securitySchemes === undefined ? {} : { securitySchemes: { ...securitySchemes } }),
+    },
+  };
+}
+
+function checkInfo(info: JsonObject): void {
+  for (const name of ["title", "version"]) {
+    const value = info[name];
+    if (value !== undefined && typeof value !== "string") throw new TypeError(`info.${name} must be a string`);
+  }
+}
+
+const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1);
+
+/** Overloads of an interface method share a path. */
+function byPath(methods: readonly Method[]): ReadonlyMap<string, [Method, ...Method[]]> {
+  const found = new Map<string, [Method, ...Method[]]>();
+  for (const method of methods) {
+    const known = found.get(method.path);
+    if (known === undefined) found.set(method.path, [method]);
+    else known.push(method);
+  }
+  return found;
+}
+
+function addRoutes(paths: Paths, service: RoutedService, schemas: SchemaCollection): void {
+  for (const route of service.routes) {
+    const method = route.method.toLowerCase();
+    if (!isDescribed(route)) {
+      paths.note(
+        route.target.path,
+        `Also at \`${route.method} ${route.template.text}\`, which OpenAPI cannot express.`,
+      );
+      continue;
+    }
+    const described = describePath(route, schemas);
+    const { path, names } = paths.spellingOf(
+      described.path,
+      described.parameters.map(({ name }) => name),
+    );
+    paths.add(path, method, restOperation(service, route, described, names, schemas));
+  }
+}
+
+/** The paths of a document. */
+class Paths {
+  readonly items: Record<string, JsonObject> = {};
+  /** The first spelling of each path by its form without the names of parameters. */
+  readonly #spellings = new Map<string, { readonly path: string; readonly names: readonly string[] }>();
+  readonly #ids = new Set<string>();
+
+  /** Adds an operation. A method at a path that has one already is not reachable and is ignored. */
+  add(path: string, method: string, operation: JsonObject): void {
+    const item = this.items[path] ?? {};
+    this.items[path] = item;
+    if (item[method] !== undefined) return;
+    item[method] = { ...operation, operationId: this.#uniqueId(String(operation["operationId"])) };
+  }
+
+  /** Adds a paragraph to the description of the call of a method. */
+  note(path: string, text: string): void {
+    const operation = this.items[path]?.["post"] as JsonObject | undefined;
+    if (operation === undefined) return;
+    const { description } = operation;
+    operation["description"] = description === undefined ? text : `${description}\n\n${text}`;
+  }
+
+  /** Returns the path and the names with which it was spelled first: paths that differ in names only are one path. */
+  spellingOf(path: string, names: readonly string[]): { readonly path: string; readonly names: readonly string[] } {
+    const form = path.replaceAll(/\{[^}]*\}/g, "{}");
+    const known = this.#spellings.get(form) ?? { path, names };
+    this.#spellings.set(form, known);
+    return known;
+  }
+
+  #uniqueId(id: string): string {
+    let unique = id;
+    for (let count = 2; this.#ids.has(unique); count++) unique = `${id}_${count}`;
+    this.#ids.add(unique);
+    return unique;
+  }
+}

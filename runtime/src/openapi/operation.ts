@@ -1,0 +1,165 @@
+/**
+ * Operations: what an OpenAPI document says about the call of a method at its own path.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { Selector } from "../call/call.ts";
+import type { Method, MethodKind } from "../call/method.ts";
+import { isInterfaceMethod } from "../java/method.ts";
+import type { Comments } from "./comments.ts";
+import { ERROR_RESPONSES } from "./error-schema.ts";
+import { exampleOf } from "./example.ts";
+import { exampleOfArguments, JavaSchemas } from "./java-schema.ts";
+import type { JsonSchema, SchemaCollection } from "./schema.ts";
+
+/** A service to describe. */
+export interface ServiceDescription {
+  readonly typeName: string;
+  readonly methods: readonly Method[];
+  /** The versions and groups under which it is served. */
+  readonly selectors: readonly Selector[];
+}
+
+const TIMEOUT_PARAMETER: JsonObject = {
+  name: "tri-service-timeout",
+  in: "header",
+  description: "The deadline of the call in milliseconds.",
+  schema: { type: "integer", minimum: 1 },
+};
+
+/** Components to which operations refer. */
+export const PARAMETERS: JsonObject = { Timeout: TIMEOUT_PARAMETER };
+
+/** The notes on the kinds of streams. They are not calls of sub-protocol A. */
+const STREAMING_NOTES: Readonly<Record<Exclude<MethodKind, "unary">, string>> = {
+  server_streaming:
+    "Server streaming: call it over gRPC-Web or gRPC. Each message is in an envelope, and the status is in the trailers.",
+  client_streaming: "Client streaming: call it over gRPC. Browsers cannot; use a gRPC client such as grpcurl.",
+  bidi_streaming: "Bidirectional streaming: call it over gRPC. Browsers cannot; use a gRPC client such as grpcurl.",
+};
+
+/** Creates operations whose schemas are in one collection. */
+export class Operations {
+  readonly schemas: SchemaCollection;
+  readonly #java: JavaSchemas;
+
+  constructor(schemas: SchemaCollection) {
+    this.schemas = schemas;
+    this.#java = new JavaSchemas(schemas.schemas);
+  }
+
+  /** Returns the operation of the methods that share a path: one, or the overloads of an interface method. */
+  call(service: ServiceDescription, methods: readonly [Method, ...Method[]]): JsonObject {
+    const [method] = methods;
+    const parts = methods.map((one) => this.#messagesOf(one));
+    const mediaType = mediaTypeOf(method);
+    return {
+      ...factsOf(method, this.schemas.comments),
+      ...descriptionOf([this.#comment(method), noteOf(method)]),
+      parameters: [{ $ref: "#/components/parameters/Timeout" }, ...selectorParameters(service.selectors)],
+      requestBody: {
+        required: true,
+        content: {
+          [mediaType]: { schema: anyOf(parts.map(({ request }) => request)), ...exampleWith(parts[0]?.example) },
+        },
+      },
+      responses: {
+        "200": {
+          description: responseText(method),
+          content: { [mediaType]: { schema: anyOf(parts.map(({ response }) => response)) } },
+        },
+        ...ERROR_RESPONSES,
+      },
+    };
+  }
+
+  #comment({ service, name }: Method): string {
+    return this.schemas.comments.of(`${service}.${name}`) ?? "";
+  }
+
+  #messagesOf(method: Method): { request: JsonSchema; response: JsonSchema; example: JsonValue | undefined } {
+    if (isInterfaceMethod(method)) {
+      const { signature } = method;
+      return {
+        request: this.#java.request(signature),
+        response: this.#java.type(signature.result),
+        example: exampleOfArguments(signature.parameters),
+      };
+    }
+    if (method.payload !== undefined) return { request: {}, response: {}, example: undefined };
+    const { input, output } = method;
+    return { request: this.schemas.message(input), response: this.schemas.message(output), example: exampleOf(input) };
+  }
+}
+
+/** Returns the members of an operation that do not depend on the encoding of its messages. */
+export function factsOf(method: Method, comments: Comments): JsonObject {
+  const { service, name, kind, deprecated, idempotency } = method;
+  return {
+    operationId: `${service}.${name}`,
+    tags: [service],
+    summary: summaryOf(comments.of(`${service}.${name}`)) ?? name,
+    ...(deprecated ? { deprecated } : {}),
+    ...(kind === "unary" ? {} : { "x-streaming": kind.replace("_streaming", "") }),
+    ...(idempotency === undefined ? {} : { "x-idempotency": idempotency }),
+  };
+}
+
+/** Returns the first sentence of a comment, if it fits in a line. */
+function summaryOf(comment: string | undefined): string | undefined {
+  const [paragraph = ""] = comment?.split(/\n\s*\n/) ?? [];
+  const [sentence = ""] = paragraph.replaceAll(/\s+/g, " ").split(/(?<=[.!?]) /);
+  return sentence === "" || sentence.length > 120 ? undefined : sentence.replace(/\.$/, "");
+}
+
+/** Returns a description of paragraphs, if there are any. */
+export function descriptionOf(paragraphs: readonly string[]): JsonObject {
+  const description = paragraphs.filter((text) => text !== "").join("\n\n");
+  return description === "" ? {} : { description };
+}
+
+function noteOf(method: Method): string {
+  if (method.kind !== "unary") return STREAMING_NOTES[method.kind];
+  if (isInterfaceMethod(method)) return "The method of an interface: its exceptions and attachments are not described.";
+  return method.payload === undefined ? "" : "The messages of the method have no schema and are not described.";
+}
+
+/** The content type of the messages. HTTP RPC is for unary calls only. */
+function mediaTypeOf({ kind, payload }: Method): string {
+  if (kind === "unary") return "application/json";
+  const codec = payload === undefined ? "json" : "proto";
+  return kind === "server_streaming" && payload === undefined
+    ? "application/grpc-web+json"
+    : `application/grpc+${codec}`;
+}
+
+function responseText({ kind, output }: Method): string {
+  const name = output?.typeName ?? "the result";
+  return kind === "unary" || kind === "client_streaming" ? `The response, ${name}.` : `A stream of ${name}.`;
+}
+
+function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
+  return schemas.length === 1 && schemas[0] !== undefined ? schemas[0] : { anyOf: [...schemas] };
+}
+
+export function exampleWith(example: JsonValue | undefined): JsonObject {
+  return example === undefined ? {} : { example };
+}
+
+/** Returns the parameters that select a version or group. A service that is served without needs none. */
+export function selectorParameters(selectors: readonly Selector[]): JsonObject[] {
+  const parameterOf = (name: string, values: readonly (string | undefined)[]): JsonObject[] => {
+    const known = [...new Set(values.filter((value) => value !== undefined && value !== ""))] as string[];
+    const required = known.length > 0 && values.every(Boolean);
+    return known.length === 0 ? [] : [{ name, in: "header", required, schema: { type: "string", enum: known } }];
+  };
+  return [
+    ...parameterOf(
+      "tri-service-version",
+      selectors.map(({ version }) => version),
+    ),
+    ...parameterOf(
+      "tri-service-group",
+      selectors.map(({ group }) => group),
+    ),
+  ];
+}

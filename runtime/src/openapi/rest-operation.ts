@@ -1,0 +1,185 @@
+/**
+ * Operations of REST routes (`google.api.http`): the places of the request's fields in path, query and body.
+ */
+import type { DescField, DescMessage, JsonObject } from "@bufbuild/protobuf";
+import { isTextual } from "../http-rpc/body/parameters.ts";
+import { type FieldPath, keyOf } from "../rest/field-path.ts";
+import type { Route } from "../rest/rule.ts";
+import type { PathTemplate, TemplateVariable } from "../rest/template.ts";
+import { ERROR_RESPONSES } from "./error-schema.ts";
+import { exampleOf, exampleOfField } from "./example.ts";
+import { descriptionOf, exampleWith, factsOf, type ServiceDescription, selectorParameters } from "./operation.ts";
+import type { SchemaCollection } from "./schema.ts";
+
+/** HTTP methods that a path item of OpenAPI 3.1 can have. */
+const DESCRIBED_METHODS: ReadonlySet<string> = new Set([
+  "GET",
+  "PUT",
+  "POST",
+  "DELETE",
+  "OPTIONS",
+  "HEAD",
+  "PATCH",
+  "TRACE",
+]);
+
+export function isDescribed({ method }: Route): boolean {
+  return DESCRIBED_METHODS.has(method);
+}
+
+/** One segment of a path that is a parameter. */
+interface PathParameter {
+  readonly name: string;
+  readonly schema: JsonObject;
+  readonly description: string;
+}
+
+/** The path of a route in OpenAPI, whose parameters are single segments, and its parameters in order. */
+export interface DescribedPath {
+  readonly path: string;
+  readonly parameters: readonly PathParameter[];
+}
+
+/**
+ * Returns the path of a route. A variable of several segments becomes a parameter for each wildcard in it. `**` becomes one
+ * parameter, because no parameter of OpenAPI has several segments.
+ */
+export function describePath({ template, variables }: Route, schemas: SchemaCollection): DescribedPath {
+  const parameters: PathParameter[] = [];
+  const segments = template.segments.map((segment, index) => {
+    if (typeof segment === "object") return encodeURI(segment.literal);
+    const position = template.variables.findIndex(
+      ({ start, end = Number.POSITIVE_INFINITY }) => start <= index && index < end,
+    );
+    const parameter = parameterAt(template, position, variables[position], parameters, segment, schemas);
+    parameters.push(parameter);
+    return `{${parameter.name}}`;
+  });
+  return { path: `/${segments.join("/")}${template.verb === "" ? "" : `:${template.verb}`}`, parameters };
+}
+
+function parameterAt(
+  template: PathTemplate,
+  position: number,
+  field: FieldPath | undefined,
+  known: readonly PathParameter[],
+  wildcard: "*" | "**",
+  schemas: SchemaCollection,
+): PathParameter {
+  const variable = template.variables[position];
+  const last = field?.at(-1);
+  if (variable === undefined || field === undefined || last === undefined) {
+    return { name: `segment${known.length + 1}`, schema: { type: "string" }, description: "A segment of the path." };
+  }
+  const key = keyOf(field);
+  if (!variable.isMulti) {
+    const comment = schemas.comments.of(`${last.parent.typeName}.${last.name}`) ?? "";
+    return { name: key, schema: schemas.field(last), description: comment };
+  }
+  const pattern = patternOf(template, variable);
+  const several = wildcard === "**" ? " It may have several segments, which OpenAPI cannot express." : "";
+  const count = known.filter(({ name }) => name.startsWith(`${key}_`)).length + 1;
+  return {
+    name: wildcard === "**" && pattern === "**" ? key : `${key}_${count}`,
+    schema: { type: "string", minLength: 1 },
+    description: `Wildcard ${count} of \`${key}\`, which is \`${pattern}\`.${several}`,
+  };
+}
+
+function patternOf({ segments }: PathTemplate, { start, end }: TemplateVariable): string {
+  return segments
+    .slice(start, end)
+    .map((one) => (typeof one === "string" ? one : one.literal))
+    .join("/");
+}
+
+/** Returns the operation of a route, with the names of path parameters as in `names`. */
+export function restOperation(
+  service: ServiceDescription,
+  route: Route,
+  { parameters }: DescribedPath,
+  names: readonly string[],
+  schemas: SchemaCollection,
+): JsonObject {
+  const { target, method, body, responseBody, template } = route;
+  const facts = factsOf(target, schemas.comments);
+  const comment = schemas.comments.of(`${target.service}.${target.name}`) ?? "";
+  const stream = target.kind === "unary" ? "" : "Streaming methods are not supported by routes: they answer 501.";
+  return {
+    ...facts,
+    operationId: `${facts["operationId"]}.${method.toLowerCase()}`,
+    ...descriptionOf([comment, `The route \`${method} ${template.text}\` of \`${target.path}\`.`, stream]),
+    parameters: [
+      ...parameters.map(({ schema, description }, index) => ({
+        name: names[index] ?? "",
+        in: "path",
+        required: true,
+        ...descriptionOf([description]),
+        schema,
+      })),
+      ...queryParameters(route, schemas),
+      { $ref: "#/components/parameters/Timeout" },
+      ...selectorParameters(service.selectors).map((one) => ({ ...one, required: false })),
+    ],
+    ...(body === undefined ? {} : { requestBody: requestBodyOf(route, body, schemas) }),
+    responses: {
+      "200": {
+        description:
+          responseBody === undefined ? `The response, ${target.output.typeName}.` : "A field of the response.",
+        content: {
+          "application/json": {
+            schema: responseBody === undefined ? schemas.message(target.output) : schemas.field(responseBody),
+          },
+        },
+      },
+      ...ERROR_RESPONSES,
+    },
+  };
+}
+
+function requestBodyOf(
+  { target: { input }, variables }: Route,
+  body: DescField | "*",
+  schemas: SchemaCollection,
+): JsonObject {
+  if (body !== "*") return bodyOf(schemas.field(body), exampleOfField(body));
+  const inPath = new Set(variables.flatMap((path) => (path.length === 1 ? [path[0]] : [])));
+  const fields = input.fields.filter((field) => !inPath.has(field));
+  const whole = inPath.size === 0;
+  return bodyOf(whole ? schemas.message(input) : schemas.messageObject(input, fields), exampleOf(input, fields));
+}
+
+function bodyOf(schema: JsonObject, example: ReturnType<typeof exampleOfField>): JsonObject {
+  return { required: true, content: { "application/json": { schema, ...exampleWith(example) } } };
+}
+
+/** Returns the query parameters of a route: all fields that are neither in the path nor in the body. */
+function queryParameters({ target, variables, body }: Route, schemas: SchemaCollection): JsonObject[] {
+  if (body === "*") return [];
+  const inPath = new Set(variables.map(keyOf));
+  return leavesOf(target.input, [], new Set())
+    .filter((path) => path[0] !== body && !inPath.has(keyOf(path)))
+    .map((path) => {
+      const field = path.at(-1) ?? path[0];
+      const comment = schemas.comments.of(`${field.parent.typeName}.${field.name}`) ?? "";
+      return {
+        name: keyOf(path),
+        in: "query",
+        ...descriptionOf([comment]),
+        ...(field.deprecated ? { deprecated: true } : {}),
+        schema: schemas.field(field),
+      };
+    });
+}
+
+/** Returns the fields that can be query parameters. A message inside itself has none. */
+function leavesOf(type: DescMessage, before: readonly DescField[], outer: ReadonlySet<DescMessage>): FieldPath[] {
+  const inside = new Set([...outer, type]);
+  return type.fields.flatMap((field): FieldPath[] => {
+    const path = [...before, field] as unknown as FieldPath;
+    if (field.fieldKind === "map") return [];
+    if (field.message === undefined || isTextual(field.message)) return [path];
+    if (field.fieldKind === "list" || inside.has(field.message)) return [];
+    return leavesOf(field.message, path, inside);
+  });
+}

@@ -1,0 +1,77 @@
+/**
+ * The OpenAPI document of a router, and the resource that serves it.
+ */
+import { routesOfRouter } from "../rest/routes.ts";
+import type { AddedService } from "../server/added-service.ts";
+import { type Resource, readOnly, textResponse } from "../server/resource.ts";
+import type { Router } from "../server/router.ts";
+import { FileIndex } from "../services/file-index.ts";
+import { buildDocument, type OpenApiDocument, type OpenApiOptions, type RoutedService } from "./document.ts";
+
+/** The parts of a router that a document describes. */
+export type DescribedRouter = Pick<Router, "services" | "resources">;
+
+/**
+ * Returns the OpenAPI 3.1 document of the services that have been added to a router or server: the JSON form of HTTP RPC at
+ * `/<service>/<method>`, and, if `addRest` has been called, its routes. Throws a `TypeError` for an invalid option.
+ *
+ * Comments are those of the files in `options.files`, and of files of the services that have source info.
+ */
+export function createOpenApi(router: DescribedRouter, options: OpenApiOptions = {}): OpenApiDocument {
+  const index = new FileIndex();
+  for (const { service } of router.services) index.addService(service);
+  const files = [...index.files(), ...(options.files ?? [])];
+  return buildDocument(servicesOf(router), { ...options, files });
+}
+
+/** Joins the versions and groups of each service. */
+function servicesOf({ services, resources }: DescribedRouter): RoutedService[] {
+  const byName = new Map<string, AddedService[]>();
+  for (const added of services) {
+    const { typeName } = added.service;
+    byName.set(typeName, [...(byName.get(typeName) ?? []), added]);
+  }
+  const routes = routesOfRouter(resources);
+  return [...byName].map(([typeName, added]) => ({
+    typeName,
+    // Versions of an interface may have different methods.
+    methods: [...new Set(added.flatMap(({ service }) => Object.values(service.methods)))],
+    selectors: added.map(({ selector }) => selector),
+    routes: routes.filter(({ target }) => target.service === typeName),
+  }));
+}
+
+export interface OpenApiResourceOptions extends OpenApiOptions {
+  /** The path of the document. Default: `/openapi.json`. */
+  readonly path?: string | undefined;
+}
+
+/** A path that `URL` does not change. */
+const DOCUMENT_PATH = /^(?:\/[\w.~-]+)+$/;
+
+/**
+ * Serves the OpenAPI 3.1 document of a router or server at `GET /openapi.json`. It describes the services that have been added
+ * when it is requested. Every client that can call the services can read it. Throws a `TypeError` for an invalid option.
+ */
+export function addOpenApi(router: Router, options: OpenApiResourceOptions = {}): void {
+  const { path = "/openapi.json" } = options;
+  if (typeof path !== "string" || !DOCUMENT_PATH.test(path)) {
+    throw new TypeError(`the path of the document must start with / and have no query, unlike ${JSON.stringify(path)}`);
+  }
+  router.mount(createDocumentResource(router, path, options));
+}
+
+/** Creates the resource that serves the document at the path. Throws a `TypeError` for an invalid option. */
+export function createDocumentResource(router: DescribedRouter, path: string, options: OpenApiOptions): Resource {
+  // Reports errors in options when the server starts.
+  buildDocument([], options);
+  let known: { readonly state: string; readonly text: string } | undefined;
+  return {
+    serves: (request) => request.path === path,
+    exchange: readOnly(() => {
+      const state = `${router.services.length} ${router.resources.length}`;
+      if (known?.state !== state) known = { state, text: JSON.stringify(createOpenApi(router, options)) };
+      return textResponse(200, "application/json", known.text);
+    }),
+  };
+}

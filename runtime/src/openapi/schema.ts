@@ -1,0 +1,139 @@
+/**
+ * JSON Schemas (draft 2020-12, the dialect of OpenAPI 3.1) of Protocol Buffers messages and enums in ProtoJSON.
+ */
+import { type DescEnum, type DescField, type DescMessage, type JsonObject, ScalarType } from "@bufbuild/protobuf";
+import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
+import type { Comments } from "./comments.ts";
+import { scalarSchema, wellKnownSchema } from "./scalar.ts";
+
+/** A schema, or another object of an OpenAPI document. */
+export type JsonSchema = JsonObject;
+
+/** Collects the schemas of the messages and enums that are referred to, with those to which they refer in turn. */
+export class SchemaCollection {
+  /** The collected schemas by their names in `components`. */
+  readonly schemas: Map<string, JsonSchema> = new Map();
+  readonly comments: Comments;
+
+  constructor(comments: Comments) {
+    this.comments = comments;
+  }
+
+  /** Returns the schema of a message: a reference, or the schema itself for a well-known type. */
+  message(type: DescMessage): JsonSchema {
+    const known = wellKnownSchema(type);
+    if (known !== undefined) return known;
+    if (!this.schemas.has(type.typeName)) {
+      // The entry is made first, because the message may refer to itself.
+      this.schemas.set(type.typeName, {});
+      this.schemas.set(type.typeName, this.messageObject(type, type.fields));
+    }
+    return reference(type.typeName);
+  }
+
+  /** Returns the schema of an object with some of the fields of a message. */
+  messageObject(type: DescMessage, fields: readonly DescField[]): JsonSchema {
+    const required = fields.filter(({ presence }) => presence === Presence.LEGACY_REQUIRED);
+    const oneofs = type.oneofs
+      .map((oneof) => oneof.fields.filter((field) => fields.includes(field)).map(({ jsonName }) => jsonName))
+      .filter(({ length }) => length > 1)
+      .map(atMostOne);
+    return {
+      type: "object",
+      ...this.#text(type.typeName, type.deprecated),
+      properties: Object.fromEntries(fields.map((field) => [field.jsonName, this.#property(field)])),
+      ...(required.length > 0 ? { required: required.map(({ jsonName }) => jsonName) } : {}),
+      ...(oneofs.length > 1 ? { allOf: oneofs } : oneofs[0]),
+    };
+  }
+
+  /** Returns the schema of the value of a field. */
+  field(field: DescField): JsonSchema {
+    switch (field.fieldKind) {
+      case "scalar":
+        return scalarSchema(field.scalar);
+      case "enum":
+        return this.#enum(field.enum);
+      case "message":
+        return this.message(field.message);
+      case "list":
+        return { type: "array", items: this.#element(field.listKind, field) };
+      case "map":
+        return {
+          type: "object",
+          ...keySchema(field.mapKey),
+          additionalProperties: this.#element(field.mapKind, field),
+        };
+    }
+  }
+
+  #element(
+    kind: "scalar" | "enum" | "message",
+    { scalar, enum: enumType, message }: Pick<DescField, "scalar" | "enum" | "message">,
+  ): JsonSchema {
+    if (kind === "message" && message !== undefined) return this.message(message);
+    if (kind === "enum" && enumType !== undefined) return this.#enum(enumType);
+    return scalarSchema(scalar ?? ScalarType.STRING);
+  }
+
+  #enum(type: DescEnum): JsonSchema {
+    if (type.typeName === "google.protobuf.NullValue") return { type: "null" };
+    this.schemas.set(type.typeName, {
+      type: "string",
+      ...this.#text(type.typeName, type.deprecated, this.#valueList(type)),
+      enum: type.values.map(({ name }) => name),
+    });
+    return reference(type.typeName);
+  }
+
+  /** Lists the comments on the values of an enum, because JSON Schema has no place for them. */
+  #valueList({ typeName, values }: DescEnum): string[] {
+    const lines = values.flatMap(({ name, deprecated }) => {
+      const comment = this.comments.of(`${typeName}.${name}`)?.replaceAll(/\s+/g, " ");
+      return comment || deprecated
+        ? [`- \`${name}\`: ${[deprecated ? "deprecated." : "", comment].join(" ").trim()}`]
+        : [];
+    });
+    return lines.length > 0 ? [lines.join("\n")] : [];
+  }
+
+  /** The schema of a property: the schema of the value, with the comment on the field. */
+  #property(field: DescField): JsonSchema {
+    const { parent, name, deprecated, presence, fieldKind, oneof } = field;
+    const isScalar = fieldKind === "scalar" || fieldKind === "enum";
+    const isOptional = isScalar && presence === Presence.EXPLICIT && oneof === undefined;
+    return {
+      ...this.field(field),
+      ...this.#text(`${parent.typeName}.${name}`, deprecated, oneofText(field)),
+      ...(isOptional ? { "x-presence": "explicit" } : {}),
+    };
+  }
+
+  #text(name: string, deprecated: boolean, more: readonly string[] = []): JsonSchema {
+    const description = [this.comments.of(name) ?? "", ...more].filter((text) => text !== "").join("\n\n");
+    return { ...(description === "" ? {} : { description }), ...(deprecated ? { deprecated } : {}) };
+  }
+}
+
+/** Returns a reference to a schema in `components`. */
+export function reference(name: string): JsonSchema {
+  return { $ref: `#/components/schemas/${name}` };
+}
+
+function oneofText({ oneof, jsonName }: DescField): string[] {
+  const others = oneof?.fields.filter((field) => field.jsonName !== jsonName) ?? [];
+  return others.length > 0 ? [`Excludes ${others.map((field) => `\`${field.jsonName}\``).join(", ")}.`] : [];
+}
+
+/** Returns the constraint that an object has at most one of the members. Its size is proportional to their number. */
+function atMostOne(names: readonly string[]): JsonSchema {
+  const none = { properties: Object.fromEntries(names.map((name) => [name, false])) };
+  return { oneOf: [...names.map((name) => ({ required: [name] })), none] };
+}
+
+/** Returns the constraint on the keys of a map, which are text in JSON. */
+function keySchema(key: ScalarType): JsonSchema {
+  if (key === ScalarType.STRING) return {};
+  if (key === ScalarType.BOOL) return { propertyNames: { enum: ["true", "false"] } };
+  return { propertyNames: { pattern: "^-?[0-9]+$" } };
+}

@@ -1,0 +1,310 @@
+/** OpenAPI documents: what they say about services, messages, errors and routes. test/openapi/judges.test.ts validates them. */
+import { createFileRegistry, type DescService, type JsonObject } from "@bufbuild/protobuf";
+import { createRouter, type ServiceDef } from "triple-es";
+import { fetchHandler } from "triple-es/fetch";
+import { addOpenApi, createOpenApi, createOpenApiOf, type OpenApiDocument } from "triple-es/openapi";
+import { addRest } from "triple-es/rest";
+import { describe, expect, it } from "vitest";
+import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { IdempotencyServiceDef } from "../../fixtures/gen/fixture/idempotency/v1/idempotency_triple.ts";
+import { MessagingServiceDef } from "../../fixtures/gen/fixture/rest/v1/rest_triple.ts";
+import { ClassesDef } from "../../fixtures/interface/gen/classes_triple.ts";
+import { OverloadsDef } from "../../fixtures/interface/gen/overloads_triple.ts";
+import { compile } from "../plugin/support/protos.ts";
+import { greeter } from "../support/server.ts";
+import { DOCUMENTED_PROTO } from "./documented.ts";
+
+/** An implementation of every service, which is never called. */
+const anything = new Proxy({}, { get: () => () => ({}), has: () => true }) as never;
+
+function routerOf(...services: ServiceDef<object, object>[]) {
+  const router = createRouter();
+  for (const service of services) router.add(service, anything);
+  return router;
+}
+
+/** Returns what is at the path in the document, such as `paths`, then `/greet`. */
+function at(document: object, ...path: string[]): JsonObject {
+  return path.reduce<unknown>((value, key) => (value as JsonObject | undefined)?.[key], document) as JsonObject;
+}
+
+const compiled = createFileRegistry(compile({ "shop/v1/shop.proto": DOCUMENTED_PROTO }));
+const shop = createOpenApiOf([compiled.getService("shop.v1.ShopService") as DescService]);
+const schemaOf = (name: string): JsonObject => at(shop, "components", "schemas", name);
+const propertiesOf = (name: string): JsonObject => at(schemaOf(name), "properties");
+
+describe("the document of a router", () => {
+  it("describes unary methods at their own paths, with the messages in JSON and the errors", () => {
+    const document = createOpenApi(createRouter().add(GreetServiceDef, greeter));
+    expect([document.openapi, document.info, document.servers]).toEqual([
+      "3.1.1",
+      { title: "greet.v1.GreetService", version: "1.0.0" },
+      [{ url: "/" }],
+    ]);
+    const json = (name: string) => ({ "application/json": { schema: { $ref: `#/components/schemas/${name}` } } });
+    expect(at(document, "paths", "/greet.v1.GreetService/Greet", "post")).toEqual({
+      operationId: "greet.v1.GreetService.Greet",
+      tags: ["greet.v1.GreetService"],
+      summary: "Greet",
+      parameters: [{ $ref: "#/components/parameters/Timeout" }],
+      requestBody: {
+        required: true,
+        content: {
+          "application/json": { ...json("greet.v1.GreetRequest")["application/json"], example: { name: "" } },
+        },
+      },
+      responses: {
+        "200": { description: "The response, greet.v1.GreetResponse.", content: json("greet.v1.GreetResponse") },
+        "4XX": { $ref: "#/components/responses/ClientError" },
+        "5XX": { $ref: "#/components/responses/ServerError" },
+      },
+    });
+    expect(at(document, "components", "responses", "ClientError", "content")).toEqual(json("Error-Body"));
+  });
+
+  it("marks streaming methods, with the content type by which they are called", () => {
+    const { paths } = createOpenApi(createRouter().add(GreetServiceDef, greeter));
+    const streams = Object.values(paths).flatMap(({ post }) => {
+      const { operationId, "x-streaming": kind, requestBody } = post as JsonObject;
+      return kind === undefined ? [] : [[operationId, kind, Object.keys(at(requestBody as JsonObject, "content"))]];
+    });
+    expect(streams).toEqual([
+      ["greet.v1.GreetService.GreetEach", "server", ["application/grpc-web+json"]],
+      ["greet.v1.GreetService.GreetTogether", "client", ["application/grpc+json"]],
+      ["greet.v1.GreetService.GreetOnArrival", "bidi", ["application/grpc+json"]],
+    ]);
+  });
+
+  it("names the versions and groups of a service", () => {
+    const router = createRouter().add(GreetServiceDef, greeter, { version: "1.0.0", group: "blue" });
+    const parametersOf = () =>
+      (at(createOpenApi(router), "paths", "/greet.v1.GreetService/Greet", "post")["parameters"] as JsonObject[]).slice(
+        1,
+      );
+    expect(parametersOf()).toEqual([
+      { name: "tri-service-version", in: "header", required: true, schema: { type: "string", enum: ["1.0.0"] } },
+      { name: "tri-service-group", in: "header", required: true, schema: { type: "string", enum: ["blue"] } },
+    ]);
+    router.add(GreetServiceDef, greeter, { version: "2.0.0" });
+    expect(parametersOf().map(({ required, schema }) => [required, at(schema as JsonObject, "enum")])).toEqual([
+      [true, ["1.0.0", "2.0.0"]],
+      [false, ["blue"]],
+    ]);
+  });
+
+  it("takes its general parts from the options, and refuses invalid ones", () => {
+    const router = createRouter().add(GreetServiceDef, greeter);
+    const info = { title: "Greetings", version: "2.1.0" };
+    const bearer = { type: "http", scheme: "bearer" };
+    const document = createOpenApi(router, {
+      info,
+      servers: [{ url: "https://greet.example" }],
+      securitySchemes: { bearer },
+      security: [{ bearer: [] }],
+    });
+    expect([document.info, document.servers, document.security]).toEqual([
+      info,
+      [{ url: "https://greet.example" }],
+      [{ bearer: [] }],
+    ]);
+    expect(at(document, "components", "securitySchemes")).toEqual({ bearer });
+    expect(() => addOpenApi(router, { info: { title: 1 } })).toThrow(new TypeError("info.title must be a string"));
+    expect(() => addOpenApi(router, { path: "openapi.json" })).toThrow(/must start with \//);
+  });
+
+  it("is served at its path, and describes services that are added later", async () => {
+    const router = createRouter().add(GreetServiceDef, greeter);
+    addOpenApi(router);
+    const handle = fetchHandler(router);
+    const read = async () => {
+      const response = await handle(new Request("http://localhost/openapi.json"));
+      expect(response.headers.get("content-type")).toBe("application/json");
+      return (await response.json()) as OpenApiDocument;
+    };
+    expect(Object.keys((await read()).paths)).toHaveLength(4);
+    router.add(IdempotencyServiceDef, anything);
+    expect(await read()).toEqual(createOpenApi(router));
+    expect((await handle(new Request("http://localhost/openapi.json", { method: "DELETE" }))).status).toBe(405);
+  });
+
+  it("has the table of statuses and codes in the description of the error body", () => {
+    const document = createOpenApi(createRouter());
+    const { description, required, properties } = at(document, "components", "schemas", "Error-Body");
+    expect(description).toContain("| 60 | service not found | 404 |");
+    expect(description).toContain("| `resource_exhausted` | 429 |");
+    expect(required).toEqual(["status", "message", "code"]);
+    expect(at(properties as JsonObject, "status", "enum")).toEqual([25, 30, 31, 35, 40, 50, 60, 70, 80, 90]);
+  });
+});
+
+describe("the schema of a message", () => {
+  it("has its fields by their JSON names, in the JSON of their types", () => {
+    const float = {
+      anyOf: [
+        { type: "number", format: "double" },
+        { type: "string", enum: ["NaN", "Infinity", "-Infinity"] },
+      ],
+    };
+    expect(propertiesOf("shop.v1.Everything")).toEqual({
+      fullName: { type: "string" },
+      "odd name": { type: "string" },
+      small: { type: "integer", format: "int32" },
+      count: { type: "integer", minimum: 0, maximum: 4_294_967_295 },
+      big: { type: "string", format: "int64", pattern: "^-?[0-9]+$" },
+      huge: { type: "string", format: "uint64", pattern: "^[0-9]+$" },
+      ratio: float,
+      data: { type: "string", contentEncoding: "base64" },
+      color: { $ref: "#/components/schemas/shop.v1.Color" },
+      tags: { type: "array", items: { type: "string" } },
+      children: { type: "array", items: { $ref: "#/components/schemas/shop.v1.Everything" } },
+      names: { type: "object", additionalProperties: { type: "string" } },
+      byNumber: {
+        type: "object",
+        propertyNames: { pattern: "^-?[0-9]+$" },
+        additionalProperties: { $ref: "#/components/schemas/shop.v1.Everything" },
+      },
+      flags: { type: "object", propertyNames: { enum: ["true", "false"] }, additionalProperties: { type: "boolean" } },
+      time: { type: "string", format: "date-time" },
+      wait: expect.objectContaining({ type: "string", pattern: expect.any(String) }),
+      maybe: { type: "string", format: "int64", pattern: "^-?[0-9]+$" },
+      any: expect.objectContaining({ type: "object", additionalProperties: true }),
+      nothing: { type: "null" },
+    });
+  });
+
+  it("reports presence: required fields, and optional ones whose absence is visible", () => {
+    expect(schemaOf("shop.v1.Presence")).toEqual({
+      type: "object",
+      properties: {
+        needed: { type: "string" },
+        wanted: { type: "string", "x-presence": "explicit" },
+        plain: { type: "string" },
+      },
+      required: ["needed"],
+    });
+  });
+
+  it("accepts at most one field of each oneof", () => {
+    const only = (...names: string[]) => ({
+      oneOf: [
+        ...names.map((name) => ({ required: [name] })),
+        { properties: Object.fromEntries(names.map((name) => [name, false])) },
+      ],
+    });
+    expect(schemaOf("shop.v1.Payment")["allOf"]).toEqual([only("card", "cash"), only("now", "later")]);
+    expect(at(propertiesOf("shop.v1.Payment"), "card")["description"]).toBe("Excludes `cash`.");
+  });
+
+  it("has the comments of the proto file, and marks deprecated parts", () => {
+    expect(shop.tags).toEqual([{ name: "shop.v1.ShopService", description: "Sells things." }]);
+    const operation = at(shop, "paths", "/shop.v1.ShopService/Buy", "post");
+    expect([operation["summary"], operation["deprecated"]]).toEqual(["Buys a thing", true]);
+    expect(operation["description"]).toBe("Buys a thing. Takes a while.\n\nWith a second paragraph.");
+    expect(schemaOf("shop.v1.Payment")["description"]).toBe("Money.");
+    expect(propertiesOf("shop.v1.Payment")["cash"]).toMatchObject({
+      description: "Coins and notes.\n\nExcludes `card`.",
+      deprecated: true,
+    });
+    expect(schemaOf("shop.v1.Color")).toEqual({
+      type: "string",
+      description: "Colors of things.\n\n- `COLOR_RED`: like a rose.\n- `COLOR_OLD`: deprecated.",
+      enum: ["COLOR_UNSPECIFIED", "COLOR_RED", "COLOR_OLD"],
+    });
+  });
+
+  it("has the comments of files of the option when the generated code has none", () => {
+    const router = routerOf(GreetServiceDef);
+    const withComment = compile({
+      "greet/v1/greet.proto":
+        'syntax = "proto3";\npackage greet.v1;\n// Greets.\nservice GreetService { rpc Greet(A) returns (A); }\nmessage A {}',
+    });
+    const { tags } = createOpenApi(router, { files: [...createFileRegistry(withComment).files] });
+    expect(tags[0]?.["description"]).toBe("Greets.");
+  });
+});
+
+describe("routes of REST", () => {
+  const document = createOpenApi(
+    (() => {
+      const router = routerOf(MessagingServiceDef, IdempotencyServiceDef);
+      addRest(router);
+      return router;
+    })(),
+  );
+  const parametersOf = (path: string, method: string): unknown[] =>
+    (at(document, "paths", path, method)["parameters"] as JsonObject[]).flatMap((one) =>
+      "name" in one ? [[one["in"], one["name"], ...(one["required"] ? ["required"] : [])].join(" ")] : [],
+    );
+
+  it("have their variables in the path, and the other fields in the query", () => {
+    expect(parametersOf("/v2/messages/{messageId}", "get").slice(0, 3)).toEqual([
+      "path messageId required",
+      "query revision",
+      "query sub.subfield",
+    ]);
+    expect(at(document, "paths", "/v2/messages/{messageId}", "get")["requestBody"]).toBeUndefined();
+  });
+
+  it("have the field of the rule, or all fields outside of the path, in the body", () => {
+    const bodyOf = (path: string, method: string): JsonObject =>
+      at(document, "paths", path, method, "requestBody", "content", "application/json", "schema");
+    expect(bodyOf("/v3/messages/{messageId}", "patch")).toEqual({
+      $ref: "#/components/schemas/fixture.rest.v1.Message",
+    });
+    const { properties } = bodyOf("/v4/messages/{messageId}", "patch");
+    expect(Object.keys(properties as object)).not.toContain("messageId");
+    expect(Object.keys(properties as object).length).toBeGreaterThan(0);
+  });
+
+  it("with variables of several segments have a parameter for each wildcard", () => {
+    expect(parametersOf("/v3/shelves/{message.name_1}/messages/{message.name_2}", "put").slice(0, 2)).toEqual([
+      "path message.name_1 required",
+      "path message.name_2 required",
+    ]);
+  });
+
+  it("are listed only where the router serves them", () => {
+    const { paths } = createOpenApi(routerOf(MessagingServiceDef));
+    expect(Object.keys(paths).filter((path) => path.startsWith("/v"))).toEqual([]);
+  });
+
+  it("include GET of methods without side effects at their own path", () => {
+    const gets = Object.entries(document.paths).filter(([path, { get }]) => path.startsWith("/fixture.idem") && get);
+    expect(gets.map(([path]) => path)).toEqual(["/fixture.idempotency.v1.IdempotencyService/Read"]);
+  });
+
+  it("are joined if their paths differ in the names of variables only", () => {
+    const same = Object.keys(document.paths).map((path) => path.replaceAll(/\{[^}]*\}/g, "{}"));
+    expect(same.filter((path, index) => same.indexOf(path) !== index)).toEqual([]);
+  });
+
+  it("that OpenAPI cannot express are named in the description of the method", () => {
+    const texts = Object.values(document.paths).map(
+      ({ post }) => (post as JsonObject | undefined)?.["description"] ?? "",
+    );
+    expect(texts.filter((text) => String(text).includes("which OpenAPI cannot express"))).not.toEqual([]);
+  });
+});
+
+describe("interface methods", () => {
+  it("take their arguments by position or by name, in the JSON of their Java types", () => {
+    const document = createOpenApi(routerOf(ClassesDef));
+    const [path = ""] = Object.keys(document.paths);
+    const post = at(document, "paths", path, "post");
+    const [byPosition, byName] = at(post, "requestBody", "content", "application/json", "schema")[
+      "anyOf"
+    ] as JsonObject[];
+    expect([byPosition?.["type"], byName?.["type"]]).toEqual(["array", "object"]);
+    expect(post["description"]).toBe("The method of an interface: its exceptions and attachments are not described.");
+    expect(Object.keys(at(document, "components", "schemas")).length).toBeGreaterThan(2);
+  });
+
+  it("that are overloaded share one operation", () => {
+    const document = createOpenApi(routerOf(OverloadsDef));
+    const shared = Object.values(document.paths).flatMap(({ post }) => {
+      const { anyOf } = at(post as JsonObject, "responses", "200", "content", "application/json", "schema");
+      return Array.isArray(anyOf) && anyOf.length > 1 ? [post] : [];
+    });
+    expect(shared.length).toBeGreaterThan(0);
+  });
+});
