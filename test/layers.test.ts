@@ -107,6 +107,12 @@ function layerOf(file: string): number | undefined {
  */
 const GENERATOR: readonly (readonly [folder: string, folders: readonly string[], packages: RegExp])[] = [
   ["src/print/", [], /^@bufbuild\/(?:protobuf|protoplugin)(?:\/|$)/],
+  // The plugin contains the part of the runtime that describes services, so that a document is equal at build time and at run time.
+  [
+    "src/plugin/openapi-file.ts",
+    ["src/plugin/", "runtime/src/openapi/descriptor-document.ts"],
+    /^@bufbuild\/protobuf$/,
+  ],
   ["src/plugin/", ["src/print/"], /^@bufbuild\/(?:protobuf|protoplugin)(?:\/|$)/],
   ["src/contract/model/", ["src/print/"], /^ts-morph$/],
   ["src/contract/read/", ["src/print/", "src/contract/model/"], /^ts-morph$/],
@@ -374,6 +380,11 @@ describe("the rules themselves", () => {
     ["OpenTelemetry outside its module", "runtime/src/observe/logger.ts", "@opentelemetry/api"],
     ["the plugin running the runtime", "src/plugin/client.ts", "triple-es"],
     ["the plugin reaching into the runtime", "src/plugin/client.ts", "runtime/src/call/call.ts"],
+    [
+      "the plugin reaching into the runtime for more than documents",
+      "src/plugin/openapi-file.ts",
+      "runtime/src/call/call.ts",
+    ],
     ["the plugin importing a compiler", "src/plugin/client.ts", "ts-morph"],
     ["the plugin knowing contracts", "src/plugin/client.ts", "src/contract/model/contract.ts"],
     ["the printer knowing the plugin", "src/print/imports.ts", "src/plugin/options.ts"],
@@ -395,6 +406,7 @@ describe("the rules themselves", () => {
     ["runtime/src/node.ts", "runtime/src/index.ts"],
     ["runtime/src/node.ts", "node:net"],
     ["runtime/src/fetch.ts", "runtime/src/server/router.ts"],
+    ["src/plugin/openapi-file.ts", "runtime/src/openapi/descriptor-document.ts"],
   ])("allow %s to import %s", (from, to) => {
     expect(forbidden(from, to)).toEqual([]);
   });

@@ -18,6 +18,8 @@ export interface OwnOptions {
   readonly descriptors: boolean;
   /** True if a codec is generated for the messages of each file. */
   readonly codecs: boolean;
+  /** True if a document of OpenAPI is generated for the services of each file. */
+  readonly openApi: boolean;
   /** The relative path from the output folder to the root of the proto files, for source maps. */
   readonly protoSourceMap: string | undefined;
   /**
@@ -156,6 +158,11 @@ const options: Readonly<Record<string, Option>> = {
     meaning: "write a file with a codec for each proto file with messages: several times faster, and larger",
     check: flag,
   },
+  openapi: {
+    usage: "openapi=true",
+    meaning: "write a document of OpenAPI 3.1 as JSON for each proto file with services",
+    check: flag,
+  },
   proto_source_map: {
     usage: "proto_source_map=../../proto",
     meaning: "for target=dts: lead editors to the proto files; their root as a relative path from the output folder",
@@ -203,6 +210,7 @@ export function readOptions(parameter: string): { own: OwnOptions; kit: string }
     javaNames: is("java_names"),
     descriptors: is("descriptors"),
     codecs: is("codecs"),
+    openApi: is("openapi"),
     protoSourceMap: last.get("proto_source_map"),
     runtimeImport:
       last.get("runtime_import") ??

@@ -1,6 +1,6 @@
 /**
  * The plugin. It generates a file for each proto file with services, and with the option `codecs` a file for each proto
- * file with messages.
+ * file with messages. The option `openapi` adds a document of OpenAPI for each proto file with services.
  */
 import { create, type DescFile } from "@bufbuild/protobuf";
 import {
@@ -15,6 +15,7 @@ import { version } from "../version.ts";
 import { codecFile, messagesOf } from "./codec/codec-file.ts";
 import { indexSource } from "./comments.ts";
 import { generatedFile } from "./generated-file.ts";
+import { openApiFile } from "./openapi-file.ts";
 import { OptionsError, type OwnOptions, readOptions } from "./options.ts";
 import { createPbNames } from "./pb-names.ts";
 import { checkFiles, checkServices, explain, InputError } from "./request-check.ts";
@@ -42,6 +43,8 @@ function generate(request: CodeGeneratorRequest): CodeGeneratorResponse {
   checkFiles(request);
   let isUnderstood = false;
   const printer = (schema: Schema, target: Target): void => {
+    // Documents do not depend on the target, of which there may be several.
+    if (own.openApi && !isUnderstood) printDocuments(schema);
     isUnderstood = true;
     print(schema, own, target);
   };
@@ -57,6 +60,15 @@ function generate(request: CodeGeneratorRequest): CodeGeneratorResponse {
     // An error that the kit throws before it calls the printer names descriptors instead of the rpc that is wrong.
     throw isUnderstood || !(error instanceof Error) ? error : explain(request, error);
   }
+}
+
+function printDocuments({ files, generateFile }: Schema): void {
+  checkServices(files);
+  const documents = files
+    .filter(({ services }) => services.length > 0)
+    .map((file) => ({ file, path: `${file.name}_openapi.json` }))
+    .sort((a, b) => (a.path < b.path ? -1 : 1));
+  for (const { file, path } of documents) generateFile(path).print(openApiFile(file));
 }
 
 function print(schema: Schema, own: OwnOptions, target: Target): void {

@@ -29,7 +29,7 @@ describe("options", () => {
   const names =
     "the options are target, import_extension, js_import_style, keep_empty_files, ts_nocheck, elide_plugin_version, " +
     "rewrite_imports, map_imports, bootstrap_wkt, parts, init_types, messages, server_base, fakes, java_names, " +
-    "descriptors, codecs, proto_source_map, runtime_import";
+    "descriptors, codecs, openapi, proto_source_map, runtime_import";
 
   it("that are invalid are reported all at once, with the valid ones", () => {
     expect(refusal("target=go,speed=11,runtime_import=,part=client,fakes=maybe")).toBe(
