@@ -166,7 +166,11 @@ describe("over HTTP/2, the server", () => {
     const connection = new Http2Connection(baseUrl);
     const answer = await connection.post(GREET, { ...type, ":authority": authority, host }, "[{}]");
     expect(answer).toMatchObject({ status: 400, headers: { "content-type": "application/json" }, trailers: {} });
-    expect(errorOf(answer)).toEqual({ status: 40, message: "host and :authority must be the same" });
+    expect(errorOf(answer)).toEqual({
+      status: 40,
+      message: "host and :authority must be the same",
+      code: "invalid_argument",
+    });
     expect((await connection.post(GREET, JSON_TYPE, "[{}]")).status).toBe(200);
   });
 
@@ -242,7 +246,7 @@ describe("over HTTP/1.1, the server", () => {
     connection.write("NONSENSE\r\n\r\n");
     const answer = await connection.answer();
     expect(answer.status).toBe(400);
-    expect(errorOf(answer)).toEqual({ status: 40, message: "the request is not HTTP/1.1" });
+    expect(errorOf(answer)).toEqual({ status: 40, message: "the request is not HTTP/1.1", code: "invalid_argument" });
   });
 
   const chunked = `POST ${GREET} HTTP/1.1\r\nhost: a\r\ntransfer-encoding: chunked\r\n`;
@@ -308,20 +312,29 @@ describe("over HTTP/1.1, the server", () => {
   });
 
   it.each([
-    ["no host", "HTTP/1.1\r\n", 400, "one header host"],
-    ["another version", "HTTP/2.0\r\nhost: a\r\n", 505, "HTTP/1.1 or HTTP/1.0"],
-    ["two hosts", "HTTP/1.1\r\nhost: a\r\nhost: b\r\n", 400, "one header host"],
-    ["a transfer coding", "HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n", 501, "transfer-encoding"],
-    ["an expectation", "HTTP/1.1\r\nhost: a\r\nexpect: 200-ok\r\n", 417, "100-continue"],
-  ])("refuses a request with %s, with the reason, and closes the connection", async (_, head, status, message) => {
-    const { port } = await startServer();
-    const connection = await Http1Connection.open(port);
-    connection.write(`POST ${GREET} ${head}content-type: application/json\r\n\r\n`);
-    const answer = await connection.answer();
-    expect([answer.status, answer.headers["connection"]]).toEqual([status, "close"]);
-    expect(errorOf(answer)).toEqual({ status: 40, message: expect.stringContaining(message) });
-    await expect(connection.answer()).rejects.toThrow("closed");
-  });
+    ["no host", "HTTP/1.1\r\n", 400, "one header host", "invalid_argument"],
+    ["another version", "HTTP/2.0\r\nhost: a\r\n", 505, "HTTP/1.1 or HTTP/1.0", "unimplemented"],
+    ["two hosts", "HTTP/1.1\r\nhost: a\r\nhost: b\r\n", 400, "one header host", "invalid_argument"],
+    [
+      "a transfer coding",
+      "HTTP/1.1\r\nhost: a\r\ntransfer-encoding: gzip, chunked\r\n",
+      501,
+      "transfer-encoding",
+      "unimplemented",
+    ],
+    ["an expectation", "HTTP/1.1\r\nhost: a\r\nexpect: 200-ok\r\n", 417, "100-continue", "invalid_argument"],
+  ])(
+    "refuses a request with %s, with the reason, and closes the connection",
+    async (_, head, status, message, code) => {
+      const { port } = await startServer();
+      const connection = await Http1Connection.open(port);
+      connection.write(`POST ${GREET} ${head}content-type: application/json\r\n\r\n`);
+      const answer = await connection.answer();
+      expect([answer.status, answer.headers["connection"]]).toEqual([status, "close"]);
+      expect(errorOf(answer)).toEqual({ status: 40, message: expect.stringContaining(message), code });
+      await expect(connection.answer()).rejects.toThrow("closed");
+    },
+  );
 
   it.each([`POST  ${GREET} HTTP/1.1`, `POST ${GREET}  HTTP/1.1`])(
     "refuses a connection whose first request line is %j, which has two spaces",
@@ -331,7 +344,11 @@ describe("over HTTP/1.1, the server", () => {
       connection.write(`${line}\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n[{}]`);
       const answer = await connection.answer();
       expect([answer.status, answer.headers["connection"]]).toEqual([400, "close"]);
-      expect(errorOf(answer)).toEqual({ status: 40, message: expect.stringContaining("one space") });
+      expect(errorOf(answer)).toEqual({
+        status: 40,
+        message: expect.stringContaining("one space"),
+        code: "invalid_argument",
+      });
       await expect(connection.answer()).rejects.toThrow("closed");
     },
   );
@@ -386,7 +403,11 @@ describe("over HTTP/1.1, the server", () => {
     const connection = await Http1Connection.open(port);
     const answer = await connection.post(GREET, { ...JSON_TYPE, "x-long": "x".repeat(64 * 1024) }, "[{}]");
     expect([answer.status, answer.headers["connection"]]).toEqual([431, "close"]);
-    expect(errorOf(answer)).toMatchObject({ status: 40, message: expect.stringContaining("too large") });
+    expect(errorOf(answer)).toMatchObject({
+      status: 40,
+      message: expect.stringContaining("too large"),
+      code: "resource_exhausted",
+    });
   });
 
   it("does not run a handler for a request that was cut off", async () => {

@@ -2,8 +2,8 @@
  * The interface between a listener and its HTTP engines, and the responses that engines create without a protocol.
  */
 import type { Socket } from "node:net";
-import { Status } from "../../call/code.ts";
-import type { RpcError } from "../../call/error.ts";
+import { Code, codeName, Status } from "../../call/code.ts";
+import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { wholeBody } from "../../http/body.ts";
 import type { HttpResponse } from "../../http/exchange.ts";
@@ -23,14 +23,18 @@ export interface ServerEngine {
  * Creates the response to a request that an engine refuses before or after a protocol handles it. The body is the error body
  * of sub-protocol A. gRPC clients use the HTTP status if there is no `grpc-status`.
  */
-export function errorResponse(httpStatus: number, status: Status, message: string): HttpResponse {
+export function errorResponse(httpStatus: number, { code, status, rawMessage }: RpcError): HttpResponse {
+  const body = { status, message: rawMessage, code: codeName(code) };
   return {
     status: httpStatus,
     headers: new Metadata({ "content-type": "application/json" }).freeze(),
-    body: wholeBody(Buffer.from(JSON.stringify({ status, message }))),
+    body: wholeBody(Buffer.from(JSON.stringify(body))),
     trailers: new Metadata().freeze(),
   };
 }
 
 /** The response that replaces one that exceeds the memory budget. gRPC maps 503 to unavailable. */
-export const OUT_OF_MEMORY: HttpResponse = errorResponse(503, Status.ServiceError, outOfMemory().rawMessage);
+export const OUT_OF_MEMORY: HttpResponse = errorResponse(
+  503,
+  new RpcError(Code.Unavailable, outOfMemory().rawMessage, { status: Status.ServiceError }),
+);

@@ -3,7 +3,7 @@
  */
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { Status } from "../../call/code.ts";
+import { Code, codeName, Status } from "../../call/code.ts";
 import type { Metadata } from "../../call/metadata.ts";
 
 /** An error response that ends the connection. Its body is the error body of sub-protocol A. */
@@ -11,6 +11,7 @@ export interface ErrorResponse {
   /** Status code and reason phrase. */
   readonly httpStatus: string;
   readonly status: Status;
+  readonly code: Code;
   readonly message: string;
   /** An additional header field, as a line. */
   readonly header?: string;
@@ -19,6 +20,7 @@ export interface ErrorResponse {
 const MALFORMED: ErrorResponse = {
   httpStatus: "400 Bad Request",
   status: Status.BadRequest,
+  code: Code.InvalidArgument,
   message: "the request is not HTTP/1.1",
 };
 
@@ -27,11 +29,13 @@ const RESPONSE_OF_CODE: Readonly<Record<string, ErrorResponse>> = {
   HPE_HEADER_OVERFLOW: {
     httpStatus: "431 Request Header Fields Too Large",
     status: Status.BadRequest,
+    code: Code.ResourceExhausted,
     message: "the headers of the request are too large",
   },
   ERR_HTTP_REQUEST_TIMEOUT: {
     httpStatus: "408 Request Timeout",
     status: Status.ServerTimeout,
+    code: Code.DeadlineExceeded,
     message: "the request did not arrive in time",
   },
 };
@@ -49,6 +53,7 @@ export const MALFORMED_LINE: ErrorResponse = {
 export const NO_TUNNEL: ErrorResponse = {
   httpStatus: "405 Method Not Allowed",
   status: Status.BadRequest,
+  code: Code.Unimplemented,
   message: "calls use the method POST, not CONNECT",
   header: "allow: POST\r\n",
 };
@@ -56,24 +61,28 @@ export const NO_TUNNEL: ErrorResponse = {
 export const NO_EXPECTATION: ErrorResponse = {
   httpStatus: "417 Expectation Failed",
   status: Status.BadRequest,
+  code: Code.InvalidArgument,
   message: "the only expectation that is supported is 100-continue",
 };
 
 const WRONG_VERSION: ErrorResponse = {
   httpStatus: "505 HTTP Version Not Supported",
   status: Status.BadRequest,
+  code: Code.Unimplemented,
   message: "the version in the request line must be HTTP/1.1 or HTTP/1.0",
 };
 
 const ONE_HOST: ErrorResponse = {
   httpStatus: "400 Bad Request",
   status: Status.BadRequest,
+  code: Code.InvalidArgument,
   message: "a request must have one header host",
 };
 
 const ONLY_CHUNKED: ErrorResponse = {
   httpStatus: "501 Not Implemented",
   status: Status.BadRequest,
+  code: Code.Unimplemented,
   message: "the only transfer-encoding that is supported is chunked",
 };
 
@@ -91,16 +100,22 @@ export function validateRequest(headers: Metadata, httpVersion: string): ErrorRe
 }
 
 /** Sends an error response and ends the connection, because the start of the next request cannot be found reliably. */
-export function sendErrorResponse(response: ServerResponse, { httpStatus, status, message }: ErrorResponse): void {
-  const body = JSON.stringify({ status, message });
+export function sendErrorResponse(response: ServerResponse, error: ErrorResponse): void {
+  const body = bodyOf(error);
   const fields = { connection: "close", "content-type": "application/json", "content-length": body.length };
-  response.writeHead(Number.parseInt(httpStatus, 10), fields).end(body);
+  response.writeHead(Number.parseInt(error.httpStatus, 10), fields).end(body);
 }
 
 /** Writes an error response to a socket for which there is no request object, and ends the connection. */
-export function writeErrorResponse(socket: Duplex, { httpStatus, status, message, header = "" }: ErrorResponse): void {
+export function writeErrorResponse(socket: Duplex, error: ErrorResponse): void {
   if (!socket.writable) return;
-  const body = JSON.stringify({ status, message });
+  const { httpStatus, header = "" } = error;
+  const body = bodyOf(error);
   const head = `HTTP/1.1 ${httpStatus}\r\nconnection: close\r\n${header}content-type: application/json\r\n`;
   socket.end(`${head}content-length: ${body.length}\r\n\r\n${body}`);
+}
+
+/** Encodes the error body, with the name of the gRPC code as in the errors of calls. */
+function bodyOf({ status, message, code }: ErrorResponse): string {
+  return JSON.stringify({ status, message, code: codeName(code) });
 }

@@ -3,9 +3,9 @@
  */
 import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
-import { Status } from "../../call/code.ts";
+import { Code, Status } from "../../call/code.ts";
 import { diagnostics } from "../../call/diagnostics.ts";
-import type { RpcError } from "../../call/error.ts";
+import { RpcError } from "../../call/error.ts";
 import type { PeerConnection } from "../../call/peer.ts";
 import { startTimer } from "../../call/timer.ts";
 import { clientGone, type Exchange, type HttpResponse } from "../../http/exchange.ts";
@@ -269,4 +269,7 @@ function serve(exchange: Exchange, request: ServedRequest, block: HeaderBlock): 
 }
 
 /** The response to a request whose Host and :authority differ (RFC 9113, section 8.3.1). */
-const TWO_HOSTS: HttpResponse = errorResponse(400, Status.BadRequest, "host and :authority must be the same");
+const TWO_HOSTS: HttpResponse = errorResponse(
+  400,
+  new RpcError(Code.InvalidArgument, "host and :authority must be the same", { status: Status.BadRequest }),
+);
