@@ -8,7 +8,9 @@ import { Hono } from "hono";
 import { Code, type Router } from "triple-es";
 import { fastifyRpc } from "triple-es/fastify";
 import { createTransport, type FetchTransportOptions, fetchHandler } from "triple-es/fetch";
+import { addHealth } from "triple-es/health";
 import { nodeHandler } from "triple-es/node";
+import { addRest } from "triple-es/rest";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
   createGreetServiceClient,
@@ -75,9 +77,10 @@ const FRAMEWORKS: Readonly<Record<string, Framework>> = {
     return serveFetch((request) => app.fetch(request));
   },
   "route handlers like those of Next": (router) => {
-    // app/rpc/[...method]/route.ts exports POST and OPTIONS; Next also passes the parameters of the route.
+    // app/rpc/[...method]/route.ts exports POST and OPTIONS, and for routes of REST their methods; Next also passes the parameters of the route.
     const handle = fetchHandler(router, { prefix: "/rpc" });
     const route: Record<string, (request: Request, context: { params: Promise<object> }) => Promise<Response>> = {
+      GET: handle,
       POST: handle,
       OPTIONS: handle,
     };
@@ -117,6 +120,19 @@ describe.each(Object.entries(FRAMEWORKS))("%s", (_, serve) => {
     );
     expect(answer.greeting).toBe("Hello, Ada!");
     expect(seen).toEqual(["here", Uint8Array.of(0, 255)]);
+  });
+
+  it("answers routes of REST and probes, also for services that are added after the router was mounted", async () => {
+    const router = greetRouter();
+    addRest(router, { rules: [{ selector: "greet.v1.GreetService.Greet", get: "/v1/people/{name}:greet" }] });
+    const baseUrl = `${await serve(router)}/rpc`;
+    addHealth(router, { probes: true });
+    const text = async (path: string): Promise<string> => (await fetch(`${baseUrl}${path}`)).text();
+    expect(await text("/v1/people/Ada:greet")).toBe('{"greeting":"Hello, Ada!"}');
+    expect(await text("/v1/people/A%2FB:greet?unknown=1")).toBe('{"greeting":"Hello, A/B!"}');
+    expect(await text("/healthz")).toBe("alive\n");
+    const refused = await fetch(`${baseUrl}/v1/people/Ada:greet`, { method: "POST" });
+    expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
   });
 
   it("carries large messages, and refuses those over the limit of the router", async () => {
@@ -245,5 +261,41 @@ describe("a prefix", () => {
     for (const path of ["//greet.v1.GreetService/Greet", "///greet.v1.GreetService/Greet"]) {
       expect((await handle(new Request(`https://a.example${path}`, init))).status).toBe(404);
     }
+  });
+});
+
+describe("the plugin for Fastify", () => {
+  const router = (): Router => {
+    const made = greetRouter();
+    addRest(made, { rules: [{ selector: "greet.v1.GreetService.Greet", get: "/v1/people/{name}" }] });
+    return made;
+  };
+  const textOf = async (url: string): Promise<string> => (await fetch(url)).text();
+
+  it("answers routes of REST next to a route of the application for all paths", async () => {
+    const app = fastify({ forceCloseConnections: true });
+    onTestFinished(() => app.close());
+    app.get("/*", async () => "page");
+    app.register(fastifyRpc, { router: router() });
+    app.get("/v1/people/me", async () => "mine");
+    const origin = await app.listen({ port: 0, host: "127.0.0.1" });
+    expect(await textOf(`${origin}/v1/people/Ada`)).toBe('{"greeting":"Hello, Ada!"}');
+    expect(await textOf(`${origin}/v1/people/me`)).toBe("mine");
+    expect(await textOf(`${origin}/v1/pets/Ada`)).toBe("page");
+  });
+
+  it("leaves other paths to the handler for missing routes, and applies hooks to routes of REST", async () => {
+    const app = fastify({ forceCloseConnections: true });
+    onTestFinished(() => app.close());
+    app.setNotFoundHandler((_request, reply) => void reply.code(404).send("nothing here"));
+    app.addHook("onRequest", async (_request, reply) => void reply.header("x-hook", "ran"));
+    app.register(fastifyRpc, { router: router(), prefix: "/one" });
+    app.register(fastifyRpc, { router: router(), prefix: "/two" });
+    const origin = await app.listen({ port: 0, host: "127.0.0.1" });
+    for (const prefix of ["/one", "/two"]) {
+      const response = await fetch(`${origin}${prefix}/v1/people/Ada`);
+      expect([await response.text(), response.headers.get("x-hook")]).toEqual(['{"greeting":"Hello, Ada!"}', "ran"]);
+    }
+    for (const path of ["/v1/people/Ada", "/one/v1/pets/Ada"]) expect(await textOf(origin + path)).toBe("nothing here");
   });
 });
