@@ -1,5 +1,7 @@
 /** The option `limits` of `add`: size of messages, time and number of calls, by service and by method. */
-import { Code, createInMemoryTransport, createRouter, type ServiceLimits } from "triple-es";
+import { Code, createInMemoryTransport, createRouter, type ServiceLimits, type ServiceOptions } from "triple-es";
+import { fetchHandler } from "triple-es/fetch";
+import { addHealth, createHealthClient } from "triple-es/health";
 import { describe, expect, it } from "vitest";
 import {
   createGreetServiceClient,
@@ -112,10 +114,114 @@ async function* endless(): AsyncGenerator<{ name: string }, void> {
 
 it.each([
   [{ maxConcurrent: 0 }, "limits.maxConcurrent must be an integer between 1 and"],
-  [{ maxTimeoutMs: 1.5 }, "limits.maxTimeoutMs must be an integer between 1 and"],
+  [{ maxTimeoutMs: 1.5 }, "limits.maxTimeoutMs must be an integer of milliseconds between 1 and"],
   [{ methods: { greet: { maxMessageBytes: -1 } } }, "limits.methods.greet.maxMessageBytes must be an integer"],
   [{ methods: { Greet: {} } }, 'limits: "Greet" is not among: greet, greetEach'],
   [{ maxMessages: 1 }, 'limits: "maxMessages" is not among: maxMessageBytes'],
 ])("refuses %j", (limits, message) => {
   expect(() => createRouter().add(GreetServiceDef, greeter, { limits: limits as ServiceLimits })).toThrow(message);
+});
+
+describe("maxTimeoutMs of a router", () => {
+  const hang: Partial<GreetServiceHandler> = {
+    greet: (_, { signal }) => aborted(signal as AbortSignal).then(() => ({})),
+  };
+  const over = (protocol: "grpc" | "http-rpc", maxTimeoutMs: number, limits?: ServiceLimits): GreetServiceClient => {
+    const router = createRouter({ maxTimeoutMs }).add(GreetServiceDef, { ...greeter, ...hang }, { limits });
+    return createGreetServiceClient(createInMemoryTransport(router, { protocol }));
+  };
+
+  it.each(["grpc", "http-rpc"] as const)(
+    "ends calls with a longer timeout, or without one, over %s",
+    async (protocol) => {
+      const client = over(protocol, 20);
+      for (const timeoutMs of [undefined, 60_000]) {
+        const error = await failureOf(client.greet({}, { timeoutMs }));
+        expect(error).toMatchObject({ code: Code.DeadlineExceeded, message: expect.stringContaining("20 ms") });
+      }
+    },
+  );
+
+  it("applies to streams", async () => {
+    const router = createRouter({ maxTimeoutMs: 20 }).add(GreetServiceDef, {
+      ...greeter,
+      async *greetEach(_, { signal }) {
+        yield {};
+        await aborted(signal as AbortSignal);
+      },
+    });
+    const client = createGreetServiceClient(createInMemoryTransport(router));
+    expect(await failureOf(greetings(client.greetEach({})))).toMatchObject({ code: Code.DeadlineExceeded });
+  });
+
+  it("gives way to the limit of a service or method, and `Infinity` lifts it", async () => {
+    const service = over("grpc", 60_000, { maxTimeoutMs: 20 });
+    expect((await failureOf(service.greet({}))).code).toBe(Code.DeadlineExceeded);
+    const lifted = over("grpc", 1, { methods: { greet: { maxTimeoutMs: Number.POSITIVE_INFINITY } } });
+    const controller = new AbortController();
+    const failure = failureOf(lifted.greet({}, { signal: controller.signal }));
+    setTimeout(() => controller.abort(), 50);
+    expect((await failure).code).toBe(Code.Canceled);
+  });
+
+  it("does not end watches of the health service", async () => {
+    const router = createRouter({ maxTimeoutMs: 1 });
+    const health = addHealth(router);
+    const watch = createHealthClient(createInMemoryTransport(router)).watch({})[Symbol.asyncIterator]();
+    expect((await watch.next()).done).toBe(false);
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    health.set("", "not_serving");
+    expect((await watch.next()).done).toBe(false);
+    await watch.return?.();
+  });
+
+  it.each([0, -1, 1.5, Number.NaN, 2 ** 31, "5" as never])("must not be %s", (maxTimeoutMs) => {
+    expect(() => createRouter({ maxTimeoutMs })).toThrow(/^maxTimeoutMs must be an integer of milliseconds/);
+  });
+});
+
+describe("compressMinBytes of a service", () => {
+  /** Calls with a response of about 2,000 bytes, and reports whether it was compressed. */
+  async function compresses(
+    options: ServiceOptions,
+    type: "json" | "grpc-web+json",
+    method = "Greet",
+  ): Promise<boolean> {
+    const router = createRouter().add(GreetServiceDef, greeter, options);
+    const message = method === "Greet" ? { name: name(2_000) } : { names: [name(2_000)] };
+    const json = new TextEncoder().encode(JSON.stringify(message));
+    const envelope = new Uint8Array(5 + json.length);
+    new DataView(envelope.buffer).setUint32(1, json.length);
+    envelope.set(json, 5);
+    const response = await fetchHandler(router)(
+      new Request(`http://localhost/greet.v1.GreetService/${method}`, {
+        method: "POST",
+        headers: { "content-type": `application/${type}`, "accept-encoding": "gzip", "grpc-accept-encoding": "gzip" },
+        body: type === "json" ? json : envelope,
+      }),
+    );
+    expect(response.status).toBe(200);
+    if (type === "json") return response.headers.get("content-encoding") === "gzip";
+    return new Uint8Array(await response.arrayBuffer())[0] === 1;
+  }
+
+  it.each([
+    ["json", "Greet"],
+    ["grpc-web+json", "Greet"],
+    ["grpc-web+json", "GreetEach"],
+  ] as const)("replaces that of the router, for all methods or some, with %s and %s", async (type, method) => {
+    const own = method === "Greet" ? "greet" : "greetEach";
+    expect(await compresses({}, type, method)).toBe(true);
+    expect(await compresses({ compressMinBytes: Number.POSITIVE_INFINITY }, type, method)).toBe(false);
+    expect(await compresses({ compressMinBytes: { [own]: 1_000_000 } }, type, method)).toBe(false);
+    expect(await compresses({ compressMinBytes: { greetTogether: 1_000_000 } }, type, method)).toBe(true);
+    expect(await compresses({ compressMinBytes: { [own]: 100 } }, type, method)).toBe(true);
+  });
+
+  it("is refused if it is invalid", () => {
+    const add = (compressMinBytes: never) => () => createRouter().add(GreetServiceDef, greeter, { compressMinBytes });
+    expect(add(-1 as never)).toThrow("compressMinBytes must be a number of bytes, at least 0, not -1");
+    expect(add({ greet: "1" } as never)).toThrow("compressMinBytes must be a number of bytes, at least 0, not 1");
+    expect(add({ Greet: 1 } as never)).toThrow('compressMinBytes: "Greet" is not among: greet, ');
+  });
 });

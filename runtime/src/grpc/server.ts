@@ -130,7 +130,7 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     if (response?.stream !== false) throw wrongResponseKind((call.payload ?? call.handler).method);
     const envelope = encode(call, response.message);
     const { responseCompression } = call.headers;
-    const compressing = compressEnvelope(envelope, responseCompression, options);
+    const compressing = compressEnvelope(envelope, responseCompression, call.handler.compression ?? options);
     // The encoding is sent only if it is used, so that small responses share the header fields of all calls.
     if (compressing === undefined) return unaryResponse(call, response, envelope, limits);
     return compressing.then((compressed) => unaryResponse(call, response, compressed, limits, responseCompression));
@@ -187,7 +187,8 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
 
     encode(message: object): Uint8Array | Promise<Uint8Array> {
       const envelope = encode(this.#call, message);
-      return compressEnvelope(envelope, this.#call.headers.responseCompression, options) ?? envelope;
+      const { headers, handler } = this.#call;
+      return compressEnvelope(envelope, headers.responseCompression, handler.compression ?? options) ?? envelope;
     }
 
     end(): void {

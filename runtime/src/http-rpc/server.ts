@@ -106,7 +106,7 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
     });
     if (response?.stream !== false) throw wrongResponseKind(method);
     const data = encode(call, response.message);
-    const compressing = compressMessage(data, responseCompression, options);
+    const compressing = compressMessage(data, responseCompression, call.handler.compression ?? options);
     const compressed = compressing === undefined ? undefined : await compressing;
     const fields = responseHeaders(call.responseFormat, response, compressed && responseCompression, limits);
     context.answered();

@@ -103,10 +103,14 @@ function resolveLimit({ maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES }: Given<Pro
 /** Fills in the defaults that clients and servers share. Entry points provide the defaults of codecs and compressions. */
 function resolveOptions(given: Given<ProtocolOptions, "compressions">): ProtocolOptions {
   const { compressions, compressMinBytes = 1024 } = given;
-  if (typeof compressMinBytes !== "number" || !(compressMinBytes >= 0)) {
-    throw new RangeError(`compressMinBytes must be a number of bytes, at least 0, not ${compressMinBytes}`);
-  }
+  checkCompressMinBytes(compressMinBytes);
   return { compressions, compressMinBytes, maxMessageBytes: resolveLimit(given) };
+}
+
+/** Returns a value of the option `compressMinBytes`. Throws a `RangeError` if it is not a number of 0 or more. */
+export function checkCompressMinBytes(bytes: number): number {
+  if (typeof bytes === "number" && bytes >= 0) return bytes;
+  throw new RangeError(`compressMinBytes must be a number of bytes, at least 0, not ${bytes}`);
 }
 
 /** Fills in the defaults of a client of unary calls over `fetch`. */

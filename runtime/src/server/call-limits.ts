@@ -13,7 +13,7 @@ export interface CallLimits {
   readonly maxMessageBytes?: number | undefined;
   /**
    * Maximum timeout of a call, in milliseconds. A longer timeout of a client is reduced to it, and calls without a timeout
-   * get it. A call that takes longer fails with `deadline_exceeded`. Default: none.
+   * get it. A call that takes longer fails with `deadline_exceeded`. `Infinity`: no maximum. Default: that of the router.
    */
   readonly maxTimeoutMs?: number | undefined;
   /**
@@ -50,16 +50,30 @@ export function checkServiceLimits(limits: ServiceLimits, methods: readonly stri
 function check(option: string, limits: CallLimits): void {
   assertMembers(option, limits, NAMES);
   for (const [name, value] of Object.entries(limits)) {
-    if (value !== undefined && !(Number.isInteger(value) && value > 0 && value <= MAX_VALUE)) {
+    if (name === "maxTimeoutMs") checkMaxTimeout(value, `${option}.${name}`);
+    else if (value !== undefined && !isInRange(value)) {
       throw new RangeError(`${option}.${name} must be an integer between 1 and ${MAX_VALUE}, not ${value}`);
     }
   }
 }
 
+/** Returns a maximum timeout. Throws a `RangeError` if it is out of range. */
+export function checkMaxTimeout(value: number | undefined, option: string): number | undefined {
+  if (value === undefined || value === Number.POSITIVE_INFINITY || isInRange(value)) return value;
+  throw new RangeError(
+    `${option} must be an integer of milliseconds between 1 and ${MAX_VALUE} or Infinity, not ${value}`,
+  );
+}
+
+function isInRange(value: number): boolean {
+  return Number.isInteger(value) && value > 0 && value <= MAX_VALUE;
+}
+
 /** Returns the smaller of the client's timeout and the maximum. `undefined`: no timeout. */
 export function limitTimeout(timeoutMs: number | undefined, limits: HandlerLimits | undefined): number | undefined {
   const max = limits?.maxTimeoutMs;
-  return max === undefined || (timeoutMs !== undefined && timeoutMs <= max) ? timeoutMs : max;
+  if (max === undefined || max === Number.POSITIVE_INFINITY) return timeoutMs;
+  return timeoutMs !== undefined && timeoutMs <= max ? timeoutMs : max;
 }
 
 /** Limits the calls that run at a time. Calls that share one limiter are counted together. */

@@ -10,6 +10,7 @@ import type { Codec } from "../codec/codec.ts";
 import type { Compression } from "../codec/compression.ts";
 import type { HeaderLimitsInit } from "../protocol/header-limits.ts";
 import { type BodyLimits, resolveServerOptions, type ServerProtocolOptions } from "../protocol/options.ts";
+import { checkMaxTimeout } from "./call-limits.ts";
 import { type CorsOptions, createOriginPolicy } from "./cors.ts";
 import type { RouterPolicy, VersionMatch } from "./router.ts";
 
@@ -46,6 +47,12 @@ export interface BaseRouterOptions {
    * response fails with `internal`.
    */
   readonly headerLimits?: HeaderLimitsInit | undefined;
+  /**
+   * Maximum timeout of a call, in milliseconds. A longer timeout of a client is reduced to it, and calls without a timeout get
+   * it, streams included. A call that takes longer fails with `deadline_exceeded`. The limit of the same name of a service or
+   * method takes precedence. Watches of the health service have no maximum. Default: `Infinity`, no maximum.
+   */
+  readonly maxTimeoutMs?: number | undefined;
   /** True if sub-protocol A refuses requests without `tri-protocol-version`. Default: false. */
   readonly requireProtocolVersion?: boolean | undefined;
   /**
@@ -85,6 +92,7 @@ export function resolveRouterOptions(
     allowsOrigin: cors && createOriginPolicy(cors),
     interceptors,
     cors,
+    maxTimeoutMs: checkMaxTimeout(options.maxTimeoutMs, "maxTimeoutMs"),
     versionMatch: assertOneOf("versionMatch", versionMatch, ["exact", "fallback"]),
   };
 }

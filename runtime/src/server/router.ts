@@ -5,6 +5,7 @@
 import type { Handler, Interceptor, Method, Selector, ServiceDef } from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
+import { checkCompressMinBytes } from "../protocol/options.ts";
 import { methodsOf } from "../protocol/payload.ts";
 import type { ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
@@ -30,6 +31,12 @@ export interface ServiceOptions extends Selector {
    * origin. Default: true. Use false only for methods that do not act on behalf of the owner of a cookie.
    */
   readonly csrf?: boolean | undefined;
+  /**
+   * Messages of responses with fewer bytes than this are not compressed: a number for all methods, or a number for each method by
+   * its TypeScript name. `Infinity`: responses are never compressed, for example because they contain images. Default: that of
+   * the router.
+   */
+  readonly compressMinBytes?: number | { readonly [method: string]: number } | undefined;
   /** Limits of the calls of this service and of its methods. Default: those of the router. */
   readonly limits?: ServiceLimits | undefined;
 }
@@ -76,6 +83,8 @@ export interface RouterPolicy {
   readonly interceptors: readonly Interceptor[];
   readonly onError: ErrorHook;
   readonly versionMatch: VersionMatch;
+  /** The maximum timeout of calls whose service and method have none, in milliseconds. */
+  readonly maxTimeoutMs?: number | undefined;
   readonly cors: CorsOptions | undefined;
 }
 
@@ -154,13 +163,15 @@ export function createRouterWith(settings: RouterSettings): Router {
       const selector: Selector = { version, group };
       const all = { interceptors: [...interceptors, ...(options.interceptors ?? [])], onError };
       const bodies = bodiesOf(bodyKinds, options, Object.keys(service.methods));
-      const limited = limiterOf(service, options.limits);
+      const compression = compressionOf(options, Object.keys(service.methods));
+      const limited = limiterOf(service, options.limits, settings.maxTimeoutMs);
       for (const [index, made] of createHandlers(service, implementation, all).entries()) {
         const { method } = made;
         const handler: Handler = {
           ...made,
           ...limited(Object.keys(service.methods)[index] as string, made),
           bodies: bodies[index] ?? [],
+          compression: compression[index],
           csrf: options.csrf ?? true,
         };
         for (const path of [method.path, ...(method.payload?.server?.paths(method) ?? [])]) {
@@ -226,9 +237,10 @@ function withOverload(known: Handler, added: Handler): Handler {
 function limiterOf(
   { typeName, methods }: ServiceDef<object, object>,
   limits: ServiceLimits = {},
+  defaultTimeoutMs: number | undefined,
 ): (name: string, handler: Handler) => Pick<Handler, "call" | "limits"> {
   checkServiceLimits(limits, Object.keys(methods));
-  const { maxConcurrent, maxMessageBytes, maxTimeoutMs } = limits;
+  const { maxConcurrent, maxMessageBytes, maxTimeoutMs = defaultTimeoutMs } = limits;
   const all = maxConcurrent === undefined ? undefined : new ConcurrencyLimiter(maxConcurrent, typeName);
   return (name, { call, method }) => {
     const own = limits.methods?.[name] ?? {};
@@ -258,6 +270,22 @@ function bodiesOf(
     const unknown = kinds.find((kind) => !all.includes(kind));
     if (unknown === undefined) return kinds;
     throw new TypeError(`bodies: "${unknown}" is not among: ${all.join(", ")}`);
+  });
+}
+
+/** Returns the size from which each method compresses. Throws a `TypeError` or `RangeError` for invalid values. */
+function compressionOf(
+  { compressMinBytes: given }: ServiceOptions,
+  methods: readonly string[],
+): Handler["compression"][] {
+  const byMethod = typeof given === "object" ? given : {};
+  const stranger = Object.keys(byMethod).find((name) => !methods.includes(name));
+  if (stranger !== undefined) {
+    throw new TypeError(`compressMinBytes: "${stranger}" is not among: ${methods.join(", ")}`);
+  }
+  return methods.map((name) => {
+    const compressMinBytes = typeof given === "object" ? given[name] : given;
+    return compressMinBytes === undefined ? undefined : { compressMinBytes: checkCompressMinBytes(compressMinBytes) };
   });
 }
 

@@ -7,6 +7,7 @@ import { RpcError } from "../call/error.ts";
 import { HealthCheckResponse_ServingStatus as ServingStatus } from "../gen/grpc/health/v1/health_pb.ts";
 import { HealthDef, type HealthHandler } from "../gen/grpc/health/v1/health_triple.ts";
 import type { AddedService } from "../server/added-service.ts";
+import type { ServiceLimits } from "../server/call-limits.ts";
 import type { Router, ServiceOptions } from "../server/router.ts";
 import { createProbes, type ProbePaths } from "./probes.ts";
 
@@ -66,10 +67,13 @@ export function addHealth(router: Router, options: HealthOptions = {}): Health {
   const { probes = false } = options;
   const health = new RouterHealth(router);
   if (probes !== false) router.mount(createProbes((service) => health.get(service), probes === true ? {} : probes));
-  router.add(HealthDef, createHealthHandler(health), options);
+  router.add(HealthDef, createHealthHandler(health), { limits: WATCH_LIMITS, ...options });
   router.onClose?.(() => health.shutdown());
   return health;
 }
+
+/** A watch lasts as long as its client. */
+const WATCH_LIMITS: ServiceLimits = { methods: { watch: { maxTimeoutMs: Number.POSITIVE_INFINITY } } };
 
 class RouterHealth implements Health {
   readonly #router: Router;
