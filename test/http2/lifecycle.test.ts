@@ -17,6 +17,7 @@ import {
   RESPONSE,
   rst,
   settings,
+  windowUpdate,
 } from "./support/frames.ts";
 import { bytesOf, frozen, Heard, RecordedClient, RecordedServer } from "./support/recorder.ts";
 
@@ -259,6 +260,43 @@ describe("the end of a connection", () => {
     expect(client.over).toMatchObject({ isLocal: false, text: "the socket closed" });
   });
 
+  it("does not send the requests that it marks as unprocessed when it fails itself", () => {
+    const client = new RecordedClient();
+    const sent = client.open();
+    client.bytes();
+    const unsent = client.open(bytesOf(100));
+    client.receive(data(0, "a"));
+    expect([sent, unsent].map(({ reset }) => reset?.isUnprocessed)).toEqual([false, true]);
+    expect(types(client.frames())).toEqual([FrameType.GoAway]);
+  });
+
+  it("does not send the requests that it marks as unprocessed after the server's side has ended", () => {
+    const client = new RecordedClient();
+    const sent = client.open();
+    client.bytes();
+    const unsent = client.open();
+    client.connection.receiveEnd();
+    expect([sent, unsent].map(({ reset }) => reset?.isUnprocessed)).toEqual([false, true]);
+    expect(client.frames()).toEqual([]);
+  });
+
+  it("leaves no part of a frame behind its GOAWAY when it ends while frames are written", () => {
+    const server = new RecordedServer();
+    server.receive(settings([Setting.InitialWindowSize, 1]), headers(1, REQUEST, END));
+    server.requests[0]?.stream?.respond(200, NONE, bytesOf(60_000), undefined, true);
+    let sent: Frame[] = [];
+    for (let i = 0; server.over === undefined && i < 2_000; i++) {
+      server.receive(windowUpdate(1, 1));
+      sent = server.frames();
+    }
+    expect([server.over?.code, server.over?.text]).toEqual([
+      ErrorCode.EnhanceYourCalm,
+      "too many frames without progress",
+    ]);
+    expect(types(sent)).toEqual([FrameType.GoAway]);
+    expect([server.connection.unsent, server.frames()]).toEqual([0, []]);
+  });
+
   it("sends GOAWAY with the last accepted stream and the reason, once", () => {
     const server = new RecordedServer();
     server.receive(headers(1, REQUEST, END), headers(7, REQUEST, END));
@@ -316,6 +354,22 @@ describe("the server's limit of streams", () => {
       [FrameType.Data, 3],
     ]);
     expect(calls.map(({ closed }) => closed)).toEqual([0, 1, 0]);
+  });
+
+  it("fails waiting calls as unprocessed when the client sends GOAWAY, and lets the others finish", () => {
+    const client = new RecordedClient(false);
+    client.receive(settings([Setting.MaxConcurrentStreams, 1]));
+    const calls = [client.open(), client.open(bytesOf(10)), client.open()];
+    client.bytes();
+    client.connection.goAway(ErrorCode.NoError, true);
+    expect(calls.map(({ reset, closed }) => [reset?.isUnprocessed, closed])).toEqual([
+      [undefined, 0],
+      [true, 1],
+      [true, 1],
+    ]);
+    client.receive(headers(1, RESPONSE, END));
+    expect([calls[0]?.ended, client.connection.streams, client.events.at(-1)]).toEqual([true, 0, { type: "idle" }]);
+    expect(types(client.frames())).toEqual([FrameType.GoAway]);
   });
 
   it("counts streams that are half closed, and closes none when it is lowered (section 5.1.2)", () => {

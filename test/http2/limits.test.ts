@@ -100,6 +100,23 @@ describe.each([
     expect(side.over).toBeUndefined();
   });
 
+  // RFC 9113, section 5.1: what the peer may have sent before it received the reset is ignored; the rest is not free.
+  it.each<[string, (id: number) => Uint8Array, number]>([
+    ["HEADERS", (id) => headers(id, ["x-late", "1"], END), 1_000],
+    ["DATA", (id) => data(id, bytesOf(16_000)), 10_016],
+    ["empty DATA that ends the stream", (id) => data(id, "", END_STREAM), 272_000],
+    ["RST_STREAM", (id) => rst(id), 10_000],
+  ])("%s on a stream that it has reset", (_name, make, limit) => {
+    const side = open();
+    const stream = side instanceof RecordedServer ? side.requests[0]?.stream : (side as RecordedClient).open().stream;
+    const id = stream?.id ?? 0;
+    stream?.reset(ErrorCode.Cancel);
+    side.bytes();
+    const count = countUntilOver(side, () => make(id), 400_000);
+    expect(count).toBeGreaterThan(limit * 0.95);
+    expect(count).toBeLessThan(limit * 1.05);
+  });
+
   it("none of them if time passes in between", () => {
     const side = open();
     for (let second = 0; second < 200; second++) {
@@ -213,6 +230,22 @@ describe("a server", () => {
     expect(server.requests).toHaveLength(4);
   });
 
+  it("closes the connection of a client that opens streams after the final GOAWAY, whose blocks it decodes", () => {
+    const server = new RecordedServer();
+    server.receive(headers(1, REQUEST));
+    server.connection.goAway(ErrorCode.NoError, true);
+    server.bytes();
+    // The requests that a client with a hundred streams may have sent before it received GOAWAY.
+    for (let i = 0; i < 100; i++) server.receive(headers(2 * i + 3, REQUEST), data(2 * i + 3, bytesOf(1_000)));
+    expect([server.over, server.requests.length, server.frames()]).toEqual([undefined, 1, []]);
+    server.receive(frame(FrameType.Headers, END_HEADERS, 301, "\x40\x06x-kept\x011"));
+    server.receive(frame(FrameType.Headers, END, 1, Buffer.of(0xbe)));
+    expect(server.requests[0]?.trailers).toEqual(["x-kept", "1"]);
+    const count = countUntilOver(server, (i) => headers(2 * i + 303, REQUEST));
+    expect(count).toBeGreaterThan(850);
+    expect(count).toBeLessThan(950);
+  });
+
   it("closes the connection of a client whose blocks change the table's size without end", () => {
     const server = new RecordedServer({ resetBurst: 1e9 });
     server.onRequest = (stream) => {
@@ -270,6 +303,8 @@ describe("a server", () => {
         windowUpdate(0, 100),
         ping(),
       );
+      // node:http2 resets streams that have ended.
+      if (i >= 90) server.receive(rst(id - 180, ErrorCode.NoError));
       server.bytes();
     }
     expect([server.over, server.requests.length]).toEqual([undefined, 20_000]);
@@ -277,6 +312,21 @@ describe("a server", () => {
 });
 
 describe("a client", () => {
+  it("does not mind the rest of a thousand large responses that it has cancelled", () => {
+    const client = new RecordedClient();
+    for (let i = 0; i < 1_000; i++) {
+      const heard = client.open();
+      const id = heard.stream?.id ?? 0;
+      client.bytes();
+      heard.stream?.reset(ErrorCode.Cancel);
+      client.receive(headers(id, RESPONSE));
+      for (let k = 0; k < 16; k++) client.receive(data(id, bytesOf(16_000)));
+      client.receive(headers(id, ["grpc-status", "0"], END), rst(id, ErrorCode.NoError));
+      client.bytes();
+    }
+    expect(client.over).toBeUndefined();
+  });
+
   it("does not mind a server that resets every stream", () => {
     const client = new RecordedClient();
     for (let i = 0; i < 5_000; i++) {

@@ -1,7 +1,7 @@
 /** Every cell of the table of stream states (RFC 9113, section 5.1), on a server and on a client. */
 import { describe, expect, it } from "vitest";
 import { ErrorCode, FrameType } from "../../runtime/src/http2/codes.ts";
-import { Action, ON_CONTROL, ON_DATA, ON_HEADERS, State } from "../../runtime/src/http2/stream.ts";
+import { Action, ON_DATA, ON_HEADERS, ON_RESET, ON_WINDOW_UPDATE, State } from "../../runtime/src/http2/stream.ts";
 import {
   block,
   data,
@@ -99,8 +99,8 @@ const ROWS = [
     send: (id: number) => headers(id, ["x-trailer", "1"], END_HEADERS | END_STREAM),
   },
   { name: "DATA", table: ON_DATA, send: (id: number) => data(id, "abc") },
-  { name: "RST_STREAM", table: ON_CONTROL, send: (id: number) => rst(id) },
-  { name: "WINDOW_UPDATE", table: ON_CONTROL, send: (id: number) => windowUpdate(id, 10) },
+  { name: "RST_STREAM", table: ON_RESET, send: (id: number) => rst(id) },
+  { name: "WINDOW_UPDATE", table: ON_WINDOW_UPDATE, send: (id: number) => windowUpdate(id, 10) },
 ] as const;
 
 const nameOf = (states: object, value: number): string =>

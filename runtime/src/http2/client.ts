@@ -43,6 +43,8 @@ export class ClientConnection extends EngineConnection {
   #checkedMethod = "";
   #checkedPath = "";
   #waiting: Waiting[] = [];
+  /** The value of `takes` when the last HEADERS were written. */
+  #startedAt = -1;
 
   constructor(handler: ConnectionHandler, options: ClientOptions) {
     super(false, handler, options);
@@ -105,12 +107,27 @@ export class ClientConnection extends EngineConnection {
     this.headers.writeRequest(stream.id, method, this.#scheme, this.#authority, path, headers, isEnd);
     stream.hasSentHeaders = true;
     stream.takes = this.takes;
+    this.#startedAt = this.takes;
     stream.state = isEnd ? State.HalfLocal : State.Open;
     this.live.add(stream);
     if (this.#nextId > LAST_STREAM_ID && this.state === "open") {
       this.state = "leaving";
       this.emit({ type: "goaway", lastStreamId: this.#nextId, code: ErrorCode.NoError });
+      this.#refuseWaiting();
     }
+  }
+
+  /** Refuses the streams that have no id yet, because the connection opens no more streams. Another connection can serve them. */
+  #refuseWaiting(): void {
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const { stream } of waiting) this.#refuse(stream);
+  }
+
+  #refuse(stream: Stream): void {
+    if (stream.closed) return;
+    stream.sink.onReset(ErrorCode.RefusedStream, "connection", true);
+    this.close(stream, State.PeerReset);
   }
 
   /** Opens waiting streams, as far as the server's limit allows. */
@@ -146,7 +163,9 @@ export class ClientConnection extends EngineConnection {
       return;
     }
     if (stream.closed) return;
-    this.#waiting = this.#waiting.filter((one) => one.stream !== stream);
+    const index = this.#waiting.findIndex((one) => one.stream === stream);
+    if (index === 0) this.#waiting.shift();
+    else if (index > 0) this.#waiting.splice(index, 1);
     stream.closed = true;
     this.scheduler.drop(stream);
     stream.sink.onClosed();
@@ -167,7 +186,10 @@ export class ClientConnection extends EngineConnection {
     return this.closedStreams.stateOf(streamId);
   }
 
-  /** Reports whether the server has certainly not processed a stream: GOAWAY excludes it, or none of its frames has been sent yet. */
+  /**
+   * Reports whether the server has certainly not processed a stream: GOAWAY excludes it, or its frames have not been taken, and
+   * are dropped when the connection is over.
+   */
   protected isUnprocessed(stream: Stream): boolean {
     return stream.id === 0 || stream.id > this.peerLastStreamId || stream.takes === this.takes;
   }
@@ -177,11 +199,22 @@ export class ClientConnection extends EngineConnection {
   }
 
   protected onPeerLeaving(): void {
-    for (const stream of this.openStreams()) {
-      if (stream.closed || (stream.id !== 0 && stream.id <= this.peerLastStreamId)) continue;
-      stream.sink.onReset(ErrorCode.RefusedStream, "connection", true);
-      this.close(stream, State.PeerReset);
-    }
+    this.#refuseWaiting();
+    for (const stream of this.live.values()) if (stream.id > this.peerLastStreamId) this.#refuse(stream);
+  }
+
+  protected onLeaving(): void {
+    this.#refuseWaiting();
+  }
+
+  /** Drops the output that has not been taken if it contains requests, which are then certainly not processed. */
+  protected onOver(): void {
+    if (this.#startedAt === this.takes) this.output.take();
+  }
+
+  /** A server that has ended its side of the socket answers no more requests. */
+  override receiveEnd(): void {
+    this.lost("the peer ended the connection");
   }
 
   protected onPeerReset(stream: Stream, code: number): void {
@@ -214,12 +247,9 @@ export class ClientConnection extends EngineConnection {
         this.read(bytes, start, end, BlockKind.Ignored);
         this.resetClosed(streamId);
         break;
-      case Action.IgnoreGlitch:
-        this.exceed(this.meters.glitch(Glitch.DeadStream));
-        this.read(bytes, start, end, BlockKind.Ignored);
-        break;
       default:
         this.read(bytes, start, end, BlockKind.Ignored);
+        this.ignore(this.closedStreams.allowsBlock(), Glitch.DeadBlock);
     }
   }
 

@@ -7,15 +7,15 @@
 import { ConnectionError, ErrorCode, Flag, FrameType, MAX_31_BITS, viewOf } from "./codes.ts";
 import { DataStreams, flowControlError } from "./data.ts";
 import type { ConnectionEvent, ConnectionHandler, OutputOwner, PingKind, Segments } from "./events.ts";
-import { PING_MARKS } from "./events.ts";
 import { readUint31, readUint32, writeGoAway, writePing, writeSettings, writeSettingsAck } from "./frame.ts";
 import { HeaderReader } from "./header-reader.ts";
 import type { Latin1Decoder } from "./hpack/decoder.ts";
 import { DEFAULT_LIMITS, type EngineLimits, Glitch } from "./limits.ts";
 import type { BlockKind, HeaderBlock } from "./messages.ts";
+import { Pings } from "./pings.ts";
 import { type FrameHandler, Receiver } from "./receiver.ts";
 import { PeerSettings } from "./settings.ts";
-import { Action, ON_CONTROL, State, type Stream } from "./stream.ts";
+import { Action, ON_RESET, ON_WINDOW_UPDATE, State, type Stream } from "./stream.ts";
 
 /** Options of a connection in either role. */
 export interface EngineOptions {
@@ -36,9 +36,7 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
   protected settingsOwed = 0;
   readonly #handler: ConnectionHandler;
   readonly #reader: HeaderReader;
-  /** The numbers of the PINGs that wait for their acknowledgement, by kind. */
-  #pings: Map<PingKind, number> | undefined;
-  #pingCount = 0;
+  readonly #pings = new Pings();
   /** Number of frames that our DATA may have caused: WINDOW_UPDATE, and PING to measure bandwidth. */
   #caused = 0;
   #hasGoneAway = false;
@@ -128,7 +126,6 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
   /** Advances time, which refills the token buckets of the limits. */
   tick(elapsedMs: number): void {
     this.meters.tick(elapsedMs);
-    this.ignoredBytes = 0;
     if (this.opened === this.#streamsBefore) this.#reader.rest();
     this.#streamsBefore = this.opened;
   }
@@ -158,12 +155,7 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
 
   /** Sends a PING, whose acknowledgement is an event. Returns false if one of that kind is still unacknowledged. */
   ping(kind: PingKind): boolean {
-    if (this.state === "over" || this.#pings?.has(kind)) return false;
-    this.#pingCount++;
-    this.#pings ??= new Map();
-    this.#pings.set(kind, this.#pingCount);
-    writePing(this.output, false, PING_MARKS[kind], this.#pingCount);
-    return true;
+    return this.state !== "over" && this.#pings.send(this.output, kind);
   }
 
   /**
@@ -175,7 +167,7 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
     this.state = "leaving";
     this.#hasGoneAway = true;
     writeGoAway(this.output, isFinal ? this.lastProcessedId : MAX_31_BITS, code, "");
-    if (isFinal) this.onGoneAway();
+    this.onLeaving(isFinal);
   }
 
   /** Ends the connection and all its streams, and sends the reason to the peer. */
@@ -188,7 +180,10 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
     this.#end(ErrorCode.Cancel, text, false, undefined);
   }
 
-  protected onGoneAway(): void {}
+  /** Called when this side has sent GOAWAY, final or not. */
+  protected abstract onLeaving(isFinal: boolean): void;
+  /** Called when the connection is over, before the last GOAWAY is written. */
+  protected abstract onOver(): void;
   protected exceed(problem: string | undefined): void {
     if (problem !== undefined) this.fail(ErrorCode.EnhanceYourCalm, problem);
   }
@@ -222,6 +217,7 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
   #end(code: number, text: string, isLocal: boolean, cause: unknown): void {
     if (this.state === "over") return;
     this.state = "over";
+    this.onOver();
     if (isLocal) writeGoAway(this.output, this.lastProcessedId, code, text);
     // The event is emitted first, so that the owner knows the reason when its streams end.
     this.emit({ type: "over", code, text, isLocal, cause });
@@ -260,10 +256,14 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
 
   #onRstStream(streamId: number, code: number): void {
     const stream = this.live.get(streamId);
-    const action = ON_CONTROL[stream === undefined ? this.stateOf(streamId) : stream.state];
+    if (stream !== undefined) {
+      this.onPeerReset(stream, code);
+      return;
+    }
+    const action = ON_RESET[this.stateOf(streamId)];
     if (action === Action.Protocol) throw new ConnectionError(ErrorCode.ProtocolError, "RST_STREAM on an idle stream");
-    if (action === Action.IgnoreGlitch) this.exceed(this.meters.glitch(Glitch.DeadStream));
-    if (stream !== undefined) this.onPeerReset(stream, code);
+    // Peers such as node:http2 reset streams that have ended.
+    this.ignore(action === Action.Ignore && this.closedStreams.allowsReset(), Glitch.DeadStream);
   }
 
   #onSettingsAck(): void {
@@ -297,13 +297,9 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
 
   #onPing(isAck: boolean, high: number, low: number): void {
     if (isAck) {
-      for (const [kind, count] of this.#pings ?? []) {
-        if (PING_MARKS[kind] !== high || count !== low) continue;
-        this.#pings?.delete(kind);
-        this.emit({ type: "pong", kind });
-        return;
-      }
-      this.exceed(this.meters.glitch(Glitch.StrayAck));
+      const kind = this.#pings.acknowledge(high, low);
+      if (kind === undefined) this.exceed(this.meters.glitch(Glitch.StrayAck));
+      else this.emit({ type: "pong", kind });
       return;
     }
     writePing(this.output, true, high, low);
@@ -330,7 +326,7 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
   #onWindowUpdate(streamId: number, increment: number): void {
     const stream = this.live.get(streamId);
     if (streamId !== 0) {
-      const action = ON_CONTROL[stream === undefined ? this.stateOf(streamId) : stream.state];
+      const action = ON_WINDOW_UPDATE[stream === undefined ? this.stateOf(streamId) : stream.state];
       if (action === Action.Protocol) {
         throw new ConnectionError(ErrorCode.ProtocolError, "WINDOW_UPDATE on an idle stream");
       }

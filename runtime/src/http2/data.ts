@@ -5,11 +5,9 @@
 import { ConnectionError, ErrorCode } from "./codes.ts";
 import { Glitch } from "./limits.ts";
 import { Action, ON_DATA, State, type Stream } from "./stream.ts";
-import { STREAM_WINDOW_BYTES, Streams } from "./streams.ts";
+import { Streams } from "./streams.ts";
 
 export abstract class DataStreams extends Streams {
-  /** Bytes of DATA since the last tick on streams that this side has reset. */
-  protected ignoredBytes = 0;
   /** The stream of the DATA frame that is being received. `undefined`: the data is dropped. */
   #dataStream: Stream | undefined;
 
@@ -30,15 +28,10 @@ export abstract class DataStreams extends Streams {
       case Action.Closed:
         throw new ConnectionError(ErrorCode.StreamClosed, "DATA on a stream that has ended");
       case Action.Ignore:
-        // The peer may have sent this much before it received the reset.
-        this.ignoredBytes += length;
-        if (this.ignoredBytes > STREAM_WINDOW_BYTES) this.exceed(this.meters.glitch(Glitch.DeadStream));
-        break;
-      case Action.Reset:
-        this.resetClosed(streamId);
+        this.ignore(this.closedStreams.allowsData(length), Glitch.DeadStream);
         break;
       default:
-        this.exceed(this.meters.glitch(Glitch.DeadStream));
+        this.resetClosed(streamId);
     }
   }
 

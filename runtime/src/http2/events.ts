@@ -7,13 +7,6 @@ import type { Stream } from "./stream.ts";
 
 export type PingKind = "keepalive" | "shutdown" | "receipt";
 
-/** First bytes of our PINGs, by kind. */
-export const PING_MARKS: Readonly<Record<PingKind, number>> = {
-  keepalive: 0x74726b61,
-  shutdown: 0x74727364,
-  receipt: 0x74727263,
-};
-
 /** Rare events of a connection. */
 export type ConnectionEvent =
   /** The peer's settings have been received, for the first time or again. */

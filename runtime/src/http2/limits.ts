@@ -47,7 +47,7 @@ const GLITCHES_PER_SECOND = 330;
 
 /** The weights of glitches by their cause. */
 export const Glitch = {
-  /** A stream beyond the stream limit, or a request beyond the handler limit. */
+  /** A stream beyond the stream limit or after the final GOAWAY, or a request beyond the handler limit. */
   Refused: 10,
   /** A stream beyond the stream limit, before the peer can know the limit. */
   RefusedEarly: 1,
@@ -68,8 +68,10 @@ export const Glitch = {
   Unknown: 1,
   /** WINDOW_UPDATE, beyond two for each DATA frame that this side has sent. */
   WindowUpdate: 1,
-  /** A frame on a stream that is closed and no longer remembered. */
+  /** DATA, RST_STREAM or WINDOW_UPDATE on a closed stream, other than what the peer may have sent before it knew of the end. */
   DeadStream: 1,
+  /** The same for a header block, which must be decoded. */
+  DeadBlock: 10,
   /** A table size update of HPACK. */
   TableSize: 1,
   /** GOAWAY after the two of a graceful shutdown. */

@@ -143,7 +143,11 @@ export class Scheduler {
   #sendFrame(stream: Stream): void {
     const allowed = Math.min(stream.sendWindow.left, this.window.left);
     const length = Math.min(stream.unsent, allowed, DEFAULT_MAX_FRAME_SIZE);
-    if (length === allowed && length < DRIBBLE_BYTES && length < stream.unsent) this.#owner.onDribble();
+    if (length === allowed && length < DRIBBLE_BYTES && length < stream.unsent) {
+      this.#owner.onDribble();
+      // The connection may have ended.
+      if (stream.closed) return;
+    }
     stream.unsent -= length;
     this.queued -= length;
     stream.sendWindow.left -= length;

@@ -64,9 +64,11 @@ export class ServerConnection extends EngineConnection {
 
   protected onPeerLeaving(): void {}
 
-  protected override onGoneAway(): void {
-    this.#lastAccepted = Math.min(this.#lastAccepted, this.#lastId);
+  protected onLeaving(isFinal: boolean): void {
+    if (isFinal) this.#lastAccepted = Math.min(this.#lastAccepted, this.#lastId);
   }
+
+  protected onOver(): void {}
 
   protected onHalfLocal(stream: Stream): void {
     stream.sink.onRespondedEarly();
@@ -97,12 +99,9 @@ export class ServerConnection extends EngineConnection {
         this.read(bytes, start, end, BlockKind.Ignored);
         this.resetClosed(streamId);
         break;
-      case Action.IgnoreGlitch:
-        this.exceed(this.meters.glitch(Glitch.DeadStream));
-        this.read(bytes, start, end, BlockKind.Ignored);
-        break;
       default:
         this.read(bytes, start, end, BlockKind.Ignored);
+        this.ignore(this.closedStreams.allowsBlock(), Glitch.DeadBlock);
     }
   }
 
@@ -119,7 +118,8 @@ export class ServerConnection extends EngineConnection {
     this.#lastId = streamId;
     const block = this.read(bytes, start, end, BlockKind.Request);
     if (streamId > this.#lastAccepted) {
-      this.closedStreams.add(streamId, State.WeReset);
+      this.exceed(this.meters.glitch(Glitch.Refused));
+      this.#forget(streamId, isEnd);
       return;
     }
     if (this.problem !== undefined || dependsOn === streamId) {
@@ -150,8 +150,13 @@ export class ServerConnection extends EngineConnection {
 
   /** Refuses a request by a reset, without making a stream for it. */
   #refuse(streamId: number, code: number, isEnd: boolean): void {
-    this.closedStreams.add(streamId, isEnd ? State.Ended : State.WeReset);
+    this.#forget(streamId, isEnd);
     if (!this.isOver) this.sendReset(streamId, code);
+  }
+
+  /** Closes a stream for which there is no object. What the client sends on it is ignored. */
+  #forget(streamId: number, isEnd: boolean): void {
+    this.closedStreams.add(streamId, isEnd ? State.Ended : State.WeReset, STREAM_WINDOW_BYTES);
   }
 
   protected dispatch(): void {

@@ -9,8 +9,8 @@ import type { HeaderBlock } from "./messages.ts";
 import type { StreamSink } from "./sink.ts";
 
 /**
- * The states of a stream. A closed stream has no object: {@link ClosedStreams} remembers how the last ones ended, and older
- * ones are forgotten.
+ * The states of a stream. A closed stream has no object: `ClosedStreams` remembers how the last ones ended, and older ones are
+ * forgotten.
  */
 export const State = {
   Idle: 0,
@@ -43,7 +43,10 @@ export const Action = {
    * not send such frames, and answering with a reset would let the peer cause resets at no cost (MadeYouReset, CVE-2025-8671).
    */
   Closed: 3,
-  /** Minimal processing: a header block is decoded, DATA is credited to the connection. */
+  /**
+   * Minimal processing: a header block is decoded, DATA is credited to the connection. The frame counts as a glitch unless the
+   * peer may have sent it before it knew of the end of the stream (`ClosedStreams`).
+   */
   Ignore: 4,
   /** Minimal processing, and the frame counts as a glitch. */
   IgnoreGlitch: 5,
@@ -54,75 +57,22 @@ export type Action = (typeof Action)[keyof typeof Action];
 
 const { Accept, Open, Protocol, Closed, Ignore, IgnoreGlitch, Reset } = Action;
 
-/** By the state of the stream (RFC 9113, section 5.1): the reactions to HEADERS, to DATA, and to RST_STREAM and WINDOW_UPDATE. */
-const REACTIONS: readonly (readonly [headers: Action, data: Action, control: Action])[] = [
-  [Open, Protocol, Protocol], // idle
-  [Accept, Accept, Accept], // open
-  [Closed, Closed, Accept], // half-closed (remote)
-  [Accept, Accept, Accept], // half-closed (local)
-  [Closed, Closed, Ignore], // ended
-  [Ignore, Ignore, Ignore], // we reset
-  [Reset, Reset, IgnoreGlitch], // peer reset
-  [IgnoreGlitch, IgnoreGlitch, IgnoreGlitch], // forgotten
-  [Protocol, Reset, IgnoreGlitch], // skipped
+/** By the state of the stream (RFC 9113, section 5.1): the reactions to HEADERS, DATA, RST_STREAM and WINDOW_UPDATE. */
+const REACTIONS: readonly (readonly [headers: Action, data: Action, reset: Action, windowUpdate: Action])[] = [
+  [Open, Protocol, Protocol, Protocol], // idle
+  [Accept, Accept, Accept, Accept], // open
+  [Closed, Closed, Accept, Accept], // half-closed (remote)
+  [Accept, Accept, Accept, Accept], // half-closed (local)
+  [Closed, Closed, Ignore, Ignore], // ended
+  [Ignore, Ignore, Ignore, Ignore], // we reset
+  [Reset, Reset, IgnoreGlitch, IgnoreGlitch], // peer reset
+  [Ignore, Ignore, Ignore, Ignore], // forgotten
+  [Protocol, Reset, IgnoreGlitch, IgnoreGlitch], // skipped
 ];
 export const ON_HEADERS: readonly Action[] = REACTIONS.map(([headers]) => headers);
 export const ON_DATA: readonly Action[] = REACTIONS.map(([, data]) => data);
-export const ON_CONTROL: readonly Action[] = REACTIONS.map(([, , control]) => control);
-
-/**
- * Numbers of closed streams that are remembered: those that this side has reset, on which well-behaved peers may still send,
- * and others.
- */
-const REMEMBERED_RESETS = 256;
-const REMEMBERED_OTHERS = 64;
-
-/** A ring buffer of ids, which remembers the latest ones. */
-class IdRing {
-  readonly #size: number;
-  #ids: number[] | undefined;
-  #next = 0;
-  /** True if ids have been evicted. */
-  hasForgotten = false;
-
-  constructor(size: number) {
-    this.#size = size;
-  }
-
-  add(id: number): void {
-    // The ring grows with its ids, because most connections have few.
-    if (this.#ids === undefined) this.#ids = [id];
-    else if (this.#ids.length < this.#size) this.#ids.push(id);
-    else {
-      this.hasForgotten = true;
-      this.#ids[this.#next] = id;
-      this.#next = (this.#next + 1) % this.#size;
-    }
-  }
-
-  has(id: number): boolean {
-    return this.#ids?.includes(id) === true;
-  }
-}
-
-/** The last closed streams, with the way in which they ended. */
-export class ClosedStreams {
-  readonly #resets = new IdRing(REMEMBERED_RESETS);
-  /** Ids, negative where the peer has reset the stream. */
-  readonly #others = new IdRing(REMEMBERED_OTHERS);
-
-  add(id: number, state: State): void {
-    if (state === State.WeReset) this.#resets.add(id);
-    else this.#others.add(state === State.PeerReset ? -id : id);
-  }
-
-  stateOf(id: number): State {
-    if (this.#resets.has(id)) return State.WeReset;
-    if (this.#others.has(id)) return State.Ended;
-    if (this.#others.has(-id)) return State.PeerReset;
-    return this.#resets.hasForgotten || this.#others.hasForgotten ? State.Forgotten : State.Skipped;
-  }
-}
+export const ON_RESET: readonly Action[] = REACTIONS.map(([, , reset]) => reset);
+export const ON_WINDOW_UPDATE: readonly Action[] = REACTIONS.map(([, , , windowUpdate]) => windowUpdate);
 
 /** The interface of a stream to its connection. */
 export interface StreamOwner {

@@ -1,6 +1,7 @@
 /**
  * The streams of a connection: sending, flow control of received data, and closing.
  */
+import { ClosedStreams } from "./closed-streams.ts";
 import { DEFAULT_WINDOW_SIZE, ErrorCode } from "./codes.ts";
 import type { OutputOwner } from "./events.ts";
 import { ReceiveWindow } from "./flow-control.ts";
@@ -10,7 +11,7 @@ import type { FieldList } from "./hpack/encoder.ts";
 import { type EngineLimits, Glitch, Meters } from "./limits.ts";
 import { Output } from "./output.ts";
 import { Scheduler, type SchedulerOwner } from "./scheduler.ts";
-import { ClosedStreams, State, type Stream, type StreamOwner } from "./stream.ts";
+import { State, type Stream, type StreamOwner } from "./stream.ts";
 import { StreamTable } from "./stream-table.ts";
 
 /** Receive windows, in bytes: that of a stream, and that of the connection, which grows while readers keep up. */
@@ -131,9 +132,14 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     this.exceed(this.meters.owe());
   }
 
+  /** Ignores a frame on a closed stream. It is a glitch unless the peer may have sent it before it knew of the end of the stream. */
+  protected ignore(isExpected: boolean, weight: number): void {
+    if (!isExpected) this.exceed(this.meters.glitch(weight));
+  }
+
   /** Answers a frame on a closed stream with a stream error. Further frames on the stream are ignored. */
   protected resetClosed(streamId: number): void {
-    this.closedStreams.add(streamId, State.WeReset);
+    this.closedStreams.add(streamId, State.WeReset, STREAM_WINDOW_BYTES);
     this.sendReset(streamId, ErrorCode.StreamClosed);
     this.exceed(this.meters.reset());
   }
@@ -160,7 +166,8 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     stream.closed = true;
     stream.state = state;
     this.live.delete(stream.id);
-    this.closedStreams.add(stream.id, state === State.WeReset && isEnd ? State.Ended : state);
+    const finalState = state === State.WeReset && isEnd ? State.Ended : state;
+    this.closedStreams.add(stream.id, finalState, stream.ended ? 0 : stream.receiveWindow.left);
     this.scheduler.drop(stream);
     this.blockBytes -= stream.blockSize;
     // A complete body may still be read; the body of a stream that was reset will not be.
