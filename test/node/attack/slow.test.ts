@@ -1,15 +1,18 @@
 /** Clients that stop in the middle of something: each step has a time limit. */
 import { describe, expect, it } from "vitest";
 import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
-import { Flag, frame, RawConnection, request, settings, Type, words } from "../../support/frames.ts";
-import { connectGreeter, openSocket, startServer } from "../../support/server.ts";
+import { Flag, frame, RawConnection, Reset, request, settings, Type, words } from "../../support/frames.ts";
+import { connectGreeter, openSocket, signalled, startServer } from "../../support/server.ts";
 import { behave, startVictim } from "./victim-process.ts";
 
 const INITIAL_WINDOW_SIZE = 4;
 const MESSAGE = Buffer.from([0, 0, 0, 0, 5, 0x0a, 3, 0x41, 0x64, 0x61]);
 const call = (stream = 1): Buffer => frame(Type.headers, Flag.endHeaders, stream, request());
 
-type Silence = [name: string, limits: object, begin: (connection: RawConnection) => unknown];
+/** `code`: the error code of the GOAWAY that ends the connection. */
+type Silence = [name: string, limits: object, begin: (connection: RawConnection) => unknown, code: number];
+
+const SETTINGS_TIMEOUT = 4;
 
 const SILENCES: Silence[] = [
   [
@@ -18,6 +21,7 @@ const SILENCES: Silence[] = [
     (connection) => {
       connection.polite = false;
     },
+    SETTINGS_TIMEOUT,
   ],
   [
     "begins a header and does not end it",
@@ -28,6 +32,7 @@ const SILENCES: Silence[] = [
       connection.polite = false;
       connection.write(frame(Type.headers, 0, 1, request()));
     },
+    Reset.calm,
   ],
   [
     "begins a header and does not end it, after a call",
@@ -38,6 +43,7 @@ const SILENCES: Silence[] = [
       connection.polite = false;
       connection.write(frame(Type.headers, 0, 3, request()));
     },
+    Reset.calm,
   ],
   [
     "begins a header of few bytes in one packet with a call, and does not end it",
@@ -48,6 +54,7 @@ const SILENCES: Silence[] = [
       const begun = frame(Type.headers, 0, 3, request().subarray(0, 10));
       connection.write(call(), frame(Type.data, Flag.endStream, 1, MESSAGE), begun);
     },
+    Reset.calm,
   ],
   [
     "begins a header beside a running call, and does not end it",
@@ -59,6 +66,7 @@ const SILENCES: Silence[] = [
       connection.polite = false;
       connection.write(frame(Type.headers, 0, 3, request()));
     },
+    Reset.calm,
   ],
   [
     "begins a frame beside a running call, and does not end it",
@@ -68,14 +76,16 @@ const SILENCES: Silence[] = [
       await connection.frame(Type.settings);
       connection.write(frame(Type.headers, Flag.endHeaders, 3, request()).subarray(0, 20));
     },
+    Reset.calm,
   ],
-  ["makes no call", { firstCallTimeoutMs: 200 }, () => {}],
+  ["makes no call", { firstCallTimeoutMs: 200 }, () => {}, Reset.none],
   [
     "makes no more calls",
     { idleTimeoutMs: 200 },
     (connection) => {
       connection.write(call(), frame(Type.data, Flag.endStream, 1, MESSAGE));
     },
+    Reset.none,
   ],
 ];
 
@@ -83,13 +93,17 @@ describe.each([
   ["cleartext", false],
   ["TLS", true],
 ])("over %s", (_, overTls) => {
-  it.skipIf(overTls && !hasOpenssl).each(SILENCES)("a client that %s is disconnected", async (_, limits, begin) => {
-    const tls = overTls ? createCertificates().server : undefined;
-    const { port } = await startServer({}, { limits, tls });
-    const connection = await RawConnection.open(port, settings(), overTls);
-    await begin(connection);
-    expect(await connection.end()).toBeGreaterThan(50);
-  });
+  it.skipIf(overTls && !hasOpenssl).each(SILENCES)(
+    "a client that %s is disconnected",
+    async (_, limits, begin, code) => {
+      const tls = overTls ? createCertificates().server : undefined;
+      const { port } = await startServer({}, { limits, tls });
+      const connection = await RawConnection.open(port, settings(), overTls);
+      await begin(connection);
+      expect(await connection.end()).toBeGreaterThan(50);
+      expect(connection.received.findLast(({ type }) => type === Type.goaway)?.payload.readUInt32BE(4)).toBe(code);
+    },
+  );
 });
 
 it("a client that sends the preface and nothing else is disconnected", async () => {
@@ -165,12 +179,18 @@ it("a client that takes no answer has its call reset", async () => {
 });
 
 it("a client that takes no answer over HTTP/1.1 is disconnected", async () => {
-  const greet = (): { greeting: string } => ({ greeting: "x".repeat(20 * 1024 * 1024) });
+  const called = signalled();
+  const greet = (): { greeting: string } => {
+    called.resolve();
+    return { greeting: "x".repeat(20 * 1024 * 1024) };
+  };
   const { port } = await startServer({ greet }, { limits: { stallTimeoutMs: 20 } });
   const socket = await openSocket(port);
   const head = "POST /greet.v1.GreetService/Greet HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n";
   socket.write(`${head}content-length: 2\r\n\r\n{}`);
-  await new Promise((resolve) => setTimeout(resolve, 1_500));
+  // The server is in this process, so that its timers fire as often as this one, however slow the machine is.
+  await called.promise;
+  for (let i = 0; i < 300; i++) await new Promise((resolve) => setTimeout(resolve, 5));
   let received = 0;
   for await (const chunk of socket) received += chunk.length;
   expect(received).toBeLessThan(20 * 1024 * 1024);

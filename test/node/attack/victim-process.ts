@@ -11,14 +11,21 @@ import type { Health, Orders } from "./victim.ts";
 export interface Victim {
   readonly port: number;
   health(): Promise<Health>;
+  /** Lets the stubborn handlers end. */
+  release(): void;
 }
 
+/** Starts a server for one test. */
 export async function startVictim(orders: Orders): Promise<Victim> {
+  const [victim, stop] = await forkVictim(orders);
+  onTestFinished(stop);
+  return victim;
+}
+
+/** Starts a server, and returns it with the function that stops it. */
+export async function forkVictim(orders: Orders): Promise<[victim: Victim, stop: () => void]> {
   const child: ChildProcess = fork(fileURLToPath(new URL("victim.ts", import.meta.url)), {
     execArgv: ["--expose-gc", "--conditions=triple-source", "--import", "tsx"],
-  });
-  onTestFinished(() => {
-    child.disconnect();
   });
   child.send(orders);
   const [port] = (await once(child, "message")) as [number];
@@ -27,7 +34,8 @@ export async function startVictim(orders: Orders): Promise<Victim> {
     const [answer] = (await once(child, "message")) as [Health];
     return answer;
   };
-  return { port, health };
+  const release = (): void => void child.send("release");
+  return [{ port, health, release }, () => child.disconnect()];
 }
 
 /** A well-behaved client makes calls one after the other until it is stopped. All of them must succeed. */

@@ -85,6 +85,12 @@ function countInTurn(): void {
   mostPerTurn = Math.max(mostPerTurn, messagesInTurn);
 }
 
+/** Settles when the parent sends "release". Handlers of calls with the name `stubborn` wait for it, even if they are cancelled. */
+let release = (): void => {};
+const released = new Promise<void>((resolve) => {
+  release = resolve;
+});
+
 /** The size of a large response: a name such as `big 4096` requests it; `big` requests 1 MiB. */
 function bytesOf(name: string): number {
   return Number(name.slice("big".length)) || 1024 * 1024;
@@ -96,7 +102,10 @@ function clip(name: string): string {
 
 const server = createServer({ tls, limits, onError: (error) => uncaught.push(String(error)) }).add(GreetServiceDef, {
   greet: ({ name }) =>
-    count(async () => ({ greeting: name.startsWith("big") ? "x".repeat(bytesOf(name)) : `Hello, ${clip(name)}!` })),
+    count(async () => {
+      if (name === "stubborn") await released;
+      return { greeting: name.startsWith("big") ? "x".repeat(bytesOf(name)) : `Hello, ${clip(name)}!` };
+    }),
   async *greetEach({ names }) {
     for (const name of names) yield { greeting: name };
   },
@@ -115,7 +124,8 @@ const server = createServer({ tls, limits, onError: (error) => uncaught.push(Str
 });
 await server.listen({ port: 0, host: "127.0.0.1" });
 
-process.on("message", async () => {
+process.on("message", async (order) => {
+  if (order === "release") return release();
   await turn();
   const live = liveBytes();
   const sockets = process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
