@@ -1,11 +1,7 @@
 /** Map fields, which are plain objects. */
+import { KEYS, LONGEST_KEY } from "./limits.ts";
 import { delimited, type MessageReader } from "./scalar-reader.ts";
 import { readUtf8, strict } from "./text.ts";
-
-/** Number of keys that are remembered: a power of two. */
-const KEYS = 256;
-/** Longer keys are not remembered. */
-const LONGEST_KEY = 32;
 
 /** Keys of the last entries, by a hash of their bytes. */
 const keys: string[] = [];

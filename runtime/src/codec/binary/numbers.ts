@@ -1,5 +1,7 @@
 /** Conversion of field values to numbers: accepts and rejects the same values as protobuf-es, and throws for rejected ones. */
 
+import { fail } from "./invalid.ts";
+
 /** The values that protobuf-es accepts for 64-bit integers. */
 export type Long = bigint | string | number;
 
@@ -31,7 +33,7 @@ function toInteger(value: unknown, min: number): number {
   if (Number.isInteger(number) && (number as number) >= min && (number as number) <= min + 0xffffffff) {
     return number as number;
   }
-  throw invalid(min < 0 ? "int32" : "uint32", value);
+  return invalid(min < 0 ? "int32" : "uint32", value);
 }
 
 /** Converts a number or string to a number in the range of a 32-bit float, infinities and NaN included. */
@@ -41,16 +43,16 @@ export function toFloat(value: unknown): number {
   if (typeof number === "number" && !isText && Number.isFinite(Math.fround(number)) === Number.isFinite(number)) {
     return number;
   }
-  throw invalid("float", value);
+  return invalid("float", value);
 }
 
 /** Converts to a 64-bit integer in `view`, which is {@link signed} or {@link unsigned}, and thereby in {@link words}. */
 export function toLong(value: Long, view: BigInt64Array | BigUint64Array): void {
   const long = typeof value === "bigint" ? value : BigInt(value);
   view[0] = long;
-  if (view[0] !== long) throw invalid(view === signed ? "int64" : "uint64", value);
+  if (view[0] !== long) invalid(view === signed ? "int64" : "uint64", value);
 }
 
-function invalid(type: string, value: unknown): Error {
-  return new Error(`invalid ${type}: ${String(value)}`);
+function invalid(type: string, value: unknown): never {
+  fail(`invalid ${type}: ${String(value)}`);
 }

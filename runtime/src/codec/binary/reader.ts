@@ -4,12 +4,11 @@
  *
  * A nested message is read from the same reader up to an offset, so that it needs no object of its own.
  */
+import { fail } from "./invalid.ts";
+import { RECURSION_LIMIT } from "./limits.ts";
 import { advance, bytesSince, delimited, type MessageReader, readVarint32 } from "./scalar-reader.ts";
 import { addUnknown, type UnknownField } from "./unknown.ts";
 import { encodeInto, writeInt32 } from "./writer.ts";
-
-/** Messages that are nested deeper than this are rejected, as in protobuf-es and protobuf's own implementations. */
-const RECURSION_LIMIT = 100;
 
 /** The default of bytes fields. It is shared, because it has no bytes that could be changed. */
 export const EMPTY_BYTES: Uint8Array = new Uint8Array(0);
@@ -19,7 +18,7 @@ export const EMPTY_BYTES: Uint8Array = new Uint8Array(0);
  * `-end`. Returns the offset up to which to read. Throws if messages are nested too deeply.
  */
 export function enterMessage(reader: MessageReader, typeName: string, end: number): number {
-  if (++reader.depth > RECURSION_LIMIT) throw tooDeep(typeName);
+  if (++reader.depth > RECURSION_LIMIT) tooDeep(typeName);
   return end < 0 ? reader.length : end;
 }
 
@@ -37,7 +36,7 @@ export function readTag(reader: MessageReader): number {
   const tag = readVarint32(reader);
   // A tag has at most 32 bits: four of its fifth byte.
   const isTooLong = reader.pos - start > 4 && (reader.bytes[start + 4] as number) > 0x0f;
-  if (tag < 8 || (tag & 7) > 5 || isTooLong) throw new Error(`illegal tag ${tag}`);
+  if (tag < 8 || (tag & 7) > 5 || isTooLong) fail(`illegal tag ${tag}`);
   return tag;
 }
 
@@ -79,7 +78,7 @@ function skip(reader: MessageReader, tag: number, depth: number): void {
       delimited(reader);
       break;
     case 3:
-      if (depth >= RECURSION_LIMIT) throw tooDeep("group");
+      if (depth >= RECURSION_LIMIT) tooDeep("group");
       for (let inner = readTag(reader); !endsGroup(reader, inner, tag >>> 3); inner = readTag(reader)) {
         skip(reader, inner, depth + 1);
       }
@@ -93,10 +92,10 @@ function skip(reader: MessageReader, tag: number, depth: number): void {
   }
 }
 
-function tooDeep(name: string): Error {
-  return new Error(`${name}: messages are nested in more than ${RECURSION_LIMIT} levels`);
+function tooDeep(name: string): never {
+  fail(`${name}: nested deeper than ${RECURSION_LIMIT} levels`);
 }
 
 function checkGroup(isRight: boolean): void {
-  if (!isRight) throw new Error("mismatched end of a group");
+  if (!isRight) fail("mismatched end of a group");
 }

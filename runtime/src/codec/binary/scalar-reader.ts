@@ -2,6 +2,7 @@
  * Cursor over received bytes, and functions that read the scalar types of protobuf from it (Encoding, "Message Structure").
  * They are functions and not methods, so that a bundle has those only that its messages need.
  */
+import { fail } from "./invalid.ts";
 import { doubles, floats, HIGH, LOW, signed, unsigned, words } from "./numbers.ts";
 import { lenient, readUtf8, strict } from "./text.ts";
 
@@ -135,7 +136,7 @@ export function bytesSince({ bytes, pos }: MessageReader, start: number): Uint8A
 export function advance(reader: MessageReader, size: number): number {
   const start = reader.pos;
   reader.pos = start + size;
-  if (reader.pos > reader.length) throw new RangeError("premature EOF");
+  if (reader.pos > reader.length) fail("premature EOF");
   return start;
 }
 
@@ -153,12 +154,12 @@ function fixed64(reader: MessageReader): void {
 /** Reads a varint into the views of `numbers.ts`. Returns its lower 32 bits. Bits over 64 are dropped. */
 function varint(reader: MessageReader): number {
   const { bytes } = reader;
-  let { pos } = reader;
+  let pos = reader.pos;
   let low = 0;
   let high = 0;
   let byte = 0x80;
   for (let shift = 0; byte > 0x7f; shift += 7) {
-    if (shift > 63) throw new Error("invalid varint");
+    if (shift > 63) fail("invalid varint");
     // Past the end, a byte is undefined.
     byte = bytes[pos++] as number;
     const bits = byte & 0x7f;

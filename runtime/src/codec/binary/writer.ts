@@ -2,26 +2,23 @@
  * Writer of protobuf's binary format for generated codecs. It writes the same bytes as protobuf-es, and rejects the same
  * values. Functions for fields write a tag and a value; the tag 0 is omitted, for items of packed lists.
  */
+import { fail } from "./invalid.ts";
+import { MAX_TAG_AND_VARINT, SHORT_STRING } from "./limits.ts";
 import { HIGH, LOW, type Long, signed, toFloat, toInt32, toLong, toUint32, unsigned, words } from "./numbers.ts";
 import { finishMessage, MessageWriter, reserve } from "./slab.ts";
 import { nodeText } from "./text.ts";
 import type { UnknownField } from "./unknown.ts";
 
-/** ASCII strings up to this length are copied character by character, which is faster than a call of the platform. */
-const SHORT_STRING = 40;
-/** Maximum length of a tag and a varint after it: five bytes, and ten of a negative or 64-bit number. */
-const MAX_TAG_AND_VARINT = 15;
-
 const text = new TextEncoder();
 
 /** Throws if the message is of another type. */
 export function checkType(message: { readonly $typeName: string }, typeName: string): void {
-  if (message.$typeName !== typeName) throw new Error(`cannot encode message ${message.$typeName} as ${typeName}`);
+  if (message.$typeName !== typeName) fail(`cannot encode message ${message.$typeName} as ${typeName}`);
 }
 
 /** Throws the error of a required field that is not set. */
 export function requiredField(field: string): never {
-  throw new Error(`cannot encode ${field}: required field not set`);
+  fail(`cannot encode ${field}: required field not set`);
 }
 
 /** Writes a tag: a field number, shifted by three, and a wire type. It is a constant in generated code. */
@@ -141,36 +138,41 @@ export function writeString(writer: MessageWriter, tag: number, value: string): 
     putText(writer, tag, String(value));
     return;
   }
-  begin(writer, tag, SHORT_STRING);
-  if (!putAscii(writer, value)) putText(writer, 0, value);
+  begin(writer, tag, 2 * SHORT_STRING);
+  if (!putShort(writer, value)) putText(writer, 0, value);
 }
 
-/** Writes a short text and its length. Returns false if it is not ASCII; nothing is written then. */
-function putAscii(writer: MessageWriter, value: string): boolean {
+/**
+ * Writes a short text and its length. Returns false if a character has more than two bytes; nothing is written then. The
+ * length needs one byte.
+ */
+function putShort(writer: MessageWriter, value: string): boolean {
   const { bytes, pos } = writer;
   const { length } = value;
   let at = pos + 1;
-  let bits = 0;
   let index = 0;
-  // Four characters at a time take four fifths of the time.
+  // Four ASCII characters at a time take four fifths of the time.
   for (; index < length - 3; index += 4) {
     const a = value.charCodeAt(index);
     const b = value.charCodeAt(index + 1);
     const c = value.charCodeAt(index + 2);
     const d = value.charCodeAt(index + 3);
-    bits |= a | b | c | d;
+    if ((a | b | c | d) > 0x7f) break;
     bytes[at++] = a;
     bytes[at++] = b;
     bytes[at++] = c;
     bytes[at++] = d;
   }
   for (; index < length; index++) {
-    const code = value.charCodeAt(index);
-    bits |= code;
+    let code = value.charCodeAt(index);
+    if (code > 0x7ff) return false;
+    if (code > 0x7f) {
+      bytes[at++] = 0xc0 | (code >> 6);
+      code = 0x80 | (code & 0x3f);
+    }
     bytes[at++] = code;
   }
-  if (bits > 0x7f) return false;
-  bytes[pos] = length;
+  bytes[pos] = at - pos - 1;
   writer.pos = at;
   return true;
 }
@@ -221,7 +223,7 @@ function putBytes(writer: MessageWriter, value: Uint8Array): void {
 
 function put32(writer: MessageWriter, value: number): void {
   const { bytes } = writer;
-  let { pos } = writer;
+  let pos = writer.pos;
   let rest = value;
   for (; rest > 0x7f; rest >>>= 7) bytes[pos++] = (rest & 0x7f) | 0x80;
   bytes[pos++] = rest;
