@@ -256,6 +256,7 @@ function wrongCombinations(own: OwnOptions, last: ReadonlyMap<string, string>): 
     ],
     [messages !== "pb" && serverBase, `server_base does not go with ${plain}, ${onlyClients}`],
     [messages !== "pb" && own.descriptors, `descriptors do not go with ${plain}, which needs no descriptor`],
+    [messages !== "pb" && own.codecs, `codecs do not go with ${plain}, which has no binary format`],
     [messages !== "pb" && own.initTypes === "expanded", `init_types=expanded does not go with ${plain}`],
     [!parts.has("server") && serverBase, "server_base needs parts=server or both"],
     [!parts.has("client") && fakes, "fakes need parts=client or both"],

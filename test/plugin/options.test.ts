@@ -67,6 +67,8 @@ describe("options", () => {
     ["messages=none,server_base=true", "server_base does not go with messages=none"],
     ["messages=json,init_types=expanded", "init_types=expanded does not go with messages=json"],
     ["messages=json,descriptors", "descriptors do not go with messages=json"],
+    ["messages=json,codecs=true", "codecs do not go with messages=json"],
+    ["messages=none,codecs", "codecs do not go with messages=none"],
     ["parts=client,server_base", "server_base needs parts=server"],
     ["parts=server,fakes", "fakes need parts=client"],
     ["target=ts,proto_source_map=../proto", "proto_source_map needs target=dts"],
