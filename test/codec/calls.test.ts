@@ -1,9 +1,11 @@
 /** Calls of methods with generated codecs: both protocols use them on both sides. */
 import type { Method, ServiceDef } from "triple-es";
 import { createClient, createInMemoryTransport, createRouter } from "triple-es";
+import { createServer, createTransport } from "triple-es/node";
 import { expect, it } from "vitest";
 import type { FindRequest } from "../../fixtures/options/gen/codecs/fixture/options/v1/options_pb.ts";
 import {
+  createThingsServiceClient,
   type ThingsServiceClient,
   ThingsServiceDef,
 } from "../../fixtures/options/gen/codecs/fixture/options/v1/options_triple.ts";
@@ -67,4 +69,13 @@ it("a stream uses them for each message", async () => {
   expect(names).toEqual(["a", "b", "c"]);
   expect(counts.get("decode output")).toBe(3);
   expect(counts.get("encode input")).toBe(3);
+});
+
+it("an invalid value fails with the name of its field on Node", async () => {
+  await using server = await createServer().listen({ port: 0, host: "127.0.0.1" });
+  const transport = createTransport({ baseUrl: `http://127.0.0.1:${server.address.port}` });
+  await expect(createThingsServiceClient(transport).find({ name: "lamp", after: "many" } as never)).rejects.toThrow(
+    "[invalid_argument] cannot encode field fixture.options.v1.FindRequest.after to binary: ",
+  );
+  await transport.close();
 });

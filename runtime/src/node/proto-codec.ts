@@ -57,12 +57,25 @@ function encodeWithHeadroom(
   generated?: GeneratedCodec,
 ): Uint8Array {
   const message = ((given as Fields | null)?.$typeName === type.typeName ? given : toMessage(type, given)) as Fields;
-  if (generated !== undefined) return generated.encode(message, headroom);
+  if (generated !== undefined) return encodeGenerated(generated, type, message, headroom);
   const write = writers.get(type) ?? typeWriter(type);
   try {
     return encodeInto(write, message, headroom);
   } catch {
     return encodeInto((writer) => writeEncoded(writer, toBinary(type, message)), message, headroom);
+  }
+}
+
+/**
+ * Encodes a message with its generated codec. If the message contains an invalid value, throws the error of protobuf-es,
+ * which names the field.
+ */
+function encodeGenerated(codec: GeneratedCodec, type: DescMessage, message: Message, headroom: number): Uint8Array {
+  try {
+    return codec.encode(message, headroom);
+  } catch (error) {
+    toBinary(type, message);
+    throw error;
   }
 }
 
