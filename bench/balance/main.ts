@@ -102,7 +102,7 @@ function createTarget(count: number): TargetDriver {
 }
 
 const least = new Map<string, number>();
-const balanced = balance(createTarget(1), false);
+const balanced = balance(createTarget(1));
 await balanced(request);
 for (let round = 0; round < ROUNDS; round++) {
   for (const [name, exchange] of [["plain", plain] as const, ["balanced", balanced] as const]) {
@@ -125,7 +125,7 @@ const watch = setInterval(() => {
   last = performance.now();
 }, 1);
 const start = performance.now();
-await balance(target, false)(request);
+await balance(target)(request);
 const first = performance.now() - start;
 await new Promise((resolve) => setTimeout(resolve, 1_000));
 clearInterval(watch);

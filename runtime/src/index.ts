@@ -20,6 +20,7 @@ import { resolveClientOptions } from "./protocol/options.ts";
 import { type BaseRouterOptions, resolveRouterOptions } from "./server/options.ts";
 import { createRouterWith, type Router } from "./server/router.ts";
 
+export type { RequestContext, TransparentRetryEvent } from "./call/attempt.ts";
 export {
   type Call,
   type CallContext,

@@ -10,7 +10,7 @@ export {
   type DiscoveryTelemetryOptions,
   type ObservedEndpoints,
 } from "./observe/discovery-telemetry.ts";
-export type { ObservedRetry } from "./observe/retry-telemetry.ts";
+export type { ObservedRetry, ObservedTransparentRetry } from "./observe/retry-telemetry.ts";
 export {
   type ClientTelemetryOptions,
   createClientTelemetry,

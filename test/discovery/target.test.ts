@@ -2,8 +2,8 @@
  * A target: lists and their changes, states of endpoints, and the selection of endpoints. The test controls the clock and
  * the endpoints.
  */
-import { Code, Metadata, RpcError } from "triple-es";
-import { type Endpoint, fixed, p2c, pickFirst, type Resolver, roundRobin } from "triple-es/discovery";
+import { Code, Metadata, RpcError, type TransparentRetryEvent } from "triple-es";
+import { consistentHash, type Endpoint, fixed, p2c, pickFirst, type Resolver, roundRobin } from "triple-es/discovery";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { markNotSent, markUnprocessed } from "../../runtime/src/call/attempt.ts";
 import { balance } from "../../runtime/src/discovery/balanced.ts";
@@ -94,6 +94,7 @@ interface World {
   readonly exchange: Exchange;
   readonly lists: Lists;
   readonly events: TargetEvent[];
+  readonly retries: TransparentRetryEvent[];
   readonly server: (address: string) => FakeServer;
   readonly states: () => Record<string, string>;
 }
@@ -153,7 +154,9 @@ function createWorld(options: Partial<TargetOptions> = {}, resolver?: Resolver):
   );
   const states = (): Record<string, string> =>
     Object.fromEntries(target.endpoints().map(({ address, state }) => [address, state]));
-  return { target, exchange: balance(target, false), lists, events, server, states };
+  const retries: TransparentRetryEvent[] = [];
+  const exchange = balance(target, { onTransparentRetry: (event) => retries.push(event) });
+  return { target, exchange, lists, events, retries, server, states };
 }
 
 /** Starts a target, applies its first list and connects its endpoints. */
@@ -208,14 +211,14 @@ describe("the first call", () => {
     const { exchange, lists, server } = createWorld();
     server("a:1").isUp = false;
     lists.say("a:1");
-    const call = exchange(request({ waitForReady: true }));
+    const call = exchange(request({ context: { waitForReady: true } }));
     await settle(3_000);
     server("a:1").isUp = true;
     await settle(1_000);
     expect((await call).status).toBe(200);
     const caller = new AbortController();
     const second = createWorld();
-    const waiting = failureOf(second.exchange(request({ waitForReady: true, signal: caller.signal })));
+    const waiting = failureOf(second.exchange(request({ context: { waitForReady: true }, signal: caller.signal })));
     caller.abort(new RpcError(Code.DeadlineExceeded, "too late"));
     expect((await waiting).code).toBe(Code.DeadlineExceeded);
   });
@@ -487,7 +490,7 @@ describe("a request that no server has processed", () => {
   });
 
   it("is retried on the same endpoint after a delay if there is no other", async () => {
-    const { exchange, server } = await listed(["a:1"]);
+    const { exchange, retries, server } = await listed(["a:1"]);
     let calls = 0;
     server("a:1").answer = async () => {
       if (++calls < 4) throw markUnprocessed(new RpcError(Code.Unavailable, "going away"));
@@ -497,6 +500,9 @@ describe("a request that no server has processed", () => {
     await settle(1_000);
     expect((await call).status).toBe(200);
     expect(calls).toBe(4);
+    expect(retries.map(({ path, delayMs, error }) => [path, delayMs, error.rawMessage])).toEqual(
+      [0, 20, 100].map((delayMs) => ["/a.B/C", delayMs, "going away"]),
+    );
   });
 
   it("fails in the end with the endpoints it has tried and their reasons", async () => {
@@ -536,6 +542,54 @@ describe("a request that no server has processed", () => {
     })();
     expect((await exchange(request({ body: streamBody(chunks) }))).status).toBe(200);
     expect(seen).toEqual(["one", "two"]);
+  });
+});
+
+describe("a further attempt of a call", () => {
+  const attempt = (tried: Set<object>): HttpRequest => request({ context: { tried } });
+
+  it.each([
+    ["round robin", roundRobin({ random: () => 0 })],
+    ["p2c", p2c({ random: seeded(7) })],
+    ["consistent hashing", consistentHash({ key: () => "one key" })],
+  ])("goes to an endpoint that the call has not tried: %s", async (_, balancer) => {
+    const addresses = ["a:1", "b:1", "c:1"];
+    const { exchange, server } = await listed(addresses, { balancer });
+    const counts = (): number[] => addresses.map((address) => server(address).calls);
+    const before = counts();
+    for (let calls = 0; calls < 50; calls++) {
+      const tried = new Set<object>();
+      for (let attempts = 0; attempts < 3; attempts++) await exchange(attempt(tried));
+      expect(tried.size).toBe(3);
+    }
+    expect(counts().map((count, i) => count - (before[i] ?? 0))).toEqual([50, 50, 50]);
+    // If all were tried, the policy chooses among all.
+    const tried = new Set<object>();
+    for (let attempts = 0; attempts < 4; attempts++) expect((await exchange(attempt(tried))).status).toBe(200);
+  });
+
+  it("goes to the only endpoint with pick first", async () => {
+    const { exchange, server } = await listed(["a:1", "b:1"], { balancer: pickFirst() });
+    const tried = new Set<object>();
+    for (let attempts = 0; attempts < 3; attempts++) await exchange(attempt(tried));
+    expect([server("a:1").calls, server("b:1").calls]).toEqual([4, 0]);
+  });
+
+  it("counts the endpoints of transparent retries as tried", async () => {
+    const { exchange, server } = await listed(["a:1", "b:1", "c:1"]);
+    const unprocessed = async (): Promise<HttpResponse> => {
+      throw markUnprocessed(new RpcError(Code.Unavailable, "refused"));
+    };
+    server("b:1").answer = unprocessed;
+    server("c:1").answer = unprocessed;
+    const calls = (): number => server("a:1").calls + server("b:1").calls + server("c:1").calls;
+    for (let i = 0; i < 6; i++) {
+      const before = calls();
+      const tried = new Set<object>();
+      await exchange(attempt(tried));
+      expect(tried.size).toBe(calls() - before);
+    }
+    expect(server("b:1").calls + server("c:1").calls).toBeGreaterThan(0);
   });
 });
 
@@ -597,7 +651,7 @@ describe("the end of a target", () => {
 
   it("ends calls that wait for an endpoint", async () => {
     const { target, exchange } = createWorld();
-    const call = failureOf(exchange(request({ waitForReady: true })));
+    const call = failureOf(exchange(request({ context: { waitForReady: true } })));
     await settle();
     await target.close();
     expect((await call).rawMessage).toBe("the transport is closed");

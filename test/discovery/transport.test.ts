@@ -124,6 +124,34 @@ describe("a transport with a resolver", () => {
     expect((await client.greet({})).greeting).toBe("at last");
   });
 
+  it("sends a retry to an endpoint that the call has not tried", async () => {
+    const attempts = new Map<string, number[]>();
+    const servers = await Promise.all(
+      [0, 1, 2].map((index) =>
+        startServer({
+          greet({ name }) {
+            const seen = attempts.get(name) ?? [];
+            attempts.set(name, [...seen, index]);
+            if (seen.length < 2) throw new RpcError(Code.Unavailable, "not yet");
+            return { greeting: "at last" };
+          },
+        }),
+      ),
+    );
+    const { client, transport } = connect({
+      resolver: fixed(addressesOf(servers)),
+      retry: { applies: () => true, initialBackoffMs: 1, budget: { maxTokens: 1_000, tokenRatio: 1 } },
+      ejection: { failures: 0 },
+    });
+    await client.greet({ name: "first" });
+    await expect
+      .poll(() => transport.endpoints().every(({ state }) => state === "ready"), { timeout: 10_000 })
+      .toBe(true);
+    const names = Array.from({ length: 20 }, (_, call) => `call ${call}`);
+    for (const name of names) await client.greet({ name });
+    for (const name of names) expect(attempts.get(name)?.sort()).toEqual([0, 1, 2]);
+  });
+
   it("sends a key to one endpoint by consistent hashing", async () => {
     const servers = await startServers(3);
     const { client, transport } = connect({

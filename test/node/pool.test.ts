@@ -6,7 +6,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { connect, type Socket } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Code } from "triple-es";
+import { Code, type ContextValues, type TransparentRetryEvent } from "triple-es";
 import { createServer } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
@@ -59,6 +59,28 @@ describe("a call that the server has not processed", () => {
     const client = connectGreeter(server.baseUrl);
     expect((await client.greet({})).greeting).toBe("Hello!");
     expect(server.streams).toHaveLength(2);
+  });
+
+  it("is reported with its call before it is retried", async () => {
+    const server = await startRawServer((stream) => {
+      if (server.streams.length > 1) greet(stream);
+      else goAway(stream, 0);
+    });
+    const events: TransparentRetryEvent[] = [];
+    const transport = openTransport(server.baseUrl, { onTransparentRetry: (event) => events.push(event) });
+    let values: ContextValues | undefined;
+    const client = createGreetServiceClient({
+      ...transport,
+      call: (request) => {
+        values = request.context.values;
+        return transport.call(request);
+      },
+    });
+    expect((await client.greet({})).greeting).toBe("Hello!");
+    expect(events).toMatchObject([
+      { path: "/greet.v1.GreetService/Greet", delayMs: 0, error: { code: Code.Unavailable } },
+    ]);
+    expect(events[0]?.context?.values).toBe(values);
   });
 
   it.each(refusals)("is retried with its messages because the server %s", async (_, refuse) => {

@@ -66,6 +66,8 @@ describe("a hedged call", () => {
       "1",
       "2",
     ]);
+    // Load balancing notes the endpoint of each attempt in the set that all of them share.
+    expect(new Set(attempts.map(({ request }) => request.context.tried))).toEqual(new Set([new Set()]));
     await at(attempts, 0).succeed();
     expect(outcome.value).toBeDefined();
   });

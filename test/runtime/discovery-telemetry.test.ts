@@ -168,6 +168,51 @@ it("records the retries of a call as events of its span and in gRPC's histograms
   expect(second?.events).toEqual([]);
 });
 
+it("records transparent retries, and the retries of a service config that limits the time of calls", async () => {
+  let calls = 0;
+  const server = await startServer({
+    greet: () => {
+      if (++calls < 2) throw new RpcError(Code.Unavailable, "not yet");
+      return { greeting: "at last" };
+    },
+  });
+  const telemetry = createDiscoveryTelemetry({ target: "shop", meter });
+  const retryPolicy = {
+    maxAttempts: 3,
+    initialBackoff: "0.001s",
+    maxBackoff: "1s",
+    backoffMultiplier: 1,
+    retryableStatusCodes: ["UNAVAILABLE"],
+  };
+  const transport = createTransport({
+    resolver: fixed([`127.0.0.1:${server.port}`]),
+    interceptors: [
+      createClientTelemetry({ meter, tracer: tracers.getTracer("test") }),
+      // A transport reports a transparent retry with the context that the call has there.
+      (next) => (request) => {
+        const { values } = request.context;
+        const error = new RpcError(Code.Unavailable, "refused");
+        telemetry.onTransparentRetry({ context: { values }, delayMs: 20, error });
+        return next(request);
+      },
+    ],
+    serviceConfig: { methodConfig: [{ name: [{}], timeout: "20s", retryPolicy }] },
+    onRetry: telemetry.onRetry,
+  });
+  onTestFinished(() => transport.close({ graceMs: 0 }));
+  await createGreetServiceClient(transport).greet({});
+  const found = await recorded();
+  expect(found).toMatchObject({ "grpc.client.call.retries": 1, "grpc.client.call.transparent_retries": 1 });
+  expect(found["grpc.client.call.retry_delay"]).toBeGreaterThan(0.02);
+  const histograms = exporter
+    .getMetrics()
+    .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics));
+  const retries = histograms.find(({ descriptor }) => descriptor.name === "grpc.client.call.retries");
+  expect(retries?.dataPoints.map(({ attributes }) => attributes)).toEqual([
+    { "grpc.method": "greet.v1.GreetService/Greet", "grpc.target": "shop" },
+  ]);
+});
+
 it("refuses a target without a name", () => {
   expect(() => createDiscoveryTelemetry({ target: "" })).toThrow(new TypeError('target must be a name, not ""'));
 });

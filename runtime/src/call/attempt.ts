@@ -2,7 +2,30 @@
  * Attempts of one call (gRFC A6): the metadata that counts and delays them, and marks on errors that record whether the
  * server may have processed the call.
  */
+import type { ContextValues } from "./call.ts";
 import type { RpcError } from "./error.ts";
+
+/** The part of a call's context that its requests carry. */
+export interface RequestContext {
+  /** True if the request waits while no server can be reached. `undefined`: the default of the connections applies. */
+  readonly waitForReady?: boolean | undefined;
+  /** The endpoints that attempts of the call were sent to. */
+  readonly tried?: Set<object> | undefined;
+  readonly values?: ContextValues | undefined;
+  /** The server that the request was sent to last, which the engine sets. */
+  target?: string | undefined;
+}
+
+/** A request that is sent again because no server has processed it (transparent retry). */
+export interface TransparentRetryEvent {
+  /** The path of the request, such as `/greet.v1.GreetService/Greet`. */
+  readonly path: string;
+  /** The context of the call; `undefined` if the request belongs to none. */
+  readonly context: RequestContext | undefined;
+  /** The delay before the request is sent again, in milliseconds. */
+  readonly delayMs: number;
+  readonly error: RpcError;
+}
 
 /**
  * The header with the number of previous attempts; absent on the first attempt. A client also finds it in the response

@@ -63,6 +63,11 @@ export interface CallContext {
    * option applies.
    */
   readonly waitForReady?: boolean | undefined;
+  /**
+   * On a client, the endpoints that attempts of the call were sent to; further attempts go to others if there are any.
+   * `undefined` for a call without a policy for retries or hedging.
+   */
+  readonly tried?: Set<object> | undefined;
   /** Values that interceptors and options such as `values` pass to the handler of the call. */
   readonly values: ContextValues;
   /**

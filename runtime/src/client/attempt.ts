@@ -3,7 +3,14 @@
  * headers.
  */
 import { PREVIOUS_ATTEMPTS } from "../call/attempt.ts";
-import type { CallContext, CallRequest, CallResponse, StreamRequest, UnaryRequest } from "../call/call.ts";
+import type {
+  CallContext,
+  CallRequest,
+  CallResponse,
+  ContextValues,
+  StreamRequest,
+  UnaryRequest,
+} from "../call/call.ts";
 import { Metadata } from "../call/metadata.ts";
 
 /** A request that can be sent any number of times. The message is kept as an object and encoded again for each attempt. */
@@ -18,12 +25,43 @@ export async function repeatable(request: CallRequest): Promise<RepeatableReques
   return { stream: true, method, headers, selector, context, sent };
 }
 
-/** Makes the request of the attempt with that number, from 1 on, in the given context if there is one. */
-export function attemptRequest(
-  request: RepeatableRequest,
-  number: number,
-  context: CallContext = request.context,
-): CallRequest {
+/** The context of an attempt: that of the call, with the endpoints that the attempts of the call were sent to. */
+export class AttemptContext implements CallContext {
+  readonly tried: Set<object>;
+  protected readonly call: CallContext;
+
+  constructor(call: CallContext, tried: Set<object>) {
+    this.call = call;
+    this.tried = tried;
+  }
+
+  get signal(): AbortSignal | undefined {
+    return this.call.signal;
+  }
+
+  get timeoutMs(): () => number | undefined {
+    return this.call.timeoutMs;
+  }
+
+  get waitForReady(): boolean | undefined {
+    return this.call.waitForReady;
+  }
+
+  get values(): ContextValues {
+    return this.call.values;
+  }
+
+  get target(): string | undefined {
+    return this.call.target;
+  }
+
+  set target(target: string | undefined) {
+    this.call.target = target;
+  }
+}
+
+/** Makes the request of the attempt with that number, from 1 on. */
+export function attemptRequest(request: RepeatableRequest, number: number, context: CallContext): CallRequest {
   const { method, selector } = request;
   // Each attempt needs its own headers, because the protocol appends to them.
   const headers = new Metadata(request.headers);

@@ -10,12 +10,12 @@
  *     no attempt running, none left          → the last error
  */
 import { isCommitted } from "../call/attempt.ts";
-import type { Call, CallContext, CallResponse, ContextValues } from "../call/call.ts";
+import type { Call, CallContext, CallResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { callHook, RpcError } from "../call/error.ts";
 import { endMessages, watchEnd } from "../call/message-stream.ts";
 import { onAbort, startTimer } from "../call/timer.ts";
-import { attemptRequest, type RepeatableRequest, withAttempts } from "./attempt.ts";
+import { AttemptContext, attemptRequest, type RepeatableRequest, withAttempts } from "./attempt.ts";
 import { type HedgingPolicy, type RetryOptions, readPushback } from "./attempt-policy.ts";
 import type { RetryTokens } from "./retry-budget.ts";
 
@@ -28,7 +28,8 @@ export function hedge(
   onRetry: RetryOptions["onRetry"],
 ): Promise<CallResponse> {
   return new Promise((resolve, reject) => {
-    const running = new Set<AttemptContext>();
+    const running = new Set<HedgeContext>();
+    const tried = new Set<object>();
     let started = 0;
     let lastError: RpcError | undefined;
     let isStopped = false;
@@ -65,7 +66,7 @@ export function hedge(
         const event = { method, context, attempt: number, delayMs, error, isHedge: true };
         callHook("the hook onRetry", () => onRetry(event));
       }
-      const context = new AttemptContext(request.context);
+      const context = new HedgeContext(request.context, tried);
       running.add(context);
       const run = async (): Promise<CallResponse> => next(attemptRequest(request, number, context));
       run().then(
@@ -76,7 +77,7 @@ export function hedge(
       else startLater(policy.hedgingDelayMs);
     }
 
-    function won(context: AttemptContext, response: CallResponse, number: number): void {
+    function won(context: HedgeContext, response: CallResponse, number: number): void {
       if (isOver) {
         context.cancel();
         endMessages(response).catch(() => {});
@@ -86,7 +87,7 @@ export function hedge(
       finish(() => resolve(withAttempts(context.until(response), number)));
     }
 
-    function lost(context: AttemptContext, error: RpcError): void {
+    function lost(context: HedgeContext, error: RpcError): void {
       running.delete(context);
       context.release();
       if (isOver) return;
@@ -114,39 +115,18 @@ export function hedge(
   });
 }
 
-/** The context of one attempt: the context of the call, with a signal of its own. */
-class AttemptContext implements CallContext {
-  readonly #call: CallContext;
+/** The context of one attempt, with a signal of its own. */
+class HedgeContext extends AttemptContext {
   readonly #controller = new AbortController();
   readonly #unlink: () => void;
 
-  constructor(call: CallContext) {
-    this.#call = call;
+  constructor(call: CallContext, tried: Set<object>) {
+    super(call, tried);
     this.#unlink = onAbort(call.signal, (error) => this.#controller.abort(error));
   }
 
-  get signal(): AbortSignal {
+  override get signal(): AbortSignal {
     return this.#controller.signal;
-  }
-
-  get timeoutMs(): () => number | undefined {
-    return this.#call.timeoutMs;
-  }
-
-  get waitForReady(): boolean | undefined {
-    return this.#call.waitForReady;
-  }
-
-  get values(): ContextValues {
-    return this.#call.values;
-  }
-
-  get target(): string | undefined {
-    return this.#call.target;
-  }
-
-  set target(target: string | undefined) {
-    this.#call.target = target;
   }
 
   /** Ends the attempt: its signal does not fire afterwards. */

@@ -10,7 +10,7 @@ import { diagnostics } from "../call/diagnostics.ts";
 import { callHook, RpcError } from "../call/error.ts";
 import { watchEnd } from "../call/message-stream.ts";
 import { delay } from "../call/timer.ts";
-import { attemptRequest, type RepeatableRequest, repeatable, withAttempts } from "./attempt.ts";
+import { AttemptContext, attemptRequest, type RepeatableRequest, repeatable, withAttempts } from "./attempt.ts";
 import {
   type AttemptPolicy,
   isIdempotent,
@@ -90,9 +90,10 @@ async function retry(
 ): Promise<CallResponse> {
   const { method, context } = request;
   const backoff = new RetryBackoff(policy);
+  const attempts = new AttemptContext(context, new Set());
   for (let number = 1; ; number++) {
     try {
-      return withAttempts(await next(attemptRequest(request, number)), number);
+      return withAttempts(await next(attemptRequest(request, number, attempts)), number);
     } catch (reason) {
       const delayMs = delayAfter(reason, number, policy, backoff, tokens);
       if (delayMs === undefined || delayMs >= (context.timeoutMs() ?? Number.POSITIVE_INFINITY)) throw reason;

@@ -7,29 +7,48 @@ import { isNotSent, isUnprocessed } from "../call/attempt.ts";
 import { Code } from "../call/code.ts";
 import { noteObstacle } from "../call/context.ts";
 import { diagnostics } from "../call/diagnostics.ts";
-import { abortError, RpcError, reasonOf } from "../call/error.ts";
+import { abortError, RpcError } from "../call/error.ts";
 import { delay, onAbort } from "../call/timer.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { ReplayBody } from "../http/replay.ts";
+import { reportTransparentRetry, type TransparentRetryHook } from "../http/transparent-retry.ts";
+import type { Picker } from "./balancer.ts";
 import type { Member } from "./member.ts";
 import type { TargetDriver } from "./target.ts";
 
 /** Delays before each further pick, in milliseconds, while every ready endpoint has already been tried by the request. */
 const REPICK_DELAYS_MS = [0, 20, 100, 500];
 
-/** Makes the exchange with the endpoints of a target. `waitByDefault` applies to requests that do not set `waitForReady`. */
-export function balance(target: TargetDriver, waitByDefault: boolean): Exchange {
+export interface BalanceOptions {
+  /** The default of `waitForReady` for calls that do not set it. Default: false. */
+  readonly waitForReady?: boolean | undefined;
+  /** Called for each transparent retry on another endpoint, before its delay. */
+  readonly onTransparentRetry?: TransparentRetryHook | undefined;
+}
+
+/** Makes the exchange with the endpoints of a target. */
+export function balance(target: TargetDriver, options: BalanceOptions = {}): Exchange {
+  const { waitForReady: waitByDefault = false, onTransparentRetry } = options;
+
   function exchange(request: HttpRequest): Promise<HttpResponse> {
     target.used = true;
     if (request.context !== undefined) request.context.target = target.name;
     const { picker } = target;
     if (picker === undefined || request.body.whole === undefined) return exchangeSlowly(request);
-    return attempt(picker(request) as Member, request);
+    return attempt(pick(picker, request), request);
+  }
+
+  /** Picks an endpoint, one that earlier attempts of the call were not sent to if there is one. */
+  function pick(picker: Picker, request: HttpRequest): Member {
+    const tried = request.context?.tried;
+    if (tried === undefined || tried.size === 0) return picker(request) as Member;
+    return target.pickOther(request, tried) ?? (picker(request) as Member);
   }
 
   /** Makes the first attempt, which for most requests is the only one. It is not an async function, because that would allocate more. */
   function attempt(member: Member, request: HttpRequest): Promise<HttpResponse> {
     diagnostics.write?.(`picked ${member.endpoint.address} for ${request.path}`);
+    request.context?.tried?.add(member);
     return member.exchange(unwaiting(request)).then(
       (response) => judge(member, response),
       (error: unknown) => repick(request, member, error),
@@ -57,12 +76,15 @@ export function balance(target: TargetDriver, waitByDefault: boolean): Exchange 
       note(member, error);
       const delayMs = REPICK_DELAYS_MS[repicks];
       if (delayMs === undefined || !mayGoElsewhere(request, error)) throw explain(failed, error);
-      const other = target.pickOther(request, new Set(failed.keys()));
+      reportTransparentRetry(request, delayMs, error as RpcError, onTransparentRetry);
+      const { tried } = request.context ?? {};
+      const other = target.pickOther(request, new Set([...failed.keys(), ...(tried ?? [])]));
       if (other === undefined) {
         if (delayMs > 0) await delay(delayMs, request.signal);
         member = await pickWhenReady(request, failed);
       } else member = other;
-      diagnostics.write?.(`picked ${member.endpoint.address} for ${request.path}, after a failure: ${reasonOf(error)}`);
+      diagnostics.write?.(`picked ${member.endpoint.address} for ${request.path}, after a failure`);
+      tried?.add(member);
       try {
         return judge(member, await member.exchange(unwaiting(request)));
       } catch (next) {
@@ -76,14 +98,15 @@ export function balance(target: TargetDriver, waitByDefault: boolean): Exchange 
    * too (wait for ready).
    */
   async function pickWhenReady(request: HttpRequest, failed?: ReadonlyMap<Member, unknown>): Promise<Member> {
-    const { signal, waitForReady = waitByDefault } = request;
+    const { signal, context } = request;
+    const waitForReady = context?.waitForReady ?? waitByDefault;
     for (;;) {
       if (signal?.aborted) throw abortError(signal);
       target.wake();
-      const member = target.picker?.(request) as Member | undefined;
-      if (member !== undefined) {
+      const { picker } = target;
+      if (picker !== undefined) {
         noteObstacle(signal, undefined);
-        return member;
+        return pick(picker, request);
       }
       const failure = target.failure();
       if (failure !== undefined && (!waitForReady || target.isClosed)) {
@@ -136,7 +159,20 @@ const UNAVAILABLE = String(Code.Unavailable);
 
 /** Turns off wait for ready in the connections of the chosen endpoint, because another endpoint may be ready sooner. */
 function unwaiting(request: HttpRequest): HttpRequest {
-  return request.waitForReady === true ? { ...request, waitForReady: false } : request;
+  const { context } = request;
+  if (context?.waitForReady !== true) return request;
+  const { tried } = context;
+  const changed = {
+    waitForReady: false,
+    tried,
+    get values() {
+      return context.values;
+    },
+    set target(peer: string | undefined) {
+      context.target = peer;
+    },
+  };
+  return { ...request, context: changed };
 }
 
 function mayGoElsewhere({ body, signal }: HttpRequest, error: unknown): boolean {

@@ -32,6 +32,8 @@ const GROWTH_INTERVAL_MS = 1_000;
  */
 const MANY = 100;
 const BATCH_MS = 10;
+/** Picks of the policy before an endpoint that a call has not tried is chosen without it. */
+const PICKS = 3;
 
 export class ReadySet {
   /** Chooses an endpoint for a call. `undefined` while no endpoint is ready, or while the target is paused or closed. */
@@ -62,9 +64,11 @@ export class ReadySet {
   }
 
   /** Picks a ready endpoint that the call has not tried yet. Returns `undefined` if it has tried all. */
-  pickOther(request: HttpRequest, tried: ReadonlySet<Member>): Member | undefined {
-    const picked = this.picker?.(request) as Member | undefined;
-    if (picked === undefined || !tried.has(picked)) return picked;
+  pickOther(request: HttpRequest, tried: ReadonlySet<object>): Member | undefined {
+    for (let picks = 0; picks < PICKS; picks++) {
+      const picked = this.picker?.(request) as Member | undefined;
+      if (picked === undefined || !tried.has(picked)) return picked;
+    }
     const others = this.#ready.filter((member) => !tried.has(member));
     const { random = Math.random } = this.#options;
     return others[Math.floor(random() * others.length)];

@@ -178,7 +178,7 @@ export class TargetDriver {
   }
 
   /** Picks a ready endpoint that the call has not tried yet. Returns `undefined` if it has tried all. */
-  pickOther(request: HttpRequest, tried: ReadonlySet<Member>): Member | undefined {
+  pickOther(request: HttpRequest, tried: ReadonlySet<object>): Member | undefined {
     return this.#ready.pickOther(request, tried);
   }
 

@@ -132,7 +132,6 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       headers: requestHeaders(request),
       body,
       signal: context.signal,
-      waitForReady: context.waitForReady,
       context,
     };
   }

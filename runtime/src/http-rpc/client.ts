@@ -97,7 +97,6 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
       headers,
       body: wholeBody(message),
       signal: context.signal,
-      waitForReady: context.waitForReady,
       context,
     };
   }

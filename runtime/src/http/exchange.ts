@@ -2,7 +2,8 @@
  * Exchanges: one HTTP request and its response as plain values. Engines send and receive them; protocols create and read
  * them. Clients and servers use the same types, so a server's exchange can replace the network.
  */
-import type { CallContext, ContextValues } from "../call/call.ts";
+import type { RequestContext } from "../call/attempt.ts";
+import type { ContextValues } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
@@ -31,12 +32,8 @@ export interface HttpRequest {
   readonly signal: AbortSignal | undefined;
   /** On a server, fires when the server begins to close and still answers. `undefined` if nothing closes it. */
   readonly draining?: AbortSignal | undefined;
-  /**
-   * On a client, true if the engine waits while the server cannot be reached. `undefined`: the engine's own option applies.
-   */
-  readonly waitForReady?: boolean | undefined;
-  /** On a client, the context of the call. The engine sets its `target`. */
-  readonly context?: Pick<CallContext, "target"> | undefined;
+  /** On a client, the context of the call. `undefined` for a request that belongs to no call. */
+  readonly context?: RequestContext | undefined;
   /**
    * Registers work that continues after the response because it ignores the signal. An engine that limits concurrent handlers
    * includes the work in its count until it settles.

@@ -4,7 +4,12 @@
  */
 import { type Attributes, type Meter, metrics } from "@opentelemetry/api";
 import { VERSION } from "../version.ts";
-import { noteRetry, type ObservedRetry } from "./retry-telemetry.ts";
+import {
+  noteRetry,
+  noteTransparentRetry,
+  type ObservedRetry,
+  type ObservedTransparentRetry,
+} from "./retry-telemetry.ts";
 
 export interface DiscoveryTelemetryOptions {
   /** The value of the attribute `grpc.target`, such as the name of the service. */
@@ -31,6 +36,8 @@ export interface DiscoveryTelemetry {
   readonly onEndpoint: (event: DiscoveryEvent) => void;
   /** For the option `retry` of a transport whose calls are traced by `createClientTelemetry`. */
   readonly onRetry: (event: ObservedRetry) => void;
+  /** For a transport whose calls are traced by `createClientTelemetry`. */
+  readonly onTransparentRetry: (event: ObservedTransparentRetry) => void;
   /** For `register`. */
   readonly onRegistration: (event: { readonly type: "registered" | "failed" }) => void;
   /** Counts the endpoints of a transport by state, until the returned function is called. */
@@ -96,7 +103,8 @@ export function createDiscoveryTelemetry(options: DiscoveryTelemetryOptions): Di
       else if (event.type === "resolver failed") resolved({ result: "failure" });
       else skipped();
     },
-    onRetry: noteRetry,
+    onRetry: (event) => noteRetry(event, target),
+    onTransparentRetry: (event) => noteTransparentRetry(event, target),
     onRegistration: ({ type }) => registered({ result: type === "registered" ? "success" : "failure" }),
     observe(transport) {
       const gauge = meter.createObservableGauge("triple.client.endpoints", {

@@ -2,7 +2,7 @@
  * Further attempts of calls for OpenTelemetry: span events, and gRPC's metrics of retries (gRFC A96).
  */
 import type { Attributes, Histogram, Meter, Span } from "@opentelemetry/api";
-import type { CallContext } from "../call/call.ts";
+import type { CallContext, ContextValues } from "../call/call.ts";
 import { codeName } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
 
@@ -15,63 +15,119 @@ export interface ObservedRetry {
   readonly isHedge: boolean;
 }
 
+/** The parts of the event of a transparent retry that are recorded. */
+export interface ObservedTransparentRetry {
+  readonly context: { readonly values?: ContextValues | undefined } | undefined;
+  readonly delayMs: number;
+  readonly error: RpcError;
+}
+
+type Kind = "retry" | "hedge" | "transparent retry";
+
+/** A further attempt of a call. */
+interface NotedRetry {
+  readonly kind: Kind;
+  /** The number of the attempt. `undefined` for a transparent retry, which is not counted. */
+  readonly attempt: number | undefined;
+  readonly delayMs: number;
+  readonly error: RpcError | undefined;
+  readonly target: string;
+  /** The time at which it was decided on, in milliseconds since 1970. */
+  readonly time: number;
+}
+
+/** The further attempts of running calls, by the values that all contexts of a call share. */
+const retriesOf = new WeakMap<ContextValues, NotedRetry[]>();
+/** True after the first further attempt. Most processes have none, and their calls need no look-up. */
+let isUsed = false;
+
 export interface RetryInstruments {
-  readonly retries: Histogram;
-  readonly hedges: Histogram;
+  readonly counts: Readonly<Record<Kind, Histogram>>;
   readonly delay: Histogram;
 }
 
-/** A further attempt, and the time at which it was decided on, in milliseconds since 1970. */
-type NotedRetry = ObservedRetry & { readonly time: number };
-
-/** The further attempts of running calls. */
-const retriesOf = new WeakMap<CallContext, NotedRetry[]>();
-
-/** Boundaries for numbers of attempts, of which a call makes five at most. */
-const COUNTS = [0, 1, 2, 3, 4, 5];
+/** Boundaries that gRFC A96 recommends for numbers of attempts. */
+const COUNTS = [1, 2, 3, 4, 5];
+const TRANSPARENT_COUNTS = [...COUNTS, 10];
+/** Boundaries of durations in seconds (gRFC A66). */
+const LATENCIES = [
+  ...[0, 0.00001, 0.00005, 0.0001, 0.0003, 0.0006, 0.0008, 0.001, 0.002, 0.003, 0.004, 0.005, 0.006, 0.008, 0.01],
+  ...[0.013, 0.016, 0.02, 0.025, 0.03, 0.04, 0.05, 0.065, 0.08, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.4, 0.5, 0.65, 0.8],
+  ...[1, 2, 5, 10, 20, 50, 100],
+];
 
 export function createRetryInstruments(meter: Meter): RetryInstruments {
-  const counter = (name: string, unit: string, description: string): Histogram =>
-    meter.createHistogram(name, { unit, description, advice: { explicitBucketBoundaries: COUNTS } });
+  const histogram = (name: string, unit: string, description: string, explicitBucketBoundaries: number[]): Histogram =>
+    meter.createHistogram(`grpc.client.call.${name}`, { unit, description, advice: { explicitBucketBoundaries } });
   return {
-    retries: counter("grpc.client.call.retries", "{retry}", "Retries of a call, if there were any"),
-    hedges: counter("grpc.client.call.hedges", "{hedge}", "Hedged attempts of a call, if there were any"),
-    delay: meter.createHistogram("grpc.client.call.retry_delay", {
-      unit: "s",
-      description: "Delays before the retries of a call",
-    }),
+    counts: {
+      retry: histogram("retries", "{retry}", "Retries of a call, if there were any", COUNTS),
+      hedge: histogram("hedges", "{hedge}", "Hedged attempts of a call, if there were any", COUNTS),
+      "transparent retry": histogram(
+        "transparent_retries",
+        "{transparent_retry}",
+        "Transparent retries of a call, if there were any",
+        TRANSPARENT_COUNTS,
+      ),
+    },
+    delay: histogram("retry_delay", "s", "Delays before the retries of a call", LATENCIES),
   };
 }
 
 /** Notes a further attempt until its call has ended. */
-export function noteRetry(event: ObservedRetry): void {
-  const noted = { ...event, time: Date.now() };
-  const all = retriesOf.get(event.context);
-  if (all === undefined) retriesOf.set(event.context, [noted]);
+export function noteRetry({ context, attempt, delayMs, error, isHedge }: ObservedRetry, target: string): void {
+  note(context.values, { kind: isHedge ? "hedge" : "retry", attempt, delayMs, error, target, time: Date.now() });
+}
+
+/** Notes a transparent retry until its call has ended. */
+export function noteTransparentRetry({ context, delayMs, error }: ObservedTransparentRetry, target: string): void {
+  if (context?.values === undefined) return;
+  note(context.values, {
+    kind: "transparent retry",
+    attempt: undefined,
+    delayMs,
+    error,
+    target,
+    time: Date.now(),
+  });
+}
+
+function note(values: ContextValues, noted: NotedRetry): void {
+  isUsed = true;
+  const all = retriesOf.get(values);
+  if (all === undefined) retriesOf.set(values, [noted]);
   else all.push(noted);
 }
 
 /** Records the further attempts of a call that has ended. */
 export function recordRetries(
-  context: CallContext,
+  { values }: Pick<CallContext, "values">,
+  method: string,
   span: Span,
   instruments: RetryInstruments,
-  known: Attributes,
 ): void {
-  const noted = retriesOf.get(context);
+  const noted = retriesOf.get(values);
   if (noted === undefined) return;
-  retriesOf.delete(context);
-  for (const { attempt, delayMs, error, isHedge, time } of noted) {
+  retriesOf.delete(values);
+  const common: Attributes = { "grpc.method": method, "grpc.target": noted[0]?.target ?? "" };
+  for (const { kind, attempt, delayMs, error, time } of noted) {
     const attributes = {
-      "rpc.attempt": attempt,
-      ...(!isHedge && { "rpc.attempt.delay_ms": delayMs }),
+      ...(attempt !== undefined && { "rpc.attempt": attempt }),
+      ...(kind !== "hedge" && { "rpc.attempt.delay_ms": delayMs }),
       ...(error !== undefined && { "rpc.response.status_code": codeName(error.code).toUpperCase() }),
     };
-    span.addEvent(isHedge ? "hedge" : "retry", attributes, time);
+    span.addEvent(kind, attributes, time);
   }
-  const retries = noted.filter(({ isHedge }) => !isHedge);
-  if (retries.length < noted.length) instruments.hedges.record(noted.length - retries.length, known);
-  if (retries.length === 0) return;
-  instruments.retries.record(retries.length, known);
-  instruments.delay.record(retries.reduce((sum, { delayMs }) => sum + delayMs, 0) / 1_000, known);
+  for (const [kind, histogram] of Object.entries(instruments.counts)) {
+    const count = noted.filter((one) => one.kind === kind).length;
+    if (count > 0) histogram.record(count, common);
+  }
+  const delayed = noted.filter(({ kind }) => kind !== "hedge");
+  if (delayed.length === 0) return;
+  instruments.delay.record(delayed.reduce((sum, { delayMs }) => sum + delayMs, 0) / 1_000, common);
+}
+
+/** Reports whether any call has had a further attempt. */
+export function hasRetries(): boolean {
+  return isUsed;
 }

@@ -26,7 +26,7 @@ import { type Metadata, TripleHeader } from "../call/metadata.ts";
 import type { Peer } from "../call/peer.ts";
 import { VERSION } from "../version.ts";
 import { observe } from "./observer.ts";
-import { createRetryInstruments, recordRetries } from "./retry-telemetry.ts";
+import { createRetryInstruments, hasRetries, recordRetries } from "./retry-telemetry.ts";
 
 export interface TelemetryOptions {
   /** The tracer that creates the spans. Default: the tracer `triple-es` of the global provider. */
@@ -89,7 +89,7 @@ export function createClientTelemetry(options: ClientTelemetryOptions = {}): Int
     return observe(next, request, {
       run: observer.run,
       ended(error) {
-        recordRetries(request.context, span, retries, known);
+        if (hasRetries()) recordRetries(request.context, known["rpc.method"], span, retries);
         observer.ended(error);
       },
     });

@@ -2,6 +2,7 @@
  * The options of connections, and the choice between HTTP/1.1 and HTTP/2.
  */
 import type { SecureContextOptions } from "node:tls";
+import type { TransparentRetryEvent } from "../../call/attempt.ts";
 import {
   type Address,
   type ConnectEndpoint,
@@ -61,6 +62,11 @@ export interface ConnectionOptions {
   readonly pingIntervalMs?: number | undefined;
   /** HTTP/2: time limit for the acknowledgement of a PING (gRPC's keepalive timeout). Default: 5,000. */
   readonly pingTimeoutMs?: number | undefined;
+  /**
+   * Called before a request is sent again because no server has processed it (transparent retry, gRFC A6). An error that it
+   * throws is printed. Default: none.
+   */
+  readonly onTransparentRetry?: ((event: TransparentRetryEvent) => void) | undefined;
 }
 
 export interface ConnectOptions extends ConnectionOptions {
@@ -150,6 +156,7 @@ function connectTo(
         waitForReady,
         backoff,
         onReadiness,
+        onTransparentRetry: options.onTransparentRetry,
         hasAlternatives: onReadiness !== undefined,
       });
 }

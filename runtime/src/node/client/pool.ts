@@ -5,12 +5,12 @@
 
 import { isUnprocessed, markNotSent } from "../../call/attempt.ts";
 import { Code } from "../../call/code.ts";
-import { diagnostics } from "../../call/diagnostics.ts";
 import { abortError, RpcError, transportClosed } from "../../call/error.ts";
 import { delay, startBackgroundTimer } from "../../call/timer.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
 import type { Exchange, HttpRequest } from "../../http/exchange.ts";
 import { ReplayBody } from "../../http/replay.ts";
+import { reportTransparentRetry, type TransparentRetryHook } from "../../http/transparent-retry.ts";
 import { repeat, unlessAborted } from "../io/timer.ts";
 import { ConnectionAttempts } from "./attempts.ts";
 import type { Backoff } from "./backoff.ts";
@@ -37,6 +37,8 @@ export interface PoolOptions {
    * connection is closed.
    */
   readonly onReadiness?: ((isReady: boolean) => void) | undefined;
+  /** Called for each transparent retry, before its delay. */
+  readonly onTransparentRetry?: TransparentRetryHook | undefined;
   /** True if requests can go to other servers: then the pool makes only one transparent retry. */
   readonly hasAlternatives?: boolean | undefined;
 }
@@ -176,7 +178,8 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
 
   /** Makes an exchange as soon as a connection is available. */
   async function attemptLater(request: HttpRequest): ReturnType<Exchange> {
-    const { signal, waitForReady = options.waitForReady } = request;
+    const { signal, context } = request;
+    const waitForReady = context?.waitForReady ?? options.waitForReady;
     let full = false;
     for (let turn = 0; turn < maxConnections + EXTRA_ATTEMPTS; turn++) {
       const connection = pick();
@@ -264,7 +267,7 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
       const delayMs = delaysMs[retries];
       const mayRetry = isUnprocessed(error) && (!(body instanceof ReplayBody) || body.replayable);
       if (!mayRetry || delayMs === undefined || signal?.aborted) throw error;
-      diagnostics.write?.(`transparent retry of ${request.path} in ${delayMs} ms: ${(error as RpcError).message}`);
+      reportTransparentRetry(request, delayMs, error as RpcError, options.onTransparentRetry);
       if (delayMs > 0) await delay(delayMs, signal);
       try {
         return await attempt(request);

@@ -32,5 +32,5 @@ export function waitingExchange(exchange: Exchange, attempts: ConnectionAttempts
     }
   }
 
-  return (request) => ((request.waitForReady ?? byDefault) ? exchangeWhenReady(request) : exchange(request));
+  return (request) => ((request.context?.waitForReady ?? byDefault) ? exchangeWhenReady(request) : exchange(request));
 }

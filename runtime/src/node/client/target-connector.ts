@@ -124,7 +124,7 @@ export function createTargetConnector(
     },
   });
   return {
-    exchange: balance(target, options.waitForReady ?? false),
+    exchange: balance(target, options),
     endpoints: () => target.endpoints(),
     serviceConfig: () => serviceConfig,
     close: () => target.close(),

@@ -92,6 +92,11 @@ export interface BaseTransportOptions extends Omit<ConnectOptions, "httpVersion"
    * excludes the option `retry`. Default: none.
    */
   readonly serviceConfig?: string | object | undefined;
+  /**
+   * Called for each further attempt of a call, by the option `retry`, if that has no hook of its own, or by a service config. An
+   * error that it throws is printed. Default: none.
+   */
+  readonly onRetry?: RetryOptions["onRetry"];
   /** Interceptors that wrap every call, the first one outermost. Default: none. */
   readonly interceptors?: readonly Interceptor[] | undefined;
 }
@@ -222,9 +227,13 @@ function readServiceConfig({ retry, serviceConfig }: AnyOptions): ServiceConfig 
 }
 
 /** Applies the policy of the options, otherwise that of the current service config. */
-function withRetries(call: Call, { retry }: AnyOptions, current: (() => ServiceConfig | undefined) | undefined): Call {
-  if (retry !== undefined) return createRetry(retry)(call);
-  return current === undefined ? call : configureCalls(call, current);
+function withRetries(
+  call: Call,
+  { retry, onRetry }: AnyOptions,
+  current: (() => ServiceConfig | undefined) | undefined,
+): Call {
+  if (retry !== undefined) return createRetry({ ...retry, onRetry: retry.onRetry ?? onRetry })(call);
+  return current === undefined ? call : configureCalls(call, current, onRetry);
 }
 
 function hasRegistry<Options extends object>(
