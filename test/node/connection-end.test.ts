@@ -1,8 +1,6 @@
 /** Ends of HTTP/2 connections and exchanges that peers make difficult: full sockets, an early GOAWAY, unread requests. */
-import { AsyncLocalStorage } from "node:async_hooks";
 import type { Socket } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
-import type { Interceptor } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { Flag, frame, RawConnection, request, settings, Type, words } from "../support/frames.ts";
@@ -90,43 +88,5 @@ describe("an exchange whose request arrives after its headers", () => {
     for (let i = 0; i < 70; i++) expect((await client.greetTogether(late())).greeting).toBe("unread");
     expect((await client.greet(large, { timeoutMs: 20_000 })).greeting).toContain("x");
     expect((await client.greetTogether(arriving("a", "b"))).greeting).toBe("unread");
-  });
-});
-
-describe("asynchronous context", () => {
-  const storage = new AsyncLocalStorage<string>();
-  // Node follows promises from the first use on.
-  storage.run("", () => {});
-
-  it("is separate for each call of a server, also for calls of one chunk", async () => {
-    const seen: (string | undefined)[] = [];
-    const enter: Interceptor = (next) => (request) => {
-      seen.push(storage.getStore());
-      storage.enterWith("another call");
-      return next(request);
-    };
-    const { port } = await startServer({}, { interceptors: [enter] });
-    const connection = await RawConnection.open(port);
-    await connection.frame(Type.settings);
-    const calls = [1, 3, 5].map((id) =>
-      Buffer.concat([frame(Type.headers, Flag.endHeaders, id, request()), frame(Type.data, Flag.endStream, id, ADA)]),
-    );
-    connection.write(Buffer.concat(calls));
-    await connection.frame(Type.headers, 5);
-    expect(seen).toEqual([undefined, undefined, undefined]);
-  });
-
-  it("is the caller's in a client", async () => {
-    const { baseUrl } = await startServer();
-    const client = connectGreeter(baseUrl);
-    const stores = await Promise.all(
-      ["a", "b", "c"].map((name) =>
-        storage.run(name, async () => {
-          await client.greet({ name });
-          return storage.getStore();
-        }),
-      ),
-    );
-    expect(stores).toEqual(["a", "b", "c"]);
   });
 });

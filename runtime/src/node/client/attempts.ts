@@ -1,6 +1,7 @@
 /**
  * The attempts to connect to a server: one at a time, with backoff between them, as long as a call needs a connection.
  */
+import { AsyncResource } from "node:async_hooks";
 import { Code } from "../../call/code.ts";
 import { noteObstacle } from "../../call/context.ts";
 import { abortError, RpcError } from "../../call/error.ts";
@@ -14,6 +15,12 @@ import type { Backoff } from "./backoff.ts";
  * be reached.
  */
 const UNNEEDED_ATTEMPT_MS = 3_000;
+
+/**
+ * The asynchronous context of all attempts. Sockets, timers and promises keep the context in which they are created, including
+ * the values of AsyncLocalStorage. That of the call that starts a connection must not live as long as the connection.
+ */
+const root = new AsyncResource("TRIPLE_CONNECTION", { requireManualDestroy: true });
 
 export class ConnectionAttempts {
   readonly #connect: (signal: AbortSignal) => Promise<void>;
@@ -44,10 +51,12 @@ export class ConnectionAttempts {
     const { signal } = this.#abandoned;
     const refusal = signal.aborted ? abortError(signal) : this.#backoff.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
-    this.#current = this.#attempt().finally(() => {
-      this.#current = undefined;
-      this.#stopTimer();
-    });
+    this.#current = root.runInAsyncScope(() =>
+      this.#attempt().finally(() => {
+        this.#current = undefined;
+        this.#stopTimer();
+      }),
+    );
     this.#watchNeed();
     return this.#current;
   }

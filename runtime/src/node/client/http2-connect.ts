@@ -3,7 +3,6 @@
  * frame (RFC 9113, section 3.4).
  */
 
-import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
 import { diagnostics } from "../../call/diagnostics.ts";
 import type { RpcError } from "../../call/error.ts";
@@ -12,12 +11,6 @@ import { CLOSED_BY_PEER, closedSilently, connectionError, connectTimeout, isClos
 import type { Connect, Connection, ConnectionOwner } from "./connection.ts";
 import { Http2Connection } from "./http2-connection.ts";
 import { openSocket, silenceOf, type Target } from "./socket.ts";
-
-/**
- * The asynchronous context in which sockets are created. A socket keeps the context in which it was created, including the
- * values of AsyncLocalStorage. The context of the call that starts a connection must not live as long as the connection.
- */
-const root = new AsyncResource("TRIPLE_SOCKET", { requireManualDestroy: true });
 
 /** Creates a function that connects to a server. `connectTimeoutMs` limits the time for making a connection, TLS included. */
 export function connectHttp2(target: Target, connectTimeoutMs: number): Connect {
@@ -47,7 +40,7 @@ function connectSocket(
     const { peer } = target;
     const startedAt = performance.now();
     diagnostics.write?.(`connecting to ${peer} over HTTP/2`);
-    const socket: Socket = root.runInAsyncScope(openSocket, undefined, target, "h2");
+    const socket: Socket = openSocket(target, "h2");
     const closed = (): Error => {
       const silence = answered ? undefined : silenceOf(target, socket);
       return silence === undefined ? CLOSED_BY_PEER : closedSilently(silence);
