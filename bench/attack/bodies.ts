@@ -324,6 +324,13 @@ const JSON_JAVA: Readonly<Record<string, readonly [method: string, Make]>> = {
     (bytes) => fill(Math.min(bytes, 2_000_000), (i) => `{"k${i}":1}`, "[", "]", ","),
   ],
   "objects of an integer key": ["any", (bytes) => fill(Math.min(bytes, 1_500_000), (i) => `{"${i}":1}`, "[", "]", ",")],
+  "lists of an integer": [
+    "any",
+    part(
+      list(() => "[1]"),
+      8,
+    ),
+  ],
   "object of many keys": ["any", KEYS],
   lists: [
     "any",
@@ -514,6 +521,17 @@ const MULTIPART: Readonly<Record<string, Make>> = {
 };
 
 const MULTIPART_JAVA: Readonly<Record<string, readonly [method: string, Make]>> = {
+  "objects of a key of their own, in 20 parts": [
+    "anys",
+    (bytes) =>
+      fill(
+        bytes,
+        (i) =>
+          `${HEAD}value"\r\ncontent-type: ${JSON_TYPE}\r\n\r\n${list((j) => `{"k${20_000 * i + j}":1}`)(bytes / 21)}\r\n`,
+        "",
+        "--x--\r\n",
+      ),
+  ],
   "map as JSON": [
     "counts",
     onePart(
@@ -591,6 +609,35 @@ const HESSIAN2: Readonly<Record<string, readonly [method: string, Make]>> = {
     "any",
     hList(most(149_000, (i) => Buffer.concat([Buffer.from("H"), hText(`k${i}`), Buffer.from([0x91, 0x5a])]))),
   ],
+  "lists of an integer": ["any", hList(most(149_000, () => Buffer.from([0x79, 0x91])))],
+  "sets of an integer": [
+    "any",
+    (bytes) =>
+      Buffer.concat([
+        Buffer.from([0x57, 0x71]),
+        hText("java.util.HashSet"),
+        Buffer.from([0x91]),
+        fill(
+          bytes - 40,
+          most(148_000, () => Buffer.from([0x71, 0x90, 0x91])),
+        ),
+        Buffer.from("Z"),
+      ]),
+  ],
+  "lists of an integer, and longs": [
+    "any",
+    (bytes) => {
+      const lists = fill(
+        bytes,
+        most(140_000, () => Buffer.from([0x79, 0x91])),
+      );
+      const longs = fill(
+        bytes,
+        most(700_000, () => Buffer.from([0xe1])),
+      );
+      return Buffer.concat([Buffer.from([0x57]), lists, longs, Buffer.from("Z")]);
+    },
+  ],
   "small integers": ["any", hList(most(999_000, () => Buffer.from([0x90])))],
   integers: ["any", hList(hInt)],
   longs: ["longs", hList(most(999_000, () => Buffer.from([0xe1])))],
@@ -643,7 +690,7 @@ const HESSIAN2: Readonly<Record<string, readonly [method: string, Make]>> = {
       ]),
   ],
   "set of texts": ["words", hList(most(499_000, (i) => hText(`${i}`)))],
-  dates: ["dates", hList(most(499_000, () => Buffer.from([0x4b, 0, 0, 0, 1])))],
+  dates: ["dates", hList(most(999_000, () => Buffer.from([0x4b, 0, 0, 0, 1])))],
 };
 
 // MessagePack: an array of 32-bit length is 0xdd, a map 0xdf.
@@ -679,6 +726,8 @@ const mLong = (format: number, bytes: number): Buffer => {
 const MSGPACK: Readonly<Record<string, readonly [method: string, Make]>> = {
   "empty maps": ["any", mList(() => Buffer.from([0x80]), 249_000)],
   "empty lists": ["any", mList(() => Buffer.from([0x90]), 249_000)],
+  "lists of an integer": ["any", mList(() => Buffer.from([0x91, 1]), 490_000)],
+  "lists of an integer at the limit": ["any", mList(() => Buffer.from([0x91, 1]), 149_000)],
   "small integers": ["any", mList(() => Buffer.from([1]))],
   "64-bit integers": ["longs", mList(() => Buffer.from([0xd3, 0, 0, 0, 0, 0, 0, 0, 1]))],
   texts: ["any", mList((i) => mText(String.fromCharCode(97 + (i % 26))))],

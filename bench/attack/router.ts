@@ -16,6 +16,7 @@ import type { Attack } from "./bodies.ts";
 
 const TYPES: Readonly<Record<string, JavaType>> = {
   any: "java.lang.Object",
+  anys: { list: "java.lang.Object" },
   text: "java.lang.String",
   bytes: "[B",
   boxed: { array: "java.lang.Byte" },

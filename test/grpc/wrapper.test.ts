@@ -220,7 +220,7 @@ describe("a server", () => {
       return null;
     };
     const answer = await post(serving({ find, findByName: find }), "/com.acme.Shop/find", body);
-    expect([Code.InvalidArgument, Code.Unimplemented]).toContain(Number(answer.status));
+    expect([Code.InvalidArgument, Code.Unimplemented, Code.ResourceExhausted]).toContain(Number(answer.status));
     expect(called).toBe(false);
   });
 
@@ -265,8 +265,38 @@ describe("a server", () => {
     const small = serialization.encode("java.lang.Object", 1);
     expect((await sent(value, value, small)).status).toBe("0");
     const answer = await sent(value, value, value);
-    expect(answer.status).toBe(String(Code.InvalidArgument));
+    expect(answer.status).toBe(String(Code.ResourceExhausted));
     expect(answer.message).toContain('argument "p2": there are more than the limit of 150000 lists, maps and objects');
+  });
+
+  const ones = (
+    count: number,
+    item: readonly number[],
+    open: readonly number[],
+    close: readonly number[],
+  ): Uint8Array =>
+    Buffer.concat([Buffer.from(open), Buffer.alloc(count * item.length, Uint8Array.from(item)), Buffer.from(close)]);
+  const announced = (count: number): number[] => [0xdd, 0, count >> 16, (count >> 8) & 255, count & 255];
+  it.each([
+    ["maps of an entry, in Hessian 2", "hessian4", ones(145_000, [0x48, 0x91, 0x91, 0x5a], [0x57], [0x5a])],
+    ["lists of an item, in Hessian 2", "hessian4", ones(145_000, [0x79, 0x91], [0x57], [0x5a])],
+    ["dates, in Hessian 2", "hessian4", ones(900_000, [0x4b, 0, 0, 0, 1], [0x57], [0x5a])],
+    ["dates, in MessagePack", "msgpack", ones(690_000, [0xd6, 0xff, 0, 0, 0, 1], announced(690_000), [])],
+    ["maps of an entry, in MessagePack", "msgpack", ones(149_000, [0x81, 0xa1, 0x6b, 1], announced(149_000), [])],
+  ])("refuses values that would take more memory than the limit: %s", async (_what, serializeType, value) => {
+    const put = {
+      ...methodOf("note"),
+      signature: { parameters: [{ name: "value", type: "java.lang.Object" as const }], result: "void" as const },
+    };
+    const def: ServiceDef<object, object> = { typeName: NAME, methods: { put } };
+    const router = createRouter({ serializations: [hessian2, msgpack], maxMessageBytes: 8 * 2 ** 20 }).add(def, {
+      put: () => undefined,
+    });
+    const answer = await post(router, put.path, framed(encodeWrapper({ serializeType, values: [value], types: [] })));
+    expect(answer).toMatchObject({
+      status: String(Code.ResourceExhausted),
+      message: `the arguments of ${put.path} cannot be decoded: argument "value": there are more than the limit of 67108864 bytes of memory`,
+    });
   });
 
   it("sends an exception of Java as Java does: serialized, with its code in the headers, and status 0", async () => {

@@ -212,6 +212,7 @@ describe("a reading of arguments", () => {
           result: "void",
         },
         [body],
+        new Cost(),
       ),
     ).plain;
 

@@ -15,7 +15,7 @@ const MIB = 1024 * 1024;
 const ANY: JavaType = "java.lang.Object";
 const atOnce = (type: JavaType, text: string): unknown => jsonSerialization.decode(type, Buffer.from(text));
 const inSteps = async (type: JavaType, text: string, partBytes?: number): Promise<unknown> =>
-  runInSteps(stepsFromJson(type, await parseExactJsonInSteps(Buffer.from(text), partBytes), new Cost()));
+  runInSteps(stepsFromJson(type, await parseExactJsonInSteps(Buffer.from(text), new Cost(), partBytes), new Cost()));
 
 /** A type and JSON text for it as Java writes it, with unquoted keys and numbers with more digits than JavaScript has. */
 interface Sample {
@@ -189,7 +189,7 @@ describe("a server of a service without IDL", () => {
   it.each([
     ["counts", "many keys", 450_000, (count: number) => `[{${join(count, (i) => `"${key(i)}":0`)}}]`],
     ["counts", "many keys without an array", 450_000, (count: number) => `{${join(count, (i) => `"${key(i)}":0`)}}`],
-    ["any", "many keys", 450_000, (count: number) => `[{${join(count, (i) => `"${key(i)}":0`)}}]`],
+    ["any", "many keys", 340_000, (count: number) => `[{${join(count, (i) => `"${key(i)}":0`)}}]`],
     ["longs", "long numbers", 200_000, (count: number) => `[[${join(count, (i) => `${2n ** 60n + BigInt(i)}`)}]]`],
     [
       "decimals",

@@ -42,7 +42,7 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
  */
 export async function parseJsonInSteps(
   bytes: Uint8Array,
-  budget: DecodeBudget,
+  budget: Pick<DecodeBudget, "take">,
   partBytes: number = PARSE_PART_BYTES,
   parse: (text: string) => JsonValue = JSON.parse,
 ): Promise<JsonValue> {
@@ -122,7 +122,8 @@ class Scan {
     const isFirst = this.#hasMember[depth] === 0;
     this.#hasMember[depth] = 1;
     if (isDigit(bytes[start] as number)) return Memory.slot + (isFirst ? Memory.firstIndex : Memory.member);
-    return Memory.slot + (this.#keys.has(bytes, start, end) ? -Memory.text(end - start) : Memory.member);
+    if (this.#keys.has(bytes, start, end)) return Memory.slot - Memory.text(end - start);
+    return Memory.slot + (isFirst ? Memory.firstMember : Memory.member);
   }
 
   #close(at: number, byte: number): void {

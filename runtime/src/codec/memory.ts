@@ -26,6 +26,8 @@ export const Memory = {
   entry: 72,
   /** A member of a JavaScript object whose name no other object has: its entry in a hash table or hidden class. */
   member: 64,
+  /** The first member of such an object: its hidden class, or the hash table of its own. */
+  firstMember: 160,
   /** The first member of a JavaScript object whose name is an integer, for which engines reserve an array. */
   firstIndex: 160,
   /** The first entry of a map with integers as keys, for which engines reserve an array. */

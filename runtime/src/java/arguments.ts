@@ -42,15 +42,20 @@ export interface Fit {
   readonly plain: boolean;
 }
 
-/** Converts the first reading that is valid for the types. If none is valid, throws the error of the first reading. */
-export function* valuesOf({ parameters }: Signature, readings: readonly JsonValue[][]): Steps<Fit> {
+/**
+ * Converts the first reading that is valid for the types. If none is valid, throws the error of the first reading. `cost` is
+ * that of parsing the body.
+ */
+export function* valuesOf({ parameters }: Signature, readings: readonly JsonValue[][], cost: Cost): Steps<Fit> {
   let problem: unknown;
   for (const reading of readings) {
     try {
-      const cost = new Cost();
+      const attempt = cost.fork();
       const values: unknown[] = [];
       for (const [index, { name, type }] of parameters.entries()) {
-        values.push(yield* withinSteps(`argument "${name}"`, stepsFromJson(type, reading[index] as JsonValue, cost)));
+        values.push(
+          yield* withinSteps(`argument "${name}"`, stepsFromJson(type, reading[index] as JsonValue, attempt)),
+        );
       }
       return { values, plain: isPlainReading(parameters, reading) };
     } catch (reason) {

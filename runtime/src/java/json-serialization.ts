@@ -12,9 +12,9 @@ import type { Serialization } from "./serialization.ts";
 export const jsonSerialization: Serialization = {
   name: "json",
   encode: (type, value, cost) => encodeJson(toJson(type, value, cost)),
-  decode: (type, bytes, cost) => fromJson(type, parseExactJson(decodeJsonText(bytes)), cost),
+  decode: (type, bytes, cost) => fromJson(type, parseExactJson(decodeJsonText(bytes), cost), cost),
   decodeLarge: async (type, bytes, cost) => {
     const { parseExactJsonInSteps } = await import("./large-json.ts");
-    return runInSteps(stepsFromJson(type, await parseExactJsonInSteps(bytes), cost));
+    return runInSteps(stepsFromJson(type, await parseExactJsonInSteps(bytes, cost), cost));
   },
 };

@@ -28,8 +28,8 @@ const STRING_MARK = "'";
 const NUMBER_MARK = "#";
 
 /** The value of JSON text, in which numbers that would lose digits are instances of {@link ExactNumber}. */
-export function parseExactJson(text: string): JsonValue {
-  if (text.length > MIN_COUNTED_LENGTH) countValues(text, 0, new Cost());
+export function parseExactJson(text: string, cost: Cost = new Cost()): JsonValue {
+  if (text.length > MIN_COUNTED_LENGTH) countValues(text, 0, cost);
   return parseCountedJson(text);
 }
 
@@ -37,8 +37,7 @@ export function parseExactJson(text: string): JsonValue {
  * A parser for the parts of one large text, which are an array or object each: it does as {@link parseExactJson} does, and
  * counts the values of all parts together.
  */
-export function createPartParser(): (text: string) => JsonValue {
-  const cost = new Cost();
+export function createPartParser(cost: Cost): (text: string) => JsonValue {
   return (text) => {
     // The brackets of a part are not in the text.
     countValues(text, 1, cost);

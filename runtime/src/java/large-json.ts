@@ -3,11 +3,14 @@
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { parseJsonInSteps } from "../codec/json-text.ts";
-import { DecodeBudget } from "../codec/memory.ts";
+import type { Cost } from "./cost.ts";
 import { createPartParser } from "./json-text.ts";
 
-/** Parses JSON text like `parseExactJson`. Rejects with its errors, and for values nested more than 100 levels deep. */
-export function parseExactJsonInSteps(bytes: Uint8Array, partBytes?: number): Promise<JsonValue> {
-  // The parser counts values instead of their memory.
-  return parseJsonInSteps(bytes, new DecodeBudget(Number.POSITIVE_INFINITY), partBytes, createPartParser());
+/**
+ * Parses JSON text like `parseExactJson`, and counts its values and their memory. Rejects with its errors, and for values nested more than
+ * 100 levels deep.
+ */
+export function parseExactJsonInSteps(bytes: Uint8Array, cost: Cost, partBytes?: number): Promise<JsonValue> {
+  const budget = { take: (memory: number) => cost.addMemory(memory) };
+  return parseJsonInSteps(bytes, budget, partBytes, createPartParser(cost));
 }

@@ -6,9 +6,10 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeBase64 } from "../call/base64.ts";
 import { immediate, runAtOnce, StepCounter, type Steps } from "../call/steps.ts";
 import { membersInParts, setMember } from "../codec/json-parts.ts";
+import { Memory, objectBytes } from "../codec/memory.ts";
 import { NUMBER } from "../http-rpc/body/parameters.ts";
 import { CollisionGuard } from "./collision-guard.ts";
-import { Cost } from "./cost.ts";
+import { Cost, FIRST_ITEM_BYTES, ITEM_BYTES, LIST_BYTES, memberBytes, TABLE_BYTES, TABLE_ENTRY_BYTES } from "./cost.ts";
 import { dateFromJson } from "./json-date.ts";
 import { ExactNumber } from "./json-text.ts";
 import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "./signature.ts";
@@ -73,7 +74,7 @@ class JsonReader {
     if (isBytes(type) && isList) return this.#bytes(json);
     if (typeof type === "string" || "enum" in type || isBytes(type)) return immediate(this.#leaf(type, json));
     cost.addMade(1);
-    cost.addContainer();
+    cost.addMadeContainer();
     if ("class" in type) return this.#object(type.class(), json);
     if ("map" in type) return this.#map(type, json);
     if (!isList) throw mismatch(type, json);
@@ -82,7 +83,7 @@ class JsonReader {
 
   #any(json: Container): Steps<unknown> {
     this.#cost.addMade(1);
-    this.#cost.addContainer();
+    this.#cost.addMadeContainer();
     if (Array.isArray(json)) return this.#items("java.lang.Object", json);
     if (Object.getPrototypeOf(json) !== Object.prototype) throw new TypeError(`${show(json)} is not plain data`);
     return this.#record("java.lang.Object", json);
@@ -100,6 +101,7 @@ class JsonReader {
 
   *#items(type: JavaType, json: readonly JsonValue[]): Steps<unknown[]> {
     const items: unknown[] = [];
+    this.#cost.addMemory(LIST_BYTES + (json.length > 0 ? FIRST_ITEM_BYTES + ITEM_BYTES * json.length : 0));
     for (const item of json) {
       if (this.#counter.add()) yield undefined;
       items.push(isContainer(item) ? yield* this.#container(type, item) : this.#leaf(type, item));
@@ -109,6 +111,7 @@ class JsonReader {
 
   *#set(type: JavaType, json: readonly JsonValue[]): Steps<Set<unknown>> {
     const set = new Set<unknown>();
+    this.#cost.addMemory(TABLE_BYTES + TABLE_ENTRY_BYTES * json.length);
     const guard = new CollisionGuard(set);
     for (const item of json) {
       if (this.#counter.add()) yield undefined;
@@ -121,10 +124,14 @@ class JsonReader {
 
   *#record(type: JavaType, json: JsonObject): Steps<object> {
     const record = {};
+    this.#cost.addMemory(Memory.object);
     let largest = 0;
+    let count = 0;
     for (const members of membersInParts(json)) {
       for (const [name, member] of members) {
         if (this.#counter.add()) yield undefined;
+        this.#cost.addMemory(memberBytes(count));
+        count += 1;
         largest = this.#cost.addName(name, largest);
         setMember(record, name, isContainer(member) ? yield* this.#container(type, member) : this.#leaf(type, member));
       }
@@ -137,11 +144,15 @@ class JsonReader {
     const [keyType, valueType] = type.map;
     const record = {};
     let largest = 0;
+    let count = 0;
     const map = new Map<unknown, unknown>();
     const guard = new CollisionGuard(map);
+    this.#cost.addMemory(type.record === true ? Memory.object : TABLE_BYTES);
     for (const members of membersInParts(json)) {
       for (const [name, member] of members) {
         if (this.#counter.add()) yield undefined;
+        this.#cost.addMemory(type.record === true ? memberBytes(count) : TABLE_ENTRY_BYTES);
+        count += 1;
         const key = keyFromJson(keyType, name, this.#cost);
         const value = isContainer(member) ? yield* this.#container(valueType, member) : this.#leaf(valueType, member);
         if (type.record === true) {
@@ -160,7 +171,9 @@ class JsonReader {
   *#object({ name, fields }: JavaClass, json: Container): Steps<object> {
     if (Array.isArray(json)) throw new TypeError(`${show(json)} is not a valid ${name}`);
     const object = {};
-    for (const [field, type] of Object.entries(fields)) {
+    const declared = Object.entries(fields);
+    this.#cost.addMemory(objectBytes(declared.length, true));
+    for (const [field, type] of declared) {
       const member = Object.hasOwn(json, field) ? json[field] : undefined;
       if (member === undefined) {
         this.#cost.addMade(1);

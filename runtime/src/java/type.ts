@@ -3,6 +3,7 @@
  */
 import { reasonOf } from "../call/error.ts";
 import type { Steps } from "../call/steps.ts";
+import { LimitError } from "./cost.ts";
 import { ExactNumber } from "./json-text.ts";
 import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType, Signature } from "./signature.ts";
 
@@ -206,7 +207,7 @@ export function within<T>(where: string, work: () => T): T {
   try {
     return work();
   } catch (cause) {
-    throw new TypeError(`${where}: ${reasonOf(cause)}`, { cause });
+    throw errorIn(where, cause);
   }
 }
 
@@ -215,8 +216,14 @@ export function* withinSteps<T>(where: string, work: Steps<T>): Steps<T> {
   try {
     return yield* work;
   } catch (cause) {
-    throw new TypeError(`${where}: ${reasonOf(cause)}`, { cause });
+    throw errorIn(where, cause);
   }
+}
+
+/** The error of a value at a place, with the place in its message. */
+export function errorIn(where: string, cause: unknown): Error {
+  const message = `${where}: ${reasonOf(cause)}`;
+  return cause instanceof LimitError ? new LimitError(message, { cause }) : new TypeError(message, { cause });
 }
 
 /** The classes and enums that a type refers to, by name. */

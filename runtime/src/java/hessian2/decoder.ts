@@ -4,8 +4,18 @@
  */
 import { runAtOnce, StepCounter, type Steps } from "../../call/steps.ts";
 import { setMember } from "../../codec/json-parts.ts";
+import { Memory, objectBytes } from "../../codec/memory.ts";
 import { CollisionGuard } from "../collision-guard.ts";
-import { Cost, type CostLimits } from "../cost.ts";
+import {
+  Cost,
+  type CostLimits,
+  FIRST_ITEM_BYTES,
+  ITEM_BYTES,
+  LIST_BYTES,
+  memberBytes,
+  TABLE_BYTES,
+  TABLE_ENTRY_BYTES,
+} from "../cost.ts";
 import type { JavaException } from "../exception.ts";
 import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType } from "../signature.ts";
 import {
@@ -155,6 +165,8 @@ export class Hessian2Decoder {
     const failed = this.#failed.get(raw, key);
     if (failed !== undefined) throw failed;
     if (this.#depth >= MAX_REFERENCE_DEPTH) throw new TypeError("the data refers to itself too deeply");
+    this.#cost.addMadeContainer(this.#limits);
+    this.#cost.addMemory(MEMO_BYTES, this.#limits);
     this.#depth += 1;
     try {
       return yield* this.#make(type, raw, (value) => {
@@ -184,6 +196,7 @@ export class Hessian2Decoder {
 
   *#list(type: JavaType, { items }: RawList, keep: Keep): Steps<unknown[]> {
     const list = keep<unknown[]>([]);
+    this.#cost.addMemory(listBytes(items.length), this.#limits);
     for (const item of items) {
       if (this.#counter.add()) yield undefined;
       list.push(isStructured(item) ? yield* this.#structured(type, item) : this.#plain(type, item));
@@ -193,6 +206,7 @@ export class Hessian2Decoder {
 
   *#set(type: JavaType, { items }: RawList, keep: Keep): Steps<Set<unknown>> {
     const set = keep(new Set<unknown>());
+    this.#cost.addMemory(TABLE_BYTES + TABLE_ENTRY_BYTES * items.length, this.#limits);
     const guard = new CollisionGuard(set);
     for (const item of items) {
       if (this.#counter.add()) yield undefined;
@@ -214,9 +228,12 @@ export class Hessian2Decoder {
     const map = object === undefined ? keep(new Map<unknown, unknown>()) : new Map<unknown, unknown>();
     const guard = new CollisionGuard(map);
     let largest = 0;
-    for (const [index, rawKey] of raw.keys.entries()) {
+    this.#cost.addMemory(object === undefined ? TABLE_BYTES : Memory.object, this.#limits);
+    for (let i = 0; i < raw.entries.length; i += 2) {
       if (this.#counter.add(2)) yield undefined;
-      const rawValue = raw.values[index] as RawValue;
+      this.#cost.addMemory(object === undefined ? TABLE_ENTRY_BYTES : memberBytes(i / 2), this.#limits);
+      const rawKey = raw.entries[i] as RawValue;
+      const rawValue = raw.entries[i + 1] as RawValue;
       const key = isStructured(rawKey) ? yield* this.#structured(keyType, rawKey) : this.#plain(keyType, rawKey);
       const value = isStructured(rawValue)
         ? yield* this.#structured(valueType, rawValue)
@@ -240,7 +257,9 @@ export class Hessian2Decoder {
     if (raw instanceof RawList) throw mismatch({ class: () => declared }, raw);
     if (actual === undefined) throw undeclared(name ?? "");
     const object = keep({});
-    for (const [field, type] of Object.entries(actual.fields)) {
+    const fields = Object.entries(actual.fields);
+    this.#cost.addMemory(objectBytes(fields.length, true), this.#limits);
+    for (const [field, type] of fields) {
       if (this.#counter.add()) yield undefined;
       const value = raw instanceof RawObject ? raw.get(field) : findEntry(raw, field);
       // A peer with another version of the class may not send the field. It gets Java's initial value.
@@ -290,6 +309,11 @@ function isStructured(raw: RawValue): raw is RawList | RawMap | RawObject {
  */
 const MAX_REFERENCE_DEPTH = 500;
 
+/** Memory that the memo of a decoded container takes, with its place in the container around it, in bytes. */
+const MEMO_BYTES = 110 + ITEM_BYTES;
+
+const listBytes = (length: number): number => LIST_BYTES + (length === 0 ? 0 : FIRST_ITEM_BYTES + length * ITEM_BYTES);
+
 /** Most 32-bit words accepted in a `BigInteger`. */
 const MAX_WORDS = 1024;
 
@@ -309,7 +333,10 @@ const VALUE_CLASSES: ReadonlyMap<string, JavaBuiltIn> = new Map<string, JavaBuil
 ]);
 
 function findEntry(raw: RawMap, name: string): RawValue | undefined {
-  return raw.values[raw.keys.indexOf(name)];
+  for (let i = 0; i < raw.entries.length; i += 2) {
+    if (raw.entries[i] === name) return raw.entries[i + 1];
+  }
+  return undefined;
 }
 
 function toBytes(raw: RawValue): Uint8Array {

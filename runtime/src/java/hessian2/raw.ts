@@ -24,9 +24,8 @@ export class RawList {
  */
 export class RawMap {
   readonly type: string | undefined;
-  readonly keys: RawValue[] = [];
-  /** The value of each key, in the same order. */
-  readonly values: RawValue[] = [];
+  /** Keys and values, alternately: one array takes less memory than two. */
+  readonly entries: RawValue[] = [];
 
   constructor(type: string | undefined) {
     this.type = type;

@@ -6,7 +6,7 @@
  * double of four bytes is a number of thousandths, as in all implementations; the specification calls it a float.
  */
 import { runAtOnce, StepCounter, type Steps } from "../../call/steps.ts";
-import { Cost, limitError } from "../cost.ts";
+import { Cost, FIRST_ITEM_BYTES, ITEM_BYTES, LIST_BYTES, leafBytes, limitError } from "../cost.ts";
 import { ByteCursor } from "./bytes.ts";
 import {
   ClassDefinition,
@@ -62,6 +62,12 @@ class Reader {
   #scalar(tag: number): RawValue {
     if (tag === 0x4e) return null;
     if (tag === 0x54 || tag === 0x46) return tag === 0x54;
+    const value = this.#leaf(tag);
+    this.#cost.addMemory(leafBytes(value), this.#limits);
+    return value;
+  }
+
+  #leaf(tag: number): RawValue {
     if (tag === 0x4a || tag === 0x4b) return this.#date(tag);
     if (tag === 0x51) return this.#reference();
     if (isString(tag)) return this.#string(tag);
@@ -203,6 +209,7 @@ class Reader {
     for (let i = 0; length === undefined ? !this.#atEnd() : i < length; i += 1) {
       if (this.#counter.add()) yield undefined;
       const tag = this.#tag();
+      this.#addItem(i);
       list.items.push(isPausing(tag) ? yield* this.#steps(tag) : this.#scalar(tag));
     }
     return list;
@@ -218,11 +225,12 @@ class Reader {
     const map = this.#open(new RawMap(type));
     while (!this.#atEnd()) {
       if (this.#counter.add(2)) yield undefined;
+      this.#addItem(map.entries.length);
+      this.#addItem(1);
       const keyTag = this.#tag();
-      const key = isPausing(keyTag) ? yield* this.#steps(keyTag) : this.#scalar(keyTag);
+      map.entries.push(isPausing(keyTag) ? yield* this.#steps(keyTag) : this.#scalar(keyTag));
       const tag = this.#tag();
-      map.keys.push(key);
-      map.values.push(isPausing(tag) ? yield* this.#steps(tag) : this.#scalar(tag));
+      map.entries.push(isPausing(tag) ? yield* this.#steps(tag) : this.#scalar(tag));
     }
     return map;
   }
@@ -235,6 +243,7 @@ class Reader {
     const object = this.#open(new RawObject(definition));
     for (let i = 0; i < definition.fields.length; i += 1) {
       if (this.#counter.add()) yield undefined;
+      this.#addItem(i);
       const fieldTag = this.#tag();
       object.values.push(isPausing(fieldTag) ? yield* this.#steps(fieldTag) : this.#scalar(fieldTag));
     }
@@ -278,8 +287,14 @@ class Reader {
   /** Registers a container before its contents, because they may refer to it. */
   #open<T extends RawList | RawMap | RawObject>(container: T): T {
     this.#cost.addContainer(this.#limits);
+    this.#cost.addMemory(CONTAINER_BYTES, this.#limits);
     this.#references.push(container);
     return container;
+  }
+
+  /** Counts the memory of an item of a container. `count`: its items before. */
+  #addItem(count: number): void {
+    this.#cost.addMemory(count === 0 ? FIRST_ITEM_BYTES + ITEM_BYTES : ITEM_BYTES, this.#limits);
   }
 
   #atEnd(): boolean {
@@ -313,6 +328,9 @@ const CLASS = 0x43;
 /** The tags of chunks that are not the last ones of their string or bytes. */
 const LONG_STRING = 0x52;
 const LONG_BINARY = 0x41;
+
+/** Memory of a container without items, with its place in the list of references, in bytes. */
+const CONTAINER_BYTES = 40 + LIST_BYTES + ITEM_BYTES;
 
 /** The number of values that take as long to read as a chunk of a string. */
 const CHUNK_VALUES = 64;

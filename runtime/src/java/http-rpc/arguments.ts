@@ -3,7 +3,7 @@
  * text they are converted to the type of their parameter.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { RpcError, reasonOf } from "../../call/error.ts";
+import { RpcError } from "../../call/error.ts";
 import type { BodyContent, BodyElement, BodyPart, NamedValue } from "../../call/method.ts";
 import { immediate, StepCounter, type Steps, waitFor } from "../../call/steps.ts";
 import { decodeJsonText } from "../../codec/codec.ts";
@@ -13,9 +13,10 @@ import { parseBoolean } from "../../http-rpc/body/parameters.ts";
 import { entriesOf, textOf } from "../../http-rpc/body/xml.ts";
 import { badRequest } from "../../http-rpc/headers.ts";
 import { argumentsIn } from "../arguments.ts";
+import type { Cost } from "../cost.ts";
 import { parseExactJson } from "../json-text.ts";
 import type { JavaClass, JavaType, Parameter, Signature } from "../signature.ts";
-import { isBoxedBytes, isBytes, isChars, isRecord, itemOf, scalarOf } from "../type.ts";
+import { errorIn, isBoxedBytes, isBytes, isChars, isRecord, itemOf, scalarOf } from "../type.ts";
 
 /** A parsed body, which can be read for each of several methods of a path. */
 export interface ArgumentBody {
@@ -43,26 +44,26 @@ function jsonArguments(body: JsonValue): ArgumentBody {
 }
 
 /** Arguments in a form. A method whose only parameter is a map gets all pairs. */
-function formArguments(pairs: readonly NamedValue<string>[]): ArgumentBody {
+function formArguments(pairs: readonly NamedValue<string>[], cost: Cost): ArgumentBody {
   return {
     problemFor: problemOf(pairs),
     namesAll: namesIn(pairs),
-    byPosition: ({ parameters }) => inOrder(parameters, pairs, parseText),
+    byPosition: ({ parameters }) => inOrder(parameters, pairs, parseText, cost),
     *readingsFor({ parameters }) {
       const type = onlyType(parameters);
       if (typeof type !== "object" || !("map" in type) || knowsAny(parameters, pairs))
-        return yield* bind(parameters, pairs, parseText);
-      return [[yield* mapOf(type.map[1], pairs)]];
+        return yield* bind(parameters, pairs, parseText, cost);
+      return [[yield* mapOf(type.map[1], pairs, cost)]];
     },
   };
 }
 
-function multipartArguments(parts: readonly NamedValue<BodyPart>[]): ArgumentBody {
+function multipartArguments(parts: readonly NamedValue<BodyPart>[], cost: Cost): ArgumentBody {
   return {
     problemFor: problemOf(parts),
     namesAll: namesIn(parts),
-    byPosition: ({ parameters }) => inOrder(parameters, parts, decodePart),
-    readingsFor: ({ parameters }) => bind(parameters, parts, decodePart),
+    byPosition: ({ parameters }) => inOrder(parameters, parts, decodePart, cost),
+    readingsFor: ({ parameters }) => bind(parameters, parts, decodePart, cost),
   };
 }
 
@@ -74,41 +75,41 @@ function textArguments(text: string): ArgumentBody {
 }
 
 /** Arguments in XML: an element for each parameter, or the only argument as the root, under any name. */
-function xmlArguments(root: BodyElement): ArgumentBody {
+function xmlArguments(root: BodyElement, cost: Cost): ArgumentBody {
   const elements = root.children.map((value) => ({ name: value.name, value }));
   return {
     problemFor: problemOf(elements),
     namesAll: namesIn(elements),
     *readingsFor({ parameters }) {
-      if (knowsAny(parameters, elements)) return [yield* valuesIn(parameters, elements, decodeElement)];
+      if (knowsAny(parameters, elements)) return [yield* valuesIn(parameters, elements, decodeElement, cost)];
       const type = onlyType(parameters);
-      return type === undefined ? [] : [[yield* decodeElement(type, root)]];
+      return type === undefined ? [] : [[yield* decodeElement(type, root, root.name, cost)]];
     },
   };
 }
 
-/** Reads a parsed body, by its shape and not by its format. */
-export function* argumentsOf(content: BodyContent): Steps<ArgumentBody> {
+/** Reads a parsed body, by its shape and not by its format. `cost` counts the values of JSON text in it. */
+export function* argumentsOf(content: BodyContent, cost: Cost): Steps<ArgumentBody> {
   switch (content.shape) {
     case "json":
-      if (content.bytes.byteLength > 0) return jsonArguments(yield* parseJson(content.bytes));
+      if (content.bytes.byteLength > 0) return jsonArguments(yield* parseJson(content.bytes, cost));
       throw badRequest("the body is empty; it must be a JSON array of the arguments");
     case "text":
       return textArguments(content.text);
     case "pairs":
-      return formArguments(content.values);
+      return formArguments(content.values, cost);
     case "parts":
-      return multipartArguments(content.values);
+      return multipartArguments(content.values, cost);
     case "element":
-      return xmlArguments(content.element);
+      return xmlArguments(content.element, cost);
   }
 }
 
-function* parseJson(bytes: Uint8Array): Steps<JsonValue> {
-  if (bytes.byteLength <= SMALL_BYTES) return parseExactJson(decodeJsonText(bytes));
+function* parseJson(bytes: Uint8Array, cost: Cost): Steps<JsonValue> {
+  if (bytes.byteLength <= SMALL_BYTES) return parseExactJson(decodeJsonText(bytes), cost);
   // Browser pages, which only call, do not load the module.
   const { parseExactJsonInSteps } = yield* waitFor(import("../large-json.ts"));
-  return yield* waitFor(parseExactJsonInSteps(bytes));
+  return yield* waitFor(parseExactJsonInSteps(bytes, cost));
 }
 
 /** Maximum number of keys that {@link firstKeys} returns: more than the 255 parameters that a Java method may have. */
@@ -149,7 +150,7 @@ const onlyType = ([parameter, ...others]: readonly Parameter[]): JavaType | unde
   others.length === 0 ? parameter?.type : undefined;
 
 /** Converts one value to the JSON value of a type. */
-type Decode<V> = (type: JavaType, value: V, name: string) => Steps<JsonValue>;
+type Decode<V> = (type: JavaType, value: V, name: string, cost: Cost) => Steps<JsonValue>;
 
 /**
  * Assigns values to parameters by name, or to the fields of an only object parameter. If one name is known, unknown ones are
@@ -159,12 +160,13 @@ function* bind<V>(
   parameters: readonly Parameter[],
   values: readonly NamedValue<V>[],
   decode: Decode<V>,
+  cost: Cost,
 ): Steps<JsonValue[][]> {
-  if (knowsAny(parameters, values)) return [yield* valuesIn(parameters, values, decode)];
+  if (knowsAny(parameters, values)) return [yield* valuesIn(parameters, values, decode, cost)];
   const type = onlyType(parameters);
   if (typeof type === "object" && "class" in type) {
     const fields = fieldsOf(type.class());
-    if (knowsAny(fields, values)) return [[yield* objectOf(fields, values, decode)]];
+    if (knowsAny(fields, values)) return [[yield* objectOf(fields, values, decode, cost)]];
   }
   return [];
 }
@@ -173,10 +175,11 @@ function* inOrder<V>(
   parameters: readonly Parameter[],
   values: readonly NamedValue<V>[],
   decode: Decode<V>,
+  cost: Cost,
 ): Steps<JsonValue[][]> {
   if (values.length !== parameters.length) return [];
   const renamed = parameters.map(({ name }, index) => ({ name, value: (values[index] as NamedValue<V>).value }));
-  return [yield* valuesIn(parameters, renamed, decode)];
+  return [yield* valuesIn(parameters, renamed, decode, cost)];
 }
 
 const fieldsOf = ({ fields }: JavaClass): Parameter[] => Object.entries(fields).map(([name, type]) => ({ name, type }));
@@ -191,11 +194,12 @@ function* objectOf<V>(
   members: readonly Parameter[],
   values: readonly NamedValue<V>[],
   decode: Decode<V>,
+  cost: Cost,
 ): Steps<JsonValue> {
   const names = new Set(values.map(({ name }) => name));
   const given = members.filter(({ name }) => names.has(name));
   const object = {};
-  for (const [index, value] of (yield* valuesIn(given, values, decode)).entries()) {
+  for (const [index, value] of (yield* valuesIn(given, values, decode, cost)).entries()) {
     setMember(object, (given[index] as Parameter).name, value);
   }
   return object;
@@ -206,6 +210,7 @@ function* valuesIn<V>(
   parameters: readonly Parameter[],
   values: readonly NamedValue<V>[],
   decode: Decode<V>,
+  cost: Cost,
 ): Steps<JsonValue[]> {
   const byName = new Map<string, V[]>();
   for (const { name, value } of values) {
@@ -220,12 +225,12 @@ function* valuesIn<V>(
     const given = byName.get(name) ?? [];
     const item = isBoxedBytes(type) && given.length === 1 && isPart(given[0]) ? undefined : itemOf(type);
     try {
-      if (item !== undefined && given.length > 0) decoded.push(yield* itemsIn(given, item, name, decode));
+      if (item !== undefined && given.length > 0) decoded.push(yield* itemsIn(given, item, name, decode, cost));
       else if (given.length > 1) throw badRequest(`parameter "${name}" is given more than once`);
-      else decoded.push(given.length === 0 ? null : yield* decode(type, given[0] as V, name));
+      else decoded.push(given.length === 0 ? null : yield* decode(type, given[0] as V, name, cost));
     } catch (cause) {
       if (cause instanceof RpcError) throw cause;
-      throw new TypeError(`argument "${name}": ${reasonOf(cause)}`, { cause });
+      throw errorIn(`argument "${name}"`, cause);
     }
   }
   return decoded;
@@ -234,18 +239,24 @@ function* valuesIn<V>(
 const isPart = (value: unknown): boolean => typeof value === "object" && value !== null && "parse" in value;
 
 /** Decodes the items of a list: one for each value, or those of a value that is a JSON array. */
-function* itemsIn<V>(values: readonly V[], item: JavaType, name: string, decode: Decode<V>): Steps<JsonValue[]> {
+function* itemsIn<V>(
+  values: readonly V[],
+  item: JavaType,
+  name: string,
+  decode: Decode<V>,
+  cost: Cost,
+): Steps<JsonValue[]> {
   const counter = new StepCounter();
   const items: JsonValue[] = [];
   for (const value of values) {
     if (counter.add()) yield undefined;
-    items.push(yield* decode(item, value, name));
+    items.push(yield* decode(item, value, name, cost));
   }
   return itemOf(item) === undefined ? items.flat() : items;
 }
 
 /** Empty text is null unless the type is text: an HTML form sends every input, filled in or not. */
-function* parseText(type: JavaType, text: string): Steps<JsonValue> {
+function* parseText(type: JavaType, text: string, _name: string, cost: Cost): Steps<JsonValue> {
   if (type === "java.lang.String" || type === "java.lang.Object" || scalarOf(type) === "char" || isChars(type))
     return text;
   const value = text.trim();
@@ -253,11 +264,11 @@ function* parseText(type: JavaType, text: string): Steps<JsonValue> {
   if (scalarOf(type) === "boolean") return parseBoolean(value);
   if (type === "java.util.Date" && /^-?[0-9]+$/.test(value)) return Number(value);
   const isStructured = typeof type === "object" && !("enum" in type) && !isBytes(type);
-  return isStructured ? yield* parseJson(new TextEncoder().encode(value)) : value;
+  return isStructured ? yield* parseJson(new TextEncoder().encode(value), cost) : value;
 }
 
 /** A part of a multipart body, by its own content type; bytes, boxed or not, as they are. */
-function* decodePart(type: JavaType, part: BodyPart, name: string): Steps<JsonValue> {
+function* decodePart(type: JavaType, part: BodyPart, name: string, cost: Cost): Steps<JsonValue> {
   const { bytes } = part;
   // The conversion to Java's values also accepts bytes, which JSON lacks.
   if (isBytes(type)) return bytes as unknown as JsonValue;
@@ -265,15 +276,15 @@ function* decodePart(type: JavaType, part: BodyPart, name: string): Steps<JsonVa
   const content = yield* part.parse();
   switch (content.shape) {
     case "json":
-      return yield* parseJson(content.bytes);
+      return yield* parseJson(content.bytes, cost);
     case "text":
-      return yield* parseText(type, content.text);
+      return yield* parseText(type, content.text, name, cost);
     case "element":
-      return yield* decodeElement(type, content.element);
+      return yield* decodeElement(type, content.element, name, cost);
     case "pairs":
-      if (typeof type === "object" && "map" in type) return yield* mapOf(type.map[1], content.values);
+      if (typeof type === "object" && "map" in type) return yield* mapOf(type.map[1], content.values, cost);
       if (typeof type === "object" && "class" in type)
-        return yield* objectOf(fieldsOf(type.class()), content.values, parseText);
+        return yield* objectOf(fieldsOf(type.class()), content.values, parseText, cost);
       throw badRequest(`part "${name}" is a form, and the parameter is neither an object nor a map`);
     default:
       throw badRequest(`part "${name}" has parts of its own`);
@@ -291,32 +302,39 @@ function* numbersIn(bytes: Int8Array): Steps<JsonValue> {
 }
 
 /** Returns an object with a member for each pair. */
-function mapOf(member: JavaType, pairs: readonly NamedValue<string>[]): Steps<JsonValue> {
+function mapOf(member: JavaType, pairs: readonly NamedValue<string>[], cost: Cost): Steps<JsonValue> {
   return objectOf(
     pairs.map(({ name }) => ({ name, type: member })),
     pairs,
     parseText,
+    cost,
   );
 }
 
-function* decodeElement(type: JavaType, element: BodyElement): Steps<JsonValue> {
+function* decodeElement(type: JavaType, element: BodyElement, name: string, cost: Cost): Steps<JsonValue> {
   const item = itemOf(type);
   if (item !== undefined) {
     const items: JsonValue[] = [];
-    for (const child of element.children) items.push(yield* decodeElement(item, child));
+    for (const child of element.children) items.push(yield* decodeElement(item, child, name, cost));
     return items;
   }
   if (typeof type === "object" && "class" in type) {
     const named = element.children.map((value) => ({ name: value.name, value }));
-    return yield* objectOf(fieldsOf(type.class()), named, decodeElement);
+    return yield* objectOf(fieldsOf(type.class()), named, decodeElement, cost);
   }
   if (typeof type === "object" && "map" in type) {
     const object = {};
-    for (const [key, value] of entriesOf(element)) setMember(object, key, yield* decodeElement(type.map[1], value));
+    for (const [key, value] of entriesOf(element))
+      setMember(object, key, yield* decodeElement(type.map[1], value, name, cost));
     return object;
   }
   const text = textOf(element);
   const scalar = scalarOf(type);
   // XML spells Infinity as INF.
-  return yield* parseText(type, scalar === "double" || scalar === "float" ? text.replace("INF", "Infinity") : text);
+  return yield* parseText(
+    type,
+    scalar === "double" || scalar === "float" ? text.replace("INF", "Infinity") : text,
+    name,
+    cost,
+  );
 }

@@ -9,6 +9,7 @@ import type { HttpRpcPayloadCall, Method, NamedResult, Notation, PayloadBody } f
 import { runInSteps, type Steps } from "../../call/steps.ts";
 import { badRequest } from "../../http-rpc/headers.ts";
 import { type Fit, valuesOf } from "../arguments.ts";
+import { Cost, LimitError } from "../cost.ts";
 import { signatureOf } from "../method.ts";
 import { type ArgumentBody, argumentsOf } from "./arguments.ts";
 import { jsonResult, namedResult } from "./results.ts";
@@ -40,7 +41,17 @@ export class PositionalCall implements HttpRpcPayloadCall {
 
   /** Decodes the arguments in a body. Throws for a body that is malformed or has no arguments of the method. */
   decode(body: PayloadBody): unknown[] | Promise<unknown[]> {
-    return runInSteps(this.#read(body));
+    return runInSteps(this.#decode(body));
+  }
+
+  *#decode(body: PayloadBody): Steps<unknown[]> {
+    try {
+      return yield* this.#read(body);
+    } catch (cause) {
+      if (!(cause instanceof LimitError)) throw cause;
+      const message = `the body cannot be decoded as the arguments of ${this.#method.path}: ${cause.message}`;
+      throw new RpcError(Code.ResourceExhausted, message, { status: Status.BadRequest, cause });
+    }
   }
 
   *#read(body: PayloadBody): Steps<unknown[]> {
@@ -50,17 +61,18 @@ export class PositionalCall implements HttpRpcPayloadCall {
       // Java ignores the body of a call without parameters.
       if (parameterless !== undefined) return this.#choose(parameterless, []);
     }
-    const given = yield* argumentsOf(yield* body.parse());
+    const cost = new Cost();
+    const given = yield* argumentsOf(yield* body.parse(), cost);
     const candidates = yield* this.#candidates(given);
     const [first, ...others] = candidates;
     if (first !== undefined && others.length === 0) {
-      const { values } = yield* valuesOf(signatureOf(first.one), first.readings);
+      const { values } = yield* valuesOf(signatureOf(first.one), first.readings, cost);
       return this.#choose(first.one, values);
     }
     const fitting: Fitting[] = [];
     for (const { one, readings } of candidates) {
       try {
-        fitting.push({ one, ...(yield* valuesOf(signatureOf(one), readings)) });
+        fitting.push({ one, ...(yield* valuesOf(signatureOf(one), readings, cost)) });
       } catch {
         // Another overload is meant.
       }

@@ -6,7 +6,8 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { StepCounter, type Steps } from "../../call/steps.ts";
 import { LargeObject, setMember } from "../../codec/json-parts.ts";
-import type { Cost } from "../cost.ts";
+import { Memory } from "../../codec/memory.ts";
+import { type Cost, FIRST_ITEM_BYTES, ITEM_BYTES, LIST_BYTES, leafBytes, memberBytes } from "../cost.ts";
 
 /** Deepest nesting accepted, as in JSON. */
 const MAX_MSGPACK_DEPTH = 100;
@@ -70,8 +71,10 @@ class Reader {
   *#array(length: number, depth: number): Steps<JsonValue[]> {
     this.#announce(length);
     const items: JsonValue[] = [];
+    this.#open(length > 0 ? LIST_BYTES + FIRST_ITEM_BYTES : LIST_BYTES);
     for (let i = 0; i < length; i += 1) {
       if (this.#counter.add()) yield undefined;
+      this.#cost.addMemory(ITEM_BYTES);
       const format = this.#format();
       items.push(isContainer(format) ? yield* this.#container(format, depth) : this.#scalar(format));
     }
@@ -81,10 +84,12 @@ class Reader {
   *#map(length: number, depth: number): Steps<JsonObject> {
     this.#announce(2 * length);
     const object: JsonObject = {};
+    this.#open(Memory.object);
     let largest = 0;
     const large = length <= SMALL_MAP ? undefined : new LargeObject();
     for (let i = 0; i < length; i += 1) {
       if (this.#counter.add(2)) yield undefined;
+      this.#cost.addMemory(memberBytes(i));
       const key = this.#scalar(this.#format());
       if (typeof key !== "string" && typeof key !== "number")
         throw new Error("a key of a map is neither text nor a number");
@@ -98,6 +103,11 @@ class Reader {
     return large?.object ?? object;
   }
 
+  #open(bytes: number): void {
+    this.#cost.addContainer();
+    this.#cost.addMemory(bytes);
+  }
+
   /** Throws for more items than there are bytes: an item takes at least one. */
   #announce(items: number): void {
     if (items > this.#bytes.byteLength - this.#offset)
@@ -109,6 +119,13 @@ class Reader {
   #scalar(format: number): JsonValue {
     if (format < 0x80) return format;
     if (format >= 0xe0) return format - 0x100;
+    const value = this.#long(format);
+    this.#cost.addMemory(leafBytes(value));
+    return value;
+  }
+
+  /** Reads a scalar of more than one byte. */
+  #long(format: number): JsonValue {
     if (format >= 0xa0 && format < 0xc0) return this.#text(format & 0x1f);
     if (format >= 0xd9 && format < 0xdc) return this.#text(this.#uint(2 ** (format - 0xd9)));
     if (format === 0xc0) return null;

@@ -10,7 +10,7 @@ import type { GrpcPayloadCall, Method, PayloadError, PayloadOptions } from "../.
 import { immediate, runInSteps, type Steps, waitFor } from "../../call/steps.ts";
 import { SMALL_BYTES } from "../../codec/large-message.ts";
 import { userMetadata } from "../../grpc/status.ts";
-import { Cost } from "../cost.ts";
+import { Cost, LimitError } from "../cost.ts";
 import { JavaException, thrownException } from "../exception.ts";
 import { signatureOf } from "../method.ts";
 import {
@@ -45,7 +45,7 @@ export class WrappedCall implements GrpcPayloadCall {
     return this.#method;
   }
 
-  /** Decodes the arguments of a request. Every error in them is the caller's: invalid_argument. */
+  /** Decodes the arguments of a request. Every error in them is the caller's: invalid_argument, or resource_exhausted. */
   decode(bytes: Uint8Array): unknown[] | Promise<unknown[]> {
     return runInSteps(this.#read(bytes));
   }
@@ -56,7 +56,9 @@ export class WrappedCall implements GrpcPayloadCall {
     } catch (cause) {
       if (cause instanceof RpcError) throw cause;
       const message = `the arguments of ${this.#method.path} cannot be decoded: ${reasonOf(cause)}`;
-      throw new RpcError(Code.InvalidArgument, message, { cause });
+      throw new RpcError(cause instanceof LimitError ? Code.ResourceExhausted : Code.InvalidArgument, message, {
+        cause,
+      });
     }
   }
 
