@@ -2,10 +2,12 @@
 import { once } from "node:events";
 import type { OutgoingHttpHeaders } from "node:http2";
 import { gzipSync } from "node:zlib";
-import { nodeCompressions } from "triple-es/node";
+import { nodeCompressions, type ServerOptions } from "triple-es/node";
 import { describe, expect, it } from "vitest";
-import { type Answer, envelope, Http1Connection, Http2Connection } from "../support/connection.ts";
-import { startServer } from "../support/server.ts";
+import type { GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { type Answer, envelope, type Http1Connection, Http2Connection } from "../support/connection.ts";
+import { type RunningServer, startServer } from "../support/server.ts";
+import { openHttp1, openHttp2, openWay, tlsOf, WAYS } from "../support/ways.ts";
 
 const GREET = "/greet.v1.GreetService/Greet";
 const JSON_TYPE = { "content-type": "application/json" };
@@ -132,10 +134,10 @@ function withoutCode(error: object): object {
   return rest;
 }
 
-describe.each(["1.1", "2"] as const)("sub-protocol A over HTTP/%s answers", (version) => {
+describe.each(WAYS)("sub-protocol A over $name answers", (way) => {
   it.each(BAD_CALLS)("$why with $httpStatus", async ({ path = GREET, headers, body = "[{}]", ...expected }) => {
-    const { port, baseUrl } = await startServer({}, { maxMessageBytes: LIMIT });
-    const connection = version === "2" ? new Http2Connection(baseUrl) : await Http1Connection.open(port);
+    const { port } = await startServer({}, { maxMessageBytes: LIMIT, tls: tlsOf(way) });
+    const connection = await openWay(way, port);
     const answer = await connection.post(path, { ...JSON_TYPE, ...headers }, body);
     expect(answer.status).toBe(expected.httpStatus);
     expect(answer.headers["content-type"]).toMatch(/^application\/json\b/);
@@ -219,12 +221,16 @@ function errorOf({ headers, body }: Answer): object {
   return JSON.parse(body.toString());
 }
 
-describe("over HTTP/1.1, the server", () => {
+describe.each(WAYS.filter(({ version }) => version === "1.1"))("over $name, the server", (way) => {
+  const start = (handler: Partial<GreetServiceHandler> = {}, options: ServerOptions = {}): Promise<RunningServer> =>
+    startServer(handler, { ...options, tls: tlsOf(way) });
+  const open = (port: number): Promise<Http1Connection> => openHttp1(way, port);
+
   it.each(["http://127.0.0.1", "HTTP://example.test:8080", "https://example.test"])(
     "understands a request target that is a whole URL, such as %s",
     async (origin) => {
-      const { port } = await startServer();
-      const connection = await Http1Connection.open(port);
+      const { port } = await start();
+      const connection = await open(port);
       const answer = await connection.post(`${origin}${GREET}?a=b`, JSON_TYPE, '[{"name":"Ada"}]');
       expect(answer.body.toString()).toBe('{"greeting":"Hello, Ada!"}');
       expect((await connection.post(origin, JSON_TYPE, "[{}]")).status).toBe(404);
@@ -232,8 +238,8 @@ describe("over HTTP/1.1, the server", () => {
   );
 
   it("answers CONNECT with 405 and names the right verb", async () => {
-    const { port } = await startServer();
-    const connection = await Http1Connection.open(port);
+    const { port } = await start();
+    const connection = await open(port);
     connection.write("CONNECT example.test:443 HTTP/1.1\r\nhost: example.test:443\r\n\r\n");
     const answer = await connection.answer();
     expect([answer.status, answer.headers["allow"]]).toEqual([405, "POST"]);
@@ -241,8 +247,8 @@ describe("over HTTP/1.1, the server", () => {
   });
 
   it("answers an invalid request with an error body", async () => {
-    const { port } = await startServer();
-    const connection = await Http1Connection.open(port);
+    const { port } = await start();
+    const connection = await open(port);
     connection.write("NONSENSE\r\n\r\n");
     const answer = await connection.answer();
     expect(answer.status).toBe(400);
@@ -257,13 +263,13 @@ describe("over HTTP/1.1, the server", () => {
     ["a malformed body", `${chunked}content-type: application/json\r\n\r\nZZ\r\n`, 400],
     ["a malformed body that it does not need", `${chunked}content-type: a/b\r\n\r\nZZ\r\n`, 400],
   ])("answers %s after the requests before it, and closes the connection", async (_, bytes, status) => {
-    const { port } = await startServer({
+    const { port } = await start({
       greet: async ({ name }) => {
         await new Promise((resolve) => setTimeout(resolve, 30));
         return { greeting: name };
       },
     });
-    const connection = await Http1Connection.open(port);
+    const connection = await open(port);
     const bodies = ['[{"name":"Ada"}]', '[{"name":"Bob"}]'];
     const head = `POST ${GREET} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 16\r\n\r\n`;
     connection.write(bodies.map((body) => head + body).join("") + bytes);
@@ -281,8 +287,8 @@ describe("over HTTP/1.1, the server", () => {
   });
 
   it.each(["GET", "PUT", "DELETE", "PATCH"])("answers the verb %s with 405 and names the right one", async (verb) => {
-    const { port } = await startServer();
-    const connection = await Http1Connection.open(port);
+    const { port } = await start();
+    const connection = await open(port);
     connection.write(`${verb} ${GREET} HTTP/1.1\r\nhost: a\r\ncontent-length: 0\r\n\r\n`);
     const answer = await connection.answer();
     expect([answer.status, answer.headers["allow"]]).toEqual([405, "POST"]);
@@ -290,8 +296,8 @@ describe("over HTTP/1.1, the server", () => {
   });
 
   it("answers a chunked body over the limit with 413 before it has ended", async () => {
-    const { port } = await startServer({}, { maxMessageBytes: LIMIT });
-    const connection = await Http1Connection.open(port);
+    const { port } = await start({}, { maxMessageBytes: LIMIT });
+    const connection = await open(port);
     connection.write(`POST ${GREET} HTTP/1.1\r\nhost: a\r\n`);
     connection.write("content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n");
     const chunk = `${(500).toString(16)}\r\n${"x".repeat(500)}\r\n`;
@@ -303,8 +309,8 @@ describe("over HTTP/1.1, the server", () => {
   });
 
   it("understands a chunked body", async () => {
-    const { port } = await startServer();
-    const connection = await Http1Connection.open(port);
+    const { port } = await start();
+    const connection = await open(port);
     connection.write(`POST ${GREET} HTTP/1.1\r\nhost: a\r\n`);
     connection.write("content-type: application/json\r\ntransfer-encoding: chunked\r\n\r\n");
     connection.write('5\r\n[{"na\r\nb\r\nme":"Ada"}]\r\n0\r\n\r\n');
@@ -326,8 +332,8 @@ describe("over HTTP/1.1, the server", () => {
   ])(
     "refuses a request with %s, with the reason, and closes the connection",
     async (_, head, status, message, code) => {
-      const { port } = await startServer();
-      const connection = await Http1Connection.open(port);
+      const { port } = await start();
+      const connection = await open(port);
       connection.write(`POST ${GREET} ${head}content-type: application/json\r\n\r\n`);
       const answer = await connection.answer();
       expect([answer.status, answer.headers["connection"]]).toEqual([status, "close"]);
@@ -336,11 +342,12 @@ describe("over HTTP/1.1, the server", () => {
     },
   );
 
-  it.each([`POST  ${GREET} HTTP/1.1`, `POST ${GREET}  HTTP/1.1`])(
+  // With ALPN, the parser of node:http gets the first line too.
+  it.skipIf(way.overTls).each([`POST  ${GREET} HTTP/1.1`, `POST ${GREET}  HTTP/1.1`])(
     "refuses a connection whose first request line is %j, which has two spaces",
     async (line) => {
-      const { port } = await startServer();
-      const connection = await Http1Connection.open(port);
+      const { port } = await start();
+      const connection = await open(port);
       connection.write(`${line}\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n[{}]`);
       const answer = await connection.answer();
       expect([answer.status, answer.headers["connection"]]).toEqual([400, "close"]);
@@ -354,22 +361,22 @@ describe("over HTTP/1.1, the server", () => {
   );
 
   it("serves a request whose value has two spaces", async () => {
-    const { port } = await startServer();
-    const connection = await Http1Connection.open(port);
+    const { port } = await start();
+    const connection = await open(port);
     expect((await connection.post(GREET, { ...JSON_TYPE, "x-text": "a  b" }, "[{}]")).status).toBe(200);
   });
 
   it("serves HTTP/1.0, which needs no host", async () => {
-    const { port } = await startServer();
-    const connection = await Http1Connection.open(port);
+    const { port } = await start();
+    const connection = await open(port);
     connection.write(`POST ${GREET} HTTP/1.0\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n[{}]`);
     expect((await connection.answer()).status).toBe(200);
     await expect(connection.answer()).rejects.toThrow("closed");
   });
 
   it("asks for a body that is announced with an expectation", async () => {
-    const { port } = await startServer();
-    const connection = await Http1Connection.open(port);
+    const { port } = await start();
+    const connection = await open(port);
     const head = `POST ${GREET} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 4\r\n`;
     connection.write(`${head}expect: 100-continue\r\n\r\n`);
     expect((await connection.interim()).status).toBe(100);
@@ -378,8 +385,8 @@ describe("over HTTP/1.1, the server", () => {
   });
 
   it("refuses a body by its content-length before it arrives, and serves the next request", async () => {
-    const { port } = await startServer({}, { maxMessageBytes: LIMIT });
-    const connection = await Http1Connection.open(port);
+    const { port } = await start({}, { maxMessageBytes: LIMIT });
+    const connection = await open(port);
     const head = `POST ${GREET} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\n`;
     connection.write(`${head}content-length: ${LIMIT + 1}\r\n\r\n`);
     expect((await connection.answer()).status).toBe(413);
@@ -388,8 +395,8 @@ describe("over HTTP/1.1, the server", () => {
   });
 
   it("answers gRPC with 505", async () => {
-    const { port } = await startServer();
-    const connection = await Http1Connection.open(port);
+    const { port } = await start();
+    const connection = await open(port);
     const answer = await connection.post(GREET, GRPC_TYPE, envelope("{}"));
     expect([answer.status, answer.body.toString()]).toEqual([
       505,
@@ -399,8 +406,8 @@ describe("over HTTP/1.1, the server", () => {
   });
 
   it("answers headers beyond the parser's limit with 431 and closes the connection", async () => {
-    const { port } = await startServer();
-    const connection = await Http1Connection.open(port);
+    const { port } = await start();
+    const connection = await open(port);
     const answer = await connection.post(GREET, { ...JSON_TYPE, "x-long": "x".repeat(64 * 1024) }, "[{}]");
     expect([answer.status, answer.headers["connection"]]).toEqual([431, "close"]);
     expect(errorOf(answer)).toMatchObject({
@@ -412,19 +419,19 @@ describe("over HTTP/1.1, the server", () => {
 
   it("does not run a handler for a request that was cut off", async () => {
     let calls = 0;
-    const { port } = await startServer({
+    const { port } = await start({
       greet: () => {
         calls++;
         return {};
       },
     });
-    const connection = await Http1Connection.open(port);
+    const connection = await open(port);
     connection.write(
       `POST ${GREET} HTTP/1.1\r\nhost: a\r\ncontent-type: application/proto\r\ncontent-length: 9\r\n\r\n\n\u0003Ada`,
     );
     await new Promise((resolve) => setTimeout(resolve, 20));
     connection.destroy();
-    expect((await (await Http1Connection.open(port)).post(GREET, JSON_TYPE, "[{}]")).status).toBe(200);
+    expect((await (await open(port)).post(GREET, JSON_TYPE, "[{}]")).status).toBe(200);
     expect(calls).toBe(1);
   });
 });
@@ -477,7 +484,7 @@ const BAD_GRPC_CALLS: readonly BadGrpcCall[] = [
   },
 ];
 
-describe("sub-protocol B", () => {
+describe.each(WAYS.filter(({ version }) => version === "2"))("sub-protocol B over $name", (way) => {
   function outcome({ headers, trailers }: Answer): { status: string | undefined; message: string } {
     const end = headers["grpc-status"] === undefined ? trailers : headers;
     return { status: end["grpc-status"], message: end["grpc-message"] ?? "" };
@@ -490,8 +497,8 @@ describe("sub-protocol B", () => {
   it.each(cases.filter(({ method, why }) => method === "Greet" || !counted.has(why)))(
     "answers $why to $method with grpc-status $status",
     async ({ method, path = `/greet.v1.GreetService/${method}`, headers, body = envelope("{}"), ...expected }) => {
-      const { baseUrl } = await startServer({}, { maxMessageBytes: LIMIT });
-      const connection = new Http2Connection(baseUrl);
+      const { port } = await startServer({}, { maxMessageBytes: LIMIT, tls: tlsOf(way) });
+      const connection = openHttp2(way, port);
       const answer = await connection.post(path, { ...GRPC_TYPE, ...headers }, body);
       expect(answer.status).toBe(200);
       expect(answer.headers["content-type"]).toMatch(/^application\/grpc/);
@@ -504,8 +511,8 @@ describe("sub-protocol B", () => {
   );
 
   it("refuses other verbs with 405 and unknown codecs with 415, in plain HTTP", async () => {
-    const { baseUrl } = await startServer();
-    const connection = new Http2Connection(baseUrl);
+    const { port } = await startServer({}, { tls: tlsOf(way) });
+    const connection = openHttp2(way, port);
     const verb = await connection.post(GREET, { ...GRPC_TYPE, ":method": "PUT" }, envelope("{}"));
     expect([verb.status, verb.headers["allow"]]).toEqual([405, "POST"]);
     const codec = await connection.post(GREET, { "content-type": "application/grpc+yaml" }, envelope("{}"));

@@ -3,11 +3,12 @@
  * connection works; valid ones arrive complete for any division into chunks.
  */
 import { once } from "node:events";
-import { createServer } from "triple-es/node";
+import { createServer, type ServerOptions } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ParametersServiceDef } from "../../fixtures/gen/fixture/parameters/v1/parameters_triple.ts";
 import { type Answer, Http1Connection, Http2Connection } from "../support/connection.ts";
 import { ECHO, EVERY_BODY } from "../support/parameters.ts";
+import { openWay, tlsOf, WAYS, type Way } from "../support/ways.ts";
 
 const ALL = "/fixture.parameters.v1.ParametersService/All";
 const TEXT = "/fixture.parameters.v1.ParametersService/Text";
@@ -19,8 +20,8 @@ const MULTIPART = "multipart/form-data; boundary=b";
 
 type Post = (path: string, headers: Record<string, string>, body: string | Uint8Array) => Promise<Answer>;
 
-async function startServer(): Promise<{ port: number; baseUrl: string }> {
-  const server = createServer({ maxMessageBytes: LIMIT }).add(ParametersServiceDef, ECHO, { bodies: EVERY_BODY });
+async function startServer(tls?: ServerOptions["tls"]): Promise<{ port: number; baseUrl: string }> {
+  const server = createServer({ maxMessageBytes: LIMIT, tls }).add(ParametersServiceDef, ECHO, { bodies: EVERY_BODY });
   await server.listen({ port: 0, host: "127.0.0.1" });
   onTestFinished(() => server.close({ graceMs: 0 }));
   const { port } = server.address;
@@ -28,9 +29,9 @@ async function startServer(): Promise<{ port: number; baseUrl: string }> {
 }
 
 /** Posts over one connection. */
-async function connect(version: "1.1" | "2"): Promise<Post> {
-  const { port, baseUrl } = await startServer();
-  const connection = version === "2" ? new Http2Connection(baseUrl) : await Http1Connection.open(port);
+async function connect(way: Way): Promise<Post> {
+  const { port } = await startServer(tlsOf(way));
+  const connection = await openWay(way, port);
   return (path, headers, body) => connection.post(path, headers, body);
 }
 
@@ -92,9 +93,55 @@ const BAD_BODIES: readonly BadBody[] = [
   { why: "a length over it", type: "application/xml", body: `<x>${" ".repeat(LIMIT)}</x>`, httpStatus: 413 },
 ];
 
-describe.each(["1.1", "2"] as const)("over HTTP/%s", (version) => {
+const BYTES = "/fixture.parameters.v1.ParametersService/Bytes";
+const field = (name: string, type: string, content: string): string =>
+  part(`content-disposition: form-data; name="${name}"\r\ncontent-type: ${type}`, content);
+
+/** Bodies, the content type of the response, and its message. Binary content is not valid UTF-8. */
+const BODIES: readonly (readonly [
+  why: string,
+  path: string,
+  type: string,
+  body: string,
+  answer: string,
+  text: string,
+])[] = [
+  ["a form", ALL, FORM, "fullName=Ada&age=1", "application/json", '{"fullName":"Ada","age":1}'],
+  [
+    "boxed bytes",
+    ALL,
+    MULTIPART,
+    `${field("boxed", "image/png", "\xff\r\n")}--b--`,
+    "application/json",
+    '{"boxed":"/w0K"}',
+  ],
+  ["bytes of a wrapper", BYTES, MULTIPART, `${field("value", "a/b", "\xff")}--b--`, "application/json", '"/w=="'],
+  [
+    "parts of several types",
+    ALL,
+    MULTIPART,
+    `${field("child", "application/json", '{"age":1}')}${field("children", "application/xml", "<a><age>2</age></a>")}${field("counts", FORM, "a=3")}${field("fullName", "text/plain; charset=iso-8859-1", "\xe9")}--b--`,
+    "application/json",
+    '{"fullName":"é","counts":{"a":3},"child":{"age":1},"children":[{"age":2}]}',
+  ],
+  ["text", TEXT, "text/plain; charset=iso-8859-1", "\xe9", "application/json", "é"],
+  ["XML", TEXT, "text/xml", "<a>Ada</a>", "text/xml", "Ada"],
+  ["an alias of proto", TEXT, "application/x-protobuf", "\n\x03Ada", "application/x-protobuf", "\n\x03Ada"],
+];
+
+describe.each(WAYS)("over $name", (way) => {
+  it.each(BODIES)("%s is served", async (_, path, type, body, answerType, text) => {
+    const post = await connect(way);
+    const answer = await post(path, { "content-type": type }, Buffer.from(body, "latin1"));
+    expect([answer.status, answer.headers["content-type"], answer.body.toString()]).toEqual([
+      200,
+      answerType,
+      expect.stringContaining(text),
+    ]);
+  });
+
   it.each(BAD_BODIES)("$type with $why is refused, and the connection stays open", async (bad) => {
-    const post = await connect(version);
+    const post = await connect(way);
     const headers = { ...(bad.headers ?? OWN), "content-type": bad.type };
     const answer = await post(bad.path ?? ALL, headers, bad.body);
     expect(answer.status).toBe(bad.httpStatus ?? 400);
