@@ -1,8 +1,12 @@
+import { create, createFileRegistry, type DescMessage } from "@bufbuild/protobuf";
+import { FileDescriptorProtoSchema, file_google_protobuf_wrappers } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
+import { createRouter, type ServiceDef } from "triple-es";
 import { describe, expect, it } from "vitest";
 import { runAtOnce } from "../../runtime/src/call/steps.ts";
 import { decodeText as textSteps } from "../../runtime/src/http-rpc/body/text.ts";
-import { routeParameters } from "../support/parameters.ts";
+import { rpcRequest, textOf } from "../support/greeter.ts";
+import { EVERY_BODY, routeParameters } from "../support/parameters.ts";
 
 const decodeText = (bytes: Uint8Array, charset?: string): string => runAtOnce(textSteps(bytes, charset));
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -117,5 +121,61 @@ describe("a text body", () => {
   it("that is not in its charset has status 25", async () => {
     const { status, body } = await send("text", "text/plain", Uint8Array.of(0xff));
     expect([status, body]).toMatchObject([400, { status: 25, message: expect.stringContaining("not text in utf-8") }]);
+  });
+});
+
+describe("text for a message whose only field is a message", () => {
+  /** Sends text to a method whose request and response have one field, of a type in wrappers.proto. */
+  async function send(wrapper: string, accept?: string): Promise<[status: number, body: string]> {
+    const file = create(FileDescriptorProtoSchema, {
+      name: "t.proto",
+      package: "t",
+      syntax: "proto3",
+      dependency: ["google/protobuf/wrappers.proto"],
+      messageType: [
+        {
+          name: "M",
+          field: [
+            {
+              name: "value",
+              jsonName: "value",
+              number: 1,
+              label: 1,
+              type: 11,
+              typeName: `.google.protobuf.${wrapper}`,
+            },
+          ],
+        },
+      ],
+    });
+    const registry = createFileRegistry(file, () => file_google_protobuf_wrappers.proto);
+    const type = registry.getMessage("t.M") as DescMessage;
+    const method = {
+      kind: "unary",
+      service: "t.S",
+      name: "Echo",
+      path: "/t.S/Echo",
+      input: type,
+      output: type,
+    } as const;
+    const def = { typeName: "t.S", methods: { echo: method } } as unknown as ServiceDef<object, { echo: unknown }>;
+    const router = createRouter().add(def, { echo: (message: object) => message } as never, { bodies: EVERY_BODY });
+    const headers = { "content-type": "text/plain", accept };
+    const response = await router.exchange(rpcRequest({ path: "/t.S/Echo", headers, body: "Ada" }));
+    return [response.status, await textOf(response)];
+  }
+
+  it("is the value of a StringValue", async () => {
+    expect(await send("StringValue", "text/plain")).toEqual([200, "Ada"]);
+  });
+
+  it.each(["Int32Value", "BytesValue"])("is unsupported media for a %s", async (wrapper) => {
+    const [status, body] = await send(wrapper);
+    expect([status, JSON.parse(body)]).toEqual([
+      415,
+      expect.objectContaining({
+        message: "text/plain is for methods with one string parameter, and t.M has none or several",
+      }),
+    ]);
   });
 });

@@ -95,9 +95,10 @@ export class ByteSink {
 
   /** Writes a date as milliseconds since 1970. Whole minutes have a shorter form. */
   date(ms: number): void {
-    if (ms % 60_000 === 0 && ((ms / 60_000) | 0) === ms / 60_000) {
+    const minutes = ms / 60_000;
+    if ((minutes | 0) === minutes) {
       this.uint8(0x4b);
-      this.int32(ms / 60_000);
+      this.int32(minutes);
     } else {
       this.uint8(0x4a);
       this.int64(BigInt(ms));

@@ -1,0 +1,60 @@
+/** Bodies that can be read again for a transparent retry, and bodies whose reader leaves. */
+import { expect, it } from "vitest";
+import { cancelledUnread } from "../../runtime/src/grpc/response.ts";
+import { type Body, streamBody } from "../../runtime/src/http/body.ts";
+import { ReplayBody } from "../../runtime/src/http/replay.ts";
+
+/** A body of chunks, and how often it was cancelled. */
+function counted(...sizes: number[]): { body: Body; cancelled(): number } {
+  let cancelled = 0;
+  const rest = sizes.map((size) => new Uint8Array(size));
+  const chunks: AsyncIterableIterator<Uint8Array> = {
+    next: () => {
+      const value = rest.shift();
+      return Promise.resolve(value === undefined ? { done: true, value } : { done: false, value });
+    },
+    return: () => {
+      cancelled += 1;
+      return Promise.resolve({ done: true, value: undefined });
+    },
+    [Symbol.asyncIterator]: () => chunks,
+  };
+  return { body: streamBody(chunks), cancelled: () => cancelled };
+}
+
+it("a body that is still being sent when the response begins is not cancelled", async () => {
+  const { body, cancelled } = counted(1, 2, 3);
+  const replay = new ReplayBody(body);
+  const reader = replay[Symbol.asyncIterator]();
+  expect((await reader.next()).value).toHaveLength(1);
+  replay.settle();
+  expect(cancelled()).toBe(0);
+  expect((await reader.next()).value).toHaveLength(2);
+});
+
+it("a body whose reader has left is cancelled as soon as no other reader may follow", async () => {
+  const { body, cancelled } = counted(1, 2, 3);
+  const replay = new ReplayBody(body);
+  const reader = replay[Symbol.asyncIterator]();
+  await reader.next();
+  await reader.return?.();
+  expect(cancelled()).toBe(0);
+  replay.settle();
+  expect(cancelled()).toBe(1);
+});
+
+it.each([
+  ["before the first message", 0, 1],
+  ["after a message", 1, 0],
+])("the body of a stream whose reader leaves %s is cancelled once", async (_, messages, expected) => {
+  const { body, cancelled } = counted(1, 2);
+  async function* read(): AsyncGenerator<object, undefined> {
+    // The generator itself cancels a body that it has begun to read.
+    yield {};
+    yield {};
+  }
+  const reader = cancelledUnread(read(), body)[Symbol.asyncIterator]();
+  for (let i = 0; i < messages; i++) await reader.next();
+  await reader.return?.();
+  expect(cancelled()).toBe(expected);
+});
