@@ -17,6 +17,10 @@ const isNumber = (scalar: ScalarType | undefined): boolean =>
     scalar as never,
   );
 
+const isInteger = (scalar: ScalarType | undefined): boolean =>
+  scalar !== undefined &&
+  ![ScalarType.DOUBLE, ScalarType.FLOAT, ScalarType.BOOL, ScalarType.STRING, ScalarType.BYTES].includes(scalar);
+
 const encodes = (type: DescMessage, message: object): void => {
   const expected = protoCodec.encode(type, message);
   expect(Buffer.from(nodeProtoCodec.encode(type, message)).equals(expected)).toBe(true);
@@ -116,6 +120,13 @@ describe("encoded by protobuf-es are", () => {
     expect(() => nodeProtoCodec.encode(type, message)).toThrow((told as Error).message);
     // The partial output is discarded.
     encodes(StringValueSchema, create(StringValueSchema, { value: "after" }));
+  });
+
+  it.each([0, "0", "", -0])("an integer that is equal to zero, %j, although it is not the default", (zero) => {
+    const type = everything("proto3");
+    const numbers = type.fields.filter(({ name, scalar }) => name.startsWith("single") && isInteger(scalar));
+    expect(numbers).toHaveLength(10);
+    encodes(type, Object.assign(create(type), Object.fromEntries(numbers.map(({ localName }) => [localName, zero]))));
   });
 
   it("values that it takes although their type is another", () => {

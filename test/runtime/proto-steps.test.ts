@@ -180,6 +180,12 @@ it("steps keep numbers in a Struct field that JSON text does not have", async ()
   expect(decoded).toEqual(fromBinary(type, bytes));
 });
 
+it("an unknown varint of any length is skipped as protobuf-es skips it", async () => {
+  const unknown = [0xf8, 0x7f, ...new Array<number>(14).fill(0x80), 0];
+  const bytes = Uint8Array.from([...unknown, ...toBinary(TypeSchema, create(TypeSchema, { name: "after" }))]);
+  expect(await decodeProtoInSteps(TypeSchema, bytes, 2 ** 30, { stepBytes: 1 })).toEqual(fromBinary(TypeSchema, bytes));
+});
+
 it("a step decodes few values of a packed field", async () => {
   const type = everything("proto3");
   const field = type.fields.find(({ name }) => name === "packed_3") as DescField;

@@ -376,7 +376,8 @@ export class ProtoEstimator {
     // The number of open groups. They may be nested to any depth, because they take no memory.
     let open = 0;
     for (let type = wireType; ; type = this.uint32() & 7) {
-      if (type === 0) this.uint32();
+      // Like protobuf-es, of any length.
+      if (type === 0) while ((this.#bytes[this.position++] as number) >= 0x80);
       else if (type === 1) this.position += 8;
       else if (type === 2) this.#skipBytes();
       else if (type === 3) open += 1;

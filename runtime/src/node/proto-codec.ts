@@ -174,6 +174,14 @@ function fieldWriter(field: DescField): Writer<Fields> {
     };
   }
   const zero = zeroOf(field);
+  const type = typeof zero;
+  if (scalar !== undefined && (type === "number" || type === "bigint")) {
+    return (writer, message) => {
+      const value = message[localName] as number;
+      // biome-ignore lint/suspicious/noDoubleEquals: values of other types are equal to 0 as in protobuf-es, such as 0 to 0n.
+      if (value !== zero && (typeof value === type || value != 0)) write(writer, value);
+    };
+  }
   return (writer, message) => {
     const value = message[localName];
     if (value !== zero) write(writer, value);

@@ -53,6 +53,7 @@ export function toLong(value: Long, view: BigInt64Array | BigUint64Array): void 
   if (view[0] !== long) invalid(view === signed ? "int64" : "uint64", value);
 }
 
-function invalid(type: string, value: unknown): never {
-  fail(`invalid ${type}: ${String(value)}`);
+/** Throws the error of a value that a field of the type cannot have. */
+export function invalid(type: string, value: unknown): never {
+  fail(`invalid ${type}: ${value}`);
 }

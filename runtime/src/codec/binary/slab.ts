@@ -35,9 +35,9 @@ export function finishMessage(writer: MessageWriter): Uint8Array {
   return result.length < bytes.length * LEAST_FILLED ? result.slice() : result;
 }
 
-/** Reserves `size` more bytes. */
+/** Reserves `size` more bytes. Throws if it is not a number, because all later messages would be written to the offset NaN. */
 export function reserve(writer: MessageWriter, size: number): void {
-  if (writer.pos + size > writer.bytes.length) grow(writer, size);
+  if (!(writer.pos + size <= writer.bytes.length)) grow(writer, size);
 }
 
 /** Moves the message to a larger slab. It is a separate function, so that {@link reserve} is small enough to be inlined. */

@@ -8,7 +8,9 @@ import { setEntry } from "./map.ts";
 
 export function structFromJson(json: JsonObject): Struct {
   const fields: Struct["fields"] = {};
-  for (const key of Object.keys(json)) setEntry(fields, key, valueFromJson(json[key] as JsonValue));
+  // protobuf-es encodes other values as an empty object.
+  const isObject = typeof json === "object" && json !== null && !Array.isArray(json);
+  for (const key of isObject ? Object.keys(json) : []) setEntry(fields, key, valueFromJson(json[key] as JsonValue));
   return { $typeName: "google.protobuf.Struct", fields };
 }
 

@@ -4,7 +4,19 @@
  */
 import { fail } from "./invalid.ts";
 import { MAX_TAG_AND_VARINT, SHORT_STRING } from "./limits.ts";
-import { HIGH, LOW, type Long, signed, toFloat, toInt32, toLong, toUint32, unsigned, words } from "./numbers.ts";
+import {
+  HIGH,
+  invalid,
+  LOW,
+  type Long,
+  signed,
+  toFloat,
+  toInt32,
+  toLong,
+  toUint32,
+  unsigned,
+  words,
+} from "./numbers.ts";
 import { finishMessage, MessageWriter, reserve } from "./slab.ts";
 import { nodeText } from "./text.ts";
 import type { UnknownField } from "./unknown.ts";
@@ -13,7 +25,7 @@ const text = new TextEncoder();
 
 /** Throws if the message is of another type. */
 export function checkType(message: { readonly $typeName: string }, typeName: string): void {
-  if (message.$typeName !== typeName) fail(`cannot encode message ${message.$typeName} as ${typeName}`);
+  if (message.$typeName !== typeName) fail(`cannot encode ${message.$typeName} as ${typeName}`);
 }
 
 /** Throws the error of a required field that is not set. */
@@ -126,7 +138,9 @@ export function writeDouble(writer: MessageWriter, tag: number, value: number): 
 }
 
 export function writeBytes(writer: MessageWriter, tag: number, value: Uint8Array): void {
-  const length = toUint32(value.byteLength);
+  const { length } = value;
+  // An `ArrayBuffer` has no length, and the items of other arrays are not bytes.
+  if (value.byteLength !== length) invalid("bytes", value);
   begin(writer, tag, length);
   put32(writer, length);
   putBytes(writer, value);
