@@ -14,5 +14,12 @@ export function literal(value: string): string {
 
 /** Prints a name as a property key, without quotes if possible. */
 export function propertyKey(name: string): string {
-  return /^[A-Za-z_$][\w$]*$/.test(name) ? name : literal(name);
+  return isIdentifier(name) ? name : literal(name);
 }
+
+/** Prints the access to a property. A proto field `_1` is the property `1`. */
+export function propertyAccess(object: string, name: string): string {
+  return isIdentifier(name) ? `${object}.${name}` : `${object}[${literal(name)}]`;
+}
+
+const isIdentifier = (name: string): boolean => /^[A-Za-z_$][\w$]*$/.test(name);

@@ -1,4 +1,4 @@
-/** Generated codecs of messages whose fields have the names of methods that every object inherits. */
+/** Generated codecs of messages whose fields have names that are special in JavaScript. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   FileDescriptorProtoSchema,
@@ -68,3 +68,54 @@ describe.each(messages.map((schema) => [schema.name, schema] as const))(
     );
   },
 );
+
+describe("a message with fields that begin with an underscore and a digit", () => {
+  const { OPTIONAL, REPEATED } = Label;
+  const part = { type: Type.MESSAGE, typeName: ".digits.v1.Digits" };
+  const entry = [
+    { name: "key", number: 1, label: OPTIONAL, type: Type.STRING },
+    { name: "value", number: 2, label: OPTIONAL, type: Type.INT64 },
+  ];
+  const digits = (syntax: string) =>
+    create(FileDescriptorProtoSchema, {
+      name: "digits.proto",
+      package: "digits.v1",
+      syntax,
+      messageType: [
+        {
+          name: "Digits",
+          field: [
+            { name: "_1", number: 1, label: OPTIONAL, type: Type.STRING },
+            { name: "_2", number: 2, label: REPEATED, type: Type.INT32 },
+            { name: "_3", number: 3, label: OPTIONAL, ...part },
+            { name: "_4", number: 4, label: REPEATED, ...part },
+            { name: "_5", number: 5, label: REPEATED, type: Type.MESSAGE, typeName: ".digits.v1.Digits.5Entry" },
+            { name: "_6", number: 6, label: OPTIONAL, type: Type.BYTES, oneofIndex: 0 },
+            { name: "_7", number: 7, label: OPTIONAL, ...part, oneofIndex: 0 },
+          ],
+          oneofDecl: [{ name: "_8" }],
+          nestedType: [{ name: "5Entry", field: entry, options: { mapEntry: true } }],
+        },
+      ],
+    });
+
+  it.each(["proto2", "proto3"])("is encoded and decoded in %s", (syntax) => {
+    const { messages, codecOf } = load(digits(syntax));
+    const [schema] = messages;
+    if (schema === undefined) throw new Error("no message");
+    const inner = create(schema, { 1: "inner", 8: { case: "7", value: { 2: [7] } } } as never);
+    const whole = {
+      1: "text",
+      2: [1, -2],
+      3: inner,
+      4: [inner, {}],
+      5: { a: 5n },
+      8: { case: "6", value: Uint8Array.of(1) },
+    };
+    for (const message of [create(schema), inner, create(schema, whole as never)]) {
+      const bytes = codecOf(schema).encode(message);
+      expect(bytes).toEqual(toBinary(schema, message));
+      expect(codecOf(schema).decode(bytes)).toEqual(fromBinary(schema, bytes));
+    }
+  });
+});

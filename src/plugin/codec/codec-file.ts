@@ -5,20 +5,20 @@ import {
   type ConstantDeclaration,
   type Declaration,
   exportStatements,
-  objectLiteral,
   type Procedure,
   printDeclaration,
   type Target,
 } from "../../print/declaration.ts";
 import { Imports } from "../../print/imports.ts";
 import { jsDoc } from "../../print/jsdoc.ts";
+import { propertyAccess } from "../../print/literal.ts";
 import { memo } from "../../print/memoize.ts";
 import { Scope, unbindable } from "../../print/names.ts";
 import type { Tools } from "../message-types.ts";
 import { type Generator, preamble } from "../preamble.ts";
 import { decodeStatements } from "./decode.ts";
 import { encodeStatements } from "./encode.ts";
-import { hasPrototype, initialProperties, prototypeLiteral } from "./message.ts";
+import { hasPrototype, initialProperties, propertiesLiteral, prototypeLiteral } from "./message.ts";
 import type { CodecNames } from "./names.ts";
 
 const WELL_KNOWN = "@bufbuild/protobuf/wkt";
@@ -113,7 +113,7 @@ export function codecFile(
       statements: () => statements,
     });
     if (!hasPrototype(message)) {
-      const literal = objectLiteral(properties).split("\n");
+      const literal = propertiesLiteral(properties).split("\n");
       return [procedure([`return ${literal[0]}`, ...literal.slice(1, -1), `${literal.at(-1)};`])];
     }
     const prototype = `prototypeOf${shapeOf(message)}`;
@@ -128,7 +128,7 @@ export function codecFile(
       },
       procedure([
         `const message = Object.create(${prototype});`,
-        ...properties.map(([name, value]) => `message.${name} = ${value};`),
+        ...properties.map(([name, value]) => `${propertyAccess("message", name)} = ${value};`),
         "return message;",
       ]),
     ];

@@ -1,7 +1,7 @@
 /** Decoding in generated codecs: the cases of the function that reads a message, one for each field number. */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { literal } from "../../print/literal.ts";
-import { isMethodOfObjects, type MessageField, representationOf } from "./message.ts";
+import { isMethodOfObjects, type MessageField, propertyOf, representationOf } from "./message.ts";
 import { type CodecNames, indent } from "./names.ts";
 import { keyIsNumber, LENGTH_DELIMITED, readScalar, wireTypeOf, zeroLiteral } from "./scalar.ts";
 
@@ -54,9 +54,9 @@ function decodeField(field: DescField, names: CodecNames): string[] {
   }
 }
 
-function assign({ oneof, localName }: DescField, value: string): string {
-  if (oneof === undefined) return `message.${localName} = ${value}`;
-  return `message.${oneof.localName} = { case: ${literal(localName)}, value: ${value} }`;
+function assign(field: DescField, value: string): string {
+  if (field.oneof === undefined) return `${propertyOf(field)} = ${value}`;
+  return `${propertyOf(field)} = { case: ${literal(field.localName)}, value: ${value} }`;
 }
 
 /** Reads a value of a closed enum. Numbers that the enum does not have are kept as unknown fields. */
@@ -77,7 +77,7 @@ function decodeClosedEnum(field: EnumField, names: CodecNames): string[] {
 /** Reads a message field, and merges it with an earlier message in the same field. */
 function decodeMessage(field: MessageField & { fieldKind: "message" }, names: CodecNames): string {
   const { localName, oneof } = field;
-  const present = oneof === undefined ? `message.${localName}` : `message.${oneof.localName}`;
+  const present = propertyOf(field);
   const isOwn = isMethodOfObjects(field) ? `Object.hasOwn(message, ${literal(localName)})` : `${present} !== undefined`;
   const isPresent = oneof === undefined ? isOwn : `${present}.case === ${literal(localName)}`;
   const value = oneof === undefined ? present : `${present}.value`;
@@ -102,7 +102,7 @@ function endOf(field: MessageField, names: CodecNames): string {
 }
 
 function decodeList(field: ListField, names: CodecNames): string[] {
-  const push = (value: string): string => `message.${field.localName}.push(${value});`;
+  const push = (value: string): string => `${propertyOf(field)}.push(${value});`;
   if (field.listKind === "message") {
     const item = `${names.decode(field.message)}(reader, ${endOf(field, names)})`;
     return [push(representationOf(field) === "json" ? `${names.runtime("structToJson")}(${item})` : item)];
@@ -122,14 +122,15 @@ function decodeList(field: ListField, names: CodecNames): string[] {
 
 /** Reads a map entry. A missing key or value has the zero value. */
 function decodeMap(field: MapField, names: CodecNames): string[] {
-  const { localName, mapKey } = field;
+  const { mapKey } = field;
+  const map = propertyOf(field);
   const isText = mapKey === ScalarType.STRING;
   const isNumber = keyIsNumber(mapKey);
   const key = isText || isNumber ? "key" : "String(key)";
   const value = mapValue(field, names);
   const store = isText
-    ? `${names.runtime("setEntry")}(message.${localName}, key, ${value.stored});`
-    : `message.${localName}[${key}] = ${value.stored};`;
+    ? `${names.runtime("setEntry")}(${map}, key, ${value.stored});`
+    : `${map}[${key}] = ${value.stored};`;
   return [
     `let key = ${zeroLiteral(mapKey, false, () => "")};`,
     `let value${value.type} = ${value.initial};`,

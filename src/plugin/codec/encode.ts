@@ -2,7 +2,14 @@
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import { literal } from "../../print/literal.ts";
-import { hasPrototype, isImplicit, isMethodOfObjects, type MessageField, representationOf } from "./message.ts";
+import {
+  hasPrototype,
+  isImplicit,
+  isMethodOfObjects,
+  type MessageField,
+  propertyOf,
+  representationOf,
+} from "./message.ts";
 import { type CodecNames, indent } from "./names.ts";
 import {
   END_GROUP,
@@ -43,7 +50,7 @@ function encodeField(field: DescField, names: CodecNames): string[] {
 
 function encodeSingular(field: SingularField, names: CodecNames): string[] {
   const { oneof, localName } = field;
-  const holder = `message.${oneof === undefined ? localName : oneof.localName}`;
+  const holder = propertyOf(field);
   const value = oneof === undefined ? holder : `${holder}.value`;
   const condition = oneof === undefined ? isSet(field, value) : `${holder}.case === ${literal(localName)}`;
   const statements = conditional(condition, encodeValue(field, value, names));
@@ -115,7 +122,7 @@ function toMessage(field: MessageField, value: string, names: CodecNames): strin
 }
 
 function encodeList(field: ListField, names: CodecNames): string[] {
-  const list = `message.${field.localName}`;
+  const list = propertyOf(field);
   if (field.listKind === "message") {
     return [`for (const item of ${list}) {`, ...indent(encodeMessage(field, "item", names)), "}"];
   }
@@ -134,7 +141,7 @@ function encodeList(field: ListField, names: CodecNames): string[] {
 
 /** Writes a map. Each entry is a message with the key in field 1 and the value in field 2. */
 function encodeMap(field: MapField, names: CodecNames): string[] {
-  const map = `message.${field.localName}`;
+  const map = propertyOf(field);
   const isNumeric = keyIsNumber(field.mapKey);
   const head = isNumeric
     ? [`for (const [key, value] of Object.entries(${map})) {`]

@@ -2,7 +2,7 @@
 import type { DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
 import { Edition, isWrapperDesc, FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import { objectLiteral } from "../../print/declaration.ts";
-import { literal } from "../../print/literal.ts";
+import { literal, propertyAccess, propertyKey } from "../../print/literal.ts";
 import { valueLiteral, zeroLiteral } from "./scalar.ts";
 
 /** A field with a message: as its value, as the items of a list, or as the values of a map. */
@@ -32,6 +32,11 @@ export function hasPrototype(message: DescMessage): boolean {
   return message.fields.some((field) => !isImplicit(field) && field.fieldKind !== "message" && !field.oneof);
 }
 
+/** Returns the access to the property of a field, or to that of its oneof. */
+export function propertyOf({ localName, oneof }: DescField): string {
+  return propertyAccess("message", oneof?.localName ?? localName);
+}
+
 /** Reports whether every object inherits a property with the name of the field, such as `hasOwnProperty`. */
 export const isMethodOfObjects = ({ localName }: DescField): boolean => localName in Object.prototype;
 
@@ -44,9 +49,14 @@ export function initialProperties(message: DescMessage, emptyBytes: () => string
   return [["$typeName", literal(message.typeName)], ...properties];
 }
 
+/** Returns the object literal with the properties. */
+export function propertiesLiteral(properties: readonly (readonly [string, string])[]): string {
+  return objectLiteral(properties.map(([name, value]) => [propertyKey(name), value]));
+}
+
 /** Returns the object that is the prototype of messages, with the default of each scalar and enum field. */
 export function prototypeLiteral(message: DescMessage, emptyBytes: () => string): string {
-  return objectLiteral(
+  return propertiesLiteral(
     message.members.flatMap((member): [string, string][] =>
       member.kind === "field" && (member.fieldKind === "scalar" || member.fieldKind === "enum")
         ? [[member.localName, zeroValue(member, emptyBytes)]]
