@@ -5,7 +5,7 @@ export const RECURSION_LIMIT = 100;
 /** Strings up to this length are encoded character by character, which is faster than a call of the platform. */
 export const SHORT_STRING = 40;
 /** Text up to this length in bytes is decoded byte by byte, for the same reason. */
-export const SHORT_TEXT = 36;
+export const SHORT_UTF8 = 36;
 /** Maximum length of a tag and a varint after it: five bytes, and ten of a negative or 64-bit number. */
 export const MAX_TAG_AND_VARINT = 15;
 /** Number of map keys that are remembered: a power of two. */

@@ -1,6 +1,6 @@
 /** Decoding of UTF-8 text in received messages. */
 
-import { SHORT_TEXT } from "./limits.ts";
+import { SHORT_UTF8 } from "./limits.ts";
 
 type Decoder = InstanceType<typeof TextDecoder>;
 
@@ -23,7 +23,7 @@ export const nodeText: TextMethods | undefined =
   typeof Buffer === "function" ? (Buffer.prototype as unknown as TextMethods) : undefined;
 
 /** For each short length an array of as many character codes, because one call with all of them makes one flat string. */
-const codesOf: readonly number[][] = Array.from({ length: SHORT_TEXT + 1 }, (_, length) => [...Array(length).keys()]);
+const codesOf: readonly number[][] = Array.from({ length: SHORT_UTF8 + 1 }, (_, length) => [...Array(length).keys()]);
 
 /** Decodes UTF-8. `decoder` handles text that may be invalid. */
 export function readUtf8(bytes: Uint8Array, start: number, end: number, decoder: Decoder): string {
