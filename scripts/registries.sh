@@ -1,13 +1,15 @@
 #!/bin/sh
-# Installs the registries that tests start: registries.sh FOLDER [etcd] [zookeeper] [nacos]
+# Installs the registries that tests start: registries.sh FOLDER [etcd] [zookeeper] [nacos] [consul]
 # etcd comes from Debian's package, without its installation; ZooKeeper and Nacos from Maven Central, Nacos as
-# the project JeecgBoot publishes it: Nacos itself publishes no server there.
+# the project JeecgBoot publishes it: Nacos itself publishes no server there. Consul is built from its Go module, with two
+# cores in five minutes; 1.12 is the last line whose parts all are published as modules.
 set -eu
 mkdir -p "$1"
 cache=$(cd "$1" && pwd)
 shift
 zookeeper=3.9.3
 nacos=2.3.2
+consul=1.12.9
 
 install_etcd() {
   if command -v etcd >/dev/null || [ -x "$cache/etcd/usr/bin/etcd" ]; then return; fi
@@ -45,6 +47,20 @@ $(dependency org.xerial.snappy snappy-java 1.1.10.5)$(dependency io.dropwizard.m
 
 install_nacos() {
   install_jars "nacos-$nacos" "$(dependency org.jeecgframework.nacos nacos-console "$nacos")"
+}
+
+install_consul() {
+  if [ -x "$cache/consul-$consul/consul" ]; then return; fi
+  new=$(mktemp -d)
+  (
+    cd "$new"
+    go mod init registry
+    go get "github.com/hashicorp/consul@v$consul"
+    GOBIN="$new/bin" go install -mod=mod -trimpath -ldflags='-s -w' github.com/hashicorp/consul
+  ) >/dev/null 2>&1
+  rm -rf "$cache/consul-$consul"
+  mv "$new/bin" "$cache/consul-$consul"
+  rm -rf "$new"
 }
 
 for name in "$@"; do "install_$name"; done

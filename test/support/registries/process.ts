@@ -26,10 +26,13 @@ export interface RegistryProcess {
 }
 
 /** Installs a registry if it is not installed yet. Returns false where that is impossible. */
-export function installRegistry(name: "etcd" | "zookeeper" | "nacos"): boolean {
+export function installRegistry(name: "etcd" | "zookeeper" | "nacos" | "consul"): boolean {
   const script = join(ROOT, "scripts", "registries.sh");
-  return spawnSync("sh", [script, REGISTRIES, name], { stdio: "ignore", timeout: 300_000 }).status === 0;
+  return spawnSync("sh", [script, REGISTRIES, name], { stdio: "ignore", timeout: INSTALL_MS }).status === 0;
 }
+
+/** The time limit of an installation, in milliseconds: Consul is built. */
+const INSTALL_MS = 1_200_000;
 
 /** Ports that this process has given out. */
 const given = new Set<number>();
