@@ -6,10 +6,12 @@ import { NotOpen } from "../../runtime/src/http2/client.ts";
 import { ErrorCode, FrameType, MAX_31_BITS, Setting } from "../../runtime/src/http2/codes.ts";
 import {
   ACK,
+  block,
   data,
   END_HEADERS,
   END_STREAM,
   type Frame,
+  frame,
   goAway,
   headers,
   ping,
@@ -59,6 +61,13 @@ describe("a request", () => {
     const server = new RecordedServer();
     server.receive(Buffer.concat([headers(1, REQUEST, END), data(0, "a")]));
     expect([server.requests, server.over?.code]).toEqual([[], ErrorCode.ProtocolError]);
+  });
+
+  it("gets no interim response that is larger than its client accepts", () => {
+    const server = new RecordedServer();
+    server.onRequest = (stream) => stream.sendInformational(100, NONE);
+    server.receive(settings([Setting.MaxHeaderListSize, 1]), headers(1, REQUEST));
+    expect([server.over, types(server.frames())]).toEqual([undefined, [FrameType.Settings]]);
   });
 
   it("may be answered while it is dispatched", () => {
@@ -278,6 +287,29 @@ describe("the end of a connection", () => {
     client.connection.receiveEnd();
     expect([sent, unsent].map(({ reset }) => reset?.isUnprocessed)).toEqual([false, true]);
     expect(client.frames()).toEqual([]);
+  });
+
+  it.each<[string, (i: number) => Uint8Array]>([
+    ["SETTINGS", () => settings()],
+    ["PING", () => ping()],
+    ["GOAWAY", () => goAway(MAX_31_BITS)],
+    ["WINDOW_UPDATE", () => windowUpdate(0, 1)],
+    [
+      "table size updates",
+      (i) => frame(FrameType.Headers, END, 2 * i + 3, Buffer.concat([Buffer.of(0x20, 0x20), block(REQUEST)])),
+    ],
+  ])("sends nothing and reports nothing after it, if it is caused by %s", (_, make) => {
+    const server = new RecordedServer({ resetBurst: 1e9, maxHandlers: 1e9 });
+    server.onRequest = (stream) => stream.respond(200, NONE, undefined, undefined, true);
+    let sent: Frame[] = [];
+    for (let i = 0; server.over === undefined && i < 20_000; i++) {
+      server.receive(make(i));
+      sent = server.frames();
+    }
+    expect(server.over?.code).toBe(ErrorCode.EnhanceYourCalm);
+    expect(sent.at(-1)?.type).toBe(FrameType.GoAway);
+    expect(server.events.at(-1)?.type).toBe("over");
+    expect(server.connection.streams).toBe(0);
   });
 
   it("leaves no part of a frame behind its GOAWAY when it ends while frames are written", () => {

@@ -312,6 +312,17 @@ describe("a server", () => {
 });
 
 describe("a client", () => {
+  it("may cancel thousands of calls at once", () => {
+    const client = new RecordedClient();
+    const calls = Array.from({ length: 5_000 }, () => client.open());
+    client.bytes();
+    for (const { stream } of calls.slice(1)) stream?.reset(ErrorCode.Cancel);
+    expect(client.over).toBeUndefined();
+    expect(client.frames().filter(({ type }) => type === FrameType.RstStream)).toHaveLength(4_999);
+    client.receive(headers(1, RESPONSE, END));
+    expect(calls[0]?.ended).toBe(true);
+  });
+
   it("does not mind the rest of a thousand large responses that it has cancelled", () => {
     const client = new RecordedClient();
     for (let i = 0; i < 1_000; i++) {

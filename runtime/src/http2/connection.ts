@@ -205,7 +205,10 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
   /** Decodes a header block. Every block must be decoded, because it changes the state of the HPACK decoder for the next one. */
   protected read(bytes: Uint8Array, start: number, end: number, kind: BlockKind): HeaderBlock {
     const block = this.#reader.read(bytes, start, end, kind);
-    if (this.#reader.updates > 0) this.exceed(this.meters.glitch(Glitch.TableSize * this.#reader.updates));
+    const { updates } = this.#reader;
+    const problem = updates > 0 ? this.meters.glitch(Glitch.TableSize * updates) : undefined;
+    // The caller must not handle the block of a connection that is over.
+    if (problem !== undefined) throw new ConnectionError(ErrorCode.EnhanceYourCalm, problem);
     return block;
   }
 
@@ -278,6 +281,7 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
   #onSettings(bytes: Uint8Array, start: number, end: number): void {
     const { peer } = this;
     if (this.settingsSeen) this.exceed(this.meters.glitch(Glitch.Settings + Math.floor(this.live.size / 10)));
+    if (this.isOver) return;
     this.settingsSeen = true;
     const before = peer.windowSize;
     peer.apply(bytes, start, end, (size) => this.headers.encoder.resize(size));
@@ -316,6 +320,7 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
   #onGoAway(lastStreamId: number, code: number): void {
     this.#goAways++;
     if (this.#goAways > 2) this.exceed(this.meters.glitch(Glitch.GoAway));
+    if (this.isOver) return;
     // The last stream id may decrease, but must never increase.
     this.peerLastStreamId = Math.min(this.peerLastStreamId, lastStreamId);
     if (this.state === "open") this.state = "leaving";

@@ -55,7 +55,12 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
 
   sendInformational(stream: Stream, status: number, headers: FieldList): void {
     if (stream.hasSentHeaders) return;
-    this.headers.writeResponse(stream.id, status, headers, false);
+    try {
+      this.headers.writeResponse(stream.id, status, headers, false);
+    } catch (reason) {
+      // An interim response that the peer does not accept is not needed.
+      if (!(reason instanceof HeadersTooLarge)) throw reason;
+    }
   }
 
   respond(
@@ -105,7 +110,8 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
   }
 
   reset(stream: Stream, code: number): void {
-    this.sendReset(stream.id, code);
+    // The peer has not caused it, so it does not count as owed.
+    writeRstStream(this.output, stream.id, code);
     this.close(stream, State.WeReset);
   }
 
@@ -126,7 +132,7 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     this.exceed(this.meters.glitch(Glitch.Dribble));
   }
 
-  /** Sends RST_STREAM without notifying a sink. */
+  /** Sends RST_STREAM because of the peer's behaviour, without notifying a sink. */
   protected sendReset(streamId: number, code: number): void {
     writeRstStream(this.output, streamId, code);
     this.exceed(this.meters.owe());
