@@ -1,6 +1,6 @@
 /**
- * Builds the published packages into `dist` and `runtime/dist`: `node scripts/build.js [runtime|plugin|contract ...]`.
- * Without arguments it builds all three parts.
+ * Builds the published packages into `dist` and `runtime/dist`: `node scripts/build.js [runtime|console|plugin|contract ...]`.
+ * Without arguments it builds all parts.
  */
 import { spawnSync } from "node:child_process";
 import { readFileSync, rmSync } from "node:fs";
@@ -88,6 +88,18 @@ const parts = {
       plugins: [wholeTiers],
     });
   },
+
+  /** Bundles the script of the page of the option `console`, for browsers. */
+  console: () =>
+    build({
+      ...bundle,
+      platform: "browser",
+      target: "es2022",
+      minify: true,
+      conditions: ["triple-source"],
+      entryPoints: ["runtime/src/openapi/page.ts"],
+      outfile: "runtime/dist/console/page.js",
+    }),
 
   /**
    * Bundles the plugin into one file without dependencies. The plugin kit contains a transpiler that needs a compiler

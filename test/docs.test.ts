@@ -22,6 +22,7 @@ import { delimiter, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { hasJudges, judgePath } from "./openapi/installed.ts";
 import { createCertificates, hasOpenssl } from "./support/certificate.ts";
 import { type Block, expectedOutput, ROOT, readBlocks, readDocument } from "./support/documents.ts";
 import { isInstalled, PLATFORMS, platformEnvironment } from "./support/platforms.ts";
@@ -109,6 +110,7 @@ function linkPackages(): void {
   const commands = join(modules, ".bin");
   mkdirSync(commands, { recursive: true });
   symlinkSync(`${ROOT}runtime`, join(modules, "triple-es"));
+  if (hasJudges) symlinkSync(dirname(judgePath("swagger-ui-dist/package.json")), join(modules, "swagger-ui-dist"));
   for (const name of ["@bufbuild", "@opentelemetry", "@types", "connect", "express", "fastify", "hono"])
     symlinkSync(`${ROOT}node_modules/${name}`, join(modules, name));
   for (const name of ["buf", "protoc-gen-es", "tsc"]) {
@@ -198,7 +200,8 @@ describe("code", () => {
     (block) =>
       !isServer(block) &&
       (block.platform === undefined || isInstalled(block.platform)) &&
-      (hasOpenssl || !block.text.includes("certs/")),
+      (hasOpenssl || !block.text.includes("certs/")) &&
+      (hasJudges || !block.text.includes("console: true")),
   );
   const skipped = code.filter((block) => !isServer(block) && !runnable.includes(block));
 

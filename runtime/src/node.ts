@@ -19,7 +19,10 @@ import { nodeCompressions } from "./node/compression.ts";
 import { startDiagnostics } from "./node/io/debug.ts";
 import { nodeProtoCodec } from "./node/proto-codec.ts";
 import { createNodeHandler, type NodeHandler, type NodeHandlerOptions } from "./node/server/adapter.ts";
+import { mountConsole } from "./node/server/console.ts";
 import { type SocketServer, type SocketServerOptions, withSockets } from "./node/server/server.ts";
+import type { createConsole } from "./openapi/console.ts";
+import type { Resource } from "./server/resource.ts";
 
 export type { CloseOptions } from "./call/context.ts";
 export type { ClosableTransport } from "./client/client.ts";
@@ -42,8 +45,18 @@ export type { RequestHead, SocketServer, SocketServerOptions } from "./node/serv
 export type { TrustProxyOptions } from "./node/server/trusted-proxies.ts";
 export type { WrapperContentType } from "./protocol/options.ts";
 
+/** Options of a router on Node. */
+export interface NodeRouterOptions extends RouterOptions {
+  /**
+   * Serves a page at `/triple` on which developers call the methods of the router, with Swagger UI; it needs the package
+   * `swagger-ui-dist`. Everybody who reaches the server can read the page, and it calls with the rights of its reader. True: the
+   * page is not served if `NODE_ENV` is `production`; `always`: it is. Default: false.
+   */
+  readonly console?: boolean | "always" | undefined;
+}
+
 /** Options of a server: those of its router and those of its sockets. */
-export interface ServerOptions extends RouterOptions, SocketServerOptions {}
+export interface ServerOptions extends NodeRouterOptions, SocketServerOptions {}
 
 /** A server: a router that listens on a socket. */
 export interface Server extends Router, SocketServer {
@@ -52,12 +65,18 @@ export interface Server extends Router, SocketServer {
 
 /**
  * Creates a router as `createRouter` of `triple-es` does, with Node's codec and compressions as defaults, for {@link
- * nodeHandler} and other handlers that run on Node. Throws a `TypeError` or `RangeError` for an invalid option.
+ * nodeHandler} and other handlers that run on Node. Throws a `TypeError` or `RangeError` for an invalid option, and an `Error` if
+ * the option `console` needs a package that is not installed.
  */
-export function createRouter(options: RouterOptions = {}): Router {
+export function createRouter(options: NodeRouterOptions = {}): Router {
   const { codecs = [nodeProtoCodec, boundedJsonCodec], compressions = nodeCompressions } = options;
-  return createPortableRouter({ ...options, codecs, compressions });
+  const router = createPortableRouter({ ...options, codecs, compressions });
+  return mountConsole(router, options, loadConsole);
 }
+
+/** Few servers have the page, so its modules are not loaded with this entry point. */
+const loadConsole = async (...args: Parameters<typeof createConsole>): Promise<Resource> =>
+  (await import("./openapi/console.ts")).createConsole(...args);
 
 /**
  * Creates a server for both sub-protocols. Add services to it, then call `listen`. Throws a `TypeError` or `RangeError` for

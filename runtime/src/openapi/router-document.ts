@@ -1,9 +1,11 @@
 /**
  * The OpenAPI document of a router, and the resource that serves it.
  */
+
+import type { Exchange } from "../http/exchange.ts";
 import { routesOfRouter } from "../rest/routes.ts";
 import type { AddedService } from "../server/added-service.ts";
-import { type Resource, readOnly, textResponse } from "../server/resource.ts";
+import { type RequestTarget, type Resource, readOnly, textResponse } from "../server/resource.ts";
 import type { Router } from "../server/router.ts";
 import { FileIndex } from "../services/file-index.ts";
 import { buildDocument, type OpenApiDocument, type OpenApiOptions, type RoutedService } from "./document.ts";
@@ -63,15 +65,39 @@ export function addOpenApi(router: Router, options: OpenApiResourceOptions = {})
 
 /** Creates the resource that serves the document at the path. Throws a `TypeError` for an invalid option. */
 export function createDocumentResource(router: DescribedRouter, path: string, options: OpenApiOptions): Resource {
-  // Reports errors in options when the server starts.
-  buildDocument([], options);
-  let known: { readonly state: string; readonly text: string } | undefined;
-  return {
-    serves: (request) => request.path === path,
-    exchange: readOnly(() => {
-      const state = `${router.services.length} ${router.resources.length}`;
-      if (known?.state !== state) known = { state, text: JSON.stringify(createOpenApi(router, options)) };
-      return textResponse(200, "application/json", known.text);
-    }),
-  };
+  return new DocumentResource(router, path, options);
+}
+
+/** Returns the options of the document that a router serves, or none. */
+export function documentOptionsOf({ resources }: DescribedRouter): OpenApiOptions {
+  return resources.find((one) => one instanceof DocumentResource)?.options ?? {};
+}
+
+class DocumentResource implements Resource {
+  readonly options: OpenApiOptions;
+  readonly #router: DescribedRouter;
+  readonly #path: string;
+  /** The text of the document, and the number of services and resources that it describes. */
+  #known: { readonly state: string; readonly text: string } | undefined;
+
+  constructor(router: DescribedRouter, path: string, options: OpenApiOptions) {
+    // Reports invalid options when the server starts.
+    buildDocument([], options);
+    this.options = options;
+    this.#router = router;
+    this.#path = path;
+  }
+
+  readonly serves = ({ path }: RequestTarget): boolean => path === this.#path;
+
+  readonly exchange: Exchange = readOnly(() => textResponse(200, "application/json", this.#text()));
+
+  #text(): string {
+    const { services, resources } = this.#router;
+    const state = `${services.length} ${resources.length}`;
+    if (this.#known?.state !== state) {
+      this.#known = { state, text: JSON.stringify(createOpenApi(this.#router, this.options)) };
+    }
+    return this.#known.text;
+  }
 }

@@ -1,0 +1,84 @@
+/**
+ * The option `console`: a page on which developers call the methods of a server. Its modules and files are loaded when it is
+ * requested for the first time.
+ */
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { dirname, join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { ErrorHook } from "../../call/error.ts";
+import { type Resource, TEXT_TYPE, textResponse } from "../../server/resource.ts";
+
+/** Reads a file of the page: of Swagger UI, or of this package. */
+export type ConsoleFiles = (name: string) => Promise<string>;
+
+/** The files of the page, each with the package and the folder that contains it. */
+const PACKAGES: Readonly<Record<string, readonly [name: string, folder: string]>> = {
+  "swagger-ui.css": ["swagger-ui-dist", ""],
+  "swagger-ui-bundle.js": ["swagger-ui-dist", ""],
+  "page.js": ["triple-es", "dist/console"],
+};
+
+/** The options of a router on which the page depends. */
+interface ConsoleSettings {
+  readonly console?: boolean | "always" | undefined;
+  readonly onError?: ErrorHook | undefined;
+}
+
+/** The path of the page; its files are below it. */
+const CONSOLE_PATH = "/triple";
+
+/**
+ * Adds the page to a router, unless it is off. Throws a `TypeError` for an invalid option, and an `Error` if Swagger UI is not
+ * installed, which a server in production without the page does not need.
+ */
+export function mountConsole<Router extends { mount(resource: Resource): unknown }>(
+  router: Router,
+  { console: option, onError }: ConsoleSettings,
+  load: (router: Router, path: string, files: ConsoleFiles) => Promise<Resource>,
+): Router {
+  if (!isOn(option)) return router;
+  const folders = new Map(Object.values(PACKAGES).map(([name]) => [name, folderOf(name)]));
+  const files: ConsoleFiles = (name) => {
+    const [owner, folder] = PACKAGES[name] ?? ["", ""];
+    return readFile(join(folders.get(owner) ?? "", folder, name), "utf8");
+  };
+  let page: Promise<Resource> | undefined;
+  router.mount({
+    serves: ({ path }) => path === CONSOLE_PATH || path.startsWith(`${CONSOLE_PATH}/`),
+    async exchange(request, call) {
+      page ??= load(router, CONSOLE_PATH, files);
+      try {
+        return await (await page).exchange(request, call);
+      } catch (error) {
+        onError?.(error, CONSOLE_PATH);
+        return textResponse(
+          500,
+          TEXT_TYPE,
+          "the page cannot be read; the server's option onError receives the reason\n",
+        );
+      }
+    },
+  });
+  return router;
+}
+
+/** Reports whether the page is on: `true` is ignored in production. */
+function isOn(option: boolean | "always" | undefined): boolean {
+  if (option === undefined || option === false) return false;
+  if (option === "always") return true;
+  if (option !== true) throw new TypeError(`console must be true, false or "always", not ${JSON.stringify(option)}`);
+  return process.env["NODE_ENV"] !== "production";
+}
+
+/** Returns the folder of a package, as this package or the application finds it. */
+function folderOf(name: string): string {
+  for (const from of [import.meta.url, pathToFileURL(join(process.cwd(), "package.json"))]) {
+    try {
+      return dirname(createRequire(from).resolve(`${name}/package.json`));
+    } catch {
+      // The next place may have it.
+    }
+  }
+  throw new Error(`the option console needs the package ${name}: npm install --save-dev ${name}`);
+}

@@ -1,0 +1,207 @@
+/** The option `console`: when the page is served, its headers, and calls from it in Chromium, without another server. */
+import { execFile, spawnSync } from "node:child_process";
+import { existsSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { promisify } from "node:util";
+import { type Browser, chromium, type Locator, type Page } from "playwright-core";
+import { createRouter, createServer, type NodeRouterOptions, nodeHandler, type Server } from "triple-es/node";
+import { addOpenApi } from "triple-es/openapi";
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
+import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { EXECUTABLE, FLAGS } from "../support/chromium.ts";
+import { ROOT } from "../support/documents.ts";
+import { greeter, signalled } from "../support/server.ts";
+import { hasJudges, JUDGES } from "./installed.ts";
+
+const run = promisify(execFile);
+const hasChromium = existsSync(EXECUTABLE);
+
+/** The file to which the picture of docs/openapi.md is written, if it is to be written. */
+const { SCREENSHOT } = process.env;
+
+/** Starts the process of this test in another folder, as the option `console` sees it. */
+const startIn = (folder: string) => vi.spyOn(process, "cwd").mockReturnValue(folder);
+
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllEnvs();
+});
+
+async function start(options: NodeRouterOptions = { console: true }): Promise<Server & { url: string }> {
+  const server = createServer(options).add(GreetServiceDef, greeter);
+  await server.listen({ port: 0, host: "127.0.0.1" });
+  onTestFinished(() => server.close({ graceMs: 0 }));
+  return Object.assign(server, { url: `http://127.0.0.1:${server.address.port}` });
+}
+
+describe("the option console", () => {
+  it("is refused if it is invalid, or if Swagger UI is not installed", () => {
+    startIn(tmpdir());
+    expect(() => createServer({ console: "never" as never })).toThrow(
+      new TypeError('console must be true, false or "always", not "never"'),
+    );
+    expect(() => createServer({ console: true })).toThrow(
+      new Error("the option console needs the package swagger-ui-dist: npm install --save-dev swagger-ui-dist"),
+    );
+  });
+
+  it("is off by default, and true is ignored in production, where Swagger UI need not be installed", async () => {
+    startIn(tmpdir());
+    vi.stubEnv("NODE_ENV", "production");
+    for (const options of [{}, { console: false }, { console: true }]) {
+      expect((await fetch(`${(await start(options)).url}/triple`)).status).toBe(404);
+    }
+  });
+});
+
+describe.skipIf(!hasJudges)("the page", () => {
+  beforeAll(() => {
+    const { status, stderr } = spawnSync(process.execPath, ["scripts/build.js", "console"], { cwd: ROOT });
+    if (status !== 0) throw new Error(`${stderr}`);
+  });
+  beforeEach(() => {
+    startIn(JUDGES);
+  });
+
+  it("may load and call nothing but the server, and is not stored or framed", async () => {
+    const { url } = await start();
+    const response = await fetch(`${url}/triple`);
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "text/html; charset=utf-8"]);
+    expect(response.headers.get("content-security-policy")).toMatch(
+      /^default-src 'none'; script-src 'self'; .*connect-src 'self'; /,
+    );
+    const fields = ["x-content-type-options", "x-frame-options", "referrer-policy", "cache-control"];
+    expect(fields.map((name) => response.headers.get(name))).toEqual(["nosniff", "DENY", "no-referrer", "no-store"]);
+  });
+
+  it("has its files and its document below its path, and no other files", async () => {
+    const { url } = await start({ console: "always" });
+    const ask = async (name: string, method = "GET") => {
+      const response = await fetch(`${url}/triple/${name}`, { method });
+      return [response.status, response.headers.get("content-type"), (await response.text()).length > 1_000] as const;
+    };
+    expect(await ask("page.js")).toEqual([200, "text/javascript; charset=utf-8", true]);
+    expect(await ask("swagger-ui.css")).toEqual([200, "text/css; charset=utf-8", true]);
+    expect(await ask("openapi.json")).toEqual([200, "application/json", true]);
+    for (const name of ["package.json", "..%2fpackage.json", "constructor", ""]) expect((await ask(name))[0]).toBe(404);
+    expect((await ask("page.js", "POST"))[0]).toBe(405);
+  });
+
+  it("is served in production if it is always served, also by handlers for other servers", async () => {
+    vi.stubEnv("NODE_ENV", "production");
+    expect((await fetch(`${(await start({ console: "always" })).url}/triple`)).status).toBe(200);
+    const handler = nodeHandler(createRouter({ console: "always" }));
+    const { createServer: createHttpServer } = await import("node:http");
+    const server = createHttpServer(handler).listen(0, "127.0.0.1");
+    onTestFinished(() => void server.close());
+    await new Promise((resolve) => server.once("listening", resolve));
+    const address = server.address() as { port: number };
+    expect((await fetch(`http://127.0.0.1:${address.port}/triple`)).status).toBe(200);
+  });
+
+  it("has the title and the comments of the document that the server also serves elsewhere", async () => {
+    const server = await start();
+    addOpenApi(server, { info: { title: "Greetings" } });
+    const document = (await (await fetch(`${server.url}/triple/openapi.json`)).json()) as { info: unknown };
+    expect(document.info).toEqual({ title: "Greetings", version: "1.0.0" });
+  });
+
+  describe.skipIf(!hasChromium)("in Chromium", () => {
+    let browser: Browser;
+    let page: Page;
+    /** Problems that the browser reports, and requests for other servers. */
+    let problems: string[];
+
+    beforeAll(async () => {
+      browser = await chromium.launch({ executablePath: EXECUTABLE, args: [...FLAGS] });
+    }, 60_000);
+    afterAll(() => browser?.close());
+    beforeEach(async () => {
+      problems = [];
+      page = await browser.newPage({ viewport: { width: 1000, height: 900 } });
+      page.on("console", (message) => message.type() === "error" && problems.push(message.text()));
+      page.on("pageerror", (error) => problems.push(String(error)));
+      onTestFinished(() => page.close());
+    });
+
+    /** Opens the page and the operation of a method. */
+    async function open(url: string, method: string): Promise<Locator> {
+      page.on("request", (request) => {
+        if (!request.url().startsWith(url) && !request.url().startsWith("data:")) problems.push(request.url());
+      });
+      await page.goto(`${url}/triple`);
+      const path = page.locator(`[data-path="/greet.v1.GreetService/${method}"]`);
+      await path.click();
+      return page.locator(".opblock.is-open");
+    }
+
+    it("calls a unary method, and shows the curl line that does so too", async () => {
+      const { url } = await start();
+      const operation = await open(url, "Greet");
+      await operation.locator("textarea").fill('{"name": "Ada"}');
+      await operation.getByRole("button", { name: "Execute" }).click();
+      const answer = operation.locator(".live-responses-table .highlight-code").first();
+      await answer.waitFor();
+      expect(await answer.innerText()).toContain('"greeting": "Hello, Ada!"');
+      const { stdout } = await run("sh", [
+        "-c",
+        `${await operation.locator(".curl-command .curl").innerText()} --silent`,
+      ]);
+      expect(JSON.parse(stdout)).toEqual({ greeting: "Hello, Ada!" });
+      expect(problems).toEqual([]);
+    });
+
+    it("calls a server streaming method over gRPC-Web, and shows the curl line", async () => {
+      const { url } = await start();
+      const operation = await open(url, "GreetEach");
+      await operation.locator("textarea").fill(`{"names": ["Ada", "it's 100%"]}`);
+      await operation.getByRole("button", { name: "Start stream" }).click();
+      const state = operation.locator(".triple-state");
+      await expect.poll(() => state.innerText()).toBe("2 messages: the stream has ended");
+      const messages = await operation.locator(".triple-message").allInnerTexts();
+      expect(messages.map((text) => JSON.parse(text).greeting)).toEqual(["Hello, Ada!", "Hello, it's 100%!"]);
+      const { stdout } = await run("sh", ["-c", `${await operation.locator(".triple-curl").innerText()} --silent`]);
+      expect(stdout).toContain(`{"greeting":"Hello, it's 100%!"}`);
+      expect(stdout).toContain("grpc-status: 0");
+      const box = await operation.boundingBox();
+      if (SCREENSHOT !== undefined && box !== null) {
+        await page.screenshot({ path: SCREENSHOT, fullPage: true, clip: { ...box, height: 1_150 } });
+      }
+      await operation.locator("textarea").fill("{");
+      await operation.getByRole("button", { name: "Start stream" }).click();
+      await expect.poll(() => state.innerText()).toMatch(/^0 messages: the request is not JSON: /);
+      expect(problems).toEqual([]);
+    });
+
+    it("cancels a stream", async () => {
+      const left = signalled<void>();
+      const server = createServer({ console: true }).add(GreetServiceDef, {
+        ...greeter,
+        async *greetEach(_, { signal }) {
+          signal.addEventListener("abort", () => left.resolve());
+          yield { greeting: "one" };
+          await left.promise;
+        },
+      });
+      await server.listen({ port: 0, host: "127.0.0.1" });
+      onTestFinished(() => server.close({ graceMs: 0 }));
+      const operation = await open(`http://127.0.0.1:${server.address.port}`, "GreetEach");
+      await operation.getByRole("button", { name: "Start stream" }).click();
+      await operation.locator(".triple-message").waitFor();
+      await operation.getByRole("button", { name: "Cancel stream" }).click();
+      await left.promise;
+      await expect.poll(() => operation.locator(".triple-state").innerText()).toMatch(/^1 messages: \[canceled\]/);
+      expect(problems).toEqual([]);
+    });
+
+    it("shows the line of grpcurl for streams that browsers cannot send", async () => {
+      const { url } = await start();
+      const operation = await open(url, "GreetOnArrival");
+      expect(await operation.locator(".triple-curl").innerText()).toMatch(
+        /^grpcurl -d '\{[^']*\}' -plaintext '127\.0\.0\.1:\d+' 'greet\.v1\.GreetService\/GreetOnArrival'$/,
+      );
+      expect(await operation.getByRole("button", { name: "Execute" }).count()).toBe(0);
+      expect(problems).toEqual([]);
+    });
+  });
+});
