@@ -22,7 +22,7 @@ const SMALL_MAP = 256;
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Texts of at most this number of bytes are decoded without a `TextDecoder` if they are ASCII, which is faster. */
-const SHORT_TEXT = 64;
+const SHORT_TEXT_BYTES = 64;
 
 /** Reads the bytes of exactly one value. Throws for malformed data, and for data that exceeds the limits of `cost`. */
 export function* readMsgpack(bytes: Uint8Array, cost: Cost): Steps<JsonValue> {
@@ -155,7 +155,7 @@ class Reader {
     if (length === 3 && first === 0xed && second >= 0xa0) {
       return String.fromCharCode(0xd000 | ((second & 0x3f) << 6) | (third & 0x3f));
     }
-    if (length <= SHORT_TEXT && bytes.every((byte) => byte < 0x80)) return String.fromCharCode(...bytes);
+    if (length <= SHORT_TEXT_BYTES && bytes.every((byte) => byte < 0x80)) return String.fromCharCode(...bytes);
     return decoder.decode(bytes);
   }
 
