@@ -82,6 +82,7 @@ export {
 export type { DecodeBudget } from "./codec/memory.ts";
 export type { Body, BodyCheck } from "./http/body.ts";
 export type { Exchange, HttpRequest, HttpResponse } from "./http/exchange.ts";
+export { type Upload, uploadOf } from "./http-rpc/body/upload.ts";
 export type { Cost, CostLimits } from "./java/cost.ts";
 export type { JavaException, JavaExceptionOptions } from "./java/exception.ts";
 export type { Serialization } from "./java/serialization.ts";

@@ -1,8 +1,13 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
-import { type Codec, jsonCodec, protoCodec } from "triple-es";
+import { type Codec, createRouter, jsonCodec, protoCodec, uploadOf } from "triple-es";
+import { fetchHandler } from "triple-es/fetch";
 import { describe, expect, it } from "vitest";
 import { AllParametersSchema } from "../../fixtures/gen/fixture/parameters/v1/parameters_pb.ts";
+import {
+  ParametersServiceDef,
+  type ParametersServiceHandler,
+} from "../../fixtures/gen/fixture/parameters/v1/parameters_triple.ts";
 import { runAtOnce } from "../../runtime/src/call/steps.ts";
 import { loadMultipartParser, parseParts } from "../../runtime/src/http-rpc/body/multipart.ts";
 import { joined } from "../support/greeter.ts";
@@ -317,6 +322,61 @@ describe("the parts of a body", () => {
     const limited = routeParameters({}, { maxMessageBytes: 200 });
     const body = multipart({ name: "content", content: "x".repeat(200) });
     expect((await limited("file", CONTENT_TYPE, body)).status).toBe(413);
+  });
+});
+
+describe("the file name and the content type of a part", () => {
+  /** Uploads parts to a method, and returns what its handler knows about the bytes. */
+  async function upload(...parts: GivenPart[]): Promise<unknown> {
+    let seen: unknown;
+    const router = createRouter().add(ParametersServiceDef, {
+      file: ({ name, content }) => {
+        seen = [name, Buffer.from(content).toString(), uploadOf(content)];
+        return {};
+      },
+      all: ({ files, boxed }) => {
+        seen = [...files, ...(boxed === undefined ? [] : [boxed])].map(uploadOf);
+        return {};
+      },
+    } as Partial<ParametersServiceHandler> as ParametersServiceHandler);
+    const method = parts.some(({ name }) => name === "files") ? "All" : "File";
+    const response = await fetchHandler(router)(
+      new Request(`http://localhost/fixture.parameters.v1.ParametersService/${method}`, {
+        method: "POST",
+        headers: { "content-type": CONTENT_TYPE },
+        body: multipart(...parts) as Uint8Array<ArrayBuffer>,
+      }),
+    );
+    expect(response.status, await response.text()).toBe(200);
+    return seen;
+  }
+
+  it("reach the handler with the bytes", async () => {
+    const png = { name: "content", content: "PNG", type: "image/png", filename: "a b.png" };
+    const known = { fileName: "a b.png", contentType: "image/png" };
+    expect(await upload({ name: "name", content: "Ada" }, png)).toEqual(["Ada", "PNG", known]);
+  });
+
+  it("are undefined if the client does not give them", async () => {
+    const known = { fileName: undefined, contentType: undefined };
+    expect(await upload({ name: "content", content: "plain" })).toEqual(["", "plain", known]);
+  });
+
+  it("belong to each part, also of equal, empty and boxed bytes", async () => {
+    const file = (name: string, content: string) => ({ name: "files", content, type: `text/${name}`, filename: name });
+    const known = (name: string) => ({ fileName: name, contentType: `text/${name}` });
+    const boxed = { name: "boxed", content: "x", type: "text/c", filename: "c" };
+    expect(await upload(file("a", ""), file("b", ""), file("d", "x"), boxed)).toEqual(["a", "b", "d", "c"].map(known));
+  });
+
+  it("are those of large parts too", async () => {
+    const content = "x".repeat(300_000);
+    const [, received, known] = (await upload({ name: "content", content, filename: "large.txt" })) as unknown[];
+    expect([received === content, known]).toEqual([true, { fileName: "large.txt", contentType: undefined }]);
+  });
+
+  it("are unknown for bytes that were not a part", () => {
+    expect(uploadOf(Uint8Array.of(1))).toBeUndefined();
   });
 });
 

@@ -26,6 +26,7 @@ import {
   type PartValue,
   parseText,
 } from "./parameters.ts";
+import { noteUpload } from "./upload.ts";
 
 type MultipartContent = Extract<BodyContent, { shape: "parts" }>;
 
@@ -196,6 +197,11 @@ export function* parseParts(
       // If the headers of a part do not end, the parser reports it with the headers of the previous part.
       if (info === undefined || info === last) throw badRequest("a part of the body has headers that do not end");
       last = info;
+      const { "content-type": contentType } = info.headers;
+      noteUpload(value, {
+        fileName: info.filename,
+        contentType: typeof contentType === "string" ? contentType : undefined,
+      });
       parts.push({ name: info.name, value: { mediaType: mediaTypeOf(info), bytes: value } });
     },
     onDone: () => {
