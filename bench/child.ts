@@ -6,6 +6,7 @@ import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process"
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { onCpuNanoseconds } from "./cpu-time.ts";
+import { startProfile, stopProfile } from "./profile.ts";
 
 /** The functions of a child process that its parent can call, by name. */
 export type Answers = Readonly<Record<string, (argument: never) => unknown>>;
@@ -98,7 +99,7 @@ export class Child {
 export function answerParent(answers: Answers): void {
   // tsx enables source maps. Programs in production do not have them enabled.
   process.setSourceMapsEnabled(false);
-  const all: Answers = { cpuMicros: () => sum(process.cpuUsage()), ...answers };
+  const all: Answers = { cpuMicros: () => sum(process.cpuUsage()), startProfile, stopProfile, ...answers };
   process.on("message", async ({ name, argument }: Question) => {
     try {
       process.send?.({ value: await all[name]?.(argument as never) } satisfies Answer);

@@ -3,12 +3,12 @@ import { Child } from "./child.ts";
 import type { Contest, Contests } from "./contest.ts";
 import type { Tally } from "./load/load.ts";
 import type { Machine } from "./machine.ts";
-import { measure, type Recorder } from "./measurement.ts";
+import { measure, type Recorder, type Visits } from "./measurement.ts";
 
 /** Starts the servers of the clients. Most contests use the cheapest server that is not triple-es. */
 export async function openClientContests(
   contests: readonly Contest[],
-  seconds: number,
+  { seconds, profiled }: Visits,
   { pinned }: Machine,
 ): Promise<Contests> {
   const servers = new Map<string, Child>();
@@ -34,7 +34,7 @@ export async function openClientContests(
       }
       // A different method or server needs another warm-up.
       if (!isSameServer || before?.load.method !== contest.load.method) await run(contest, 2 * seconds);
-      record(contest, entrant, await measure(client, server, () => run(contest, seconds)));
+      record(contest, entrant, await measure(client, server, () => run(contest, seconds), entrant === profiled));
       before = contest;
     }
     await client.stop();

@@ -4,12 +4,12 @@ import type { Contest, Contests } from "./contest.ts";
 import { installPeers } from "./generate/plugins.ts";
 import type { Tally } from "./load/load.ts";
 import type { Machine } from "./machine.ts";
-import { type Measurement, measure } from "./measurement.ts";
+import { type Measurement, measure, type Visits } from "./measurement.ts";
 
 /** Starts every codec, and warms it up with each message. */
 export async function openCodecContests(
   contests: readonly Contest[],
-  seconds: number,
+  { seconds, profiled }: Visits,
   { pinned }: Machine,
 ): Promise<Contests> {
   const codecs = new Map<string, Child>();
@@ -19,12 +19,17 @@ export async function openCodecContests(
       if (!codecs.has(entrant)) {
         codecs.set(entrant, await Child.start(new URL(`codecs/${entrant}.ts`, import.meta.url), pinned?.subject));
       }
-      await visit(codecs.get(entrant) as Child, contest, seconds);
+      await visit(codecs.get(entrant) as Child, contest, seconds, false);
     }
   }
 
-  function visit(codec: Child, { load: { method } }: Contest, duration: number): Promise<Measurement> {
-    return measure(codec, undefined, () => codec.ask<Tally>("run", { method, seconds: duration }));
+  function visit(
+    codec: Child,
+    { load: { method } }: Contest,
+    duration: number,
+    isProfiled: boolean,
+  ): Promise<Measurement> {
+    return measure(codec, undefined, () => codec.ask<Tally>("run", { method, seconds: duration }), isProfiled);
   }
 
   return {
@@ -32,7 +37,7 @@ export async function openCodecContests(
       for (const contest of contests) {
         for (const entrant of contest.entrants) {
           const codec = codecs.get(entrant);
-          if (codec !== undefined) record(contest, entrant, await visit(codec, contest, seconds));
+          if (codec !== undefined) record(contest, entrant, await visit(codec, contest, seconds, entrant === profiled));
         }
       }
     },

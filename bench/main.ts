@@ -1,9 +1,9 @@
 /** `npm run bench`: servers and clients side by side, visited in turn for several rounds. */
 import { openClientContests } from "./client-contests.ts";
 import { openCodecContests } from "./codec-contests.ts";
-import { type Contest, selectContests } from "./contest.ts";
+import { type Contest, ours, selectContests } from "./contest.ts";
 import { describeMachine } from "./machine.ts";
-import type { Measurement } from "./measurement.ts";
+import type { Measurement, Visits } from "./measurement.ts";
 import { type Options, readOptions, usage } from "./options.ts";
 import { reportJson, reportText } from "./report.ts";
 import type { Result } from "./result.ts";
@@ -18,17 +18,19 @@ try {
   process.exit(1);
 }
 
-async function bench({ rounds, seconds, only, json }: Options): Promise<string> {
+async function bench({ rounds, seconds, only, json, profile }: Options): Promise<string> {
   const machine = describeMachine();
   const contests = selectContests(only);
   const results = new Map<Contest, Map<string, Measurement[]>>(contests.map((contest) => [contest, new Map()]));
   const about = (subject: Contest["subject"]) => contests.filter((contest) => contest.subject === subject);
 
+  const visits: Visits = { seconds, profiled: profile ? ours : undefined };
+
   progress("starting the servers and warming them up");
   const parts = [
-    await openCodecContests(about("codec"), seconds, machine),
-    await openServerContests(about("server"), seconds, machine),
-    await openClientContests(about("client"), seconds, machine),
+    await openCodecContests(about("codec"), visits, machine),
+    await openServerContests(about("server"), visits, machine),
+    await openClientContests(about("client"), visits, machine),
   ];
   for (let round = 1; round <= rounds; round++) {
     for (const part of parts) {

@@ -2,6 +2,7 @@
 import type { Child } from "./child.ts";
 import type { Contest } from "./contest.ts";
 import type { Tally } from "./load/load.ts";
+import type { SelfTime } from "./profile.ts";
 
 export interface Measurement {
   /** CPU time of all threads of the measured process, per message. */
@@ -14,6 +15,19 @@ export interface Measurement {
   /** Duration of a whole call. */
   readonly p50Ms: number;
   readonly p99Ms: number;
+  /** The profile of the measured process, if it was asked for. */
+  readonly profile?: readonly SelfTime[];
+}
+
+/** The name of a figure of a measurement. */
+export type Figure = Exclude<keyof Measurement, "profile">;
+
+/** The settings of all measurements of a run. */
+export interface Visits {
+  /** Duration of one measurement. Every process is warmed up for twice that time. */
+  readonly seconds: number;
+  /** The entrant whose process is profiled. */
+  readonly profiled: string | undefined;
 }
 
 /** Receives every measurement. */
@@ -24,12 +38,15 @@ export async function measure(
   subject: Child,
   other: Child | undefined,
   run: () => Promise<Tally>,
+  isProfiled: boolean,
 ): Promise<Measurement> {
+  if (isProfiled) await subject.ask("startProfile");
   const subjectBefore = await subject.cpuMicros();
   const otherBefore = (await other?.cpuMicros()) ?? 0;
   const { calls, messages, errors, seconds, p50Ms, p99Ms } = await run();
   const subjectMicros = (await subject.cpuMicros()) - subjectBefore;
   const otherMicros = ((await other?.cpuMicros()) ?? 0) - otherBefore;
+  const profile = isProfiled ? await subject.ask<SelfTime[]>("stopProfile") : undefined;
   if (errors > 0 || calls === 0) throw new Error(`${subject.name}: ${errors} calls failed, ${calls} succeeded`);
   return {
     cpuMicros: subjectMicros / messages,
@@ -38,6 +55,7 @@ export async function measure(
     messagesPerSecond: messages / seconds,
     p50Ms,
     p99Ms,
+    ...(profile !== undefined && { profile }),
   };
 }
 
@@ -58,10 +76,6 @@ export function spread(values: readonly number[]): Spread {
  * Returns a figure of one entrant as a multiple of another's, round by round, because a disturbance of a round affects
  * both.
  */
-export function ratio(
-  figure: keyof Measurement,
-  entrant: readonly Measurement[],
-  peer: readonly Measurement[],
-): Spread {
+export function ratio(figure: Figure, entrant: readonly Measurement[], peer: readonly Measurement[]): Spread {
   return spread(entrant.map((measurement, round) => measurement[figure] / (peer[round]?.[figure] ?? Number.NaN)));
 }

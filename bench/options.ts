@@ -7,6 +7,8 @@ export interface Options {
   readonly seconds: number;
   readonly only: readonly string[];
   readonly json: boolean;
+  /** Profiles triple-es in each measurement. */
+  readonly profile: boolean;
   readonly help: boolean;
 }
 
@@ -16,6 +18,7 @@ export const usage = `usage: npm run bench -- [options]
   --seconds S    length of each visit in seconds (default 0.7)
   --only A,B     only these entrants or contests
   --quick        2 rounds of 0.3 seconds
+  --profile      prints the ten functions of triple-es with the most CPU time after each table; profiling costs CPU time
   --json         prints every measurement as JSON instead of tables
   --help         prints this
 `;
@@ -28,6 +31,7 @@ export function readOptions(args: readonly string[]): Options {
       seconds: { type: "string" },
       only: { type: "string" },
       quick: { type: "boolean", default: false },
+      profile: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
@@ -37,6 +41,7 @@ export function readOptions(args: readonly string[]): Options {
     seconds: positive("seconds", values.seconds) ?? (values.quick ? 0.3 : 0.7),
     only: values.only?.split(",") ?? [],
     json: values.json,
+    profile: values.profile,
     help: values.help,
   };
 }

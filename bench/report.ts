@@ -2,7 +2,8 @@
 import { ours } from "./contest.ts";
 import { isStreaming } from "./load/load.ts";
 import type { Machine } from "./machine.ts";
-import { type Measurement, spread } from "./measurement.ts";
+import { type Figure, type Measurement, spread } from "./measurement.ts";
+import { topTen } from "./profile.ts";
 import { type Comparison, compare, type Result } from "./result.ts";
 
 export function reportText(machine: Machine, results: readonly Result[]): string {
@@ -33,11 +34,18 @@ function resultText(result: Result, all: readonly Result[]): string {
   const ratios = compare(result, all).map(comparisonRow);
   const ratioHead = ["ratio", "CPU", "min - max", `${unit}s/s`, "goal for CPU"];
   const tables = [[head, ...rows], ...(ratios.length > 0 ? [[ratioHead, ...ratios]] : [])];
-  return [title, ...tables.map(table)].join("\n\n");
+  return [title, ...tables.map(table), ...profileText(result)].join("\n\n");
+}
+
+/** The functions of triple-es with the most CPU time, if it was profiled. */
+function profileText({ rounds }: Result): string[] {
+  const profiles = (rounds.get(ours) ?? []).flatMap(({ profile }) => (profile === undefined ? [] : [profile]));
+  if (profiles.length === 0) return [];
+  return [table([["self time", "%"], ...topTen(profiles).map(({ name, percent }) => [name, percent.toFixed(1)])])];
 }
 
 function entrantRow(entrant: string, measurements: readonly Measurement[]): string[] {
-  const figure = (name: keyof Measurement) => spread(measurements.map((measurement) => measurement[name]));
+  const figure = (name: Figure) => spread(measurements.map((measurement) => measurement[name]));
   const cpu = figure("cpuMicros");
   return [
     entrant,

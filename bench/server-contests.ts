@@ -3,12 +3,12 @@ import { Child } from "./child.ts";
 import type { Contest, Contests } from "./contest.ts";
 import type { Tally } from "./load/load.ts";
 import type { Machine } from "./machine.ts";
-import { type Measurement, measure } from "./measurement.ts";
+import { type Measurement, measure, type Visits } from "./measurement.ts";
 
 /** Starts every server, and warms it up with its first load. */
 export async function openServerContests(
   contests: readonly Contest[],
-  seconds: number,
+  { seconds, profiled }: Visits,
   { pinned }: Machine,
 ): Promise<Contests> {
   const load = await Child.start(new URL("load/main.ts", import.meta.url), pinned?.other);
@@ -23,14 +23,14 @@ export async function openServerContests(
         contest.setup,
       );
       servers.set(key, server);
-      await visit(server, contest, 2 * seconds);
+      await visit(server, contest, 2 * seconds, false);
     }
   }
 
-  async function visit(server: Child, contest: Contest, duration: number): Promise<Measurement> {
+  async function visit(server: Child, contest: Contest, duration: number, isProfiled: boolean): Promise<Measurement> {
     // Connections are opened before the measurement, because that costs CPU time too.
     await load.ask("open", { port: await server.ask("port"), load: contest.load });
-    const measurement = await measure(server, load, () => load.ask<Tally>("run", duration));
+    const measurement = await measure(server, load, () => load.ask<Tally>("run", duration), isProfiled);
     await load.ask("close");
     return measurement;
   }
@@ -40,7 +40,8 @@ export async function openServerContests(
       for (const contest of contests) {
         for (const entrant of contest.entrants) {
           const server = servers.get(serverKey(contest, entrant));
-          if (server !== undefined) record(contest, entrant, await visit(server, contest, seconds));
+          if (server !== undefined)
+            record(contest, entrant, await visit(server, contest, seconds, entrant === profiled));
         }
       }
     },
