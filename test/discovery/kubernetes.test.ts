@@ -6,7 +6,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import { type Endpoint, kubernetes, type Resolver } from "triple-es/discovery";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { readJson, readLines } from "../../runtime/src/node/kubernetes/api.ts";
 import { type EndpointSlice, endpointsOf, SliceSet } from "../../runtime/src/node/kubernetes/endpoint-slices.ts";
 
@@ -57,6 +57,32 @@ describe("the endpoints of slices", () => {
     expect(() => all([two], "http")).toThrow('none of them is "http"');
     expect(() => all([{ metadata, endpoints, ports: null }])).toThrow("ports none");
     expect(all([{ metadata, endpoints: null, ports: null }])).toEqual([]);
+  });
+
+  it("leave out malformed slices and members with a warning, and slices without the port if others have it", () => {
+    const metadata = { name: "bad", resourceVersion: "1" };
+    const ports = [{ name: "tri", port: 50_051 }];
+    const [good, old] = [slice("good", { "10.0.0.1": READY }), { metadata, ports: [{ name: "old", port: 1 }] }];
+    const malformed = [
+      { metadata, ports, endpoints: "none" },
+      { metadata, ports: [null], endpoints: [{ addresses: ["10.0.0.9"] }] },
+      { metadata, ports: "tri", endpoints: [{ addresses: ["10.0.0.9"] }] },
+      { metadata, ports, endpoints: [null] },
+      { metadata, ports, endpoints: [{}] },
+      { metadata, ports, endpoints: [{ addresses: "10.0.0.9" }] },
+      { metadata, ports, endpoints: [{ addresses: [5] }] },
+      { ...old, endpoints: [{ addresses: ["10.0.0.9"] }] },
+    ];
+    for (const one of malformed as unknown as EndpointSlice[]) {
+      const problems: string[] = [];
+      const found = endpointsOf([one, good], "tri", (problem) => problems.push(problem));
+      expect(addressesOf(found)).toEqual(["10.0.0.1:50051"]);
+      expect(problems).toEqual([expect.stringMatching(/EndpointSlice "bad" is skipped: /)]);
+    }
+    const odd = { addresses: ["10.0.0.1"], nodeName: 5, zone: {}, targetRef: { kind: "Pod", name: 1 } };
+    expect(endpointsOf([{ metadata, ports, endpoints: [odd] } as unknown as EndpointSlice], undefined)).toEqual([
+      { address: "10.0.0.1:50051", attributes: {} },
+    ]);
   });
 
   it("contain zone, node and pod", () => {
@@ -223,6 +249,25 @@ describe("a watch", () => {
     await expect(run(kubernetes("greet")).done).rejects.toThrow(
       "outside a pod: the options server and token are required",
     );
+  });
+
+  it.each([
+    ["a list", "the list did not arrive within 60 s", 60_000],
+    ["a watch", "the watch did not end in time", 330_000],
+  ])("fails if the server stands still during %s", async (what, reason, ms) => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { server, urls } = await startApi((request, response) => {
+      if (request.url?.includes("watch") || what === "a list") response.write("{");
+      else response.end(listOf("5"));
+    });
+    const { done } = run(kubernetes("greet", { server }));
+    await expect.poll(() => urls.length, { timeout: 10_000 }).toBe(what === "a list" ? 1 : 2);
+    const failure = expect(done).rejects.toThrow(`the connection to the Kubernetes API was lost: ${reason}`);
+    // The head of the response arrives in real time.
+    await expect.poll(() => vi.getTimerCount(), { timeout: 10_000 }).toBeGreaterThan(0);
+    await vi.advanceTimersByTimeAsync(ms);
+    await failure;
   });
 
   it("ends with its signal", async () => {

@@ -127,7 +127,8 @@ async function* chunksOf(response: AsyncIterable<Buffer>): AsyncGenerator<Buffer
   try {
     yield* response;
   } catch (cause) {
-    throw new RpcError(Code.Unavailable, "the connection to the Kubernetes API was lost", { cause });
+    const why = cause instanceof Error && !("code" in cause) ? `: ${cause.message}` : "";
+    throw new RpcError(Code.Unavailable, `the connection to the Kubernetes API was lost${why}`, { cause });
   }
 }
 

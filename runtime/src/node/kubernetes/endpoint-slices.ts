@@ -46,25 +46,48 @@ interface SlicePort {
 /**
  * Returns the endpoints of slices, each address once. A pod that is ready and does not terminate is an endpoint. If there is
  * none, those that terminate and still serve are used, as kube-proxy does. `port` is the name or number of the port; without
- * it, each slice must have exactly one. Throws an `unavailable` error if a slice with endpoints has no such port.
+ * it, each slice must have exactly one. Malformed slices and members are skipped with a warning, and so is a slice without the
+ * port, as long as others have it; throws an `unavailable` error if none has it.
  */
-export function endpointsOf(slices: Iterable<EndpointSlice>, port: string | number | undefined): readonly Endpoint[] {
+export function endpointsOf(
+  slices: Iterable<EndpointSlice>,
+  port: string | number | undefined,
+  warn: (problem: string) => void = () => {},
+): readonly Endpoint[] {
   const ready = new Map<string, Endpoint>();
   const terminating = new Map<string, Endpoint>();
+  let hasPort = false;
+  let failure: RpcError | undefined;
   for (const slice of slices) {
-    const members = slice.endpoints ?? [];
-    if (members.length === 0) continue;
-    const number = portOf(slice.ports ?? [], port);
+    const members = listOf(slice.endpoints);
+    if (members?.length === 0) continue;
+    const name = JSON.stringify(slice.metadata?.name);
+    const number = portOf(listOf(slice.ports) ?? [], port);
+    if (members === undefined || typeof number !== "number") {
+      if (typeof number !== "number") failure ??= number;
+      warn(`the EndpointSlice ${name} is skipped: ${failure?.rawMessage ?? "its endpoints are not a list"}`);
+      continue;
+    }
+    hasPort = true;
     for (const member of members) {
-      const target = isReady(member) ? ready : isServing(member) ? terminating : undefined;
       // The addresses of a member are those of one pod, so that the first is enough, as the API documents.
-      const host = member.addresses?.[0];
-      if (target === undefined || host === undefined) continue;
+      const host: unknown = listOf(member?.addresses)?.[0];
+      if (member === null || typeof host !== "string") {
+        warn(`an endpoint of the EndpointSlice ${name} is skipped: it has no address`);
+        continue;
+      }
+      const target = isReady(member) ? ready : isServing(member) ? terminating : undefined;
       const address = isIP(host) === 6 ? `[${host}]:${number}` : `${host}:${number}`;
-      target.set(address, describe(address, member));
+      target?.set(address, describe(address, member));
     }
   }
+  if (!hasPort && failure !== undefined) throw failure;
   return [...(ready.size > 0 ? ready : terminating).values()];
+}
+
+/** Returns a list, empty for one that is absent; `undefined` if the value is none. */
+function listOf<T>(value: readonly T[] | null | undefined): readonly T[] | undefined {
+  return Array.isArray(value ?? []) ? (value ?? []) : undefined;
 }
 
 const isReady = ({ conditions }: SliceEndpoint): boolean =>
@@ -76,18 +99,20 @@ const isServing = ({ conditions }: SliceEndpoint): boolean =>
 
 function describe(address: string, { nodeName, zone, targetRef }: SliceEndpoint): Endpoint {
   const attributes: Record<string, string> = {};
-  if (nodeName !== undefined) attributes["kubernetes.node"] = nodeName;
-  if (targetRef?.kind === "Pod" && targetRef.name !== undefined) attributes["kubernetes.pod"] = targetRef.name;
-  return { address, ...(zone !== undefined && { zone }), attributes };
+  if (typeof nodeName === "string") attributes["kubernetes.node"] = nodeName;
+  if (targetRef?.kind === "Pod" && typeof targetRef.name === "string") attributes["kubernetes.pod"] = targetRef.name;
+  return { address, ...(typeof zone === "string" && { zone }), attributes };
 }
 
-function portOf(ports: readonly SlicePort[], wanted: string | number | undefined): number {
+/** Returns the number of the port, or the error that says why there is none. */
+function portOf(given: readonly SlicePort[], wanted: string | number | undefined): number | RpcError {
+  const ports = given.filter((one) => typeof one === "object" && one !== null);
   const found = ports.filter(({ name, port }) => wanted === undefined || wanted === port || wanted === (name ?? ""));
   const [one, ...others] = found;
   if (typeof one?.port === "number" && others.length === 0) return one.port;
   const all = ports.map(({ name, port }) => (name ? `${name} (${port})` : `${port}`)).join(", ") || "none";
   const reason = wanted === undefined ? "the option port must select one" : `none of them is ${JSON.stringify(wanted)}`;
-  throw new RpcError(Code.Unavailable, `the service has the ports ${all}: ${reason}`);
+  return new RpcError(Code.Unavailable, `the service has the ports ${all}: ${reason}`);
 }
 
 /** The slices of one service, as a list and the events after it describe them. */

@@ -5,7 +5,8 @@
 import { readFileSync } from "node:fs";
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
-import type { Endpoint, Resolver } from "../../discovery/endpoint.ts";
+import { startBackgroundTimer } from "../../call/timer.ts";
+import type { Endpoint, Resolver, ResolverContext } from "../../discovery/endpoint.ts";
 import { get, type KubernetesApi, readJson, readLines, SERVICE_ACCOUNT } from "./api.ts";
 import { type EndpointSliceList, endpointsOf, SliceSet, type WatchEvent } from "./endpoint-slices.ts";
 
@@ -16,8 +17,14 @@ export interface KubernetesOptions extends KubernetesApi {
   readonly port?: string | number | undefined;
 }
 
+type Warn = ResolverContext["warn"];
+
 /** Duration of a watch, in seconds, after which the API ends it and it continues. */
 const WATCH_SECONDS = 300;
+/** Time after the end of a watch in which the API must have ended it, in seconds. */
+const WATCH_ALLOWANCE_SECONDS = 30;
+/** The time for a whole list, in milliseconds. */
+const LIST_MS = 60_000;
 /** Time between two watches, in milliseconds. */
 const PAUSE_MS = 1_000;
 const RESOURCE_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
@@ -38,27 +45,39 @@ export function kubernetes(service: string, options: KubernetesOptions = {}): Re
   const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices?labelSelector=${labels}`;
 
   /** Watches until the API ends the watch. Returns true if it cannot continue from the known version: a new list is needed. */
-  async function* watch(known: SliceSet, signal: AbortSignal): AsyncGenerator<readonly Endpoint[], boolean> {
+  async function* watch(
+    known: SliceSet,
+    signal: AbortSignal,
+    warn: Warn,
+  ): AsyncGenerator<readonly Endpoint[], boolean> {
     const from = `&watch=1&allowWatchBookmarks=true&timeoutSeconds=${WATCH_SECONDS}&resourceVersion=${known.resourceVersion}`;
     const response = await get(options, path + from, signal);
     if (response === "gone") return true;
     response.socket.unref(); // a watch does not keep the process running
-    for await (const events of readLines(response)) {
-      const results = events.map((event) => known.apply(event as WatchEvent));
-      if (results.includes("changed")) yield endpointsOf(known.slices, port);
-      if (results.includes("expired")) return true;
+    // A server that stands still acknowledges TCP keepalives, but does not end the watch.
+    const stop = startBackgroundTimer((WATCH_SECONDS + WATCH_ALLOWANCE_SECONDS) * 1_000, () => {
+      response.destroy(new Error("the watch did not end in time"));
+    });
+    try {
+      for await (const events of readLines(response)) {
+        const results = events.map((event) => known.apply(event as WatchEvent));
+        if (results.includes("changed")) yield endpointsOf(known.slices, port, warn);
+        if (results.includes("expired")) return true;
+      }
+    } finally {
+      stop();
     }
     return false;
   }
 
-  const resolve: Resolver = async function* ({ signal, next }) {
+  const resolve: Resolver = async function* ({ signal, next, warn }) {
     const known = new SliceSet();
     for (let isExpired = true; ; ) {
       if (isExpired) {
         known.replace(await list(signal));
-        yield endpointsOf(known.slices, port);
+        yield endpointsOf(known.slices, port, warn);
       }
-      isExpired = yield* watch(known, signal);
+      isExpired = yield* watch(known, signal, warn);
       // Without a pause, an API or proxy that ends each watch at once would get requests without end.
       await next(PAUSE_MS);
     }
@@ -67,7 +86,10 @@ export function kubernetes(service: string, options: KubernetesOptions = {}): Re
   async function list(signal: AbortSignal): Promise<EndpointSliceList> {
     const response = await get(options, path, signal);
     if (response === "gone") throw new RpcError(Code.Unavailable, "the Kubernetes API answered with 410 to a list");
-    return (await readJson(response)) as EndpointSliceList;
+    const stop = startBackgroundTimer(LIST_MS, () => {
+      response.destroy(new Error(`the list did not arrive within ${LIST_MS / 1_000} s`));
+    });
+    return (await readJson(response).finally(stop)) as EndpointSliceList;
   }
 
   return Object.assign(resolve, { authority: `${service}.${namespace}.svc` });
