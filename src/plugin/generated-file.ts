@@ -8,7 +8,7 @@ import { handlerBase, handlerInterface } from "./handler.ts";
 import type { Tools } from "./message-types.ts";
 import type { TripleOptions } from "./options.ts";
 import { type FileOutline, outline } from "./outline.ts";
-import { type Generator, preamble } from "./preamble.ts";
+import { commonJs, emptyModule, type Generator, preamble } from "./preamble.ts";
 import { type Anchor, mark, noAnchor, sourceMap, unmark } from "./source-map.ts";
 
 /** The text without its last line break, and the text of its source map, if there is one. */
@@ -49,16 +49,6 @@ export function generatedFile(
     text: `${plain}\n//# sourceMappingURL=${encodeURIComponent(name)}.map`,
     map: sourceMap(name, source, mappings),
   };
-}
-
-const commonJs = `"use strict";\nObject.defineProperty(exports, "__esModule", { value: true });`;
-
-/**
- * Returns a statement that makes a file without services a module. TypeScript treats a file without import or export as
- * a script, whose names are global.
- */
-function emptyModule(target: Target, { jsImportStyle }: TripleOptions): string {
-  return target === "js" && jsImportStyle === "legacy_commonjs" ? commonJs : "export {};";
 }
 
 function serviceDeclarations(

@@ -81,7 +81,7 @@ function print(schema: Schema, own: OwnOptions, target: Target): void {
     .sort((a, b) => (a.path < b.path ? -1 : 1))
     .map(({ file, path }) => ({ file, path, f: schema.generateFile(path) }));
   const codecs = schema.files
-    .filter((file) => options.codecs && messagesOf(file).length > 0)
+    .filter((file) => options.codecs && (messagesOf(file).length > 0 || options.keepEmptyFiles))
     .map((file) => ({ file, path: `${file.name}_codec.${extension}` }))
     .sort((a, b) => (a.path < b.path ? -1 : 1))
     .map(({ file, path }) => ({ file, path, f: schema.generateFile(path) }));

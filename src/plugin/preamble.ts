@@ -4,6 +4,7 @@
  */
 import type { DescFile } from "@bufbuild/protobuf";
 import { Edition, EditionSchema, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
+import type { Target } from "../print/declaration.ts";
 import { lineComments } from "../print/jsdoc.ts";
 import { literal } from "../print/literal.ts";
 import type { SourceText } from "./comments.ts";
@@ -33,6 +34,17 @@ export function preamble(file: DescFile, text: SourceText, generator: Generator,
     "",
     ...commentsAt(text, [field.package.number]),
   ].join("\n");
+}
+
+/** The first statements of a CommonJS module. */
+export const commonJs = `"use strict";\nObject.defineProperty(exports, "__esModule", { value: true });`;
+
+/**
+ * Returns a statement that makes a file without declarations a module. TypeScript treats a file without import or export as
+ * a script, whose names are global.
+ */
+export function emptyModule(target: Target, { jsImportStyle }: TripleOptions): string {
+  return target === "js" && jsImportStyle === "legacy_commonjs" ? commonJs : "export {};";
 }
 
 function commentsAt(text: SourceText, path: readonly number[]): string[] {

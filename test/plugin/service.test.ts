@@ -122,6 +122,13 @@ describe("files", () => {
     ]);
   });
 
+  it("exist for proto files without messages too with keep_empty_files", () => {
+    const parameter = "target=ts,codecs=true,keep_empty_files=true";
+    const files = run(requestFor(compile({ "empty.proto": 'syntax = "proto3";\nenum E { ZERO = 0; }' }), parameter));
+    expect([...files.keys()]).toEqual(["empty_triple.ts", "empty_codec.ts"]);
+    expect(files.get("empty_codec.ts")).toMatch(/\n\nexport \{\};\n$/);
+  });
+
   it("need no package", () => {
     expect(run(requestFor(protos)).get("b_triple.ts")).toContain('  path: "/NoPackage/Call",');
   });

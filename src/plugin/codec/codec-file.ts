@@ -15,7 +15,7 @@ import { propertyAccess } from "../../print/literal.ts";
 import { memo } from "../../print/memoize.ts";
 import { Scope, unbindable } from "../../print/names.ts";
 import type { Tools } from "../message-types.ts";
-import { type Generator, preamble } from "../preamble.ts";
+import { commonJs, emptyModule, type Generator, preamble } from "../preamble.ts";
 import { decodeStatements } from "./decode.ts";
 import { encodeStatements } from "./encode.ts";
 import { hasPrototype, initialProperties, propertiesLiteral, prototypeLiteral } from "./message.ts";
@@ -134,6 +134,8 @@ export function codecFile(
     ];
   };
 
+  const head = preamble(file, textOf(file), generator, options);
+  if (messages.length === 0) return `${head}\n${emptyModule(target, options)}`;
   const declarations: Declaration[] = messages.flatMap((message) => [
     encode(message),
     decode(message),
@@ -145,15 +147,7 @@ export function codecFile(
   const statements = imports
     .statements(isCommonJs ? "CommonJS" : target === "js" ? "JavaScript" : "TypeScript")
     .join("\n");
-  const blocks = isCommonJs
-    ? [
-        `"use strict";\nObject.defineProperty(exports, "__esModule", { value: true });`,
-        statements,
-        ...body,
-        exportStatements(declarations),
-      ]
-    : [statements, ...body];
-  const head = preamble(file, textOf(file), generator, options);
+  const blocks = isCommonJs ? [commonJs, statements, ...body, exportStatements(declarations)] : [statements, ...body];
   return `${head}\n${blocks.filter((block) => block !== "").join("\n\n")}`;
 }
 
