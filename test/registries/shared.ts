@@ -5,6 +5,7 @@
 import type { Instance, Registry } from "triple-es/discovery";
 import { createTransport } from "triple-es/node";
 import { expect, it, onTestFinished } from "vitest";
+import { mainThreadNanoseconds } from "../../bench/cpu-time.ts";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { createMetadataServiceV2Client } from "../../runtime/src/gen/org/apache/dubbo/metadata/metadata_service_v2_triple.ts";
 import { writeProviderUrl } from "../../runtime/src/registry/dubbo/provider-url.ts";
@@ -332,11 +333,13 @@ export function describeCells({
       await writeAll(server, entries);
       const registry = open(server, { levels, ...(levels === "instance" && { providedBy: { [SERVICE]: ["crowd"] } }) });
       const { transport, events } = openConsumer(registry, { subset: 5, connectTimeoutMs: 200 });
+      // In CPU time, because other programs and processes of the registry use the machine, too.
       let longest = 0;
-      let last = performance.now();
+      let last = mainThreadNanoseconds() ?? Number.NaN;
       const timer = setInterval(() => {
-        longest = Math.max(longest, performance.now() - last - 5);
-        last = performance.now();
+        const now = mainThreadNanoseconds() ?? Number.NaN;
+        longest = Math.max(longest, (now - last) / 1e6);
+        last = now;
       }, 5);
       const start = performance.now();
       void createGreetServiceClient(transport)
@@ -347,7 +350,7 @@ export function describeCells({
       expect(events.filter(({ type }) => type === "invalid endpoint")).toEqual([]);
       expect(events.find(({ type }) => type === "resolved")).toMatchObject({ endpoints: 10_000 });
       figure(
-        `10,000 providers after ${Math.round(performance.now() - start)} ms; longest block ${Math.round(longest)} ms`,
+        `10,000 providers after ${Math.round(performance.now() - start)} ms; the longest block took ${Math.round(longest)} ms of CPU time`,
       );
       await transport.close({ graceMs: 0 });
     },

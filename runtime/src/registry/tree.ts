@@ -17,6 +17,7 @@ import { parseInstance, type ServiceInstance } from "./dubbo/service-instance.ts
 import { formatAddress } from "./dubbo/service-key.ts";
 import type { DubboSource, Warn } from "./dubbo/source.ts";
 import { keepRegistered, type Publisher, type Session } from "./registration.ts";
+import { Steps } from "./steps.ts";
 import type { StopWatch, Watcher } from "./watch.ts";
 
 /** Maximum number of attempts to change an entry that other clients change at the same time. */
@@ -125,7 +126,7 @@ function createSource(tree: Tree, paths: Paths): DubboSource {
       const parsed = new ParsedInstances(application, warn);
       return tree.watchContents(paths.instances(application), {
         ...watcher,
-        onValue: (contents) => watcher.onValue(parsed.update(contents)),
+        onValue: (contents) => void parsed.update(contents, watcher.onValue),
       });
     },
     async readStoredMetadata(application, revision, signal) {
@@ -135,25 +136,41 @@ function createSource(tree: Tree, paths: Paths): DubboSource {
   };
 }
 
+/** A parsed instance; `undefined` for a malformed one. */
+interface Parsed {
+  readonly content: string;
+  readonly instance: ServiceInstance | undefined;
+}
+
 /** Parses instances. An instance whose content has not changed is the same object as before. */
 class ParsedInstances {
   readonly #application: string;
   readonly #warn: Warn;
-  #known = new Map<string, { readonly content: string; readonly instance: ServiceInstance | undefined }>();
+  #known: ReadonlyMap<string, Parsed> = new Map();
+  #latest: ReadonlyMap<string, string> | undefined;
 
   constructor(application: string, warn: Warn) {
     this.#application = application;
     this.#warn = warn;
   }
 
-  update(contents: ReadonlyMap<string, string>): ServiceInstance[] {
-    const next = new Map<string, { readonly content: string; readonly instance: ServiceInstance | undefined }>();
-    for (const [name, content] of contents) {
+  /** Reports the instances: at once if few have changed, otherwise after several steps, unless there is a later update by then. */
+  async update(contents: ReadonlyMap<string, string>, report: (instances: ServiceInstance[]) => void): Promise<void> {
+    this.#latest = contents;
+    const steps = new Steps();
+    const next = new Map<string, Parsed>();
+    for (const [name, content] of [...contents]) {
       const known = this.#known.get(name);
-      next.set(name, known?.content === content ? known : { content, instance: this.#parse(name, content) });
+      if (known?.content === content) next.set(name, known);
+      else {
+        next.set(name, { content, instance: this.#parse(name, content) });
+        const turn = steps.count();
+        if (turn !== undefined) await turn;
+        if (this.#latest !== contents) return;
+      }
     }
     this.#known = next;
-    return [...next.values()].flatMap(({ instance }) => instance ?? []);
+    report([...next.values()].flatMap(({ instance }) => instance ?? []));
   }
 
   #parse(name: string, content: string): ServiceInstance | undefined {

@@ -13,6 +13,7 @@ import { RpcError, reasonOf } from "../../call/error.ts";
 import { onAbort, startBackgroundTimer } from "../../call/timer.ts";
 import type { Endpoint, Resolver } from "../../discovery/endpoint.ts";
 import type { DescribedService, Registry, ServiceKey, ServiceResolverOptions } from "../../discovery/registry.ts";
+import { Steps } from "../steps.ts";
 import { Changes, type StopWatch, type Watcher } from "../watch.ts";
 import { MetadataCache } from "./metadata-cache.ts";
 import { type Provider, parseProvider } from "./provider-url.ts";
@@ -82,19 +83,24 @@ function createDubboResolver(
     };
     const view = new ServiceView(source, key, options, warnOnce);
     try {
+      const steps = new Steps();
       let last: string | undefined;
       for (;;) {
         await view.changes.next(signal);
         if (!view.isComplete) continue;
+        await steps.count(view.size);
         const instances = view.instances();
         const loaded = cache.load(instances, options.open);
         if (await isPending(loaded, signal)) void loaded.then(view.changes.set);
         if (signal.aborted) return;
-        const endpoints = view.endpoints(cache);
+        const endpoints = await view.endpoints(cache);
+        await steps.count(view.size);
+        if (signal.aborted) return;
         // A change of another service of the same application is not a change of this one.
         const current = JSON.stringify(endpoints);
         if (current === last) continue;
         last = current;
+        await steps.count(view.size);
         yield endpoints;
       }
     } catch (cause) {
@@ -166,22 +172,38 @@ class ServiceView {
     return true;
   }
 
+  /** The number of entries. */
+  get size(): number {
+    let size = this.#providers?.length ?? 0;
+    for (const { instances } of this.#applications.values()) size += instances?.length ?? 0;
+    return size;
+  }
+
   instances(): readonly ServiceInstance[] {
     return [...this.#applications.values()].flatMap(({ instances = [] }) => instances);
   }
 
-  endpoints(cache: MetadataCache): readonly Endpoint[] {
+  /** Returns the endpoints of all entries. Those that are new are parsed in steps. */
+  async endpoints(cache: MetadataCache): Promise<readonly Endpoint[]> {
+    const steps = new Steps();
     const byAddress = new Map<string, Endpoint>();
     for (const instance of this.instances()) {
       const services = cache.get(instance);
       const known = this.#parsedInstances.get(instance);
       const isKnown = known !== undefined && known.services === services;
       const endpoint = isKnown ? known.endpoint : this.#instanceEndpoint(instance, services);
-      if (!isKnown) this.#parsedInstances.set(instance, { services, endpoint });
+      if (!isKnown) {
+        this.#parsedInstances.set(instance, { services, endpoint });
+        const turn = steps.count();
+        if (turn !== undefined) await turn;
+      }
       if (endpoint !== undefined) byAddress.set(endpoint.address, endpoint);
     }
     for (const url of this.#providers ?? []) {
-      const provider = this.#parsed.has(url) ? this.#parsed.get(url) : this.#provider(url);
+      const isKnown = this.#parsed.has(url);
+      const provider = isKnown ? this.#parsed.get(url) : this.#provider(url);
+      const turn = isKnown ? undefined : steps.count();
+      if (turn !== undefined) await turn;
       if (provider === undefined) continue;
       const { endpoint } = provider;
       if (!byAddress.has(endpoint.address)) byAddress.set(endpoint.address, endpoint);

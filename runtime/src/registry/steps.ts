@@ -1,0 +1,20 @@
+/**
+ * Work on long lists in steps: other tasks of the process run in between.
+ */
+import { setImmediate } from "node:timers/promises";
+
+/** The number of entries in one step: parsing them takes a few milliseconds. */
+const STEP = 500;
+
+/** Counts entries, and ends the task after each step. */
+export class Steps {
+  #count = 0;
+
+  /** Counts entries that were worked on. Returns a promise if the task is to end here, for the caller to wait for. */
+  count(entries = 1): Promise<void> | undefined {
+    this.#count += entries;
+    if (this.#count < STEP) return undefined;
+    this.#count = 0;
+    return setImmediate();
+  }
+}
