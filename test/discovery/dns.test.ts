@@ -112,6 +112,29 @@ describe.skipIf(!hasDnsmasq)("names in the DNS (needs dnsmasq)", () => {
     }
   });
 
+  it("use the targets of SRV records that are resolved, with a warning for the others, unless there is none", async () => {
+    const broken = "srv-host=_grpc._tcp.greet.test,gone.example,50052,0,10";
+    const hosts = { "one.test": ["127.0.0.1"] };
+    const { address } = await startDns(hosts, ["srv-host=_grpc._tcp.greet.test,one.test,50051,0,10", broken]);
+    const problems: string[] = [];
+    const { value: list } = await dns("greet.test", { servers: [address] })({
+      signal: new AbortController().signal,
+      next: async () => {},
+      configure() {},
+      warn: (problem) => problems.push(problem),
+    })
+      [Symbol.asyncIterator]()
+      .next();
+    expect(list).toEqual([{ address: "127.0.0.1:50051", weight: 10 }]);
+    expect(problems).toEqual([
+      "the target gone.example:50052 of _grpc._tcp.greet.test has no new addresses: the DNS does not answer for gone.example: EREFUSED",
+    ]);
+    const none = await startDns(hosts, [broken]);
+    await expect(firstOf(dns("greet.test", { servers: [none.address] }))).rejects.toThrow(
+      "the DNS does not answer for gone.example: EREFUSED",
+    );
+  });
+
   it("are resolved at most once a second per process, for any number of transports", async () => {
     const { address } = await startDns({ "greet.test": ["127.0.0.1"] });
     const lists = await Promise.all(

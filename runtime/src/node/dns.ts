@@ -41,6 +41,15 @@ interface Answer {
   readonly endpoints: readonly Endpoint[];
   readonly ttlMs: number;
   readonly serviceConfig: unknown;
+  /** Targets of SRV records that the DNS does not resolve. */
+  readonly problems: readonly string[];
+}
+
+/** The endpoints of one query. */
+interface Found {
+  readonly endpoints: readonly Endpoint[];
+  readonly ttlMs: number;
+  readonly problems?: readonly string[];
 }
 
 interface Addresses {
@@ -63,10 +72,11 @@ export function dns(name: string, options: DnsOptions = {}): Resolver {
   if (options.servers !== undefined) resolver.setServers(options.servers);
   const query = new Query(resolver, options);
   const ask = (): Promise<Answer> => query.ask(host, port);
-  const resolve: Resolver = async function* ({ signal, next, configure }) {
+  const resolve: Resolver = async function* ({ signal, next, configure, warn }) {
     for (;;) {
-      const { endpoints, ttlMs, serviceConfig } = await unlessAborted(shared(key, ask), signal);
+      const { endpoints, ttlMs, serviceConfig, problems } = await unlessAborted(shared(key, ask), signal);
       if (options.serviceConfig) configure(serviceConfig);
+      for (const problem of problems) warn(problem);
       yield endpoints;
       await next(ttlMs);
     }
@@ -110,6 +120,8 @@ class Query {
   readonly #options: DnsOptions;
   /** The names that only the operating system's resolver finds: in /etc/hosts, or with a search domain. */
   readonly #systemNames = new Set<string>();
+  /** The endpoints of each target of the SRV records. */
+  #targets = new Map<string, readonly Endpoint[]>();
 
   constructor(resolver: DnsResolver, options: DnsOptions) {
     this.#resolver = resolver;
@@ -117,14 +129,14 @@ class Query {
   }
 
   async ask(host: string, port: number | undefined): Promise<Answer> {
-    const [{ endpoints, ttlMs }, serviceConfig] = await Promise.all([
+    const [{ endpoints, ttlMs, problems = [] }, serviceConfig] = await Promise.all([
       port === undefined ? this.#services(host) : this.#endpoints(host, port),
       this.#options.serviceConfig ? this.#serviceConfig(host) : undefined,
     ]);
-    return { endpoints, ttlMs: Math.min(MAX_TTL_MS, Math.max(MIN_TTL_MS, ttlMs)), serviceConfig };
+    return { endpoints, ttlMs: Math.min(MAX_TTL_MS, Math.max(MIN_TTL_MS, ttlMs)), serviceConfig, problems };
   }
 
-  async #endpoints(host: string, port: number, weight?: number) {
+  async #endpoints(host: string, port: number, weight?: number): Promise<Found> {
     const { hosts, ttlMs } = await this.#addresses(host);
     const endpoints = hosts.map((one): Endpoint => {
       const address = isIP(one) === 6 ? `[${one}]:${port}` : `${one}:${port}`;
@@ -135,21 +147,33 @@ class Query {
 
   /**
    * Returns the endpoints of the SRV records with the lowest priority value. A target of "." means that the service does not
-   * exist.
+   * exist. A target that the DNS does not resolve keeps its last addresses, and the others are used.
    */
-  async #services(host: string) {
+  async #services(host: string): Promise<Found> {
     const name = host.startsWith("_") ? host : `_grpc._tcp.${host}`;
     const records = await answerOf(this.#resolver.resolveSrv(name), name);
     const lowest = Math.min(...records.map(({ priority }) => priority));
     const chosen = records.filter((record) => record.priority === lowest && record.name !== "" && record.name !== ".");
     const isWeighted = chosen.some(({ weight }) => weight > 0);
-    const all = await Promise.all(
+    const all = await Promise.allSettled(
       chosen.map((record) => this.#endpoints(record.name, record.port, isWeighted ? record.weight : undefined)),
     );
-    return {
-      endpoints: all.flatMap(({ endpoints }) => endpoints),
-      ttlMs: Math.min(UNKNOWN_TTL_MS, ...all.map(({ ttlMs }) => ttlMs)),
-    };
+    const failed = all.find((one) => one.status === "rejected");
+    if (failed !== undefined && !all.some((one) => one.status === "fulfilled")) throw failed.reason;
+    const last = this.#targets;
+    this.#targets = new Map();
+    const problems: string[] = [];
+    let ttlMs = UNKNOWN_TTL_MS;
+    for (const [index, one] of all.entries()) {
+      const { name: target, port } = chosen[index] as (typeof chosen)[number];
+      const key = `${target}:${port}`;
+      if (one.status === "rejected")
+        problems.push(`the target ${key} of ${name} has no new addresses: ${RpcError.from(one.reason).rawMessage}`);
+      else ttlMs = Math.min(ttlMs, one.value.ttlMs);
+      const endpoints = one.status === "rejected" ? last.get(key) : one.value.endpoints;
+      if (endpoints !== undefined) this.#targets.set(key, [...(this.#targets.get(key) ?? []), ...endpoints]);
+    }
+    return { endpoints: [...this.#targets.values()].flat(), ttlMs, problems };
   }
 
   async #addresses(host: string): Promise<Addresses> {
