@@ -2,6 +2,7 @@
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { ROOT } from "../support/documents.ts";
 
 /** The folder of the tools, in which applications with Swagger UI run. */
@@ -13,4 +14,9 @@ if (!hasJudges) console.warn("skipped: tools that read OpenAPI; CONTRIBUTING.md 
 /** Returns the path of a module that the folder has installed. */
 export function judgePath(name: string): string {
   return createRequire(join(JUDGES, "package.json")).resolve(name);
+}
+
+/** Imports a module that the folder has installed. */
+export async function importJudge<Module>(name: string): Promise<Module> {
+  return (await import(pathToFileURL(judgePath(name)).href)) as Module;
 }

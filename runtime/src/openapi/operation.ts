@@ -137,8 +137,10 @@ function responseText({ kind, output }: Method): string {
   return kind === "unary" || kind === "client_streaming" ? `The response, ${name}.` : `A stream of ${name}.`;
 }
 
+/** Joins the schemas of overloads, some of which may be equal. */
 function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
-  return schemas.length === 1 && schemas[0] !== undefined ? schemas[0] : { anyOf: [...schemas] };
+  const distinct = [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
+  return distinct.length === 1 && distinct[0] !== undefined ? distinct[0] : { anyOf: distinct };
 }
 
 export function exampleWith(example: JsonValue | undefined): JsonObject {
