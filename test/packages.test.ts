@@ -203,11 +203,14 @@ describe("a tarball", () => {
   it.each([
     [
       "triple-es",
-      ["index", "node", "fetch", "json", "proto", "fastify"].flatMap((name) => [
-        `dist/${name}.js`,
-        `dist/bundled/${name}.js`,
-        `dist/${name}.d.ts`,
-      ]),
+      [
+        "dist/console/page.js",
+        ...["index", "node", "fetch", "json", "proto", "fastify", "openapi"].flatMap((name) => [
+          `dist/${name}.js`,
+          `dist/bundled/${name}.js`,
+          `dist/${name}.d.ts`,
+        ]),
+      ],
     ],
     ["protoc-gen-triple-es", ["dist/main.js", "dist/triple-es.js"]],
   ])("has its entry points: %s", (name, wanted) => {
@@ -237,7 +240,7 @@ describe("an installation", () => {
     const { packages } = JSON.parse(readFileSync(join(project, "node_modules/.package-lock.json"), "utf8"));
     const { dependencies = {}, peerDependencies, peerDependenciesMeta } = packages["node_modules/triple-es"];
     expect(Object.keys(dependencies)).toEqual(["multipasta", "saxes"]);
-    const optional = ["@msgpack/msgpack", "@opentelemetry/api", "fastify"];
+    const optional = ["@msgpack/msgpack", "@opentelemetry/api", "fastify", "swagger-ui-dist"];
     expect(Object.keys(peerDependencies).sort()).toEqual(["@bufbuild/protobuf", ...optional].sort());
     for (const name of optional) {
       expect(peerDependenciesMeta[name]).toEqual({ optional: true });
