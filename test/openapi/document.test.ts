@@ -1,5 +1,5 @@
 /** OpenAPI documents: what they say about services, messages, errors and routes. test/openapi/judges.test.ts validates them. */
-import { createFileRegistry, type DescService, type JsonObject } from "@bufbuild/protobuf";
+import { createFileRegistry, type DescMessage, type DescService, type JsonObject } from "@bufbuild/protobuf";
 import { createRouter, type ServiceDef } from "triple-es";
 import { fetchHandler } from "triple-es/fetch";
 import { addOpenApi, createOpenApi, createOpenApiOf, type OpenApiDocument } from "triple-es/openapi";
@@ -276,6 +276,20 @@ describe("routes of REST", () => {
   it("are joined if their paths differ in the names of variables only", () => {
     const same = Object.keys(document.paths).map((path) => path.replaceAll(/\{[^}]*\}/g, "{}"));
     expect(same.filter((path, index) => same.indexOf(path) !== index)).toEqual([]);
+  });
+
+  it("have at most 200 query parameters, although nested messages may have more paths to fields", () => {
+    const levels = Array.from({ length: 30 }, (_, level) => {
+      const fields = level === 29 ? "string a = 1;" : `M${level + 1} a = 1; M${level + 1} b = 2;`;
+      return `message M${level} { ${fields} }`;
+    });
+    const set = compile({ "a/v1/a.proto": `syntax = "proto3";\npackage a.v1;\n${levels.join("\n")}` });
+    const input = createFileRegistry(set).getMessage("a.v1.M0") as DescMessage;
+    const method = { kind: "unary", service: "a.v1.S", name: "A", path: "/a.v1.S/A", input, output: input } as const;
+    const router = routerOf({ typeName: "a.v1.S", methods: { a: method } });
+    addRest(router, { rules: [{ selector: "a.v1.S.A", get: "/a" }] });
+    const { parameters } = at(createOpenApi(router), "paths", "/a", "get");
+    expect(parameters).toHaveLength(201);
   });
 
   it("that OpenAPI cannot express are named in the description of the method", () => {

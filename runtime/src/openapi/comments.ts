@@ -20,9 +20,16 @@ const VALUE_FIELD = EnumDescriptorProtoSchema.field.value.number;
 export class Comments {
   readonly #texts = new Map<string, string>();
 
-  /** Reads the comments of the files. Files without source info have none. */
+  /** Reads the comments of files and of their imports. Files without source info have none. */
   constructor(files: Iterable<DescFile>) {
-    for (const file of files) this.#addFile(file);
+    const known = new Set<DescFile>();
+    const add = (file: DescFile): void => {
+      if (known.has(file)) return;
+      known.add(file);
+      for (const imported of file.dependencies) add(imported);
+      this.#addFile(file);
+    };
+    for (const file of files) add(file);
   }
 
   /**

@@ -15,7 +15,7 @@ const IDEMPOTENCIES: Readonly<Partial<Record<Idempotency, NonNullable<ProtoMetho
 
 /**
  * Returns the OpenAPI 3.1 document of services, with the routes of methods that have the annotation `google.api.http`, and with
- * the comments of their files. Throws a `TypeError` for an invalid annotation or option.
+ * the comments of their files and imports. Throws a `TypeError` for an invalid annotation or option.
  */
 export function createOpenApiOf(services: readonly DescService[], options: OpenApiOptions = {}): OpenApiDocument {
   const described = services.map((service) => {
@@ -34,7 +34,7 @@ export function createOpenApiOf(services: readonly DescService[], options: OpenA
         .filter(({ target, template }) => template.text !== target.path),
     };
   });
-  const files = new Set(services.flatMap(({ file }) => [file, ...file.dependencies]));
+  const files = new Set(services.map(({ file }) => file));
   return buildDocument(described, { ...options, files: [...files, ...(options.files ?? [])] });
 }
 

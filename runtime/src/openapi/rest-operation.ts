@@ -157,7 +157,7 @@ function bodyOf(schema: JsonObject, example: ReturnType<typeof exampleOfField>):
 function queryParameters({ target, variables, body }: Route, schemas: SchemaCollection): JsonObject[] {
   if (body === "*") return [];
   const inPath = new Set(variables.map(keyOf));
-  return leavesOf(target.input, [], new Set())
+  return firstOf(leavesOf(target.input, [], new Set()), MAX_QUERY_PARAMETERS)
     .filter((path) => path[0] !== body && !inPath.has(keyOf(path)))
     .map((path) => {
       const field = path.at(-1) ?? path[0];
@@ -172,14 +172,29 @@ function queryParameters({ target, variables, body }: Route, schemas: SchemaColl
     });
 }
 
-/** Returns the fields that can be query parameters. A message inside itself has none. */
-function leavesOf(type: DescMessage, before: readonly DescField[], outer: ReadonlySet<DescMessage>): FieldPath[] {
+/** Maximum number of query parameters of a route: messages inside messages can have any number of paths to fields. */
+const MAX_QUERY_PARAMETERS = 200;
+
+function firstOf<Value>(values: Iterable<Value>, count: number): Value[] {
+  const first: Value[] = [];
+  for (const value of values) {
+    if (first.length === count) break;
+    first.push(value);
+  }
+  return first;
+}
+
+/** Finds the fields that can be query parameters. A message inside itself has none. */
+function* leavesOf(
+  type: DescMessage,
+  before: readonly DescField[],
+  outer: ReadonlySet<DescMessage>,
+): Generator<FieldPath, undefined> {
   const inside = new Set([...outer, type]);
-  return type.fields.flatMap((field): FieldPath[] => {
+  for (const field of type.fields) {
     const path = [...before, field] as unknown as FieldPath;
-    if (field.fieldKind === "map") return [];
-    if (field.message === undefined || isTextual(field.message)) return [path];
-    if (field.fieldKind === "list" || inside.has(field.message)) return [];
-    return leavesOf(field.message, path, inside);
-  });
+    if (field.fieldKind === "map") continue;
+    if (field.message === undefined || isTextual(field.message)) yield path;
+    else if (field.fieldKind !== "list" && !inside.has(field.message)) yield* leavesOf(field.message, path, inside);
+  }
 }
