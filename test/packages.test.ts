@@ -189,12 +189,12 @@ async function listening(child: ChildProcess, port: number): Promise<void> {
 
 describe("a tarball", () => {
   it.each(["triple-es", "protoc-gen-triple-es"])(
-    "has code, types, a README and a license, and no other files: %s",
+    "has code, types, a README, a license and a notice, and no other files: %s",
     (name) => {
       const files = packed.get(name) ?? [];
-      for (const wanted of ["README.md", "LICENSE", "package.json"]) expect(files).toContain(wanted);
+      for (const wanted of ["README.md", "LICENSE", "NOTICE", "package.json"]) expect(files).toContain(wanted);
       const others = files.filter(
-        (file) => !/^(?:README\.md|LICENSE|package\.json|(?:dist|src)\/.+\.(?:[jt]s|map))$/.test(file),
+        (file) => !/^(?:README\.md|LICENSE|NOTICE|package\.json|(?:dist|src)\/.+\.(?:[jt]s|map))$/.test(file),
       );
       expect(others).toEqual([]);
     },
