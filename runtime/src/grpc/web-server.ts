@@ -68,6 +68,10 @@ class WebRequest implements HttpRequest {
     return this.#received.signal;
   }
 
+  get draining(): AbortSignal | undefined {
+    return this.#received.draining;
+  }
+
   get peer(): PeerConnection | undefined {
     return this.#received.peer;
   }

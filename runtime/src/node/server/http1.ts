@@ -104,6 +104,7 @@ export function serveHttp1(
         request.body.release();
         // This is checked here and not when the request arrived, because graceful shutdown may have begun since.
         if (draining || connection.age.isOld(performance.now())) request.outgoing.shouldKeepAlive = false;
+        else if (response.body.whole === undefined) request.outgoing.once("close", closeIfDraining);
         return respond(request, response, connection.memory);
       })
       // A header that Node refuses to send leads here: the call has failed, and the peer must not wait for it.
@@ -121,10 +122,14 @@ export function serveHttp1(
     if (draining || connection.age.isOld(performance.now())) outgoing.shouldKeepAlive = false;
     outgoing.once("close", () => {
       passed.delete(outgoing);
-      // The headers may have been sent before the shutdown began.
-      if (draining) setImmediate(closeIdle);
+      closeIfDraining();
     });
     listener(incoming, outgoing);
+  }
+
+  /** Closes the connection of a response whose headers were sent before the shutdown began, and that has ended now. */
+  function closeIfDraining(): void {
+    if (draining) setImmediate(closeIdle);
   }
 
   /**
