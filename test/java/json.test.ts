@@ -200,6 +200,10 @@ describe("MessagePack of any value", () => {
   });
 });
 
+it.each(["+/8=", "-_8=", "-_8", "+/8", "[-5, -1]"])("bytes are read from %s", (text) => {
+  expect(read("[B", text.startsWith("[") ? text : JSON.stringify(text))).toEqual(Uint8Array.of(0xfb, 0xff));
+});
+
 describe("a reading of arguments", () => {
   const plain = (...body: JsonValue[]): boolean =>
     runAtOnce(
