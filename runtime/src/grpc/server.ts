@@ -12,7 +12,7 @@ import { Metadata } from "../call/metadata.ts";
 import type { GrpcPayloadCall } from "../call/method.ts";
 import { requestCountError } from "../call/outcome.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
-import { decodeMessage } from "../codec/large-message.ts";
+import { decodeMessage, SMALL_BYTES } from "../codec/large-message.ts";
 import { emptyBody, streamBody, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { decodingReason, notFound, wrongResponseKind } from "../protocol/error.ts";
@@ -24,6 +24,7 @@ import type { ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
 import { ServerContext } from "../server/call-context.ts";
 import { limitTimeout } from "../server/call-limits.ts";
+import { decodeInTurn } from "../server/decode-queue.ts";
 import { type ContentType, createContentTypes, isGrpcContentType } from "./content-type.ts";
 import {
   checkPrefix,
@@ -224,7 +225,13 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     return encodeEnvelope((payload as GrpcPayloadCall).encode(message));
   }
 
-  function decode(
+  function decode(call: GrpcCall, bytes: Uint8Array): object | Promise<object> {
+    // A closure for each small message would cost time on every call.
+    if (bytes.byteLength <= SMALL_BYTES) return decodeNow(call, bytes);
+    return decodeInTurn(bytes.byteLength, call.context, () => decodeNow(call, bytes));
+  }
+
+  function decodeNow(
     { contentType, handler: { method }, payload }: GrpcCall,
     bytes: Uint8Array,
   ): object | Promise<object> {

@@ -9,6 +9,7 @@ import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { HttpRpcPayloadCall } from "../call/method.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
+import { SMALL_BYTES } from "../codec/large-message.ts";
 import { tooLarge, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { decodingReason, notFound, wrongResponseKind } from "../protocol/error.ts";
@@ -21,6 +22,7 @@ import type { ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
 import { ServerContext } from "../server/call-context.ts";
 import { limitTimeout } from "../server/call-limits.ts";
+import { decodeInTurn } from "../server/decode-queue.ts";
 import { createFormats, type RequestFormat, type ResponseFormat, responseFields } from "./content-type.ts";
 import { encodeErrorBody, httpStatusOf, Refusal } from "./error-response.ts";
 import { checkOrigin, readCallHeaders, TRAILER_PREFIX } from "./headers.ts";
@@ -90,7 +92,10 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
     if (announced > maxMessageBytes) throw tooLarge(maxMessageBytes, announced);
     const body = await request.body.bytes(maxMessageBytes);
     const bytes = compression && (await decompressMessage(body, compression, { maxMessageBytes }, serializationError));
-    const decoded = decode(call, bytes ?? body);
+    const received = bytes ?? body;
+    const size = received.byteLength;
+    const decoded =
+      size <= SMALL_BYTES ? decode(call, received) : decodeInTurn(size, context, () => decode(call, received));
     const message = decoded instanceof Promise ? await decoded : decoded;
     const selector = readSelector(request.headers);
     // If several methods share the path, the message determines the method.
