@@ -180,6 +180,34 @@ it("steps keep numbers in a Struct field that JSON text does not have", async ()
   expect(decoded).toEqual(fromBinary(type, bytes));
 });
 
+it("messages may be nested as deeply as for protobuf-es, also in maps", async () => {
+  const field = (number: number, contents: Uint8Array): Uint8Array =>
+    new BinaryWriter().tag(number, 2).bytes(contents).finish();
+  const inList = (depth: number): [DescMessage, Uint8Array] => {
+    let bytes: Uint8Array = new Uint8Array();
+    // A list in a value, as in [[[]]].
+    for (let level = 1; level < depth; level += 1) bytes = field((depth - level) % 2 === 1 ? 6 : 1, bytes);
+    return [ValueSchema, bytes];
+  };
+  const inStruct = (depth: number): [DescMessage, Uint8Array] => {
+    let bytes: Uint8Array = new Uint8Array();
+    for (let level = 1; level < depth; level += 1)
+      bytes = (depth - level) % 2 === 1 ? field(1, field(2, bytes)) : field(5, bytes);
+    return [StructSchema, bytes];
+  };
+  for (const nested of [inList, inStruct]) {
+    for (let depth = 97; depth <= 103; depth += 1) {
+      const [type, bytes] = nested(depth);
+      const inSteps = (async () => decodeProtoInSteps(type, bytes, 2 ** 30, { stepBytes: 1 }))();
+      if (depth <= 100) expect(await inSteps).toEqual(fromBinary(type, bytes));
+      else {
+        expect(() => fromBinary(type, bytes)).toThrow();
+        await expect(inSteps).rejects.toThrow("nested");
+      }
+    }
+  }
+});
+
 it("an unknown varint of any length is skipped as protobuf-es skips it", async () => {
   const unknown = [0xf8, 0x7f, ...new Array<number>(14).fill(0x80), 0];
   const bytes = Uint8Array.from([...unknown, ...toBinary(TypeSchema, create(TypeSchema, { name: "after" }))]);

@@ -40,6 +40,8 @@ export interface MessageShape {
   /** Memory of an empty message, in bytes. */
   readonly empty: number;
   readonly fields: ReadonlyMap<number, FieldShape>;
+  /** The levels of nesting that it adds: 1 for a message, 0 for a map entry, which protobuf-es does not count. */
+  readonly levels: 0 | 1;
   /** The fields with the lowest numbers, in an array, which is faster than the map. */
   readonly first: readonly (FieldShape | undefined)[];
 }
@@ -55,7 +57,7 @@ export function shapeOf(type: DescMessage, generated = false): MessageShape {
   const known = shapes.get(type);
   if (known !== undefined) return known;
   const fields = new Map<number, FieldShape>();
-  const shape = { empty: emptyMessage(type, generated), fields, first: numbered(fields) };
+  const shape = { empty: emptyMessage(type, generated), fields, levels: 1 as const, first: numbered(fields) };
   // The shape is stored before its fields are added, because a field may have the same message type.
   shapes.set(type, shape);
   for (const field of type.fields) fields.set(field.number, shapeOfField(field, generated));
@@ -127,7 +129,7 @@ function entryShape(field: DescField & { readonly fieldKind: "map" }, generated:
       ? scalarField(field, field.scalar ?? ScalarType.INT32, 0, false)
       : messageField(field, Read.message, { each: -missing }, shapeOf(message, generated));
   const fields = new Map([key, value].map((one, index) => [index + 1, one]));
-  return { empty: Memory.entry + missing, fields, first: numbered(fields) };
+  return { empty: Memory.entry + missing, fields, levels: 0, first: numbered(fields) };
 }
 
 // All literals of field shapes list their members in the same order, so that they share one hidden class of the engine.
@@ -192,7 +194,8 @@ export class ProtoEstimator {
   position: number;
   readonly #bytes: Uint8Array;
   readonly #limit: number;
-  #depth = 0;
+  /** The outermost message is the first level. */
+  #depth = 1;
 
   /** Reading stops when the estimate exceeds `limit` bytes. */
   constructor(bytes: Uint8Array, limit: number, position = 0) {
@@ -260,7 +263,7 @@ export class ProtoEstimator {
             this.position = position;
             memory += this.#child(child, position + length, "end");
             position = this.position;
-          }
+          } else this.#checkDepth(this.#depth + child.levels);
         }
       } else {
         this.position = position;
@@ -312,12 +315,15 @@ export class ProtoEstimator {
   }
 
   #child(shape: MessageShape, end: number, until: "end" | "group"): number {
-    this.#depth += 1;
-    if (this.#depth > MAX_MESSAGE_DEPTH)
-      throw new Error(`the message is nested more than ${MAX_MESSAGE_DEPTH} levels deep`);
+    this.#depth += shape.levels;
+    this.#checkDepth(this.#depth);
     const memory = this.fields(shape, end, until);
-    this.#depth -= 1;
+    this.#depth -= shape.levels;
     return memory;
+  }
+
+  #checkDepth(depth: number): void {
+    if (depth > MAX_MESSAGE_DEPTH) throw new Error(`the message is nested more than ${MAX_MESSAGE_DEPTH} levels deep`);
   }
 
   #other(field: FieldShape, wireType: number): number {
