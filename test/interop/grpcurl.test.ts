@@ -4,6 +4,7 @@
  */
 import { execFile, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
+import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { create } from "@bufbuild/protobuf";
@@ -14,6 +15,7 @@ import { addReflection } from "triple-es/reflection";
 import { describe, expect, it } from "vitest";
 import { GreetRequestSchema } from "../../examples/gen/greet/v1/greet_pb.ts";
 import { OldServiceDef$ as OldServiceDef } from "../../fixtures/gen/fixture/proto2/v1/proto2_triple.ts";
+import { grpcurlLine } from "../../runtime/src/openapi/command-line.ts";
 import { startServer } from "../support/server.ts";
 
 const cached = fileURLToPath(new URL("../../.ci/cache/bin/grpcurl", import.meta.url));
@@ -36,7 +38,7 @@ async function prepare(greet?: () => never) {
       ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
     );
   };
-  return { health, run };
+  return { health, run, port };
 }
 
 describe.skipIf(!installed)("grpcurl (needs grpcurl: sh scripts/grpcurl.sh)", () => {
@@ -61,6 +63,18 @@ describe.skipIf(!installed)("grpcurl (needs grpcurl: sh scripts/grpcurl.sh)", ()
     expect((await run("describe greet.v1.GreetEachRequest")).stdout).toContain("repeated string names = 1;");
     expect((await run("describe fixture.proto2.v1.CallRequest")).stdout).toContain("required string id = 1;");
     expect((await run("describe acme.Shop")).stderr).toContain("Symbol not found: acme.Shop");
+  });
+
+  it("calls methods by the line that the page of the option console shows", async () => {
+    const { port } = await prepare();
+    const messages = `{"name": "it's Ada"}\n{"name": "Bob"}`;
+    const line = grpcurlLine(`http://127.0.0.1:${port}`, "/greet.v1.GreetService/GreetOnArrival", messages);
+    const env = { ...process.env, PATH: `${dirname(cached)}:${process.env["PATH"]}` };
+    const { stdout } = await promisify(execFile)("sh", ["-c", line], { env, timeout: 15_000 });
+    expect(JSON.parse(`[${stdout.replaceAll("}\n{", "},{")}]`)).toEqual([
+      { greeting: "Hello, it's Ada!" },
+      { greeting: "Hello, Bob!" },
+    ]);
   });
 
   it("calls all kinds of methods with what it learned", async () => {
