@@ -8,6 +8,7 @@ import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_trip
 import { ROOT } from "../support/documents.ts";
 import { hasNacos, type NacosProcess, startNacos } from "../support/registries/nacos.ts";
 import { figure, openConsumer, startLoad, startProvider, startProviderProcess, timeUntil } from "./fleet.ts";
+import { cuttableProxy } from "./proxy.ts";
 
 const SERVICE = "greet.v1.GreetService";
 
@@ -145,6 +146,80 @@ describe.skipIf(!hasNacos)("nacos", () => {
       `registered again ${Math.round(backMs)} ms after the registry was back; ${lost.length} of ${made} calls lost`,
     );
     expect(lost).toEqual([]);
+  });
+
+  it("skips malformed instances of peers with one warning each", async () => {
+    const provider = await startProvider(open(), { application: "odd", mode: "instance" });
+    await provider.registration.ready;
+    const malformed = {
+      "10.0.0.1": { "dubbo.endpoints": "{ no JSON" },
+      "10.0.0.2": { "dubbo.endpoints": "null" },
+      "10.0.0.3": { "dubbo.endpoints": '[{"protocol":"tri","port":"x"}]' },
+      "10.0.0.4": { "dubbo.endpoints": '[null,{"protocol":"tri","port":99999}]' },
+    };
+    for (const [ip, metadata] of Object.entries(malformed)) {
+      const query = new URLSearchParams({ serviceName: "odd", ip, port: "1", metadata: JSON.stringify(metadata) });
+      expect(await server.api(`/v1/ns/instance?${query}`, { method: "POST" })).toBe("ok");
+    }
+    const consumer = openConsumer(open({ levels: "instance", providedBy: { [SERVICE]: ["odd"] } }));
+    const problems = (): string[] =>
+      consumer.events.flatMap((one) => (one.type === "invalid endpoint" ? one.problem : []));
+    expect(await consumer.client.greet({})).toMatchObject({ greeting: provider.address });
+    await timeUntil(() => problems().length === 4, 10_000);
+    // A change makes another list, without another warning.
+    await provider.registration.update({ weight: 7 });
+    await timeUntil(() => consumer.transport.endpoints()[0]?.weight === 7, 10_000);
+    expect(problems()).toHaveLength(4);
+    expect(problems().filter((one) => /^the instance .* of odd is skipped: /.test(one))).toHaveLength(4);
+    expect(consumer.addresses()).toEqual([provider.address]);
+  });
+
+  it("loses the calls in flight at most when one of two providers is killed", async () => {
+    const stays = await startProvider(open(), { application: "pair" });
+    await stays.registration.ready;
+    const dies = await startProviderProcess("nacos", server.address, "pair");
+    const consumer = openConsumer(open({ providedBy: { [SERVICE]: ["pair"] }, levels: "instance" }));
+    const load = startLoad(consumer);
+    await timeUntil(() => consumer.addresses().length === 2 && load.made() > 200, 20_000);
+    dies.child.removeAllListeners("exit");
+    dies.child.kill("SIGKILL");
+    const goneMs = await timeUntil(() => consumer.addresses().length === 1, 40_000);
+    const { made, lost } = await load.stop();
+    figure(`its consumer knew after ${Math.round(goneMs)} ms; ${lost.length} of ${made} calls lost`);
+    expect(lost.length).toBeLessThanOrEqual(10);
+  });
+
+  it("registers a provider again after a partition, and its consumer loses no call", async () => {
+    const proxy = await cuttableProxy(server.port + 1_000);
+    const grpcPort = Number(proxy.address.split(":")[1]);
+    const provider = await startProvider(open({ grpcPort }), { application: "behind" });
+    await provider.registration.ready;
+    const load = startLoad(openConsumer(open({ grpcPort, providedBy: { [SERVICE]: ["behind"] } })));
+    await timeUntil(() => load.made() > 100, 20_000);
+    proxy.silence();
+    // The server asks a silent client after 20 s whether it is there.
+    await timeUntil(async () => (await addressesOf("behind")).length === 0, 60_000);
+    proxy.restore();
+    const backMs = await timeUntil(async () => (await addressesOf("behind")).includes(provider.address), 30_000);
+    const { made, lost } = await load.stop();
+    figure(`registered again ${Math.round(backMs)} ms after the partition; ${lost.length} of ${made} calls lost`);
+    expect(lost).toEqual([]);
+  });
+
+  it("that is not there at the start is waited for by providers, and fails calls at once with its reason", async () => {
+    await server.kill();
+    const reports: string[] = [];
+    const onRegistration = ({ type }: { readonly type: string }): void => void reports.push(type);
+    const provider = await startProvider(open(), { application: "early", onRegistration });
+    const consumer = openConsumer(open({ providedBy: { [SERVICE]: ["early"] } }));
+    const failure = await consumer.client.greet({}, { timeoutMs: 30_000 }).catch((error: unknown) => error);
+    expect(String(failure)).toMatch(/\[unavailable\].*nacos: .*no server accepts a connection/);
+    await timeUntil(() => reports.length > 0, 20_000);
+    await server.restart();
+    await provider.registration.ready;
+    expect(reports).toEqual(["failed", "registered"]);
+    const found = await consumer.client.greet({ name: "x" }, { timeoutMs: 40_000, waitForReady: true });
+    expect(found).toMatchObject({ greeting: provider.address });
   });
 
   it("refuses options that are invalid", () => {
