@@ -1,0 +1,130 @@
+/**
+ * Calls over sockets to ten servers: how evenly each client spreads them, and the CPU time of a call through load balancing beside one
+ * through a plain transport to one server. Ours beside `@grpc/grpc-js` with `round_robin` in one run. nice-grpc uses grpc-js, and so spreads calls as it does.
+ *
+ *     npm run bench:spread
+ */
+import { Client, credentials } from "@grpc/grpc-js";
+import { fixed, roundRobin } from "triple-es/discovery";
+import { type BalancedTransportOptions, createServer, createTransport } from "triple-es/node";
+import { mainThreadNanoseconds } from "../cpu-time.ts";
+import { echoPath, echoProto, echoRequest } from "../echo.ts";
+import { createEchoServiceClient, EchoServiceDef } from "../gen/echo_triple.ts";
+
+const SERVERS = 10;
+const CALLS = 10_000;
+const CALLERS = 50;
+const ROUNDS = 25;
+const WARM_UP = 4;
+
+interface Entrant {
+  readonly call: () => Promise<unknown>;
+  readonly close: () => unknown;
+}
+
+const counts = new Map<string, number>();
+
+/** Starts a server that counts its calls. Returns its address. */
+async function startServer(): Promise<string> {
+  const server = createServer().add(EchoServiceDef, {
+    echo(request) {
+      counts.set(address, (counts.get(address) ?? 0) + 1);
+      return request;
+    },
+    echoOrder: (request) => request,
+    echoBlob: (request) => request,
+    async *talk() {},
+    async *repeat() {},
+  });
+  await server.listen({ port: 0, host: "127.0.0.1" });
+  const address = `127.0.0.1:${server.address.port}`;
+  return address;
+}
+
+function triple(addresses: readonly string[], options: Partial<BalancedTransportOptions> = {}): Entrant {
+  const transport = createTransport({ resolver: fixed(addresses), ...options });
+  const client = createEchoServiceClient(transport);
+  return { call: () => client.echo(echoRequest), close: () => transport.close() };
+}
+
+function plain(address: string): Entrant {
+  const transport = createTransport({ baseUrl: `http://${address}` });
+  const client = createEchoServiceClient(transport);
+  return { call: () => client.echo(echoRequest), close: () => transport.close() };
+}
+
+function grpcJs(addresses: readonly string[]): Entrant {
+  const config = { loadBalancingConfig: [{ round_robin: {} }] };
+  const options = { "grpc.service_config": JSON.stringify(config), "grpc.enable_retries": 1 };
+  const client = new Client(`ipv4:${addresses.join(",")}`, credentials.createInsecure(), options);
+  const asIs = (bytes: Buffer): Buffer => bytes;
+  const message = Buffer.from(echoProto);
+  const call = (): Promise<unknown> =>
+    new Promise((resolve, reject) => {
+      client.makeUnaryRequest(echoPath, asIs, asIs, message, (error, response) =>
+        error === null ? resolve(response) : reject(error),
+      );
+    });
+  return { call, close: () => client.close() };
+}
+
+/** Makes calls, a fixed number at a time. */
+async function load({ call }: Entrant, total: number, atOnce: number = CALLERS): Promise<void> {
+  let made = 0;
+  const callers = Array.from({ length: atOnce }, async () => {
+    while (made++ < total) await call();
+  });
+  await Promise.all(callers);
+}
+
+const addresses = await Promise.all(Array.from({ length: SERVERS }, startServer));
+console.log(`${CALLS} calls to ${SERVERS} servers, ${CALLERS} at a time\n`);
+console.log("| client | least | most | largest deviation from even |\n|---|---|---|---|");
+const spreads: readonly (readonly [string, () => Entrant])[] = [
+  ["triple-es, p2c", () => triple(addresses)],
+  ["triple-es, round robin", () => triple(addresses, { balancer: roundRobin() })],
+  ["grpc-js, round_robin", () => grpcJs(addresses)],
+];
+for (const [name, make] of spreads) {
+  const entrant = make();
+  // All connections are made before the calls that count.
+  await load(entrant, CALLS);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  counts.clear();
+  await load(entrant, CALLS);
+  await entrant.close();
+  const all = addresses.map((address) => counts.get(address) ?? 0);
+  const [least, most, even] = [Math.min(...all), Math.max(...all), CALLS / SERVERS];
+  const deviation = Math.max(most - even, even - least) / even;
+  console.log(`| ${name} | ${least} | ${most} | ${(deviation * 100).toFixed(1)} % |`);
+}
+
+// Client and server share the process, and the CPU time is that of both.
+const [first = ""] = addresses;
+const [one, balanced] = [plain(first), triple([first])];
+console.log(
+  "\n| calls to one server at a time | CPU of a call, plain | CPU of a call, balanced relative to it |\n|---|---|---|",
+);
+for (const atOnce of [1, CALLERS]) {
+  const ratios: number[] = [];
+  let least = Number.POSITIVE_INFINITY;
+  for (let round = 0; round < ROUNDS; round++) {
+    const spent = new Map<Entrant, number>();
+    for (const entrant of round % 2 === 0 ? [one, balanced] : [balanced, one]) {
+      const before = mainThreadNanoseconds() ?? Number.NaN;
+      await load(entrant, CALLS, atOnce);
+      spent.set(entrant, (mainThreadNanoseconds() ?? Number.NaN) - before);
+    }
+    const [a = Number.NaN, b = Number.NaN] = [spent.get(one), spent.get(balanced)];
+    // The first rounds compile the code.
+    if (round < WARM_UP) continue;
+    ratios.push(b / a);
+    least = Math.min(least, a / CALLS / 1_000);
+  }
+  ratios.sort((a, b) => a - b);
+  const median = ratios[Math.floor(ratios.length / 2)] ?? Number.NaN;
+  console.log(`| ${atOnce} | ${least.toFixed(1)} µs | ${median.toFixed(3)} |`);
+}
+await one.close();
+await balanced.close();
+process.exit();
