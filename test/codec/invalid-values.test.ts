@@ -6,9 +6,11 @@ import {
   FindResponseCodec,
 } from "../../fixtures/options/gen/codecs/fixture/options/v1/options_codec.ts";
 import {
+  FindRequest_FilterSchema,
   FindRequestSchema,
   FindResponseSchema,
 } from "../../fixtures/options/gen/codecs/fixture/options/v1/options_pb.ts";
+import { nodeProtoCodec } from "../../runtime/src/node/proto-codec.ts";
 
 describe("a field of bytes", () => {
   it.each<[string, unknown]>([
@@ -38,6 +40,23 @@ describe("a field of bytes", () => {
       const message = { ...create(FindRequestSchema), token: token as never };
       expect(FindRequestCodec.encode(message)).toEqual(toBinary(FindRequestSchema, message));
     }
+  });
+});
+
+describe("the codec on Node", () => {
+  it("encodes undefined for a message in a list or oneof as protobuf-es does", () => {
+    const anyOf = [undefined as never];
+    const values = [undefined, { $typeName: FindRequest_FilterSchema.typeName, pattern: "", anyOf }];
+    for (const value of values) {
+      const message = { ...create(FindRequestSchema), by: { case: "filter", value: value as never } as const };
+      const bytes = nodeProtoCodec.encodeWithHeadroom?.(5, FindRequestSchema, message, FindRequestCodec);
+      expect(bytes?.subarray(5)).toEqual(toBinary(FindRequestSchema, message));
+    }
+  });
+
+  it("refuses an ArrayBuffer for bytes", () => {
+    const message = { ...create(FindRequestSchema), token: new ArrayBuffer(8) as never };
+    expect(() => nodeProtoCodec.encode(FindRequestSchema, message, FindRequestCodec)).toThrow("invalid bytes");
   });
 });
 

@@ -68,14 +68,17 @@ function encodeWithHeadroom(
 
 /**
  * Encodes a message with its generated codec. If the message contains an invalid value, throws the error of protobuf-es,
- * which names the field.
+ * which names the field. Values of other types that protobuf-es accepts, such as `undefined` for a message in a list, are
+ * encoded as it encodes them.
  */
 function encodeGenerated(codec: GeneratedCodec, type: DescMessage, message: Message, headroom: number): Uint8Array {
   try {
     return codec.encode(message, headroom);
   } catch (error) {
-    toBinary(type, message);
-    throw error;
+    const bytes = toBinary(type, message);
+    // The error of an `ArrayBuffer` in a bytes field, which protobuf-es accepts but encodes wrongly, is no `TypeError`.
+    if (!(error instanceof TypeError)) throw error;
+    return encodeInto((writer) => writeEncoded(writer, bytes), message, headroom);
   }
 }
 
