@@ -66,11 +66,12 @@ const parts = {
    * points share them, so that each class exists once.
    */
   async runtime() {
-    const { status } = spawnSync("tsc", ["-b", "runtime"], {
+    const { status, error } = spawnSync("tsc", ["-b", "runtime"], {
       cwd: root,
       stdio: "inherit",
       shell: process.platform === "win32",
     });
+    if (error !== undefined) console.error(`${error.message}: build with npm run build, which finds the compiler`);
     if (status !== 0) process.exit(status ?? 1);
     const { exports } = JSON.parse(readFileSync(join(root, "runtime/package.json"), "utf8"));
     const outdir = "runtime/dist/bundled";

@@ -12,7 +12,16 @@ export function serveFetch(handle: (request: Request) => Response | Promise<Resp
     });
     const response = await handle(toRequest(incoming, gone.signal));
     outgoing.writeHead(response.status, [...response.headers].flat());
-    outgoing.end(new Uint8Array(await response.arrayBuffer()));
+    outgoing.flushHeaders();
+    const reader = response.body?.getReader();
+    // The response is cancelled when its client disconnects.
+    outgoing.on("close", () => void reader?.cancel().catch(() => {}));
+    for (;;) {
+      const { done, value } = (await reader?.read()) ?? { done: true };
+      if (done) break;
+      outgoing.write(value);
+    }
+    outgoing.end();
   });
   return listen(server);
 }

@@ -5,7 +5,7 @@ import connect from "connect";
 import express, { type RequestHandler } from "express";
 import fastify from "fastify";
 import { Hono } from "hono";
-import { Code, type Router } from "triple-es";
+import { Code, type Router, RpcError } from "triple-es";
 import { fastifyRpc } from "triple-es/fastify";
 import { createTransport, type FetchTransportOptions, fetchHandler } from "triple-es/fetch";
 import { addHealth } from "triple-es/health";
@@ -17,7 +17,7 @@ import {
   type GreetServiceClient,
   type GreetServiceHandler,
 } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { failureOf } from "../support/server.ts";
+import { aborted, failureOf } from "../support/server.ts";
 import { serveFetch } from "./fetch-server.ts";
 import { greetRouter, listen, MAX_MESSAGE_BYTES, waiting } from "./host.ts";
 
@@ -133,6 +133,41 @@ describe.each(Object.entries(FRAMEWORKS))("%s", (_, serve) => {
     expect(await text("/healthz")).toBe("alive\n");
     const refused = await fetch(`${baseUrl}/v1/people/Ada:greet`, { method: "POST" });
     expect([refused.status, refused.headers.get("allow")]).toEqual([405, "GET, HEAD"]);
+  });
+
+  it("streams messages as they are produced, and ends the handler when the reader leaves", async () => {
+    let ended = (_reason: unknown): void => {};
+    const end = new Promise<unknown>((resolve) => {
+      ended = resolve;
+    });
+    const client = await reach({
+      async *greetEach({ names }, { signal }) {
+        for (const name of names) yield { greeting: name };
+        ended(await aborted(signal));
+      },
+    });
+    const seen: string[] = [];
+    for await (const { greeting } of client.greetEach({ names: ["Ada", "Bob"] })) {
+      seen.push(greeting);
+      if (seen.length === 2) break;
+    }
+    expect(seen).toEqual(["Ada", "Bob"]);
+    expect(await end).toMatchObject({ code: Code.Canceled });
+  });
+
+  it("ends a stream at its deadline, and reports an error after messages", async () => {
+    const client = await reach({
+      async *greetEach({ names: [name = ""] }, { signal }) {
+        yield { greeting: name };
+        if (name === "") throw new RpcError(Code.NotFound, "no such person");
+        await aborted(signal);
+      },
+    });
+    const read = async (names: string[], timeoutMs?: number): Promise<void> => {
+      for await (const _ of client.greetEach({ names }, { timeoutMs }));
+    };
+    expect(await failureOf(read([""]))).toMatchObject({ code: Code.NotFound, rawMessage: "no such person" });
+    expect((await failureOf(read(["Ada"], 100))).code).toBe(Code.DeadlineExceeded);
   });
 
   it("carries large messages, and refuses those over the limit of the router", async () => {
