@@ -152,8 +152,10 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
       if (whole === undefined) this.#answerInChunks(response);
       else this.#answerWhole(response, whole);
     } catch {
-      // For example, a field cannot be sent.
-      this.fail(ErrorCode.InternalError);
+      // For example, a field cannot be sent. The handler that produces the body must end too.
+      this.abortSignal(clientGone());
+      stream.reset(ErrorCode.InternalError);
+      void discard(response.body).then(() => this.#finish());
     }
   }
 
