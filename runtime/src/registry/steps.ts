@@ -7,7 +7,7 @@ import { setImmediate } from "node:timers/promises";
 const STEP = 500;
 
 /** Counts entries, and ends the task after each step. */
-export class StepCounter {
+export class EntryCounter {
   #count = 0;
 
   /** Counts entries that were worked on. Returns a promise if the task is to end here, for the caller to wait for. */

@@ -17,7 +17,7 @@ import { parseInstance, type ServiceInstance } from "./dubbo/service-instance.ts
 import { formatAddress } from "./dubbo/service-key.ts";
 import type { DubboSource, Warn } from "./dubbo/source.ts";
 import { keepRegistered, type Publisher, type Session } from "./registration.ts";
-import { StepCounter } from "./steps.ts";
+import { EntryCounter } from "./steps.ts";
 import type { StopWatch, Watcher } from "./watch.ts";
 
 /** Maximum number of attempts to change an entry that other clients change at the same time. */
@@ -157,7 +157,7 @@ class ParsedInstances {
   /** Reports the instances: at once if few have changed, otherwise after several steps, unless there is a later update by then. */
   async update(contents: ReadonlyMap<string, string>, report: (instances: ServiceInstance[]) => void): Promise<void> {
     this.#latest = contents;
-    const steps = new StepCounter();
+    const steps = new EntryCounter();
     const next = new Map<string, Parsed>();
     for (const [name, content] of [...contents]) {
       const known = this.#known.get(name);

@@ -13,7 +13,7 @@ import { RpcError, reasonOf } from "../../call/error.ts";
 import { onAbort, startBackgroundTimer } from "../../call/timer.ts";
 import type { Endpoint, Resolver } from "../../discovery/endpoint.ts";
 import type { DescribedService, Registry, ServiceKey, ServiceResolverOptions } from "../../discovery/registry.ts";
-import { StepCounter } from "../steps.ts";
+import { EntryCounter } from "../steps.ts";
 import { Changes, type StopWatch, type Watcher } from "../watch.ts";
 import { MetadataCache } from "./metadata-cache.ts";
 import { type Provider, parseProvider } from "./provider-url.ts";
@@ -83,7 +83,7 @@ function createDubboResolver(
     };
     const view = new ServiceView(source, key, options, warnOnce);
     try {
-      const steps = new StepCounter();
+      const steps = new EntryCounter();
       let last: string | undefined;
       for (;;) {
         await view.changes.next(signal);
@@ -185,7 +185,7 @@ class ServiceView {
 
   /** Returns the endpoints of all entries. Those that are new are parsed in steps. */
   async endpoints(cache: MetadataCache): Promise<readonly Endpoint[]> {
-    const steps = new StepCounter();
+    const steps = new EntryCounter();
     const byAddress = new Map<string, Endpoint>();
     for (const instance of this.instances()) {
       const services = cache.get(instance);
