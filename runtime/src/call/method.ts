@@ -2,7 +2,7 @@
  * Methods as generated code declares them, and the encoding of their messages. Most messages have a Protocol Buffers schema
  * and are encoded by the codec of a transport or server; a method without schemas has a {@link Payload} that encodes them.
  */
-import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
+import type { DescMessage, DescMethod, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Metadata } from "./metadata.ts";
 import type { Steps } from "./steps.ts";
 
@@ -130,6 +130,27 @@ export interface ServerPayload {
   openGrpc(methods: readonly Method[], options: PayloadOptions): GrpcPayloadCall;
   /** Begins a call over sub-protocol A to one of the methods of a path. */
   openHttpRpc(methods: readonly Method[]): HttpRpcPayloadCall;
+  /** Returns the JSON Schemas of the messages in sub-protocol A, for documents. If it is absent, they are not described. */
+  describe?(method: Method, shared: SharedSchemas): MessageSchemas;
+}
+
+/** The JSON Schemas (draft 2020-12) of a method's messages. */
+export interface MessageSchemas {
+  readonly request: JsonObject;
+  readonly response: JsonObject;
+  /** An example of a request. */
+  readonly example?: JsonValue | undefined;
+  /** A remark for readers of the document. */
+  readonly note?: string;
+}
+
+/** The schemas of a document to which others refer by name. */
+export interface SharedSchemas {
+  /**
+   * Returns a reference to the schema of a type. `create` is called for the first reference to each type. The name is extended
+   * if another type has it.
+   */
+  refer(type: object, name: string, create: () => JsonObject): JsonObject;
 }
 
 export interface PayloadCall {

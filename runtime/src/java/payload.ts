@@ -7,6 +7,7 @@ import { decodeResult, encodePositional } from "./http-rpc/client.ts";
 import { PositionalCall } from "./http-rpc/server.ts";
 import { isInterfaceMethod, signatureOf } from "./method.ts";
 import { withMessages } from "./positional.ts";
+import { describeSignature } from "./schema.ts";
 import { parameterNames, pathSuffix } from "./type.ts";
 import { decodeResponse, encodeRequest, readException } from "./wrapper/client.ts";
 import { WrappedCall } from "./wrapper/server.ts";
@@ -28,6 +29,7 @@ export const interfacePayload: Payload = {
     bind: (method, implementation) => withMessages(method.kind, implementation as (...values: unknown[]) => unknown),
     openGrpc: (methods, options) => new WrappedCall(methods, options),
     openHttpRpc: (methods) => new PositionalCall(methods),
+    describe: describeSignature,
   },
 };
 

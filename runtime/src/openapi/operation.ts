@@ -3,12 +3,10 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Selector } from "../call/call.ts";
-import type { Method, MethodKind } from "../call/method.ts";
-import { isInterfaceMethod } from "../java/method.ts";
+import type { MessageSchemas, Method, MethodKind } from "../call/method.ts";
 import type { Comments } from "./comments.ts";
 import { ERROR_RESPONSES } from "./error-schema.ts";
 import { exampleOf } from "./example.ts";
-import { exampleOfArguments, JavaSchemas } from "./java-schema.ts";
 import type { JsonSchema, SchemaCollection } from "./schema.ts";
 
 /** A service to describe. */
@@ -37,14 +35,19 @@ const STREAMING_NOTES: Readonly<Record<Exclude<MethodKind, "unary">, string>> = 
   bidi_streaming: "Bidirectional streaming: call it over gRPC. Browsers cannot; use a gRPC client such as grpcurl.",
 };
 
+/** The schemas of messages that their payload does not describe. */
+const UNKNOWN: MessageSchemas = {
+  request: {},
+  response: {},
+  note: "The messages of the method have no schema and are not described.",
+};
+
 /** Creates operations whose schemas are in one collection. */
 export class Operations {
   readonly schemas: SchemaCollection;
-  readonly #java: JavaSchemas;
 
   constructor(schemas: SchemaCollection) {
     this.schemas = schemas;
-    this.#java = new JavaSchemas(schemas.schemas);
   }
 
   /** Returns the operation of the methods that share a path: one, or the overloads of an interface method. */
@@ -54,7 +57,7 @@ export class Operations {
     const mediaType = mediaTypeOf(method);
     return {
       ...factsOf(method, this.schemas.comments),
-      ...descriptionOf([this.#comment(method), noteOf(method)]),
+      ...descriptionOf([this.#comment(method), noteOf(method, parts[0])]),
       parameters: [{ $ref: "#/components/parameters/Timeout" }, ...selectorParameters(service.selectors)],
       requestBody: {
         required: true,
@@ -76,17 +79,9 @@ export class Operations {
     return this.schemas.comments.of(`${service}.${name}`) ?? "";
   }
 
-  #messagesOf(method: Method): { request: JsonSchema; response: JsonSchema; example: JsonValue | undefined } {
-    if (isInterfaceMethod(method)) {
-      const { signature } = method;
-      return {
-        request: this.#java.request(signature),
-        response: this.#java.type(signature.result),
-        example: exampleOfArguments(signature.parameters),
-      };
-    }
-    if (method.payload !== undefined) return { request: {}, response: {}, example: undefined };
-    const { input, output } = method;
+  #messagesOf(method: Method): MessageSchemas {
+    const { input, output, payload } = method;
+    if (payload !== undefined) return payload.server?.describe?.(method, this.schemas) ?? UNKNOWN;
     return { request: this.schemas.message(input), response: this.schemas.message(output), example: exampleOf(input) };
   }
 }
@@ -117,10 +112,8 @@ export function descriptionOf(paragraphs: readonly string[]): JsonObject {
   return description === "" ? {} : { description };
 }
 
-function noteOf(method: Method): string {
-  if (method.kind !== "unary") return STREAMING_NOTES[method.kind];
-  if (isInterfaceMethod(method)) return "The method of an interface: its exceptions and attachments are not described.";
-  return method.payload === undefined ? "" : "The messages of the method have no schema and are not described.";
+function noteOf({ kind }: Method, messages: MessageSchemas | undefined): string {
+  return kind === "unary" ? (messages?.note ?? "") : STREAMING_NOTES[kind];
 }
 
 /** The content type of the messages. HTTP RPC is for unary calls only. */

@@ -3,6 +3,7 @@
  */
 import { type DescEnum, type DescField, type DescMessage, type JsonObject, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
+import type { SharedSchemas } from "../call/method.ts";
 import type { Comments } from "./comments.ts";
 import { scalarSchema, wellKnownSchema } from "./scalar.ts";
 
@@ -10,10 +11,12 @@ import { scalarSchema, wellKnownSchema } from "./scalar.ts";
 export type JsonSchema = JsonObject;
 
 /** Collects the schemas of the messages and enums that are referred to, with those to which they refer in turn. */
-export class SchemaCollection {
+export class SchemaCollection implements SharedSchemas {
   /** The collected schemas by their names in `components`. */
   readonly schemas: Map<string, JsonSchema> = new Map();
   readonly comments: Comments;
+  /** The names of the schemas of {@link refer}. */
+  readonly #names = new Map<object, string>();
 
   constructor(comments: Comments) {
     this.comments = comments;
@@ -29,6 +32,18 @@ export class SchemaCollection {
       this.schemas.set(type.typeName, this.messageObject(type, type.fields));
     }
     return reference(type.typeName);
+  }
+
+  refer(type: object, plainName: string, create: () => JsonSchema): JsonSchema {
+    const known = this.#names.get(type);
+    if (known !== undefined) return reference(known);
+    let name = plainName;
+    for (let count = 2; this.schemas.has(name); count++) name = `${plainName}_${count}`;
+    this.#names.set(type, name);
+    // The entry is made first, because the type may refer to itself.
+    this.schemas.set(name, {});
+    this.schemas.set(name, create());
+    return reference(name);
   }
 
   /** Returns the schema of an object with some of the fields of a message. */
