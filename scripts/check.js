@@ -3,7 +3,7 @@
  * the output of failed steps, and ends with a line that counts steps and tests.
  */
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -111,11 +111,13 @@ function checkGenerated() {
 }
 
 function readGenerated() {
-  const files = GENERATED.flatMap((folder) =>
-    readdirSync(join(root, folder), { recursive: true, withFileTypes: true })
+  const files = GENERATED.flatMap((name) => {
+    const path = join(root, name);
+    if (statSync(path).isFile()) return path;
+    return readdirSync(path, { recursive: true, withFileTypes: true })
       .filter((entry) => entry.isFile())
-      .map((entry) => join(entry.parentPath, entry.name)),
-  );
+      .map((entry) => join(entry.parentPath, entry.name));
+  });
   return new Map(files.map((file) => [relative(root, file), readFileSync(file, "utf8")]));
 }
 
