@@ -164,15 +164,27 @@ describe("maxTimeoutMs of a router", () => {
     expect((await failure).code).toBe(Code.Canceled);
   });
 
-  it("does not end watches of the health service", async () => {
+  it.each([
+    ["without options", {}],
+    ["with other limits", { limits: { maxConcurrent: 10, methods: { watch: { maxConcurrent: 5 } } } }],
+    ["with limits that are undefined", { limits: undefined }],
+  ])("does not end watches of the health service %s", async (_options, options) => {
     const router = createRouter({ maxTimeoutMs: 1 });
-    const health = addHealth(router);
+    const health = addHealth(router, options);
     const watch = createHealthClient(createInMemoryTransport(router)).watch({})[Symbol.asyncIterator]();
     expect((await watch.next()).done).toBe(false);
     await new Promise((resolve) => setTimeout(resolve, 50));
     health.set("", "not_serving");
     expect((await watch.next()).done).toBe(false);
     await watch.return?.();
+  });
+
+  it("ends watches of the health service if its limits say so", async () => {
+    const router = createRouter();
+    addHealth(router, { limits: { maxTimeoutMs: 20 } });
+    const watch = createHealthClient(createInMemoryTransport(router)).watch({})[Symbol.asyncIterator]();
+    expect((await watch.next()).done).toBe(false);
+    expect(await failureOf(watch.next())).toMatchObject({ code: Code.DeadlineExceeded });
   });
 
   it.each([0, -1, 1.5, Number.NaN, 2 ** 31, "5" as never])("must not be %s", (maxTimeoutMs) => {

@@ -7,7 +7,7 @@ import { RpcError } from "../call/error.ts";
 import { HealthCheckResponse_ServingStatus as ServingStatus } from "../gen/grpc/health/v1/health_pb.ts";
 import { HealthDef, type HealthHandler } from "../gen/grpc/health/v1/health_triple.ts";
 import type { AddedService } from "../server/added-service.ts";
-import type { ServiceLimits } from "../server/call-limits.ts";
+import { checkServiceLimits, type ServiceLimits } from "../server/call-limits.ts";
 import type { Router, ServiceOptions } from "../server/router.ts";
 import { createProbes, type ProbePaths } from "./probes.ts";
 
@@ -67,13 +67,18 @@ export function addHealth(router: Router, options: HealthOptions = {}): Health {
   const { probes = false } = options;
   const health = new RouterHealth(router);
   if (probes !== false) router.mount(createProbes((service) => health.get(service), probes === true ? {} : probes));
-  router.add(HealthDef, createHealthHandler(health), { limits: WATCH_LIMITS, ...options });
+  router.add(HealthDef, createHealthHandler(health), { ...options, limits: limitsOf(options) });
   router.onClose?.(() => health.shutdown());
   return health;
 }
 
-/** A watch lasts as long as its client. */
-const WATCH_LIMITS: ServiceLimits = { methods: { watch: { maxTimeoutMs: Number.POSITIVE_INFINITY } } };
+/** Returns the limits of the service. A watch lasts as long as its client, unless they have a maximum timeout. */
+function limitsOf({ limits = {} }: HealthOptions): ServiceLimits {
+  checkServiceLimits(limits, Object.keys(HealthDef.methods));
+  const { maxTimeoutMs = Number.POSITIVE_INFINITY, methods } = limits;
+  const watch = { ...methods?.["watch"], maxTimeoutMs: methods?.["watch"]?.maxTimeoutMs ?? maxTimeoutMs };
+  return { ...limits, methods: { ...methods, watch } };
+}
 
 class RouterHealth implements Health {
   readonly #router: Router;
