@@ -292,6 +292,19 @@ describe("routes of REST", () => {
     expect(parameters).toHaveLength(201);
   });
 
+  it("count only fields that can be in the query, and not those of a large body", () => {
+    const fields = Array.from({ length: 200 }, (_, index) => `string a${index} = ${index + 1};`);
+    const set = compile({
+      "a/v1/a.proto": `syntax = "proto3";\npackage a.v1;\nmessage Update { Large large = 1; string mask = 2; }\nmessage Large { ${fields.join(" ")} }`,
+    });
+    const input = createFileRegistry(set).getMessage("a.v1.Update") as DescMessage;
+    const method = { kind: "unary", service: "a.v1.S", name: "A", path: "/a.v1.S/A", input, output: input } as const;
+    const router = routerOf({ typeName: "a.v1.S", methods: { a: method } });
+    addRest(router, { rules: [{ selector: "a.v1.S.A", patch: "/a", body: "large" }] });
+    const { parameters } = at(createOpenApi(router), "paths", "/a", "patch");
+    expect((parameters as JsonObject[]).map(({ name }) => name).slice(0, 2)).toEqual(["mask", undefined]);
+  });
+
   it("that OpenAPI cannot express are named in the description of the method", () => {
     const texts = Object.values(document.paths).map(
       ({ post }) => (post as JsonObject | undefined)?.["description"] ?? "",

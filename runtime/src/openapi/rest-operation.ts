@@ -157,19 +157,18 @@ function bodyOf(schema: JsonObject, example: ReturnType<typeof exampleOfField>):
 function queryParameters({ target, variables, body }: Route, schemas: SchemaCollection): JsonObject[] {
   if (body === "*") return [];
   const inPath = new Set(variables.map(keyOf));
-  return firstOf(leavesOf(target.input, [], new Set()), MAX_QUERY_PARAMETERS)
-    .filter((path) => path[0] !== body && !inPath.has(keyOf(path)))
-    .map((path) => {
-      const field = path.at(-1) ?? path[0];
-      const comment = schemas.comments.of(`${field.parent.typeName}.${field.name}`) ?? "";
-      return {
-        name: keyOf(path),
-        in: "query",
-        ...descriptionOf([comment]),
-        ...(field.deprecated ? { deprecated: true } : {}),
-        schema: schemas.field(field),
-      };
-    });
+  const isInQuery = (path: FieldPath): boolean => path[0] !== body && !inPath.has(keyOf(path));
+  return firstOf(leavesOf(target.input, [], new Set(), isInQuery), MAX_QUERY_PARAMETERS).map((path) => {
+    const field = path.at(-1) ?? path[0];
+    const comment = schemas.comments.of(`${field.parent.typeName}.${field.name}`) ?? "";
+    return {
+      name: keyOf(path),
+      in: "query",
+      ...descriptionOf([comment]),
+      ...(field.deprecated ? { deprecated: true } : {}),
+      schema: schemas.field(field),
+    };
+  });
 }
 
 /** Maximum number of query parameters of a route: messages inside messages can have any number of paths to fields. */
@@ -184,17 +183,20 @@ function firstOf<Value>(values: Iterable<Value>, count: number): Value[] {
   return first;
 }
 
-/** Finds the fields that can be query parameters. A message inside itself has none. */
+/** Finds the fields that can be query parameters and are wanted. A message inside itself has none. */
 function* leavesOf(
   type: DescMessage,
   before: readonly DescField[],
   outer: ReadonlySet<DescMessage>,
+  isWanted: (path: FieldPath) => boolean,
 ): Generator<FieldPath, undefined> {
   const inside = new Set([...outer, type]);
   for (const field of type.fields) {
     const path = [...before, field] as unknown as FieldPath;
-    if (field.fieldKind === "map") continue;
+    if (field.fieldKind === "map" || !isWanted(path)) continue;
     if (field.message === undefined || isTextual(field.message)) yield path;
-    else if (field.fieldKind !== "list" && !inside.has(field.message)) yield* leavesOf(field.message, path, inside);
+    else if (field.fieldKind !== "list" && !inside.has(field.message)) {
+      yield* leavesOf(field.message, path, inside, isWanted);
+    }
   }
 }
