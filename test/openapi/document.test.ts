@@ -2,6 +2,7 @@
 import { createFileRegistry, type DescMessage, type DescService, type JsonObject } from "@bufbuild/protobuf";
 import { createRouter, type ServiceDef } from "triple-es";
 import { fetchHandler } from "triple-es/fetch";
+import { interfacePayload } from "triple-es/java";
 import { addOpenApi, createOpenApi, createOpenApiOf, type OpenApiDocument } from "triple-es/openapi";
 import { addRest } from "triple-es/rest";
 import { describe, expect, it } from "vitest";
@@ -324,6 +325,44 @@ describe("interface methods", () => {
     expect([byPosition?.["type"], byName?.["type"]]).toEqual(["array", "object"]);
     expect(post["description"]).toBe("The method of an interface: its exceptions and attachments are not described.");
     expect(Object.keys(at(document, "components", "schemas")).length).toBeGreaterThan(2);
+  });
+
+  it("do not share a schema with a message of the same name, whichever is added first", () => {
+    const set = compile({
+      "a/v1/a.proto": `syntax = "proto3";\npackage a.v1;\nmessage User { Kind kind = 1; }\nenum Kind { KIND_NONE = 0; }`,
+    });
+    const input = createFileRegistry(set).getMessage("a.v1.User") as DescMessage;
+    const call = { kind: "unary", service: "a.v1.S", name: "A", path: "/a.v1.S/A", input, output: input } as const;
+    const proto = { typeName: "a.v1.S", methods: { a: call } };
+    const type = (name: string) => ({ class: () => ({ name, fields: { age: "int" as const } }) });
+    const parameters = ["User", "Kind"].map((name) => ({ name, type: type(`a.v1.${name}`) }));
+    const java = {
+      typeName: "a.v1.J",
+      methods: {
+        b: {
+          kind: "unary" as const,
+          service: "a.v1.J",
+          name: "b",
+          path: "/a.v1.J/b",
+          payload: interfacePayload,
+          signature: { parameters, result: "void" as const },
+        },
+      },
+    };
+    for (const services of [[proto, java] as const, [java, proto] as const]) {
+      const document = createOpenApi(routerOf(...services));
+      const { $ref } = at(document, "paths", call.path, "post", "requestBody", "content", "application/json", "schema");
+      const user = at(document, ...String($ref).slice(2).split("/"), "properties");
+      expect(user).toEqual({ kind: { $ref: expect.any(String) } });
+      expect(at(document, ...String(at(user, "kind")["$ref"]).slice(2).split("/"))).toHaveProperty("enum");
+      const bodies = at(document, "paths", "/a.v1.J/b", "post", "requestBody", "content", "application/json", "schema");
+      const { prefixItems } = (bodies["anyOf"] as JsonObject[])[0] as JsonObject;
+      for (const item of prefixItems as JsonObject[]) {
+        const [one] = item["anyOf"] as JsonObject[];
+        const schema = at(document, ...String(one?.["$ref"]).slice(2).split("/"));
+        expect(Object.keys(at(schema, "properties"))).toEqual(["age"]);
+      }
+    }
   });
 
   it("that are overloaded share one operation", () => {

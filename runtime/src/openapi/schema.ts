@@ -15,8 +15,8 @@ export class SchemaCollection implements SharedSchemas {
   /** The collected schemas by their names in `components`. */
   readonly schemas: Map<string, JsonSchema> = new Map();
   readonly comments: Comments;
-  /** The names of the schemas of {@link refer}. */
-  readonly #names = new Map<object, string>();
+  /** The names of the schemas of {@link refer}: of messages and enums by their full names. */
+  readonly #names = new Map<string | object, string>();
 
   constructor(comments: Comments) {
     this.comments = comments;
@@ -26,15 +26,10 @@ export class SchemaCollection implements SharedSchemas {
   message(type: DescMessage): JsonSchema {
     const known = wellKnownSchema(type);
     if (known !== undefined) return known;
-    if (!this.schemas.has(type.typeName)) {
-      // The entry is made first, because the message may refer to itself.
-      this.schemas.set(type.typeName, {});
-      this.schemas.set(type.typeName, this.messageObject(type, type.fields));
-    }
-    return reference(type.typeName);
+    return this.refer(type.typeName, type.typeName, () => this.messageObject(type, type.fields));
   }
 
-  refer(type: object, plainName: string, create: () => JsonSchema): JsonSchema {
+  refer(type: string | object, plainName: string, create: () => JsonSchema): JsonSchema {
     const known = this.#names.get(type);
     if (known !== undefined) return reference(known);
     let name = plainName;
@@ -93,12 +88,11 @@ export class SchemaCollection implements SharedSchemas {
 
   #enum(type: DescEnum): JsonSchema {
     if (type.typeName === "google.protobuf.NullValue") return { type: "null" };
-    this.schemas.set(type.typeName, {
+    return this.refer(type.typeName, type.typeName, () => ({
       type: "string",
       ...this.#text(type.typeName, type.deprecated, this.#valueList(type)),
       enum: type.values.map(({ name }) => name),
-    });
-    return reference(type.typeName);
+    }));
   }
 
   /** Lists the comments on the values of an enum, because JSON Schema has no place for them. */
