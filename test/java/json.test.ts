@@ -300,10 +300,28 @@ describe("overloads in JSON", () => {
     expect(await called("find", "<find><customer>5</customer></find>", "application/xml")).toBe("findCustomer");
   });
 
+  it.each([
+    [
+      "application/json",
+      "any",
+      `[{${Array.from({ length: 450_000 }, (_, i) => `"${(466_560 + i).toString(36)}":0`)}}]`,
+    ],
+    ["application/x-www-form-urlencoded", "put", `p0={"a":[${"[],".repeat(150_001)}0]}`],
+  ])("report values beyond a limit instead of no overload, in %s", async (contentType, path, body) => {
+    expect(await called(path, body, contentType)).toMatchObject({
+      code: "resource_exhausted",
+      message: expect.stringContaining("there are more than the limit of"),
+    });
+  });
+
   it("report errors in the named one, and are refused if two match", async () => {
     expect(await called("find", '{"customer":"Ann","limit":"x"}')).toMatchObject({
       status: 25,
       message: expect.stringContaining('argument "limit": "x" is not a valid int'),
+    });
+    expect(await called("put", 'p0={"a":', "application/x-www-form-urlencoded")).toMatchObject({
+      status: 25,
+      message: expect.stringContaining('argument "p0": '),
     });
     expect(await called("none", "[null]")).toMatchObject({
       status: 40,

@@ -18,6 +18,8 @@ import { jsonResult, namedResult } from "./results.ts";
 interface Candidate {
   readonly one: Method;
   readonly readings: readonly JsonValue[][];
+  /** The error of reading the arguments. */
+  readonly problem?: unknown;
 }
 
 /** A method and the arguments that are valid for it. */
@@ -66,17 +68,20 @@ export class PositionalCall implements HttpRpcPayloadCall {
     const candidates = yield* this.#candidates(given);
     const [first, ...others] = candidates;
     if (first !== undefined && others.length === 0) {
-      const { values } = yield* valuesOf(signatureOf(first.one), first.readings, cost);
+      const { values } = yield* fitOf(first, cost);
       return this.#choose(first.one, values);
     }
     const fitting: Fitting[] = [];
-    for (const { one, readings } of candidates) {
+    let exceeded: LimitError | undefined;
+    for (const candidate of candidates) {
       try {
-        fitting.push({ one, ...(yield* valuesOf(signatureOf(one), readings, cost)) });
-      } catch {
-        // Another overload is meant.
+        fitting.push({ one: candidate.one, ...(yield* fitOf(candidate, cost)) });
+      } catch (cause) {
+        // Otherwise another overload is meant.
+        if (cause instanceof LimitError) exceeded ??= cause;
       }
     }
+    if (fitting.length === 0 && exceeded !== undefined) throw exceeded;
     return this.#select(given, fitting);
   }
 
@@ -84,10 +89,11 @@ export class PositionalCall implements HttpRpcPayloadCall {
   *#candidates(body: ArgumentBody): Steps<readonly Candidate[]> {
     const methods = this.#methods;
     const all: Candidate[] = [];
-    for (const one of methods) all.push({ one, readings: yield* readingsOf(body, one, methods.length > 1) });
+    for (const one of methods) all.push(yield* candidateOf(body, one, methods.length > 1));
     // Names of arguments also tell overloads apart.
     const named = all.filter(({ one }) => body.namesAll?.(signatureOf(one)));
-    return named.length === 1 ? named : all.filter(({ readings }) => readings.length !== 0);
+    if (named.length === 1) return named;
+    return all.filter(({ readings, problem }) => readings.length !== 0 || problem instanceof LimitError);
   }
 
   #select(body: ArgumentBody, fitting: readonly Fitting[]): unknown[] {
@@ -124,15 +130,21 @@ export class PositionalCall implements HttpRpcPayloadCall {
   }
 }
 
-/** The readings of a body for a method. With overloads an error only means that another method of the path is meant. */
-function* readingsOf(body: ArgumentBody, method: Method, hasOthers: boolean): Steps<readonly JsonValue[][]> {
-  const signature = signatureOf(method);
+/** Reads a body for a method. With overloads an error may only mean that another method of the path is meant. */
+function* candidateOf(body: ArgumentBody, one: Method, hasOthers: boolean): Steps<Candidate> {
+  const signature = signatureOf(one);
   try {
     const readings = yield* body.readingsFor(signature);
-    if (readings.length > 0 || hasOthers || body.byPosition === undefined) return readings;
-    return yield* body.byPosition(signature);
-  } catch (reason) {
-    if (!hasOthers) throw reason;
-    return [];
+    if (readings.length > 0 || hasOthers || body.byPosition === undefined) return { one, readings };
+    return { one, readings: yield* body.byPosition(signature) };
+  } catch (problem) {
+    if (!hasOthers) throw problem;
+    return { one, readings: [], problem };
   }
+}
+
+/** Converts the arguments of a candidate. Throws the error of reading them, if there was one. */
+function fitOf({ one, readings, problem }: Candidate, cost: Cost): Steps<Fit> {
+  if (problem !== undefined) throw problem;
+  return valuesOf(signatureOf(one), readings, cost);
 }
