@@ -116,7 +116,8 @@ it.each([
   [{ maxConcurrent: 0 }, "limits.maxConcurrent must be an integer between 1 and"],
   [{ maxTimeoutMs: 1.5 }, "limits.maxTimeoutMs must be an integer of milliseconds between 1 and"],
   [{ methods: { greet: { maxMessageBytes: -1 } } }, "limits.methods.greet.maxMessageBytes must be an integer"],
-  [{ methods: { Greet: {} } }, 'limits: "Greet" is not among: greet, greetEach'],
+  [{ methods: { Greet: {} } }, 'limits.methods: "Greet" is not among: greet, greetEach'],
+  [{ methods: null }, "limits.methods must be an object with some of: greet, greetEach"],
   [{ maxMessages: 1 }, 'limits: "maxMessages" is not among: maxMessageBytes'],
 ])("refuses %j", (limits, message) => {
   expect(() => createRouter().add(GreetServiceDef, greeter, { limits: limits as ServiceLimits })).toThrow(message);
@@ -235,5 +236,6 @@ describe("compressMinBytes of a service", () => {
     expect(add(-1 as never)).toThrow("compressMinBytes must be a number of bytes, at least 0, not -1");
     expect(add({ greet: "1" } as never)).toThrow("compressMinBytes must be a number of bytes, at least 0, not 1");
     expect(add({ Greet: 1 } as never)).toThrow('compressMinBytes: "Greet" is not among: greet, ');
+    expect(add(null as never)).toThrow("compressMinBytes must be an object with some of: greet, ");
   });
 });

@@ -41,10 +41,8 @@ const NAMES = ["maxMessageBytes", "maxTimeoutMs", "maxConcurrent"] as const;
 export function checkServiceLimits(limits: ServiceLimits, methods: readonly string[]): void {
   const { methods: byMethod = {}, ...all } = limits;
   check("limits", all);
-  for (const [name, own] of Object.entries(byMethod)) {
-    if (!methods.includes(name)) throw new TypeError(`limits: "${name}" is not among: ${methods.join(", ")}`);
-    check(`limits.methods.${name}`, own);
-  }
+  assertMembers("limits.methods", byMethod, methods);
+  for (const [name, own] of Object.entries(byMethod)) check(`limits.methods.${name}`, own);
 }
 
 function check(option: string, limits: CallLimits): void {

@@ -4,6 +4,7 @@
  */
 import type { Handler, Interceptor, Method, Selector, ServiceDef } from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
+import { assertMembers } from "../call/option.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { checkCompressMinBytes } from "../protocol/options.ts";
 import { methodsOf } from "../protocol/payload.ts";
@@ -278,11 +279,7 @@ function compressionOf(
   { compressMinBytes: given }: ServiceOptions,
   methods: readonly string[],
 ): Handler["compression"][] {
-  const byMethod = typeof given === "object" ? given : {};
-  const stranger = Object.keys(byMethod).find((name) => !methods.includes(name));
-  if (stranger !== undefined) {
-    throw new TypeError(`compressMinBytes: "${stranger}" is not among: ${methods.join(", ")}`);
-  }
+  if (typeof given === "object") assertMembers("compressMinBytes", given, methods);
   return methods.map((name) => {
     const compressMinBytes = typeof given === "object" ? given[name] : given;
     return compressMinBytes === undefined ? undefined : { compressMinBytes: checkCompressMinBytes(compressMinBytes) };
