@@ -141,6 +141,23 @@ describe("Hessian 2", () => {
     expect(outcome(ANY, hex("42 ffff 00"))).toMatchObject({ message: expect.stringContaining("the data ends") });
   });
 
+  it.each([
+    [{ maxMemoryBytes: Number.NaN }, "limits.maxMemoryBytes must be a positive integer, not NaN"],
+    [{ maxValues: 0 }, "limits.maxValues must be a positive integer, not 0"],
+    [
+      { maxMemory: 1 },
+      'limits: "maxMemory" is not among: maxValues, maxContainers, maxMemoryBytes, maxBytes, maxDepth',
+    ],
+  ])("refuses limits that are invalid: %j", (limits, message) => {
+    expect(() => createHessian2({ limits: limits as object })).toThrow(message);
+  });
+
+  it("limits the memory of values", () => {
+    const strict = createHessian2({ limits: { maxMemoryBytes: 1_000 } });
+    expect(strict.decode(ANY, hex("57 91 5a"))).toEqual([1]);
+    expect(() => strict.decode(ANY, hex(`57 ${"78".repeat(20)} 5a`))).toThrow("the limit of 1000 bytes of memory");
+  });
+
   it("limits values, lists and classes", () => {
     const strict = createHessian2({ limits: { maxValues: 10, maxContainers: 3, maxClasses: 2 } });
     const decode = (bytes: string): unknown => strict.decode(ANY, hex(bytes));

@@ -19,7 +19,7 @@ export interface CostLimits {
   readonly maxBytes?: number | undefined;
 }
 
-const DEFAULT_COST_LIMITS = {
+export const DEFAULT_COST_LIMITS: Readonly<Record<keyof CostLimits, number>> = {
   maxValues: 1_000_000,
   maxContainers: 150_000,
   maxMemoryBytes: 64 * 2 ** 20,

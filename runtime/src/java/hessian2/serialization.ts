@@ -2,13 +2,14 @@
  * The serialization Hessian 2. It decodes data only: received bytes cannot load classes or run code, and undeclared classes
  * are refused.
  */
+import { resolveLimitGroup } from "../../call/option.ts";
 import { runAtOnce, runInSteps, type Steps } from "../../call/steps.ts";
-import { Cost } from "../cost.ts";
+import { Cost, DEFAULT_COST_LIMITS } from "../cost.ts";
 import type { Serialization } from "../serialization.ts";
 import type { JavaClass, JavaEnum, JavaType } from "../signature.ts";
 import { type DeclaredTypes, declaredTypes } from "../type.ts";
 import { Hessian2Decoder } from "./decoder.ts";
-import type { Hessian2Limits } from "./raw.ts";
+import { DEFAULT_HESSIAN2_LIMITS, type Hessian2Limits } from "./raw.ts";
 import { readHessian2 } from "./reader.ts";
 import { writeException, writeHessian2 } from "./writer.ts";
 
@@ -20,11 +21,18 @@ export interface Hessian2Options {
   readonly classes?: readonly JavaClass[] | undefined;
   /** Enums to accept for values that are declared as `Object`. Default: none. */
   readonly enums?: readonly JavaEnum[] | undefined;
+  /** Limits of a message, each a positive integer. Default: that of each limit. */
   readonly limits?: Hessian2Limits | undefined;
 }
 
-/** Creates the serialization with additional classes and enums, or custom limits. */
-export function createHessian2({ classes = [], enums = [], limits = {} }: Hessian2Options = {}): Serialization {
+const DEFAULT_LIMITS = { ...DEFAULT_COST_LIMITS, ...DEFAULT_HESSIAN2_LIMITS };
+
+/**
+ * Creates the serialization with additional classes and enums, or custom limits. Throws a `TypeError` for an unknown limit and a
+ * `RangeError` for a value out of range.
+ */
+export function createHessian2({ classes = [], enums = [], limits: given }: Hessian2Options = {}): Serialization {
+  const limits = resolveLimitGroup("limits", DEFAULT_LIMITS, given);
   const types: JavaType[] = [...classes.map((one) => ({ class: () => one })), ...enums.map((one) => ({ enum: one }))];
   const known = new WeakMap<object, DeclaredTypes>();
   const registered = declaredTypes(types);
