@@ -2,10 +2,11 @@
  * The resolver for DNS names, tested with dnsmasq: addresses, SRV records, TTLs, failures, and service configs in TXT
  * records.
  */
+import { Resolver as DnsResolver } from "node:dns/promises";
 import fc from "fast-check";
 import { dns, type Endpoint, type Resolver } from "triple-es/discovery";
 import { createTransport } from "triple-es/node";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { parseServiceConfig } from "../../runtime/src/client/service-config.ts";
 import { chooseServiceConfig } from "../../runtime/src/node/service-config-record.ts";
@@ -200,6 +201,39 @@ describe.skipIf(!hasDnsmasq)("names in the DNS (needs dnsmasq)", () => {
     const error = await failureOf(createGreetServiceClient(transport).greet({}));
     expect(error.rawMessage).toBe("cannot reach greet.example:1: the DNS does not answer for greet.example: EREFUSED");
   });
+});
+
+it("targets of SRV records keep their addresses while the DNS does not resolve them, for all transports", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+    vi.restoreAllMocks();
+  });
+  const record = (name: string, weight: number) => ({ name, port: 1, priority: 0, weight });
+  vi.spyOn(DnsResolver.prototype, "resolveSrv").mockResolvedValue([
+    record("good", 1),
+    record("bad", 1),
+    record("bad", 2),
+  ]);
+  let isBroken = false;
+  vi.spyOn(DnsResolver.prototype, "resolve4").mockImplementation((async (host: string) => {
+    if (isBroken && host === "bad") throw Object.assign(new Error("refused"), { code: "EREFUSED" });
+    return [{ address: host === "bad" ? "10.0.0.2" : "10.0.0.1", ttl: 1 }];
+  }) as unknown as DnsResolver["resolve4"]);
+  const context = { signal: new AbortController().signal, next: async () => {}, configure() {}, warn() {} };
+  const name = "targets.test";
+  const transports = [0, 1].map(() =>
+    dns(name, { servers: ["127.0.0.1"], family: 4 })(context)[Symbol.asyncIterator](),
+  );
+  for (let round = 0; round < 8; round++) {
+    isBroken = round > 0;
+    // The transport that asks first gives the answer to the other.
+    for (const transport of round % 2 === 0 ? transports : transports.toReversed()) {
+      const { value: list = [] } = await transport.next();
+      expect(list.map(({ address }: Endpoint) => address)).toEqual(["10.0.0.1:1", "10.0.0.2:1", "10.0.0.2:1"]);
+    }
+    await vi.advanceTimersByTimeAsync(1_000);
+  }
 });
 
 describe("names of the system", () => {

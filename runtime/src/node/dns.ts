@@ -43,13 +43,18 @@ interface Answer {
   readonly serviceConfig: unknown;
   /** Targets of SRV records that the DNS does not resolve. */
   readonly problems: readonly string[];
+  readonly targets: Targets;
 }
+
+/** The endpoints of each target of the SRV records. */
+type Targets = ReadonlyMap<string, readonly Endpoint[]>;
 
 /** The endpoints of one query. */
 interface Found {
   readonly endpoints: readonly Endpoint[];
   readonly ttlMs: number;
   readonly problems?: readonly string[];
+  readonly targets?: Targets;
 }
 
 interface Addresses {
@@ -74,7 +79,8 @@ export function dns(name: string, options: DnsOptions = {}): Resolver {
   const ask = (): Promise<Answer> => query.ask(host, port);
   const resolve: Resolver = async function* ({ signal, next, configure, warn }) {
     for (;;) {
-      const { endpoints, ttlMs, serviceConfig, problems } = await unlessAborted(shared(key, ask), signal);
+      const { endpoints, ttlMs, serviceConfig, problems, targets } = await unlessAborted(shared(key, ask), signal);
+      query.targets = targets;
       if (options.serviceConfig) configure(serviceConfig);
       for (const problem of problems) warn(problem);
       yield endpoints;
@@ -120,8 +126,8 @@ class Query {
   readonly #options: DnsOptions;
   /** The names that only the operating system's resolver finds: in /etc/hosts, or with a search domain. */
   readonly #systemNames = new Set<string>();
-  /** The endpoints of each target of the SRV records. */
-  #targets = new Map<string, readonly Endpoint[]>();
+  /** Those of the last answer, which another query may have given. */
+  targets: Targets = new Map();
 
   constructor(resolver: DnsResolver, options: DnsOptions) {
     this.#resolver = resolver;
@@ -129,11 +135,12 @@ class Query {
   }
 
   async ask(host: string, port: number | undefined): Promise<Answer> {
-    const [{ endpoints, ttlMs, problems = [] }, serviceConfig] = await Promise.all([
+    const [{ endpoints, ttlMs: foundMs, problems = [], targets = this.targets }, serviceConfig] = await Promise.all([
       port === undefined ? this.#services(host) : this.#endpoints(host, port),
       this.#options.serviceConfig ? this.#serviceConfig(host) : undefined,
     ]);
-    return { endpoints, ttlMs: Math.min(MAX_TTL_MS, Math.max(MIN_TTL_MS, ttlMs)), serviceConfig, problems };
+    const ttlMs = Math.min(MAX_TTL_MS, Math.max(MIN_TTL_MS, foundMs));
+    return { endpoints, ttlMs, serviceConfig, problems, targets };
   }
 
   async #endpoints(host: string, port: number, weight?: number): Promise<Found> {
@@ -160,20 +167,22 @@ class Query {
     );
     const failed = all.find((one) => one.status === "rejected");
     if (failed !== undefined && !all.some((one) => one.status === "fulfilled")) throw failed.reason;
-    const last = this.#targets;
-    this.#targets = new Map();
+    const targets = new Map<string, readonly Endpoint[]>();
     const problems: string[] = [];
     let ttlMs = UNKNOWN_TTL_MS;
     for (const [index, one] of all.entries()) {
       const { name: target, port } = chosen[index] as (typeof chosen)[number];
       const key = `${target}:${port}`;
-      if (one.status === "rejected")
-        problems.push(`the target ${key} of ${name} has no new addresses: ${RpcError.from(one.reason).rawMessage}`);
-      else ttlMs = Math.min(ttlMs, one.value.ttlMs);
-      const endpoints = one.status === "rejected" ? last.get(key) : one.value.endpoints;
-      if (endpoints !== undefined) this.#targets.set(key, [...(this.#targets.get(key) ?? []), ...endpoints]);
+      if (one.status === "fulfilled") {
+        ttlMs = Math.min(ttlMs, one.value.ttlMs);
+        targets.set(key, [...(targets.get(key) ?? []), ...one.value.endpoints]);
+        continue;
+      }
+      problems.push(`the target ${key} of ${name} has no new addresses: ${RpcError.from(one.reason).rawMessage}`);
+      const last = this.targets.get(key);
+      if (last !== undefined) targets.set(key, last);
     }
-    return { endpoints: [...this.#targets.values()].flat(), ttlMs, problems };
+    return { endpoints: [...targets.values()].flat(), ttlMs, problems, targets };
   }
 
   async #addresses(host: string): Promise<Addresses> {
