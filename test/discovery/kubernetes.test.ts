@@ -79,6 +79,15 @@ describe("the endpoints of slices", () => {
       expect(addressesOf(found)).toEqual(["10.0.0.1:50051"]);
       expect(problems).toEqual([expect.stringMatching(/EndpointSlice "bad" is skipped: /)]);
     }
+    const several: string[] = [];
+    const [none] = malformed;
+    endpointsOf([{ ...old, endpoints: [{}] }, none as unknown as EndpointSlice, good], "tri", (problem) =>
+      several.push(problem),
+    );
+    expect(several).toEqual([
+      'the EndpointSlice "bad" is skipped: the service has the ports old (1): none of them is "tri"',
+      'the EndpointSlice "bad" is skipped: its endpoints are not a list',
+    ]);
     const odd = { addresses: ["10.0.0.1"], nodeName: 5, zone: {}, targetRef: { kind: "Pod", name: 1 } };
     expect(endpointsOf([{ metadata, ports, endpoints: [odd] } as unknown as EndpointSlice], undefined)).toEqual([
       { address: "10.0.0.1:50051", attributes: {} },

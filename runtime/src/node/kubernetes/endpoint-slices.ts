@@ -63,9 +63,13 @@ export function endpointsOf(
     if (members?.length === 0) continue;
     const name = JSON.stringify(slice.metadata?.name);
     const number = portOf(listOf(slice.ports) ?? [], port);
-    if (members === undefined || typeof number !== "number") {
-      if (typeof number !== "number") failure ??= number;
-      warn(`the EndpointSlice ${name} is skipped: ${failure?.rawMessage ?? "its endpoints are not a list"}`);
+    if (typeof number !== "number") {
+      failure ??= number;
+      warn(`the EndpointSlice ${name} is skipped: ${number.rawMessage}`);
+      continue;
+    }
+    if (members === undefined) {
+      warn(`the EndpointSlice ${name} is skipped: its endpoints are not a list`);
       continue;
     }
     hasPort = true;
