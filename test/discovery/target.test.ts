@@ -5,7 +5,7 @@
 import { Code, Metadata, RpcError, type TransparentRetryEvent } from "triple-es";
 import { consistentHash, type Endpoint, fixed, p2c, pickFirst, type Resolver, roundRobin } from "triple-es/discovery";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { markNotSent, markUnprocessed } from "../../runtime/src/call/attempt.ts";
+import { markNotSent, markUnprocessed, type RequestContext } from "../../runtime/src/call/attempt.ts";
 import { balance } from "../../runtime/src/discovery/balanced.ts";
 import { TargetDriver } from "../../runtime/src/discovery/target.ts";
 import type { TargetEvent, TargetOptions } from "../../runtime/src/discovery/target-options.ts";
@@ -503,6 +503,30 @@ describe("a request that no server has processed", () => {
     expect(retries.map(({ path, delayMs, error }) => [path, delayMs, error.rawMessage])).toEqual(
       [0, 20, 100].map((delayMs) => ["/a.B/C", delayMs, "going away"]),
     );
+  });
+
+  it("has the target that its connections have set, also if it waits for ready", async () => {
+    const { exchange, server } = await listed(["a:1"]);
+    server("a:1").answer = async ({ context }) => {
+      if (context !== undefined) context.target = "10.0.0.1:1";
+      return response({ target: `${context?.target}` });
+    };
+    const context: RequestContext = { waitForReady: true };
+    expect((await exchange(request({ context }))).headers.get("target")).toBe("10.0.0.1:1");
+    expect(context.target).toBe("10.0.0.1:1");
+  });
+
+  it("is reported without a delay if another endpoint gets it at once", async () => {
+    const { exchange, retries, server } = await listed(["a:1", "b:1", "c:1"]);
+    let calls = 0;
+    for (const address of ["a:1", "b:1", "c:1"]) {
+      server(address).answer = async () => {
+        if (++calls < 3) throw markUnprocessed(new RpcError(Code.Unavailable, "refused stream"));
+        return response();
+      };
+    }
+    expect((await exchange(request())).status).toBe(200);
+    expect(retries.map(({ delayMs }) => delayMs)).toEqual([0, 0]);
   });
 
   it("fails in the end with the endpoints it has tried and their reasons", async () => {

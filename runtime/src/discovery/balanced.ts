@@ -76,9 +76,10 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
       note(member, error);
       const delayMs = REPICK_DELAYS_MS[repicks];
       if (delayMs === undefined || !mayGoElsewhere(request, error)) throw explain(failed, error);
-      reportTransparentRetry(request, delayMs, error as RpcError, onTransparentRetry);
       const { tried } = request.context ?? {};
       const other = target.pickOther(request, new Set([...failed.keys(), ...(tried ?? [])]));
+      // Only an endpoint that was tried before needs the delay.
+      reportTransparentRetry(request, other === undefined ? delayMs : 0, error as RpcError, onTransparentRetry);
       if (other === undefined) {
         if (delayMs > 0) await delay(delayMs, request.signal);
         member = await pickWhenReady(request, failed);
@@ -167,6 +168,9 @@ function unwaiting(request: HttpRequest): HttpRequest {
     tried,
     get values() {
       return context.values;
+    },
+    get target() {
+      return context.target;
     },
     set target(peer: string | undefined) {
       context.target = peer;
