@@ -92,3 +92,14 @@ it("a list that changes while it is parsed is superseded by the later one", asyn
   expect(seen).toHaveLength(1);
   expect(seen[0]?.map(({ weight }) => weight)).toEqual([7, 7, 7]);
 });
+
+it("a long list is listed even if it changes in every turn of the event loop", async () => {
+  const lists = new Lists();
+  const seen = run(lists.resolver("instance"));
+  const all = [...instances(5_000, 100)];
+  for (let turns = 0; turns < 100 && seen.length === 0; turns++) {
+    lists.contents?.onValue(new Map(turns % 2 === 0 ? all : all.slice(1)));
+    await new Promise((resolve) => setImmediate(resolve));
+  }
+  expect(seen[0]?.length).toBeGreaterThanOrEqual(4_999);
+});

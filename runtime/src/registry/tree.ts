@@ -146,7 +146,7 @@ interface Parsed {
 class ParsedInstances {
   readonly #application: string;
   readonly #warn: Warn;
-  #known: ReadonlyMap<string, Parsed> = new Map();
+  readonly #known = new Map<string, Parsed>();
   #latest: ReadonlyMap<string, string> | undefined;
 
   constructor(application: string, warn: Warn) {
@@ -154,23 +154,22 @@ class ParsedInstances {
     this.#warn = warn;
   }
 
-  /** Reports the instances: at once if few have changed, otherwise after several steps, unless there is a later update by then. */
+  /**
+   * Reports the instances: at once if few have changed, otherwise after several steps, unless there is a later update by then.
+   * That one continues with what was parsed, so that frequent updates do not delay the report without end.
+   */
   async update(contents: ReadonlyMap<string, string>, report: (instances: ServiceInstance[]) => void): Promise<void> {
     this.#latest = contents;
     const steps = new EntryCounter();
-    const next = new Map<string, Parsed>();
-    for (const [name, content] of [...contents]) {
-      const known = this.#known.get(name);
-      if (known?.content === content) next.set(name, known);
-      else {
-        next.set(name, { content, instance: this.#parse(name, content) });
-        const turn = steps.count();
-        if (turn !== undefined) await turn;
-        if (this.#latest !== contents) return;
-      }
+    for (const [name, content] of contents) {
+      if (this.#known.get(name)?.content === content) continue;
+      this.#known.set(name, { content, instance: this.#parse(name, content) });
+      const turn = steps.count();
+      if (turn !== undefined) await turn;
+      if (this.#latest !== contents) return;
     }
-    this.#known = next;
-    report([...next.values()].flatMap(({ instance }) => instance ?? []));
+    for (const name of this.#known.keys()) if (!contents.has(name)) this.#known.delete(name);
+    report([...contents.keys()].flatMap((name) => this.#known.get(name)?.instance ?? []));
   }
 
   #parse(name: string, content: string): ServiceInstance | undefined {
