@@ -3,7 +3,19 @@
  */
 import { expect, it, vi } from "vitest";
 import { type Certificates, createCertificates, hasOpenssl } from "../support/certificate.ts";
-import { greet, type RawStream, settings, startRawServer, Type } from "../support/frames.ts";
+import {
+  Flag,
+  frame,
+  greet,
+  RawConnection,
+  type RawStream,
+  Reset,
+  request,
+  settings,
+  startRawServer,
+  Type,
+  words,
+} from "../support/frames.ts";
 import { connectGreeter, startServer } from "../support/server.ts";
 
 vi.mock("../../runtime/src/http2/codes.ts", async (original) => ({
@@ -43,7 +55,24 @@ it.each([
   }
 });
 
-it("a server tells clients to leave before their ids are used up, and loses no call", async () => {
+it("a server tells clients to leave before their ids are used up, and answers their open calls", async () => {
+  const { port } = await startServer();
+  const connection = await RawConnection.open(port);
+  const call = (id: number): void =>
+    connection.write(
+      frame(Type.headers, Flag.endHeaders, id, request()),
+      frame(Type.data, Flag.endStream, id, Buffer.alloc(5)),
+    );
+  call(19);
+  await connection.frame(Type.data, 19);
+  expect(connection.received.map(({ type }) => type)).not.toContain(Type.goaway);
+  call(21);
+  // It names no last stream, so that requests which are on their way are answered too.
+  expect((await connection.frame(Type.goaway)).payload).toEqual(words(2 ** 31 - 1, Reset.none));
+  await connection.frame(Type.data, 21);
+});
+
+it("no call is lost when the ids of a connection between a client and a server are used up", async () => {
   const { baseUrl } = await startServer();
   const client = connectGreeter(baseUrl, { maxConnections: 1 }, { timeoutMs: 20_000 });
   for (let i = 0; i < 50; i++) expect((await client.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
