@@ -45,9 +45,7 @@ describe.each(["grpc", "http-rpc"] as const)("over %s", (protocol) => {
     const { client } = connect({ resolver: fixed([`127.0.0.1:${port}`]), protocol });
     expect(await failureOf(client.greet({}))).toMatchObject({ code: Code.NotFound, target: `127.0.0.1:${port}` });
     const none = connect({ resolver: fixed(["127.0.0.1:9"]), authority: "greet.example.com", protocol });
-    expect(await failureOf(none.client.greet({}))).toMatchObject({
-      target: expect.stringMatching(/^127\.0\.0\.1:9$|^greet/),
-    });
+    expect(await failureOf(none.client.greet({}))).toMatchObject({ target: "greet.example.com" });
   });
 
   it("no call is lost over HTTP/2 while servers restart one after the other", async () => {
