@@ -49,10 +49,10 @@ function attackServer(port: number, attack: Http2Attack): void {
   });
 }
 
-function greet(socket: Socket, { settings, isDeaf }: Http2Attack): void {
+function greet(socket: Socket, { settings, readsNothing }: Http2Attack): void {
   socket.write(frame(frameType.settings, 0, 0, settings ?? Buffer.alloc(0)));
   socket.write(frame(frameType.settings, 1, 0, Buffer.alloc(0)));
-  if (isDeaf) socket.pause();
+  if (readsNothing) socket.pause();
   else socket.resume();
 }
 

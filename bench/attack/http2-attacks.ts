@@ -12,7 +12,7 @@ export interface Http2Attack {
   /** Sent over and over. `index` counts from 0 on each connection. */
   readonly repeat?: (index: number, stream: number) => Buffer;
   /** True if the attacker does not read. */
-  readonly isDeaf?: boolean;
+  readonly readsNothing?: boolean;
 }
 
 const EMPTY = Buffer.alloc(0);
@@ -42,7 +42,7 @@ const call = (id: number): Buffer => Buffer.concat([request(id), frame(frameType
 /** Floods that both roles can send. */
 const FLOODS: readonly Http2Attack[] = [
   { name: "PING", repeat: () => frame(frameType.ping, 0, 0, Buffer.alloc(8)) },
-  { name: "PING, unread", repeat: () => frame(frameType.ping, 0, 0, Buffer.alloc(8)), isDeaf: true },
+  { name: "PING, unread", repeat: () => frame(frameType.ping, 0, 0, Buffer.alloc(8)), readsNothing: true },
   { name: "SETTINGS", repeat: () => frame(frameType.settings, 0, 0, EMPTY) },
   {
     name: "windows by SETTINGS",
@@ -69,7 +69,7 @@ export const SERVER_ATTACKS: readonly Http2Attack[] = [
     begin: () => Buffer.concat([request(1), frame(frameType.windowUpdate, 0, 1, word(2 ** 31 - 1))]),
     repeat: () => frame(frameType.data, 0, 1, Buffer.alloc(100)),
   },
-  { name: "small calls, unread", repeat: (i) => call(ID(i)), isDeaf: true },
+  { name: "small calls, unread", repeat: (i) => call(ID(i)), readsNothing: true },
   { name: "window of 0", settings: setting(WINDOW_SIZE, 0), repeat: (i) => call(ID(i)) },
   ...FLOODS,
 ];
