@@ -14,10 +14,25 @@ const MAX_UNSENT_BYTES = 1024 * 1024;
 const SLAB_BYTES = 64 * 1024;
 /** Number of free slabs that are kept for the next turn, for all connections together. */
 const MAX_FREE_SLABS = 32;
+/** Size of a read after which the platform reads the same socket again, up to 32 times, before it turns to others. */
+const LARGE_READ_BYTES = 16 * 1024;
+/** Time in which all connections together may process large reads in one turn of the event loop, in milliseconds. */
+const TURN_MS = 2;
 /** Time in which a peer may read the reason of a close and close its side, in milliseconds. */
 const CLOSE_GRACE_MS = 1_000;
 
 const freeSlabs: Uint8Array[] = [];
+
+/** The time at which the current turn ends; `undefined` before its first large read. */
+let turnEnds: number | undefined;
+
+function beginTurn(): void {
+  if (turnEnds !== undefined) return;
+  turnEnds = performance.now() + TURN_MS;
+  setImmediate(() => {
+    turnEnds = undefined;
+  });
+}
 
 function giveBack(slabs: readonly Uint8Array[]): void {
   for (const slab of slabs) if (freeSlabs.length < MAX_FREE_SLABS) freeSlabs.push(slab);
@@ -47,7 +62,10 @@ export class Http2Socket implements OutputOwner {
   #isScheduled = false;
   #pending: Uint8Array[] = [];
   #unsentBefore = 0;
+  /** True if the peer may not send, because it does not read. */
   #isPaused = false;
+  /** True if other connections are to be read before this one. */
+  #isWaiting = false;
   #error: Error | undefined;
   #forceClose: NodeJS.Timeout | undefined;
 
@@ -79,8 +97,24 @@ export class Http2Socket implements OutputOwner {
       connection.receiveEnd();
     });
     socket.on("drain", this.#flush);
-    socket.on("data", (chunk: Uint8Array) => connection.receive(chunk));
+    socket.on("data", (chunk: Uint8Array) => {
+      if (chunk.length < LARGE_READ_BYTES) connection.receive(chunk);
+      else this.#receiveLarge(connection, chunk);
+    });
     this.wake();
+  }
+
+  /** Passes a chunk on, and reads no further one in this turn of the event loop if its time is over. */
+  #receiveLarge(connection: EngineConnection, chunk: Uint8Array): void {
+    beginTurn();
+    connection.receive(chunk);
+    if (this.#isWaiting || performance.now() < (turnEnds as number)) return;
+    this.#isWaiting = true;
+    this.socket.pause();
+    setImmediate(() => {
+      this.#isWaiting = false;
+      if (!this.#isPaused) this.socket.resume();
+    });
   }
 
   /** Ends the socket after its output has been written. The socket is destroyed after a second if the peer does not end its side too. */
@@ -147,7 +181,7 @@ export class Http2Socket implements OutputOwner {
     if (pauses === this.#isPaused) return;
     this.#isPaused = pauses;
     if (pauses) socket.pause();
-    else socket.resume();
+    else if (!this.#isWaiting) socket.resume();
   }
 
   /** Called when the output has been passed to the kernel or encrypted by TLS. Only then may its memory be reused. */
