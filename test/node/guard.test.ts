@@ -135,6 +135,11 @@ describe("limits", () => {
     );
   });
 
+  it("are refused if their name is unknown", () => {
+    const given = { maxStream: 5 } as object;
+    expect(() => resolveLimits(given)).toThrow(/^limits: "maxStream" is not among: maxStreams, /);
+  });
+
   it("determine how often connections are checked", () => {
     expect(sweepIntervalMs(resolveLimits())).toBe(1_000);
     expect(sweepIntervalMs(resolveLimits({ messageIdleMs: 500 }))).toBe(50);

@@ -2,6 +2,7 @@
  * Limits of one connection to a server: their names, defaults and validation. The HTTP/2 engine enforces the counts
  * (`http2/limits.ts`), and the periodic sweep of the server enforces the times.
  */
+import { assertMembers } from "../../call/option.ts";
 
 /**
  * Limits of one connection to a server. They apply to HTTP/2 unless stated otherwise. Times are in milliseconds, and are
@@ -76,7 +77,7 @@ export const ABORT_GRACE_MS = 1_000;
 
 export type Limits = { readonly [Name in keyof ConnectionLimits]-?: number };
 
-/** Adds the defaults. Throws a `RangeError` for a limit that is not more than 0. */
+/** Adds the defaults. Throws a `TypeError` for an unknown name, and a `RangeError` for a limit that is not more than 0. */
 export function resolveLimits(given: ConnectionLimits = {}): Limits {
   const limits = {
     maxStreams: given.maxStreams ?? 100,
@@ -97,6 +98,7 @@ export function resolveLimits(given: ConnectionLimits = {}): Limits {
     maxConnectionAgeMs: given.maxConnectionAgeMs ?? Number.POSITIVE_INFINITY,
     maxConnectionAgeGraceMs: given.maxConnectionAgeGraceMs ?? Number.POSITIVE_INFINITY,
   };
+  assertMembers("limits", given, Object.keys(limits));
   for (const [name, value] of Object.entries(limits)) {
     if (!(value > 0)) throw new RangeError(`limits.${name} must be more than 0, not ${value}`);
   }
