@@ -287,6 +287,13 @@ describe("the method of a call's error", () => {
     }
   });
 
+  it("is that of the call if an interceptor throws a frozen error", async () => {
+    const denied = Object.freeze(new RpcError(Code.PermissionDenied, "no"));
+    const deny: Interceptor = () => () => Promise.reject(denied);
+    const error = await failureOf(CALLERS.greet(open("gRPC in memory", "", [deny])) as Promise<unknown>);
+    expect(error).toMatchObject({ code: Code.PermissionDenied, rawMessage: "no", method: PATHS.greet });
+  });
+
   it("is that of the outer call if an interceptor makes a call; the cause has the inner one's", async () => {
     const inner = open("gRPC in memory", "");
     const ask: Interceptor = () => async () => {

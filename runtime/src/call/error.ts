@@ -132,7 +132,8 @@ export function reasonOf(thrown: unknown): string {
 export function withCaller<Reason>(reason: Reason, method: string, target?: string): Reason | RpcError {
   if (!(reason instanceof RpcError)) return reason;
   // Several calls may fail with the same error, such as the reason of a shared signal, so each call gets a copy.
-  if (reason.method) return new RpcError(reason.code, reason.rawMessage, { ...reason, cause: reason, method, target });
+  if (reason.method || Object.isFrozen(reason))
+    return new RpcError(reason.code, reason.rawMessage, { ...reason, cause: reason, method, target });
   const stack = `${reason.stack}`;
   // The first three lines are the message, this function and its caller.
   const callers = `${new Error().stack}`.split("\n").slice(3);

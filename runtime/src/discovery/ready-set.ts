@@ -101,9 +101,7 @@ export class ReadySet {
     const members = [...this.#owner.members].filter(({ state }) => state === "ready");
     let grows = false;
     for (const member of members) grows = member.grow(now, wallClock, this.#options) || grows;
-    for (const member of this.#ejected) {
-      if (member.state === "ready" && !member.isEjected(now)) this.#owner.onReturned(member);
-    }
+    const returned = this.#ejected.filter((member) => member.state === "ready" && !member.isEjected(now));
     this.#ejected = members.filter((member) => member.isEjected(now));
     const able = withoutEjected(members, now);
     const weighted = able.filter(({ weight }) => weight > 0);
@@ -113,6 +111,8 @@ export class ReadySet {
     if (grows) this.#stopGrowth = startBackgroundTimer(GROWTH_INTERVAL_MS, () => this.changed());
     this.#watchReturns(now);
     this.#owner.onPicker();
+    // The hook comes last, because it may close the target.
+    for (const member of returned) this.#owner.onReturned(member);
   }
 
   /** Stops all timers. Without a picker, later calls wait for the target to resume or fail because it is closed. */
