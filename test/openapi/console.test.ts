@@ -83,6 +83,7 @@ describe.skipIf(!hasJudges)("the page", () => {
     expect(await ask("page.js")).toEqual([200, "text/javascript; charset=utf-8", true]);
     expect(await ask("swagger-ui.css")).toEqual([200, "text/css; charset=utf-8", true]);
     expect(await ask("openapi.json")).toEqual([200, "application/json", true]);
+    expect(await ask("openapi.json?fresh=1")).toEqual([200, "application/json", true]);
     for (const name of ["package.json", "..%2fpackage.json", "constructor", ""]) expect((await ask(name))[0]).toBe(404);
     expect((await ask("page.js", "POST"))[0]).toBe(405);
   });

@@ -71,6 +71,6 @@ export function createConsole(
   return {
     serves: (request) => request.path === path || request.path.startsWith(`${path}/`),
     exchange: (request, call) =>
-      request.path === `${path}/openapi.json` ? document.exchange(request, call) : exchange(request),
+      request.path.split("?", 1)[0] === `${path}/openapi.json` ? document.exchange(request, call) : exchange(request),
   };
 }

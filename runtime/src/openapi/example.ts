@@ -34,7 +34,7 @@ export function exampleOf(
   fields: readonly DescField[] = type.fields,
   depth: number = MAX_EXAMPLE_DEPTH,
 ): JsonValue {
-  const known = WELL_KNOWN_EXAMPLES[type.typeName];
+  const known = Object.hasOwn(WELL_KNOWN_EXAMPLES, type.typeName) ? WELL_KNOWN_EXAMPLES[type.typeName] : undefined;
   if (known !== undefined) return known;
   const example: JsonObject = {};
   for (const field of fields) {

@@ -51,6 +51,8 @@ export function mountConsole<Router extends { mount(resource: Resource): unknown
       try {
         return await (await page).exchange(request, call);
       } catch (error) {
+        // The next request tries again: a folder can be unreadable for a while.
+        page = undefined;
         onError?.(error, CONSOLE_PATH);
         return textResponse(
           500,
