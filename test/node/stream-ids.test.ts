@@ -58,11 +58,12 @@ it.each([
 it("a server tells clients to leave before their ids are used up, and answers their open calls", async () => {
   const { port } = await startServer();
   const connection = await RawConnection.open(port);
-  const call = (id: number): void =>
+  const call = (id: number): void => {
     connection.write(
       frame(Type.headers, Flag.endHeaders, id, request()),
       frame(Type.data, Flag.endStream, id, Buffer.alloc(5)),
     );
+  };
   call(19);
   await connection.frame(Type.data, 19);
   expect(connection.received.map(({ type }) => type)).not.toContain(Type.goaway);

@@ -25,14 +25,14 @@ export interface Hessian2Options {
   readonly limits?: Hessian2Limits | undefined;
 }
 
-const DEFAULT_LIMITS = { ...DEFAULT_COST_LIMITS, ...DEFAULT_HESSIAN2_LIMITS };
+const DEFAULT_SERIALIZATION_LIMITS = { ...DEFAULT_COST_LIMITS, ...DEFAULT_HESSIAN2_LIMITS };
 
 /**
  * Creates the serialization with additional classes and enums, or custom limits. Throws a `TypeError` for an unknown limit and a
  * `RangeError` for a value out of range.
  */
 export function createHessian2({ classes = [], enums = [], limits: given }: Hessian2Options = {}): Serialization {
-  const limits = resolveLimitGroup("limits", DEFAULT_LIMITS, given);
+  const limits = resolveLimitGroup("limits", DEFAULT_SERIALIZATION_LIMITS, given);
   const types: JavaType[] = [...classes.map((one) => ({ class: () => one })), ...enums.map((one) => ({ enum: one }))];
   const known = new WeakMap<object, DeclaredTypes>();
   const registered = declaredTypes(types);
