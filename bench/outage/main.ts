@@ -13,6 +13,7 @@ import { createGrpcTransport } from "@connectrpc/connect-node";
 import { Client, credentials, Metadata } from "@grpc/grpc-js";
 import { createServer, createTransport, type Server } from "triple-es/node";
 import { echoPath, echoProto, echoRequest } from "../echo.ts";
+import { echoService } from "../echo-service.ts";
 import { EchoService } from "../gen/echo_pb.ts";
 import { createEchoServiceClient, EchoServiceDef } from "../gen/echo_triple.ts";
 
@@ -35,13 +36,7 @@ const { values } = parseArgs({
 const outageMs = Number(values.seconds) * 1_000;
 
 async function startServer(port: number): Promise<Server> {
-  const server = createServer().add(EchoServiceDef, {
-    echo: (request) => request,
-    echoOrder: (request) => request,
-    echoBlob: (request) => request,
-    async *talk() {},
-    async *repeat() {},
-  });
+  const server = createServer().add(EchoServiceDef, echoService);
   return server.listen({ port, host: values.host });
 }
 

@@ -13,6 +13,7 @@ import { Client, credentials } from "@grpc/grpc-js";
 import { fixed, roundRobin } from "triple-es/discovery";
 import { type BalancedTransportOptions, createServer, createTransport } from "triple-es/node";
 import { echoPath, echoProto, echoRequest } from "../echo.ts";
+import { echoService } from "../echo-service.ts";
 import { createEchoServiceClient, EchoServiceDef } from "../gen/echo_triple.ts";
 
 const { values } = parseArgs({ options: { seconds: { type: "string", default: "4" } } });
@@ -29,6 +30,7 @@ async function startProvider(): Promise<string> {
   let free = SLOTS;
   const waiting: (() => void)[] = [];
   const server = createServer().add(EchoServiceDef, {
+    ...echoService,
     async echo(request) {
       if (free > 0) free--;
       else await new Promise<void>((resolve) => waiting.push(resolve));
@@ -38,10 +40,6 @@ async function startProvider(): Promise<string> {
       else next();
       return request;
     },
-    echoOrder: (request) => request,
-    echoBlob: (request) => request,
-    async *talk() {},
-    async *repeat() {},
   });
   await server.listen({ port: 0, host: "127.0.0.1" });
   return `127.0.0.1:${server.address.port}`;

@@ -2,20 +2,18 @@
 import { register } from "triple-es/discovery";
 import { etcd } from "triple-es/etcd";
 import { createServer } from "triple-es/node";
+import { echoService } from "../echo-service.ts";
 import { EchoServiceDef } from "../gen/echo_triple.ts";
 
 const [address = ""] = process.argv.slice(2);
 const executed: string[] = [];
 
 const server = createServer().add(EchoServiceDef, {
+  ...echoService,
   echo(request) {
     executed.push(request.id);
     return request;
   },
-  echoOrder: (request) => request,
-  echoBlob: (request) => request,
-  async *talk() {},
-  async *repeat() {},
 });
 await server.listen({ port: 0, host: "127.0.0.1" });
 const registry = etcd({ servers: [address] });

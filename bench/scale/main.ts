@@ -14,6 +14,7 @@ import { fixed } from "triple-es/discovery";
 import { createServer, createTransport } from "triple-es/node";
 import { onCpuNanoseconds } from "../cpu-time.ts";
 import { echoRequest } from "../echo.ts";
+import { echoService } from "../echo-service.ts";
 import { createEchoServiceClient, EchoServiceDef } from "../gen/echo_triple.ts";
 
 /** The number of endpoints, and how many of them are used. */
@@ -34,13 +35,7 @@ if (port !== undefined && count !== undefined) await measure(port, count, subset
 else await printTable();
 
 async function printTable(): Promise<void> {
-  const server = createServer().add(EchoServiceDef, {
-    echo: (request) => request,
-    echoOrder: (request) => request,
-    echoBlob: (request) => request,
-    async *talk() {},
-    async *repeat() {},
-  });
+  const server = createServer().add(EchoServiceDef, echoService);
   await server.listen({ port: 0, host: "0.0.0.0" });
   console.log(
     "| endpoints | connections | calls a second | CPU of a call | heap | resident |\n|---|---|---|---|---|---|",

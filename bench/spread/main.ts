@@ -9,6 +9,7 @@ import { fixed, roundRobin } from "triple-es/discovery";
 import { type BalancedTransportOptions, createServer, createTransport } from "triple-es/node";
 import { mainThreadNanoseconds } from "../cpu-time.ts";
 import { echoPath, echoProto, echoRequest } from "../echo.ts";
+import { echoService } from "../echo-service.ts";
 import { createEchoServiceClient, EchoServiceDef } from "../gen/echo_triple.ts";
 
 const SERVERS = 10;
@@ -27,14 +28,11 @@ const counts = new Map<string, number>();
 /** Starts a server that counts its calls. Returns its address. */
 async function startServer(): Promise<string> {
   const server = createServer().add(EchoServiceDef, {
+    ...echoService,
     echo(request) {
       counts.set(address, (counts.get(address) ?? 0) + 1);
       return request;
     },
-    echoOrder: (request) => request,
-    echoBlob: (request) => request,
-    async *talk() {},
-    async *repeat() {},
   });
   await server.listen({ port: 0, host: "127.0.0.1" });
   const address = `127.0.0.1:${server.address.port}`;

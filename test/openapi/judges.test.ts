@@ -244,7 +244,7 @@ const greeting: string | undefined = data?.greeting;
 // @ts-expect-error: the name is a string.
 const wrong = () => client.POST("/greet.v1.GreetService/Greet", { body: { name: 1 } });
 // @ts-expect-error: there is no such method.
-const unknown = () => client.POST("/greet.v1.GreetService/Nobody", { body: {} });
+const unknown = () => client.POST("/greet.v1.GreetService/Unknown", { body: {} });
 console.log(JSON.stringify([data, routed.data, error], (_, value) => value));
 void [message, greeting, wrong, unknown];
 `;

@@ -52,10 +52,10 @@ describe("openapi=true", () => {
   });
 
   it("reports an invalid annotation with its file and method", () => {
-    const wrong = compile({ "a/v1/a.proto": ROUTED.replace("{name}", "{nobody}"), ...ANNOTATIONS });
+    const wrong = compile({ "a/v1/a.proto": ROUTED.replace("{name}", "{unknown}"), ...ANNOTATIONS });
     const { error, file } = plugin.run(requestFor(wrong, "target=ts,openapi=true"));
     expect([error, file]).toEqual([
-      'a/v1/a.proto: the rule google.api.http of /a.v1.A/Get: a.v1.M has no field "nobody"',
+      'a/v1/a.proto: the rule google.api.http of /a.v1.A/Get: a.v1.M has no field "unknown"',
       [],
     ]);
   });

@@ -2,10 +2,10 @@
 import { dns } from "triple-es/discovery";
 import { createServer, createTransport } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { type ConsulProcess, hasConsul, startConsul } from "../support/registries/consul.ts";
 import { greeter } from "../support/server.ts";
-import { type Consumer, figure, startLoad, timeUntil } from "./fleet.ts";
+import { type Consumer, figure, openConsumerOf, startLoad, timeUntil } from "./fleet.ts";
 
 if (!hasConsul) console.log("SKIPPED consul: it cannot be installed here (it needs Go)");
 
@@ -45,18 +45,9 @@ describe.skipIf(!hasConsul)("consul", () => {
   }
 
   function consume(consul: ConsulProcess): Consumer {
-    const events: Consumer["events"] = [];
-    const transport = createTransport({
-      resolver: dns(NAME, { servers: [consul.dns] }),
-      onEndpoint: (event) => events.push(event),
-    });
-    onTestFinished(() => transport.close({ graceMs: 0 }));
-    const addresses = (): string[] =>
-      transport
-        .endpoints()
-        .map(({ address }) => address)
-        .sort();
-    return { client: createGreetServiceClient(transport), transport, events, addresses };
+    return openConsumerOf((onEndpoint) =>
+      createTransport({ resolver: dns(NAME, { servers: [consul.dns] }), onEndpoint }),
+    );
   }
 
   it("finds providers with their ports and weights, and follows their health checks, without a lost call", async () => {

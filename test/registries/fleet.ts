@@ -84,8 +84,13 @@ export interface Consumer {
 
 /** Opens a consumer, which is closed when the test is over. */
 export function openConsumer(registry: Registry, options: Partial<RegistryTransportOptions> = {}): Consumer {
+  return openConsumerOf((onEndpoint) => createTransport({ registry, onEndpoint, ...options }));
+}
+
+/** Opens a consumer with a transport that calls the hook. */
+export function openConsumerOf(open: (onEndpoint: (event: TargetEvent) => void) => BalancedTransport): Consumer {
   const events: TargetEvent[] = [];
-  const transport = createTransport({ registry, onEndpoint: (event) => events.push(event), ...options });
+  const transport = open((event) => events.push(event));
   onTestFinished(() => transport.close({ graceMs: 0 }));
   const addresses = (): string[] =>
     transport

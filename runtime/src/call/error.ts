@@ -29,7 +29,7 @@ export interface RpcErrorOptions {
   readonly status?: Status | undefined;
   /** The path of the call that failed. Clients set it; it is not sent to the peer. Default: none. */
   readonly method?: string | undefined;
-  /** The server of the call that failed. Clients set it; it is not sent to the peer. */
+  /** The server of the call that failed. Clients set it; it is not sent to the peer. Default: none. */
   readonly target?: string | undefined;
 }
 
@@ -42,7 +42,7 @@ const RPC_ERROR_BRAND = Symbol.for("triple-es.RpcError");
  * `code`, message, details, headers and trailers are sent to the peer; `cause` and the stack are not.
  */
 export class RpcError extends Error {
-  /** `RpcError`. */
+  /** The name of the class. */
   override readonly name = "RpcError";
   /** The code of the failure. */
   readonly code: Code;

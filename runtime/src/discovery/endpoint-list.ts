@@ -55,7 +55,7 @@ export class EndpointList {
     this.#found.add(problem);
   }
 
-  /** Discards an empty list that is held back: the resolver has failed since, so nobody confirms it. */
+  /** Discards an empty list that is held back: the resolver has failed since, so the list is not confirmed. */
   doubt(): void {
     this.#stopHoldDown?.();
     this.#stopHoldDown = undefined;

@@ -134,7 +134,7 @@ export class Members {
       return;
     }
     member.state = "idle";
-    // That of an ejection.
+    // The error may be that of an ejection.
     member.lastError = undefined;
     this.#idle.add(member);
     this.#owner.onLost(member);

@@ -59,7 +59,7 @@ function callOptionsOf(values: Record<string, unknown>): CallOptions {
   };
 }
 
-/** What the panel of a method shows. */
+/** The contents of the panel of a method. */
 interface Progress {
   readonly messages: readonly string[];
   readonly state: string;

@@ -72,7 +72,7 @@ async function floodUntilGoAway(
 }
 
 interface Row {
-  /** What the client does. */
+  /** The behavior of the client, in words. */
   readonly name: string;
   readonly greeting?: Buffer;
   /** Sends what leads to the reaction. */

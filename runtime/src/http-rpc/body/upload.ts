@@ -3,7 +3,7 @@
  * of a part, so they are recorded beside the bytes.
  */
 
-/** What the client says about the bytes of a part. Nothing of it is verified. */
+/** The file name and content type that a client gave for the bytes of a part. They are not verified. */
 export interface Upload {
   /**
    * The file name that the client gave, without validation: it may have slashes, control characters or any length up to 16 KiB.
