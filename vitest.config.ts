@@ -8,9 +8,12 @@ export default defineConfig({
   ssr: { resolve: { conditions } },
   test: {
     include: ["test/**/*.test.ts"],
-    // Tests that start several processes take 20 s and more on a machine that is busy. No test waits for this: a hang is the only use.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Tests that start several processes or compile for half a minute take several times that on a machine that is busy. No
+    // test waits for this: a hang is the only use.
+    testTimeout: 180_000,
+    hookTimeout: 180_000,
+    // The default is a second. This is less than the shortest limits of the runtime, which would hide that an event is missing.
+    expect: { poll: { timeout: 9_000 } },
     typecheck: { enabled: true, include: ["test/**/*.test-d.ts"], tsconfig: "tsconfig.json" },
     coverage: { include: ["src/**", "runtime/src/**"], exclude: ["**/gen/**"] },
   },

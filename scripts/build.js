@@ -3,7 +3,7 @@
  * Without arguments it builds all parts.
  */
 import { spawnSync } from "node:child_process";
-import { readFileSync, rmSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -63,7 +63,7 @@ const parts = {
   /**
    * Compiles the runtime into separate modules, so that bundlers can drop unused ones. Node, which would need most of the time
    * of an import to find and open 180 files, gets the same code in a few files (the condition `node` of the exports). All entry
-   * points share them, so that each class exists once.
+   * points share them, so that each class exists once. A repeated build changes no file, so that programs can run meanwhile.
    */
   async runtime() {
     const { status, error } = spawnSync("tsc", ["-b", "runtime"], {
@@ -75,9 +75,7 @@ const parts = {
     if (status !== 0) process.exit(status ?? 1);
     const { exports } = JSON.parse(readFileSync(join(root, "runtime/package.json"), "utf8"));
     const outdir = "runtime/dist/bundled";
-    // The names of shared files change with their content.
-    rmSync(join(root, outdir), { recursive: true, force: true });
-    await build({
+    const { outputFiles } = await build({
       ...bundle,
       entryPoints: Object.values(exports).flatMap((entry) => (entry.default ? [join("runtime", entry.default)] : [])),
       outdir,
@@ -87,7 +85,17 @@ const parts = {
       sourcesContent: false,
       chunkNames: "shared-[hash]",
       plugins: [wholeTiers],
+      write: false,
     });
+    mkdirSync(join(root, outdir), { recursive: true });
+    for (const { path, contents } of outputFiles) {
+      if (!existsSync(path) || !readFileSync(path).equals(contents)) writeFileSync(path, contents);
+    }
+    // The names of shared files change with their content.
+    const written = new Set(outputFiles.map(({ path }) => path));
+    for (const name of readdirSync(join(root, outdir))) {
+      if (!written.has(join(root, outdir, name))) rmSync(join(root, outdir, name));
+    }
   },
 
   /** Bundles the script of the page of the option `console`, for browsers. */

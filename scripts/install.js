@@ -11,8 +11,13 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const NPM_CI = ["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
 
 requireNode(20, 19);
-const reason = reasonToInstall();
-if (reason !== undefined) install(reason);
+installFolder(".");
+
+/** Installs the packages of a folder with its own lock file, if they are missing or the lock file has changed. */
+export function installFolder(folder) {
+  const reason = reasonToInstall(folder);
+  if (reason !== undefined) install(folder, reason);
+}
 
 function requireNode(major, minor) {
   const [ownMajor, ownMinor] = process.versions.node.split(".").map(Number);
@@ -24,10 +29,10 @@ function requireNode(major, minor) {
  * Compares `package-lock.json` with the copy that npm writes when it installs. Optional packages for other platforms
  * are missing from the copy.
  */
-function reasonToInstall() {
-  const installed = readLock("node_modules/.package-lock.json");
+function reasonToInstall(folder) {
+  const installed = readLock(`${folder}/node_modules/.package-lock.json`);
   if (installed === undefined) return "node_modules is missing";
-  const wanted = readLock("package-lock.json");
+  const wanted = readLock(`${folder}/package-lock.json`);
   if (wanted === undefined) fail("package-lock.json is missing or is not JSON");
   for (const [path, { version, link, optional }] of Object.entries(wanted)) {
     if (!path.startsWith("node_modules/") || link) continue;
@@ -45,10 +50,17 @@ function readLock(name) {
   }
 }
 
-function install(reason) {
-  console.log(`Installing: ${reason}, so running npm ${NPM_CI.slice(0, 2).join(" ")}`);
-  const options = { cwd: root, stdio: ["ignore", "ignore", "inherit"], shell: process.platform === "win32" };
-  const { status, error } = spawnSync("npm", NPM_CI, options);
+function install(folder, reason) {
+  const args = folder === "." ? NPM_CI : [...NPM_CI, "--workspaces=false"];
+  console.log(
+    `Installing: ${reason}, so running npm ${args.slice(0, 2).join(" ")}${folder === "." ? "" : ` in ${folder}`}`,
+  );
+  const options = {
+    cwd: join(root, folder),
+    stdio: ["ignore", "ignore", "inherit"],
+    shell: process.platform === "win32",
+  };
+  const { status, error } = spawnSync("npm", args, options);
   if (status !== 0) fail(`npm ci failed${error ? `: ${error.message}` : "; its output is above"}`);
 }
 

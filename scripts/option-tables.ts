@@ -36,6 +36,12 @@ const TABLES: readonly Table[] = [
     title: "limits of services",
     text: "Limits of the calls of a service, in the option `limits` of `add`.",
   },
+  { type: ["index", "CorsOptions"], title: "cors", text: "The option `cors` of servers and routers." },
+  {
+    type: ["node", "TrustProxyOptions"],
+    title: "trustProxy",
+    text: "The option `trustProxy` of servers and handlers.",
+  },
   {
     type: ["node", "NodeHandlerOptions"],
     title: "nodeHandler",
@@ -70,14 +76,38 @@ const TABLES: readonly Table[] = [
     kind: "partial",
   },
   {
+    type: ["discovery", "Endpoint"],
+    title: "Endpoint",
+    text: "Members of an endpoint, which resolvers return and `fixed` accepts in place of an address.",
+  },
+  {
+    type: ["discovery", "EndpointStatus"],
+    title: "endpoints",
+    text: "Members of each element that `transport.endpoints()` returns.",
+    kind: "members",
+  },
+  { type: ["discovery", "ConsistentHashOptions"], title: "consistentHash", text: "Options of the policy." },
+  { type: ["discovery", "DnsOptions"], title: "dns", text: "Options of the resolver." },
+  { type: ["discovery", "KubernetesOptions"], title: "kubernetes", text: "Options of the resolver." },
+  {
     type: ["index", "RetryOptions"],
     title: "retry",
     text: "Options of retries and hedging, in the option `retry` of transports.",
   },
   {
+    type: ["index", "RetryBudget"],
+    title: "budget",
+    text: "The token bucket of retries, in the option `budget` of `retry`, which has the defaults.",
+  },
+  {
     type: ["fetch", "FetchTransportOptions"],
     title: "createTransport of triple-es/fetch",
     text: "Options of a transport on `fetch`, for pages and other platforms.",
+  },
+  {
+    type: ["index", "InMemoryTransportOptions"],
+    title: "createInMemoryTransport",
+    text: "Options of a transport that calls a router in the same process.",
   },
   { type: ["index", "CallOptions"], title: "Calls", text: "Options of a call." },
   {
@@ -85,6 +115,9 @@ const TABLES: readonly Table[] = [
     title: "register",
     text: "Options of the registration of a server with a registry.",
   },
+  { type: ["zookeeper", "ZooKeeperOptions"], title: "zookeeper", text: "Options of the registry." },
+  { type: ["etcd", "EtcdOptions"], title: "etcd", text: "Options of the registry." },
+  { type: ["nacos", "NacosOptions"], title: "nacos", text: "Options of the registry." },
   {
     type: ["index", "HandlerContext"],
     title: "HandlerContext",
@@ -92,9 +125,21 @@ const TABLES: readonly Table[] = [
     kind: "members",
   },
   {
+    type: ["index", "Peer"],
+    title: "peer",
+    text: "Members of `context.peer`, the client of a call.",
+    kind: "members",
+  },
+  {
+    type: ["index", "PeerTls"],
+    title: "peer.tls",
+    text: "Members of `context.peer.tls`.",
+    kind: "members",
+  },
+  {
     type: ["index", "RpcError"],
     title: "RpcError",
-    text: "Members of the error of a failed call.",
+    text: "Members of the error of a failed call. Its `message` is the name of the code in brackets, and `rawMessage`.",
     kind: "members",
   },
   {

@@ -12,7 +12,12 @@ const tasks = {
   registries: ["vitest run --config test/registries/vitest.config.ts"],
   format: ["biome check --write .", "buf format --write"],
   lint: ["biome check .", "buf lint"],
-  packages: ["publint --strict", "publint --strict runtime", "attw --pack runtime --profile esm-only"],
+  packages: [
+    "node scripts/build.js",
+    "publint --strict",
+    "publint --strict runtime",
+    "attw --pack runtime --profile esm-only",
+  ],
 };
 
 const [name = "", ...given] = process.argv.slice(2);

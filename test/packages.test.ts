@@ -125,7 +125,7 @@ beforeAll(async () => {
   writeFileSync(join(project, "src/call.ts"), CLIENT);
   const preparing = linesToRun(steps).filter((line) => !isProgram(line));
   for (const line of new Set(preparing)) await run("sh", ["-c", withTarballs(line, tarballs)], { cwd: project });
-}, 180_000);
+});
 
 afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
@@ -240,7 +240,8 @@ describe("an installation", () => {
     const { packages } = JSON.parse(readFileSync(join(project, "node_modules/.package-lock.json"), "utf8"));
     const { dependencies = {}, peerDependencies, peerDependenciesMeta } = packages["node_modules/triple-es"];
     expect(Object.keys(dependencies)).toEqual(["multipasta", "saxes"]);
-    const optional = ["@msgpack/msgpack", "@opentelemetry/api", "fastify", "swagger-ui-dist"];
+    // Without swagger-ui-dist: npm would install a development dependency that is also an optional peer in production.
+    const optional = ["@msgpack/msgpack", "@opentelemetry/api", "fastify"];
     expect(Object.keys(peerDependencies).sort()).toEqual(["@bufbuild/protobuf", ...optional].sort());
     for (const name of optional) {
       expect(peerDependenciesMeta[name]).toEqual({ optional: true });
@@ -248,7 +249,7 @@ describe("an installation", () => {
     }
   });
 
-  it("leads from a proto file to calls with only the commands of the documents", { timeout: 60_000 }, async () => {
+  it("leads from a proto file to calls with only the commands of the documents", async () => {
     expect(existsSync(join(project, "src/gen/greet/v1/greet_triple.ts"))).toBe(true);
     const programs = linesToRun(steps).filter(isProgram);
     const sourceOf = (command: string): string =>
@@ -267,7 +268,7 @@ describe("an installation", () => {
     }
   });
 
-  it("serves and calls over both sub-protocols, with health and reflection", { timeout: 60_000 }, async () => {
+  it("serves and calls over both sub-protocols, with health and reflection", async () => {
     const [own] = await once(createInterface(serve("node dist/serve.js").stdout as Readable), "line");
     const { stdout } = await run(process.execPath, ["dist/call.js", `http://127.0.0.1:${own}`], { cwd: project });
     expect(stdout.trim().split("\n")).toEqual([
@@ -285,7 +286,7 @@ describe("an installation", () => {
     expect(stdout).toContain("import_extension");
   });
 
-  it("generates a client and a server from a contract", { timeout: 120_000 }, async () => {
+  it("generates a client and a server from a contract", async () => {
     const { devDependencies } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"));
     mkdirSync(join(project, "src/contract"));
     writeFileSync(join(project, "src/contract/greeter.ts"), CONTRACT);

@@ -1,7 +1,9 @@
 /** The browser of the tests, Debian's package `chromium`, and its start. */
+import { type Browser, type BrowserContext, chromium } from "playwright-core";
+
 export const EXECUTABLE: string = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
-export const FLAGS: readonly string[] = [
+const FLAGS: readonly string[] = [
   "--no-sandbox",
   "--disable-gpu",
   "--disable-quic",
@@ -11,3 +13,13 @@ export const FLAGS: readonly string[] = [
   "--disable-component-update",
   "--disable-sync",
 ];
+
+/** Bound in milliseconds of the start and of each step of a page, instead of 30 s: only a hang exceeds it. */
+const TIMEOUT_MS = 150_000;
+
+/** Starts the browser. The steps of its pages have the bound above. Close it at the end of the test. */
+export async function launchBrowser(): Promise<Browser> {
+  const browser = await chromium.launch({ executablePath: EXECUTABLE, args: [...FLAGS], timeout: TIMEOUT_MS });
+  browser.on("context", (context: BrowserContext) => context.setDefaultTimeout(TIMEOUT_MS));
+  return browser;
+}

@@ -21,6 +21,9 @@ export interface DnsServer {
   setHosts(hosts: Readonly<Record<string, readonly string[]>>): Promise<void>;
   /** Stops the server at once. */
   kill(): Promise<void>;
+  /** Makes the server silent, as a network partition does: queries have no response at all. */
+  pause(): void;
+  resume(): void;
   /** Starts the server again, with other records such as `srv-host=_grpc._tcp.greet.test,one.test,50051,0,10`. */
   restart(records?: readonly string[]): Promise<void>;
 }
@@ -31,10 +34,8 @@ export async function startDns(
   records: readonly string[] = [],
 ): Promise<DnsServer> {
   const folder = mkdtempSync(join(tmpdir(), "triple-es-dns-"));
-  const port = await freePort();
-  const address = `127.0.0.1:${port}`;
   const probe = new Resolver({ timeout: 200, tries: 1 });
-  probe.setServers([address]);
+  let port = 0;
   let version = 0;
   let child: ChildProcess | undefined;
 
@@ -52,13 +53,14 @@ export async function startDns(
         () => true,
         () => false,
       );
-    for (let tries = 0; tries < 200; tries++) {
+    for (let tries = 0; tries < 200 && child?.exitCode === null; tries++) {
       if (await isServed()) return;
       await new Promise((resolve) => setTimeout(resolve, 25));
     }
     throw new Error("dnsmasq does not answer");
   };
   const start = async (lines: readonly string[]): Promise<void> => {
+    probe.setServers([`127.0.0.1:${port}`]);
     const config = join(folder, "records");
     writeFileSync(config, `${lines.join("\n")}\n`);
     const network = [`--port=${port}`, "--listen-address=127.0.0.1", "--bind-interfaces", "--no-resolv", "--no-hosts"];
@@ -82,15 +84,27 @@ export async function startDns(
     await kill();
     rmSync(folder, { recursive: true });
   });
-  await start(records);
+  for (let tries = 3; ; tries--) {
+    port = await freePort();
+    try {
+      await start(records);
+      break;
+    } catch (error) {
+      // Another process may have taken the port.
+      await kill();
+      if (tries === 1) throw error;
+    }
+  }
   return {
-    address,
+    address: `127.0.0.1:${port}`,
     async setHosts(named) {
       writeHosts(named);
       child?.kill("SIGHUP");
       await served();
     },
     kill,
+    pause: () => void child?.kill("SIGSTOP"),
+    resume: () => void child?.kill("SIGCONT"),
     restart: async (lines = records) => {
       await kill();
       await start(lines);

@@ -1,5 +1,4 @@
 /** Decodes the envelopes of a body. */
-
 import { type Envelope, EnvelopeReader } from "../../runtime/src/grpc/envelope.ts";
 import type { Body } from "../../runtime/src/http/body.ts";
 

@@ -37,9 +37,12 @@ export function goModuleFolder(module: string, version: string): string {
   return Dir;
 }
 
+/** Runs a command that may download modules, so it has three tries. */
 function go(args: readonly string[], env: Readonly<Record<string, string>> = {}): string {
   const options = { env: { ...process.env, GOWORK: "off", ...env }, encoding: "utf8", cwd: CACHE } as const;
-  const { status, stdout, stderr, error } = spawnSync("go", args, options);
-  if (status !== 0) throw new Error(`go ${args.join(" ")} failed: ${error?.message ?? ""}\n${stderr}`);
-  return stdout;
+  for (let tries = 3; ; tries--) {
+    const { status, stdout, stderr, error } = spawnSync("go", args, options);
+    if (status === 0) return stdout;
+    if (tries === 1) throw new Error(`go ${args.join(" ")} failed: ${error?.message ?? ""}\n${stderr}`);
+  }
 }

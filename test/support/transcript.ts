@@ -1,5 +1,4 @@
 /** Transcripts of calls on the wire, the contents of fixtures/wire/*.txt. fixtures/wire/README.md describes the format. */
-
 import { gunzipSync, gzipSync } from "node:zlib";
 import { Code, codeFromName, type RpcError } from "triple-es";
 import { wholeBody } from "../../runtime/src/http/body.ts";
