@@ -80,11 +80,11 @@ async function browse(
   const origin = `http://localhost:${(site.address() as AddressInfo).port}`;
   const url = `${origin}/#${await baseUrl(origin)}`;
   const args = [...FLAGS, `--user-data-dir=${profile}`, "--virtual-time-budget=5000", "--dump-dom", url];
-  const { stdout } = await run(CHROMIUM as string, args, { timeout: 60_000 });
+  const { stdout } = await run(CHROMIUM as string, args, { timeout: 150_000 });
   return stdout;
 }
 
-describe.skipIf(CHROMIUM === undefined)("a page of another origin", { timeout: 90_000 }, () => {
+describe.skipIf(CHROMIUM === undefined)("a page of another origin", () => {
   const withTrailer: typeof greeter.greet = ({ name }, context) => {
     const mine = context.requestHeaders.getBinary("x-mine-bin")?.[0];
     context.responseTrailers.set("x-trailing", `${mine} ${context.requestHeaders.get("x-mine")}`);
@@ -127,38 +127,34 @@ describe.skipIf(CHROMIUM === undefined)("a page of another origin", { timeout: 9
 
 describe
   .skipIf(CHROMIUM === undefined)
-  .each(["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"])(
-  "a form in %s",
-  { timeout: 90_000 },
-  (type) => {
-    const script = FORM.replace("ENCTYPE", type);
+  .each(["application/x-www-form-urlencoded", "multipart/form-data", "text/plain"])("a form in %s", (type) => {
+  const script = FORM.replace("ENCTYPE", type);
 
-    it("is refused from a page of another site, without a call of the method", async () => {
-      const called: string[] = [];
-      const dom = await browse(script, async () => {
-        const greet: typeof greeter.greet = ({ name }) => ({ greeting: String(called.push(name)) });
-        return (await startServer({ greet })).baseUrl;
-      });
-      expect(dom).toContain("is refused from pages of other sites (sec-fetch-site: cross-site)");
-      expect(called).toEqual([]);
+  it("is refused from a page of another site, without a call of the method", async () => {
+    const called: string[] = [];
+    const dom = await browse(script, async () => {
+      const greet: typeof greeter.greet = ({ name }) => ({ greeting: String(called.push(name)) });
+      return (await startServer({ greet })).baseUrl;
     });
+    expect(dom).toContain("is refused from pages of other sites (sec-fetch-site: cross-site)");
+    expect(called).toEqual([]);
+  });
 
-    it("is served from a page of the server's origin", async () => {
-      const called: string[] = [];
+  it("is served from a page of the server's origin", async () => {
+    const called: string[] = [];
+    const greet: typeof greeter.greet = ({ name }) => ({ greeting: `number ${called.push(name)}` });
+    const router = createRouter().add(GreetServiceDef, { ...greeter, greet });
+    const dom = await browse(script, async (origin) => origin, nodeHandler(router));
+    expect(dom).toContain("number 1");
+    expect(called).toEqual([type === "text/plain" ? "name=forged\r\n" : "forged"]);
+  });
+
+  it("is served from a page whose origin cors allows", async () => {
+    const called: string[] = [];
+    const dom = await browse(script, async (origin) => {
       const greet: typeof greeter.greet = ({ name }) => ({ greeting: `number ${called.push(name)}` });
-      const router = createRouter().add(GreetServiceDef, { ...greeter, greet });
-      const dom = await browse(script, async (origin) => origin, nodeHandler(router));
-      expect(dom).toContain("number 1");
-      expect(called).toEqual([type === "text/plain" ? "name=forged\r\n" : "forged"]);
+      return (await startServer({ greet }, { cors: { origins: [origin] } })).baseUrl;
     });
-
-    it("is served from a page whose origin cors allows", async () => {
-      const called: string[] = [];
-      const dom = await browse(script, async (origin) => {
-        const greet: typeof greeter.greet = ({ name }) => ({ greeting: `number ${called.push(name)}` });
-        return (await startServer({ greet }, { cors: { origins: [origin] } })).baseUrl;
-      });
-      expect(dom).toContain("number 1");
-    });
-  },
-);
+    expect(dom).toContain("number 1");
+  });
+});

@@ -175,6 +175,26 @@ describe.each(Object.keys(WAYS))("a transport on fetch %s", (name) => {
     expect(seen).toEqual(["here", Uint8Array.of(0, 255)]);
   });
 
+  it("receives the headers of a stream before its first message", async () => {
+    const client = await reach({
+      async *greetEach(_, { responseHeaders, sendHeaders, signal }) {
+        responseHeaders.set("x-echo", "early");
+        sendHeaders();
+        await aborted(signal);
+        yield {};
+      },
+    });
+    const controller = new AbortController();
+    const seen: unknown[] = [];
+    const onHeaders = (headers: Metadata): void => {
+      seen.push(headers.get("x-echo"));
+      controller.abort();
+    };
+    const messages = client.greetEach({}, { onHeaders, signal: controller.signal, timeoutMs: 20_000 });
+    expect((await failureOf(messages)).code).toBe(Code.Canceled);
+    expect(seen).toEqual(["early"]);
+  });
+
   it("fails with deadline_exceeded when time is up", async () => {
     const client = await reach({ greet: () => new Promise(() => {}) });
     expect((await failureOf(client.greet({}, { timeoutMs: 30 }))).code).toBe(Code.DeadlineExceeded);

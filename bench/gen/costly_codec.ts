@@ -16,7 +16,7 @@ import {
 } from "triple-es/wkt";
 import type { Costly, Taken, Wide } from "./costly_pb.ts";
 
-/** Writes a bench.v1.Costly. */
+/** Writes a message of type bench.v1.Costly. */
 export function encodeCostly(writer: MessageWriter, message: Costly): void {
   checkType(message, "bench.v1.Costly");
   if (message.text !== "") writeString(writer, 10, message.text);
@@ -121,7 +121,7 @@ export function encodeCostly(writer: MessageWriter, message: Costly): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a bench.v1.Costly up to an offset, or a group to its end. */
+/** Reads a message of type bench.v1.Costly up to an offset, or a group to its end. */
 export function decodeCostly(reader: MessageReader, end: number, message: Costly = newCostly()): Costly {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "bench.v1.Costly", end);
@@ -284,7 +284,7 @@ export function decodeCostly(reader: MessageReader, end: number, message: Costly
   return message;
 }
 
-/** Creates a bench.v1.Costly without any field set. */
+/** Creates a message of type bench.v1.Costly without any field set. */
 export function newCostly(): Costly {
   return {
     $typeName: "bench.v1.Costly",
@@ -310,7 +310,7 @@ export function newCostly(): Costly {
 /** The binary format of bench.v1.Costly. */
 export const CostlyCodec: MessageCodec<Costly> = /*@__PURE__*/ createMessageCodec(encodeCostly, decodeCostly);
 
-/** Writes a bench.v1.Wide. */
+/** Writes a message of type bench.v1.Wide. */
 export function encodeWide(writer: MessageWriter, message: Wide): void {
   checkType(message, "bench.v1.Wide");
   if (message.a !== "") writeString(writer, 10, message.a);
@@ -342,7 +342,7 @@ export function encodeWide(writer: MessageWriter, message: Wide): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a bench.v1.Wide up to an offset, or a group to its end. */
+/** Reads a message of type bench.v1.Wide up to an offset, or a group to its end. */
 export function decodeWide(reader: MessageReader, end: number, message: Wide = newWide()): Wide {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "bench.v1.Wide", end);
@@ -415,7 +415,7 @@ export function decodeWide(reader: MessageReader, end: number, message: Wide = n
   return message;
 }
 
-/** Creates a bench.v1.Wide without any field set. */
+/** Creates a message of type bench.v1.Wide without any field set. */
 export function newWide(): Wide {
   return {
     $typeName: "bench.v1.Wide",
@@ -435,12 +435,12 @@ export function newWide(): Wide {
 /** The binary format of bench.v1.Wide. */
 export const WideCodec: MessageCodec<Wide> = /*@__PURE__*/ createMessageCodec(encodeWide, decodeWide);
 
-/** Writes a bench.v1.Taken. */
+/** Writes a message of type bench.v1.Taken. */
 export function encodeTaken(writer: MessageWriter, message: Taken): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a bench.v1.Taken up to an offset, or a group to its end. */
+/** Reads a message of type bench.v1.Taken up to an offset, or a group to its end. */
 export function decodeTaken(reader: MessageReader, end: number, message: Taken = newTaken()): Taken {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "bench.v1.Taken", end);
@@ -457,7 +457,7 @@ export function decodeTaken(reader: MessageReader, end: number, message: Taken =
   return message;
 }
 
-/** Creates a bench.v1.Taken without any field set. */
+/** Creates a message of type bench.v1.Taken without any field set. */
 export function newTaken(): Taken {
   return {
     $typeName: "bench.v1.Taken",

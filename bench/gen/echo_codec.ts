@@ -12,7 +12,7 @@ import {
 } from "triple-es/codec";
 import type { Address, Blob, Customer, EchoRequest, Line, Order, RepeatRequest } from "./echo_pb.ts";
 
-/** Writes a bench.v1.EchoRequest. */
+/** Writes a message of type bench.v1.EchoRequest. */
 export function encodeEchoRequest(writer: MessageWriter, message: EchoRequest): void {
   checkType(message, "bench.v1.EchoRequest");
   if (message.id !== "") writeString(writer, 10, message.id);
@@ -24,7 +24,7 @@ export function encodeEchoRequest(writer: MessageWriter, message: EchoRequest): 
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a bench.v1.EchoRequest up to an offset, or a group to its end. */
+/** Reads a message of type bench.v1.EchoRequest up to an offset, or a group to its end. */
 export function decodeEchoRequest(reader: MessageReader, end: number, message: EchoRequest = newEchoRequest()): EchoRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "bench.v1.EchoRequest", end);
@@ -59,7 +59,7 @@ export function decodeEchoRequest(reader: MessageReader, end: number, message: E
   return message;
 }
 
-/** Creates a bench.v1.EchoRequest without any field set. */
+/** Creates a message of type bench.v1.EchoRequest without any field set. */
 export function newEchoRequest(): EchoRequest {
   return {
     $typeName: "bench.v1.EchoRequest",
@@ -75,14 +75,14 @@ export function newEchoRequest(): EchoRequest {
 /** The binary format of bench.v1.EchoRequest. */
 export const EchoRequestCodec: MessageCodec<EchoRequest> = /*@__PURE__*/ createMessageCodec(encodeEchoRequest, decodeEchoRequest);
 
-/** Writes a bench.v1.RepeatRequest. */
+/** Writes a message of type bench.v1.RepeatRequest. */
 export function encodeRepeatRequest(writer: MessageWriter, message: RepeatRequest): void {
   checkType(message, "bench.v1.RepeatRequest");
   if (message.count != 0) writeInt32(writer, 8, message.count);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a bench.v1.RepeatRequest up to an offset, or a group to its end. */
+/** Reads a message of type bench.v1.RepeatRequest up to an offset, or a group to its end. */
 export function decodeRepeatRequest(reader: MessageReader, end: number, message: RepeatRequest = newRepeatRequest()): RepeatRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "bench.v1.RepeatRequest", end);
@@ -102,7 +102,7 @@ export function decodeRepeatRequest(reader: MessageReader, end: number, message:
   return message;
 }
 
-/** Creates a bench.v1.RepeatRequest without any field set. */
+/** Creates a message of type bench.v1.RepeatRequest without any field set. */
 export function newRepeatRequest(): RepeatRequest {
   return {
     $typeName: "bench.v1.RepeatRequest",
@@ -113,14 +113,14 @@ export function newRepeatRequest(): RepeatRequest {
 /** The binary format of bench.v1.RepeatRequest. */
 export const RepeatRequestCodec: MessageCodec<RepeatRequest> = /*@__PURE__*/ createMessageCodec(encodeRepeatRequest, decodeRepeatRequest);
 
-/** Writes a bench.v1.Blob. */
+/** Writes a message of type bench.v1.Blob. */
 export function encodeBlob(writer: MessageWriter, message: Blob): void {
   checkType(message, "bench.v1.Blob");
   if (message.payload.byteLength !== 0) writeBytes(writer, 10, message.payload);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a bench.v1.Blob up to an offset, or a group to its end. */
+/** Reads a message of type bench.v1.Blob up to an offset, or a group to its end. */
 export function decodeBlob(reader: MessageReader, end: number, message: Blob = newBlob()): Blob {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "bench.v1.Blob", end);
@@ -140,7 +140,7 @@ export function decodeBlob(reader: MessageReader, end: number, message: Blob = n
   return message;
 }
 
-/** Creates a bench.v1.Blob without any field set. */
+/** Creates a message of type bench.v1.Blob without any field set. */
 export function newBlob(): Blob {
   return {
     $typeName: "bench.v1.Blob",
@@ -151,7 +151,7 @@ export function newBlob(): Blob {
 /** The binary format of bench.v1.Blob. */
 export const BlobCodec: MessageCodec<Blob> = /*@__PURE__*/ createMessageCodec(encodeBlob, decodeBlob);
 
-/** Writes a bench.v1.Order. */
+/** Writes a message of type bench.v1.Order. */
 export function encodeOrder(writer: MessageWriter, message: Order): void {
   checkType(message, "bench.v1.Order");
   if (message.id !== "") writeString(writer, 10, message.id);
@@ -195,7 +195,7 @@ export function encodeOrder(writer: MessageWriter, message: Order): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a bench.v1.Order up to an offset, or a group to its end. */
+/** Reads a message of type bench.v1.Order up to an offset, or a group to its end. */
 export function decodeOrder(reader: MessageReader, end: number, message: Order = newOrder()): Order {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "bench.v1.Order", end);
@@ -278,7 +278,7 @@ export function decodeOrder(reader: MessageReader, end: number, message: Order =
   return message;
 }
 
-/** Creates a bench.v1.Order without any field set. */
+/** Creates a message of type bench.v1.Order without any field set. */
 export function newOrder(): Order {
   return {
     $typeName: "bench.v1.Order",
@@ -296,7 +296,7 @@ export function newOrder(): Order {
 /** The binary format of bench.v1.Order. */
 export const OrderCodec: MessageCodec<Order> = /*@__PURE__*/ createMessageCodec(encodeOrder, decodeOrder);
 
-/** Writes a bench.v1.Customer. */
+/** Writes a message of type bench.v1.Customer. */
 export function encodeCustomer(writer: MessageWriter, message: Customer): void {
   checkType(message, "bench.v1.Customer");
   if (message.name !== "") writeString(writer, 10, message.name);
@@ -310,7 +310,7 @@ export function encodeCustomer(writer: MessageWriter, message: Customer): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a bench.v1.Customer up to an offset, or a group to its end. */
+/** Reads a message of type bench.v1.Customer up to an offset, or a group to its end. */
 export function decodeCustomer(reader: MessageReader, end: number, message: Customer = newCustomer()): Customer {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "bench.v1.Customer", end);
@@ -339,7 +339,7 @@ export function decodeCustomer(reader: MessageReader, end: number, message: Cust
   return message;
 }
 
-/** Creates a bench.v1.Customer without any field set. */
+/** Creates a message of type bench.v1.Customer without any field set. */
 export function newCustomer(): Customer {
   return {
     $typeName: "bench.v1.Customer",
@@ -352,7 +352,7 @@ export function newCustomer(): Customer {
 /** The binary format of bench.v1.Customer. */
 export const CustomerCodec: MessageCodec<Customer> = /*@__PURE__*/ createMessageCodec(encodeCustomer, decodeCustomer);
 
-/** Writes a bench.v1.Address. */
+/** Writes a message of type bench.v1.Address. */
 export function encodeAddress(writer: MessageWriter, message: Address): void {
   checkType(message, "bench.v1.Address");
   if (message.street !== "") writeString(writer, 10, message.street);
@@ -362,7 +362,7 @@ export function encodeAddress(writer: MessageWriter, message: Address): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a bench.v1.Address up to an offset, or a group to its end. */
+/** Reads a message of type bench.v1.Address up to an offset, or a group to its end. */
 export function decodeAddress(reader: MessageReader, end: number, message: Address = newAddress()): Address {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "bench.v1.Address", end);
@@ -391,7 +391,7 @@ export function decodeAddress(reader: MessageReader, end: number, message: Addre
   return message;
 }
 
-/** Creates a bench.v1.Address without any field set. */
+/** Creates a message of type bench.v1.Address without any field set. */
 export function newAddress(): Address {
   return {
     $typeName: "bench.v1.Address",
@@ -405,7 +405,7 @@ export function newAddress(): Address {
 /** The binary format of bench.v1.Address. */
 export const AddressCodec: MessageCodec<Address> = /*@__PURE__*/ createMessageCodec(encodeAddress, decodeAddress);
 
-/** Writes a bench.v1.Line. */
+/** Writes a message of type bench.v1.Line. */
 export function encodeLine(writer: MessageWriter, message: Line): void {
   checkType(message, "bench.v1.Line");
   if (message.sku !== "") writeString(writer, 10, message.sku);
@@ -421,7 +421,7 @@ export function encodeLine(writer: MessageWriter, message: Line): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a bench.v1.Line up to an offset, or a group to its end. */
+/** Reads a message of type bench.v1.Line up to an offset, or a group to its end. */
 export function decodeLine(reader: MessageReader, end: number, message: Line = newLine()): Line {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "bench.v1.Line", end);
@@ -460,7 +460,7 @@ export function decodeLine(reader: MessageReader, end: number, message: Line = n
   return message;
 }
 
-/** Creates a bench.v1.Line without any field set. */
+/** Creates a message of type bench.v1.Line without any field set. */
 export function newLine(): Line {
   return {
     $typeName: "bench.v1.Line",

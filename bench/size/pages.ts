@@ -11,9 +11,13 @@ import { build } from "esbuild";
 const ROOT = fileURLToPath(new URL("../../", import.meta.url));
 
 const CALL = '.greet({ name: "page" }).then(console.log);';
-/** A program for each page, with code generated for pages: without codecs, and without protobuf for the first one. */
+/** A program for each page, with code generated for pages: without codecs, and without protobuf for the first two. */
 const PAGES = {
   "triple-es/json": (generated: string) => `
+    import { createStub, createTransport } from "triple-es/json";
+    import { GreetService_greet } from "${generated}/greet/v1/greet_triple.ts";
+    createStub(GreetService_greet, createTransport({ baseUrl: "/" }))({ name: "page" }).then(console.log);`,
+  "triple-es/json with streams": (generated: string) => `
     import { createTransport } from "triple-es/json";
     import { createGreetServiceClient } from "${generated}/greet/v1/greet_triple.ts";
     createGreetServiceClient(createTransport({ baseUrl: "/" }))${CALL}`,

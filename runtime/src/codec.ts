@@ -1,2 +1,6 @@
-/** Entry point `triple-es/codec`: the functions that codecs generated with `codecs=true` import. */
+/**
+ * Entry point `triple-es/codec`: the functions that codecs generated with `codecs=true` import.
+ *
+ * @module triple-es/codec
+ */
 export * from "./codec/binary/generated.ts";

@@ -1,6 +1,8 @@
 /**
  * Entry point `triple-es/fetch`: clients on `fetch`, and servers that answer a `Request` with a `Response`. Both support
  * sub-protocol A, and sub-protocol B in the framing of gRPC-Web, because `fetch` can neither read nor write trailers.
+ *
+ * @module triple-es/fetch
  */
 import { intercept } from "./call/call.ts";
 import type { Transport } from "./client/client.ts";

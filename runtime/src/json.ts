@@ -1,12 +1,16 @@
 /**
- * Entry point `triple-es/json`: clients without protobuf, for unary calls over sub-protocol A on `fetch` with messages in
- * plain JSON. Code generated with `messages=json` imports only this entry point.
+ * Entry point `triple-es/json`: clients without protobuf, on `fetch` with messages in plain JSON, for unary calls over
+ * sub-protocol A and server streaming over gRPC-Web. Code generated with `messages=json` imports only this entry point.
+ *
+ * @module triple-es/json
  */
 import { type Call, intercept } from "./call/call.ts";
+import type { Payload } from "./call/method.ts";
 import type { Transport } from "./client/client.ts";
-import { noCodec } from "./codec/plain-json.ts";
+import { noCodec, plainJsonMessages } from "./codec/plain-json.ts";
 import { connectFetch } from "./fetch/exchange.ts";
-import type { FetchTransportOptions } from "./fetch/transport.ts";
+import { type FetchTransportOptions, type StreamPayload, selectByPayload } from "./fetch/transport.ts";
+import { createGrpcWebCall } from "./grpc/web-client.ts";
 import { createUnaryCall } from "./http-rpc/client.ts";
 import { resolveUnaryOptions } from "./protocol/options.ts";
 
@@ -18,8 +22,11 @@ export { Metadata, type MetadataInit } from "./call/metadata.ts";
 export {
   type CallDefaults,
   type CallOptions,
+  createClient as createStreamingClient,
+  createStub as createStreamingStub,
   createUnaryClient as createClient,
   createUnaryStub as createStub,
+  type ServerStreamingMethod,
   type Transport,
   type UnaryMethod,
 } from "./client/client.ts";
@@ -29,15 +36,26 @@ export { plainJson } from "./codec/plain-json.ts";
 export type { FetchOptions } from "./fetch/exchange.ts";
 export type { FetchTransportOptions } from "./fetch/transport.ts";
 
+/** Options of a transport for messages in plain JSON. */
 export type JsonTransportOptions = Omit<FetchTransportOptions, "accept" | "codec" | "protocol">;
 
 /**
- * Creates a transport on `fetch` for messages in plain JSON. It needs no closing. Throws a `TypeError` for an invalid base
- * URL.
+ * The payload of server-streaming methods whose messages are plain JSON. It contains the code for streams, so that a bundle
+ * without such methods does not contain it.
+ */
+export const plainJsonStreams: Payload = {
+  httpRpc: plainJsonMessages,
+  createStreamCall: createGrpcWebCall,
+} satisfies StreamPayload as Payload;
+
+/**
+ * Creates a transport on `fetch` for messages in plain JSON, for unary calls and server streaming. It needs no closing. Throws
+ * a `TypeError` for an invalid base URL.
  */
 export function createTransport(options: JsonTransportOptions): Transport {
-  const unary = createUnaryCall(connectFetch(options), noCodec, resolveUnaryOptions(options));
-  // refuseStreams is not needed: stubs of plain JSON are unary, and the payload of interface methods refuses streams.
-  const call = unary as Call;
-  return { call: intercept(call, options.interceptors) };
+  const exchange = connectFetch(options);
+  const resolved = resolveUnaryOptions(options);
+  // refuseStreams is not needed: streams of plain JSON have a call of their own, and interface methods refuse streams.
+  const unary = createUnaryCall(exchange, noCodec, resolved) as Call;
+  return { call: intercept(selectByPayload(unary, exchange, noCodec, resolved), options.interceptors) };
 }

@@ -1,5 +1,4 @@
 /** The client part of a generated file: the client interface, and the functions that create a client. */
-
 import type { FunctionDeclaration, InterfaceDeclaration, ParameterDeclaration } from "../print/declaration.ts";
 import type { ImportedModule } from "../print/imports.ts";
 import { describe, describeAgain, jsDoc } from "../print/jsdoc.ts";
@@ -21,7 +20,9 @@ export function clientInterface(
 ): InterfaceDeclaration {
   const names = service.leftOut.map(({ name }) => name).join(", ");
   const comment =
-    names === "" ? service.comment : [...service.comment, "", `Streaming rpcs need protobuf messages: ${names}.`];
+    names === ""
+      ? service.comment
+      : [...service.comment, "", `Rpcs with streams of requests need protobuf messages: ${names}.`];
   return {
     kind: "interface",
     doc: describe({ ...service, comment }),
@@ -56,8 +57,14 @@ export function clientFactory(service: ServiceOutline, runtime: ImportedModule, 
     name: anchor(service.factory, service.position),
     parameters: [transport, defaults],
     returns: () => service.client,
-    result: () => `${runtime.value("createClient")}(${service.definition}, transport, defaults)`,
+    result: () => `${runtime.value(clientCreator(service))}(${service.definition}, transport, defaults)`,
   };
+}
+
+/** Returns the runtime's function that creates the client. For plain JSON, a client without streams has one of its own. */
+function clientCreator({ methods }: ServiceOutline): string {
+  const streamsJson = methods.some(({ method, input }) => input.schema === undefined && method.methodKind !== "unary");
+  return streamsJson ? "createStreamingClient" : "createClient";
 }
 
 /**

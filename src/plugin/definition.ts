@@ -5,7 +5,6 @@ import type { ImportedModule } from "../print/imports.ts";
 import { describeAgain } from "../print/jsdoc.ts";
 import { literal } from "../print/literal.ts";
 import { javaNames } from "./java-names.ts";
-import type { MessageOutline } from "./message-types.ts";
 import type { TripleOptions } from "./options.ts";
 import type { MethodOutline, ServiceOutline } from "./outline.ts";
 import type { Anchor } from "./source-map.ts";
@@ -41,7 +40,7 @@ export function methodConstant(
         ["service", literal(service)],
         ["name", literal(method.name)],
         ["path", literal(`/${service}/${method.name}`)],
-        ...messageFacts(input, output, runtime),
+        ...messageFacts(outline, runtime),
       ];
       if (method.idempotency === Idempotency.NO_SIDE_EFFECTS) facts.push(["idempotency", '"no_side_effects"']);
       if (method.idempotency === Idempotency.IDEMPOTENT) facts.push(["idempotency", '"idempotent"']);
@@ -57,8 +56,10 @@ export function methodConstant(
 }
 
 /** Returns the properties for the schemas and codecs of the method's messages, or `payload` for plain JSON. */
-function messageFacts(input: MessageOutline, output: MessageOutline, runtime: ImportedModule): [string, string][] {
-  if (input.schema === undefined || output.schema === undefined) return [["payload", runtime.value("plainJson")]];
+function messageFacts({ method, input, output }: MethodOutline, runtime: ImportedModule): [string, string][] {
+  if (input.schema === undefined || output.schema === undefined) {
+    return [["payload", runtime.value(method.methodKind === "unary" ? "plainJson" : "plainJsonStreams")]];
+  }
   const codecs = input.codec && output.codec ? `{ input: ${input.codec()}, output: ${output.codec()} }` : undefined;
   return [
     ["input", input.schema()],

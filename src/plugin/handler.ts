@@ -1,5 +1,4 @@
 /** The server part of a generated file: the handler interface, and a base class for handlers. */
-
 import type { Callable, ClassDeclaration, InterfaceDeclaration } from "../print/declaration.ts";
 import type { ImportedModule } from "../print/imports.ts";
 import { describe, describeAgain, jsDoc } from "../print/jsdoc.ts";

@@ -59,8 +59,9 @@ const { number: methodField } = ServiceDescriptorProtoSchema.field.method;
 export function outline(file: DescFile, path: string, tools: Tools): FileOutline {
   const { options, pb, textOf } = tools;
   const text = textOf(file);
-  // Plain JSON is supported by HTTP RPC (sub-protocol A) only, and there only for unary methods.
-  const isOffered = (method: DescMethod) => options.messages === "pb" || method.methodKind === "unary";
+  // Plain JSON is supported over `fetch` only, which cannot send a stream of requests.
+  const isOffered = ({ methodKind }: DescMethod) =>
+    options.messages === "pb" || methodKind === "unary" || methodKind === "server_streaming";
   const exported = new Scope([...unbindable, ...(options.messages === "pb" ? pb.exports(file) : [])]);
   const drafts = file.services.map((service, index) => ({
     service,

@@ -7,14 +7,14 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { setTimeout as delay } from "node:timers/promises";
 import { build } from "esbuild";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { RpcError } from "triple-es";
 import { createServer as createRpcServer, type Server } from "triple-es/node";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { GreetServiceDef, type GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { createCallee } from "../platforms/callee.ts";
 import { type Calls, type CodecName, EXPECTED } from "../platforms/calls.ts";
-import { EXECUTABLE, FLAGS } from "../support/chromium.ts";
+import { EXECUTABLE, launchBrowser } from "../support/chromium.ts";
 import { ROOT } from "../support/documents.ts";
 import { signalled } from "../support/server.ts";
 import type { StreamOfPage } from "./page.ts";
@@ -42,12 +42,12 @@ describe.skipIf(!hasChromium)("the generated client in Chromium", () => {
     const { port } = pages.address() as AddressInfo;
     server = await startRpcServer([`http://127.0.0.1:${port}`]);
     baseUrl = `http://127.0.0.1:${server.address.port}`;
-    browser = await chromium.launch({ executablePath: EXECUTABLE, args: [...FLAGS] });
+    browser = await launchBrowser();
     friend = await browser.newPage();
     await friend.goto(`http://127.0.0.1:${port}/`);
     stranger = await browser.newPage();
     await stranger.goto(`http://localhost:${port}/`);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();
@@ -113,7 +113,7 @@ describe.skipIf(!hasChromium)("the generated client in Chromium", () => {
       expect(made).toBeLessThan(9_000);
       expect(await inPage("read", 10_000)).toEqual({ read: 9_999, end: "done" });
       expect(made).toBe(10_000);
-    }, 60_000);
+    });
 
     it("and cancels it when the page leaves it", async () => {
       const left = signalled<string>();

@@ -59,7 +59,7 @@ const contract = fc
   );
 
 describe("a contract of anything", () => {
-  it("is refused with places, or becomes declarations alone", { timeout: 60_000 }, () => {
+  it("is refused with places, or becomes declarations alone", () => {
     let understood = 0;
     fc.assert(
       fc.property(contract, (source) => {

@@ -114,7 +114,6 @@ describe("the Java side", () => {
 
   it.skipIf(!hasJavac)(
     `compiles for all fixtures without a warning, and has the types of the signatures${needsJavac}`,
-    { timeout: 60_000 },
     () => {
       const from = join(root, "fixtures/interface/gen/java");
       const paths = readdirSync(from, { recursive: true, encoding: "utf8" }).filter((path) => path.endsWith(".java"));
@@ -137,7 +136,7 @@ describe("the Java side", () => {
     },
   );
 
-  it.skipIf(!hasJavac)(`compiles for unusual contracts too${needsJavac}`, { timeout: 60_000 }, () => {
+  it.skipIf(!hasJavac)(`compiles for unusual contracts too${needsJavac}`, () => {
     const files = java(read({ "a.ts": UNUSUAL }));
     const sources = Object.fromEntries(files.map(({ path, text }) => [path, text]));
     const exception =
@@ -147,7 +146,7 @@ describe("the Java side", () => {
     expect(compile("unusual", { ...sources, ...helpers })).toBe("");
   });
 
-  it.skipIf(!hasJavac)(`does not let a comment become code${needsJavac}`, { timeout: 60_000 }, () => {
+  it.skipIf(!hasJavac)(`does not let a comment become code${needsJavac}`, () => {
     const comment = "Ends *\\/ here \\u002a\\u002f class Evil {} @Override <b> {@code";
     const reading = read({
       "a.ts": `/**\n * ${comment}\n * @service a.S */\nexport interface S { m(): Promise<void> }`,

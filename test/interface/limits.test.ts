@@ -55,11 +55,11 @@ it.each([
     `/** @service a.S */ ${numbers.map((i) => `export interface C${i} extends C${i + 1} { }\n`).join("")}export interface C3000 { }`,
     "102:1: error: more than 100 interfaces extend each other here; use fewer of them",
   ],
-])("%s", { timeout: 60_000 }, (_, text, problem) => {
+])("%s", (_, text, problem) => {
   expect(problemsOf(text)[0]).toBe(problem);
 });
 
-it("generic classes whose arguments double from one to the next", { timeout: 120_000 }, () => {
+it("generic classes whose arguments double from one to the next", () => {
   const classes = numbers
     .slice(0, 30)
     .map(

@@ -141,6 +141,15 @@ describe("a name", () => {
   });
 });
 
+it("a list of exports names each type as other files import it", () => {
+  const reading = read({
+    "a.ts": `/** @service a.S */ export interface S { m(): Promise<T> }\n/** @class a.T */ interface T { a: string }
+type U = string;\nexport { type U as V, type T as W };`,
+  });
+  expect(reading.problems).toEqual([]);
+  expect(stubs(reading)[0]?.text).toContain('import type { W } from "../a.js";');
+});
+
 describe("the default export of a file", () => {
   const thing = "/** @class a.T */\n";
   const service = "/** @service a.S */ export interface S { m(): Promise<T> }\n";

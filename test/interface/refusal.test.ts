@@ -25,8 +25,10 @@ describe("a type", () => {
     ["[string, int]", "Java has no tuples"],
     ["{ a: string }", "an object needs a name: declare it as an interface, with the tag @class com.acme.User"],
     ["{}", "an object needs a name"],
+    ["{ [key: string]: string; a: string }", "an object needs a name"],
     ["Record<int, string>", "a Record has keys of string; for others there is Map"],
     ["{ a: string } & { b: string }", "Java has no intersections"],
+    ["{ [K in 'a']: string }", "Java has no counterpart of the type { [K in 'a']: string }"],
     ["() => void", "a function is not data"],
     ["object", "object does not declare its contents; use unknown for java.lang.Object"],
     ["void", "void can only be the result of a method: Promise<void>"],
@@ -34,6 +36,7 @@ describe("a type", () => {
     ["never", "Java has no counterpart of the type never"],
     ["symbol", "Java has no counterpart of the type symbol"],
     ["keyof S", "Java has no counterpart of the type keyof S"],
+    ["keyof S[]", "Java has no counterpart of the type keyof S[]"],
     ['S["m"]', 'Java has no counterpart of the type S["m"]'],
     ["typeof globalThis", "Java has no counterpart of the type typeof globalThis"],
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a type of TypeScript
@@ -42,6 +45,7 @@ describe("a type", () => {
     ["Promise<string>", "Promise can only enclose the whole type"],
     ["Function", "a function or symbol is not data"],
     ["WeakMap<S, S>", "WeakMap is neither imported nor a type with a counterpart in Java"],
+    ["q.int", "q.int is neither imported nor a type with a counterpart in Java"],
     ["Dat", 'Dat is neither imported nor a type with a counterpart in Java, did you mean "Date"?'],
     ["long", "long must be imported from triple-es/java"],
     ["Error", "an exception is thrown, not passed; a method says so with @throws com.acme.SoldOutException"],
@@ -182,6 +186,10 @@ describe("data", () => {
       "5:46: error: T is not an interface or class of a contract",
     ],
     ["/** @class a.D */ export interface D extends D { }", "5:46: error: D extends itself in a cycle"],
+    [
+      "/** @class a.D */ export interface D extends E { }\n/** @class a.E */ export interface E extends D { }",
+      "6:46: error: D extends itself in a cycle",
+    ],
     ["/** @enum a.D */ export type D = string;", "5:18: error: @enum belongs to a union of strings"],
     [
       "/** @enum a.D */ export type D = 'A' | 1;",
@@ -220,6 +228,14 @@ describe("data", () => {
     const [problem = "", ...others] = declared(declarations);
     expect(others).toEqual([]);
     expect(problem).toContain(message);
+  });
+
+  it("needs a name in TypeScript, and a full name of Java", () => {
+    const unnamed = "/** @class a.D */ export default class { a!: string }";
+    expect(problemsOf(unnamed)).toEqual(["1:19: error: a class of the contracts needs a name"]);
+    expect(declared("/** @enum a.b-c */ export enum D { A = 'A' }")).toEqual([
+      "5:20: error: a.b-c is not the full name of a Java class, such as in @enum com.acme.D",
+    ]);
   });
 
   it("is declared in one place", () => {
@@ -319,6 +335,10 @@ describe("a service", () => {
     ],
     ["/** @service a.S */ export interface S { m?(): void }", "1:42: error: a method of a service cannot be optional"],
     ["/** @service a.S */ export interface S { m(): string }", "1:47: error: the result of a method is a Promise<…>"],
+    [
+      "/** @service a.S */ export interface S { m(): Promise<string, string> }",
+      "1:47: error: the result of a method is a Promise<…>",
+    ],
     ["/** @service a.S */ export interface S { m() }", "1:42: error: the result of a method is a Promise<…>"],
     [
       "/** @service a.S */ export interface S { m(...a: string[]): void }",
@@ -503,5 +523,25 @@ describe("a warning", () => {
     expect(problemOf("D", "/** @class a.D */ export interface D { a?: string; b?: string | null }")).toEqual([
       "5:40: warning: an omitted a arrives as null: join null to its type",
     ]);
+  });
+
+  it.each([
+    ["(string | null)", ""],
+    ["M", "type M = string | null;"],
+    ["M", "export type M = string | null;"],
+    ["M", "type N = string | null; export type M = N;"],
+    ["M<string>", "export type M<T> = T | null;"],
+    ["M<string | null>", "export type M<T> = T;"],
+    ["M | undefined", "export type M = string | null;"],
+    ["(string | null) | undefined", ""],
+    ["unknown", ""],
+    ["unknown | undefined", ""],
+  ])("is not given for an optional field whose type contains null: %s of %s", (type, declaration) => {
+    expect(problemOf("D", `${declaration}\n/** @class a.D */ export interface D { a?: ${type} }`)).toEqual([]);
+  });
+
+  it("is given for an optional field whose type is an alias without null", () => {
+    const text = "export type M = string;\n/** @class a.D */ export interface D { a?: M }";
+    expect(problemOf("D", text)).toEqual(["6:40: warning: an omitted a arrives as null: join null to its type"]);
   });
 });

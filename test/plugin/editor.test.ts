@@ -56,115 +56,111 @@ function applyChanges(text: string, changes: readonly TextChange[]): string {
 describe.each([
   ["5.9", "ts59"],
   ["6.0", "ts60"],
-])(
-  "TypeScript %s in an editor",
-  (_, compiler) => {
-    let project: Project;
-    let server: LanguageServer;
-    let main: string;
-    let handler: string;
+])("TypeScript %s in an editor", (_, compiler) => {
+  let project: Project;
+  let server: LanguageServer;
+  let main: string;
+  let handler: string;
 
-    beforeAll(() => {
-      project = new Project();
-      mkdirSync(join(project.folder, "gen"));
-      project.write("proto/a/v1/a.proto", proto);
-      project.generateMessages(requestFor(set, "target=js+dts,import_extension=js"), "gen");
-      project.generate(requestFor(set, "target=js+dts,import_extension=js,proto_source_map=../proto"), "gen");
-      const flags = {
-        module: "NodeNext",
-        moduleResolution: "NodeNext",
-        customConditions: ["triple-source"],
-        verbatimModuleSyntax: true,
-        strict: true,
-      };
-      project.write(
-        "tsconfig.json",
-        JSON.stringify({
-          compilerOptions: { ...flags, target: "ES2022", noEmit: true, allowImportingTsExtensions: true, types: [] },
-        }),
-      );
-      project.write(
-        "main.ts",
-        `import { createGreetServiceClient, GreetService_hail } from "./gen/a/v1/a_triple.js";
+  beforeAll(() => {
+    project = new Project();
+    mkdirSync(join(project.folder, "gen"));
+    project.write("proto/a/v1/a.proto", proto);
+    project.generateMessages(requestFor(set, "target=js+dts,import_extension=js"), "gen");
+    project.generate(requestFor(set, "target=js+dts,import_extension=js,proto_source_map=../proto"), "gen");
+    const flags = {
+      module: "NodeNext",
+      moduleResolution: "NodeNext",
+      customConditions: ["triple-source"],
+      verbatimModuleSyntax: true,
+      strict: true,
+    };
+    project.write(
+      "tsconfig.json",
+      JSON.stringify({
+        compilerOptions: { ...flags, target: "ES2022", noEmit: true, allowImportingTsExtensions: true, types: [] },
+      }),
+    );
+    project.write(
+      "main.ts",
+      `import { createGreetServiceClient, GreetService_hail } from "./gen/a/v1/a_triple.js";
 const client = createGreetServiceClient({} as never);
 export const answer = client.greet({ name: "a" });
 export const old = client.hail({});
 export const method = GreetService_hail;
 `,
-      );
-      project.write(
-        "handler.ts",
-        `import type { GreetServiceHandler } from "./gen/a/v1/a_triple.js";
+    );
+    project.write(
+      "handler.ts",
+      `import type { GreetServiceHandler } from "./gen/a/v1/a_triple.js";
 export class Greeter implements GreetServiceHandler {
 }
 `,
-      );
-      main = join(project.folder, "main.ts");
-      handler = join(project.folder, "handler.ts");
-      server = new LanguageServer(compiler);
-    }, 30_000);
+    );
+    main = join(project.folder, "main.ts");
+    handler = join(project.folder, "handler.ts");
+    server = new LanguageServer(compiler);
+  });
 
-    afterAll(() => {
-      server.stop();
-      project[Symbol.dispose]();
-    });
+  afterAll(() => {
+    server.stop();
+    project[Symbol.dispose]();
+  });
 
-    interface Info {
-      readonly displayString: string;
-      readonly documentation: string;
-      readonly tags: readonly { readonly name: string; readonly text: string }[];
+  interface Info {
+    readonly displayString: string;
+    readonly documentation: string;
+    readonly tags: readonly { readonly name: string; readonly text: string }[];
+  }
+
+  it("shows a method with the words of its author", async () => {
+    const info = await server.ask<Info>("quickinfo", placeOf(main, "client.greet", "greet"));
+    expect(info.displayString).toBe(
+      "(method) GreetServiceClient.greet(request: GreetRequestInit, options?: CallOptions): Promise<GreetResponse>",
+    );
+    expect(info.documentation).toBe("Says hello.");
+    expect(info.tags).toEqual([{ name: "generated", text: "from rpc a.v1.GreetService.Greet" }]);
+  });
+
+  it("strikes out deprecated methods", async () => {
+    for (const [text, part, documentation] of [
+      ["client.hail", "hail", "Use Greet."],
+      // The author's text is in the interfaces only.
+      ["method = GreetService_hail", "GreetService_hail", ""],
+    ] as const) {
+      const info = await server.ask<Info>("quickinfo", placeOf(main, text, part));
+      expect(info.documentation).toBe(documentation);
+      expect(info.tags.map(({ name }) => name)).toContain("deprecated");
     }
+  });
 
-    it("shows a method with the words of its author", async () => {
-      const info = await server.ask<Info>("quickinfo", placeOf(main, "client.greet", "greet"));
-      expect(info.displayString).toBe(
-        "(method) GreetServiceClient.greet(request: GreetRequestInit, options?: CallOptions): Promise<GreetResponse>",
-      );
-      expect(info.documentation).toBe("Says hello.");
-      expect(info.tags).toEqual([{ name: "generated", text: "from rpc a.v1.GreetService.Greet" }]);
-    });
+  it.each([
+    ["client.greet", "greet", "Greet(", "a stub's method"],
+    ["= createGreetServiceClient", "createGreetServiceClient", "GreetService {", "the factory"],
+    ["method = GreetService_hail", "GreetService_hail", "Hail(", "a method's constant"],
+  ])("leads from %s to the proto file", async (text, part, target) => {
+    const [definition] = await server.ask<TextSpan[]>("definition", placeOf(main, text, part));
+    expect(definition?.file).toBe(join(project.folder, "proto/a/v1/a.proto"));
+    const lines = proto.slice(0, proto.indexOf(target)).split("\n");
+    expect(definition?.start).toEqual({ line: lines.length, offset: (lines.at(-1)?.length ?? 0) + 1 });
+  });
 
-    it("strikes out deprecated methods", async () => {
-      for (const [text, part, documentation] of [
-        ["client.hail", "hail", "Use Greet."],
-        // The author's text is in the interfaces only.
-        ["method = GreetService_hail", "GreetService_hail", ""],
-      ] as const) {
-        const info = await server.ask<Info>("quickinfo", placeOf(main, text, part));
-        expect(info.documentation).toBe(documentation);
-        expect(info.tags.map(({ name }) => name)).toContain("deprecated");
-      }
-    });
-
-    it.each([
-      ["client.greet", "greet", "Greet(", "a stub's method"],
-      ["= createGreetServiceClient", "createGreetServiceClient", "GreetService {", "the factory"],
-      ["method = GreetService_hail", "GreetService_hail", "Hail(", "a method's constant"],
-    ])("leads from %s to the proto file", async (text, part, target) => {
-      const [definition] = await server.ask<TextSpan[]>("definition", placeOf(main, text, part));
-      expect(definition?.file).toBe(join(project.folder, "proto/a/v1/a.proto"));
-      const lines = proto.slice(0, proto.indexOf(target)).split("\n");
-      expect(definition?.start).toEqual({ line: lines.length, offset: (lines.at(-1)?.length ?? 0) + 1 });
-    });
-
-    it("implements the handler with code that compiles", async () => {
-      const place = placeOf(handler, "Greeter");
-      const { line, offset } = place;
-      const range = { startLine: line, startOffset: offset, endLine: line, endOffset: offset + 7, errorCodes: [2420] };
-      const fixes = await server.ask<CodeFix[]>("getCodeFixes", place, range);
-      const fix = fixes.find(({ fixName }) => fixName === "fixClassIncorrectlyImplementsInterface");
-      const changes = fix?.changes.flatMap(({ textChanges }) => textChanges) ?? [];
-      project.write("fixed.ts", applyChanges(readFileSync(handler, "utf8"), changes));
-      const fixed = readFileSync(join(project.folder, "fixed.ts"), "utf8");
-      expect(fixed).toMatch(
-        /greet\(request: GreetRequest, context: HandlerContext\): GreetResponseInit \| Promise<GreetResponseInit>/,
-      );
-      expect(fixed).toMatch(
-        /greetings\(request: GreetRequest, context: HandlerContext\): AsyncIterable<GreetResponseInit>/,
-      );
-      const diagnostics = project.diagnostics({ noUnusedParameters: false, noImplicitOverride: false });
-      expect(diagnostics.filter((line) => line.startsWith("fixed.ts"))).toEqual([]);
-    });
-  },
-  60_000,
-);
+  it("implements the handler with code that compiles", async () => {
+    const place = placeOf(handler, "Greeter");
+    const { line, offset } = place;
+    const range = { startLine: line, startOffset: offset, endLine: line, endOffset: offset + 7, errorCodes: [2420] };
+    const fixes = await server.ask<CodeFix[]>("getCodeFixes", place, range);
+    const fix = fixes.find(({ fixName }) => fixName === "fixClassIncorrectlyImplementsInterface");
+    const changes = fix?.changes.flatMap(({ textChanges }) => textChanges) ?? [];
+    project.write("fixed.ts", applyChanges(readFileSync(handler, "utf8"), changes));
+    const fixed = readFileSync(join(project.folder, "fixed.ts"), "utf8");
+    expect(fixed).toMatch(
+      /greet\(request: GreetRequest, context: HandlerContext\): GreetResponseInit \| Promise<GreetResponseInit>/,
+    );
+    expect(fixed).toMatch(
+      /greetings\(request: GreetRequest, context: HandlerContext\): AsyncIterable<GreetResponseInit>/,
+    );
+    const diagnostics = project.diagnostics({ noUnusedParameters: false, noImplicitOverride: false });
+    expect(diagnostics.filter((line) => line.startsWith("fixed.ts"))).toEqual([]);
+  });
+});

@@ -18,7 +18,7 @@ describe("expanded init types", () => {
   beforeAll(() => {
     project.generateMessages(only(/^fixture\/options/, "target=ts,import_extension=js,erasable_syntax=true"));
     project.generate(only(/^fixture\/options/, "target=ts,import_extension=js,init_types=expanded"));
-  }, 30_000);
+  });
 
   const head = `
 import type { MessageInitShape } from "@bufbuild/protobuf";
@@ -37,7 +37,7 @@ import type * as shared from "./fixture/options/v1/shared_pb.js";
       `export const fromInit_${name} = (init: MessageInitShape<typeof pb.${name}Schema>): triple.${name}Init => init;`,
     ]);
     expect(check(lines.join("\n"))).toEqual([]);
-  }, 30_000);
+  });
 
   it("are taken by protobuf-es, once they are no messages", () => {
     // An init shape of protobuf-es has no name of the message. Nested messages may be complete on both sides.
@@ -46,7 +46,7 @@ import type * as shared from "./fixture/options/v1/shared_pb.js";
         `export const toInit_${name} = (init: Omit<triple.${name}Init, "$typeName">): { [K in keyof Omit<triple.${name}Init, "$typeName">]: unknown } & Partial<Record<Exclude<keyof pb.${name}, "$typeName" | "$unknown">, unknown>> => init;`,
     );
     expect(check(lines.join("\n"))).toEqual([]);
-  }, 30_000);
+  });
 
   it("refuse other messages, other fields and other types", () => {
     const wrong = [
@@ -59,7 +59,7 @@ import type * as shared from "./fixture/options/v1/shared_pb.js";
     const lines = wrong.map((expression, i) => `export const wrong${i} = ${expression};`);
     const found = check(lines.join("\n")).filter((line) => line.startsWith("check.ts"));
     expect(found).toHaveLength(wrong.length);
-  }, 30_000);
+  });
 });
 
 describe("barrels", () => {
@@ -79,5 +79,5 @@ describe("barrels", () => {
       ["a", "b"].map((name) => `export * as ${name} from "./fixture/same/${name}/v1/same_triple.js";\n`).join(""),
     );
     expect(project.diagnostics()).toEqual([]);
-  }, 30_000);
+  });
 });

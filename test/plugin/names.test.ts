@@ -165,7 +165,7 @@ describe("exports of codecs", () => {
     project.generateMessages(requestFor(set, "target=ts,import_extension=js"));
     project.generate(requestFor(set, "target=ts,import_extension=js,codecs=true"));
     expect(project.diagnostics({ skipLibCheck: true })).toEqual([]);
-  }, 60_000);
+  });
 });
 
 describe("names and paths of protoc-gen-es", () => {

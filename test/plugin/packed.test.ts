@@ -34,7 +34,7 @@ describe("the packed plugin", () => {
     // Offline, so that a missing dependency is an error.
     npm(folder, "install", "--offline", "--no-audit", "--no-fund", "--silent", `./${tarball}`);
     installed = join(folder, "node_modules/protoc-gen-triple-es");
-  }, 60_000);
+  });
 
   afterAll(() => rmSync(folder, { recursive: true }));
 
@@ -85,5 +85,5 @@ describe("the packed plugin", () => {
     for (const [path, content] of run(request)) {
       if (path.startsWith("fixture/")) expect(readFileSync(join(folder, "gen", path), "utf8")).toBe(content);
     }
-  }, 60_000);
+  });
 });

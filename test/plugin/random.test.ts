@@ -154,14 +154,14 @@ describe("random requests", () => {
       // Without comments, which protoc-gen-es would turn into directives.
       const files = printable.map(({ sourceCodeInfo: _, ...file }) => create(FileDescriptorProtoSchema, file));
       project.generateMessages(request("target=ts,import_extension=js,erasable_syntax=true", files));
-    }, 60_000);
+    });
 
     const modes = ["server_base=true,fakes=true,java_names=true", "init_types=expanded", "descriptors=true"];
     it.each(modes)("type-check with %s", (options) => expect(check(project, printable, options)).toEqual([]), 60_000);
 
     it("do not type-check if the plugin misspells a type", () => {
       expect(check(project, printable, "init_types=alias", mutant)).toContainEqual(misspelled);
-    }, 60_000);
+    });
   });
 
   describe("without messages of protoc-gen-es", () => {
@@ -171,11 +171,11 @@ describe("random requests", () => {
 
     it("type-check with messages=json", () => {
       expect(check(project, files, "messages=json")).toEqual([]);
-    }, 60_000);
+    });
 
     it("do not type-check if the plugin misspells a type", () => {
       expect(check(project, files, "messages=json", mutant)).toContainEqual(misspelled);
-    }, 60_000);
+    });
   });
 });
 

@@ -9,8 +9,10 @@ it("2,000 rpcs in one file are generated in seconds", () => {
   const request = requestFor(
     compile({ "a.proto": `syntax = "proto3";\nservice S {\n${rpcs.join("\n")}\n}\n${messages.join("\n")}` }),
   );
-  const start = performance.now();
+  const start = process.cpuUsage();
   expect(run(request).get("a_triple.ts")).toContain("/S/R1999");
-  // It takes less than a second on a laptop; individual look-ups in the plugin kit would take minutes.
-  expect(performance.now() - start).toBeLessThan(15_000);
-}, 60_000);
+  // The CPU time does not depend on the load of the machine. It is less than a second on a laptop; individual look-ups in the
+  // plugin kit would take minutes.
+  const { user, system } = process.cpuUsage(start);
+  expect((user + system) / 1_000).toBeLessThan(15_000);
+});

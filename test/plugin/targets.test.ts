@@ -72,33 +72,29 @@ describe("a base class, a client and a fake", () => {
     generate("target=js+dts,import_extension=js");
     project.write("main.js", scenario('await import("./a/v1/a_triple.js")', 'await import("triple-es")'));
     expect(run("main.js")).toEqual(outcome);
-  }, 30_000);
+  });
 
   it("work through require of a module", () => {
     project.write("main.cjs", scenario('require("./a/v1/a_triple.js")', 'require("triple-es")'));
     expect(run("main.cjs")).toEqual(outcome);
-  }, 30_000);
+  });
 
   it("work in CommonJS", () => {
     project.write("package.json", '{ "type": "commonjs" }');
     generate("target=js+dts,import_extension=js,js_import_style=legacy_commonjs");
     project.write("main.cjs", scenario('require("./a/v1/a_triple.js")', 'require("triple-es")'));
     expect(run("main.cjs")).toEqual(outcome);
-  }, 30_000);
+  });
 
-  it.skipIf(!("typescript" in process.features))(
-    "are TypeScript that Node runs by stripping types",
-    () => {
-      project.write("package.json", '{ "type": "module" }');
-      generate("target=ts,import_extension=ts");
-      project.write(
-        "main.mts",
-        `// @ts-nocheck\n${scenario('await import("./a/v1/a_triple.ts")', 'await import("triple-es")')}`,
-      );
-      const { stdout, stderr } = project.node(["--conditions=triple-source", "--no-warnings", "main.mts"]);
-      expect(stderr.toString()).toBe("");
-      expect(JSON.parse(stdout.toString())).toEqual(outcome);
-    },
-    30_000,
-  );
+  it.skipIf(!("typescript" in process.features))("are TypeScript that Node runs by stripping types", () => {
+    project.write("package.json", '{ "type": "module" }');
+    generate("target=ts,import_extension=ts");
+    project.write(
+      "main.mts",
+      `// @ts-nocheck\n${scenario('await import("./a/v1/a_triple.ts")', 'await import("triple-es")')}`,
+    );
+    const { stdout, stderr } = project.node(["--conditions=triple-source", "--no-warnings", "main.mts"]);
+    expect(stderr.toString()).toBe("");
+    expect(JSON.parse(stdout.toString())).toEqual(outcome);
+  });
 });

@@ -56,7 +56,30 @@ describe("JSON text in parts", () => {
     );
   });
 
+  it("does not pass long plain strings to JSON.parse, which would copy them twice", async () => {
+    const base64 = "QUJD".repeat(20_000);
+    const parsed: number[] = [];
+    const parseText = (part: string) => {
+      parsed.push(part.length);
+      return JSON.parse(part);
+    };
+    const other = { [base64]: 1, escaped: `${base64}"`, accented: `${base64}é` };
+    const value = [{ name: "a.png", data: base64, list: [base64, base64], last: 1 }, base64];
+    for (const one of [value, value[0], base64]) {
+      expect(await parseJsonInSteps(encode(JSON.stringify(one)), UNLIMITED, undefined, parseText)).toEqual(one);
+    }
+    expect(Math.max(...parsed)).toBeLessThan(100);
+    expect(await parseJsonInSteps(encode(JSON.stringify(other)), UNLIMITED, undefined, parseText)).toEqual(other);
+  });
+
   it.each([
+    `{"${"a".repeat(40)}"}`,
+    `["${"a".repeat(40)}":1]`,
+    `{"a":"${"a".repeat(40)}" "b":1}`,
+    `{"a":"${"a".repeat(40)}",}`,
+    `{"a" "${"a".repeat(40)}"}`,
+    `"${"a".repeat(40)}" 1`,
+    `["${"a".repeat(40)}\u0001"]`,
     "[1,2,,3]",
     "[1,2,3,]",
     "[,1,2,3]",

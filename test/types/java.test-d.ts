@@ -1,5 +1,4 @@
 /** The names of Java types, and their types in contracts and generated code. */
-
 import type { Method } from "triple-es";
 import type {
   BigDecimal,

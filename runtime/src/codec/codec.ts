@@ -34,6 +34,7 @@ export interface Codec {
    * (option `codecs`): a codec for protobuf's binary format may use it, others ignore it.
    */
   encode(type: DescMessage, message: object, generated?: GeneratedCodec): Uint8Array;
+  /** Decodes a message of the type. Throws an error for bytes that are not one. `generated` is as in {@link encode}. */
   decode(type: DescMessage, bytes: Uint8Array, generated?: GeneratedCodec): object;
   /**
    * Decodes a message of more than 16 KiB in steps, and yields to the event loop between them. Throws
@@ -60,7 +61,9 @@ export interface Codec {
 
 /** The conversion between messages and JSON values. */
 export interface JsonValues {
+  /** Converts a message of the type, or its init shape, to a JSON value. */
   toValue(type: DescMessage, message: object): JsonValue;
+  /** Converts a JSON value to a message of the type. Throws an error for a value that is not one. */
   fromValue(type: DescMessage, value: JsonValue): object;
   /**
    * Decodes a large value in steps and takes the memory of the message from the budget, as {@link Codec.decodeLarge} does.
@@ -93,6 +96,7 @@ export function plainBytes(bytes: Uint8Array): Uint8Array {
   return bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
 
+/** Options of {@link createJsonCodec}. */
 export interface JsonCodecOptions {
   /** The types of `google.protobuf.Any` and the extensions that JSON may contain. Default: none. */
   readonly registry?: Registry | undefined;

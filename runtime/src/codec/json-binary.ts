@@ -47,7 +47,8 @@ export class JsonBinary {
     const type = typeof url === "string" ? this.#registry?.getMessage(url.slice(url.lastIndexOf("/") + 1)) : undefined;
     if (type === undefined) {
       const any = create(AnySchema);
-      this.#division.mergeJson(AnySchema, any, { [ANY_TYPE]: url });
+      // An object without members is an Any without a type.
+      this.#division.mergeJson(AnySchema, any, Object.keys(json).length === 0 ? {} : { [ANY_TYPE]: url });
       return any;
     }
     const value = await this.#collect((add) => this.#contents(type, json, add));

@@ -1,8 +1,8 @@
 /**
  * Parses large JSON text in steps, and yields to the event loop between them. `JSON.parse` takes a second for 4 MiB of
- * hostile text: small objects with different keys, or one object with many keys. A scan finds the arrays and objects
- * that are larger than a part. Then `JSON.parse` reads the text between their commas, part by part, and so validates
- * the syntax.
+ * hostile text: small objects with different keys, or one object with many keys. A scan finds the arrays, objects and plain
+ * strings that are larger than a part. Then `JSON.parse` reads the text between them, part by part, and so validates the
+ * syntax.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { reasonOf } from "../call/error.ts";
@@ -61,7 +61,9 @@ export async function parseJsonInSteps(
 class Scan {
   /** Memory of the values so far, in bytes. */
   memory = 0;
-  /** The index of the last byte of each array and object larger than a part, by the index of its first byte. */
+  /**
+   * The index of the last byte of each array, object and plain string larger than a part, by the index of its first byte.
+   */
   readonly ends: Map<number, number> = new Map();
   readonly #bytes: Uint8Array;
   readonly #partBytes: number;
@@ -92,7 +94,9 @@ class Scan {
         this.#textStart = at + 1;
         at = endOfString(bytes, at);
         this.#textEnd = at;
-        memory += Memory.text(at - this.#textStart);
+        const start = this.#textStart;
+        memory += Memory.text(at - start);
+        if (at - start > this.#partBytes && isPlainText(bytes, start, at)) this.ends.set(start - 1, at);
       } else if (byte === COMMA) memory += Memory.slot;
       else if (byte === COLON) memory += this.#member();
       else if (byte === DOT || (isExponent(byte) && isDigit(bytes[at - 1] as number))) memory += Memory.number;
@@ -192,11 +196,14 @@ class Parts {
     if (last === undefined) return this.#parse(start, this.#bytes.length);
     const after = this.#skipSpace(last + 1);
     if (after < this.#bytes.length) throw unexpected(after);
-    return this.#container(first, last);
+    return this.#large(first, last);
   }
 
-  #container(start: number, end: number): Promise<JsonValue> {
-    return this.#bytes[start] === OPEN_ARRAY ? this.#array(start, end) : this.#object(start, end);
+  async #large(start: number, end: number): Promise<JsonValue> {
+    const first = this.#bytes[start];
+    // `JSON.parse` would need the text of the part twice more. A string of base64 can be most of a message.
+    if (first === QUOTE) return decoder.decode(this.#bytes.subarray(start + 1, end));
+    return first === OPEN_ARRAY ? this.#array(start, end) : this.#object(start, end);
   }
 
   async #array(start: number, end: number): Promise<JsonValue[]> {
@@ -211,7 +218,7 @@ class Parts {
       },
       async (child, from) => {
         if (this.#skipSpace(from) !== child) throw unexpected(child);
-        items.push(await this.#container(child, this.#ends.get(child) as number));
+        items.push(await this.#large(child, this.#ends.get(child) as number));
       },
     );
     return items;
@@ -229,7 +236,7 @@ class Parts {
       },
       async (child, from) => {
         const key = this.#keyBefore(child, from);
-        large.set(key, await this.#container(child, this.#ends.get(child) as number));
+        large.set(key, await this.#large(child, this.#ends.get(child) as number));
       },
     );
     return large.object;
@@ -261,10 +268,12 @@ class Parts {
     let at = start + 1;
     while (at < end) {
       const byte = bytes[at] as number;
-      if (byte === QUOTE) at = endOfString(bytes, at);
-      else if (byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
+      if (byte === QUOTE || byte === OPEN_ARRAY || byte === OPEN_OBJECT) {
         const last = this.#ends.get(at);
-        if (last === undefined) depth += 1;
+        if (byte === QUOTE && (last === undefined || bytes[this.#skipSpace(last + 1)] === COLON)) {
+          // A key, or a string that is part of a small element.
+          at = last ?? endOfString(bytes, at);
+        } else if (last === undefined) depth += 1;
         else {
           // A small element cannot contain a large one, so the depth is 0 here.
           if (partStart < elementStart) await flush(partStart, elementStart - 1);
@@ -325,6 +334,15 @@ function endOfString(bytes: Uint8Array, start: number): number {
     if (byte === BACKSLASH) at += 1;
   }
   throw new SyntaxError("the JSON ends in a string");
+}
+
+/** Reports whether the bytes of a string are its characters: ASCII without escapes and control characters. */
+function isPlainText(bytes: Uint8Array, start: number, end: number): boolean {
+  for (let at = start; at < end; at += 1) {
+    const byte = bytes[at] as number;
+    if (byte < 0x20 || byte > 0x7e || byte === BACKSLASH) return false;
+  }
+  return true;
 }
 
 // ws = *( %x20 / %x09 / %x0A / %x0D )    (RFC 8259, section 2)

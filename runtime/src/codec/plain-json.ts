@@ -5,15 +5,15 @@
 import type { HttpRpcPayload, Method, Payload } from "../call/method.ts";
 import { parseJson } from "./codec.ts";
 
-/** The payload of methods whose messages are plain JSON. Servers need schemas, so only clients have such methods. */
-export const plainJson: Payload = {
-  httpRpc: {
-    name: "json",
-    encodeRequest: (_method, message, form) =>
-      new TextEncoder().encode(JSON.stringify(form === "array" ? [message] : message)),
-    decodeResponse: (_method, bytes) => parseJson(bytes) as object,
-  },
+export const plainJsonMessages: HttpRpcPayload = {
+  name: "json",
+  encodeRequest: (_method, message, form) =>
+    new TextEncoder().encode(JSON.stringify(form === "array" ? [message] : message)),
+  decodeResponse: (_method, bytes) => parseJson(bytes) as object,
 };
+
+/** The payload of methods whose messages are plain JSON. Servers need schemas, so only clients have such methods. */
+export const plainJson: Payload = { httpRpc: plainJsonMessages };
 
 /** The payload of transports without a codec: it refuses methods with schemas. */
 export const noCodec: HttpRpcPayload = { name: "json", encodeRequest: refuse, decodeResponse: refuse };

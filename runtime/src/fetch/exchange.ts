@@ -7,6 +7,7 @@ import { Metadata } from "../call/metadata.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { readBody, readHeaders } from "./message.ts";
 
+/** The server of a transport on `fetch`, and how to reach it. */
 export interface FetchOptions {
   /** The URL of the server: absolute, or in a browser a path on the page's origin. It must not have a query. */
   readonly baseUrl: string;

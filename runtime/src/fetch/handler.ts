@@ -4,6 +4,7 @@
  */
 import type { ContextValues } from "../call/call.ts";
 import type { Metadata } from "../call/metadata.ts";
+import { assertFunction } from "../call/option.ts";
 import type { PeerConnection } from "../call/peer.ts";
 import { onAbort } from "../call/timer.ts";
 import type { Body } from "../http/body.ts";
@@ -20,6 +21,7 @@ export type FetchHandler<Platform extends readonly unknown[] = readonly unknown[
   ...platform: Platform
 ) => Promise<Response>;
 
+/** Options of {@link fetchHandler}. */
 export interface FetchHandlerOptions<Platform extends readonly unknown[] = readonly unknown[]> {
   /**
    * The path prefix of methods, such as `/api`, if the framework does not remove it. Default: none.
@@ -40,12 +42,14 @@ export interface FetchHandlerOptions<Platform extends readonly unknown[] = reado
 /** The IP address and port of a client, if the platform provides them. */
 export type FetchPeer = Partial<Pick<PeerConnection, "address" | "port">>;
 
-/** Creates a handler that serves an exchange. Throws a `TypeError` for an invalid `prefix`. */
+/** Creates a handler that serves an exchange. Throws a `TypeError` for an invalid option. */
 export function createFetchHandler<Platform extends readonly unknown[]>(
   exchange: Exchange,
   { prefix, values, peer }: FetchHandlerOptions<Platform>,
 ): FetchHandler<Platform> {
   const pathOf = pathsBelow(prefix);
+  assertFunction("values", values);
+  assertFunction("peer", peer);
   return async (request, ...platform) => {
     const received = new FetchRequest(request, new URL(request.url), pathOf);
     if (values !== undefined) received.values = () => values(request, ...platform);

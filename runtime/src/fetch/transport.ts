@@ -2,11 +2,14 @@
  * The options of transports on `fetch`, and the choice of the sub-protocol of a call.
  */
 import type { Call, Interceptor } from "../call/call.ts";
+import type { HttpRpcPayload, Payload } from "../call/method.ts";
 import { assertOneOf } from "../call/option.ts";
 import { type Codec, findCodec } from "../codec/codec.ts";
+import type { Exchange } from "../http/exchange.ts";
 import { resolveUnaryOptions, type UnaryOptions } from "../protocol/options.ts";
 import type { FetchOptions } from "./exchange.ts";
 
+/** Options of a transport on `fetch`. */
 export interface FetchTransportOptions extends FetchOptions {
   /**
    * The protocol of calls: `http-rpc` is sub-protocol A, for unary calls only; `grpc-web` is sub-protocol B in the framing
@@ -54,4 +57,20 @@ export function resolveFetchOptions(options: FetchTransportOptions): ResolvedFet
 export function selectProtocol(protocol: FetchTransportOptions["protocol"], httpRpc: Call, grpcWeb: Call): Call {
   if (protocol === undefined) return (request) => (request.stream ? grpcWeb : httpRpc)(request);
   return assertOneOf("protocol", protocol, ["http-rpc", "grpc-web"]) === "grpc-web" ? grpcWeb : httpRpc;
+}
+
+/** The payload of streaming methods that contains the code for streams, for transports that do not contain it. */
+export interface StreamPayload extends Payload {
+  readonly createStreamCall: (exchange: Exchange, schemas: HttpRpcPayload, options: UnaryOptions) => Call;
+}
+
+/** Selects the call of a transport by the payload of the method: that of a {@link StreamPayload}, or `unary`. */
+export function selectByPayload(
+  unary: Call,
+  ...parts: [exchange: Exchange, schemas: HttpRpcPayload, options: UnaryOptions]
+): Call {
+  return (request) => {
+    const { createStreamCall } = (request.method.payload ?? {}) as Partial<StreamPayload>;
+    return (createStreamCall ? createStreamCall(...parts) : unary)(request);
+  };
 }

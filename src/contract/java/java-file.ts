@@ -1,5 +1,4 @@
 /** The Java files of contracts: an interface for each service, and classes for its data. */
-
 import { fileHead } from "../../print/file-head.ts";
 import type { Contract, Method } from "../model/contract.ts";
 import { classOfJdk, isException, isJavaName } from "../model/java-name.ts";

@@ -1,5 +1,4 @@
 /** Reads contracts from TypeScript files. Only names to which a contract refers are resolved. */
-
 import { type ModuleDeclaration, Project, type ProjectOptions, type SourceFile, ts } from "ts-morph";
 import type { Contract } from "../model/contract.ts";
 import type { Problems } from "../model/diagnostics.ts";

@@ -1,5 +1,4 @@
 /** Resolves the names in a contract to their declarations. */
-
 import { Node, SyntaxKind, type Symbol as TypeSymbol } from "ts-morph";
 import type { Home } from "../model/java-type.ts";
 import { JAVA_MODULE } from "../model/known-types.ts";

@@ -1,5 +1,4 @@
 /** Reads types from their syntax, because a compiler resolves `long` and `int` to `bigint` and `number`. */
-
 import { Node, SyntaxKind, type TypeNode, type TypeReferenceNode } from "ts-morph";
 import { suggestion } from "../../print/did-you-mean.ts";
 import { literal } from "../../print/literal.ts";
@@ -106,7 +105,7 @@ export class TypeReader {
       );
     }
     const [text, java] = keyword;
-    return { java: named(java), text: () => text };
+    return { java: named(java), text: () => text, hasNull: text === "unknown" };
   }
 
   refuse(node: Node, message: string): DataType {
@@ -139,7 +138,7 @@ export class TypeReader {
       );
     }
     const of = this.read(one, place);
-    const hasNull = nothings.some((part) => part.getText() === "null");
+    const hasNull = of.hasNull === true || nothings.some((part) => part.getText() === "null");
     if (!hasNull) this.#problems.warn(node, "undefined arrives as null: join null to the type");
     return {
       java: boxed(of.java),

@@ -1,5 +1,4 @@
 /** Prints a file generated from a contract: clients and handlers of services without a proto file. */
-
 import { relative } from "node:path";
 import { type Declaration, objectLiteral, printDeclaration, type Target } from "../../print/declaration.ts";
 import { fileHead } from "../../print/file-head.ts";

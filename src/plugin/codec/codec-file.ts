@@ -71,7 +71,7 @@ export function codecFile(
 
   const encode = (message: DescMessage): Procedure => ({
     kind: "procedure",
-    doc: jsDoc([`Writes a ${message.typeName}.`]),
+    doc: jsDoc([`Writes a message of type ${message.typeName}.`]),
     name: names.encode(message),
     parameters: [
       { name: "writer", type: () => runtime.type("MessageWriter") },
@@ -82,7 +82,7 @@ export function codecFile(
   });
   const decode = (message: DescMessage): Procedure => ({
     kind: "procedure",
-    doc: jsDoc([`Reads a ${message.typeName} up to an offset, or a group to its end.`]),
+    doc: jsDoc([`Reads a message of type ${message.typeName} up to an offset, or a group to its end.`]),
     name: names.decode(message),
     parameters: [
       { name: "reader", type: () => runtime.type("MessageReader") },
@@ -106,7 +106,7 @@ export function codecFile(
     const properties = initialProperties(message, emptyBytes);
     const procedure = (statements: readonly string[]): Procedure => ({
       kind: "procedure",
-      doc: jsDoc([`Creates a ${message.typeName} without any field set.`]),
+      doc: jsDoc([`Creates a message of type ${message.typeName} without any field set.`]),
       name: names.create(message),
       parameters: [],
       returns: () => typeOf(message),

@@ -1,5 +1,4 @@
 /** Contracts for tests, read from text instead of files. */
-
 import { checkJava } from "../../../src/contract/java/java-check.ts";
 import { type JavaFile, javaFiles } from "../../../src/contract/java/java-file.ts";
 import type { Contract } from "../../../src/contract/model/contract.ts";

@@ -12,7 +12,7 @@ try type typeof undefined unique unknown using var void while with yield eval ar
 const prototypeMembers = Object.getOwnPropertyNames(Object.prototype);
 
 const ours =
-  `CallOptions CallDefaults HandlerContext ServiceDef Transport UnaryMethod MessageInitShape createClient createFakeClient
+  `CallOptions CallDefaults HandlerContext ServiceDef Transport UnaryMethod MessageInitShape createClient createStreamingClient createFakeClient
 unimplemented plainJson JsonObject Then Catch Finally ServiceClient ServiceHandler Init`.split(/\s+/);
 
 /** Each one an identifier in a proto file. */

@@ -7,7 +7,14 @@ const project = new Project({
 });
 
 /** Functions of the runtime that generated code calls, and those that CommonJS needs. */
-const callable = new Set(["createClient", "createInterfaceClient", "createFakeClient", "unimplemented", "require"]);
+const callable = new Set([
+  "createClient",
+  "createStreamingClient",
+  "createInterfaceClient",
+  "createFakeClient",
+  "unimplemented",
+  "require",
+]);
 
 /** Nodes that can execute something, with their allowed form. Everything that is not an expression is harmless. */
 const expressions: ReadonlyMap<SyntaxKind, RegExp> = new Map([

@@ -14,14 +14,14 @@ import type {
   GreetTogetherRequest, GreetTogetherResponse,
 } from "./greet_pb.ts";
 
-/** Writes a greet.v1.GreetRequest. */
+/** Writes a message of type greet.v1.GreetRequest. */
 export function encodeGreetRequest(writer: MessageWriter, message: GreetRequest): void {
   checkType(message, "greet.v1.GreetRequest");
   if (message.name !== "") writeString(writer, 10, message.name);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a greet.v1.GreetRequest up to an offset, or a group to its end. */
+/** Reads a message of type greet.v1.GreetRequest up to an offset, or a group to its end. */
 export function decodeGreetRequest(reader: MessageReader, end: number, message: GreetRequest = newGreetRequest()): GreetRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "greet.v1.GreetRequest", end);
@@ -41,7 +41,7 @@ export function decodeGreetRequest(reader: MessageReader, end: number, message: 
   return message;
 }
 
-/** Creates a greet.v1.GreetRequest without any field set. */
+/** Creates a message of type greet.v1.GreetRequest without any field set. */
 export function newGreetRequest(): GreetRequest {
   return {
     $typeName: "greet.v1.GreetRequest",
@@ -52,14 +52,14 @@ export function newGreetRequest(): GreetRequest {
 /** The binary format of greet.v1.GreetRequest. */
 export const GreetRequestCodec: MessageCodec<GreetRequest> = /*@__PURE__*/ createMessageCodec(encodeGreetRequest, decodeGreetRequest);
 
-/** Writes a greet.v1.GreetResponse. */
+/** Writes a message of type greet.v1.GreetResponse. */
 export function encodeGreetResponse(writer: MessageWriter, message: GreetResponse): void {
   checkType(message, "greet.v1.GreetResponse");
   if (message.greeting !== "") writeString(writer, 10, message.greeting);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a greet.v1.GreetResponse up to an offset, or a group to its end. */
+/** Reads a message of type greet.v1.GreetResponse up to an offset, or a group to its end. */
 export function decodeGreetResponse(reader: MessageReader, end: number, message: GreetResponse = newGreetResponse()): GreetResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "greet.v1.GreetResponse", end);
@@ -79,7 +79,7 @@ export function decodeGreetResponse(reader: MessageReader, end: number, message:
   return message;
 }
 
-/** Creates a greet.v1.GreetResponse without any field set. */
+/** Creates a message of type greet.v1.GreetResponse without any field set. */
 export function newGreetResponse(): GreetResponse {
   return {
     $typeName: "greet.v1.GreetResponse",
@@ -90,14 +90,14 @@ export function newGreetResponse(): GreetResponse {
 /** The binary format of greet.v1.GreetResponse. */
 export const GreetResponseCodec: MessageCodec<GreetResponse> = /*@__PURE__*/ createMessageCodec(encodeGreetResponse, decodeGreetResponse);
 
-/** Writes a greet.v1.GreetEachRequest. */
+/** Writes a message of type greet.v1.GreetEachRequest. */
 export function encodeGreetEachRequest(writer: MessageWriter, message: GreetEachRequest): void {
   checkType(message, "greet.v1.GreetEachRequest");
   for (const item of message.names) writeString(writer, 10, item);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a greet.v1.GreetEachRequest up to an offset, or a group to its end. */
+/** Reads a message of type greet.v1.GreetEachRequest up to an offset, or a group to its end. */
 export function decodeGreetEachRequest(reader: MessageReader, end: number, message: GreetEachRequest = newGreetEachRequest()): GreetEachRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "greet.v1.GreetEachRequest", end);
@@ -117,7 +117,7 @@ export function decodeGreetEachRequest(reader: MessageReader, end: number, messa
   return message;
 }
 
-/** Creates a greet.v1.GreetEachRequest without any field set. */
+/** Creates a message of type greet.v1.GreetEachRequest without any field set. */
 export function newGreetEachRequest(): GreetEachRequest {
   return {
     $typeName: "greet.v1.GreetEachRequest",
@@ -128,14 +128,14 @@ export function newGreetEachRequest(): GreetEachRequest {
 /** The binary format of greet.v1.GreetEachRequest. */
 export const GreetEachRequestCodec: MessageCodec<GreetEachRequest> = /*@__PURE__*/ createMessageCodec(encodeGreetEachRequest, decodeGreetEachRequest);
 
-/** Writes a greet.v1.GreetEachResponse. */
+/** Writes a message of type greet.v1.GreetEachResponse. */
 export function encodeGreetEachResponse(writer: MessageWriter, message: GreetEachResponse): void {
   checkType(message, "greet.v1.GreetEachResponse");
   if (message.greeting !== "") writeString(writer, 10, message.greeting);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a greet.v1.GreetEachResponse up to an offset, or a group to its end. */
+/** Reads a message of type greet.v1.GreetEachResponse up to an offset, or a group to its end. */
 export function decodeGreetEachResponse(reader: MessageReader, end: number, message: GreetEachResponse = newGreetEachResponse()): GreetEachResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "greet.v1.GreetEachResponse", end);
@@ -155,7 +155,7 @@ export function decodeGreetEachResponse(reader: MessageReader, end: number, mess
   return message;
 }
 
-/** Creates a greet.v1.GreetEachResponse without any field set. */
+/** Creates a message of type greet.v1.GreetEachResponse without any field set. */
 export function newGreetEachResponse(): GreetEachResponse {
   return {
     $typeName: "greet.v1.GreetEachResponse",
@@ -166,14 +166,14 @@ export function newGreetEachResponse(): GreetEachResponse {
 /** The binary format of greet.v1.GreetEachResponse. */
 export const GreetEachResponseCodec: MessageCodec<GreetEachResponse> = /*@__PURE__*/ createMessageCodec(encodeGreetEachResponse, decodeGreetEachResponse);
 
-/** Writes a greet.v1.GreetTogetherRequest. */
+/** Writes a message of type greet.v1.GreetTogetherRequest. */
 export function encodeGreetTogetherRequest(writer: MessageWriter, message: GreetTogetherRequest): void {
   checkType(message, "greet.v1.GreetTogetherRequest");
   if (message.name !== "") writeString(writer, 10, message.name);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a greet.v1.GreetTogetherRequest up to an offset, or a group to its end. */
+/** Reads a message of type greet.v1.GreetTogetherRequest up to an offset, or a group to its end. */
 export function decodeGreetTogetherRequest(reader: MessageReader, end: number, message: GreetTogetherRequest = newGreetTogetherRequest()): GreetTogetherRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "greet.v1.GreetTogetherRequest", end);
@@ -193,7 +193,7 @@ export function decodeGreetTogetherRequest(reader: MessageReader, end: number, m
   return message;
 }
 
-/** Creates a greet.v1.GreetTogetherRequest without any field set. */
+/** Creates a message of type greet.v1.GreetTogetherRequest without any field set. */
 export function newGreetTogetherRequest(): GreetTogetherRequest {
   return {
     $typeName: "greet.v1.GreetTogetherRequest",
@@ -204,14 +204,14 @@ export function newGreetTogetherRequest(): GreetTogetherRequest {
 /** The binary format of greet.v1.GreetTogetherRequest. */
 export const GreetTogetherRequestCodec: MessageCodec<GreetTogetherRequest> = /*@__PURE__*/ createMessageCodec(encodeGreetTogetherRequest, decodeGreetTogetherRequest);
 
-/** Writes a greet.v1.GreetTogetherResponse. */
+/** Writes a message of type greet.v1.GreetTogetherResponse. */
 export function encodeGreetTogetherResponse(writer: MessageWriter, message: GreetTogetherResponse): void {
   checkType(message, "greet.v1.GreetTogetherResponse");
   if (message.greeting !== "") writeString(writer, 10, message.greeting);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a greet.v1.GreetTogetherResponse up to an offset, or a group to its end. */
+/** Reads a message of type greet.v1.GreetTogetherResponse up to an offset, or a group to its end. */
 export function decodeGreetTogetherResponse(reader: MessageReader, end: number, message: GreetTogetherResponse = newGreetTogetherResponse()): GreetTogetherResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "greet.v1.GreetTogetherResponse", end);
@@ -231,7 +231,7 @@ export function decodeGreetTogetherResponse(reader: MessageReader, end: number, 
   return message;
 }
 
-/** Creates a greet.v1.GreetTogetherResponse without any field set. */
+/** Creates a message of type greet.v1.GreetTogetherResponse without any field set. */
 export function newGreetTogetherResponse(): GreetTogetherResponse {
   return {
     $typeName: "greet.v1.GreetTogetherResponse",
@@ -242,14 +242,14 @@ export function newGreetTogetherResponse(): GreetTogetherResponse {
 /** The binary format of greet.v1.GreetTogetherResponse. */
 export const GreetTogetherResponseCodec: MessageCodec<GreetTogetherResponse> = /*@__PURE__*/ createMessageCodec(encodeGreetTogetherResponse, decodeGreetTogetherResponse);
 
-/** Writes a greet.v1.GreetOnArrivalRequest. */
+/** Writes a message of type greet.v1.GreetOnArrivalRequest. */
 export function encodeGreetOnArrivalRequest(writer: MessageWriter, message: GreetOnArrivalRequest): void {
   checkType(message, "greet.v1.GreetOnArrivalRequest");
   if (message.name !== "") writeString(writer, 10, message.name);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a greet.v1.GreetOnArrivalRequest up to an offset, or a group to its end. */
+/** Reads a message of type greet.v1.GreetOnArrivalRequest up to an offset, or a group to its end. */
 export function decodeGreetOnArrivalRequest(reader: MessageReader, end: number, message: GreetOnArrivalRequest = newGreetOnArrivalRequest()): GreetOnArrivalRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "greet.v1.GreetOnArrivalRequest", end);
@@ -269,7 +269,7 @@ export function decodeGreetOnArrivalRequest(reader: MessageReader, end: number, 
   return message;
 }
 
-/** Creates a greet.v1.GreetOnArrivalRequest without any field set. */
+/** Creates a message of type greet.v1.GreetOnArrivalRequest without any field set. */
 export function newGreetOnArrivalRequest(): GreetOnArrivalRequest {
   return {
     $typeName: "greet.v1.GreetOnArrivalRequest",
@@ -280,14 +280,14 @@ export function newGreetOnArrivalRequest(): GreetOnArrivalRequest {
 /** The binary format of greet.v1.GreetOnArrivalRequest. */
 export const GreetOnArrivalRequestCodec: MessageCodec<GreetOnArrivalRequest> = /*@__PURE__*/ createMessageCodec(encodeGreetOnArrivalRequest, decodeGreetOnArrivalRequest);
 
-/** Writes a greet.v1.GreetOnArrivalResponse. */
+/** Writes a message of type greet.v1.GreetOnArrivalResponse. */
 export function encodeGreetOnArrivalResponse(writer: MessageWriter, message: GreetOnArrivalResponse): void {
   checkType(message, "greet.v1.GreetOnArrivalResponse");
   if (message.greeting !== "") writeString(writer, 10, message.greeting);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a greet.v1.GreetOnArrivalResponse up to an offset, or a group to its end. */
+/** Reads a message of type greet.v1.GreetOnArrivalResponse up to an offset, or a group to its end. */
 export function decodeGreetOnArrivalResponse(reader: MessageReader, end: number, message: GreetOnArrivalResponse = newGreetOnArrivalResponse()): GreetOnArrivalResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "greet.v1.GreetOnArrivalResponse", end);
@@ -307,7 +307,7 @@ export function decodeGreetOnArrivalResponse(reader: MessageReader, end: number,
   return message;
 }
 
-/** Creates a greet.v1.GreetOnArrivalResponse without any field set. */
+/** Creates a message of type greet.v1.GreetOnArrivalResponse without any field set. */
 export function newGreetOnArrivalResponse(): GreetOnArrivalResponse {
   return {
     $typeName: "greet.v1.GreetOnArrivalResponse",

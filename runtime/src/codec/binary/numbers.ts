@@ -1,5 +1,4 @@
 /** Conversion of field values to numbers: accepts and rejects the same values as protobuf-es, and throws for rejected ones. */
-
 import { fail } from "./invalid.ts";
 
 /** The values that protobuf-es accepts for 64-bit integers. */

@@ -6,15 +6,23 @@ import { fail } from "./invalid.ts";
 import { doubles, floats, HIGH, LOW, signed, unsigned, words } from "./numbers.ts";
 import { lenient, readUtf8, strict } from "./text.ts";
 
+/**
+ * The cursor over a message, which the functions of this module move. They throw an `Error` for bytes that end early or
+ * are malformed.
+ */
 export class MessageReader {
+  /** The received bytes. */
   declare readonly bytes: Uint8Array;
   /** Offset of the next byte to read. A malformed length may move it past `length`; the next read then fails. */
   pos = 0;
+  /** The offset after the last byte of the message. */
   declare readonly length: number;
   /** The number of messages and groups around the offset. */
   depth = 0;
+  /** True after the end of the group that is being read. */
   groupEnded = false;
 
+  /** Creates a cursor at the first byte. */
   constructor(bytes: Uint8Array) {
     this.bytes = bytes;
     this.length = bytes.length;
@@ -45,10 +53,12 @@ function readLongVarint(reader: MessageReader): number {
   return ((bytes[pos] as number) & 0x7f) | (next << 7);
 }
 
+/** Reads an `int32`. */
 export function readInt32(reader: MessageReader): number {
   return readVarint32(reader) | 0;
 }
 
+/** Reads a `sint32` (zigzag). */
 export function readSint32(reader: MessageReader): number {
   const value = readVarint32(reader);
   return (value >>> 1) ^ -(value & 1);
@@ -59,6 +69,7 @@ export function readEnum<Value extends number>(reader: MessageReader): Value {
   return readInt32(reader) as Value;
 }
 
+/** Reads a `bool`. A varint other than 0 is true. */
 export function readBool(reader: MessageReader): boolean {
   const byte = reader.bytes[reader.pos] as number;
   if (!(byte < 2)) return readInt64(reader) !== 0n;
@@ -66,25 +77,30 @@ export function readBool(reader: MessageReader): boolean {
   return byte === 1;
 }
 
+/** Reads an `int64`. */
 export function readInt64(reader: MessageReader): bigint {
   varint(reader);
   return signed[0] as bigint;
 }
 
+/** Reads a `uint64`. */
 export function readUint64(reader: MessageReader): bigint {
   varint(reader);
   return unsigned[0] as bigint;
 }
 
+/** Reads a `sint64` (zigzag). */
 export function readSint64(reader: MessageReader): bigint {
   const value = readUint64(reader);
   return (value >> 1n) ^ -(value & 1n);
 }
 
+/** Reads a `fixed32`. */
 export function readFixed32(reader: MessageReader): number {
   return readSfixed32(reader) >>> 0;
 }
 
+/** Reads an `sfixed32`. */
 export function readSfixed32(reader: MessageReader): number {
   const { bytes } = reader;
   const at = advance(reader, 4);
@@ -92,21 +108,25 @@ export function readSfixed32(reader: MessageReader): number {
   return low | ((bytes[at + 2] as number) << 16) | ((bytes[at + 3] as number) << 24);
 }
 
+/** Reads a `fixed64`. */
 export function readFixed64(reader: MessageReader): bigint {
   fixed64(reader);
   return unsigned[0] as bigint;
 }
 
+/** Reads an `sfixed64`. */
 export function readSfixed64(reader: MessageReader): bigint {
   fixed64(reader);
   return signed[0] as bigint;
 }
 
+/** Reads a `float`. */
 export function readFloat(reader: MessageReader): number {
   words[0] = readSfixed32(reader);
   return floats[0] as number;
 }
 
+/** Reads a `double`. */
 export function readDouble(reader: MessageReader): number {
   fixed64(reader);
   return doubles[0] as number;

@@ -12,13 +12,16 @@ const LEAST_FILLED = 3 / 4;
 
 /** Writes messages into a slab. Functions write the fields, so that a bundle has those only that its messages need. */
 export class MessageWriter {
+  /** The memory that is written to. */
   declare bytes: Uint8Array;
+  /** A view of the same memory, for numbers of fixed size. */
   declare view: DataView;
   /** The offset at which the message begins. */
   declare start: number;
   /** The offset of the next byte to write. */
   declare pos: number;
 
+  /** Allocates a slab. */
   constructor() {
     allocate(this, SIZE);
   }

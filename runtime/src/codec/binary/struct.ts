@@ -6,6 +6,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
 import { setEntry } from "./map.ts";
 
+/** Converts a JSON object to a message. Other values become an empty one, as in protobuf-es. */
 export function structFromJson(json: JsonObject): Struct {
   const fields: Struct["fields"] = {};
   // protobuf-es encodes other values as an empty object.
@@ -14,6 +15,7 @@ export function structFromJson(json: JsonObject): Struct {
   return { $typeName: "google.protobuf.Struct", fields };
 }
 
+/** Converts a message to a JSON object. */
 export function structToJson({ fields }: Struct): JsonObject {
   const json: JsonObject = {};
   for (const key of Object.keys(fields)) setEntry(json, key, valueToJson(fields[key] as Value));

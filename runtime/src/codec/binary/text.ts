@@ -1,5 +1,4 @@
 /** Decoding of UTF-8 text in received messages. */
-
 import { SHORT_UTF8 } from "./limits.ts";
 
 type Decoder = InstanceType<typeof TextDecoder>;

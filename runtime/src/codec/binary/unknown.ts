@@ -1,8 +1,11 @@
 /** Unknown fields: those that the reader's schema does not have, as protobuf-es keeps them in `$unknown`. */
 
 export interface UnknownField {
+  /** The number of the field. */
   readonly no: number;
+  /** The wire type, from 0 to 5. */
   readonly wireType: number;
+  /** The encoded value, without its tag. */
   readonly data: Uint8Array;
 }
 

@@ -65,27 +65,35 @@ function endLongField(writer: MessageWriter, start: number, reserved: number): v
   writer.pos += length;
 }
 
+/** Writes a field of type `uint32`. Throws for a value out of range. */
 export function writeVarint32(writer: MessageWriter, tag: number, value: number): void {
   begin(writer, tag, 0);
   put32(writer, toUint32(value));
 }
 
+/** Writes a field of type `int32` or of an enum. Throws for a value out of range. */
 export function writeInt32(writer: MessageWriter, tag: number, value: number): void {
   begin(writer, tag, 0);
   const number = toInt32(value);
   put64(writer, number, number >> 31);
 }
 
+/** Writes a field of type `sint32` (zigzag). Throws for a value out of range. */
 export function writeSint32(writer: MessageWriter, tag: number, value: number): void {
   const number = toInt32(value);
   writeVarint32(writer, tag, ((number << 1) ^ (number >> 31)) >>> 0);
 }
 
+/** Writes a field of type `bool`. */
 export function writeBool(writer: MessageWriter, tag: number, value: boolean): void {
   begin(writer, tag, 0);
   writer.bytes[writer.pos++] = value ? 1 : 0;
 }
 
+/**
+ * Writes a field of type `int64`; `view` is the representation of another type of 64 bits. Throws for a value out of
+ * range.
+ */
 export function writeInt64(
   writer: MessageWriter,
   tag: number,
@@ -97,28 +105,37 @@ export function writeInt64(
   put64(writer, words[LOW] as number, words[HIGH] as number);
 }
 
+/** Writes a field of type `uint64`. Throws for a value out of range. */
 export function writeUint64(writer: MessageWriter, tag: number, value: Long): void {
   writeInt64(writer, tag, value, unsigned);
 }
 
+/** Writes a field of type `sint64` (zigzag). Throws for a value out of range. */
 export function writeSint64(writer: MessageWriter, tag: number, value: Long): void {
   toLong(value, signed);
   const long = signed[0] as bigint;
   writeInt64(writer, tag, BigInt.asIntN(64, long << 1n) ^ (long >> 63n));
 }
 
+/** Writes a field of type `fixed32`. Throws for a value out of range. */
 export function writeFixed32(writer: MessageWriter, tag: number, value: number): void {
   fixed(writer, tag, 4).setUint32(writer.pos - 4, toUint32(value), true);
 }
 
+/** Writes a field of type `sfixed32`. Throws for a value out of range. */
 export function writeSfixed32(writer: MessageWriter, tag: number, value: number): void {
   fixed(writer, tag, 4).setInt32(writer.pos - 4, toInt32(value), true);
 }
 
+/** Writes a field of type `fixed64`. Throws for a value out of range. */
 export function writeFixed64(writer: MessageWriter, tag: number, value: Long): void {
   writeSfixed64(writer, tag, value, unsigned);
 }
 
+/**
+ * Writes a field of type `sfixed64`; `view` is the representation of another type of 64 bits. Throws for a value out of
+ * range.
+ */
 export function writeSfixed64(
   writer: MessageWriter,
   tag: number,
@@ -129,14 +146,17 @@ export function writeSfixed64(
   fixed(writer, tag, 8).setBigInt64(writer.pos - 8, signed[0] as bigint, true);
 }
 
+/** Writes a field of type `float`. Throws for a value out of range. */
 export function writeFloat(writer: MessageWriter, tag: number, value: number): void {
   fixed(writer, tag, 4).setFloat32(writer.pos - 4, toFloat(value), true);
 }
 
+/** Writes a field of type `double`. */
 export function writeDouble(writer: MessageWriter, tag: number, value: number): void {
   fixed(writer, tag, 8).setFloat64(writer.pos - 8, value, true);
 }
 
+/** Writes a field of type `bytes`. Throws for a value that is not a `Uint8Array`. */
 export function writeBytes(writer: MessageWriter, tag: number, value: Uint8Array): void {
   const { length } = value;
   // An `ArrayBuffer` has no length, and the items of other arrays are not bytes.
@@ -146,6 +166,7 @@ export function writeBytes(writer: MessageWriter, tag: number, value: Uint8Array
   putBytes(writer, value);
 }
 
+/** Writes a field of type `string`. Other values are converted to text, as in protobuf-es. */
 export function writeString(writer: MessageWriter, tag: number, value: string): void {
   // protobuf-es converts values that are not strings.
   if (typeof value !== "string" || value.length > SHORT_STRING) {

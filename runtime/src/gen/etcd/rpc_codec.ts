@@ -18,7 +18,7 @@ import type {
   TxnRequest, TxnResponse, WatchCancelRequest, WatchCreateRequest, WatchRequest, WatchResponse,
 } from "./rpc_pb.ts";
 
-/** Writes a etcdserverpb.ResponseHeader. */
+/** Writes a message of type etcdserverpb.ResponseHeader. */
 export function encodeResponseHeader(writer: MessageWriter, message: ResponseHeader): void {
   checkType(message, "etcdserverpb.ResponseHeader");
   if (message.clusterId != 0n) writeUint64(writer, 8, message.clusterId);
@@ -27,7 +27,7 @@ export function encodeResponseHeader(writer: MessageWriter, message: ResponseHea
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.ResponseHeader up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.ResponseHeader up to an offset, or a group to its end. */
 export function decodeResponseHeader(reader: MessageReader, end: number, message: ResponseHeader = newResponseHeader()): ResponseHeader {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.ResponseHeader", end);
@@ -53,7 +53,7 @@ export function decodeResponseHeader(reader: MessageReader, end: number, message
   return message;
 }
 
-/** Creates a etcdserverpb.ResponseHeader without any field set. */
+/** Creates a message of type etcdserverpb.ResponseHeader without any field set. */
 export function newResponseHeader(): ResponseHeader {
   return {
     $typeName: "etcdserverpb.ResponseHeader",
@@ -66,7 +66,7 @@ export function newResponseHeader(): ResponseHeader {
 /** The binary format of etcdserverpb.ResponseHeader. */
 export const ResponseHeaderCodec: MessageCodec<ResponseHeader> = /*@__PURE__*/ createMessageCodec(encodeResponseHeader, decodeResponseHeader);
 
-/** Writes a etcdserverpb.KeyValue. */
+/** Writes a message of type etcdserverpb.KeyValue. */
 export function encodeKeyValue(writer: MessageWriter, message: KeyValue): void {
   checkType(message, "etcdserverpb.KeyValue");
   if (message.key.byteLength !== 0) writeBytes(writer, 10, message.key);
@@ -78,7 +78,7 @@ export function encodeKeyValue(writer: MessageWriter, message: KeyValue): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.KeyValue up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.KeyValue up to an offset, or a group to its end. */
 export function decodeKeyValue(reader: MessageReader, end: number, message: KeyValue = newKeyValue()): KeyValue {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.KeyValue", end);
@@ -113,7 +113,7 @@ export function decodeKeyValue(reader: MessageReader, end: number, message: KeyV
   return message;
 }
 
-/** Creates a etcdserverpb.KeyValue without any field set. */
+/** Creates a message of type etcdserverpb.KeyValue without any field set. */
 export function newKeyValue(): KeyValue {
   return {
     $typeName: "etcdserverpb.KeyValue",
@@ -129,7 +129,7 @@ export function newKeyValue(): KeyValue {
 /** The binary format of etcdserverpb.KeyValue. */
 export const KeyValueCodec: MessageCodec<KeyValue> = /*@__PURE__*/ createMessageCodec(encodeKeyValue, decodeKeyValue);
 
-/** Writes a etcdserverpb.Event. */
+/** Writes a message of type etcdserverpb.Event. */
 export function encodeEvent(writer: MessageWriter, message: Event): void {
   checkType(message, "etcdserverpb.Event");
   if (message.type !== 0) writeInt32(writer, 8, message.type);
@@ -141,7 +141,7 @@ export function encodeEvent(writer: MessageWriter, message: Event): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.Event up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.Event up to an offset, or a group to its end. */
 export function decodeEvent(reader: MessageReader, end: number, message: Event = newEvent()): Event {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.Event", end);
@@ -164,7 +164,7 @@ export function decodeEvent(reader: MessageReader, end: number, message: Event =
   return message;
 }
 
-/** Creates a etcdserverpb.Event without any field set. */
+/** Creates a message of type etcdserverpb.Event without any field set. */
 export function newEvent(): Event {
   return {
     $typeName: "etcdserverpb.Event",
@@ -175,7 +175,7 @@ export function newEvent(): Event {
 /** The binary format of etcdserverpb.Event. */
 export const EventCodec: MessageCodec<Event> = /*@__PURE__*/ createMessageCodec(encodeEvent, decodeEvent);
 
-/** Writes a etcdserverpb.RangeRequest. */
+/** Writes a message of type etcdserverpb.RangeRequest. */
 export function encodeRangeRequest(writer: MessageWriter, message: RangeRequest): void {
   checkType(message, "etcdserverpb.RangeRequest");
   if (message.key.byteLength !== 0) writeBytes(writer, 10, message.key);
@@ -185,7 +185,7 @@ export function encodeRangeRequest(writer: MessageWriter, message: RangeRequest)
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.RangeRequest up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.RangeRequest up to an offset, or a group to its end. */
 export function decodeRangeRequest(reader: MessageReader, end: number, message: RangeRequest = newRangeRequest()): RangeRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.RangeRequest", end);
@@ -214,7 +214,7 @@ export function decodeRangeRequest(reader: MessageReader, end: number, message: 
   return message;
 }
 
-/** Creates a etcdserverpb.RangeRequest without any field set. */
+/** Creates a message of type etcdserverpb.RangeRequest without any field set. */
 export function newRangeRequest(): RangeRequest {
   return {
     $typeName: "etcdserverpb.RangeRequest",
@@ -228,7 +228,7 @@ export function newRangeRequest(): RangeRequest {
 /** The binary format of etcdserverpb.RangeRequest. */
 export const RangeRequestCodec: MessageCodec<RangeRequest> = /*@__PURE__*/ createMessageCodec(encodeRangeRequest, decodeRangeRequest);
 
-/** Writes a etcdserverpb.RangeResponse. */
+/** Writes a message of type etcdserverpb.RangeResponse. */
 export function encodeRangeResponse(writer: MessageWriter, message: RangeResponse): void {
   checkType(message, "etcdserverpb.RangeResponse");
   if (message.header !== undefined) {
@@ -246,7 +246,7 @@ export function encodeRangeResponse(writer: MessageWriter, message: RangeRespons
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.RangeResponse up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.RangeResponse up to an offset, or a group to its end. */
 export function decodeRangeResponse(reader: MessageReader, end: number, message: RangeResponse = newRangeResponse()): RangeResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.RangeResponse", end);
@@ -275,7 +275,7 @@ export function decodeRangeResponse(reader: MessageReader, end: number, message:
   return message;
 }
 
-/** Creates a etcdserverpb.RangeResponse without any field set. */
+/** Creates a message of type etcdserverpb.RangeResponse without any field set. */
 export function newRangeResponse(): RangeResponse {
   return {
     $typeName: "etcdserverpb.RangeResponse",
@@ -288,7 +288,7 @@ export function newRangeResponse(): RangeResponse {
 /** The binary format of etcdserverpb.RangeResponse. */
 export const RangeResponseCodec: MessageCodec<RangeResponse> = /*@__PURE__*/ createMessageCodec(encodeRangeResponse, decodeRangeResponse);
 
-/** Writes a etcdserverpb.PutRequest. */
+/** Writes a message of type etcdserverpb.PutRequest. */
 export function encodePutRequest(writer: MessageWriter, message: PutRequest): void {
   checkType(message, "etcdserverpb.PutRequest");
   if (message.key.byteLength !== 0) writeBytes(writer, 10, message.key);
@@ -297,7 +297,7 @@ export function encodePutRequest(writer: MessageWriter, message: PutRequest): vo
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.PutRequest up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.PutRequest up to an offset, or a group to its end. */
 export function decodePutRequest(reader: MessageReader, end: number, message: PutRequest = newPutRequest()): PutRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.PutRequest", end);
@@ -323,7 +323,7 @@ export function decodePutRequest(reader: MessageReader, end: number, message: Pu
   return message;
 }
 
-/** Creates a etcdserverpb.PutRequest without any field set. */
+/** Creates a message of type etcdserverpb.PutRequest without any field set. */
 export function newPutRequest(): PutRequest {
   return {
     $typeName: "etcdserverpb.PutRequest",
@@ -336,7 +336,7 @@ export function newPutRequest(): PutRequest {
 /** The binary format of etcdserverpb.PutRequest. */
 export const PutRequestCodec: MessageCodec<PutRequest> = /*@__PURE__*/ createMessageCodec(encodePutRequest, decodePutRequest);
 
-/** Writes a etcdserverpb.PutResponse. */
+/** Writes a message of type etcdserverpb.PutResponse. */
 export function encodePutResponse(writer: MessageWriter, message: PutResponse): void {
   checkType(message, "etcdserverpb.PutResponse");
   if (message.header !== undefined) {
@@ -347,7 +347,7 @@ export function encodePutResponse(writer: MessageWriter, message: PutResponse): 
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.PutResponse up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.PutResponse up to an offset, or a group to its end. */
 export function decodePutResponse(reader: MessageReader, end: number, message: PutResponse = newPutResponse()): PutResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.PutResponse", end);
@@ -367,7 +367,7 @@ export function decodePutResponse(reader: MessageReader, end: number, message: P
   return message;
 }
 
-/** Creates a etcdserverpb.PutResponse without any field set. */
+/** Creates a message of type etcdserverpb.PutResponse without any field set. */
 export function newPutResponse(): PutResponse {
   return {
     $typeName: "etcdserverpb.PutResponse",
@@ -377,7 +377,7 @@ export function newPutResponse(): PutResponse {
 /** The binary format of etcdserverpb.PutResponse. */
 export const PutResponseCodec: MessageCodec<PutResponse> = /*@__PURE__*/ createMessageCodec(encodePutResponse, decodePutResponse);
 
-/** Writes a etcdserverpb.DeleteRangeRequest. */
+/** Writes a message of type etcdserverpb.DeleteRangeRequest. */
 export function encodeDeleteRangeRequest(writer: MessageWriter, message: DeleteRangeRequest): void {
   checkType(message, "etcdserverpb.DeleteRangeRequest");
   if (message.key.byteLength !== 0) writeBytes(writer, 10, message.key);
@@ -385,7 +385,7 @@ export function encodeDeleteRangeRequest(writer: MessageWriter, message: DeleteR
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.DeleteRangeRequest up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.DeleteRangeRequest up to an offset, or a group to its end. */
 export function decodeDeleteRangeRequest(reader: MessageReader, end: number, message: DeleteRangeRequest = newDeleteRangeRequest()): DeleteRangeRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.DeleteRangeRequest", end);
@@ -408,7 +408,7 @@ export function decodeDeleteRangeRequest(reader: MessageReader, end: number, mes
   return message;
 }
 
-/** Creates a etcdserverpb.DeleteRangeRequest without any field set. */
+/** Creates a message of type etcdserverpb.DeleteRangeRequest without any field set. */
 export function newDeleteRangeRequest(): DeleteRangeRequest {
   return {
     $typeName: "etcdserverpb.DeleteRangeRequest",
@@ -420,7 +420,7 @@ export function newDeleteRangeRequest(): DeleteRangeRequest {
 /** The binary format of etcdserverpb.DeleteRangeRequest. */
 export const DeleteRangeRequestCodec: MessageCodec<DeleteRangeRequest> = /*@__PURE__*/ createMessageCodec(encodeDeleteRangeRequest, decodeDeleteRangeRequest);
 
-/** Writes a etcdserverpb.DeleteRangeResponse. */
+/** Writes a message of type etcdserverpb.DeleteRangeResponse. */
 export function encodeDeleteRangeResponse(writer: MessageWriter, message: DeleteRangeResponse): void {
   checkType(message, "etcdserverpb.DeleteRangeResponse");
   if (message.header !== undefined) {
@@ -432,7 +432,7 @@ export function encodeDeleteRangeResponse(writer: MessageWriter, message: Delete
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.DeleteRangeResponse up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.DeleteRangeResponse up to an offset, or a group to its end. */
 export function decodeDeleteRangeResponse(reader: MessageReader, end: number, message: DeleteRangeResponse = newDeleteRangeResponse()): DeleteRangeResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.DeleteRangeResponse", end);
@@ -455,7 +455,7 @@ export function decodeDeleteRangeResponse(reader: MessageReader, end: number, me
   return message;
 }
 
-/** Creates a etcdserverpb.DeleteRangeResponse without any field set. */
+/** Creates a message of type etcdserverpb.DeleteRangeResponse without any field set. */
 export function newDeleteRangeResponse(): DeleteRangeResponse {
   return {
     $typeName: "etcdserverpb.DeleteRangeResponse",
@@ -466,7 +466,7 @@ export function newDeleteRangeResponse(): DeleteRangeResponse {
 /** The binary format of etcdserverpb.DeleteRangeResponse. */
 export const DeleteRangeResponseCodec: MessageCodec<DeleteRangeResponse> = /*@__PURE__*/ createMessageCodec(encodeDeleteRangeResponse, decodeDeleteRangeResponse);
 
-/** Writes a etcdserverpb.RequestOp. */
+/** Writes a message of type etcdserverpb.RequestOp. */
 export function encodeRequestOp(writer: MessageWriter, message: RequestOp): void {
   checkType(message, "etcdserverpb.RequestOp");
   if (message.request.case === "requestRange") {
@@ -487,7 +487,7 @@ export function encodeRequestOp(writer: MessageWriter, message: RequestOp): void
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.RequestOp up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.RequestOp up to an offset, or a group to its end. */
 export function decodeRequestOp(reader: MessageReader, end: number, message: RequestOp = newRequestOp()): RequestOp {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.RequestOp", end);
@@ -513,7 +513,7 @@ export function decodeRequestOp(reader: MessageReader, end: number, message: Req
   return message;
 }
 
-/** Creates a etcdserverpb.RequestOp without any field set. */
+/** Creates a message of type etcdserverpb.RequestOp without any field set. */
 export function newRequestOp(): RequestOp {
   return {
     $typeName: "etcdserverpb.RequestOp",
@@ -524,7 +524,7 @@ export function newRequestOp(): RequestOp {
 /** The binary format of etcdserverpb.RequestOp. */
 export const RequestOpCodec: MessageCodec<RequestOp> = /*@__PURE__*/ createMessageCodec(encodeRequestOp, decodeRequestOp);
 
-/** Writes a etcdserverpb.ResponseOp. */
+/** Writes a message of type etcdserverpb.ResponseOp. */
 export function encodeResponseOp(writer: MessageWriter, message: ResponseOp): void {
   checkType(message, "etcdserverpb.ResponseOp");
   if (message.response.case === "responseRange") {
@@ -545,7 +545,7 @@ export function encodeResponseOp(writer: MessageWriter, message: ResponseOp): vo
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.ResponseOp up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.ResponseOp up to an offset, or a group to its end. */
 export function decodeResponseOp(reader: MessageReader, end: number, message: ResponseOp = newResponseOp()): ResponseOp {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.ResponseOp", end);
@@ -571,7 +571,7 @@ export function decodeResponseOp(reader: MessageReader, end: number, message: Re
   return message;
 }
 
-/** Creates a etcdserverpb.ResponseOp without any field set. */
+/** Creates a message of type etcdserverpb.ResponseOp without any field set. */
 export function newResponseOp(): ResponseOp {
   return {
     $typeName: "etcdserverpb.ResponseOp",
@@ -582,7 +582,7 @@ export function newResponseOp(): ResponseOp {
 /** The binary format of etcdserverpb.ResponseOp. */
 export const ResponseOpCodec: MessageCodec<ResponseOp> = /*@__PURE__*/ createMessageCodec(encodeResponseOp, decodeResponseOp);
 
-/** Writes a etcdserverpb.Compare. */
+/** Writes a message of type etcdserverpb.Compare. */
 export function encodeCompare(writer: MessageWriter, message: Compare): void {
   checkType(message, "etcdserverpb.Compare");
   if (message.result !== 0) writeInt32(writer, 8, message.result);
@@ -596,7 +596,7 @@ export function encodeCompare(writer: MessageWriter, message: Compare): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.Compare up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.Compare up to an offset, or a group to its end. */
 export function decodeCompare(reader: MessageReader, end: number, message: Compare = newCompare()): Compare {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.Compare", end);
@@ -637,7 +637,7 @@ export function decodeCompare(reader: MessageReader, end: number, message: Compa
   return message;
 }
 
-/** Creates a etcdserverpb.Compare without any field set. */
+/** Creates a message of type etcdserverpb.Compare without any field set. */
 export function newCompare(): Compare {
   return {
     $typeName: "etcdserverpb.Compare",
@@ -651,7 +651,7 @@ export function newCompare(): Compare {
 /** The binary format of etcdserverpb.Compare. */
 export const CompareCodec: MessageCodec<Compare> = /*@__PURE__*/ createMessageCodec(encodeCompare, decodeCompare);
 
-/** Writes a etcdserverpb.TxnRequest. */
+/** Writes a message of type etcdserverpb.TxnRequest. */
 export function encodeTxnRequest(writer: MessageWriter, message: TxnRequest): void {
   checkType(message, "etcdserverpb.TxnRequest");
   for (const item of message.compare) {
@@ -672,7 +672,7 @@ export function encodeTxnRequest(writer: MessageWriter, message: TxnRequest): vo
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.TxnRequest up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.TxnRequest up to an offset, or a group to its end. */
 export function decodeTxnRequest(reader: MessageReader, end: number, message: TxnRequest = newTxnRequest()): TxnRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.TxnRequest", end);
@@ -698,7 +698,7 @@ export function decodeTxnRequest(reader: MessageReader, end: number, message: Tx
   return message;
 }
 
-/** Creates a etcdserverpb.TxnRequest without any field set. */
+/** Creates a message of type etcdserverpb.TxnRequest without any field set. */
 export function newTxnRequest(): TxnRequest {
   return {
     $typeName: "etcdserverpb.TxnRequest",
@@ -711,7 +711,7 @@ export function newTxnRequest(): TxnRequest {
 /** The binary format of etcdserverpb.TxnRequest. */
 export const TxnRequestCodec: MessageCodec<TxnRequest> = /*@__PURE__*/ createMessageCodec(encodeTxnRequest, decodeTxnRequest);
 
-/** Writes a etcdserverpb.TxnResponse. */
+/** Writes a message of type etcdserverpb.TxnResponse. */
 export function encodeTxnResponse(writer: MessageWriter, message: TxnResponse): void {
   checkType(message, "etcdserverpb.TxnResponse");
   if (message.header !== undefined) {
@@ -728,7 +728,7 @@ export function encodeTxnResponse(writer: MessageWriter, message: TxnResponse): 
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.TxnResponse up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.TxnResponse up to an offset, or a group to its end. */
 export function decodeTxnResponse(reader: MessageReader, end: number, message: TxnResponse = newTxnResponse()): TxnResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.TxnResponse", end);
@@ -754,7 +754,7 @@ export function decodeTxnResponse(reader: MessageReader, end: number, message: T
   return message;
 }
 
-/** Creates a etcdserverpb.TxnResponse without any field set. */
+/** Creates a message of type etcdserverpb.TxnResponse without any field set. */
 export function newTxnResponse(): TxnResponse {
   return {
     $typeName: "etcdserverpb.TxnResponse",
@@ -766,7 +766,7 @@ export function newTxnResponse(): TxnResponse {
 /** The binary format of etcdserverpb.TxnResponse. */
 export const TxnResponseCodec: MessageCodec<TxnResponse> = /*@__PURE__*/ createMessageCodec(encodeTxnResponse, decodeTxnResponse);
 
-/** Writes a etcdserverpb.WatchRequest. */
+/** Writes a message of type etcdserverpb.WatchRequest. */
 export function encodeWatchRequest(writer: MessageWriter, message: WatchRequest): void {
   checkType(message, "etcdserverpb.WatchRequest");
   if (message.requestUnion.case === "createRequest") {
@@ -782,7 +782,7 @@ export function encodeWatchRequest(writer: MessageWriter, message: WatchRequest)
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.WatchRequest up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.WatchRequest up to an offset, or a group to its end. */
 export function decodeWatchRequest(reader: MessageReader, end: number, message: WatchRequest = newWatchRequest()): WatchRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.WatchRequest", end);
@@ -805,7 +805,7 @@ export function decodeWatchRequest(reader: MessageReader, end: number, message: 
   return message;
 }
 
-/** Creates a etcdserverpb.WatchRequest without any field set. */
+/** Creates a message of type etcdserverpb.WatchRequest without any field set. */
 export function newWatchRequest(): WatchRequest {
   return {
     $typeName: "etcdserverpb.WatchRequest",
@@ -816,7 +816,7 @@ export function newWatchRequest(): WatchRequest {
 /** The binary format of etcdserverpb.WatchRequest. */
 export const WatchRequestCodec: MessageCodec<WatchRequest> = /*@__PURE__*/ createMessageCodec(encodeWatchRequest, decodeWatchRequest);
 
-/** Writes a etcdserverpb.WatchCreateRequest. */
+/** Writes a message of type etcdserverpb.WatchCreateRequest. */
 export function encodeWatchCreateRequest(writer: MessageWriter, message: WatchCreateRequest): void {
   checkType(message, "etcdserverpb.WatchCreateRequest");
   if (message.key.byteLength !== 0) writeBytes(writer, 10, message.key);
@@ -826,7 +826,7 @@ export function encodeWatchCreateRequest(writer: MessageWriter, message: WatchCr
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.WatchCreateRequest up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.WatchCreateRequest up to an offset, or a group to its end. */
 export function decodeWatchCreateRequest(reader: MessageReader, end: number, message: WatchCreateRequest = newWatchCreateRequest()): WatchCreateRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.WatchCreateRequest", end);
@@ -855,7 +855,7 @@ export function decodeWatchCreateRequest(reader: MessageReader, end: number, mes
   return message;
 }
 
-/** Creates a etcdserverpb.WatchCreateRequest without any field set. */
+/** Creates a message of type etcdserverpb.WatchCreateRequest without any field set. */
 export function newWatchCreateRequest(): WatchCreateRequest {
   return {
     $typeName: "etcdserverpb.WatchCreateRequest",
@@ -869,14 +869,14 @@ export function newWatchCreateRequest(): WatchCreateRequest {
 /** The binary format of etcdserverpb.WatchCreateRequest. */
 export const WatchCreateRequestCodec: MessageCodec<WatchCreateRequest> = /*@__PURE__*/ createMessageCodec(encodeWatchCreateRequest, decodeWatchCreateRequest);
 
-/** Writes a etcdserverpb.WatchCancelRequest. */
+/** Writes a message of type etcdserverpb.WatchCancelRequest. */
 export function encodeWatchCancelRequest(writer: MessageWriter, message: WatchCancelRequest): void {
   checkType(message, "etcdserverpb.WatchCancelRequest");
   if (message.watchId != 0n) writeInt64(writer, 8, message.watchId);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.WatchCancelRequest up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.WatchCancelRequest up to an offset, or a group to its end. */
 export function decodeWatchCancelRequest(reader: MessageReader, end: number, message: WatchCancelRequest = newWatchCancelRequest()): WatchCancelRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.WatchCancelRequest", end);
@@ -896,7 +896,7 @@ export function decodeWatchCancelRequest(reader: MessageReader, end: number, mes
   return message;
 }
 
-/** Creates a etcdserverpb.WatchCancelRequest without any field set. */
+/** Creates a message of type etcdserverpb.WatchCancelRequest without any field set. */
 export function newWatchCancelRequest(): WatchCancelRequest {
   return {
     $typeName: "etcdserverpb.WatchCancelRequest",
@@ -907,7 +907,7 @@ export function newWatchCancelRequest(): WatchCancelRequest {
 /** The binary format of etcdserverpb.WatchCancelRequest. */
 export const WatchCancelRequestCodec: MessageCodec<WatchCancelRequest> = /*@__PURE__*/ createMessageCodec(encodeWatchCancelRequest, decodeWatchCancelRequest);
 
-/** Writes a etcdserverpb.WatchResponse. */
+/** Writes a message of type etcdserverpb.WatchResponse. */
 export function encodeWatchResponse(writer: MessageWriter, message: WatchResponse): void {
   checkType(message, "etcdserverpb.WatchResponse");
   if (message.header !== undefined) {
@@ -928,7 +928,7 @@ export function encodeWatchResponse(writer: MessageWriter, message: WatchRespons
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.WatchResponse up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.WatchResponse up to an offset, or a group to its end. */
 export function decodeWatchResponse(reader: MessageReader, end: number, message: WatchResponse = newWatchResponse()): WatchResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.WatchResponse", end);
@@ -966,7 +966,7 @@ export function decodeWatchResponse(reader: MessageReader, end: number, message:
   return message;
 }
 
-/** Creates a etcdserverpb.WatchResponse without any field set. */
+/** Creates a message of type etcdserverpb.WatchResponse without any field set. */
 export function newWatchResponse(): WatchResponse {
   return {
     $typeName: "etcdserverpb.WatchResponse",
@@ -982,7 +982,7 @@ export function newWatchResponse(): WatchResponse {
 /** The binary format of etcdserverpb.WatchResponse. */
 export const WatchResponseCodec: MessageCodec<WatchResponse> = /*@__PURE__*/ createMessageCodec(encodeWatchResponse, decodeWatchResponse);
 
-/** Writes a etcdserverpb.LeaseGrantRequest. */
+/** Writes a message of type etcdserverpb.LeaseGrantRequest. */
 export function encodeLeaseGrantRequest(writer: MessageWriter, message: LeaseGrantRequest): void {
   checkType(message, "etcdserverpb.LeaseGrantRequest");
   if (message.TTL != 0n) writeInt64(writer, 8, message.TTL);
@@ -990,7 +990,7 @@ export function encodeLeaseGrantRequest(writer: MessageWriter, message: LeaseGra
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.LeaseGrantRequest up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.LeaseGrantRequest up to an offset, or a group to its end. */
 export function decodeLeaseGrantRequest(reader: MessageReader, end: number, message: LeaseGrantRequest = newLeaseGrantRequest()): LeaseGrantRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.LeaseGrantRequest", end);
@@ -1013,7 +1013,7 @@ export function decodeLeaseGrantRequest(reader: MessageReader, end: number, mess
   return message;
 }
 
-/** Creates a etcdserverpb.LeaseGrantRequest without any field set. */
+/** Creates a message of type etcdserverpb.LeaseGrantRequest without any field set. */
 export function newLeaseGrantRequest(): LeaseGrantRequest {
   return {
     $typeName: "etcdserverpb.LeaseGrantRequest",
@@ -1025,7 +1025,7 @@ export function newLeaseGrantRequest(): LeaseGrantRequest {
 /** The binary format of etcdserverpb.LeaseGrantRequest. */
 export const LeaseGrantRequestCodec: MessageCodec<LeaseGrantRequest> = /*@__PURE__*/ createMessageCodec(encodeLeaseGrantRequest, decodeLeaseGrantRequest);
 
-/** Writes a etcdserverpb.LeaseGrantResponse. */
+/** Writes a message of type etcdserverpb.LeaseGrantResponse. */
 export function encodeLeaseGrantResponse(writer: MessageWriter, message: LeaseGrantResponse): void {
   checkType(message, "etcdserverpb.LeaseGrantResponse");
   if (message.header !== undefined) {
@@ -1039,7 +1039,7 @@ export function encodeLeaseGrantResponse(writer: MessageWriter, message: LeaseGr
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.LeaseGrantResponse up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.LeaseGrantResponse up to an offset, or a group to its end. */
 export function decodeLeaseGrantResponse(reader: MessageReader, end: number, message: LeaseGrantResponse = newLeaseGrantResponse()): LeaseGrantResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.LeaseGrantResponse", end);
@@ -1068,7 +1068,7 @@ export function decodeLeaseGrantResponse(reader: MessageReader, end: number, mes
   return message;
 }
 
-/** Creates a etcdserverpb.LeaseGrantResponse without any field set. */
+/** Creates a message of type etcdserverpb.LeaseGrantResponse without any field set. */
 export function newLeaseGrantResponse(): LeaseGrantResponse {
   return {
     $typeName: "etcdserverpb.LeaseGrantResponse",
@@ -1081,14 +1081,14 @@ export function newLeaseGrantResponse(): LeaseGrantResponse {
 /** The binary format of etcdserverpb.LeaseGrantResponse. */
 export const LeaseGrantResponseCodec: MessageCodec<LeaseGrantResponse> = /*@__PURE__*/ createMessageCodec(encodeLeaseGrantResponse, decodeLeaseGrantResponse);
 
-/** Writes a etcdserverpb.LeaseRevokeRequest. */
+/** Writes a message of type etcdserverpb.LeaseRevokeRequest. */
 export function encodeLeaseRevokeRequest(writer: MessageWriter, message: LeaseRevokeRequest): void {
   checkType(message, "etcdserverpb.LeaseRevokeRequest");
   if (message.ID != 0n) writeInt64(writer, 8, message.ID);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.LeaseRevokeRequest up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.LeaseRevokeRequest up to an offset, or a group to its end. */
 export function decodeLeaseRevokeRequest(reader: MessageReader, end: number, message: LeaseRevokeRequest = newLeaseRevokeRequest()): LeaseRevokeRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.LeaseRevokeRequest", end);
@@ -1108,7 +1108,7 @@ export function decodeLeaseRevokeRequest(reader: MessageReader, end: number, mes
   return message;
 }
 
-/** Creates a etcdserverpb.LeaseRevokeRequest without any field set. */
+/** Creates a message of type etcdserverpb.LeaseRevokeRequest without any field set. */
 export function newLeaseRevokeRequest(): LeaseRevokeRequest {
   return {
     $typeName: "etcdserverpb.LeaseRevokeRequest",
@@ -1119,7 +1119,7 @@ export function newLeaseRevokeRequest(): LeaseRevokeRequest {
 /** The binary format of etcdserverpb.LeaseRevokeRequest. */
 export const LeaseRevokeRequestCodec: MessageCodec<LeaseRevokeRequest> = /*@__PURE__*/ createMessageCodec(encodeLeaseRevokeRequest, decodeLeaseRevokeRequest);
 
-/** Writes a etcdserverpb.LeaseRevokeResponse. */
+/** Writes a message of type etcdserverpb.LeaseRevokeResponse. */
 export function encodeLeaseRevokeResponse(writer: MessageWriter, message: LeaseRevokeResponse): void {
   checkType(message, "etcdserverpb.LeaseRevokeResponse");
   if (message.header !== undefined) {
@@ -1130,7 +1130,7 @@ export function encodeLeaseRevokeResponse(writer: MessageWriter, message: LeaseR
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.LeaseRevokeResponse up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.LeaseRevokeResponse up to an offset, or a group to its end. */
 export function decodeLeaseRevokeResponse(reader: MessageReader, end: number, message: LeaseRevokeResponse = newLeaseRevokeResponse()): LeaseRevokeResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.LeaseRevokeResponse", end);
@@ -1150,7 +1150,7 @@ export function decodeLeaseRevokeResponse(reader: MessageReader, end: number, me
   return message;
 }
 
-/** Creates a etcdserverpb.LeaseRevokeResponse without any field set. */
+/** Creates a message of type etcdserverpb.LeaseRevokeResponse without any field set. */
 export function newLeaseRevokeResponse(): LeaseRevokeResponse {
   return {
     $typeName: "etcdserverpb.LeaseRevokeResponse",
@@ -1160,14 +1160,14 @@ export function newLeaseRevokeResponse(): LeaseRevokeResponse {
 /** The binary format of etcdserverpb.LeaseRevokeResponse. */
 export const LeaseRevokeResponseCodec: MessageCodec<LeaseRevokeResponse> = /*@__PURE__*/ createMessageCodec(encodeLeaseRevokeResponse, decodeLeaseRevokeResponse);
 
-/** Writes a etcdserverpb.LeaseKeepAliveRequest. */
+/** Writes a message of type etcdserverpb.LeaseKeepAliveRequest. */
 export function encodeLeaseKeepAliveRequest(writer: MessageWriter, message: LeaseKeepAliveRequest): void {
   checkType(message, "etcdserverpb.LeaseKeepAliveRequest");
   if (message.ID != 0n) writeInt64(writer, 8, message.ID);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.LeaseKeepAliveRequest up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.LeaseKeepAliveRequest up to an offset, or a group to its end. */
 export function decodeLeaseKeepAliveRequest(reader: MessageReader, end: number, message: LeaseKeepAliveRequest = newLeaseKeepAliveRequest()): LeaseKeepAliveRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.LeaseKeepAliveRequest", end);
@@ -1187,7 +1187,7 @@ export function decodeLeaseKeepAliveRequest(reader: MessageReader, end: number, 
   return message;
 }
 
-/** Creates a etcdserverpb.LeaseKeepAliveRequest without any field set. */
+/** Creates a message of type etcdserverpb.LeaseKeepAliveRequest without any field set. */
 export function newLeaseKeepAliveRequest(): LeaseKeepAliveRequest {
   return {
     $typeName: "etcdserverpb.LeaseKeepAliveRequest",
@@ -1198,7 +1198,7 @@ export function newLeaseKeepAliveRequest(): LeaseKeepAliveRequest {
 /** The binary format of etcdserverpb.LeaseKeepAliveRequest. */
 export const LeaseKeepAliveRequestCodec: MessageCodec<LeaseKeepAliveRequest> = /*@__PURE__*/ createMessageCodec(encodeLeaseKeepAliveRequest, decodeLeaseKeepAliveRequest);
 
-/** Writes a etcdserverpb.LeaseKeepAliveResponse. */
+/** Writes a message of type etcdserverpb.LeaseKeepAliveResponse. */
 export function encodeLeaseKeepAliveResponse(writer: MessageWriter, message: LeaseKeepAliveResponse): void {
   checkType(message, "etcdserverpb.LeaseKeepAliveResponse");
   if (message.header !== undefined) {
@@ -1211,7 +1211,7 @@ export function encodeLeaseKeepAliveResponse(writer: MessageWriter, message: Lea
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.LeaseKeepAliveResponse up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.LeaseKeepAliveResponse up to an offset, or a group to its end. */
 export function decodeLeaseKeepAliveResponse(reader: MessageReader, end: number, message: LeaseKeepAliveResponse = newLeaseKeepAliveResponse()): LeaseKeepAliveResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.LeaseKeepAliveResponse", end);
@@ -1237,7 +1237,7 @@ export function decodeLeaseKeepAliveResponse(reader: MessageReader, end: number,
   return message;
 }
 
-/** Creates a etcdserverpb.LeaseKeepAliveResponse without any field set. */
+/** Creates a message of type etcdserverpb.LeaseKeepAliveResponse without any field set. */
 export function newLeaseKeepAliveResponse(): LeaseKeepAliveResponse {
   return {
     $typeName: "etcdserverpb.LeaseKeepAliveResponse",
@@ -1249,7 +1249,7 @@ export function newLeaseKeepAliveResponse(): LeaseKeepAliveResponse {
 /** The binary format of etcdserverpb.LeaseKeepAliveResponse. */
 export const LeaseKeepAliveResponseCodec: MessageCodec<LeaseKeepAliveResponse> = /*@__PURE__*/ createMessageCodec(encodeLeaseKeepAliveResponse, decodeLeaseKeepAliveResponse);
 
-/** Writes a etcdserverpb.AuthenticateRequest. */
+/** Writes a message of type etcdserverpb.AuthenticateRequest. */
 export function encodeAuthenticateRequest(writer: MessageWriter, message: AuthenticateRequest): void {
   checkType(message, "etcdserverpb.AuthenticateRequest");
   if (message.name !== "") writeString(writer, 10, message.name);
@@ -1257,7 +1257,7 @@ export function encodeAuthenticateRequest(writer: MessageWriter, message: Authen
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.AuthenticateRequest up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.AuthenticateRequest up to an offset, or a group to its end. */
 export function decodeAuthenticateRequest(reader: MessageReader, end: number, message: AuthenticateRequest = newAuthenticateRequest()): AuthenticateRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.AuthenticateRequest", end);
@@ -1280,7 +1280,7 @@ export function decodeAuthenticateRequest(reader: MessageReader, end: number, me
   return message;
 }
 
-/** Creates a etcdserverpb.AuthenticateRequest without any field set. */
+/** Creates a message of type etcdserverpb.AuthenticateRequest without any field set. */
 export function newAuthenticateRequest(): AuthenticateRequest {
   return {
     $typeName: "etcdserverpb.AuthenticateRequest",
@@ -1292,7 +1292,7 @@ export function newAuthenticateRequest(): AuthenticateRequest {
 /** The binary format of etcdserverpb.AuthenticateRequest. */
 export const AuthenticateRequestCodec: MessageCodec<AuthenticateRequest> = /*@__PURE__*/ createMessageCodec(encodeAuthenticateRequest, decodeAuthenticateRequest);
 
-/** Writes a etcdserverpb.AuthenticateResponse. */
+/** Writes a message of type etcdserverpb.AuthenticateResponse. */
 export function encodeAuthenticateResponse(writer: MessageWriter, message: AuthenticateResponse): void {
   checkType(message, "etcdserverpb.AuthenticateResponse");
   if (message.header !== undefined) {
@@ -1304,7 +1304,7 @@ export function encodeAuthenticateResponse(writer: MessageWriter, message: Authe
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a etcdserverpb.AuthenticateResponse up to an offset, or a group to its end. */
+/** Reads a message of type etcdserverpb.AuthenticateResponse up to an offset, or a group to its end. */
 export function decodeAuthenticateResponse(reader: MessageReader, end: number, message: AuthenticateResponse = newAuthenticateResponse()): AuthenticateResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "etcdserverpb.AuthenticateResponse", end);
@@ -1327,7 +1327,7 @@ export function decodeAuthenticateResponse(reader: MessageReader, end: number, m
   return message;
 }
 
-/** Creates a etcdserverpb.AuthenticateResponse without any field set. */
+/** Creates a message of type etcdserverpb.AuthenticateResponse without any field set. */
 export function newAuthenticateResponse(): AuthenticateResponse {
   return {
     $typeName: "etcdserverpb.AuthenticateResponse",

@@ -12,7 +12,7 @@ import {
 } from "../../stub.ts";
 import type { Content, Metadata, Payload } from "./nacos_grpc_service_pb.ts";
 
-/** Writes a Metadata. */
+/** Writes a message of type Metadata. */
 export function encodeMetadata(writer: MessageWriter, message: Metadata): void {
   checkType(message, "Metadata");
   if (message.type !== "") writeString(writer, 26, message.type);
@@ -27,7 +27,7 @@ export function encodeMetadata(writer: MessageWriter, message: Metadata): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a Metadata up to an offset, or a group to its end. */
+/** Reads a message of type Metadata up to an offset, or a group to its end. */
 export function decodeMetadata(reader: MessageReader, end: number, message: Metadata = newMetadata()): Metadata {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "Metadata", end);
@@ -69,7 +69,7 @@ export function decodeMetadata(reader: MessageReader, end: number, message: Meta
   return message;
 }
 
-/** Creates a Metadata without any field set. */
+/** Creates a message of type Metadata without any field set. */
 export function newMetadata(): Metadata {
   return {
     $typeName: "Metadata",
@@ -82,7 +82,7 @@ export function newMetadata(): Metadata {
 /** The binary format of Metadata. */
 export const MetadataCodec: MessageCodec<Metadata> = /*@__PURE__*/ createMessageCodec(encodeMetadata, decodeMetadata);
 
-/** Writes a Payload. */
+/** Writes a message of type Payload. */
 export function encodePayload(writer: MessageWriter, message: Payload): void {
   checkType(message, "Payload");
   if (message.metadata !== undefined) {
@@ -98,7 +98,7 @@ export function encodePayload(writer: MessageWriter, message: Payload): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a Payload up to an offset, or a group to its end. */
+/** Reads a message of type Payload up to an offset, or a group to its end. */
 export function decodePayload(reader: MessageReader, end: number, message: Payload = newPayload()): Payload {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "Payload", end);
@@ -121,7 +121,7 @@ export function decodePayload(reader: MessageReader, end: number, message: Paylo
   return message;
 }
 
-/** Creates a Payload without any field set. */
+/** Creates a message of type Payload without any field set. */
 export function newPayload(): Payload {
   return {
     $typeName: "Payload",
@@ -131,14 +131,14 @@ export function newPayload(): Payload {
 /** The binary format of Payload. */
 export const PayloadCodec: MessageCodec<Payload> = /*@__PURE__*/ createMessageCodec(encodePayload, decodePayload);
 
-/** Writes a Content. */
+/** Writes a message of type Content. */
 export function encodeContent(writer: MessageWriter, message: Content): void {
   checkType(message, "Content");
   if (message.value.byteLength !== 0) writeBytes(writer, 18, message.value);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a Content up to an offset, or a group to its end. */
+/** Reads a message of type Content up to an offset, or a group to its end. */
 export function decodeContent(reader: MessageReader, end: number, message: Content = newContent()): Content {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "Content", end);
@@ -158,7 +158,7 @@ export function decodeContent(reader: MessageReader, end: number, message: Conte
   return message;
 }
 
-/** Creates a Content without any field set. */
+/** Creates a message of type Content without any field set. */
 export function newContent(): Content {
   return {
     $typeName: "Content",

@@ -23,7 +23,7 @@ import {
 } from "../../../stub.ts";
 import type { CustomHttpPattern, Http, HttpRule } from "./http_pb.ts";
 
-/** Writes a google.api.Http. */
+/** Writes a message of type google.api.Http. */
 export function encodeHttp(writer: MessageWriter, message: Http): void {
   checkType(message, "google.api.Http");
   for (const item of message.rules) {
@@ -35,7 +35,7 @@ export function encodeHttp(writer: MessageWriter, message: Http): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.api.Http up to an offset, or a group to its end. */
+/** Reads a message of type google.api.Http up to an offset, or a group to its end. */
 export function decodeHttp(reader: MessageReader, end: number, message: Http = newHttp()): Http {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.api.Http", end);
@@ -58,7 +58,7 @@ export function decodeHttp(reader: MessageReader, end: number, message: Http = n
   return message;
 }
 
-/** Creates a google.api.Http without any field set. */
+/** Creates a message of type google.api.Http without any field set. */
 export function newHttp(): Http {
   return {
     $typeName: "google.api.Http",
@@ -70,7 +70,7 @@ export function newHttp(): Http {
 /** The binary format of google.api.Http. */
 export const HttpCodec: MessageCodec<Http> = /*@__PURE__*/ createMessageCodec(encodeHttp, decodeHttp);
 
-/** Writes a google.api.HttpRule. */
+/** Writes a message of type google.api.HttpRule. */
 export function encodeHttpRule(writer: MessageWriter, message: HttpRule): void {
   checkType(message, "google.api.HttpRule");
   if (message.selector !== "") writeString(writer, 10, message.selector);
@@ -94,7 +94,7 @@ export function encodeHttpRule(writer: MessageWriter, message: HttpRule): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.api.HttpRule up to an offset, or a group to its end. */
+/** Reads a message of type google.api.HttpRule up to an offset, or a group to its end. */
 export function decodeHttpRule(reader: MessageReader, end: number, message: HttpRule = newHttpRule()): HttpRule {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.api.HttpRule", end);
@@ -141,7 +141,7 @@ export function decodeHttpRule(reader: MessageReader, end: number, message: Http
   return message;
 }
 
-/** Creates a google.api.HttpRule without any field set. */
+/** Creates a message of type google.api.HttpRule without any field set. */
 export function newHttpRule(): HttpRule {
   return {
     $typeName: "google.api.HttpRule",
@@ -156,7 +156,7 @@ export function newHttpRule(): HttpRule {
 /** The binary format of google.api.HttpRule. */
 export const HttpRuleCodec: MessageCodec<HttpRule> = /*@__PURE__*/ createMessageCodec(encodeHttpRule, decodeHttpRule);
 
-/** Writes a google.api.CustomHttpPattern. */
+/** Writes a message of type google.api.CustomHttpPattern. */
 export function encodeCustomHttpPattern(writer: MessageWriter, message: CustomHttpPattern): void {
   checkType(message, "google.api.CustomHttpPattern");
   if (message.kind !== "") writeString(writer, 10, message.kind);
@@ -164,7 +164,7 @@ export function encodeCustomHttpPattern(writer: MessageWriter, message: CustomHt
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.api.CustomHttpPattern up to an offset, or a group to its end. */
+/** Reads a message of type google.api.CustomHttpPattern up to an offset, or a group to its end. */
 export function decodeCustomHttpPattern(reader: MessageReader, end: number, message: CustomHttpPattern = newCustomHttpPattern()): CustomHttpPattern {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.api.CustomHttpPattern", end);
@@ -187,7 +187,7 @@ export function decodeCustomHttpPattern(reader: MessageReader, end: number, mess
   return message;
 }
 
-/** Creates a google.api.CustomHttpPattern without any field set. */
+/** Creates a message of type google.api.CustomHttpPattern without any field set. */
 export function newCustomHttpPattern(): CustomHttpPattern {
   return {
     $typeName: "google.api.CustomHttpPattern",

@@ -9,7 +9,7 @@ import {
   readUnknown, writeBytes, writeString, writeUnknown,
 } from "../../../codec/binary/generated.ts";
 
-/** Writes a google.protobuf.Any. */
+/** Writes a message of type google.protobuf.Any. */
 export function encodeAny(writer: MessageWriter, message: Any): void {
   checkType(message, "google.protobuf.Any");
   if (message.typeUrl !== "") writeString(writer, 10, message.typeUrl);
@@ -17,7 +17,7 @@ export function encodeAny(writer: MessageWriter, message: Any): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.Any up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.Any up to an offset, or a group to its end. */
 export function decodeAny(reader: MessageReader, end: number, message: Any = newAny()): Any {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.Any", end);
@@ -40,7 +40,7 @@ export function decodeAny(reader: MessageReader, end: number, message: Any = new
   return message;
 }
 
-/** Creates a google.protobuf.Any without any field set. */
+/** Creates a message of type google.protobuf.Any without any field set. */
 export function newAny(): Any {
   return {
     $typeName: "google.protobuf.Any",

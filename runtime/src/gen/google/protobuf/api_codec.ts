@@ -11,7 +11,7 @@ import {
 import { decodeSourceContext, encodeSourceContext } from "./source_context_codec.ts";
 import { decodeOption, encodeOption } from "./type_codec.ts";
 
-/** Writes a google.protobuf.Api. */
+/** Writes a message of type google.protobuf.Api. */
 export function encodeApi(writer: MessageWriter, message: Api): void {
   checkType(message, "google.protobuf.Api");
   if (message.name !== "") writeString(writer, 10, message.name);
@@ -41,7 +41,7 @@ export function encodeApi(writer: MessageWriter, message: Api): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.Api up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.Api up to an offset, or a group to its end. */
 export function decodeApi(reader: MessageReader, end: number, message: Api = newApi()): Api {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.Api", end);
@@ -82,7 +82,7 @@ export function decodeApi(reader: MessageReader, end: number, message: Api = new
   return message;
 }
 
-/** Creates a google.protobuf.Api without any field set. */
+/** Creates a message of type google.protobuf.Api without any field set. */
 export function newApi(): Api {
   return {
     $typeName: "google.protobuf.Api",
@@ -99,7 +99,7 @@ export function newApi(): Api {
 /** The binary format of google.protobuf.Api. */
 export const ApiCodec: MessageCodec<Api> = /*@__PURE__*/ createMessageCodec(encodeApi, decodeApi);
 
-/** Writes a google.protobuf.Method. */
+/** Writes a message of type google.protobuf.Method. */
 export function encodeMethod(writer: MessageWriter, message: Method): void {
   checkType(message, "google.protobuf.Method");
   if (message.name !== "") writeString(writer, 10, message.name);
@@ -117,7 +117,7 @@ export function encodeMethod(writer: MessageWriter, message: Method): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.Method up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.Method up to an offset, or a group to its end. */
 export function decodeMethod(reader: MessageReader, end: number, message: Method = newMethod()): Method {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.Method", end);
@@ -158,7 +158,7 @@ export function decodeMethod(reader: MessageReader, end: number, message: Method
   return message;
 }
 
-/** Creates a google.protobuf.Method without any field set. */
+/** Creates a message of type google.protobuf.Method without any field set. */
 export function newMethod(): Method {
   return {
     $typeName: "google.protobuf.Method",
@@ -176,7 +176,7 @@ export function newMethod(): Method {
 /** The binary format of google.protobuf.Method. */
 export const MethodCodec: MessageCodec<Method> = /*@__PURE__*/ createMessageCodec(encodeMethod, decodeMethod);
 
-/** Writes a google.protobuf.Mixin. */
+/** Writes a message of type google.protobuf.Mixin. */
 export function encodeMixin(writer: MessageWriter, message: Mixin): void {
   checkType(message, "google.protobuf.Mixin");
   if (message.name !== "") writeString(writer, 10, message.name);
@@ -184,7 +184,7 @@ export function encodeMixin(writer: MessageWriter, message: Mixin): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.Mixin up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.Mixin up to an offset, or a group to its end. */
 export function decodeMixin(reader: MessageReader, end: number, message: Mixin = newMixin()): Mixin {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.Mixin", end);
@@ -207,7 +207,7 @@ export function decodeMixin(reader: MessageReader, end: number, message: Mixin =
   return message;
 }
 
-/** Creates a google.protobuf.Mixin without any field set. */
+/** Creates a message of type google.protobuf.Mixin without any field set. */
 export function newMixin(): Mixin {
   return {
     $typeName: "google.protobuf.Mixin",

@@ -25,7 +25,7 @@ import {
   writeUint64, writeUnknown,
 } from "../../../codec/binary/generated.ts";
 
-/** Writes a google.protobuf.FileDescriptorSet. */
+/** Writes a message of type google.protobuf.FileDescriptorSet. */
 export function encodeFileDescriptorSet(writer: MessageWriter, message: FileDescriptorSet): void {
   checkType(message, "google.protobuf.FileDescriptorSet");
   for (const item of message.file) {
@@ -36,7 +36,7 @@ export function encodeFileDescriptorSet(writer: MessageWriter, message: FileDesc
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.FileDescriptorSet up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.FileDescriptorSet up to an offset, or a group to its end. */
 export function decodeFileDescriptorSet(reader: MessageReader, end: number, message: FileDescriptorSet = newFileDescriptorSet()): FileDescriptorSet {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.FileDescriptorSet", end);
@@ -59,7 +59,7 @@ export function decodeFileDescriptorSet(reader: MessageReader, end: number, mess
 /** Defaults of fields that have presence. */
 const prototypeOfFileDescriptorSet: object = {};
 
-/** Creates a google.protobuf.FileDescriptorSet without any field set. */
+/** Creates a message of type google.protobuf.FileDescriptorSet without any field set. */
 export function newFileDescriptorSet(): FileDescriptorSet {
   const message = Object.create(prototypeOfFileDescriptorSet);
   message.$typeName = "google.protobuf.FileDescriptorSet";
@@ -70,7 +70,7 @@ export function newFileDescriptorSet(): FileDescriptorSet {
 /** The binary format of google.protobuf.FileDescriptorSet. */
 export const FileDescriptorSetCodec: MessageCodec<FileDescriptorSet> = /*@__PURE__*/ createMessageCodec(encodeFileDescriptorSet, decodeFileDescriptorSet);
 
-/** Writes a google.protobuf.FileDescriptorProto. */
+/** Writes a message of type google.protobuf.FileDescriptorProto. */
 export function encodeFileDescriptorProto(writer: MessageWriter, message: FileDescriptorProto): void {
   checkType(message, "google.protobuf.FileDescriptorProto");
   if (Object.hasOwn(message, "name") && message.name !== undefined) writeString(writer, 10, message.name);
@@ -114,7 +114,7 @@ export function encodeFileDescriptorProto(writer: MessageWriter, message: FileDe
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.FileDescriptorProto up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.FileDescriptorProto up to an offset, or a group to its end. */
 export function decodeFileDescriptorProto(reader: MessageReader, end: number, message: FileDescriptorProto = newFileDescriptorProto()): FileDescriptorProto {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.FileDescriptorProto", end);
@@ -210,7 +210,7 @@ const prototypeOfFileDescriptorProto: object = {
   edition: 0,
 };
 
-/** Creates a google.protobuf.FileDescriptorProto without any field set. */
+/** Creates a message of type google.protobuf.FileDescriptorProto without any field set. */
 export function newFileDescriptorProto(): FileDescriptorProto {
   const message = Object.create(prototypeOfFileDescriptorProto);
   message.$typeName = "google.protobuf.FileDescriptorProto";
@@ -228,7 +228,7 @@ export function newFileDescriptorProto(): FileDescriptorProto {
 /** The binary format of google.protobuf.FileDescriptorProto. */
 export const FileDescriptorProtoCodec: MessageCodec<FileDescriptorProto> = /*@__PURE__*/ createMessageCodec(encodeFileDescriptorProto, decodeFileDescriptorProto);
 
-/** Writes a google.protobuf.DescriptorProto. */
+/** Writes a message of type google.protobuf.DescriptorProto. */
 export function encodeDescriptorProto(writer: MessageWriter, message: DescriptorProto): void {
   checkType(message, "google.protobuf.DescriptorProto");
   if (Object.hasOwn(message, "name") && message.name !== undefined) writeString(writer, 10, message.name);
@@ -277,7 +277,7 @@ export function encodeDescriptorProto(writer: MessageWriter, message: Descriptor
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.DescriptorProto up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.DescriptorProto up to an offset, or a group to its end. */
 export function decodeDescriptorProto(reader: MessageReader, end: number, message: DescriptorProto = newDescriptorProto()): DescriptorProto {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.DescriptorProto", end);
@@ -343,7 +343,7 @@ const prototypeOfDescriptorProto: object = {
   visibility: 0,
 };
 
-/** Creates a google.protobuf.DescriptorProto without any field set. */
+/** Creates a message of type google.protobuf.DescriptorProto without any field set. */
 export function newDescriptorProto(): DescriptorProto {
   const message = Object.create(prototypeOfDescriptorProto);
   message.$typeName = "google.protobuf.DescriptorProto";
@@ -361,7 +361,7 @@ export function newDescriptorProto(): DescriptorProto {
 /** The binary format of google.protobuf.DescriptorProto. */
 export const DescriptorProtoCodec: MessageCodec<DescriptorProto> = /*@__PURE__*/ createMessageCodec(encodeDescriptorProto, decodeDescriptorProto);
 
-/** Writes a google.protobuf.DescriptorProto.ExtensionRange. */
+/** Writes a message of type google.protobuf.DescriptorProto.ExtensionRange. */
 export function encodeDescriptorProto_ExtensionRange(writer: MessageWriter, message: DescriptorProto_ExtensionRange): void {
   checkType(message, "google.protobuf.DescriptorProto.ExtensionRange");
   if (Object.hasOwn(message, "start") && message.start !== undefined) writeInt32(writer, 8, message.start);
@@ -374,7 +374,7 @@ export function encodeDescriptorProto_ExtensionRange(writer: MessageWriter, mess
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.DescriptorProto.ExtensionRange up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.DescriptorProto.ExtensionRange up to an offset, or a group to its end. */
 export function decodeDescriptorProto_ExtensionRange(reader: MessageReader, end: number, message: DescriptorProto_ExtensionRange = newDescriptorProto_ExtensionRange()): DescriptorProto_ExtensionRange {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.DescriptorProto.ExtensionRange", end);
@@ -406,7 +406,7 @@ const prototypeOfDescriptorProto_ExtensionRange: object = {
   end: 0,
 };
 
-/** Creates a google.protobuf.DescriptorProto.ExtensionRange without any field set. */
+/** Creates a message of type google.protobuf.DescriptorProto.ExtensionRange without any field set. */
 export function newDescriptorProto_ExtensionRange(): DescriptorProto_ExtensionRange {
   const message = Object.create(prototypeOfDescriptorProto_ExtensionRange);
   message.$typeName = "google.protobuf.DescriptorProto.ExtensionRange";
@@ -416,7 +416,7 @@ export function newDescriptorProto_ExtensionRange(): DescriptorProto_ExtensionRa
 /** The binary format of google.protobuf.DescriptorProto.ExtensionRange. */
 export const DescriptorProto_ExtensionRangeCodec: MessageCodec<DescriptorProto_ExtensionRange> = /*@__PURE__*/ createMessageCodec(encodeDescriptorProto_ExtensionRange, decodeDescriptorProto_ExtensionRange);
 
-/** Writes a google.protobuf.DescriptorProto.ReservedRange. */
+/** Writes a message of type google.protobuf.DescriptorProto.ReservedRange. */
 export function encodeDescriptorProto_ReservedRange(writer: MessageWriter, message: DescriptorProto_ReservedRange): void {
   checkType(message, "google.protobuf.DescriptorProto.ReservedRange");
   if (Object.hasOwn(message, "start") && message.start !== undefined) writeInt32(writer, 8, message.start);
@@ -424,7 +424,7 @@ export function encodeDescriptorProto_ReservedRange(writer: MessageWriter, messa
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.DescriptorProto.ReservedRange up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.DescriptorProto.ReservedRange up to an offset, or a group to its end. */
 export function decodeDescriptorProto_ReservedRange(reader: MessageReader, end: number, message: DescriptorProto_ReservedRange = newDescriptorProto_ReservedRange()): DescriptorProto_ReservedRange {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.DescriptorProto.ReservedRange", end);
@@ -453,7 +453,7 @@ const prototypeOfDescriptorProto_ReservedRange: object = {
   end: 0,
 };
 
-/** Creates a google.protobuf.DescriptorProto.ReservedRange without any field set. */
+/** Creates a message of type google.protobuf.DescriptorProto.ReservedRange without any field set. */
 export function newDescriptorProto_ReservedRange(): DescriptorProto_ReservedRange {
   const message = Object.create(prototypeOfDescriptorProto_ReservedRange);
   message.$typeName = "google.protobuf.DescriptorProto.ReservedRange";
@@ -463,7 +463,7 @@ export function newDescriptorProto_ReservedRange(): DescriptorProto_ReservedRang
 /** The binary format of google.protobuf.DescriptorProto.ReservedRange. */
 export const DescriptorProto_ReservedRangeCodec: MessageCodec<DescriptorProto_ReservedRange> = /*@__PURE__*/ createMessageCodec(encodeDescriptorProto_ReservedRange, decodeDescriptorProto_ReservedRange);
 
-/** Writes a google.protobuf.ExtensionRangeOptions. */
+/** Writes a message of type google.protobuf.ExtensionRangeOptions. */
 export function encodeExtensionRangeOptions(writer: MessageWriter, message: ExtensionRangeOptions): void {
   checkType(message, "google.protobuf.ExtensionRangeOptions");
   for (const item of message.declaration) {
@@ -485,7 +485,7 @@ export function encodeExtensionRangeOptions(writer: MessageWriter, message: Exte
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.ExtensionRangeOptions up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.ExtensionRangeOptions up to an offset, or a group to its end. */
 export function decodeExtensionRangeOptions(reader: MessageReader, end: number, message: ExtensionRangeOptions = newExtensionRangeOptions()): ExtensionRangeOptions {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.ExtensionRangeOptions", end);
@@ -528,7 +528,7 @@ const prototypeOfExtensionRangeOptions: object = {
   verification: 1,
 };
 
-/** Creates a google.protobuf.ExtensionRangeOptions without any field set. */
+/** Creates a message of type google.protobuf.ExtensionRangeOptions without any field set. */
 export function newExtensionRangeOptions(): ExtensionRangeOptions {
   const message = Object.create(prototypeOfExtensionRangeOptions);
   message.$typeName = "google.protobuf.ExtensionRangeOptions";
@@ -540,7 +540,7 @@ export function newExtensionRangeOptions(): ExtensionRangeOptions {
 /** The binary format of google.protobuf.ExtensionRangeOptions. */
 export const ExtensionRangeOptionsCodec: MessageCodec<ExtensionRangeOptions> = /*@__PURE__*/ createMessageCodec(encodeExtensionRangeOptions, decodeExtensionRangeOptions);
 
-/** Writes a google.protobuf.ExtensionRangeOptions.Declaration. */
+/** Writes a message of type google.protobuf.ExtensionRangeOptions.Declaration. */
 export function encodeExtensionRangeOptions_Declaration(writer: MessageWriter, message: ExtensionRangeOptions_Declaration): void {
   checkType(message, "google.protobuf.ExtensionRangeOptions.Declaration");
   if (Object.hasOwn(message, "number") && message.number !== undefined) writeInt32(writer, 8, message.number);
@@ -551,7 +551,7 @@ export function encodeExtensionRangeOptions_Declaration(writer: MessageWriter, m
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.ExtensionRangeOptions.Declaration up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.ExtensionRangeOptions.Declaration up to an offset, or a group to its end. */
 export function decodeExtensionRangeOptions_Declaration(reader: MessageReader, end: number, message: ExtensionRangeOptions_Declaration = newExtensionRangeOptions_Declaration()): ExtensionRangeOptions_Declaration {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.ExtensionRangeOptions.Declaration", end);
@@ -592,7 +592,7 @@ const prototypeOfExtensionRangeOptions_Declaration: object = {
   repeated: false,
 };
 
-/** Creates a google.protobuf.ExtensionRangeOptions.Declaration without any field set. */
+/** Creates a message of type google.protobuf.ExtensionRangeOptions.Declaration without any field set. */
 export function newExtensionRangeOptions_Declaration(): ExtensionRangeOptions_Declaration {
   const message = Object.create(prototypeOfExtensionRangeOptions_Declaration);
   message.$typeName = "google.protobuf.ExtensionRangeOptions.Declaration";
@@ -602,7 +602,7 @@ export function newExtensionRangeOptions_Declaration(): ExtensionRangeOptions_De
 /** The binary format of google.protobuf.ExtensionRangeOptions.Declaration. */
 export const ExtensionRangeOptions_DeclarationCodec: MessageCodec<ExtensionRangeOptions_Declaration> = /*@__PURE__*/ createMessageCodec(encodeExtensionRangeOptions_Declaration, decodeExtensionRangeOptions_Declaration);
 
-/** Writes a google.protobuf.FieldDescriptorProto. */
+/** Writes a message of type google.protobuf.FieldDescriptorProto. */
 export function encodeFieldDescriptorProto(writer: MessageWriter, message: FieldDescriptorProto): void {
   checkType(message, "google.protobuf.FieldDescriptorProto");
   if (Object.hasOwn(message, "name") && message.name !== undefined) writeString(writer, 10, message.name);
@@ -623,7 +623,7 @@ export function encodeFieldDescriptorProto(writer: MessageWriter, message: Field
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.FieldDescriptorProto up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.FieldDescriptorProto up to an offset, or a group to its end. */
 export function decodeFieldDescriptorProto(reader: MessageReader, end: number, message: FieldDescriptorProto = newFieldDescriptorProto()): FieldDescriptorProto {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.FieldDescriptorProto", end);
@@ -722,7 +722,7 @@ const prototypeOfFieldDescriptorProto: object = {
   proto3Optional: false,
 };
 
-/** Creates a google.protobuf.FieldDescriptorProto without any field set. */
+/** Creates a message of type google.protobuf.FieldDescriptorProto without any field set. */
 export function newFieldDescriptorProto(): FieldDescriptorProto {
   const message = Object.create(prototypeOfFieldDescriptorProto);
   message.$typeName = "google.protobuf.FieldDescriptorProto";
@@ -732,7 +732,7 @@ export function newFieldDescriptorProto(): FieldDescriptorProto {
 /** The binary format of google.protobuf.FieldDescriptorProto. */
 export const FieldDescriptorProtoCodec: MessageCodec<FieldDescriptorProto> = /*@__PURE__*/ createMessageCodec(encodeFieldDescriptorProto, decodeFieldDescriptorProto);
 
-/** Writes a google.protobuf.OneofDescriptorProto. */
+/** Writes a message of type google.protobuf.OneofDescriptorProto. */
 export function encodeOneofDescriptorProto(writer: MessageWriter, message: OneofDescriptorProto): void {
   checkType(message, "google.protobuf.OneofDescriptorProto");
   if (Object.hasOwn(message, "name") && message.name !== undefined) writeString(writer, 10, message.name);
@@ -744,7 +744,7 @@ export function encodeOneofDescriptorProto(writer: MessageWriter, message: Oneof
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.OneofDescriptorProto up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.OneofDescriptorProto up to an offset, or a group to its end. */
 export function decodeOneofDescriptorProto(reader: MessageReader, end: number, message: OneofDescriptorProto = newOneofDescriptorProto()): OneofDescriptorProto {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.OneofDescriptorProto", end);
@@ -772,7 +772,7 @@ const prototypeOfOneofDescriptorProto: object = {
   name: "",
 };
 
-/** Creates a google.protobuf.OneofDescriptorProto without any field set. */
+/** Creates a message of type google.protobuf.OneofDescriptorProto without any field set. */
 export function newOneofDescriptorProto(): OneofDescriptorProto {
   const message = Object.create(prototypeOfOneofDescriptorProto);
   message.$typeName = "google.protobuf.OneofDescriptorProto";
@@ -782,7 +782,7 @@ export function newOneofDescriptorProto(): OneofDescriptorProto {
 /** The binary format of google.protobuf.OneofDescriptorProto. */
 export const OneofDescriptorProtoCodec: MessageCodec<OneofDescriptorProto> = /*@__PURE__*/ createMessageCodec(encodeOneofDescriptorProto, decodeOneofDescriptorProto);
 
-/** Writes a google.protobuf.EnumDescriptorProto. */
+/** Writes a message of type google.protobuf.EnumDescriptorProto. */
 export function encodeEnumDescriptorProto(writer: MessageWriter, message: EnumDescriptorProto): void {
   checkType(message, "google.protobuf.EnumDescriptorProto");
   if (Object.hasOwn(message, "name") && message.name !== undefined) writeString(writer, 10, message.name);
@@ -806,7 +806,7 @@ export function encodeEnumDescriptorProto(writer: MessageWriter, message: EnumDe
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.EnumDescriptorProto up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.EnumDescriptorProto up to an offset, or a group to its end. */
 export function decodeEnumDescriptorProto(reader: MessageReader, end: number, message: EnumDescriptorProto = newEnumDescriptorProto()): EnumDescriptorProto {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.EnumDescriptorProto", end);
@@ -857,7 +857,7 @@ const prototypeOfEnumDescriptorProto: object = {
   visibility: 0,
 };
 
-/** Creates a google.protobuf.EnumDescriptorProto without any field set. */
+/** Creates a message of type google.protobuf.EnumDescriptorProto without any field set. */
 export function newEnumDescriptorProto(): EnumDescriptorProto {
   const message = Object.create(prototypeOfEnumDescriptorProto);
   message.$typeName = "google.protobuf.EnumDescriptorProto";
@@ -870,7 +870,7 @@ export function newEnumDescriptorProto(): EnumDescriptorProto {
 /** The binary format of google.protobuf.EnumDescriptorProto. */
 export const EnumDescriptorProtoCodec: MessageCodec<EnumDescriptorProto> = /*@__PURE__*/ createMessageCodec(encodeEnumDescriptorProto, decodeEnumDescriptorProto);
 
-/** Writes a google.protobuf.EnumDescriptorProto.EnumReservedRange. */
+/** Writes a message of type google.protobuf.EnumDescriptorProto.EnumReservedRange. */
 export function encodeEnumDescriptorProto_EnumReservedRange(writer: MessageWriter, message: EnumDescriptorProto_EnumReservedRange): void {
   checkType(message, "google.protobuf.EnumDescriptorProto.EnumReservedRange");
   if (Object.hasOwn(message, "start") && message.start !== undefined) writeInt32(writer, 8, message.start);
@@ -878,7 +878,7 @@ export function encodeEnumDescriptorProto_EnumReservedRange(writer: MessageWrite
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.EnumDescriptorProto.EnumReservedRange up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.EnumDescriptorProto.EnumReservedRange up to an offset, or a group to its end. */
 export function decodeEnumDescriptorProto_EnumReservedRange(reader: MessageReader, end: number, message: EnumDescriptorProto_EnumReservedRange = newEnumDescriptorProto_EnumReservedRange()): EnumDescriptorProto_EnumReservedRange {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.EnumDescriptorProto.EnumReservedRange", end);
@@ -907,7 +907,7 @@ const prototypeOfEnumDescriptorProto_EnumReservedRange: object = {
   end: 0,
 };
 
-/** Creates a google.protobuf.EnumDescriptorProto.EnumReservedRange without any field set. */
+/** Creates a message of type google.protobuf.EnumDescriptorProto.EnumReservedRange without any field set. */
 export function newEnumDescriptorProto_EnumReservedRange(): EnumDescriptorProto_EnumReservedRange {
   const message = Object.create(prototypeOfEnumDescriptorProto_EnumReservedRange);
   message.$typeName = "google.protobuf.EnumDescriptorProto.EnumReservedRange";
@@ -917,7 +917,7 @@ export function newEnumDescriptorProto_EnumReservedRange(): EnumDescriptorProto_
 /** The binary format of google.protobuf.EnumDescriptorProto.EnumReservedRange. */
 export const EnumDescriptorProto_EnumReservedRangeCodec: MessageCodec<EnumDescriptorProto_EnumReservedRange> = /*@__PURE__*/ createMessageCodec(encodeEnumDescriptorProto_EnumReservedRange, decodeEnumDescriptorProto_EnumReservedRange);
 
-/** Writes a google.protobuf.EnumValueDescriptorProto. */
+/** Writes a message of type google.protobuf.EnumValueDescriptorProto. */
 export function encodeEnumValueDescriptorProto(writer: MessageWriter, message: EnumValueDescriptorProto): void {
   checkType(message, "google.protobuf.EnumValueDescriptorProto");
   if (Object.hasOwn(message, "name") && message.name !== undefined) writeString(writer, 10, message.name);
@@ -930,7 +930,7 @@ export function encodeEnumValueDescriptorProto(writer: MessageWriter, message: E
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.EnumValueDescriptorProto up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.EnumValueDescriptorProto up to an offset, or a group to its end. */
 export function decodeEnumValueDescriptorProto(reader: MessageReader, end: number, message: EnumValueDescriptorProto = newEnumValueDescriptorProto()): EnumValueDescriptorProto {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.EnumValueDescriptorProto", end);
@@ -962,7 +962,7 @@ const prototypeOfEnumValueDescriptorProto: object = {
   number: 0,
 };
 
-/** Creates a google.protobuf.EnumValueDescriptorProto without any field set. */
+/** Creates a message of type google.protobuf.EnumValueDescriptorProto without any field set. */
 export function newEnumValueDescriptorProto(): EnumValueDescriptorProto {
   const message = Object.create(prototypeOfEnumValueDescriptorProto);
   message.$typeName = "google.protobuf.EnumValueDescriptorProto";
@@ -972,7 +972,7 @@ export function newEnumValueDescriptorProto(): EnumValueDescriptorProto {
 /** The binary format of google.protobuf.EnumValueDescriptorProto. */
 export const EnumValueDescriptorProtoCodec: MessageCodec<EnumValueDescriptorProto> = /*@__PURE__*/ createMessageCodec(encodeEnumValueDescriptorProto, decodeEnumValueDescriptorProto);
 
-/** Writes a google.protobuf.ServiceDescriptorProto. */
+/** Writes a message of type google.protobuf.ServiceDescriptorProto. */
 export function encodeServiceDescriptorProto(writer: MessageWriter, message: ServiceDescriptorProto): void {
   checkType(message, "google.protobuf.ServiceDescriptorProto");
   if (Object.hasOwn(message, "name") && message.name !== undefined) writeString(writer, 10, message.name);
@@ -989,7 +989,7 @@ export function encodeServiceDescriptorProto(writer: MessageWriter, message: Ser
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.ServiceDescriptorProto up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.ServiceDescriptorProto up to an offset, or a group to its end. */
 export function decodeServiceDescriptorProto(reader: MessageReader, end: number, message: ServiceDescriptorProto = newServiceDescriptorProto()): ServiceDescriptorProto {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.ServiceDescriptorProto", end);
@@ -1020,7 +1020,7 @@ const prototypeOfServiceDescriptorProto: object = {
   name: "",
 };
 
-/** Creates a google.protobuf.ServiceDescriptorProto without any field set. */
+/** Creates a message of type google.protobuf.ServiceDescriptorProto without any field set. */
 export function newServiceDescriptorProto(): ServiceDescriptorProto {
   const message = Object.create(prototypeOfServiceDescriptorProto);
   message.$typeName = "google.protobuf.ServiceDescriptorProto";
@@ -1031,7 +1031,7 @@ export function newServiceDescriptorProto(): ServiceDescriptorProto {
 /** The binary format of google.protobuf.ServiceDescriptorProto. */
 export const ServiceDescriptorProtoCodec: MessageCodec<ServiceDescriptorProto> = /*@__PURE__*/ createMessageCodec(encodeServiceDescriptorProto, decodeServiceDescriptorProto);
 
-/** Writes a google.protobuf.MethodDescriptorProto. */
+/** Writes a message of type google.protobuf.MethodDescriptorProto. */
 export function encodeMethodDescriptorProto(writer: MessageWriter, message: MethodDescriptorProto): void {
   checkType(message, "google.protobuf.MethodDescriptorProto");
   if (Object.hasOwn(message, "name") && message.name !== undefined) writeString(writer, 10, message.name);
@@ -1047,7 +1047,7 @@ export function encodeMethodDescriptorProto(writer: MessageWriter, message: Meth
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.MethodDescriptorProto up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.MethodDescriptorProto up to an offset, or a group to its end. */
 export function decodeMethodDescriptorProto(reader: MessageReader, end: number, message: MethodDescriptorProto = newMethodDescriptorProto()): MethodDescriptorProto {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.MethodDescriptorProto", end);
@@ -1091,7 +1091,7 @@ const prototypeOfMethodDescriptorProto: object = {
   serverStreaming: false,
 };
 
-/** Creates a google.protobuf.MethodDescriptorProto without any field set. */
+/** Creates a message of type google.protobuf.MethodDescriptorProto without any field set. */
 export function newMethodDescriptorProto(): MethodDescriptorProto {
   const message = Object.create(prototypeOfMethodDescriptorProto);
   message.$typeName = "google.protobuf.MethodDescriptorProto";
@@ -1101,7 +1101,7 @@ export function newMethodDescriptorProto(): MethodDescriptorProto {
 /** The binary format of google.protobuf.MethodDescriptorProto. */
 export const MethodDescriptorProtoCodec: MessageCodec<MethodDescriptorProto> = /*@__PURE__*/ createMessageCodec(encodeMethodDescriptorProto, decodeMethodDescriptorProto);
 
-/** Writes a google.protobuf.FileOptions. */
+/** Writes a message of type google.protobuf.FileOptions. */
 export function encodeFileOptions(writer: MessageWriter, message: FileOptions): void {
   checkType(message, "google.protobuf.FileOptions");
   if (Object.hasOwn(message, "javaPackage") && message.javaPackage !== undefined) writeString(writer, 10, message.javaPackage);
@@ -1136,7 +1136,7 @@ export function encodeFileOptions(writer: MessageWriter, message: FileOptions): 
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.FileOptions up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.FileOptions up to an offset, or a group to its end. */
 export function decodeFileOptions(reader: MessageReader, end: number, message: FileOptions = newFileOptions()): FileOptions {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.FileOptions", end);
@@ -1249,7 +1249,7 @@ const prototypeOfFileOptions: object = {
   rubyPackage: "",
 };
 
-/** Creates a google.protobuf.FileOptions without any field set. */
+/** Creates a message of type google.protobuf.FileOptions without any field set. */
 export function newFileOptions(): FileOptions {
   const message = Object.create(prototypeOfFileOptions);
   message.$typeName = "google.protobuf.FileOptions";
@@ -1260,7 +1260,7 @@ export function newFileOptions(): FileOptions {
 /** The binary format of google.protobuf.FileOptions. */
 export const FileOptionsCodec: MessageCodec<FileOptions> = /*@__PURE__*/ createMessageCodec(encodeFileOptions, decodeFileOptions);
 
-/** Writes a google.protobuf.MessageOptions. */
+/** Writes a message of type google.protobuf.MessageOptions. */
 export function encodeMessageOptions(writer: MessageWriter, message: MessageOptions): void {
   checkType(message, "google.protobuf.MessageOptions");
   if (Object.hasOwn(message, "messageSetWireFormat") && message.messageSetWireFormat !== undefined) writeBool(writer, 8, message.messageSetWireFormat);
@@ -1281,7 +1281,7 @@ export function encodeMessageOptions(writer: MessageWriter, message: MessageOpti
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.MessageOptions up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.MessageOptions up to an offset, or a group to its end. */
 export function decodeMessageOptions(reader: MessageReader, end: number, message: MessageOptions = newMessageOptions()): MessageOptions {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.MessageOptions", end);
@@ -1328,7 +1328,7 @@ const prototypeOfMessageOptions: object = {
   deprecatedLegacyJsonFieldConflicts: false,
 };
 
-/** Creates a google.protobuf.MessageOptions without any field set. */
+/** Creates a message of type google.protobuf.MessageOptions without any field set. */
 export function newMessageOptions(): MessageOptions {
   const message = Object.create(prototypeOfMessageOptions);
   message.$typeName = "google.protobuf.MessageOptions";
@@ -1339,7 +1339,7 @@ export function newMessageOptions(): MessageOptions {
 /** The binary format of google.protobuf.MessageOptions. */
 export const MessageOptionsCodec: MessageCodec<MessageOptions> = /*@__PURE__*/ createMessageCodec(encodeMessageOptions, decodeMessageOptions);
 
-/** Writes a google.protobuf.FieldOptions. */
+/** Writes a message of type google.protobuf.FieldOptions. */
 export function encodeFieldOptions(writer: MessageWriter, message: FieldOptions): void {
   checkType(message, "google.protobuf.FieldOptions");
   if (Object.hasOwn(message, "ctype") && message.ctype !== undefined) writeInt32(writer, 8, message.ctype);
@@ -1375,7 +1375,7 @@ export function encodeFieldOptions(writer: MessageWriter, message: FieldOptions)
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.FieldOptions up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.FieldOptions up to an offset, or a group to its end. */
 export function decodeFieldOptions(reader: MessageReader, end: number, message: FieldOptions = newFieldOptions()): FieldOptions {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.FieldOptions", end);
@@ -1481,7 +1481,7 @@ const prototypeOfFieldOptions: object = {
   retention: 0,
 };
 
-/** Creates a google.protobuf.FieldOptions without any field set. */
+/** Creates a message of type google.protobuf.FieldOptions without any field set. */
 export function newFieldOptions(): FieldOptions {
   const message = Object.create(prototypeOfFieldOptions);
   message.$typeName = "google.protobuf.FieldOptions";
@@ -1494,7 +1494,7 @@ export function newFieldOptions(): FieldOptions {
 /** The binary format of google.protobuf.FieldOptions. */
 export const FieldOptionsCodec: MessageCodec<FieldOptions> = /*@__PURE__*/ createMessageCodec(encodeFieldOptions, decodeFieldOptions);
 
-/** Writes a google.protobuf.FieldOptions.EditionDefault. */
+/** Writes a message of type google.protobuf.FieldOptions.EditionDefault. */
 export function encodeFieldOptions_EditionDefault(writer: MessageWriter, message: FieldOptions_EditionDefault): void {
   checkType(message, "google.protobuf.FieldOptions.EditionDefault");
   if (Object.hasOwn(message, "value") && message.value !== undefined) writeString(writer, 18, message.value);
@@ -1502,7 +1502,7 @@ export function encodeFieldOptions_EditionDefault(writer: MessageWriter, message
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.FieldOptions.EditionDefault up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.FieldOptions.EditionDefault up to an offset, or a group to its end. */
 export function decodeFieldOptions_EditionDefault(reader: MessageReader, end: number, message: FieldOptions_EditionDefault = newFieldOptions_EditionDefault()): FieldOptions_EditionDefault {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.FieldOptions.EditionDefault", end);
@@ -1552,7 +1552,7 @@ const prototypeOfFieldOptions_EditionDefault: object = {
   value: "",
 };
 
-/** Creates a google.protobuf.FieldOptions.EditionDefault without any field set. */
+/** Creates a message of type google.protobuf.FieldOptions.EditionDefault without any field set. */
 export function newFieldOptions_EditionDefault(): FieldOptions_EditionDefault {
   const message = Object.create(prototypeOfFieldOptions_EditionDefault);
   message.$typeName = "google.protobuf.FieldOptions.EditionDefault";
@@ -1562,7 +1562,7 @@ export function newFieldOptions_EditionDefault(): FieldOptions_EditionDefault {
 /** The binary format of google.protobuf.FieldOptions.EditionDefault. */
 export const FieldOptions_EditionDefaultCodec: MessageCodec<FieldOptions_EditionDefault> = /*@__PURE__*/ createMessageCodec(encodeFieldOptions_EditionDefault, decodeFieldOptions_EditionDefault);
 
-/** Writes a google.protobuf.FieldOptions.FeatureSupport. */
+/** Writes a message of type google.protobuf.FieldOptions.FeatureSupport. */
 export function encodeFieldOptions_FeatureSupport(writer: MessageWriter, message: FieldOptions_FeatureSupport): void {
   checkType(message, "google.protobuf.FieldOptions.FeatureSupport");
   if (Object.hasOwn(message, "editionIntroduced") && message.editionIntroduced !== undefined) writeInt32(writer, 8, message.editionIntroduced);
@@ -1573,7 +1573,7 @@ export function encodeFieldOptions_FeatureSupport(writer: MessageWriter, message
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.FieldOptions.FeatureSupport up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.FieldOptions.FeatureSupport up to an offset, or a group to its end. */
 export function decodeFieldOptions_FeatureSupport(reader: MessageReader, end: number, message: FieldOptions_FeatureSupport = newFieldOptions_FeatureSupport()): FieldOptions_FeatureSupport {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.FieldOptions.FeatureSupport", end);
@@ -1677,7 +1677,7 @@ const prototypeOfFieldOptions_FeatureSupport: object = {
   removalError: "",
 };
 
-/** Creates a google.protobuf.FieldOptions.FeatureSupport without any field set. */
+/** Creates a message of type google.protobuf.FieldOptions.FeatureSupport without any field set. */
 export function newFieldOptions_FeatureSupport(): FieldOptions_FeatureSupport {
   const message = Object.create(prototypeOfFieldOptions_FeatureSupport);
   message.$typeName = "google.protobuf.FieldOptions.FeatureSupport";
@@ -1687,7 +1687,7 @@ export function newFieldOptions_FeatureSupport(): FieldOptions_FeatureSupport {
 /** The binary format of google.protobuf.FieldOptions.FeatureSupport. */
 export const FieldOptions_FeatureSupportCodec: MessageCodec<FieldOptions_FeatureSupport> = /*@__PURE__*/ createMessageCodec(encodeFieldOptions_FeatureSupport, decodeFieldOptions_FeatureSupport);
 
-/** Writes a google.protobuf.OneofOptions. */
+/** Writes a message of type google.protobuf.OneofOptions. */
 export function encodeOneofOptions(writer: MessageWriter, message: OneofOptions): void {
   checkType(message, "google.protobuf.OneofOptions");
   if (message.features !== undefined) {
@@ -1703,7 +1703,7 @@ export function encodeOneofOptions(writer: MessageWriter, message: OneofOptions)
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.OneofOptions up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.OneofOptions up to an offset, or a group to its end. */
 export function decodeOneofOptions(reader: MessageReader, end: number, message: OneofOptions = newOneofOptions()): OneofOptions {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.OneofOptions", end);
@@ -1729,7 +1729,7 @@ export function decodeOneofOptions(reader: MessageReader, end: number, message: 
 /** Defaults of fields that have presence. */
 const prototypeOfOneofOptions: object = {};
 
-/** Creates a google.protobuf.OneofOptions without any field set. */
+/** Creates a message of type google.protobuf.OneofOptions without any field set. */
 export function newOneofOptions(): OneofOptions {
   const message = Object.create(prototypeOfOneofOptions);
   message.$typeName = "google.protobuf.OneofOptions";
@@ -1740,7 +1740,7 @@ export function newOneofOptions(): OneofOptions {
 /** The binary format of google.protobuf.OneofOptions. */
 export const OneofOptionsCodec: MessageCodec<OneofOptions> = /*@__PURE__*/ createMessageCodec(encodeOneofOptions, decodeOneofOptions);
 
-/** Writes a google.protobuf.EnumOptions. */
+/** Writes a message of type google.protobuf.EnumOptions. */
 export function encodeEnumOptions(writer: MessageWriter, message: EnumOptions): void {
   checkType(message, "google.protobuf.EnumOptions");
   if (Object.hasOwn(message, "allowAlias") && message.allowAlias !== undefined) writeBool(writer, 16, message.allowAlias);
@@ -1759,7 +1759,7 @@ export function encodeEnumOptions(writer: MessageWriter, message: EnumOptions): 
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.EnumOptions up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.EnumOptions up to an offset, or a group to its end. */
 export function decodeEnumOptions(reader: MessageReader, end: number, message: EnumOptions = newEnumOptions()): EnumOptions {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.EnumOptions", end);
@@ -1798,7 +1798,7 @@ const prototypeOfEnumOptions: object = {
   deprecatedLegacyJsonFieldConflicts: false,
 };
 
-/** Creates a google.protobuf.EnumOptions without any field set. */
+/** Creates a message of type google.protobuf.EnumOptions without any field set. */
 export function newEnumOptions(): EnumOptions {
   const message = Object.create(prototypeOfEnumOptions);
   message.$typeName = "google.protobuf.EnumOptions";
@@ -1809,7 +1809,7 @@ export function newEnumOptions(): EnumOptions {
 /** The binary format of google.protobuf.EnumOptions. */
 export const EnumOptionsCodec: MessageCodec<EnumOptions> = /*@__PURE__*/ createMessageCodec(encodeEnumOptions, decodeEnumOptions);
 
-/** Writes a google.protobuf.EnumValueOptions. */
+/** Writes a message of type google.protobuf.EnumValueOptions. */
 export function encodeEnumValueOptions(writer: MessageWriter, message: EnumValueOptions): void {
   checkType(message, "google.protobuf.EnumValueOptions");
   if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writeBool(writer, 8, message.deprecated);
@@ -1832,7 +1832,7 @@ export function encodeEnumValueOptions(writer: MessageWriter, message: EnumValue
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.EnumValueOptions up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.EnumValueOptions up to an offset, or a group to its end. */
 export function decodeEnumValueOptions(reader: MessageReader, end: number, message: EnumValueOptions = newEnumValueOptions()): EnumValueOptions {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.EnumValueOptions", end);
@@ -1870,7 +1870,7 @@ const prototypeOfEnumValueOptions: object = {
   debugRedact: false,
 };
 
-/** Creates a google.protobuf.EnumValueOptions without any field set. */
+/** Creates a message of type google.protobuf.EnumValueOptions without any field set. */
 export function newEnumValueOptions(): EnumValueOptions {
   const message = Object.create(prototypeOfEnumValueOptions);
   message.$typeName = "google.protobuf.EnumValueOptions";
@@ -1881,7 +1881,7 @@ export function newEnumValueOptions(): EnumValueOptions {
 /** The binary format of google.protobuf.EnumValueOptions. */
 export const EnumValueOptionsCodec: MessageCodec<EnumValueOptions> = /*@__PURE__*/ createMessageCodec(encodeEnumValueOptions, decodeEnumValueOptions);
 
-/** Writes a google.protobuf.ServiceOptions. */
+/** Writes a message of type google.protobuf.ServiceOptions. */
 export function encodeServiceOptions(writer: MessageWriter, message: ServiceOptions): void {
   checkType(message, "google.protobuf.ServiceOptions");
   if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writeBool(writer, 264, message.deprecated);
@@ -1898,7 +1898,7 @@ export function encodeServiceOptions(writer: MessageWriter, message: ServiceOpti
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.ServiceOptions up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.ServiceOptions up to an offset, or a group to its end. */
 export function decodeServiceOptions(reader: MessageReader, end: number, message: ServiceOptions = newServiceOptions()): ServiceOptions {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.ServiceOptions", end);
@@ -1929,7 +1929,7 @@ const prototypeOfServiceOptions: object = {
   deprecated: false,
 };
 
-/** Creates a google.protobuf.ServiceOptions without any field set. */
+/** Creates a message of type google.protobuf.ServiceOptions without any field set. */
 export function newServiceOptions(): ServiceOptions {
   const message = Object.create(prototypeOfServiceOptions);
   message.$typeName = "google.protobuf.ServiceOptions";
@@ -1940,7 +1940,7 @@ export function newServiceOptions(): ServiceOptions {
 /** The binary format of google.protobuf.ServiceOptions. */
 export const ServiceOptionsCodec: MessageCodec<ServiceOptions> = /*@__PURE__*/ createMessageCodec(encodeServiceOptions, decodeServiceOptions);
 
-/** Writes a google.protobuf.MethodOptions. */
+/** Writes a message of type google.protobuf.MethodOptions. */
 export function encodeMethodOptions(writer: MessageWriter, message: MethodOptions): void {
   checkType(message, "google.protobuf.MethodOptions");
   if (Object.hasOwn(message, "deprecated") && message.deprecated !== undefined) writeBool(writer, 264, message.deprecated);
@@ -1958,7 +1958,7 @@ export function encodeMethodOptions(writer: MessageWriter, message: MethodOption
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.MethodOptions up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.MethodOptions up to an offset, or a group to its end. */
 export function decodeMethodOptions(reader: MessageReader, end: number, message: MethodOptions = newMethodOptions()): MethodOptions {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.MethodOptions", end);
@@ -2003,7 +2003,7 @@ const prototypeOfMethodOptions: object = {
   idempotencyLevel: 0,
 };
 
-/** Creates a google.protobuf.MethodOptions without any field set. */
+/** Creates a message of type google.protobuf.MethodOptions without any field set. */
 export function newMethodOptions(): MethodOptions {
   const message = Object.create(prototypeOfMethodOptions);
   message.$typeName = "google.protobuf.MethodOptions";
@@ -2014,7 +2014,7 @@ export function newMethodOptions(): MethodOptions {
 /** The binary format of google.protobuf.MethodOptions. */
 export const MethodOptionsCodec: MessageCodec<MethodOptions> = /*@__PURE__*/ createMessageCodec(encodeMethodOptions, decodeMethodOptions);
 
-/** Writes a google.protobuf.UninterpretedOption. */
+/** Writes a message of type google.protobuf.UninterpretedOption. */
 export function encodeUninterpretedOption(writer: MessageWriter, message: UninterpretedOption): void {
   checkType(message, "google.protobuf.UninterpretedOption");
   for (const item of message.name) {
@@ -2031,7 +2031,7 @@ export function encodeUninterpretedOption(writer: MessageWriter, message: Uninte
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.UninterpretedOption up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.UninterpretedOption up to an offset, or a group to its end. */
 export function decodeUninterpretedOption(reader: MessageReader, end: number, message: UninterpretedOption = newUninterpretedOption()): UninterpretedOption {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.UninterpretedOption", end);
@@ -2079,7 +2079,7 @@ const prototypeOfUninterpretedOption: object = {
   aggregateValue: "",
 };
 
-/** Creates a google.protobuf.UninterpretedOption without any field set. */
+/** Creates a message of type google.protobuf.UninterpretedOption without any field set. */
 export function newUninterpretedOption(): UninterpretedOption {
   const message = Object.create(prototypeOfUninterpretedOption);
   message.$typeName = "google.protobuf.UninterpretedOption";
@@ -2090,7 +2090,7 @@ export function newUninterpretedOption(): UninterpretedOption {
 /** The binary format of google.protobuf.UninterpretedOption. */
 export const UninterpretedOptionCodec: MessageCodec<UninterpretedOption> = /*@__PURE__*/ createMessageCodec(encodeUninterpretedOption, decodeUninterpretedOption);
 
-/** Writes a google.protobuf.UninterpretedOption.NamePart. */
+/** Writes a message of type google.protobuf.UninterpretedOption.NamePart. */
 export function encodeUninterpretedOption_NamePart(writer: MessageWriter, message: UninterpretedOption_NamePart): void {
   checkType(message, "google.protobuf.UninterpretedOption.NamePart");
   if (Object.hasOwn(message, "namePart") && message.namePart !== undefined) writeString(writer, 10, message.namePart);
@@ -2100,7 +2100,7 @@ export function encodeUninterpretedOption_NamePart(writer: MessageWriter, messag
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.UninterpretedOption.NamePart up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.UninterpretedOption.NamePart up to an offset, or a group to its end. */
 export function decodeUninterpretedOption_NamePart(reader: MessageReader, end: number, message: UninterpretedOption_NamePart = newUninterpretedOption_NamePart()): UninterpretedOption_NamePart {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.UninterpretedOption.NamePart", end);
@@ -2129,7 +2129,7 @@ const prototypeOfUninterpretedOption_NamePart: object = {
   isExtension: false,
 };
 
-/** Creates a google.protobuf.UninterpretedOption.NamePart without any field set. */
+/** Creates a message of type google.protobuf.UninterpretedOption.NamePart without any field set. */
 export function newUninterpretedOption_NamePart(): UninterpretedOption_NamePart {
   const message = Object.create(prototypeOfUninterpretedOption_NamePart);
   message.$typeName = "google.protobuf.UninterpretedOption.NamePart";
@@ -2139,7 +2139,7 @@ export function newUninterpretedOption_NamePart(): UninterpretedOption_NamePart 
 /** The binary format of google.protobuf.UninterpretedOption.NamePart. */
 export const UninterpretedOption_NamePartCodec: MessageCodec<UninterpretedOption_NamePart> = /*@__PURE__*/ createMessageCodec(encodeUninterpretedOption_NamePart, decodeUninterpretedOption_NamePart);
 
-/** Writes a google.protobuf.FeatureSet. */
+/** Writes a message of type google.protobuf.FeatureSet. */
 export function encodeFeatureSet(writer: MessageWriter, message: FeatureSet): void {
   checkType(message, "google.protobuf.FeatureSet");
   if (Object.hasOwn(message, "fieldPresence") && message.fieldPresence !== undefined) writeInt32(writer, 8, message.fieldPresence);
@@ -2154,7 +2154,7 @@ export function encodeFeatureSet(writer: MessageWriter, message: FeatureSet): vo
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.FeatureSet up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.FeatureSet up to an offset, or a group to its end. */
 export function decodeFeatureSet(reader: MessageReader, end: number, message: FeatureSet = newFeatureSet()): FeatureSet {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.FeatureSet", end);
@@ -2305,7 +2305,7 @@ const prototypeOfFeatureSet: object = {
   enforceProtoLimits: 0,
 };
 
-/** Creates a google.protobuf.FeatureSet without any field set. */
+/** Creates a message of type google.protobuf.FeatureSet without any field set. */
 export function newFeatureSet(): FeatureSet {
   const message = Object.create(prototypeOfFeatureSet);
   message.$typeName = "google.protobuf.FeatureSet";
@@ -2315,12 +2315,12 @@ export function newFeatureSet(): FeatureSet {
 /** The binary format of google.protobuf.FeatureSet. */
 export const FeatureSetCodec: MessageCodec<FeatureSet> = /*@__PURE__*/ createMessageCodec(encodeFeatureSet, decodeFeatureSet);
 
-/** Writes a google.protobuf.FeatureSet.VisibilityFeature. */
+/** Writes a message of type google.protobuf.FeatureSet.VisibilityFeature. */
 export function encodeFeatureSet_VisibilityFeature(writer: MessageWriter, message: FeatureSet_VisibilityFeature): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.FeatureSet.VisibilityFeature up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.FeatureSet.VisibilityFeature up to an offset, or a group to its end. */
 export function decodeFeatureSet_VisibilityFeature(reader: MessageReader, end: number, message: FeatureSet_VisibilityFeature = newFeatureSet_VisibilityFeature()): FeatureSet_VisibilityFeature {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.FeatureSet.VisibilityFeature", end);
@@ -2340,7 +2340,7 @@ export function decodeFeatureSet_VisibilityFeature(reader: MessageReader, end: n
 /** Defaults of fields that have presence. */
 const prototypeOfFeatureSet_VisibilityFeature: object = {};
 
-/** Creates a google.protobuf.FeatureSet.VisibilityFeature without any field set. */
+/** Creates a message of type google.protobuf.FeatureSet.VisibilityFeature without any field set. */
 export function newFeatureSet_VisibilityFeature(): FeatureSet_VisibilityFeature {
   const message = Object.create(prototypeOfFeatureSet_VisibilityFeature);
   message.$typeName = "google.protobuf.FeatureSet.VisibilityFeature";
@@ -2350,12 +2350,12 @@ export function newFeatureSet_VisibilityFeature(): FeatureSet_VisibilityFeature 
 /** The binary format of google.protobuf.FeatureSet.VisibilityFeature. */
 export const FeatureSet_VisibilityFeatureCodec: MessageCodec<FeatureSet_VisibilityFeature> = /*@__PURE__*/ createMessageCodec(encodeFeatureSet_VisibilityFeature, decodeFeatureSet_VisibilityFeature);
 
-/** Writes a google.protobuf.FeatureSet.ProtoLimitsFeature. */
+/** Writes a message of type google.protobuf.FeatureSet.ProtoLimitsFeature. */
 export function encodeFeatureSet_ProtoLimitsFeature(writer: MessageWriter, message: FeatureSet_ProtoLimitsFeature): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.FeatureSet.ProtoLimitsFeature up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.FeatureSet.ProtoLimitsFeature up to an offset, or a group to its end. */
 export function decodeFeatureSet_ProtoLimitsFeature(reader: MessageReader, end: number, message: FeatureSet_ProtoLimitsFeature = newFeatureSet_ProtoLimitsFeature()): FeatureSet_ProtoLimitsFeature {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.FeatureSet.ProtoLimitsFeature", end);
@@ -2375,7 +2375,7 @@ export function decodeFeatureSet_ProtoLimitsFeature(reader: MessageReader, end: 
 /** Defaults of fields that have presence. */
 const prototypeOfFeatureSet_ProtoLimitsFeature: object = {};
 
-/** Creates a google.protobuf.FeatureSet.ProtoLimitsFeature without any field set. */
+/** Creates a message of type google.protobuf.FeatureSet.ProtoLimitsFeature without any field set. */
 export function newFeatureSet_ProtoLimitsFeature(): FeatureSet_ProtoLimitsFeature {
   const message = Object.create(prototypeOfFeatureSet_ProtoLimitsFeature);
   message.$typeName = "google.protobuf.FeatureSet.ProtoLimitsFeature";
@@ -2385,7 +2385,7 @@ export function newFeatureSet_ProtoLimitsFeature(): FeatureSet_ProtoLimitsFeatur
 /** The binary format of google.protobuf.FeatureSet.ProtoLimitsFeature. */
 export const FeatureSet_ProtoLimitsFeatureCodec: MessageCodec<FeatureSet_ProtoLimitsFeature> = /*@__PURE__*/ createMessageCodec(encodeFeatureSet_ProtoLimitsFeature, decodeFeatureSet_ProtoLimitsFeature);
 
-/** Writes a google.protobuf.FeatureSetDefaults. */
+/** Writes a message of type google.protobuf.FeatureSetDefaults. */
 export function encodeFeatureSetDefaults(writer: MessageWriter, message: FeatureSetDefaults): void {
   checkType(message, "google.protobuf.FeatureSetDefaults");
   for (const item of message.defaults) {
@@ -2398,7 +2398,7 @@ export function encodeFeatureSetDefaults(writer: MessageWriter, message: Feature
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.FeatureSetDefaults up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.FeatureSetDefaults up to an offset, or a group to its end. */
 export function decodeFeatureSetDefaults(reader: MessageReader, end: number, message: FeatureSetDefaults = newFeatureSetDefaults()): FeatureSetDefaults {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.FeatureSetDefaults", end);
@@ -2472,7 +2472,7 @@ const prototypeOfFeatureSetDefaults: object = {
   maximumEdition: 0,
 };
 
-/** Creates a google.protobuf.FeatureSetDefaults without any field set. */
+/** Creates a message of type google.protobuf.FeatureSetDefaults without any field set. */
 export function newFeatureSetDefaults(): FeatureSetDefaults {
   const message = Object.create(prototypeOfFeatureSetDefaults);
   message.$typeName = "google.protobuf.FeatureSetDefaults";
@@ -2483,7 +2483,7 @@ export function newFeatureSetDefaults(): FeatureSetDefaults {
 /** The binary format of google.protobuf.FeatureSetDefaults. */
 export const FeatureSetDefaultsCodec: MessageCodec<FeatureSetDefaults> = /*@__PURE__*/ createMessageCodec(encodeFeatureSetDefaults, decodeFeatureSetDefaults);
 
-/** Writes a google.protobuf.FeatureSetDefaults.FeatureSetEditionDefault. */
+/** Writes a message of type google.protobuf.FeatureSetDefaults.FeatureSetEditionDefault. */
 export function encodeFeatureSetDefaults_FeatureSetEditionDefault(writer: MessageWriter, message: FeatureSetDefaults_FeatureSetEditionDefault): void {
   checkType(message, "google.protobuf.FeatureSetDefaults.FeatureSetEditionDefault");
   if (Object.hasOwn(message, "edition") && message.edition !== undefined) writeInt32(writer, 24, message.edition);
@@ -2500,7 +2500,7 @@ export function encodeFeatureSetDefaults_FeatureSetEditionDefault(writer: Messag
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.FeatureSetDefaults.FeatureSetEditionDefault up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.FeatureSetDefaults.FeatureSetEditionDefault up to an offset, or a group to its end. */
 export function decodeFeatureSetDefaults_FeatureSetEditionDefault(reader: MessageReader, end: number, message: FeatureSetDefaults_FeatureSetEditionDefault = newFeatureSetDefaults_FeatureSetEditionDefault()): FeatureSetDefaults_FeatureSetEditionDefault {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.FeatureSetDefaults.FeatureSetEditionDefault", end);
@@ -2552,7 +2552,7 @@ const prototypeOfFeatureSetDefaults_FeatureSetEditionDefault: object = {
   edition: 0,
 };
 
-/** Creates a google.protobuf.FeatureSetDefaults.FeatureSetEditionDefault without any field set. */
+/** Creates a message of type google.protobuf.FeatureSetDefaults.FeatureSetEditionDefault without any field set. */
 export function newFeatureSetDefaults_FeatureSetEditionDefault(): FeatureSetDefaults_FeatureSetEditionDefault {
   const message = Object.create(prototypeOfFeatureSetDefaults_FeatureSetEditionDefault);
   message.$typeName = "google.protobuf.FeatureSetDefaults.FeatureSetEditionDefault";
@@ -2562,7 +2562,7 @@ export function newFeatureSetDefaults_FeatureSetEditionDefault(): FeatureSetDefa
 /** The binary format of google.protobuf.FeatureSetDefaults.FeatureSetEditionDefault. */
 export const FeatureSetDefaults_FeatureSetEditionDefaultCodec: MessageCodec<FeatureSetDefaults_FeatureSetEditionDefault> = /*@__PURE__*/ createMessageCodec(encodeFeatureSetDefaults_FeatureSetEditionDefault, decodeFeatureSetDefaults_FeatureSetEditionDefault);
 
-/** Writes a google.protobuf.SourceCodeInfo. */
+/** Writes a message of type google.protobuf.SourceCodeInfo. */
 export function encodeSourceCodeInfo(writer: MessageWriter, message: SourceCodeInfo): void {
   checkType(message, "google.protobuf.SourceCodeInfo");
   for (const item of message.location) {
@@ -2573,7 +2573,7 @@ export function encodeSourceCodeInfo(writer: MessageWriter, message: SourceCodeI
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.SourceCodeInfo up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.SourceCodeInfo up to an offset, or a group to its end. */
 export function decodeSourceCodeInfo(reader: MessageReader, end: number, message: SourceCodeInfo = newSourceCodeInfo()): SourceCodeInfo {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.SourceCodeInfo", end);
@@ -2596,7 +2596,7 @@ export function decodeSourceCodeInfo(reader: MessageReader, end: number, message
 /** Defaults of fields that have presence. */
 const prototypeOfSourceCodeInfo: object = {};
 
-/** Creates a google.protobuf.SourceCodeInfo without any field set. */
+/** Creates a message of type google.protobuf.SourceCodeInfo without any field set. */
 export function newSourceCodeInfo(): SourceCodeInfo {
   const message = Object.create(prototypeOfSourceCodeInfo);
   message.$typeName = "google.protobuf.SourceCodeInfo";
@@ -2607,7 +2607,7 @@ export function newSourceCodeInfo(): SourceCodeInfo {
 /** The binary format of google.protobuf.SourceCodeInfo. */
 export const SourceCodeInfoCodec: MessageCodec<SourceCodeInfo> = /*@__PURE__*/ createMessageCodec(encodeSourceCodeInfo, decodeSourceCodeInfo);
 
-/** Writes a google.protobuf.SourceCodeInfo.Location. */
+/** Writes a message of type google.protobuf.SourceCodeInfo.Location. */
 export function encodeSourceCodeInfo_Location(writer: MessageWriter, message: SourceCodeInfo_Location): void {
   checkType(message, "google.protobuf.SourceCodeInfo.Location");
   if (message.path.length > 0) {
@@ -2626,7 +2626,7 @@ export function encodeSourceCodeInfo_Location(writer: MessageWriter, message: So
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.SourceCodeInfo.Location up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.SourceCodeInfo.Location up to an offset, or a group to its end. */
 export function decodeSourceCodeInfo_Location(reader: MessageReader, end: number, message: SourceCodeInfo_Location = newSourceCodeInfo_Location()): SourceCodeInfo_Location {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.SourceCodeInfo.Location", end);
@@ -2672,7 +2672,7 @@ const prototypeOfSourceCodeInfo_Location: object = {
   trailingComments: "",
 };
 
-/** Creates a google.protobuf.SourceCodeInfo.Location without any field set. */
+/** Creates a message of type google.protobuf.SourceCodeInfo.Location without any field set. */
 export function newSourceCodeInfo_Location(): SourceCodeInfo_Location {
   const message = Object.create(prototypeOfSourceCodeInfo_Location);
   message.$typeName = "google.protobuf.SourceCodeInfo.Location";
@@ -2685,7 +2685,7 @@ export function newSourceCodeInfo_Location(): SourceCodeInfo_Location {
 /** The binary format of google.protobuf.SourceCodeInfo.Location. */
 export const SourceCodeInfo_LocationCodec: MessageCodec<SourceCodeInfo_Location> = /*@__PURE__*/ createMessageCodec(encodeSourceCodeInfo_Location, decodeSourceCodeInfo_Location);
 
-/** Writes a google.protobuf.GeneratedCodeInfo. */
+/** Writes a message of type google.protobuf.GeneratedCodeInfo. */
 export function encodeGeneratedCodeInfo(writer: MessageWriter, message: GeneratedCodeInfo): void {
   checkType(message, "google.protobuf.GeneratedCodeInfo");
   for (const item of message.annotation) {
@@ -2696,7 +2696,7 @@ export function encodeGeneratedCodeInfo(writer: MessageWriter, message: Generate
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.GeneratedCodeInfo up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.GeneratedCodeInfo up to an offset, or a group to its end. */
 export function decodeGeneratedCodeInfo(reader: MessageReader, end: number, message: GeneratedCodeInfo = newGeneratedCodeInfo()): GeneratedCodeInfo {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.GeneratedCodeInfo", end);
@@ -2719,7 +2719,7 @@ export function decodeGeneratedCodeInfo(reader: MessageReader, end: number, mess
 /** Defaults of fields that have presence. */
 const prototypeOfGeneratedCodeInfo: object = {};
 
-/** Creates a google.protobuf.GeneratedCodeInfo without any field set. */
+/** Creates a message of type google.protobuf.GeneratedCodeInfo without any field set. */
 export function newGeneratedCodeInfo(): GeneratedCodeInfo {
   const message = Object.create(prototypeOfGeneratedCodeInfo);
   message.$typeName = "google.protobuf.GeneratedCodeInfo";
@@ -2730,7 +2730,7 @@ export function newGeneratedCodeInfo(): GeneratedCodeInfo {
 /** The binary format of google.protobuf.GeneratedCodeInfo. */
 export const GeneratedCodeInfoCodec: MessageCodec<GeneratedCodeInfo> = /*@__PURE__*/ createMessageCodec(encodeGeneratedCodeInfo, decodeGeneratedCodeInfo);
 
-/** Writes a google.protobuf.GeneratedCodeInfo.Annotation. */
+/** Writes a message of type google.protobuf.GeneratedCodeInfo.Annotation. */
 export function encodeGeneratedCodeInfo_Annotation(writer: MessageWriter, message: GeneratedCodeInfo_Annotation): void {
   checkType(message, "google.protobuf.GeneratedCodeInfo.Annotation");
   if (message.path.length > 0) {
@@ -2745,7 +2745,7 @@ export function encodeGeneratedCodeInfo_Annotation(writer: MessageWriter, messag
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.GeneratedCodeInfo.Annotation up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.GeneratedCodeInfo.Annotation up to an offset, or a group to its end. */
 export function decodeGeneratedCodeInfo_Annotation(reader: MessageReader, end: number, message: GeneratedCodeInfo_Annotation = newGeneratedCodeInfo_Annotation()): GeneratedCodeInfo_Annotation {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.GeneratedCodeInfo.Annotation", end);
@@ -2799,7 +2799,7 @@ const prototypeOfGeneratedCodeInfo_Annotation: object = {
   semantic: 0,
 };
 
-/** Creates a google.protobuf.GeneratedCodeInfo.Annotation without any field set. */
+/** Creates a message of type google.protobuf.GeneratedCodeInfo.Annotation without any field set. */
 export function newGeneratedCodeInfo_Annotation(): GeneratedCodeInfo_Annotation {
   const message = Object.create(prototypeOfGeneratedCodeInfo_Annotation);
   message.$typeName = "google.protobuf.GeneratedCodeInfo.Annotation";

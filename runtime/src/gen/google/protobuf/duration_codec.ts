@@ -9,7 +9,7 @@ import {
   writeInt32, writeInt64, writeUnknown,
 } from "../../../codec/binary/generated.ts";
 
-/** Writes a google.protobuf.Duration. */
+/** Writes a message of type google.protobuf.Duration. */
 export function encodeDuration(writer: MessageWriter, message: Duration): void {
   checkType(message, "google.protobuf.Duration");
   if (message.seconds != 0n) writeInt64(writer, 8, message.seconds);
@@ -17,7 +17,7 @@ export function encodeDuration(writer: MessageWriter, message: Duration): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.Duration up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.Duration up to an offset, or a group to its end. */
 export function decodeDuration(reader: MessageReader, end: number, message: Duration = newDuration()): Duration {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.Duration", end);
@@ -40,7 +40,7 @@ export function decodeDuration(reader: MessageReader, end: number, message: Dura
   return message;
 }
 
-/** Creates a google.protobuf.Duration without any field set. */
+/** Creates a message of type google.protobuf.Duration without any field set. */
 export function newDuration(): Duration {
   return {
     $typeName: "google.protobuf.Duration",

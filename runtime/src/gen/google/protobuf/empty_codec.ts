@@ -8,12 +8,12 @@ import {
   createMessageCodec, endsGroup, enterMessage, leaveMessage, readTag, readUnknown, writeUnknown,
 } from "../../../codec/binary/generated.ts";
 
-/** Writes a google.protobuf.Empty. */
+/** Writes a message of type google.protobuf.Empty. */
 export function encodeEmpty(writer: MessageWriter, message: Empty): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.Empty up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.Empty up to an offset, or a group to its end. */
 export function decodeEmpty(reader: MessageReader, end: number, message: Empty = newEmpty()): Empty {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.Empty", end);
@@ -30,7 +30,7 @@ export function decodeEmpty(reader: MessageReader, end: number, message: Empty =
   return message;
 }
 
-/** Creates a google.protobuf.Empty without any field set. */
+/** Creates a message of type google.protobuf.Empty without any field set. */
 export function newEmpty(): Empty {
   return {
     $typeName: "google.protobuf.Empty",

@@ -9,14 +9,14 @@ import {
   writeUnknown,
 } from "../../../codec/binary/generated.ts";
 
-/** Writes a google.protobuf.FieldMask. */
+/** Writes a message of type google.protobuf.FieldMask. */
 export function encodeFieldMask(writer: MessageWriter, message: FieldMask): void {
   checkType(message, "google.protobuf.FieldMask");
   for (const item of message.paths) writeString(writer, 10, item);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.FieldMask up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.FieldMask up to an offset, or a group to its end. */
 export function decodeFieldMask(reader: MessageReader, end: number, message: FieldMask = newFieldMask()): FieldMask {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.FieldMask", end);
@@ -36,7 +36,7 @@ export function decodeFieldMask(reader: MessageReader, end: number, message: Fie
   return message;
 }
 
-/** Creates a google.protobuf.FieldMask without any field set. */
+/** Creates a message of type google.protobuf.FieldMask without any field set. */
 export function newFieldMask(): FieldMask {
   return {
     $typeName: "google.protobuf.FieldMask",

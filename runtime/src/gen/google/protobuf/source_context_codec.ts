@@ -9,14 +9,14 @@ import {
   writeUnknown,
 } from "../../../codec/binary/generated.ts";
 
-/** Writes a google.protobuf.SourceContext. */
+/** Writes a message of type google.protobuf.SourceContext. */
 export function encodeSourceContext(writer: MessageWriter, message: SourceContext): void {
   checkType(message, "google.protobuf.SourceContext");
   if (message.fileName !== "") writeString(writer, 10, message.fileName);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.SourceContext up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.SourceContext up to an offset, or a group to its end. */
 export function decodeSourceContext(reader: MessageReader, end: number, message: SourceContext = newSourceContext()): SourceContext {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.SourceContext", end);
@@ -36,7 +36,7 @@ export function decodeSourceContext(reader: MessageReader, end: number, message:
   return message;
 }
 
-/** Creates a google.protobuf.SourceContext without any field set. */
+/** Creates a message of type google.protobuf.SourceContext without any field set. */
 export function newSourceContext(): SourceContext {
   return {
     $typeName: "google.protobuf.SourceContext",

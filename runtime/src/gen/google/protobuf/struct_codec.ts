@@ -10,7 +10,7 @@ import {
   writeInt32, writeString, writeUnknown,
 } from "../../../codec/binary/generated.ts";
 
-/** Writes a google.protobuf.Struct. */
+/** Writes a message of type google.protobuf.Struct. */
 export function encodeStruct(writer: MessageWriter, message: Struct): void {
   checkType(message, "google.protobuf.Struct");
   for (const key of Object.keys(message.fields)) {
@@ -25,7 +25,7 @@ export function encodeStruct(writer: MessageWriter, message: Struct): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.Struct up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.Struct up to an offset, or a group to its end. */
 export function decodeStruct(reader: MessageReader, end: number, message: Struct = newStruct()): Struct {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.Struct", end);
@@ -61,7 +61,7 @@ export function decodeStruct(reader: MessageReader, end: number, message: Struct
   return message;
 }
 
-/** Creates a google.protobuf.Struct without any field set. */
+/** Creates a message of type google.protobuf.Struct without any field set. */
 export function newStruct(): Struct {
   return {
     $typeName: "google.protobuf.Struct",
@@ -72,7 +72,7 @@ export function newStruct(): Struct {
 /** The binary format of google.protobuf.Struct. */
 export const StructCodec: MessageCodec<Struct> = /*@__PURE__*/ createMessageCodec(encodeStruct, decodeStruct);
 
-/** Writes a google.protobuf.Value. */
+/** Writes a message of type google.protobuf.Value. */
 export function encodeValue(writer: MessageWriter, message: Value): void {
   checkType(message, "google.protobuf.Value");
   if (message.kind.case === "nullValue") writeInt32(writer, 8, message.kind.value);
@@ -92,7 +92,7 @@ export function encodeValue(writer: MessageWriter, message: Value): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.Value up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.Value up to an offset, or a group to its end. */
 export function decodeValue(reader: MessageReader, end: number, message: Value = newValue()): Value {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.Value", end);
@@ -127,7 +127,7 @@ export function decodeValue(reader: MessageReader, end: number, message: Value =
   return message;
 }
 
-/** Creates a google.protobuf.Value without any field set. */
+/** Creates a message of type google.protobuf.Value without any field set. */
 export function newValue(): Value {
   return {
     $typeName: "google.protobuf.Value",
@@ -138,7 +138,7 @@ export function newValue(): Value {
 /** The binary format of google.protobuf.Value. */
 export const ValueCodec: MessageCodec<Value> = /*@__PURE__*/ createMessageCodec(encodeValue, decodeValue);
 
-/** Writes a google.protobuf.ListValue. */
+/** Writes a message of type google.protobuf.ListValue. */
 export function encodeListValue(writer: MessageWriter, message: ListValue): void {
   checkType(message, "google.protobuf.ListValue");
   for (const item of message.values) {
@@ -149,7 +149,7 @@ export function encodeListValue(writer: MessageWriter, message: ListValue): void
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.ListValue up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.ListValue up to an offset, or a group to its end. */
 export function decodeListValue(reader: MessageReader, end: number, message: ListValue = newListValue()): ListValue {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.ListValue", end);
@@ -169,7 +169,7 @@ export function decodeListValue(reader: MessageReader, end: number, message: Lis
   return message;
 }
 
-/** Creates a google.protobuf.ListValue without any field set. */
+/** Creates a message of type google.protobuf.ListValue without any field set. */
 export function newListValue(): ListValue {
   return {
     $typeName: "google.protobuf.ListValue",

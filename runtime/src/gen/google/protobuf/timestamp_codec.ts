@@ -9,7 +9,7 @@ import {
   writeInt32, writeInt64, writeUnknown,
 } from "../../../codec/binary/generated.ts";
 
-/** Writes a google.protobuf.Timestamp. */
+/** Writes a message of type google.protobuf.Timestamp. */
 export function encodeTimestamp(writer: MessageWriter, message: Timestamp): void {
   checkType(message, "google.protobuf.Timestamp");
   if (message.seconds != 0n) writeInt64(writer, 8, message.seconds);
@@ -17,7 +17,7 @@ export function encodeTimestamp(writer: MessageWriter, message: Timestamp): void
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.Timestamp up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.Timestamp up to an offset, or a group to its end. */
 export function decodeTimestamp(reader: MessageReader, end: number, message: Timestamp = newTimestamp()): Timestamp {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.Timestamp", end);
@@ -40,7 +40,7 @@ export function decodeTimestamp(reader: MessageReader, end: number, message: Tim
   return message;
 }
 
-/** Creates a google.protobuf.Timestamp without any field set. */
+/** Creates a message of type google.protobuf.Timestamp without any field set. */
 export function newTimestamp(): Timestamp {
   return {
     $typeName: "google.protobuf.Timestamp",

@@ -11,7 +11,7 @@ import {
 import { decodeAny, encodeAny } from "./any_codec.ts";
 import { decodeSourceContext, encodeSourceContext } from "./source_context_codec.ts";
 
-/** Writes a google.protobuf.Type. */
+/** Writes a message of type google.protobuf.Type. */
 export function encodeType(writer: MessageWriter, message: Type): void {
   checkType(message, "google.protobuf.Type");
   if (message.name !== "") writeString(writer, 10, message.name);
@@ -36,7 +36,7 @@ export function encodeType(writer: MessageWriter, message: Type): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.Type up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.Type up to an offset, or a group to its end. */
 export function decodeType(reader: MessageReader, end: number, message: Type = newType()): Type {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.Type", end);
@@ -74,7 +74,7 @@ export function decodeType(reader: MessageReader, end: number, message: Type = n
   return message;
 }
 
-/** Creates a google.protobuf.Type without any field set. */
+/** Creates a message of type google.protobuf.Type without any field set. */
 export function newType(): Type {
   return {
     $typeName: "google.protobuf.Type",
@@ -90,7 +90,7 @@ export function newType(): Type {
 /** The binary format of google.protobuf.Type. */
 export const TypeCodec: MessageCodec<Type> = /*@__PURE__*/ createMessageCodec(encodeType, decodeType);
 
-/** Writes a google.protobuf.Field. */
+/** Writes a message of type google.protobuf.Field. */
 export function encodeField(writer: MessageWriter, message: Field): void {
   checkType(message, "google.protobuf.Field");
   if (message.kind !== 0) writeInt32(writer, 8, message.kind);
@@ -110,7 +110,7 @@ export function encodeField(writer: MessageWriter, message: Field): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.Field up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.Field up to an offset, or a group to its end. */
 export function decodeField(reader: MessageReader, end: number, message: Field = newField()): Field {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.Field", end);
@@ -157,7 +157,7 @@ export function decodeField(reader: MessageReader, end: number, message: Field =
   return message;
 }
 
-/** Creates a google.protobuf.Field without any field set. */
+/** Creates a message of type google.protobuf.Field without any field set. */
 export function newField(): Field {
   return {
     $typeName: "google.protobuf.Field",
@@ -177,7 +177,7 @@ export function newField(): Field {
 /** The binary format of google.protobuf.Field. */
 export const FieldCodec: MessageCodec<Field> = /*@__PURE__*/ createMessageCodec(encodeField, decodeField);
 
-/** Writes a google.protobuf.Enum. */
+/** Writes a message of type google.protobuf.Enum. */
 export function encodeEnum(writer: MessageWriter, message: Enum): void {
   checkType(message, "google.protobuf.Enum");
   if (message.name !== "") writeString(writer, 10, message.name);
@@ -201,7 +201,7 @@ export function encodeEnum(writer: MessageWriter, message: Enum): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.Enum up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.Enum up to an offset, or a group to its end. */
 export function decodeEnum(reader: MessageReader, end: number, message: Enum = newEnum()): Enum {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.Enum", end);
@@ -236,7 +236,7 @@ export function decodeEnum(reader: MessageReader, end: number, message: Enum = n
   return message;
 }
 
-/** Creates a google.protobuf.Enum without any field set. */
+/** Creates a message of type google.protobuf.Enum without any field set. */
 export function newEnum(): Enum {
   return {
     $typeName: "google.protobuf.Enum",
@@ -251,7 +251,7 @@ export function newEnum(): Enum {
 /** The binary format of google.protobuf.Enum. */
 export const EnumCodec: MessageCodec<Enum> = /*@__PURE__*/ createMessageCodec(encodeEnum, decodeEnum);
 
-/** Writes a google.protobuf.EnumValue. */
+/** Writes a message of type google.protobuf.EnumValue. */
 export function encodeEnumValue(writer: MessageWriter, message: EnumValue): void {
   checkType(message, "google.protobuf.EnumValue");
   if (message.name !== "") writeString(writer, 10, message.name);
@@ -264,7 +264,7 @@ export function encodeEnumValue(writer: MessageWriter, message: EnumValue): void
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.EnumValue up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.EnumValue up to an offset, or a group to its end. */
 export function decodeEnumValue(reader: MessageReader, end: number, message: EnumValue = newEnumValue()): EnumValue {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.EnumValue", end);
@@ -290,7 +290,7 @@ export function decodeEnumValue(reader: MessageReader, end: number, message: Enu
   return message;
 }
 
-/** Creates a google.protobuf.EnumValue without any field set. */
+/** Creates a message of type google.protobuf.EnumValue without any field set. */
 export function newEnumValue(): EnumValue {
   return {
     $typeName: "google.protobuf.EnumValue",
@@ -303,7 +303,7 @@ export function newEnumValue(): EnumValue {
 /** The binary format of google.protobuf.EnumValue. */
 export const EnumValueCodec: MessageCodec<EnumValue> = /*@__PURE__*/ createMessageCodec(encodeEnumValue, decodeEnumValue);
 
-/** Writes a google.protobuf.Option. */
+/** Writes a message of type google.protobuf.Option. */
 export function encodeOption(writer: MessageWriter, message: Option): void {
   checkType(message, "google.protobuf.Option");
   if (message.name !== "") writeString(writer, 10, message.name);
@@ -315,7 +315,7 @@ export function encodeOption(writer: MessageWriter, message: Option): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.Option up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.Option up to an offset, or a group to its end. */
 export function decodeOption(reader: MessageReader, end: number, message: Option = newOption()): Option {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.Option", end);
@@ -338,7 +338,7 @@ export function decodeOption(reader: MessageReader, end: number, message: Option
   return message;
 }
 
-/** Creates a google.protobuf.Option without any field set. */
+/** Creates a message of type google.protobuf.Option without any field set. */
 export function newOption(): Option {
   return {
     $typeName: "google.protobuf.Option",

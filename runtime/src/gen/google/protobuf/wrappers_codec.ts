@@ -12,14 +12,14 @@ import {
   writeDouble, writeFloat, writeInt32, writeInt64, writeString, writeUint64, writeUnknown, writeVarint32,
 } from "../../../codec/binary/generated.ts";
 
-/** Writes a google.protobuf.DoubleValue. */
+/** Writes a message of type google.protobuf.DoubleValue. */
 export function encodeDoubleValue(writer: MessageWriter, message: DoubleValue): void {
   checkType(message, "google.protobuf.DoubleValue");
   if (!Object.is(message.value, 0)) writeDouble(writer, 9, message.value);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.DoubleValue up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.DoubleValue up to an offset, or a group to its end. */
 export function decodeDoubleValue(reader: MessageReader, end: number, message: DoubleValue = newDoubleValue()): DoubleValue {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.DoubleValue", end);
@@ -39,7 +39,7 @@ export function decodeDoubleValue(reader: MessageReader, end: number, message: D
   return message;
 }
 
-/** Creates a google.protobuf.DoubleValue without any field set. */
+/** Creates a message of type google.protobuf.DoubleValue without any field set. */
 export function newDoubleValue(): DoubleValue {
   return {
     $typeName: "google.protobuf.DoubleValue",
@@ -50,14 +50,14 @@ export function newDoubleValue(): DoubleValue {
 /** The binary format of google.protobuf.DoubleValue. */
 export const DoubleValueCodec: MessageCodec<DoubleValue> = /*@__PURE__*/ createMessageCodec(encodeDoubleValue, decodeDoubleValue);
 
-/** Writes a google.protobuf.FloatValue. */
+/** Writes a message of type google.protobuf.FloatValue. */
 export function encodeFloatValue(writer: MessageWriter, message: FloatValue): void {
   checkType(message, "google.protobuf.FloatValue");
   if (!Object.is(message.value, 0)) writeFloat(writer, 13, message.value);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.FloatValue up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.FloatValue up to an offset, or a group to its end. */
 export function decodeFloatValue(reader: MessageReader, end: number, message: FloatValue = newFloatValue()): FloatValue {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.FloatValue", end);
@@ -77,7 +77,7 @@ export function decodeFloatValue(reader: MessageReader, end: number, message: Fl
   return message;
 }
 
-/** Creates a google.protobuf.FloatValue without any field set. */
+/** Creates a message of type google.protobuf.FloatValue without any field set. */
 export function newFloatValue(): FloatValue {
   return {
     $typeName: "google.protobuf.FloatValue",
@@ -88,14 +88,14 @@ export function newFloatValue(): FloatValue {
 /** The binary format of google.protobuf.FloatValue. */
 export const FloatValueCodec: MessageCodec<FloatValue> = /*@__PURE__*/ createMessageCodec(encodeFloatValue, decodeFloatValue);
 
-/** Writes a google.protobuf.Int64Value. */
+/** Writes a message of type google.protobuf.Int64Value. */
 export function encodeInt64Value(writer: MessageWriter, message: Int64Value): void {
   checkType(message, "google.protobuf.Int64Value");
   if (message.value != 0n) writeInt64(writer, 8, message.value);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.Int64Value up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.Int64Value up to an offset, or a group to its end. */
 export function decodeInt64Value(reader: MessageReader, end: number, message: Int64Value = newInt64Value()): Int64Value {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.Int64Value", end);
@@ -115,7 +115,7 @@ export function decodeInt64Value(reader: MessageReader, end: number, message: In
   return message;
 }
 
-/** Creates a google.protobuf.Int64Value without any field set. */
+/** Creates a message of type google.protobuf.Int64Value without any field set. */
 export function newInt64Value(): Int64Value {
   return {
     $typeName: "google.protobuf.Int64Value",
@@ -126,14 +126,14 @@ export function newInt64Value(): Int64Value {
 /** The binary format of google.protobuf.Int64Value. */
 export const Int64ValueCodec: MessageCodec<Int64Value> = /*@__PURE__*/ createMessageCodec(encodeInt64Value, decodeInt64Value);
 
-/** Writes a google.protobuf.UInt64Value. */
+/** Writes a message of type google.protobuf.UInt64Value. */
 export function encodeUInt64Value(writer: MessageWriter, message: UInt64Value): void {
   checkType(message, "google.protobuf.UInt64Value");
   if (message.value != 0n) writeUint64(writer, 8, message.value);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.UInt64Value up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.UInt64Value up to an offset, or a group to its end. */
 export function decodeUInt64Value(reader: MessageReader, end: number, message: UInt64Value = newUInt64Value()): UInt64Value {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.UInt64Value", end);
@@ -153,7 +153,7 @@ export function decodeUInt64Value(reader: MessageReader, end: number, message: U
   return message;
 }
 
-/** Creates a google.protobuf.UInt64Value without any field set. */
+/** Creates a message of type google.protobuf.UInt64Value without any field set. */
 export function newUInt64Value(): UInt64Value {
   return {
     $typeName: "google.protobuf.UInt64Value",
@@ -164,14 +164,14 @@ export function newUInt64Value(): UInt64Value {
 /** The binary format of google.protobuf.UInt64Value. */
 export const UInt64ValueCodec: MessageCodec<UInt64Value> = /*@__PURE__*/ createMessageCodec(encodeUInt64Value, decodeUInt64Value);
 
-/** Writes a google.protobuf.Int32Value. */
+/** Writes a message of type google.protobuf.Int32Value. */
 export function encodeInt32Value(writer: MessageWriter, message: Int32Value): void {
   checkType(message, "google.protobuf.Int32Value");
   if (message.value != 0) writeInt32(writer, 8, message.value);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.Int32Value up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.Int32Value up to an offset, or a group to its end. */
 export function decodeInt32Value(reader: MessageReader, end: number, message: Int32Value = newInt32Value()): Int32Value {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.Int32Value", end);
@@ -191,7 +191,7 @@ export function decodeInt32Value(reader: MessageReader, end: number, message: In
   return message;
 }
 
-/** Creates a google.protobuf.Int32Value without any field set. */
+/** Creates a message of type google.protobuf.Int32Value without any field set. */
 export function newInt32Value(): Int32Value {
   return {
     $typeName: "google.protobuf.Int32Value",
@@ -202,14 +202,14 @@ export function newInt32Value(): Int32Value {
 /** The binary format of google.protobuf.Int32Value. */
 export const Int32ValueCodec: MessageCodec<Int32Value> = /*@__PURE__*/ createMessageCodec(encodeInt32Value, decodeInt32Value);
 
-/** Writes a google.protobuf.UInt32Value. */
+/** Writes a message of type google.protobuf.UInt32Value. */
 export function encodeUInt32Value(writer: MessageWriter, message: UInt32Value): void {
   checkType(message, "google.protobuf.UInt32Value");
   if (message.value != 0) writeVarint32(writer, 8, message.value);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.UInt32Value up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.UInt32Value up to an offset, or a group to its end. */
 export function decodeUInt32Value(reader: MessageReader, end: number, message: UInt32Value = newUInt32Value()): UInt32Value {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.UInt32Value", end);
@@ -229,7 +229,7 @@ export function decodeUInt32Value(reader: MessageReader, end: number, message: U
   return message;
 }
 
-/** Creates a google.protobuf.UInt32Value without any field set. */
+/** Creates a message of type google.protobuf.UInt32Value without any field set. */
 export function newUInt32Value(): UInt32Value {
   return {
     $typeName: "google.protobuf.UInt32Value",
@@ -240,14 +240,14 @@ export function newUInt32Value(): UInt32Value {
 /** The binary format of google.protobuf.UInt32Value. */
 export const UInt32ValueCodec: MessageCodec<UInt32Value> = /*@__PURE__*/ createMessageCodec(encodeUInt32Value, decodeUInt32Value);
 
-/** Writes a google.protobuf.BoolValue. */
+/** Writes a message of type google.protobuf.BoolValue. */
 export function encodeBoolValue(writer: MessageWriter, message: BoolValue): void {
   checkType(message, "google.protobuf.BoolValue");
   if (message.value !== false) writeBool(writer, 8, message.value);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.BoolValue up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.BoolValue up to an offset, or a group to its end. */
 export function decodeBoolValue(reader: MessageReader, end: number, message: BoolValue = newBoolValue()): BoolValue {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.BoolValue", end);
@@ -267,7 +267,7 @@ export function decodeBoolValue(reader: MessageReader, end: number, message: Boo
   return message;
 }
 
-/** Creates a google.protobuf.BoolValue without any field set. */
+/** Creates a message of type google.protobuf.BoolValue without any field set. */
 export function newBoolValue(): BoolValue {
   return {
     $typeName: "google.protobuf.BoolValue",
@@ -278,14 +278,14 @@ export function newBoolValue(): BoolValue {
 /** The binary format of google.protobuf.BoolValue. */
 export const BoolValueCodec: MessageCodec<BoolValue> = /*@__PURE__*/ createMessageCodec(encodeBoolValue, decodeBoolValue);
 
-/** Writes a google.protobuf.StringValue. */
+/** Writes a message of type google.protobuf.StringValue. */
 export function encodeStringValue(writer: MessageWriter, message: StringValue): void {
   checkType(message, "google.protobuf.StringValue");
   if (message.value !== "") writeString(writer, 10, message.value);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.StringValue up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.StringValue up to an offset, or a group to its end. */
 export function decodeStringValue(reader: MessageReader, end: number, message: StringValue = newStringValue()): StringValue {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.StringValue", end);
@@ -305,7 +305,7 @@ export function decodeStringValue(reader: MessageReader, end: number, message: S
   return message;
 }
 
-/** Creates a google.protobuf.StringValue without any field set. */
+/** Creates a message of type google.protobuf.StringValue without any field set. */
 export function newStringValue(): StringValue {
   return {
     $typeName: "google.protobuf.StringValue",
@@ -316,14 +316,14 @@ export function newStringValue(): StringValue {
 /** The binary format of google.protobuf.StringValue. */
 export const StringValueCodec: MessageCodec<StringValue> = /*@__PURE__*/ createMessageCodec(encodeStringValue, decodeStringValue);
 
-/** Writes a google.protobuf.BytesValue. */
+/** Writes a message of type google.protobuf.BytesValue. */
 export function encodeBytesValue(writer: MessageWriter, message: BytesValue): void {
   checkType(message, "google.protobuf.BytesValue");
   if (message.value.byteLength !== 0) writeBytes(writer, 10, message.value);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.BytesValue up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.BytesValue up to an offset, or a group to its end. */
 export function decodeBytesValue(reader: MessageReader, end: number, message: BytesValue = newBytesValue()): BytesValue {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.BytesValue", end);
@@ -343,7 +343,7 @@ export function decodeBytesValue(reader: MessageReader, end: number, message: By
   return message;
 }
 
-/** Creates a google.protobuf.BytesValue without any field set. */
+/** Creates a message of type google.protobuf.BytesValue without any field set. */
 export function newBytesValue(): BytesValue {
   return {
     $typeName: "google.protobuf.BytesValue",

@@ -14,7 +14,7 @@ import {
   decodeFileDescriptorProto, decodeGeneratedCodeInfo, encodeFileDescriptorProto, encodeGeneratedCodeInfo,
 } from "../descriptor_codec.ts";
 
-/** Writes a google.protobuf.compiler.Version. */
+/** Writes a message of type google.protobuf.compiler.Version. */
 export function encodeVersion(writer: MessageWriter, message: Version): void {
   checkType(message, "google.protobuf.compiler.Version");
   if (Object.hasOwn(message, "major") && message.major !== undefined) writeInt32(writer, 8, message.major);
@@ -24,7 +24,7 @@ export function encodeVersion(writer: MessageWriter, message: Version): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.compiler.Version up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.compiler.Version up to an offset, or a group to its end. */
 export function decodeVersion(reader: MessageReader, end: number, message: Version = newVersion()): Version {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.compiler.Version", end);
@@ -61,7 +61,7 @@ const prototypeOfVersion: object = {
   suffix: "",
 };
 
-/** Creates a google.protobuf.compiler.Version without any field set. */
+/** Creates a message of type google.protobuf.compiler.Version without any field set. */
 export function newVersion(): Version {
   const message = Object.create(prototypeOfVersion);
   message.$typeName = "google.protobuf.compiler.Version";
@@ -71,7 +71,7 @@ export function newVersion(): Version {
 /** The binary format of google.protobuf.compiler.Version. */
 export const VersionCodec: MessageCodec<Version> = /*@__PURE__*/ createMessageCodec(encodeVersion, decodeVersion);
 
-/** Writes a google.protobuf.compiler.CodeGeneratorRequest. */
+/** Writes a message of type google.protobuf.compiler.CodeGeneratorRequest. */
 export function encodeCodeGeneratorRequest(writer: MessageWriter, message: CodeGeneratorRequest): void {
   checkType(message, "google.protobuf.compiler.CodeGeneratorRequest");
   for (const item of message.fileToGenerate) writeString(writer, 10, item);
@@ -94,7 +94,7 @@ export function encodeCodeGeneratorRequest(writer: MessageWriter, message: CodeG
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.compiler.CodeGeneratorRequest up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.compiler.CodeGeneratorRequest up to an offset, or a group to its end. */
 export function decodeCodeGeneratorRequest(reader: MessageReader, end: number, message: CodeGeneratorRequest = newCodeGeneratorRequest()): CodeGeneratorRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.compiler.CodeGeneratorRequest", end);
@@ -131,7 +131,7 @@ const prototypeOfCodeGeneratorRequest: object = {
   parameter: "",
 };
 
-/** Creates a google.protobuf.compiler.CodeGeneratorRequest without any field set. */
+/** Creates a message of type google.protobuf.compiler.CodeGeneratorRequest without any field set. */
 export function newCodeGeneratorRequest(): CodeGeneratorRequest {
   const message = Object.create(prototypeOfCodeGeneratorRequest);
   message.$typeName = "google.protobuf.compiler.CodeGeneratorRequest";
@@ -144,7 +144,7 @@ export function newCodeGeneratorRequest(): CodeGeneratorRequest {
 /** The binary format of google.protobuf.compiler.CodeGeneratorRequest. */
 export const CodeGeneratorRequestCodec: MessageCodec<CodeGeneratorRequest> = /*@__PURE__*/ createMessageCodec(encodeCodeGeneratorRequest, decodeCodeGeneratorRequest);
 
-/** Writes a google.protobuf.compiler.CodeGeneratorResponse. */
+/** Writes a message of type google.protobuf.compiler.CodeGeneratorResponse. */
 export function encodeCodeGeneratorResponse(writer: MessageWriter, message: CodeGeneratorResponse): void {
   checkType(message, "google.protobuf.compiler.CodeGeneratorResponse");
   if (Object.hasOwn(message, "error") && message.error !== undefined) writeString(writer, 10, message.error);
@@ -159,7 +159,7 @@ export function encodeCodeGeneratorResponse(writer: MessageWriter, message: Code
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.compiler.CodeGeneratorResponse up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.compiler.CodeGeneratorResponse up to an offset, or a group to its end. */
 export function decodeCodeGeneratorResponse(reader: MessageReader, end: number, message: CodeGeneratorResponse = newCodeGeneratorResponse()): CodeGeneratorResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.compiler.CodeGeneratorResponse", end);
@@ -199,7 +199,7 @@ const prototypeOfCodeGeneratorResponse: object = {
   maximumEdition: 0,
 };
 
-/** Creates a google.protobuf.compiler.CodeGeneratorResponse without any field set. */
+/** Creates a message of type google.protobuf.compiler.CodeGeneratorResponse without any field set. */
 export function newCodeGeneratorResponse(): CodeGeneratorResponse {
   const message = Object.create(prototypeOfCodeGeneratorResponse);
   message.$typeName = "google.protobuf.compiler.CodeGeneratorResponse";
@@ -210,7 +210,7 @@ export function newCodeGeneratorResponse(): CodeGeneratorResponse {
 /** The binary format of google.protobuf.compiler.CodeGeneratorResponse. */
 export const CodeGeneratorResponseCodec: MessageCodec<CodeGeneratorResponse> = /*@__PURE__*/ createMessageCodec(encodeCodeGeneratorResponse, decodeCodeGeneratorResponse);
 
-/** Writes a google.protobuf.compiler.CodeGeneratorResponse.File. */
+/** Writes a message of type google.protobuf.compiler.CodeGeneratorResponse.File. */
 export function encodeCodeGeneratorResponse_File(writer: MessageWriter, message: CodeGeneratorResponse_File): void {
   checkType(message, "google.protobuf.compiler.CodeGeneratorResponse.File");
   if (Object.hasOwn(message, "name") && message.name !== undefined) writeString(writer, 10, message.name);
@@ -224,7 +224,7 @@ export function encodeCodeGeneratorResponse_File(writer: MessageWriter, message:
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a google.protobuf.compiler.CodeGeneratorResponse.File up to an offset, or a group to its end. */
+/** Reads a message of type google.protobuf.compiler.CodeGeneratorResponse.File up to an offset, or a group to its end. */
 export function decodeCodeGeneratorResponse_File(reader: MessageReader, end: number, message: CodeGeneratorResponse_File = newCodeGeneratorResponse_File()): CodeGeneratorResponse_File {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "google.protobuf.compiler.CodeGeneratorResponse.File", end);
@@ -260,7 +260,7 @@ const prototypeOfCodeGeneratorResponse_File: object = {
   content: "",
 };
 
-/** Creates a google.protobuf.compiler.CodeGeneratorResponse.File without any field set. */
+/** Creates a message of type google.protobuf.compiler.CodeGeneratorResponse.File without any field set. */
 export function newCodeGeneratorResponse_File(): CodeGeneratorResponse_File {
   const message = Object.create(prototypeOfCodeGeneratorResponse_File);
   message.$typeName = "google.protobuf.compiler.CodeGeneratorResponse.File";

@@ -25,14 +25,14 @@ import {
 } from "../../../../stub.ts";
 import type { HealthCheckRequest, HealthCheckResponse, HealthListRequest, HealthListResponse } from "./health_pb.ts";
 
-/** Writes a grpc.health.v1.HealthCheckRequest. */
+/** Writes a message of type grpc.health.v1.HealthCheckRequest. */
 export function encodeHealthCheckRequest(writer: MessageWriter, message: HealthCheckRequest): void {
   checkType(message, "grpc.health.v1.HealthCheckRequest");
   if (message.service !== "") writeString(writer, 10, message.service);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a grpc.health.v1.HealthCheckRequest up to an offset, or a group to its end. */
+/** Reads a message of type grpc.health.v1.HealthCheckRequest up to an offset, or a group to its end. */
 export function decodeHealthCheckRequest(reader: MessageReader, end: number, message: HealthCheckRequest = newHealthCheckRequest()): HealthCheckRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "grpc.health.v1.HealthCheckRequest", end);
@@ -52,7 +52,7 @@ export function decodeHealthCheckRequest(reader: MessageReader, end: number, mes
   return message;
 }
 
-/** Creates a grpc.health.v1.HealthCheckRequest without any field set. */
+/** Creates a message of type grpc.health.v1.HealthCheckRequest without any field set. */
 export function newHealthCheckRequest(): HealthCheckRequest {
   return {
     $typeName: "grpc.health.v1.HealthCheckRequest",
@@ -63,14 +63,14 @@ export function newHealthCheckRequest(): HealthCheckRequest {
 /** The binary format of grpc.health.v1.HealthCheckRequest. */
 export const HealthCheckRequestCodec: MessageCodec<HealthCheckRequest> = /*@__PURE__*/ createMessageCodec(encodeHealthCheckRequest, decodeHealthCheckRequest);
 
-/** Writes a grpc.health.v1.HealthCheckResponse. */
+/** Writes a message of type grpc.health.v1.HealthCheckResponse. */
 export function encodeHealthCheckResponse(writer: MessageWriter, message: HealthCheckResponse): void {
   checkType(message, "grpc.health.v1.HealthCheckResponse");
   if (message.status !== 0) writeInt32(writer, 8, message.status);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a grpc.health.v1.HealthCheckResponse up to an offset, or a group to its end. */
+/** Reads a message of type grpc.health.v1.HealthCheckResponse up to an offset, or a group to its end. */
 export function decodeHealthCheckResponse(reader: MessageReader, end: number, message: HealthCheckResponse = newHealthCheckResponse()): HealthCheckResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "grpc.health.v1.HealthCheckResponse", end);
@@ -90,7 +90,7 @@ export function decodeHealthCheckResponse(reader: MessageReader, end: number, me
   return message;
 }
 
-/** Creates a grpc.health.v1.HealthCheckResponse without any field set. */
+/** Creates a message of type grpc.health.v1.HealthCheckResponse without any field set. */
 export function newHealthCheckResponse(): HealthCheckResponse {
   return {
     $typeName: "grpc.health.v1.HealthCheckResponse",
@@ -101,12 +101,12 @@ export function newHealthCheckResponse(): HealthCheckResponse {
 /** The binary format of grpc.health.v1.HealthCheckResponse. */
 export const HealthCheckResponseCodec: MessageCodec<HealthCheckResponse> = /*@__PURE__*/ createMessageCodec(encodeHealthCheckResponse, decodeHealthCheckResponse);
 
-/** Writes a grpc.health.v1.HealthListRequest. */
+/** Writes a message of type grpc.health.v1.HealthListRequest. */
 export function encodeHealthListRequest(writer: MessageWriter, message: HealthListRequest): void {
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a grpc.health.v1.HealthListRequest up to an offset, or a group to its end. */
+/** Reads a message of type grpc.health.v1.HealthListRequest up to an offset, or a group to its end. */
 export function decodeHealthListRequest(reader: MessageReader, end: number, message: HealthListRequest = newHealthListRequest()): HealthListRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "grpc.health.v1.HealthListRequest", end);
@@ -123,7 +123,7 @@ export function decodeHealthListRequest(reader: MessageReader, end: number, mess
   return message;
 }
 
-/** Creates a grpc.health.v1.HealthListRequest without any field set. */
+/** Creates a message of type grpc.health.v1.HealthListRequest without any field set. */
 export function newHealthListRequest(): HealthListRequest {
   return {
     $typeName: "grpc.health.v1.HealthListRequest",
@@ -133,7 +133,7 @@ export function newHealthListRequest(): HealthListRequest {
 /** The binary format of grpc.health.v1.HealthListRequest. */
 export const HealthListRequestCodec: MessageCodec<HealthListRequest> = /*@__PURE__*/ createMessageCodec(encodeHealthListRequest, decodeHealthListRequest);
 
-/** Writes a grpc.health.v1.HealthListResponse. */
+/** Writes a message of type grpc.health.v1.HealthListResponse. */
 export function encodeHealthListResponse(writer: MessageWriter, message: HealthListResponse): void {
   checkType(message, "grpc.health.v1.HealthListResponse");
   for (const key of Object.keys(message.statuses)) {
@@ -148,7 +148,7 @@ export function encodeHealthListResponse(writer: MessageWriter, message: HealthL
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a grpc.health.v1.HealthListResponse up to an offset, or a group to its end. */
+/** Reads a message of type grpc.health.v1.HealthListResponse up to an offset, or a group to its end. */
 export function decodeHealthListResponse(reader: MessageReader, end: number, message: HealthListResponse = newHealthListResponse()): HealthListResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "grpc.health.v1.HealthListResponse", end);
@@ -184,7 +184,7 @@ export function decodeHealthListResponse(reader: MessageReader, end: number, mes
   return message;
 }
 
-/** Creates a grpc.health.v1.HealthListResponse without any field set. */
+/** Creates a message of type grpc.health.v1.HealthListResponse without any field set. */
 export function newHealthListResponse(): HealthListResponse {
   return {
     $typeName: "grpc.health.v1.HealthListResponse",

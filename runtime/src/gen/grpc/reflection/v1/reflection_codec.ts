@@ -29,7 +29,7 @@ import type {
   ServerReflectionRequest, ServerReflectionResponse, ServiceResponse,
 } from "./reflection_pb.ts";
 
-/** Writes a grpc.reflection.v1.ServerReflectionRequest. */
+/** Writes a message of type grpc.reflection.v1.ServerReflectionRequest. */
 export function encodeServerReflectionRequest(writer: MessageWriter, message: ServerReflectionRequest): void {
   checkType(message, "grpc.reflection.v1.ServerReflectionRequest");
   if (message.host !== "") writeString(writer, 10, message.host);
@@ -45,7 +45,7 @@ export function encodeServerReflectionRequest(writer: MessageWriter, message: Se
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a grpc.reflection.v1.ServerReflectionRequest up to an offset, or a group to its end. */
+/** Reads a message of type grpc.reflection.v1.ServerReflectionRequest up to an offset, or a group to its end. */
 export function decodeServerReflectionRequest(reader: MessageReader, end: number, message: ServerReflectionRequest = newServerReflectionRequest()): ServerReflectionRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "grpc.reflection.v1.ServerReflectionRequest", end);
@@ -80,7 +80,7 @@ export function decodeServerReflectionRequest(reader: MessageReader, end: number
   return message;
 }
 
-/** Creates a grpc.reflection.v1.ServerReflectionRequest without any field set. */
+/** Creates a message of type grpc.reflection.v1.ServerReflectionRequest without any field set. */
 export function newServerReflectionRequest(): ServerReflectionRequest {
   return {
     $typeName: "grpc.reflection.v1.ServerReflectionRequest",
@@ -92,7 +92,7 @@ export function newServerReflectionRequest(): ServerReflectionRequest {
 /** The binary format of grpc.reflection.v1.ServerReflectionRequest. */
 export const ServerReflectionRequestCodec: MessageCodec<ServerReflectionRequest> = /*@__PURE__*/ createMessageCodec(encodeServerReflectionRequest, decodeServerReflectionRequest);
 
-/** Writes a grpc.reflection.v1.ExtensionRequest. */
+/** Writes a message of type grpc.reflection.v1.ExtensionRequest. */
 export function encodeExtensionRequest(writer: MessageWriter, message: ExtensionRequest): void {
   checkType(message, "grpc.reflection.v1.ExtensionRequest");
   if (message.containingType !== "") writeString(writer, 10, message.containingType);
@@ -100,7 +100,7 @@ export function encodeExtensionRequest(writer: MessageWriter, message: Extension
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a grpc.reflection.v1.ExtensionRequest up to an offset, or a group to its end. */
+/** Reads a message of type grpc.reflection.v1.ExtensionRequest up to an offset, or a group to its end. */
 export function decodeExtensionRequest(reader: MessageReader, end: number, message: ExtensionRequest = newExtensionRequest()): ExtensionRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "grpc.reflection.v1.ExtensionRequest", end);
@@ -123,7 +123,7 @@ export function decodeExtensionRequest(reader: MessageReader, end: number, messa
   return message;
 }
 
-/** Creates a grpc.reflection.v1.ExtensionRequest without any field set. */
+/** Creates a message of type grpc.reflection.v1.ExtensionRequest without any field set. */
 export function newExtensionRequest(): ExtensionRequest {
   return {
     $typeName: "grpc.reflection.v1.ExtensionRequest",
@@ -135,7 +135,7 @@ export function newExtensionRequest(): ExtensionRequest {
 /** The binary format of grpc.reflection.v1.ExtensionRequest. */
 export const ExtensionRequestCodec: MessageCodec<ExtensionRequest> = /*@__PURE__*/ createMessageCodec(encodeExtensionRequest, decodeExtensionRequest);
 
-/** Writes a grpc.reflection.v1.ServerReflectionResponse. */
+/** Writes a message of type grpc.reflection.v1.ServerReflectionResponse. */
 export function encodeServerReflectionResponse(writer: MessageWriter, message: ServerReflectionResponse): void {
   checkType(message, "grpc.reflection.v1.ServerReflectionResponse");
   if (message.validHost !== "") writeString(writer, 10, message.validHost);
@@ -167,7 +167,7 @@ export function encodeServerReflectionResponse(writer: MessageWriter, message: S
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a grpc.reflection.v1.ServerReflectionResponse up to an offset, or a group to its end. */
+/** Reads a message of type grpc.reflection.v1.ServerReflectionResponse up to an offset, or a group to its end. */
 export function decodeServerReflectionResponse(reader: MessageReader, end: number, message: ServerReflectionResponse = newServerReflectionResponse()): ServerReflectionResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "grpc.reflection.v1.ServerReflectionResponse", end);
@@ -202,7 +202,7 @@ export function decodeServerReflectionResponse(reader: MessageReader, end: numbe
   return message;
 }
 
-/** Creates a grpc.reflection.v1.ServerReflectionResponse without any field set. */
+/** Creates a message of type grpc.reflection.v1.ServerReflectionResponse without any field set. */
 export function newServerReflectionResponse(): ServerReflectionResponse {
   return {
     $typeName: "grpc.reflection.v1.ServerReflectionResponse",
@@ -214,14 +214,14 @@ export function newServerReflectionResponse(): ServerReflectionResponse {
 /** The binary format of grpc.reflection.v1.ServerReflectionResponse. */
 export const ServerReflectionResponseCodec: MessageCodec<ServerReflectionResponse> = /*@__PURE__*/ createMessageCodec(encodeServerReflectionResponse, decodeServerReflectionResponse);
 
-/** Writes a grpc.reflection.v1.FileDescriptorResponse. */
+/** Writes a message of type grpc.reflection.v1.FileDescriptorResponse. */
 export function encodeFileDescriptorResponse(writer: MessageWriter, message: FileDescriptorResponse): void {
   checkType(message, "grpc.reflection.v1.FileDescriptorResponse");
   for (const item of message.fileDescriptorProto) writeBytes(writer, 10, item);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a grpc.reflection.v1.FileDescriptorResponse up to an offset, or a group to its end. */
+/** Reads a message of type grpc.reflection.v1.FileDescriptorResponse up to an offset, or a group to its end. */
 export function decodeFileDescriptorResponse(reader: MessageReader, end: number, message: FileDescriptorResponse = newFileDescriptorResponse()): FileDescriptorResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "grpc.reflection.v1.FileDescriptorResponse", end);
@@ -241,7 +241,7 @@ export function decodeFileDescriptorResponse(reader: MessageReader, end: number,
   return message;
 }
 
-/** Creates a grpc.reflection.v1.FileDescriptorResponse without any field set. */
+/** Creates a message of type grpc.reflection.v1.FileDescriptorResponse without any field set. */
 export function newFileDescriptorResponse(): FileDescriptorResponse {
   return {
     $typeName: "grpc.reflection.v1.FileDescriptorResponse",
@@ -252,7 +252,7 @@ export function newFileDescriptorResponse(): FileDescriptorResponse {
 /** The binary format of grpc.reflection.v1.FileDescriptorResponse. */
 export const FileDescriptorResponseCodec: MessageCodec<FileDescriptorResponse> = /*@__PURE__*/ createMessageCodec(encodeFileDescriptorResponse, decodeFileDescriptorResponse);
 
-/** Writes a grpc.reflection.v1.ExtensionNumberResponse. */
+/** Writes a message of type grpc.reflection.v1.ExtensionNumberResponse. */
 export function encodeExtensionNumberResponse(writer: MessageWriter, message: ExtensionNumberResponse): void {
   checkType(message, "grpc.reflection.v1.ExtensionNumberResponse");
   if (message.baseTypeName !== "") writeString(writer, 10, message.baseTypeName);
@@ -264,7 +264,7 @@ export function encodeExtensionNumberResponse(writer: MessageWriter, message: Ex
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a grpc.reflection.v1.ExtensionNumberResponse up to an offset, or a group to its end. */
+/** Reads a message of type grpc.reflection.v1.ExtensionNumberResponse up to an offset, or a group to its end. */
 export function decodeExtensionNumberResponse(reader: MessageReader, end: number, message: ExtensionNumberResponse = newExtensionNumberResponse()): ExtensionNumberResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "grpc.reflection.v1.ExtensionNumberResponse", end);
@@ -291,7 +291,7 @@ export function decodeExtensionNumberResponse(reader: MessageReader, end: number
   return message;
 }
 
-/** Creates a grpc.reflection.v1.ExtensionNumberResponse without any field set. */
+/** Creates a message of type grpc.reflection.v1.ExtensionNumberResponse without any field set. */
 export function newExtensionNumberResponse(): ExtensionNumberResponse {
   return {
     $typeName: "grpc.reflection.v1.ExtensionNumberResponse",
@@ -303,7 +303,7 @@ export function newExtensionNumberResponse(): ExtensionNumberResponse {
 /** The binary format of grpc.reflection.v1.ExtensionNumberResponse. */
 export const ExtensionNumberResponseCodec: MessageCodec<ExtensionNumberResponse> = /*@__PURE__*/ createMessageCodec(encodeExtensionNumberResponse, decodeExtensionNumberResponse);
 
-/** Writes a grpc.reflection.v1.ListServiceResponse. */
+/** Writes a message of type grpc.reflection.v1.ListServiceResponse. */
 export function encodeListServiceResponse(writer: MessageWriter, message: ListServiceResponse): void {
   checkType(message, "grpc.reflection.v1.ListServiceResponse");
   for (const item of message.service) {
@@ -314,7 +314,7 @@ export function encodeListServiceResponse(writer: MessageWriter, message: ListSe
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a grpc.reflection.v1.ListServiceResponse up to an offset, or a group to its end. */
+/** Reads a message of type grpc.reflection.v1.ListServiceResponse up to an offset, or a group to its end. */
 export function decodeListServiceResponse(reader: MessageReader, end: number, message: ListServiceResponse = newListServiceResponse()): ListServiceResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "grpc.reflection.v1.ListServiceResponse", end);
@@ -334,7 +334,7 @@ export function decodeListServiceResponse(reader: MessageReader, end: number, me
   return message;
 }
 
-/** Creates a grpc.reflection.v1.ListServiceResponse without any field set. */
+/** Creates a message of type grpc.reflection.v1.ListServiceResponse without any field set. */
 export function newListServiceResponse(): ListServiceResponse {
   return {
     $typeName: "grpc.reflection.v1.ListServiceResponse",
@@ -345,14 +345,14 @@ export function newListServiceResponse(): ListServiceResponse {
 /** The binary format of grpc.reflection.v1.ListServiceResponse. */
 export const ListServiceResponseCodec: MessageCodec<ListServiceResponse> = /*@__PURE__*/ createMessageCodec(encodeListServiceResponse, decodeListServiceResponse);
 
-/** Writes a grpc.reflection.v1.ServiceResponse. */
+/** Writes a message of type grpc.reflection.v1.ServiceResponse. */
 export function encodeServiceResponse(writer: MessageWriter, message: ServiceResponse): void {
   checkType(message, "grpc.reflection.v1.ServiceResponse");
   if (message.name !== "") writeString(writer, 10, message.name);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a grpc.reflection.v1.ServiceResponse up to an offset, or a group to its end. */
+/** Reads a message of type grpc.reflection.v1.ServiceResponse up to an offset, or a group to its end. */
 export function decodeServiceResponse(reader: MessageReader, end: number, message: ServiceResponse = newServiceResponse()): ServiceResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "grpc.reflection.v1.ServiceResponse", end);
@@ -372,7 +372,7 @@ export function decodeServiceResponse(reader: MessageReader, end: number, messag
   return message;
 }
 
-/** Creates a grpc.reflection.v1.ServiceResponse without any field set. */
+/** Creates a message of type grpc.reflection.v1.ServiceResponse without any field set. */
 export function newServiceResponse(): ServiceResponse {
   return {
     $typeName: "grpc.reflection.v1.ServiceResponse",
@@ -383,7 +383,7 @@ export function newServiceResponse(): ServiceResponse {
 /** The binary format of grpc.reflection.v1.ServiceResponse. */
 export const ServiceResponseCodec: MessageCodec<ServiceResponse> = /*@__PURE__*/ createMessageCodec(encodeServiceResponse, decodeServiceResponse);
 
-/** Writes a grpc.reflection.v1.ErrorResponse. */
+/** Writes a message of type grpc.reflection.v1.ErrorResponse. */
 export function encodeErrorResponse(writer: MessageWriter, message: ErrorResponse): void {
   checkType(message, "grpc.reflection.v1.ErrorResponse");
   if (message.errorCode != 0) writeInt32(writer, 8, message.errorCode);
@@ -391,7 +391,7 @@ export function encodeErrorResponse(writer: MessageWriter, message: ErrorRespons
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a grpc.reflection.v1.ErrorResponse up to an offset, or a group to its end. */
+/** Reads a message of type grpc.reflection.v1.ErrorResponse up to an offset, or a group to its end. */
 export function decodeErrorResponse(reader: MessageReader, end: number, message: ErrorResponse = newErrorResponse()): ErrorResponse {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "grpc.reflection.v1.ErrorResponse", end);
@@ -414,7 +414,7 @@ export function decodeErrorResponse(reader: MessageReader, end: number, message:
   return message;
 }
 
-/** Creates a grpc.reflection.v1.ErrorResponse without any field set. */
+/** Creates a message of type grpc.reflection.v1.ErrorResponse without any field set. */
 export function newErrorResponse(): ErrorResponse {
   return {
     $typeName: "grpc.reflection.v1.ErrorResponse",

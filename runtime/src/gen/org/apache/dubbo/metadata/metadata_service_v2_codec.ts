@@ -12,14 +12,14 @@ import {
 } from "../../../../../stub.ts";
 import type { MetadataInfoV2, MetadataRequest, ServiceInfoV2 } from "./metadata_service_v2_pb.ts";
 
-/** Writes a org.apache.dubbo.metadata.MetadataRequest. */
+/** Writes a message of type org.apache.dubbo.metadata.MetadataRequest. */
 export function encodeMetadataRequest(writer: MessageWriter, message: MetadataRequest): void {
   checkType(message, "org.apache.dubbo.metadata.MetadataRequest");
   if (message.revision !== "") writeString(writer, 10, message.revision);
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a org.apache.dubbo.metadata.MetadataRequest up to an offset, or a group to its end. */
+/** Reads a message of type org.apache.dubbo.metadata.MetadataRequest up to an offset, or a group to its end. */
 export function decodeMetadataRequest(reader: MessageReader, end: number, message: MetadataRequest = newMetadataRequest()): MetadataRequest {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "org.apache.dubbo.metadata.MetadataRequest", end);
@@ -39,7 +39,7 @@ export function decodeMetadataRequest(reader: MessageReader, end: number, messag
   return message;
 }
 
-/** Creates a org.apache.dubbo.metadata.MetadataRequest without any field set. */
+/** Creates a message of type org.apache.dubbo.metadata.MetadataRequest without any field set. */
 export function newMetadataRequest(): MetadataRequest {
   return {
     $typeName: "org.apache.dubbo.metadata.MetadataRequest",
@@ -50,7 +50,7 @@ export function newMetadataRequest(): MetadataRequest {
 /** The binary format of org.apache.dubbo.metadata.MetadataRequest. */
 export const MetadataRequestCodec: MessageCodec<MetadataRequest> = /*@__PURE__*/ createMessageCodec(encodeMetadataRequest, decodeMetadataRequest);
 
-/** Writes a org.apache.dubbo.metadata.MetadataInfoV2. */
+/** Writes a message of type org.apache.dubbo.metadata.MetadataInfoV2. */
 export function encodeMetadataInfoV2(writer: MessageWriter, message: MetadataInfoV2): void {
   checkType(message, "org.apache.dubbo.metadata.MetadataInfoV2");
   if (message.app !== "") writeString(writer, 10, message.app);
@@ -67,7 +67,7 @@ export function encodeMetadataInfoV2(writer: MessageWriter, message: MetadataInf
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a org.apache.dubbo.metadata.MetadataInfoV2 up to an offset, or a group to its end. */
+/** Reads a message of type org.apache.dubbo.metadata.MetadataInfoV2 up to an offset, or a group to its end. */
 export function decodeMetadataInfoV2(reader: MessageReader, end: number, message: MetadataInfoV2 = newMetadataInfoV2()): MetadataInfoV2 {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "org.apache.dubbo.metadata.MetadataInfoV2", end);
@@ -109,7 +109,7 @@ export function decodeMetadataInfoV2(reader: MessageReader, end: number, message
   return message;
 }
 
-/** Creates a org.apache.dubbo.metadata.MetadataInfoV2 without any field set. */
+/** Creates a message of type org.apache.dubbo.metadata.MetadataInfoV2 without any field set. */
 export function newMetadataInfoV2(): MetadataInfoV2 {
   return {
     $typeName: "org.apache.dubbo.metadata.MetadataInfoV2",
@@ -122,7 +122,7 @@ export function newMetadataInfoV2(): MetadataInfoV2 {
 /** The binary format of org.apache.dubbo.metadata.MetadataInfoV2. */
 export const MetadataInfoV2Codec: MessageCodec<MetadataInfoV2> = /*@__PURE__*/ createMessageCodec(encodeMetadataInfoV2, decodeMetadataInfoV2);
 
-/** Writes a org.apache.dubbo.metadata.ServiceInfoV2. */
+/** Writes a message of type org.apache.dubbo.metadata.ServiceInfoV2. */
 export function encodeServiceInfoV2(writer: MessageWriter, message: ServiceInfoV2): void {
   checkType(message, "org.apache.dubbo.metadata.ServiceInfoV2");
   if (message.name !== "") writeString(writer, 10, message.name);
@@ -141,7 +141,7 @@ export function encodeServiceInfoV2(writer: MessageWriter, message: ServiceInfoV
   if (message.$unknown !== undefined) writeUnknown(writer, message.$unknown);
 }
 
-/** Reads a org.apache.dubbo.metadata.ServiceInfoV2 up to an offset, or a group to its end. */
+/** Reads a message of type org.apache.dubbo.metadata.ServiceInfoV2 up to an offset, or a group to its end. */
 export function decodeServiceInfoV2(reader: MessageReader, end: number, message: ServiceInfoV2 = newServiceInfoV2()): ServiceInfoV2 {
   let unknown = message.$unknown;
   const last = enterMessage(reader, "org.apache.dubbo.metadata.ServiceInfoV2", end);
@@ -195,7 +195,7 @@ export function decodeServiceInfoV2(reader: MessageReader, end: number, message:
   return message;
 }
 
-/** Creates a org.apache.dubbo.metadata.ServiceInfoV2 without any field set. */
+/** Creates a message of type org.apache.dubbo.metadata.ServiceInfoV2 without any field set. */
 export function newServiceInfoV2(): ServiceInfoV2 {
   return {
     $typeName: "org.apache.dubbo.metadata.ServiceInfoV2",
