@@ -7,7 +7,13 @@ import { Code } from "triple-es";
 import { describe, expect, it, vi } from "vitest";
 import { GreetService_greet } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { requestCountError } from "../../runtime/src/call/outcome.ts";
-import { type Envelope, EnvelopeReader, encodeEnvelope, onlyEnvelope } from "../../runtime/src/grpc/envelope.ts";
+import {
+  checkPrefix,
+  type Envelope,
+  EnvelopeReader,
+  encodeEnvelope,
+  onlyEnvelope,
+} from "../../runtime/src/grpc/envelope.ts";
 import { type Body, streamBody } from "../../runtime/src/http/body.ts";
 import { readEnvelopes } from "../support/envelopes.ts";
 import { chunked, envelope, joined } from "../support/greeter.ts";
@@ -140,5 +146,27 @@ describe("the one envelope of a unary body", () => {
     expect(() => onlyEnvelope(body, 10, requestCountError, GreetService_greet)).toThrow(
       expect.objectContaining({ code, rawMessage: expect.stringContaining(message) }),
     );
+  });
+});
+
+describe("the check of a prefix", () => {
+  it("copies no more than the prefix, whatever the size of the chunks", () => {
+    const set = vi.spyOn(Object.getPrototypeOf(Uint8Array.prototype) as Uint8Array, "set");
+    try {
+      const body = encodeEnvelope(new Uint8Array(60_000));
+      set.mockClear();
+      checkPrefix([body.subarray(0, 2), body.subarray(2, 4), body.subarray(4)], body.byteLength, 60_000);
+      expect(set.mock.calls.map(([bytes]) => bytes.length)).toEqual([2, 2, 1]);
+    } finally {
+      set.mockRestore();
+    }
+  });
+
+  it("finds a message that is too large in any chunks", () => {
+    const body = envelope("abc");
+    for (let at = 1; at < 5; at++) {
+      const chunks = [body.subarray(0, at), body.subarray(at)];
+      expect(() => checkPrefix(chunks, body.byteLength, 2)).toThrow("larger than the limit of 2 bytes");
+    }
   });
 });

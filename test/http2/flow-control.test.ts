@@ -1,6 +1,7 @@
 /** Windows in both directions (RFC 9113, section 5.2), and the order in which streams send. */
 import { describe, expect, it } from "vitest";
 import { ErrorCode, FrameType, Setting } from "../../runtime/src/http2/codes.ts";
+import type { Stream } from "../../runtime/src/http2/stream.ts";
 import {
   data,
   END_HEADERS,
@@ -125,6 +126,33 @@ describe("sending", () => {
       109_031 - 6 * 16_384,
     ]);
     expect(Buffer.concat(frames.map(({ payload }) => payload)).equals(Buffer.concat(pieces))).toBe(true);
+  });
+
+  it("keeps small chunks that wait in few arrays, and sends them in order with the large ones", () => {
+    const { server, streams } = responding(1, settings([Setting.InitialWindowSize, 0]));
+    const stream = streams[0]?.stream as Stream;
+    // Messages are slices of the slab in which they were encoded. A waiting one must not keep it alive.
+    const slab = bytesOf(64 * 1024);
+    const chunks: Uint8Array[] = [];
+    for (let i = 0, at = 0; i < 3_000; i++) {
+      const size = i % 100 === 99 ? 1_500 : 1 + (i % 20);
+      if (at + size > slab.length) at = 0;
+      chunks.push(slab.subarray(at, at + size));
+      at += size;
+      stream.sendData(chunks.at(-1) as Uint8Array, false);
+    }
+    expect(stream.queue.length).toBeLessThan(100);
+    expect(stream.queue.reduce((sum, { buffer }) => sum + buffer.byteLength, 0)).toBeLessThan(2 * stream.unsent);
+    const sent: Uint8Array[] = [];
+    for (const bytes of [1, 10, 500, 3_000, 17_000, 100_000]) {
+      server.receive(windowUpdate(1, bytes), windowUpdate(0, bytes));
+      for (const { payload } of server.frames()) sent.push(payload);
+      // Data that is queued between two windows is sent after the rest of the earlier block.
+      chunks.push(bytesOf(7, bytes));
+      stream.sendData(chunks.at(-1) as Uint8Array, false);
+    }
+    for (const { payload } of server.frames()) sent.push(payload);
+    expect(Buffer.concat(sent).equals(Buffer.concat(chunks))).toBe(true);
   });
 
   it("stops at 64 KiB for each stream, and resumes at half of that", () => {

@@ -34,6 +34,41 @@ const goAways = (frames: readonly Frame[]): number[][] =>
 
 const types = (frames: readonly Frame[]): number[] => frames.map(({ type }) => type);
 
+describe("received bytes", () => {
+  const request = (id: number): Uint8Array => headers(id, REQUEST, END);
+
+  it("are taken up to a number of frames, whose requests are handed out at once", () => {
+    const server = new RecordedServer();
+    server.receive(settings());
+    const frames = [request(1), request(3), ping(), request(5)];
+    const chunk = Buffer.concat(frames);
+    const cost = 1 + Math.floor((request(1).length - 9) / 32);
+    const taken = server.connection.receive(chunk, 2 * cost + 1);
+    expect(taken).toBe(chunk.length - request(5).length);
+    expect(server.requests).toHaveLength(2);
+    expect(server.connection.receive(chunk.subarray(taken), 1)).toBe(request(5).length);
+    expect(server.requests).toHaveLength(3);
+  });
+
+  it("are taken up to fewer frames if these have long header blocks", () => {
+    const server = new RecordedServer();
+    server.receive(settings());
+    const long = headers(1, [...REQUEST, "x-long", "x".repeat(3_200)], END);
+    const chunk = Buffer.concat([long, request(3)]);
+    expect(server.connection.receive(chunk, 100)).toBe(long.length);
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it("are all taken after the end of the connection", () => {
+    const server = new RecordedServer();
+    server.receive(settings());
+    const chunk = Buffer.concat([data(0, "a"), request(1), request(3)]);
+    expect(server.connection.receive(chunk, 1)).toBe(chunk.length);
+    expect(server.connection.receive(chunk, 1)).toBe(chunk.length);
+    expect(server.requests).toEqual([]);
+  });
+});
+
 describe("a request", () => {
   it("is handed out at the end of its chunk, with all data that came in it", () => {
     const server = new RecordedServer();
@@ -402,6 +437,37 @@ describe("the server's limit of streams", () => {
     client.receive(headers(1, RESPONSE, END));
     expect([calls[0]?.ended, client.connection.streams, client.events.at(-1)]).toEqual([true, 0, { type: "idle" }]);
     expect(types(client.frames())).toEqual([FrameType.GoAway]);
+  });
+
+  it("starts waiting calls in their order, also after others were cancelled, with the window of the last SETTINGS", () => {
+    const client = new RecordedClient(false);
+    client.receive(settings([Setting.MaxConcurrentStreams, 0], [Setting.InitialWindowSize, 1_000]));
+    const calls = Array.from({ length: 6 }, () => client.open(bytesOf(20)));
+    for (const index of [4, 0, 2]) calls[index]?.stream?.reset(ErrorCode.Cancel);
+    client.receive(settings([Setting.InitialWindowSize, 15]));
+    client.receive(settings([Setting.MaxConcurrentStreams, 1]));
+    const later = client.open();
+    client.bytes();
+    client.receive(settings([Setting.MaxConcurrentStreams, 10]));
+    client.bytes();
+    expect([...calls, later].map(({ stream }) => [stream?.id, stream?.unsent])).toEqual([
+      [0, 0],
+      [1, 5],
+      [0, 0],
+      [3, 5],
+      [0, 0],
+      [5, 5],
+      [7, 0],
+    ]);
+  });
+
+  // With a search of the list for each of them, it takes more than 20 seconds.
+  it("takes time in proportion to the waiting calls to cancel them", { timeout: 15_000 }, () => {
+    const client = new RecordedClient(false);
+    client.receive(settings([Setting.MaxConcurrentStreams, 0]));
+    const calls = Array.from({ length: 100_000 }, () => client.open(bytesOf(5)));
+    for (const { stream } of calls.reverse()) stream?.reset(ErrorCode.Cancel);
+    expect(client.connection.streams).toBe(0);
   });
 
   it("counts streams that are half closed, and closes none when it is lowered (section 5.1.2)", () => {

@@ -77,6 +77,14 @@ describe("a queue of chunks", () => {
     expect(chunks.reduce((sum, { byteLength }) => sum + byteLength, 0)).toBe(160_000);
   });
 
+  it("joins small chunks that have memory of their own, after the first", () => {
+    const queue = new ChunkQueue();
+    for (let i = 0; i < 20_000; i++) queue.push(Uint8Array.of(i % 251));
+    const chunks = drain(queue);
+    expect(chunks.length).toBeLessThan(5);
+    expect(bytesOf(chunks)).toEqual(Array.from({ length: 20_000 }, (_, i) => i % 251));
+  });
+
   it("does not change bytes that it has returned", () => {
     const queue = new ChunkQueue();
     queue.push(view(0, 10));

@@ -1,4 +1,5 @@
 /** The order in which a process reads its HTTP/2 connections: one connection cannot keep the others from being read. */
+import { once } from "node:events";
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { setImmediate } from "node:timers/promises";
@@ -15,16 +16,19 @@ class PushedSocket extends Duplex {
   setNoDelay(): void {}
 }
 
-/** Attaches a connection that works for `workMs` on each chunk, and returns its socket and the sizes of the chunks received. */
-function attach(workMs: number): { socket: PushedSocket; received: number[] } {
+/** Attaches a connection that needs time for each step, and returns its socket and the sizes of what it received. */
+function attach(workMs: number, stepBytes = 65_536): { socket: PushedSocket; received: number[] } {
   const socket = new PushedSocket();
   const received: number[] = [];
   const connection: Partial<EngineConnection> = {
     receive(chunk: Uint8Array) {
       const end = performance.now() + workMs;
       while (performance.now() < end);
-      received.push(chunk.length);
+      const taken = Math.min(chunk.length, stepBytes);
+      received.push(taken);
+      return taken;
     },
+    lost() {},
     take: () => ({ bytes: 0, parts: [], slabs: [] }),
     hasMore: false,
     isOver: false,
@@ -33,6 +37,8 @@ function attach(workMs: number): { socket: PushedSocket; received: number[] } {
   new Http2Socket(socket as unknown as Socket).attach(connection as EngineConnection, owner);
   return { socket, received };
 }
+
+const sum = (sizes: readonly number[]): number => sizes.reduce((total, size) => total + size, 0);
 
 describe("a connection whose input takes long", () => {
   it("is not read any further in a turn of the event loop, and is read again in the next one", async () => {
@@ -52,7 +58,35 @@ describe("a connection whose input takes long", () => {
       const bytes = socket === small.socket ? 100 : 65_536;
       for (let i = 0; i < 2; i++) socket.push(new Uint8Array(bytes));
     }
-    expect([busy.received.length, small.received.length, large.received.length]).toEqual([1, 2, 1]);
+    expect([busy.received.length, small.received.length, large.received.length]).toEqual([1, 2, 0]);
     while (busy.received.length + large.received.length < 4) await setImmediate();
+  });
+
+  it("gets the rest of a read in later turns, in which others are served before it", async () => {
+    const [busy, other] = [attach(3, 16_384), attach(0)];
+    await setImmediate();
+    busy.socket.push(new Uint8Array(65_536));
+    expect(busy.received).toEqual([16_384]);
+    const before: number[] = [];
+    while (sum(busy.received) < 65_536) {
+      before.push(busy.received.length);
+      other.socket.push(new Uint8Array(100));
+      await setImmediate();
+    }
+    expect(other.received.length).toBe(before.length);
+    // No turn had more than one step.
+    expect(before).toEqual([...new Set(before)]);
+    expect(busy.received).toHaveLength(4);
+    while (busy.socket.isPaused()) await setImmediate();
+  });
+
+  it("gets the rest of a read that the end of the socket has overtaken", async () => {
+    const { socket, received } = attach(3, 16_384);
+    await setImmediate();
+    socket.push(new Uint8Array(32_768));
+    expect(received).toEqual([16_384]);
+    socket.destroy();
+    await once(socket, "close");
+    expect(sum(received)).toBe(32_768);
   });
 });

@@ -3,19 +3,22 @@ import { Code } from "triple-es";
 import { createServer } from "triple-es/node";
 import { describe, expect, it } from "vitest";
 import { MemoryBudget, MemoryShare } from "../../runtime/src/node/io/memory-budget.ts";
-import { connectGreeter, failureOf, startServer } from "../support/server.ts";
+import { arriving, connectGreeter, failureOf, greetings, startServer } from "../support/server.ts";
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
 
+/** A connection that can end no exchange. */
+const ACTIVE = { reclaim: () => {} };
+
 describe("a memory budget", () => {
   it("refuses what does not fit into its larger half, and takes small amounts until it is full", () => {
     const budget = new MemoryBudget(MIB);
-    const large = new MemoryShare(budget, () => {});
+    const large = new MemoryShare(budget, ACTIVE);
     expect(large.take(512 * KIB + 1)).toBe(false);
     expect(large.take(512 * KIB)).toBe(true);
     expect(large.take(1)).toBe(false);
-    const small = Array.from({ length: 33 }, () => new MemoryShare(budget, () => {}));
+    const small = Array.from({ length: 33 }, () => new MemoryShare(budget, ACTIVE));
     expect(small.map((share) => share.take(16 * KIB)).lastIndexOf(true)).toBe(31);
     expect(budget.held).toBe(MIB);
     large.release(512 * KIB);
@@ -27,7 +30,7 @@ describe("a memory budget", () => {
 
   it("releases the memory of a closed connection, and grants it no more", () => {
     const budget = new MemoryBudget(MIB);
-    const share = new MemoryShare(budget, () => {});
+    const share = new MemoryShare(budget, ACTIVE);
     share.take(100);
     share.close();
     share.release(100);
@@ -40,14 +43,16 @@ describe("a memory budget", () => {
     const asked = new Set<number>();
     const stalled = 5;
     const shares = Array.from({ length: 8 }, (_, index) => {
-      const share = new MemoryShare(budget, () => {
-        asked.add(index);
-        if (index === stalled) share.release(64 * KIB);
+      const share = new MemoryShare(budget, {
+        reclaim() {
+          asked.add(index);
+          if (index === stalled) share.release(64 * KIB);
+        },
       });
       return share;
     });
     for (const share of shares) expect(share.take(64 * KIB)).toBe(true);
-    const next = new MemoryShare(budget, () => {});
+    const next = new MemoryShare(budget, ACTIVE);
     expect(next.take(64 * KIB)).toBe(true);
     expect(asked).toContain(stalled);
     expect(next.take(64 * KIB)).toBe(false);
@@ -56,7 +61,7 @@ describe("a memory budget", () => {
 
   it("starts calls in separate turns while memory is short, and none of a refused connection", async () => {
     const budget = new MemoryBudget(MIB);
-    const [holder, refused, other] = [0, 1, 2].map(() => new MemoryShare(budget, () => {})) as [
+    const [holder, refused, other] = [0, 1, 2].map(() => new MemoryShare(budget, ACTIVE)) as [
       MemoryShare,
       MemoryShare,
       MemoryShare,
@@ -119,6 +124,18 @@ describe("a server whose budget is used up", () => {
     for (const protocol of ["grpc", "http-rpc"] as const) {
       const greeter = connectGreeter(baseUrl, { protocol });
       for (let i = 0; i < 150; i++) await greeter.greet({ name: "x".repeat(60 * KIB) });
+    }
+  });
+
+  it("accepts 300 messages of streams one after the other, because none is counted for longer than it is read", async () => {
+    const { baseUrl } = await startServer({}, options);
+    const greeter = connectGreeter(baseUrl);
+    for (let i = 0; i < 30; i++) {
+      const names = Array<string>(10).fill("x".repeat(60 * KIB));
+      const received = greeter.greetOnArrival(arriving(...names));
+      // Every second stream is left in the middle of a message.
+      if (i % 2 === 0) expect(await greetings(received)).toHaveLength(10);
+      else for await (const _ of received) break;
     }
   });
 });

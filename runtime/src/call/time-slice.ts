@@ -1,11 +1,11 @@
 /**
- * Time slices for long synchronous work, such as decoding a large message: the running jobs alternate and share a few
- * milliseconds in each turn of the event loop.
+ * Time slices for long synchronous work, such as decoding a large message: the running jobs alternate and share a
+ * millisecond of each turn of the event loop.
  */
 import { schedule } from "./event-loop.ts";
 
 /** Time that all jobs together may take in one turn of the event loop, in milliseconds. */
-const SLICE_MS = 2;
+const SLICE_MS = 1;
 
 /** The time at which the current slice ends; `undefined` if no slice is running. */
 let sliceEnds: number | undefined;

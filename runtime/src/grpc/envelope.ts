@@ -31,8 +31,22 @@ export const PREFIX_BYTES = 5;
  */
 export const checkPrefix: BodyCheck = (chunks, bytes, limit) => {
   const before = bytes - (chunks.at(-1)?.byteLength ?? 0);
-  if (before < PREFIX_BYTES && bytes >= PREFIX_BYTES) endOfEnvelope(concat(chunks, bytes), 0, limit);
+  if (before < PREFIX_BYTES && bytes >= PREFIX_BYTES) endOfEnvelope(prefixOf(chunks), 0, limit);
 };
+
+/** Returns the first bytes, and copies no more than a prefix: a chunk to which small ones are joined is checked many times. */
+function prefixOf(chunks: readonly Uint8Array[]): Uint8Array {
+  const [first] = chunks;
+  if (first !== undefined && first.byteLength >= PREFIX_BYTES) return first;
+  const prefix = new Uint8Array(PREFIX_BYTES);
+  let length = 0;
+  for (const chunk of chunks) {
+    const part = chunk.subarray(0, PREFIX_BYTES - length);
+    prefix.set(part, length);
+    length += part.byteLength;
+  }
+  return prefix;
+}
 
 /**
  * Allocates bytes. `Buffer.allocUnsafe` takes small allocations from a shared pool, which is much faster than a new
@@ -93,7 +107,7 @@ export class EnvelopeReader {
   /** Offset of the next envelope in the first chunk. */
   #start = 0;
   /** Bytes from that offset to the end of the last chunk. */
-  #buffered = 0;
+  buffered = 0;
 
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
@@ -101,7 +115,7 @@ export class EnvelopeReader {
 
   push(chunk: Uint8Array): void {
     this.#chunks.push(chunk);
-    this.#buffered += chunk.byteLength;
+    this.buffered += chunk.byteLength;
   }
 
   /**
@@ -109,10 +123,10 @@ export class EnvelopeReader {
    * prefix announces more bytes than the limit, before the message is buffered, and `internal` for an unknown flag.
    */
   next(): Envelope | undefined {
-    if (this.#buffered < PREFIX_BYTES) return undefined;
+    if (this.buffered < PREFIX_BYTES) return undefined;
     const end = endOfEnvelope(this.#join(PREFIX_BYTES), this.#start, this.#maxBytes);
     const size = end - this.#start;
-    if (this.#buffered < size) return undefined;
+    if (this.buffered < size) return undefined;
     const bytes = this.#join(size);
     const start = this.#start;
     this.#drop(size);
@@ -121,7 +135,7 @@ export class EnvelopeReader {
 
   /** Checks at the end of the body that no envelope is incomplete. Throws `internal` if one is. */
   finish(): void {
-    if (this.#buffered > 0) throw cutOff(this.#buffered);
+    if (this.buffered > 0) throw cutOff(this.buffered);
   }
 
   /** Joins chunks until the first one has at least `length` bytes from the current offset on, and returns it. */
@@ -129,7 +143,7 @@ export class EnvelopeReader {
     const first = this.#chunks[0] as Uint8Array;
     if (first.byteLength - this.#start >= length) return first;
     this.#chunks[0] = first.subarray(this.#start);
-    const joined = concat(this.#chunks, this.#buffered);
+    const joined = concat(this.#chunks, this.buffered);
     this.#chunks = [joined];
     this.#start = 0;
     return joined;
@@ -137,7 +151,7 @@ export class EnvelopeReader {
 
   #drop(length: number): void {
     this.#start += length;
-    this.#buffered -= length;
+    this.buffered -= length;
     if (this.#start < (this.#chunks[0] as Uint8Array).byteLength) return;
     this.#chunks.shift();
     this.#start = 0;

@@ -5,7 +5,7 @@ import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { countMessage } from "../call/event-loop.ts";
 import { DONE, MessageStream } from "../call/message-stream.ts";
-import type { Body } from "../http/body.ts";
+import type { Body, ChunkSource } from "../http/body.ts";
 import type { ProtocolOptions } from "../protocol/options.ts";
 import { EnvelopeReader } from "./envelope.ts";
 
@@ -24,7 +24,7 @@ export interface MessageReading {
 /** The messages of a stream that is received. */
 export class ReceivedMessages extends MessageStream {
   readonly #reading: MessageReading;
-  readonly #chunks: AsyncIterator<Uint8Array>;
+  readonly #chunks: ChunkSource;
   readonly #envelopes: EnvelopeReader;
   /** The next message, or the failure to decode it, if that takes time or has to be reported by {@link wait}. */
   #decoding: Promise<object> | undefined;
@@ -69,6 +69,7 @@ export class ReceivedMessages extends MessageStream {
           this.#turn = countMessage();
           return { done: false, value };
         }
+        this.#chunks.keep?.(this.#envelopes.buffered);
         const step = await this.#chunks.next();
         if (step.done) break;
         this.#envelopes.push(step.value);

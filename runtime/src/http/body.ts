@@ -26,10 +26,17 @@ export interface Body extends AsyncIterable<Uint8Array> {
  */
 export type BodyCheck = (chunks: readonly Uint8Array[], bytes: number, limit: number) => void;
 
-/** An iterator of chunks that can pass the next one to a function, which saves a promise for each chunk. */
+/**
+ * An iterator of chunks. With `request` it passes the next one to a function, which saves a promise for each chunk.
+ */
 export interface ChunkSource extends AsyncIterator<Uint8Array, undefined> {
   /** Requests the next chunk. Calls one of the functions, once. Not called again before that. */
   request?(onStep: (step: IteratorResult<Uint8Array, undefined>) => void, onError: (reason: unknown) => void): void;
+  /**
+   * Reports how many of the bytes that were read the reader keeps until it has more, because they are an incomplete message. They
+   * count against the memory budget. If they do not fit into it, the next read fails.
+   */
+  keep?(bytes: number): void;
 }
 
 class WholeBody implements Body {

@@ -10,16 +10,21 @@ import type { Metadata } from "../call/metadata.ts";
 import type { PeerConnection } from "../call/peer.ts";
 import type { Body } from "./body.ts";
 
+/** An HTTP request, on a client or on a server. */
 export interface HttpRequest {
+  /** The HTTP method, such as `POST`. */
   readonly method: string;
   /** The request target, starting with `/`. */
   readonly path: string;
+  /** The version of HTTP. */
   readonly version: "1.1" | "2";
   /**
    * The requested host and port if there is no `host` field: `:authority` of HTTP/2 (RFC 9113, section 8.3.1).
    */
   readonly authority?: string | undefined;
+  /** The header fields, without pseudo-headers. */
   readonly headers: Metadata;
+  /** The body. It can be read once. */
   readonly body: Body;
   /** On a server, the connection that the request arrived on. */
   readonly peer?: PeerConnection | undefined;
@@ -41,9 +46,13 @@ export interface HttpRequest {
   waitUntil?(work: Promise<unknown>): void;
 }
 
+/** An HTTP response, on a client or on a server. */
 export interface HttpResponse {
+  /** The HTTP status, such as 200. */
   readonly status: number;
+  /** The header fields, without pseudo-headers. */
   readonly headers: Metadata;
+  /** The body. It can be read once. */
   readonly body: Body;
   /** The trailers, complete after the body has ended. Throws an `RpcError` if the peer's trailers exceed the limit. */
   readonly trailers: Metadata;
@@ -51,6 +60,33 @@ export interface HttpResponse {
 
 /** Sends a request and returns its response. Rejects with an `RpcError` if no response arrives. */
 export type Exchange = (request: HttpRequest) => Promise<HttpResponse>;
+
+/**
+ * Receives the outcomes of exchanges without a promise chained to each of them, which would cost more than the rest of what a
+ * pool or a balancer adds to a call. Exactly one of the functions is called for each exchange, unless its signal has fired
+ * before it begins.
+ */
+export interface ExchangeObserver {
+  /** Called when a response has begun, before the caller receives it. It must not throw, and must not run code of the user. */
+  onResponse(response: HttpResponse): void;
+  /** Called if there is no response. Returns the outcome of the exchange for the caller. */
+  onFailure(request: HttpRequest, reason: unknown): Promise<HttpResponse>;
+}
+
+/** Reports the outcome of an exchange to an observer, for exchanges that take no observer themselves. */
+export function reportOutcome(
+  response: Promise<HttpResponse>,
+  request: HttpRequest,
+  observer: ExchangeObserver,
+): Promise<HttpResponse> {
+  return response.then(
+    (received) => {
+      observer.onResponse(received);
+      return received;
+    },
+    (reason: unknown) => observer.onFailure(request, reason),
+  );
+}
 
 /** A client's connections, and the exchanges over them. */
 export interface Connections {

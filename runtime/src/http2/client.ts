@@ -42,7 +42,10 @@ export class ClientConnection extends EngineConnection {
   #nextId = 1;
   #checkedMethod = "";
   #checkedPath = "";
-  #waiting: Waiting[] = [];
+  /** In the order of their calls. Thousands may wait, and each may be cancelled: all is O(1). */
+  readonly #waiting = new Map<Stream, Waiting>();
+  /** Passes each waiting request once. Another iterator would pass all removed ones first. It never ends: it is used only if there is one. */
+  readonly #inOrder: Iterator<Waiting> = this.#waiting.values();
   /** The value of `takes` when the last HEADERS were written. */
   #startedAt = -1;
 
@@ -62,7 +65,7 @@ export class ClientConnection extends EngineConnection {
 
   /** The number of streams that are open or wait to be opened. */
   override get streams(): number {
-    return this.live.size + this.#waiting.length;
+    return this.live.size + this.#waiting.size;
   }
 
   /** True if {@link open} would take a request. */
@@ -81,14 +84,14 @@ export class ClientConnection extends EngineConnection {
     const stream = new Stream(this, 0, sink, this.peer.windowSize, STREAM_WINDOW_BYTES);
     stream.isHead = head.method === "HEAD";
     this.opened++;
-    if (this.live.size < this.peer.maxStreams && this.#waiting.length === 0) {
+    if (this.live.size < this.peer.maxStreams && this.#waiting.size === 0) {
       const isEmpty = body === undefined || body.length === 0;
       this.#start(stream, head, isEnd && isEmpty);
       if (!isEmpty) this.scheduler.sendNow(stream, body, isEnd);
       return stream;
     }
     const isEmpty = body === undefined || body.length === 0;
-    this.#waiting.push({ stream, head, isEnd: isEnd && isEmpty });
+    this.#waiting.set(stream, { stream, head, isEnd: isEnd && isEmpty });
     if (!isEmpty) this.scheduler.queue(stream, body, isEnd);
     return stream;
   }
@@ -106,6 +109,8 @@ export class ClientConnection extends EngineConnection {
     this.#nextId += 2;
     this.headers.writeRequest(stream.id, method, this.#scheme, this.#authority, path, headers, isEnd);
     stream.hasSentHeaders = true;
+    // SETTINGS may have changed it while the stream waited.
+    stream.sendWindow.left = this.peer.windowSize;
     stream.takes = this.takes;
     this.#startedAt = this.takes;
     stream.state = isEnd ? State.HalfLocal : State.Open;
@@ -119,9 +124,9 @@ export class ClientConnection extends EngineConnection {
 
   /** Refuses the streams that have no id yet, because the connection opens no more streams. Another connection can serve them. */
   #refuseWaiting(): void {
-    const waiting = this.#waiting;
-    this.#waiting = [];
-    for (const { stream } of waiting) this.#refuse(stream);
+    const waiting = [...this.#waiting.keys()];
+    this.#waiting.clear();
+    for (const stream of waiting) this.#refuse(stream);
   }
 
   #refuse(stream: Stream): void {
@@ -132,8 +137,9 @@ export class ClientConnection extends EngineConnection {
 
   /** Opens waiting streams, as far as the server's limit allows. */
   #startWaiting(): void {
-    while (this.#waiting.length > 0 && this.live.size < this.peer.maxStreams && this.state === "open") {
-      const { stream, head, isEnd } = this.#waiting.shift() as Waiting;
+    while (this.#waiting.size > 0 && this.live.size < this.peer.maxStreams && this.state === "open") {
+      const { stream, head, isEnd } = this.#inOrder.next().value as Waiting;
+      this.#waiting.delete(stream);
       this.#start(stream, head, isEnd);
       this.scheduler.resume(stream);
       if (stream.trailersAfterQueue !== undefined && stream.unsent === 0) {
@@ -144,7 +150,7 @@ export class ClientConnection extends EngineConnection {
 
   override sendData(stream: Stream, bytes: Uint8Array, isEnd: boolean): boolean {
     if (stream.id === 0 && bytes.length === 0 && stream.unsent === 0) {
-      const waiting = this.#waiting.find((one) => one.stream === stream);
+      const waiting = this.#waiting.get(stream);
       if (waiting !== undefined) waiting.isEnd ||= isEnd;
       return true;
     }
@@ -163,9 +169,7 @@ export class ClientConnection extends EngineConnection {
       return;
     }
     if (stream.closed) return;
-    const index = this.#waiting.findIndex((one) => one.stream === stream);
-    if (index === 0) this.#waiting.shift();
-    else if (index > 0) this.#waiting.splice(index, 1);
+    this.#waiting.delete(stream);
     stream.closed = true;
     this.scheduler.drop(stream);
     stream.sink.onClosed();
@@ -173,12 +177,12 @@ export class ClientConnection extends EngineConnection {
   }
 
   protected override onStreamClosed(): void {
-    if (this.#waiting.length > 0) this.#startWaiting();
+    if (this.#waiting.size > 0) this.#startWaiting();
     else super.onStreamClosed();
   }
 
   protected override openStreams(): Stream[] {
-    return [...this.live.values(), ...this.#waiting.map(({ stream }) => stream)];
+    return [...this.live.values(), ...this.#waiting.keys()];
   }
 
   protected stateOf(streamId: number): State {

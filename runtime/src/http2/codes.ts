@@ -54,7 +54,7 @@ export const Setting = {
 } as const;
 
 /** The largest window (RFC 9113, section 6.9.1), stream id (5.1.1) and increment. */
-export const MAX_31_BITS: number = 2 ** 31 - 1;
+export const MAX_31_BITS = 0x7fff_ffff;
 
 /**
  * Stream ids are never reused. A connection that has used this many is replaced, or receives GOAWAY, before they run out (RFC

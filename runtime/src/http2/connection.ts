@@ -37,8 +37,6 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
   readonly #handler: ConnectionHandler;
   readonly #reader: HeaderReader;
   readonly #pings = new Pings();
-  /** Number of frames that our DATA may have caused: WINDOW_UPDATE, and PING to measure bandwidth. */
-  #caused = 0;
   #hasGoneAway = false;
   #goAways = 0;
   #streamsBefore = 0;
@@ -103,16 +101,21 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
     return this.blockBytes + this.scheduler.queued + this.output.bytes + this.receiver.held + this.#reader.held;
   }
 
-  /** Takes received bytes. Never throws. After the end of the connection it ignores them. */
-  receive(chunk: Uint8Array): void {
-    if (this.state === "over") return;
+  /**
+   * Takes received bytes: all of them, or about that many frames. Returns the number of bytes taken. Never throws. After the end
+   * of the connection it ignores them.
+   */
+  receive(chunk: Uint8Array, frames: number = MAX_31_BITS): number {
+    if (this.state === "over") return chunk.length;
+    let taken = chunk.length;
     try {
-      this.receiver.receive(viewOf(chunk, 0, chunk.length));
+      taken = this.receiver.receive(viewOf(chunk, 0, chunk.length), frames);
       if (!this.isOver) this.dispatch();
     } catch (reason) {
       if (reason instanceof ConnectionError) this.fail(reason.code, reason.message);
       else this.#end(ErrorCode.InternalError, "internal error", true, reason);
     }
+    return taken;
   }
 
   /** Handles the end of input. Messages that the peer has not completed fail; complete requests may still be answered. */
@@ -254,7 +257,7 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
         throw new ConnectionError(ErrorCode.ProtocolError, "a stream depends on itself");
       }
       this.exceed(this.meters.glitch(Glitch.Priority));
-    } else this.exceed(this.meters.glitch(Glitch.Unknown + Math.floor((end - start) / 4_096)));
+    }
   }
 
   #onRstStream(streamId: number, code: number): void {
@@ -288,7 +291,7 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
     this.headers.maxListSize = peer.maxHeaderListSize;
     const change = peer.windowSize - before;
     if (change !== 0) {
-      for (const stream of this.openStreams()) {
+      for (const stream of this.live.values()) {
         if (stream.sendWindow.add(change)) throw flowControlError("a stream of the peer");
         this.scheduler.resume(stream);
       }
@@ -308,13 +311,7 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
     }
     writePing(this.output, true, high, low);
     this.exceed(this.meters.owe());
-    this.#countCaused(Glitch.Ping);
-  }
-
-  /** Peers that receive DATA send WINDOW_UPDATE, and PING to measure bandwidth: two such frames for each of ours have no weight. */
-  #countCaused(weight: number): void {
-    if (this.#caused < 2 * this.scheduler.frames) this.#caused++;
-    else this.exceed(this.meters.glitch(weight));
+    this.countCaused(Glitch.Ping);
   }
 
   #onGoAway(lastStreamId: number, code: number): void {
@@ -338,7 +335,7 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
       if (action === Action.IgnoreGlitch) this.exceed(this.meters.glitch(Glitch.DeadStream));
     }
     if (increment === 0) throw new ConnectionError(ErrorCode.ProtocolError, "WINDOW_UPDATE of 0");
-    this.#countCaused(Glitch.WindowUpdate);
+    this.countCaused(Glitch.WindowUpdate);
     if (streamId === 0) {
       if (this.scheduler.window.add(increment)) throw flowControlError("the connection of the peer");
       if (this.scheduler.isWaiting) this.output.wake();

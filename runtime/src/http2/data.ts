@@ -1,6 +1,6 @@
 /**
  * Received DATA (RFC 9113, section 6.1): it is charged to the windows, compared with content-length, and passed on as it
- * arrives.
+ * arrives. Frames that our own DATA causes, and payloads that are skipped, have their limits here too.
  */
 import { ConnectionError, ErrorCode } from "./codes.ts";
 import { Glitch } from "./limits.ts";
@@ -10,6 +10,8 @@ import { Streams } from "./streams.ts";
 export abstract class DataStreams extends Streams {
   /** The stream of the DATA frame that is being received. `undefined`: the data is dropped. */
   #dataStream: Stream | undefined;
+  /** Number of frames that our DATA may have caused: WINDOW_UPDATE, and PING to measure bandwidth. */
+  #caused = 0;
 
   /** Returns the state of a stream that is not open. */
   protected abstract stateOf(streamId: number): State;
@@ -74,6 +76,16 @@ export abstract class DataStreams extends Streams {
     const stream = this.#dataStream;
     this.#dataStream = undefined;
     if (isEnd && stream !== undefined && !stream.closed) this.endRemote(stream, undefined);
+  }
+
+  onUnknown(length: number): void {
+    this.exceed(this.meters.glitch(Glitch.Unknown + Math.floor(length / 4_096)));
+  }
+
+  /** Peers that receive DATA send WINDOW_UPDATE, and PING to measure bandwidth: two such frames for each of ours have no weight. */
+  protected countCaused(weight: number): void {
+    if (this.#caused < 2 * this.scheduler.frames) this.#caused++;
+    else this.exceed(this.meters.glitch(weight));
   }
 
   /** Handles the end of a stream by the peer (half-closed, remote). */

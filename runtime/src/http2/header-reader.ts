@@ -8,6 +8,9 @@ import { BlockBuilder, type BlockKind, type HeaderBlock, MESSAGE_RULES } from ".
 
 const LIMITS = { maxFields: MAX_HEADER_FIELDS, maxBytes: MAX_HEADER_BYTES };
 
+/** The builder of all connections: a block is decoded without interruption. */
+const builder = new BlockBuilder();
+
 interface KnownBlock {
   readonly kind: BlockKind;
   readonly block: HeaderBlock;
@@ -20,7 +23,6 @@ export class HeaderReader {
   /** Number of table size updates in the last block. */
   updates = 0;
   readonly #decoder: Decoder;
-  readonly #builder = new BlockBuilder();
   readonly #cache = new BlockCache<KnownBlock>();
 
   constructor(latin1?: Latin1Decoder) {
@@ -41,7 +43,6 @@ export class HeaderReader {
       this.updates = 0;
       return known.block;
     }
-    const builder = this.#builder;
     builder.begin(kind);
     decoder.decode(bytes, start, end, builder);
     this.updates = decoder.updates;

@@ -1,7 +1,7 @@
 /**
  * Writer of HEADERS and the CONTINUATION frames after it (RFC 9113, sections 6.2 and 6.10).
  */
-import { DEFAULT_MAX_FRAME_SIZE, Flag, FRAME_HEADER_BYTES, FrameType } from "./codes.ts";
+import { DEFAULT_MAX_FRAME_SIZE, Flag, FRAME_HEADER_BYTES, FrameType, MAX_31_BITS } from "./codes.ts";
 import { writeFrameHeader } from "./frame.ts";
 import { ENTRY_OVERHEAD_BYTES } from "./hpack/dynamic-table.ts";
 import { Encoder, type FieldList } from "./hpack/encoder.ts";
@@ -24,7 +24,7 @@ interface FirstLine {
 export class HeaderWriter {
   readonly encoder: Encoder = new Encoder(checkOutgoing);
   /** The peer's SETTINGS_MAX_HEADER_LIST_SIZE. */
-  maxListSize: number = Number.POSITIVE_INFINITY;
+  maxListSize: number = MAX_31_BITS;
   readonly #output: Output;
 
   constructor(output: Output) {
@@ -88,7 +88,7 @@ export class HeaderWriter {
   }
 
   #checkSize(list: FieldList, others: number): void {
-    if (this.maxListSize === Number.POSITIVE_INFINITY) return;
+    if (this.maxListSize === MAX_31_BITS) return;
     let size = others;
     for (const text of list.raw) size += text.length + ENTRY_OVERHEAD_BYTES / 2;
     if (size > this.maxListSize) {

@@ -78,44 +78,29 @@ export const Glitch = {
   GoAway: 10,
 } as const;
 
-/** A token bucket, which is refilled over time. */
-class Bucket {
-  #spent = 0;
-  readonly #burst: number;
-  readonly #perMs: number;
-
-  constructor(burst: number, perSecond: number) {
-    this.#burst = burst;
-    this.#perMs = perSecond / 1_000;
-  }
-
-  /** Spends tokens. Returns whether there were too few. */
-  spend(tokens: number): boolean {
-    this.#spent += tokens;
-    return this.#spent > this.#burst;
-  }
-
-  refill(elapsedMs: number): void {
-    if (this.#spent > 0) this.#spent = Math.max(0, this.#spent - elapsedMs * this.#perMs);
-  }
-}
-
-/** The counters of one connection. Each method returns the problem once a limit is exceeded. */
+/**
+ * The counters of one connection. Each method returns the problem once a limit is exceeded. Resets and glitches are token
+ * buckets, which are refilled over time.
+ */
 export class Meters {
-  readonly #resets: Bucket;
-  readonly #glitches = new Bucket(GLITCH_BURST, GLITCHES_PER_SECOND);
+  readonly #limits: EngineLimits;
+  /** Tokens that have been spent and not refilled. */
+  #resets = 0;
+  #glitches = 0;
   #owed = 0;
 
-  constructor({ resetBurst, resetsPerSecond }: EngineLimits) {
-    this.#resets = new Bucket(resetBurst, resetsPerSecond);
+  constructor(limits: EngineLimits) {
+    this.#limits = limits;
   }
 
   reset(): string | undefined {
-    return this.#resets.spend(1) ? "too many streams were reset" : undefined;
+    this.#resets++;
+    return this.#resets > this.#limits.resetBurst ? "too many streams were reset" : undefined;
   }
 
   glitch(weight: number): string | undefined {
-    return this.#glitches.spend(weight) ? "too many frames without progress" : undefined;
+    this.#glitches += weight;
+    return this.#glitches > GLITCH_BURST ? "too many frames without progress" : undefined;
   }
 
   owe(): string | undefined {
@@ -129,7 +114,12 @@ export class Meters {
   }
 
   tick(elapsedMs: number): void {
-    this.#resets.refill(elapsedMs);
-    this.#glitches.refill(elapsedMs);
+    this.#resets = refill(this.#resets, elapsedMs, this.#limits.resetsPerSecond);
+    this.#glitches = refill(this.#glitches, elapsedMs, GLITCHES_PER_SECOND);
   }
+}
+
+/** Returns the tokens that remain spent after some time. */
+function refill(spent: number, elapsedMs: number, perSecond: number): number {
+  return spent > 0 ? Math.max(0, spent - (elapsedMs * perSecond) / 1_000) : 0;
 }

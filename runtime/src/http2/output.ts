@@ -10,7 +10,9 @@ const MAX_COPIED_BYTES = 8 * 1024;
 
 const EMPTY = new Uint8Array(0);
 
-export const NO_SEGMENTS: Segments = { parts: [], slabs: [], bytes: 0 };
+const NO_PARTS: readonly Uint8Array[] = [];
+
+export const NO_SEGMENTS: Segments = { parts: NO_PARTS, slabs: NO_PARTS, bytes: 0 };
 
 export class Output {
   /** Number of bytes that wait to be taken. */
@@ -20,8 +22,8 @@ export class Output {
   at = 0;
   /** Start of the segment that is being written. */
   #start = 0;
-  #parts: Uint8Array[] = [];
-  #slabs: Uint8Array[] = [];
+  #parts: Uint8Array[] | undefined;
+  #slabs: Uint8Array[] | undefined;
   #isAwake = false;
   readonly #owner: OutputOwner;
 
@@ -42,7 +44,8 @@ export class Output {
     if (this.slab.length - this.at >= bytes) return;
     this.#cut();
     this.slab = this.#owner.slab();
-    this.#slabs.push(this.slab);
+    if (this.#slabs === undefined) this.#slabs = [this.slab];
+    else this.#slabs.push(this.slab);
     this.at = 0;
     this.#start = 0;
   }
@@ -58,7 +61,7 @@ export class Output {
     const { length } = bytes;
     if (length > MAX_COPIED_BYTES) {
       this.#cut();
-      this.#parts.push(bytes);
+      this.#addPart(bytes);
       this.bytes += length;
       return;
     }
@@ -72,9 +75,9 @@ export class Output {
     this.#isAwake = false;
     if (this.bytes === 0) return NO_SEGMENTS;
     this.#cut();
-    const segments = { parts: this.#parts, slabs: this.#slabs, bytes: this.bytes };
-    this.#parts = [];
-    this.#slabs = [];
+    const segments = { parts: this.#parts ?? NO_PARTS, slabs: this.#slabs ?? NO_PARTS, bytes: this.bytes };
+    this.#parts = undefined;
+    this.#slabs = undefined;
     this.slab = EMPTY;
     this.at = 0;
     this.#start = 0;
@@ -83,7 +86,12 @@ export class Output {
   }
 
   #cut(): void {
-    if (this.at > this.#start) this.#parts.push(viewOf(this.slab, this.#start, this.at));
+    if (this.at > this.#start) this.#addPart(viewOf(this.slab, this.#start, this.at));
     this.#start = this.at;
+  }
+
+  #addPart(part: Uint8Array): void {
+    if (this.#parts === undefined) this.#parts = [part];
+    else this.#parts.push(part);
   }
 }

@@ -20,7 +20,9 @@ export interface FrameHandler {
   onDataEnd(isEnd: boolean): void;
   /** A header block is complete. `dependsOn` is the stream that the frame's priority names, or -1 if there is none. */
   onHeaders(streamId: number, isEnd: boolean, bytes: Uint8Array, start: number, end: number, dependsOn: number): void;
-  /** A frame of any other type, known or unknown, is complete. */
+  /** A frame of an unknown type begins. Its payload is skipped. */
+  onUnknown(length: number): void;
+  /** A frame of any other type is complete. */
   onFrame(type: number, flags: number, streamId: number, bytes: Uint8Array, start: number, end: number): void;
 }
 
@@ -29,7 +31,10 @@ export const PREFACE: Uint8Array = Uint8Array.from("PRI * HTTP/2.0\r\n\r\nSM\r\n
   character.charCodeAt(0),
 );
 
-const Phase = { Preface: 0, Header: 1, Payload: 2, PadLength: 3, Data: 4, Padding: 5 } as const;
+const Phase = { Preface: 0, Header: 1, Payload: 2, PadLength: 3, Data: 4, Padding: 5, Skipped: 6 } as const;
+
+/** Bytes of a header block that count as much work as another frame: about as many fields may be in them. */
+const HEADER_BYTES_PER_FRAME = 32;
 
 const NO_OCTETS = new Uint8Array(0);
 
@@ -46,7 +51,7 @@ export class Receiver {
   #streamId = 0;
   #length = 0;
   #isFirst = true;
-  /** Bytes of a DATA frame that have not been received yet. */
+  /** Bytes of a DATA frame, or of a frame of an unknown type, that have not been received yet. */
   #dataLeft = 0;
   #paddingLeft = 0;
   /** The header block in progress: its stream id (0: none), and the bytes received so far. */
@@ -57,6 +62,8 @@ export class Receiver {
   #continuations = 0;
   /** Number of complete frames and header blocks. */
   completed = 0;
+  /** The number of frames that may still be read in this step, see {@link receive}. */
+  #work = 0;
 
   constructor(handler: FrameHandler, expectsPreface: boolean) {
     this.#handler = handler;
@@ -65,7 +72,8 @@ export class Receiver {
 
   /** True if the preface, a header block or a frame other than DATA is incomplete. */
   get isMidway(): boolean {
-    return this.#blockStreamId !== 0 || this.#got > 0 || this.#phase === Phase.Payload || this.#phase === Phase.Preface;
+    if (this.#blockStreamId !== 0 || this.#got > 0) return true;
+    return this.#phase === Phase.Payload || this.#phase === Phase.Preface || this.#phase === Phase.Skipped;
   }
 
   /** Bytes that are kept for incomplete frames and header blocks. */
@@ -73,10 +81,12 @@ export class Receiver {
     return this.#held.length + this.#block.length;
   }
 
-  receive(chunk: Uint8Array): void {
+  /** Reads about that many frames; a long header block counts as several. Returns the number of bytes that were read. */
+  receive(chunk: Uint8Array, frames: number): number {
     const end = chunk.length;
     let at = 0;
-    while (at < end && !this.#handler.isOver) {
+    this.#work = frames;
+    while (at < end && this.#work > 0 && !this.#handler.isOver) {
       switch (this.#phase) {
         case Phase.Header:
           at = this.#readHeader(chunk, at, end);
@@ -93,10 +103,14 @@ export class Receiver {
         case Phase.Padding:
           at = this.#skipPadding(at, end);
           break;
+        case Phase.Skipped:
+          at = this.#skip(at, end);
+          break;
         default:
           at = this.#readPreface(chunk, at, end);
       }
     }
+    return at;
   }
 
   #readPreface(chunk: Uint8Array, start: number, end: number): number {
@@ -148,7 +162,12 @@ export class Receiver {
     this.#length = length;
     checkFrame(type, length, flags, streamId);
     this.#checkOrder(type, flags, streamId);
+    this.#work--;
     this.#phase = Phase.Payload;
+    if (type > FrameType.Continuation) this.#startSkipping(length);
+    else if (type === FrameType.Headers || type === FrameType.Continuation) {
+      this.#work -= Math.floor(length / HEADER_BYTES_PER_FRAME);
+    }
     if (type !== FrameType.Data) return;
     this.#handler.onDataStart(streamId, length);
     if ((flags & Flag.Padded) === 0) this.#startData(length, 0);
@@ -207,6 +226,23 @@ export class Receiver {
     const stop = Math.min(end, start + this.#paddingLeft);
     this.#paddingLeft -= stop - start;
     if (this.#paddingLeft === 0) this.#endData();
+    return stop;
+  }
+
+  #startSkipping(length: number): void {
+    this.#dataLeft = length;
+    this.#phase = Phase.Skipped;
+    this.#handler.onUnknown(length);
+    if (length === 0) this.#skip(0, 0);
+  }
+
+  #skip(start: number, end: number): number {
+    const stop = Math.min(end, start + this.#dataLeft);
+    this.#dataLeft -= stop - start;
+    if (this.#dataLeft === 0) {
+      this.#phase = Phase.Header;
+      this.completed++;
+    }
     return stop;
   }
 

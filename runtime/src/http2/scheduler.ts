@@ -14,6 +14,14 @@ const STREAM_MARK_BYTES = 64 * 1024;
 const CONNECTION_MARK_BYTES = 1024 * 1024;
 /** Bytes of output that wait to be taken, beyond which DATA is queued. */
 const DIRECT_BYTES = 64 * 1024;
+/**
+ * Queued chunks up to this size are joined in blocks. An array takes about 110 bytes in addition to its content, and keeps the
+ * slab alive in which its message was encoded.
+ */
+const JOINED_BYTES = 1024;
+/** Sizes of the first and of the largest block of a queue. */
+const MIN_BLOCK_BYTES = 1024;
+const MAX_BLOCK_BYTES = 16 * 1024;
 /** A window that forces frames below this size causes work without progress (CVE-2019-9511). */
 const DRIBBLE_BYTES = 256;
 
@@ -31,7 +39,7 @@ export class Scheduler {
   readonly window: SendWindow;
   /** Number of bytes that all streams have queued. */
   queued = 0;
-  /** Number of DATA frames written since this was last set to 0. */
+  /** Number of DATA frames written on the connection. */
   frames = 0;
   readonly #output: Output;
   readonly #headers: HeaderWriter;
@@ -40,7 +48,7 @@ export class Scheduler {
   #last: Stream | undefined;
   /** True if the socket holds enough unsent output. */
   #isBlocked = false;
-  #drained: Stream[] = [];
+  #drained: Stream[] | undefined;
 
   constructor(output: Output, headers: HeaderWriter, owner: SchedulerOwner, windowBytes: number) {
     this.#output = output;
@@ -76,8 +84,7 @@ export class Scheduler {
       this.sendNow(stream, bytes, isEnd);
       return true;
     }
-    if (stream.queue.length === 0) stream.queue = [bytes];
-    else stream.queue.push(bytes);
+    this.#append(stream, bytes);
     stream.unsent += bytes.length;
     stream.endsAfterQueue ||= isEnd;
     this.queued += bytes.length;
@@ -85,6 +92,39 @@ export class Scheduler {
     const accepts = stream.unsent <= STREAM_MARK_BYTES && this.queued <= CONNECTION_MARK_BYTES;
     stream.wantsDrain = !accepts;
     return accepts;
+  }
+
+  /** Adds a chunk to the queue of a stream. Small ones are joined, unless they are few and can be sent at once. */
+  #append(stream: Stream, bytes: Uint8Array): void {
+    const { length } = bytes;
+    const { tail, tailLength } = stream;
+    const allowed = Math.min(stream.sendWindow.left, this.window.left);
+    const waits = this.#isBlocked || this.queued > DIRECT_BYTES || stream.unsent + length > allowed;
+    if (length > JOINED_BYTES || !waits) {
+      // A chunk that waits must not keep alive a slab that is much larger.
+      const isCopied = waits && bytes.buffer.byteLength > 2 * length;
+      this.#push(stream, isCopied ? new Uint8Array(bytes) : bytes);
+    } else if (tail !== undefined && tail.length - tailLength >= length) {
+      tail.set(bytes, tailLength);
+      stream.tailLength = tailLength + length;
+    } else {
+      const block = new Uint8Array(Math.min(2 * (tail?.length ?? MIN_BLOCK_BYTES / 2), MAX_BLOCK_BYTES));
+      block.set(bytes);
+      this.#push(stream, block);
+      stream.tail = block;
+      stream.tailLength = length;
+    }
+  }
+
+  #push(stream: Stream, chunk: Uint8Array): void {
+    const { queue, tail, tailLength } = stream;
+    if (queue.length === 0) stream.queue = [chunk];
+    else {
+      // Nothing more is joined in the last block.
+      if (tail !== undefined) queue[queue.length - 1] = viewOf(tail, 0, tailLength);
+      queue.push(chunk);
+    }
+    stream.tail = undefined;
   }
 
   /** Adds a stream to the ring, if it has data to send and flow control allows it. */
@@ -103,6 +143,7 @@ export class Scheduler {
     this.queued -= stream.unsent;
     stream.unsent = 0;
     stream.queue = [];
+    stream.tail = undefined;
     stream.queueOffset = 0;
     stream.endsAfterQueue = false;
     stream.trailersAfterQueue = undefined;
@@ -127,6 +168,11 @@ export class Scheduler {
     }
   }
 
+  /** Queues all further DATA until the next call of {@link run}. */
+  block(): void {
+    this.#isBlocked = true;
+  }
+
   /** True if there are frames that a budget would allow to be written. */
   get isWaiting(): boolean {
     return this.#first !== undefined && this.window.left > 0;
@@ -134,9 +180,9 @@ export class Scheduler {
 
   /** Notifies streams that accept data again. It must not be called while frames are written, because the streams will write. */
   notify(): void {
-    if (this.#drained.length === 0) return;
     const drained = this.#drained;
-    this.#drained = [];
+    if (drained === undefined) return;
+    this.#drained = undefined;
     for (const stream of drained) if (!stream.closed) stream.sink.onDrain();
   }
 
@@ -158,6 +204,7 @@ export class Scheduler {
     this.#writePayload(stream, length);
     if (stream.wantsDrain && this.#hasDrained(stream)) {
       stream.wantsDrain = false;
+      this.#drained ??= [];
       this.#drained.push(stream);
     }
     if (stream.unsent > 0) return;
@@ -186,16 +233,19 @@ export class Scheduler {
     while (left > 0) {
       const chunk = queue[index] as Uint8Array;
       const start = stream.queueOffset;
-      const taken = Math.min(left, chunk.length - start);
+      const end = chunk === stream.tail ? stream.tailLength : chunk.length;
+      const taken = Math.min(left, end - start);
       const isWhole = taken === chunk.length;
       this.#output.payload(isWhole ? chunk : viewOf(chunk, start, start + taken));
       left -= taken;
-      if (start + taken === chunk.length) {
+      if (start + taken === end) {
         index++;
         stream.queueOffset = 0;
       } else stream.queueOffset = start + taken;
     }
-    if (index === queue.length) stream.queue = [];
-    else if (index > 0) queue.splice(0, index);
+    if (index === queue.length) {
+      stream.queue = [];
+      stream.tail = undefined;
+    } else if (index > 0) queue.splice(0, index);
   }
 }

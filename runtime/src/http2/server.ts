@@ -21,7 +21,8 @@ export class ServerConnection extends EngineConnection {
   #lastId = 0;
   /** Streams above this id are ignored after GOAWAY. */
   #lastAccepted = MAX_31_BITS;
-  #fresh: Stream[] = [];
+  /** Streams whose requests have not been passed on yet. */
+  #fresh: Stream[] | undefined;
   #handlers = 0;
 
   constructor(handler: ServerHandler, options: EngineOptions) {
@@ -143,7 +144,8 @@ export class ServerConnection extends EngineConnection {
     this.blockBytes += block.size;
     this.opened++;
     this.live.add(stream);
-    this.#fresh.push(stream);
+    if (this.#fresh === undefined) this.#fresh = [stream];
+    else this.#fresh.push(stream);
     if (isEnd) this.endRemote(stream, undefined);
     if (streamId > LAST_STREAM_ID) this.goAway(ErrorCode.NoError, false);
   }
@@ -160,9 +162,9 @@ export class ServerConnection extends EngineConnection {
   }
 
   protected dispatch(): void {
-    if (this.#fresh.length === 0) return;
     const fresh = this.#fresh;
-    this.#fresh = [];
+    if (fresh === undefined) return;
+    this.#fresh = undefined;
     for (const stream of fresh) {
       const { early = [], block } = stream;
       stream.early = undefined;

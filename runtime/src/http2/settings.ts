@@ -19,10 +19,10 @@ const MAX_MAX_FRAME_SIZE: number = 2 ** 24 - 1;
 /** The settings of the peer, with the defaults that apply until it has sent them (RFC 9113, section 6.5.2). */
 export class PeerSettings {
   headerTableSize: number = DEFAULT_HEADER_TABLE_SIZE;
-  maxStreams: number = Number.POSITIVE_INFINITY;
+  maxStreams: number = MAX_31_BITS;
   windowSize: number = DEFAULT_WINDOW_SIZE;
   maxFrameSize: number = DEFAULT_MAX_FRAME_SIZE;
-  maxHeaderListSize: number = Number.POSITIVE_INFINITY;
+  maxHeaderListSize: number = MAX_31_BITS;
   readonly #isFromServer: boolean;
 
   constructor(isFromServer: boolean) {

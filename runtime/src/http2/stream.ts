@@ -2,7 +2,6 @@
  * Streams (RFC 9113, section 5.1): their states, the reaction of each state to each type of frame, and the data that a
  * connection keeps for a stream. Server push is not supported, so there is no state `reserved`.
  */
-
 import { ReceiveWindow, SendWindow } from "./flow-control.ts";
 import type { FieldList } from "./hpack/encoder.ts";
 import type { HeaderBlock } from "./messages.ts";
@@ -129,6 +128,9 @@ export class Stream {
   /** Chunks that wait to be sent, and the number of bytes of the first one that have been sent. */
   queue: Uint8Array[] = EMPTY_QUEUE;
   queueOffset = 0;
+  /** The last chunk of the queue and its used length, if small chunks are joined in it. */
+  tail: Uint8Array | undefined;
+  tailLength = 0;
   /** True if it is in the ring of the scheduler; `next` is its successor. */
   isQueued = false;
   next: Stream | undefined;

@@ -32,7 +32,7 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
   /** Size of the header blocks of open streams. */
   protected blockBytes = 0;
   /** Streams whose windows are to be announced. */
-  #announcing: Stream[] = [];
+  #announcing: Stream[] | undefined;
 
   constructor(owner: OutputOwner, limits: EngineLimits) {
     this.output = new Output(owner);
@@ -45,6 +45,16 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
   /** Bytes of output that have not been taken: queued DATA and written frames. */
   get unsent(): number {
     return this.scheduler.queued + this.output.bytes;
+  }
+
+  /** Bytes of written frames that have not been taken. */
+  get framed(): number {
+    return this.output.bytes;
+  }
+
+  /** Queues all further DATA until output is taken again, because the socket accepts none. */
+  block(): void {
+    this.scheduler.block();
   }
 
   /** Ends the connection with ENHANCE_YOUR_CALM, if there is a problem. */
@@ -194,6 +204,7 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
   protected creditStream(stream: Stream, bytes: number): void {
     if (stream.closed || stream.ended || !stream.receiveWindow.give(bytes) || stream.isAnnouncing) return;
     stream.isAnnouncing = true;
+    this.#announcing ??= [];
     this.#announcing.push(stream);
     this.output.wake();
   }
@@ -206,11 +217,11 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
       if (unread < window.size / 4 && window.size < MAX_CONNECTION_WINDOW_BYTES) window.grow(2 * window.size);
       writeWindowUpdate(this.output, 0, window.announce());
     }
-    if (this.#announcing.length === 0) return;
+    if (this.#announcing === undefined) return;
     for (const stream of this.#announcing) {
       stream.isAnnouncing = false;
       if (!stream.closed && !stream.ended) writeWindowUpdate(this.output, stream.id, stream.receiveWindow.announce());
     }
-    this.#announcing = [];
+    this.#announcing = undefined;
   }
 }

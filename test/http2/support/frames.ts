@@ -1,5 +1,4 @@
 /** Writes and reads frames for tests, without code of the engine. */
-
 import { FrameType } from "../../../runtime/src/http2/codes.ts";
 import type { Encoder } from "../../../runtime/src/http2/hpack/encoder.ts";
 

@@ -257,9 +257,9 @@ function attackClient(certificates?: Certificates): void {
     connectGreeter(server.baseUrl, { tls, pingTimeoutMs: 300, maxConnections: 1 }, { timeoutMs });
 
   const beside = (name: string, attack: () => Promise<void>): void =>
-    it(name, { timeout: 60_000 }, () => besideNeighbour(certificates, attack));
+    it(name, () => besideNeighbour(certificates, attack));
 
-  it.each([...STEPS, ...FLOODS])("%s", { timeout: 60_000 }, async (_, attack, code, reaction) => {
+  it.each([...STEPS, ...FLOODS])("%s", async (_, attack, code, reaction) => {
     await besideNeighbour(certificates, async () => {
       const server = await start((stream) => (server.streams.length === 1 ? attack(stream) : greet(stream)));
       const client = connect(server, LONG_MS);

@@ -28,11 +28,13 @@ describe.each([
     ["20 HTTP/2 connections with open windows ask for 100 answers of 1 MiB each and read nothing", unreadSockets],
     ["200 HTTP/1.1 connections ask for 4 MiB each and read nothing", unreadAnswers],
     ["20,000 requests for 256 KiB are pipelined and nothing is read", unreadPipeline],
-    ["100 uploads of 4 MiB stop at their last byte over HTTP/2", heldStreams],
+    ["100 uploads of 4 MiB stop at their last byte over HTTP/2", (port) => heldStreams(port, "Greet")],
+    ["100 streams stop at the last byte of a message of 4 MiB", (port) => heldStreams(port, "GreetTogether")],
     ["100 uploads of 4 MiB stop at their last byte over HTTP/1.1", heldRequests],
+    ["60 uploads of 100,000 chunks of one byte do not end", heldChunks],
   ];
 
-  it.skipIf(overTls && !hasOpenssl).each(attacks)("%s", { timeout: 60_000 }, async (_, run) => {
+  it.skipIf(overTls && !hasOpenssl).each(attacks)("%s", async (_, run) => {
     const tls = overTls ? createCertificates().server : undefined;
     const victim = await startVictim({ tls, limits: {}, watchMemory: true });
     const before = await victim.health();
@@ -77,7 +79,7 @@ describe.each([
     for (let i = 0; i < 20; i++) socket.write(some);
   }
 
-  async function heldStreams(port: number): Promise<void> {
+  async function heldStreams(port: number, method: string): Promise<void> {
     const chunk = Buffer.alloc(16 * KIB, "x");
     for (let i = 0; i < 100; i++) {
       const connection = await RawConnection.open(port, settings(), overTls);
@@ -87,7 +89,7 @@ describe.each([
       // A field of the given size, as a varint of protobuf.
       const length = 4 * MIB - 5;
       for (let k = 0; k < 4; k++) head[6 + k] = ((length >> (7 * k)) & 0x7f) | (k < 3 ? 0x80 : 0);
-      connection.write(frame(Type.headers, Flag.endHeaders, 1, request()), frame(Type.data, 0, 1, head));
+      connection.write(frame(Type.headers, Flag.endHeaders, 1, request(method)), frame(Type.data, 0, 1, head));
       for (let k = 0; k < 255; k++) {
         await window(connection, 1, (k + 1) * chunk.byteLength);
         connection.write(frame(Type.data, 0, 1, chunk));
@@ -98,6 +100,12 @@ describe.each([
   async function heldRequests(port: number): Promise<void> {
     const text = post(`{"name":"${"x".repeat(4 * MIB - 100)}"}`).slice(0, -1);
     for (let i = 0; i < 100; i++) (await connect(port)).write(text);
+  }
+
+  async function heldChunks(port: number): Promise<void> {
+    const head = post("").replace("content-length: 0", "transfer-encoding: chunked");
+    const chunks = "1\r\nx\r\n".repeat(100_000);
+    for (let i = 0; i < 60; i++) (await connect(port)).write(head + chunks);
   }
 
   /** A connection over HTTP/1.1 on which nothing is read. */

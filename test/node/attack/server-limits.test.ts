@@ -397,7 +397,7 @@ describe.each([
       }
     }
 
-    it.each(rows)("$name", { timeout: 60_000 }, async ({ greeting, attack, reset, goAway }) => {
+    it.each(rows)("$name", async ({ greeting, attack, reset, goAway }) => {
       const connection = await RawConnection.open(victim.port, greeting, overTls);
       const attacking = (async () => {
         await connection.frame(Type.settings);

@@ -72,7 +72,7 @@ export function attackServer(certificates?: Certificates): void {
   }
 
   async function behave(): Promise<void> {
-    const { greeting } = await createGreetServiceClient(transport).greet({ name: "Ada" }, { timeoutMs: 10_000 });
+    const { greeting } = await createGreetServiceClient(transport).greet({ name: "Ada" }, { timeoutMs: 100_000 });
     expect(greeting).toBe("Hello, Ada!");
   }
 
@@ -113,11 +113,11 @@ export function attackServer(certificates?: Certificates): void {
 
   afterEach(async () => {
     await behave();
-    await expect
-      .poll(async () => (await health()).residentBytes, { timeout: 5_000 })
-      .toBeLessThan(before.residentBytes + 64 * MIB);
-    await expect.poll(async () => (await health()).running, { timeout: 5_000 }).toBe(0);
-    await expect.poll(async () => (await health()).sockets, { timeout: 5_000 }).toBeLessThanOrEqual(before.sockets);
+    await expect.poll(async () => (await health()).liveBytes).toBeLessThan(before.liveBytes + 32 * MIB);
+    // The process keeps pages of memory that it has released, so that the resident memory says less.
+    await expect.poll(async () => (await health()).residentBytes).toBeLessThan(before.residentBytes + 128 * MIB);
+    await expect.poll(async () => (await health()).running).toBe(0);
+    await expect.poll(async () => (await health()).sockets).toBeLessThanOrEqual(before.sockets);
     expect((await health()).uncaught).toEqual([]);
   });
 
@@ -283,7 +283,7 @@ export function attackServer(certificates?: Certificates): void {
       expect(during.residentBytes).toBeLessThan(before.residentBytes + 64 * MIB);
     });
 
-    it("a million bytes of a request in DATA frames of one byte each are received", { timeout: 60_000 }, async () => {
+    it("a million bytes of a request in DATA frames of one byte each are received", async () => {
       await attack(async (connection) => {
         connection.write(open(1, "GreetTogether"));
         // 200,000 messages without bytes, in a million frames.
@@ -309,7 +309,6 @@ export function attackServer(certificates?: Certificates): void {
 
   it.each([1, 100])(
     "two million messages without bytes, on %i streams, do not delay other clients",
-    { timeout: 60_000 },
     async (streams) => {
       const perStream = 2_000_000 / streams;
       const during = await attack(async () => {

@@ -96,6 +96,11 @@ function bytesOf(name: string): number {
   return Number(name.slice("big".length)) || 1024 * 1024;
 }
 
+/** The size of the messages of an endless stream: a name such as `endless 10` requests it. */
+function endlessBytes(name = ""): number {
+  return name.startsWith("endless") ? Number(name.slice("endless".length)) : 0;
+}
+
 function clip(name: string): string {
   return name.slice(0, 100);
 }
@@ -107,6 +112,12 @@ const server = createServer({ tls, limits, onError: (error) => uncaught.push(Str
       return { greeting: name.startsWith("big") ? "x".repeat(bytesOf(name)) : `Hello, ${clip(name)}!` };
     }),
   async *greetEach({ names }) {
+    const bytes = endlessBytes(names[0]);
+    // Like messages of a real source, these arrive in different turns of the event loop.
+    for (let i = 1; bytes > 0; i++) {
+      yield { greeting: "x".repeat(bytes) };
+      if (i % 64 === 0) await turn();
+    }
     for (const name of names) yield { greeting: name };
   },
   greetTogether: (requests) =>

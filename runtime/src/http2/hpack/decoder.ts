@@ -62,6 +62,8 @@ export const decodeLatin1: Latin1Decoder = (bytes, start, end) => {
 
 /** The buffer of all decoders for decoded Huffman strings. It grows when a longer string arrives. */
 let scratch = new Uint8Array(256);
+/** The reader of all decoders: a block is decoded without interruption. */
+const integers = new IntegerReader();
 
 export class Decoder {
   /** The number of fields and the decoded size of the last block in bytes, including fields beyond the limits. */
@@ -79,7 +81,6 @@ export class Decoder {
   readonly #rules: FieldRules;
   readonly #limits: DecoderLimits;
   readonly #latin1: Latin1Decoder;
-  readonly #integers = new IntegerReader();
 
   constructor(rules: FieldRules, limits: DecoderLimits, latin1: Latin1Decoder = decodeLatin1) {
     this.#rules = rules;
@@ -100,7 +101,6 @@ export class Decoder {
 
   /** Decodes a block and passes its fields to `sink`. Throws a `ConnectionError` if the block is invalid. */
   decode(bytes: Uint8Array, start: number, end: number, sink: FieldSink): void {
-    const integers = this.#integers;
     const before = this.#table.generation;
     this.updates = 0;
     this.count = 0;
@@ -130,7 +130,6 @@ export class Decoder {
 
   /** Decodes a literal field, with or without indexing (RFC 7541, section 6.2). Returns the position after it. */
   #literal(bytes: Uint8Array, start: number, end: number, sink: FieldSink): number {
-    const integers = this.#integers;
     const rules = this.#rules;
     const byte = bytes[start] as number;
     const isIndexing = byte >= 0x40;
@@ -143,7 +142,7 @@ export class Decoder {
     if (index > 0) ({ name, nameKind } = this.#entry(index));
     else {
       name = this.#string(bytes, at, end, isWanted);
-      at = this.#integers.at;
+      at = integers.at;
       nameKind = isWanted ? rules.nameKind(name) : 0;
     }
     const value = this.#string(bytes, at, end, isWanted);
@@ -167,9 +166,8 @@ export class Decoder {
     return this.count <= this.#limits.maxFields && this.size <= this.#limits.maxBytes;
   }
 
-  /** Reads a string (RFC 7541, section 5.2) and sets `#integers.at` to its end. Skips the string if it is not wanted. */
+  /** Reads a string (RFC 7541, section 5.2) and sets `integers.at` to its end. Skips the string if it is not wanted. */
   #string(bytes: Uint8Array, start: number, end: number, isWanted: boolean): string {
-    const integers = this.#integers;
     if (start >= end) throw compressionError("a string is cut off by the end of the header block");
     const isHuffman = (bytes[start] as number) >= 0x80;
     const length = integers.read(bytes, start, end, 0x7f);

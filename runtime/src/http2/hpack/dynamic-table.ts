@@ -17,13 +17,18 @@ export interface Entry {
   readonly kind: number;
 }
 
+const MIN_ENTRIES = 16;
+/** The ring of tables without entries, which is never written to. */
+const NO_ENTRIES: undefined[] = [];
+
 /** A ring buffer of entries: insertion and eviction move no other entry. */
 export class DynamicTable {
   /** A counter that increases with each change of the table, because a change can give an index another meaning. */
   generation = 0;
   maxBytes: number;
   #bytes = 0;
-  #ring: (Entry | undefined)[] = new Array<Entry | undefined>(16).fill(undefined);
+  /** Its length is 0 before the first insertion, and then a power of two. */
+  #ring: (Entry | undefined)[] = NO_ENTRIES;
   /** The position of the next insertion in the ring. */
   #next = 0;
   length = 0;
@@ -68,7 +73,7 @@ export class DynamicTable {
 
   #grow(): void {
     const entries = Array.from({ length: this.length }, (_, i) => this.at(this.length - 1 - i));
-    this.#ring = [...entries, ...new Array<undefined>(this.length).fill(undefined)];
+    this.#ring = [...entries, ...new Array<undefined>(Math.max(MIN_ENTRIES, this.length)).fill(undefined)];
     this.#next = this.length;
   }
 }

@@ -61,7 +61,8 @@ export class Encoder {
   #bytes = 0;
   #pathBytes = 0;
   #count = 0;
-  readonly #inserted = new Map<string, Inserted>();
+  /** Created by the first insertion, which is in the second call of most connections. */
+  #inserted: Map<string, Inserted> | undefined;
   readonly #memos: Memo[] = new Array<Memo>(MEMOS).fill(NO_MEMO);
   #nextMemo = 0;
   /** Clients only. */
@@ -84,7 +85,7 @@ export class Encoder {
     this.#count = 0;
     this.#bytes = 0;
     this.#pathBytes = 0;
-    this.#inserted.clear();
+    this.#inserted = undefined;
   }
 
   /**
@@ -176,7 +177,7 @@ export class Encoder {
 
   /** Returns true for a path that was sent before. Paths take at most half of the table, as those with queries vary. */
   #isWorthIndexing(path: string): boolean {
-    if (this.#inserted.get(":path")?.positions.has(path)) return true;
+    if (this.#inserted?.get(":path")?.positions.has(path)) return true;
     if (this.#pathBytes + path.length + 37 > this.#maxBytes / 2) return false;
     this.#pathsSeen ??= new Set();
     if (this.#pathsSeen.has(path)) return true;
@@ -189,7 +190,7 @@ export class Encoder {
     const { staticIndex, staticValues } = STATIC_NAMES.get(name) ?? UNKNOWN_NAME;
     const exact = staticValues?.get(value);
     if (exact !== undefined) return writeInteger(out, at, 0x80, 0x7f, exact);
-    const inserted = this.#inserted.get(name);
+    const inserted = this.#inserted?.get(name);
     const position = inserted?.positions.get(value);
     if (position !== undefined) return writeInteger(out, at, 0x80, 0x7f, this.#indexOf(position));
     const nameIndex = staticIndex > 0 || inserted === undefined ? staticIndex : this.#indexOf(inserted.first);
@@ -208,6 +209,7 @@ export class Encoder {
     this.#generation++;
     this.#bytes += size;
     if (name === ":path") this.#pathBytes += size;
+    this.#inserted ??= new Map();
     const inserted = this.#inserted.get(name);
     if (inserted === undefined) this.#inserted.set(name, { positions: new Map([[value, position]]), first: position });
     else inserted.positions.set(value, position);

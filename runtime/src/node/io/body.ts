@@ -2,9 +2,9 @@
  * Bodies read from a Node stream: requests on a server and responses on a client, over HTTP/1.1 and HTTP/2.
  */
 import { Readable } from "node:stream";
-import { concat } from "../../call/bytes.ts";
 import type { RpcError } from "../../call/error.ts";
-import { type Body, type BodyCheck, tooLarge } from "../../http/body.ts";
+import { type Body, type BodyCheck, type ChunkSource, tooLarge } from "../../http/body.ts";
+import { ChunkQueue } from "./chunk-queue.ts";
 import { type MemoryShare, outOfMemory } from "./memory-budget.ts";
 
 /**
@@ -39,7 +39,7 @@ interface Waiting {
   readonly limit: number;
   readonly maxBytes: number;
   readonly check: BodyCheck | undefined;
-  readonly chunks: Uint8Array[];
+  readonly chunks: ChunkQueue;
   readonly resolve: (bytes: Uint8Array) => void;
   readonly reject: (reason: RpcError) => void;
 }
@@ -91,6 +91,12 @@ export class ReadableBody implements Body {
     waiting.reject(reason);
   }
 
+  /** Fails a reader that waits for the rest of a body or of a message, to free the memory of what has been received. */
+  reclaim(reason: RpcError): void {
+    this.failBytes(reason);
+    this.#iterator?.dropKept(reason);
+  }
+
   /** Fails pending and later reads, both of the whole body and of chunks, because the time for them is over. */
   abandon(reason: RpcError): void {
     this.#abandoned = reason;
@@ -101,7 +107,7 @@ export class ReadableBody implements Body {
   bytes(limit: number, framing = 0, check?: BodyCheck): Promise<Uint8Array> {
     return new Promise((resolve, reject) => {
       const stream = this.#stream;
-      this.#waiting = { limit, maxBytes: limit + framing, check, chunks: [], resolve, reject };
+      this.#waiting = { limit, maxBytes: limit + framing, check, chunks: new ChunkQueue(), resolve, reject };
       const early: Uint8Array | null = stream.read();
       if (early !== null) this.onChunk(early);
       // Node's HTTP engines push received chunks. Taking chunks at once avoids the stream's own buffer and events, which
@@ -148,7 +154,7 @@ export class ReadableBody implements Body {
 
   #check({ limit, chunks, check }: Waiting): void {
     try {
-      check?.(chunks, this.received, limit);
+      check?.(chunks.peek(), this.received, limit);
     } catch (reason) {
       this.failBytes(reason as RpcError);
     }
@@ -165,7 +171,7 @@ export class ReadableBody implements Body {
   }
 
   #resolve({ chunks, resolve }: Waiting): void {
-    resolve(concat(chunks, this.received));
+    resolve(chunks.join());
   }
 
   /** Handles the close of the stream. */
@@ -220,12 +226,14 @@ function mayHaveEnded(stream: Readable & { _readableState?: { ended?: boolean } 
 }
 
 /** Yields the chunks of a stream, and pauses the stream while they are not read (backpressure). */
-class ChunkIterator implements AsyncIterator<Uint8Array> {
+class ChunkIterator implements ChunkSource {
   readonly #stream: Readable;
   readonly #options: ReadableBodyOptions;
   #memory: MemoryShare | undefined;
-  #chunks: Uint8Array[] = [];
+  readonly #chunks = new ChunkQueue();
   #waitingBytes = 0;
+  /** Bytes that were read and belong to an incomplete message. */
+  #kept = 0;
   #ended: boolean;
   #failure: RpcError | undefined;
   #wake: (() => void) | undefined;
@@ -256,8 +264,21 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
 
   /** Releases the memory of chunks that wait to be read. They can still be read, but no longer count against the budget. */
   release(): void {
-    this.#memory?.release(this.#waitingBytes);
+    this.#memory?.release(this.#waitingBytes + this.#kept);
+    this.#kept = 0;
     this.#memory = undefined;
+  }
+
+  /** Counts the bytes that the reader keeps, see {@link ChunkSource.keep}. */
+  keep(bytes: number): void {
+    if (this.#memory === undefined) return;
+    if (this.#memory.replace(this.#kept, bytes)) this.#kept = bytes;
+    else this.#drop(outOfMemory());
+  }
+
+  /** Fails, if the reader keeps bytes of an incomplete message. */
+  dropKept(reason: RpcError): void {
+    if (this.#kept > 0) this.#drop(reason);
   }
 
   /** Lets the reader read the received chunks, and then fails. */
@@ -295,8 +316,9 @@ class ChunkIterator implements AsyncIterator<Uint8Array> {
   /** Drops waiting and future chunks. Further reads fail with the given error. */
   #drop(failure?: RpcError): void {
     this.#failure ??= failure;
-    this.#memory?.release(this.#waitingBytes);
-    this.#chunks = [];
+    this.#memory?.release(this.#waitingBytes + this.#kept);
+    this.#kept = 0;
+    this.#chunks.clear();
     this.#waitingBytes = 0;
     this.#stream.removeAllListeners("data").resume();
     this.#wake?.();

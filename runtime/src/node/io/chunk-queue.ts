@@ -11,6 +11,11 @@ const POOL_BYTES: number = 8 * 1024;
 const MAX_POOLED_BYTES = 1024;
 
 const MIN_TAIL_BYTES = 1024;
+/**
+ * Chunks below this size are joined with those before them even if they keep no other memory: the object of each would take more
+ * than its bytes.
+ */
+const MIN_VIEW_BYTES = 1024;
 const MAX_TAIL_BYTES: number = 64 * 1024;
 
 /** The empty list of every queue. It is not changed. */
@@ -27,7 +32,8 @@ export class ChunkQueue {
   push(bytes: Uint8Array): void {
     const { byteLength, buffer } = bytes;
     const isKept = buffer === this.#kept && byteLength >= MIN_TAIL_BYTES;
-    if (isKept || byteLength * 4 >= buffer.byteLength) {
+    const mayBeView = byteLength >= MIN_VIEW_BYTES || (this.#tail === undefined && this.#chunks.length === 0);
+    if (isKept || (mayBeView && byteLength * 4 >= buffer.byteLength)) {
       this.#flush();
       this.#add(bytes);
       this.#kept = buffer;

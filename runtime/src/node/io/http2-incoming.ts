@@ -3,7 +3,7 @@
  */
 import type { RpcError } from "../../call/error.ts";
 import { DONE } from "../../call/message-stream.ts";
-import { type Body, type BodyCheck, tooLarge } from "../../http/body.ts";
+import { type Body, type BodyCheck, type ChunkSource, tooLarge } from "../../http/body.ts";
 import type { Stream } from "../../http2/stream.ts";
 import { ChunkQueue } from "./chunk-queue.ts";
 import type { CollectedBody, Collecting } from "./http2-collecting.ts";
@@ -37,6 +37,8 @@ export class IncomingBody implements Body, CollectedBody {
   #memory: MemoryShare | undefined;
   /** Bytes taken from the memory budget and not released. */
   #taken = 0;
+  /** Those of them that were read and belong to an incomplete message. */
+  #kept = 0;
   readonly #chunks = new ChunkQueue();
   #isEnded = false;
   #failure: RpcError | undefined;
@@ -76,6 +78,11 @@ export class IncomingBody implements Body, CollectedBody {
   /** True if a reader waits for the whole of the body. */
   get collecting(): boolean {
     return this.#waiting !== undefined;
+  }
+
+  /** True if the reader keeps bytes of an incomplete message. */
+  get isKept(): boolean {
+    return this.#kept > 0;
   }
 
   /** Takes a chunk that has been received. */
@@ -153,6 +160,7 @@ export class IncomingBody implements Body, CollectedBody {
     if (this.#isEnded) this.#stream.consumed(Number.POSITIVE_INFINITY);
     if (this.#taken > 0) this.#memory?.release(this.#taken);
     this.#taken = 0;
+    this.#kept = 0;
     this.#memory = undefined;
   }
 
@@ -256,6 +264,17 @@ export class IncomingBody implements Body, CollectedBody {
     });
   }
 
+  /** Counts the bytes that the reader keeps, see {@link ChunkSource.keep}. */
+  keep(bytes: number): void {
+    if (this.#memory === undefined) return;
+    if (!this.#memory.replace(this.#kept, bytes)) {
+      this.#refuse();
+      return;
+    }
+    this.#taken += bytes - this.#kept;
+    this.#kept = bytes;
+  }
+
   /** Handles a reader that leaves. */
   leave(): void {
     if (!this.#isEnded && this.#failure === undefined && !this.#isIgnored) this.#cancel();
@@ -280,7 +299,7 @@ export class IncomingBody implements Body, CollectedBody {
 }
 
 /** An iteration of a body. */
-class Chunks implements AsyncIterator<Uint8Array, undefined> {
+class Chunks implements ChunkSource {
   readonly #body: IncomingBody;
 
   constructor(body: IncomingBody) {
@@ -289,6 +308,10 @@ class Chunks implements AsyncIterator<Uint8Array, undefined> {
 
   next(): Promise<IteratorResult<Uint8Array, undefined>> {
     return this.#body.next();
+  }
+
+  keep(bytes: number): void {
+    this.#body.keep(bytes);
   }
 
   return(): Promise<IteratorResult<Uint8Array, undefined>> {

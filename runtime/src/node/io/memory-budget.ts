@@ -92,23 +92,28 @@ export class MemoryBudget {
   }
 }
 
+/** A connection that holds memory. */
+export interface MemoryHolder {
+  /**
+   * Called when the budget is short: ends exchanges that hold memory and have made no progress for {@link STALLED_MS}, and
+   * releases what they hold before it returns.
+   */
+  reclaim(): void;
+}
+
 /** The share of one connection in the budget. */
 export class MemoryShare implements Indexed {
   index = 0;
   /** Bytes taken and not released. Only the budget sets it. */
   held = 0;
   readonly #budget: MemoryBudget;
-  readonly #reclaim: () => void;
+  readonly #holder: MemoryHolder;
   #closed = false;
   #refused = false;
 
-  /**
-   * `reclaim` is called when the budget is short: it ends exchanges of the connection that hold memory and have made no
-   * progress for {@link STALLED_MS}, and releases what they hold before it returns.
-   */
-  constructor(budget: MemoryBudget, reclaim: () => void) {
+  constructor(budget: MemoryBudget, holder: MemoryHolder) {
     this.#budget = budget;
-    this.#reclaim = reclaim;
+    this.#holder = holder;
   }
 
   /** Takes bytes. If the budget is used up or the connection is closed, takes none and returns false. */
@@ -116,6 +121,13 @@ export class MemoryShare implements Indexed {
     if (!this.#closed && this.#budget.take(this, bytes)) return true;
     this.#refused = true;
     return false;
+  }
+
+  /** Replaces an amount that was taken by another one. Returns false and changes nothing if that does not fit. */
+  replace(taken: number, bytes: number): boolean {
+    if (bytes > taken) return this.take(bytes - taken);
+    if (bytes < taken) this.release(taken - bytes);
+    return true;
   }
 
   /** True if little of the budget is left. Calls must then be started by {@link admit}. */
@@ -148,7 +160,7 @@ export class MemoryShare implements Indexed {
 
   /** Ends the stalled exchanges of the connection. Called by the budget. */
   reclaim(): void {
-    this.#reclaim();
+    this.#holder.reclaim();
   }
 }
 

@@ -1,0 +1,41 @@
+/** Messages that are decoded in steps share a time slice of each turn of the event loop. */
+import { expect, it, vi } from "vitest";
+import { runInSteps, type Steps } from "../../runtime/src/call/steps.ts";
+
+const STEP_MS = 0.25;
+const STEPS = 40;
+/** Time of all steps in a turn: a millisecond, and the rest of the step that is running at its end. */
+const MAX_TURN_MS = 1 + STEP_MS;
+
+it("several messages together take a millisecond of a turn, and alternate", async () => {
+  let now = 0;
+  vi.spyOn(performance, "now").mockImplementation(() => now);
+  const order: number[] = [];
+  function* decoding(message: number): Steps<number> {
+    for (let i = 0; i < STEPS; i++) {
+      now += STEP_MS;
+      order.push(message);
+      yield undefined;
+    }
+    return message;
+  }
+  const turns: number[] = [];
+  let last = now;
+  let done = false;
+  const turn = (): void => {
+    turns.push(now - last);
+    last = now;
+    if (!done) setImmediate(turn);
+  };
+  setImmediate(turn);
+  const results = await Promise.all([0, 1, 2, 3].map(async (message) => runInSteps(decoding(message))));
+  done = true;
+  expect(results).toEqual([0, 1, 2, 3]);
+  // The first step of each message runs when the message arrives, before it can wait for a turn.
+  const [first = 0, ...others] = turns;
+  expect(first).toBeLessThanOrEqual(4 * STEP_MS + MAX_TURN_MS);
+  expect(Math.max(...others)).toBeLessThanOrEqual(MAX_TURN_MS);
+  expect(others.length).toBeGreaterThanOrEqual((4 * STEPS * STEP_MS) / MAX_TURN_MS - 2);
+  const finished = [0, 1, 2, 3].map((message) => order.lastIndexOf(message));
+  expect(Math.max(...finished) - Math.min(...finished)).toBeLessThan(STEPS);
+});
