@@ -86,7 +86,7 @@ for (const [protocol, network, kinds] of TABLE) {
         } else {
           const { code, rawMessage } = await failureOf(call);
           expect(code).toBe(Code.Unimplemented);
-          expect(rawMessage).toContain("HTTP RPC is unary only; streams need gRPC");
+          expect(rawMessage).toContain("HTTP RPC is unary only; streams need gRPC or gRPC-Web");
         }
       });
     });

@@ -1,5 +1,7 @@
 /**
  * Entry point `triple-es/fastify`: a Fastify plugin that serves a router in addition to the application's routes.
+ *
+ * @module triple-es/fastify
  */
 import type { FastifyPluginCallback } from "fastify";
 import { addRoutes, type FastifyHandlerOptions } from "./node/server/fastify.ts";
@@ -8,6 +10,7 @@ import type { Router } from "./server/router.ts";
 export type { FastifyHandlerOptions } from "./node/server/fastify.ts";
 export type { TrustProxyOptions } from "./node/server/trusted-proxies.ts";
 
+/** Options of the plugin {@link fastifyRpc}. */
 export interface FastifyRpcOptions extends FastifyHandlerOptions {
   /** The router to serve. Add its services before Fastify loads the plugin. */
   readonly router: Router;
@@ -21,6 +24,5 @@ export interface FastifyRpcOptions extends FastifyHandlerOptions {
  * messages itself and has separate limits.
  */
 export const fastifyRpc: FastifyPluginCallback<FastifyRpcOptions> = (app, options, done) => {
-  addRoutes(app, options.router, options);
-  done();
+  addRoutes(app, options.router, options, done);
 };

@@ -1,5 +1,7 @@
 /**
  * Entry point `triple-es/node`: servers, handlers for existing servers, and transports over HTTP/1.1 and HTTP/2.
+ *
+ * @module triple-es/node
  */
 import "./call/inspect.ts";
 import type { ClosableTransport } from "./client/client.ts";
@@ -107,12 +109,15 @@ export interface NodeTransportOptions extends BaseTransportOptions {
 
 /** Options of a transport to the endpoints that a resolver finds. */
 export interface BalancedTransportOptions extends Omit<NodeTransportOptions, "baseUrl">, DiscoveryOptions {
+  /** Absent: the resolver finds the servers. */
   readonly baseUrl?: undefined;
 }
 
 /** Options of a transport to the services of a registry. */
 export interface RegistryTransportOptions extends Omit<NodeTransportOptions, "baseUrl">, RegistryDiscoveryOptions {
+  /** Absent: the registry has the servers. */
   readonly baseUrl?: undefined;
+  /** Absent: the registry has a resolver for each service. */
   readonly resolver?: undefined;
 }
 
@@ -131,6 +136,13 @@ export function createTransport(options: BalancedTransportOptions): BalancedTran
  * option.
  */
 export function createTransport(options: NodeTransportOptions): ClosableTransport;
+/**
+ * Creates a transport of any of these kinds. The compiler reports errors of options for the last signature, so this one makes
+ * it name the wrong option.
+ */
+export function createTransport(
+  options: NodeTransportOptions | BalancedTransportOptions | RegistryTransportOptions,
+): ClosableTransport;
 export function createTransport(
   options: NodeTransportOptions | BalancedTransportOptions | RegistryTransportOptions,
 ): ClosableTransport {

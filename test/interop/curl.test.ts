@@ -14,7 +14,7 @@ const PATH = "/greet.v1.GreetService/Greet";
 const JSON_TYPE = ["-H", "content-type: application/json"];
 
 async function run(command: string, ...args: string[]): Promise<{ stdout: Buffer; stderr: Buffer }> {
-  return promisify(execFile)(command, args, { encoding: "buffer", timeout: 15_000 });
+  return promisify(execFile)(command, args, { encoding: "buffer", timeout: 60_000 });
 }
 
 /** The output of curl: the body, then the requested information on the transfer. */

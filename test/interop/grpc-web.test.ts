@@ -7,12 +7,12 @@ import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { build } from "esbuild";
-import { type Browser, chromium, type Page } from "playwright-core";
+import type { Browser, Page } from "playwright-core";
 import { Code, RpcError } from "triple-es";
 import { createServer, type Server } from "triple-es/node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { EXECUTABLE, FLAGS } from "../support/chromium.ts";
+import { EXECUTABLE, launchBrowser } from "../support/chromium.ts";
 import { ROOT } from "../support/documents.ts";
 import { greeter } from "../support/server.ts";
 
@@ -30,7 +30,7 @@ const CLIENTS = [
   "nice-grpc-web",
 ];
 
-describe.skipIf(!isReady)("a page with a client of gRPC-Web", { timeout: 60_000 }, () => {
+describe.skipIf(!isReady)("a page with a client of gRPC-Web", () => {
   const pages = createHttpServer();
   let browser: Browser;
   let page: Page;
@@ -59,10 +59,10 @@ describe.skipIf(!isReady)("a page with a client of gRPC-Web", { timeout: 60_000 
       },
     });
     await server.listen({ port: 0, host: "127.0.0.1" });
-    browser = await chromium.launch({ executablePath: EXECUTABLE, args: [...FLAGS] });
+    browser = await launchBrowser();
     page = await browser.newPage();
     await page.goto(origin);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();

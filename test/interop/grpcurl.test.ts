@@ -14,9 +14,10 @@ import { addHealth } from "triple-es/health";
 import { addReflection } from "triple-es/reflection";
 import { describe, expect, it } from "vitest";
 import { GreetRequestSchema } from "../../examples/gen/greet/v1/greet_pb.ts";
+import { GreetServiceDef, type GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { OldServiceDef$ as OldServiceDef } from "../../fixtures/gen/fixture/proto2/v1/proto2_triple.ts";
 import { grpcurlLine } from "../../runtime/src/openapi/command-line.ts";
-import { startServer } from "../support/server.ts";
+import { greeter, startServer } from "../support/server.ts";
 
 const cached = fileURLToPath(new URL("../../.ci/cache/bin/grpcurl", import.meta.url));
 const grpcurl = existsSync(cached) ? cached : "grpcurl";
@@ -32,13 +33,13 @@ async function prepare(greet?: () => never) {
     const options = args.slice(0, -1);
     const verb = args.at(-1) ?? "";
     return promisify(execFile)(grpcurl, ["-plaintext", ...options, `127.0.0.1:${port}`, ...verb.split(" ")], {
-      timeout: 15_000,
+      timeout: 60_000,
     }).then(
       ({ stdout }) => ({ code: 0, stdout, stderr: "" }),
       ({ code, stdout, stderr }) => ({ code, stdout, stderr }),
     );
   };
-  return { health, run, port };
+  return { health, run, server, port };
 }
 
 describe.skipIf(!installed)("grpcurl (needs grpcurl: sh scripts/grpcurl.sh)", () => {
@@ -68,13 +69,33 @@ describe.skipIf(!installed)("grpcurl (needs grpcurl: sh scripts/grpcurl.sh)", ()
   it("calls methods by the line that the page of the option console shows", async () => {
     const { port } = await prepare();
     const messages = `{"name": "it's Ada"}\n{"name": "Bob"}`;
-    const line = grpcurlLine(`http://127.0.0.1:${port}`, "/greet.v1.GreetService/GreetOnArrival", messages);
+    const line = grpcurlLine(`http://127.0.0.1:${port}`, "/greet.v1.GreetService/GreetOnArrival", messages, {});
     const env = { ...process.env, PATH: `${dirname(cached)}:${process.env["PATH"]}` };
-    const { stdout } = await promisify(execFile)("sh", ["-c", line], { env, timeout: 15_000 });
+    const { stdout } = await promisify(execFile)("sh", ["-c", line], { env, timeout: 60_000 });
     expect(JSON.parse(`[${stdout.replaceAll("}\n{", "},{")}]`)).toEqual([
       { greeting: "Hello, it's Ada!" },
       { greeting: "Hello, Bob!" },
     ]);
+  });
+
+  it("selects the version and sends the timeout of the line that the page shows", async () => {
+    const { server, port } = await prepare();
+    const timeouts: (number | undefined)[] = [];
+    const second: GreetServiceHandler = {
+      ...greeter,
+      async *greetOnArrival(_requests, { timeoutMs }) {
+        timeouts.push(timeoutMs());
+        yield { greeting: "from version 2" };
+      },
+    };
+    server.add(GreetServiceDef, second, { version: "2.0.0", group: "blue" });
+    const options = { version: "2.0.0", group: "blue", timeoutMs: 12_500 };
+    const line = grpcurlLine(`http://127.0.0.1:${port}`, "/greet.v1.GreetService/GreetOnArrival", "{}", options);
+    const env = { ...process.env, PATH: `${dirname(cached)}:${process.env["PATH"]}` };
+    const { stdout } = await promisify(execFile)("sh", ["-c", line], { env, timeout: 60_000 });
+    expect(JSON.parse(stdout)).toEqual({ greeting: "from version 2" });
+    expect(timeouts[0]).toBeGreaterThan(0);
+    expect(timeouts[0]).toBeLessThanOrEqual(12_500);
   });
 
   it("calls all kinds of methods with what it learned", async () => {
@@ -122,7 +143,7 @@ describe("buf curl without a schema", () => {
     addReflection(server);
     const options = ["curl", "--protocol", "grpc", "--http2-prior-knowledge", "--reflect-protocol", version];
     const call = (...args: string[]) =>
-      promisify(execFile)("node_modules/.bin/buf", [...options, ...args], { timeout: 15_000 });
+      promisify(execFile)("node_modules/.bin/buf", [...options, ...args], { timeout: 60_000 });
     const data = ["--data", '{"name":"Ada"}'];
     const { stdout } = await call(...data, `${baseUrl}/greet.v1.GreetService/Greet`);
     expect(JSON.parse(stdout)).toEqual({ greeting: "Hello, Ada!" });

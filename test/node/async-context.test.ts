@@ -6,7 +6,10 @@ import { AsyncLocalStorage } from "node:async_hooks";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Interceptor } from "triple-es";
-import { describe, expect, it } from "vitest";
+import { type Balancer, consistentHash, fixed, type ReadyEndpoint } from "triple-es/discovery";
+import { createTransport } from "triple-es/node";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { type Certificates, createCertificates, hasOpenssl } from "../support/certificate.ts";
 import {
   block,
@@ -14,6 +17,7 @@ import {
   frame,
   greet,
   RawConnection,
+  type RawStream,
   Reset,
   request,
   reset,
@@ -120,6 +124,64 @@ function contexts(certificates?: Certificates): void {
       ["b", "b"],
     ]);
   });
+
+  it("of a client is the caller's in the hook of transparent retries", async () => {
+    const server = await startRawServer(
+      (stream) => {
+        const { length } = server.streams;
+        if (length > 1 && length <= 5) reset(stream, Reset.refused);
+        else greet(stream);
+      },
+      settings(),
+      certificates?.server,
+    );
+    const stores: unknown[] = [];
+    const client = connectGreeter(server.baseUrl, {
+      tls,
+      onTransparentRetry: () => stores.push(storage.getStore()),
+    });
+    // The first call opens the connection. The others are sent in the turn in which they are made.
+    await client.greet({});
+    await Promise.all(["a", "b"].map((name) => storage.run(name, () => client.greet({}))));
+    expect(stores).toHaveLength(4);
+    expect(stores.filter((store) => store === "a")).toHaveLength(2);
+    expect(stores.filter((store) => store === "b")).toHaveLength(2);
+  });
+
+  const see = (stores: unknown[]): string => {
+    stores.push(storage.getStore());
+    return "key";
+  };
+  const balancers: Record<string, (stores: unknown[]) => Balancer> = {
+    "the picker of a balancer": (stores) => (ready) => () => {
+      see(stores);
+      return ready[0] as ReadyEndpoint;
+    },
+    "the key of consistentHash": (stores) => consistentHash({ key: () => see(stores) }),
+  };
+  it.each(Object.keys(balancers))(
+    "of a client is the caller's in %s, for each endpoint that is picked",
+    async (name) => {
+      let refusals = 0;
+      const answer = (stream: RawStream): void => (refusals-- > 0 ? reset(stream, Reset.refused) : greet(stream));
+      const servers = await Promise.all(["a", "b"].map(() => startRawServer(answer, settings(), certificates?.server)));
+      const stores: unknown[] = [];
+      const transport = createTransport({
+        protocol: "grpc",
+        tls,
+        resolver: fixed(servers.map(({ baseUrl }) => new URL(baseUrl).host)),
+        balancer: balancers[name]?.(stores),
+      });
+      onTestFinished(() => transport.close());
+      const client = createGreetServiceClient(transport);
+      for (let call = 0; call < 4; call++) await client.greet({});
+      stores.length = 0;
+      refusals = 2;
+      await storage.run("a", () => client.greet({}));
+      expect(stores.length).toBeGreaterThan(1);
+      expect(new Set(stores)).toEqual(new Set(["a"]));
+    },
+  );
 
   it("of the call that has opened a connection is not kept as long as the connection", async () => {
     const { baseUrl } = await startServer({}, { tls: certificates?.server });

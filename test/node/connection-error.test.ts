@@ -67,6 +67,22 @@ describe("the error of a connection", () => {
     [WRONG_VERSION, "the server does not speak TLS (try http://)"],
     [`write EPROTO ${WRONG_VERSION}`, "the server does not speak TLS (try http://)"],
     [BAD_CERTIFICATE, "sslv3 alert bad certificate"],
+    [
+      BAD_CERTIFICATE.replace("sslv3 alert bad certificate", "tlsv13 alert certificate required"),
+      "tlsv13 alert certificate required (set tls.cert and tls.key)",
+    ],
+    [
+      "unable to verify the first certificate",
+      "unable to verify the first certificate (set tls.ca to the authority of the server's certificate)",
+    ],
+    [
+      "self-signed certificate in certificate chain",
+      "self-signed certificate in certificate chain (set tls.ca to the authority of the server's certificate)",
+    ],
+    [
+      "Hostname/IP does not match certificate's altnames: IP: 127.0.0.1 is not in the cert's list: ",
+      "Hostname/IP does not match certificate's altnames: IP: 127.0.0.1 is not in the cert's list (tls.servername sets the expected name)",
+    ],
     ["two lines\n\n", "two lines"],
     ["", "ECODE"],
     ["\n", "ECODE"],

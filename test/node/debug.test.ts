@@ -43,8 +43,28 @@ const PROGRAM = `
   await transport.close();
 `;
 
-async function run(debug: string): Promise<{ address: string; lines: string[] }> {
-  const options = ["--conditions=triple-source", "--import", "tsx", "--input-type=module", "-e", PROGRAM];
+/** A server that ends after the first call, and a call that no server accepts. */
+const LOST = `
+  import { createServer, createTransport } from "triple-es/node";
+  import { createGreetServiceClient, GreetServiceDef } from "./examples/gen/greet/v1/greet_triple.ts";
+  const never = () => new Promise(() => {});
+  const server = createServer().add(GreetServiceDef, {
+    greet: ({ name }) => ({ greeting: name }),
+    async *greetEach() {}, greetTogether: never, async *greetOnArrival() {},
+  });
+  await server.listen({ port: 0, host: "127.0.0.1" });
+  const address = "127.0.0.1:" + server.address.port;
+  console.log(address);
+  const transport = createTransport({ baseUrl: "http://" + address });
+  const client = createGreetServiceClient(transport);
+  await client.greet({ name: "Ada" });
+  await server.close({ graceMs: 0 });
+  await client.greet({ name: "Ada" }).catch(() => {});
+  await transport.close();
+`;
+
+async function run(debug: string, program = PROGRAM): Promise<{ address: string; lines: string[] }> {
+  const options = ["--conditions=triple-source", "--import", "tsx", "--input-type=module", "-e", program];
   const env = { ...process.env, NODE_DEBUG: debug };
   const { stdout, stderr } = await promisify(execFile)(process.execPath, options, { cwd: ROOT, env });
   const lines = stderr.split("\n").flatMap((line) => /^TRIPLE-ES \d+: (.*)$/.exec(line)?.[1] ?? []);
@@ -68,6 +88,19 @@ it("prints connections, resolution, picks, retries, resets and GOAWAYs", async (
   ]) {
     expect(lines).toContainEqual(typeof expected === "string" ? expected : expect.stringMatching(expected));
   }
+});
+
+it("prints a connection that is refused as one failure, and a connection that ends as closed", async () => {
+  const { address, lines } = await run("triple-es", LOST);
+  const client = lines.filter((line) => /^(connect\w+|connection) to /.test(line));
+  // The second attempt may begin before the first connection is closed.
+  expect(client.map((line) => line.replace(/\d+ ms/, "N ms")).sort()).toEqual([
+    `connected to ${address} over HTTP/2 in N ms`,
+    `connecting to ${address} over HTTP/2`,
+    `connecting to ${address} over HTTP/2`,
+    `connection to ${address} closed`,
+    `connection to ${address} failed: connect ECONNREFUSED ${address}`,
+  ]);
 });
 
 it("prints nothing for other packages", async () => {

@@ -238,6 +238,32 @@ describe.each(VERSIONS)("a fallback over %s", (version) => {
   });
 });
 
+it("refuses a host that would change the path of a URL", async () => {
+  const fallback = { fetch: ({ url }: Request) => new Response(new URL(url).pathname) };
+  const { baseUrl } = await startServer({}, { fallback });
+  for (const host of ["a/admin?", "a#", "user@a", "a\\b", "a:b"]) {
+    const { status, text } = await ask("HTTP/1.1", `${baseUrl}/page`, { headers: { host } });
+    expect([status, text]).toEqual([400, expect.stringContaining(`"${host}" is not a host`)]);
+  }
+  for (const host of ["a", "[::1]", "[::1]:80", "1.2.3.4:8080", "a_b.example:"]) {
+    const { status, text } = await ask("HTTP/1.1", `${baseUrl}/page`, { headers: { host } });
+    expect([status, text]).toEqual([200, "/page"]);
+  }
+});
+
+it("refuses methods over HTTP/2 that node:http cannot receive", async () => {
+  const { baseUrl } = await startServer({}, { fallback: (_, response) => void response.end("fallback") });
+  expect(await ask("HTTP/2", baseUrl, { method: "NONSENSE" })).toMatchObject({
+    status: 501,
+    text: 'the method "NONSENSE" is not supported\n',
+  });
+  const session = connect(baseUrl);
+  const stream = session.request({ ":method": "CONNECT", ":authority": "a:1" });
+  const [{ ":status": status }] = await once(stream, "response");
+  expect(status).toBe(501);
+  session.destroy();
+});
+
 it("receives the address that a trusted proxy reports, in the shape of fetch", async () => {
   const fallback = { fetch: (_: Request, { peer }: { peer?: { address?: string } }) => new Response(peer?.address) };
   const { baseUrl } = await startServer(

@@ -311,10 +311,10 @@ describe("when memory is short, what has stalled for 5 s is ended", () => {
   ])("%s", (_, state, end) => {
     const budget = new MemoryBudget(2 * MIB);
     const guarded = new Guarded();
-    const memory = new MemoryShare(budget, () => guarded.guard.reclaim());
+    const memory = new MemoryShare(budget, guarded.guard);
     const call = guarded.open(Object.assign(new FakeRequest(), state));
     memory.take(MIB);
-    const other = new MemoryShare(budget, () => {});
+    const other = new MemoryShare(budget, { reclaim: () => {} });
     guarded.pass(5_000);
     expect(other.take(MIB)).toBe(false);
     expect(call[end]).not.toHaveBeenCalled();

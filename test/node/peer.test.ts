@@ -19,7 +19,7 @@ import {
 } from "triple-es";
 import { fastifyRpc } from "triple-es/fastify";
 import { createTransport as createFetchTransport, fetchHandler } from "triple-es/fetch";
-import { nodeHandler, type ServerOptions, type TrustProxyOptions } from "triple-es/node";
+import { createServer, nodeHandler, type ServerOptions, type TrustProxyOptions } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { createCertificates, hasOpenssl } from "../support/certificate.ts";
@@ -169,6 +169,24 @@ describe("the address of a client behind proxies", () => {
       { forwarded: 'for=198.51.100.9, For="[2001:db9::1]:4711";proto=https;by=10.0.0.1', "x-forwarded-for": "1.2.3.4" },
       "2001:db9::1",
     ],
+    [
+      "is not what a client has put into a host that a proxy quotes",
+      { ...local, header: "forwarded" },
+      { forwarded: 'for="a, for=192.0.2.1;host="x;for=198.51.100.8,for=198.51.100.9"' },
+      "192.0.2.1",
+    ],
+    [
+      "is found after an unclosed quote",
+      { ...local, header: "forwarded" },
+      { forwarded: 'for=198.51.100.9;host="a, for="[2001:db9::1]:4711"' },
+      "2001:db9::1",
+    ],
+    [
+      "is unknown where the last element is malformed",
+      { ...local, header: "forwarded" },
+      { forwarded: `for=198.51.100.9${",".repeat(3000)} for=192.0.2.1;host="x` },
+      undefined,
+    ],
     ["is unknown where it is obfuscated", { ...local, header: "forwarded" }, { forwarded: "for=_hidden" }, undefined],
   ])("%s", async (_, trustProxy, headers, address) => {
     const { baseUrl, last } = await start({ trustProxy });
@@ -191,6 +209,19 @@ describe("the address of a client behind proxies", () => {
 });
 
 describe("the values of a call", () => {
+  it("are refused where they are not a function, as other invalid options are", async () => {
+    const values = 1 as never;
+    const router = createRouter().add(GreetServiceDef, greeter);
+    const message = "values must be a function, not 1";
+    expect(() => createServer({ values })).toThrow(message);
+    expect(() => nodeHandler(router, { values })).toThrow(message);
+    expect(() => fetchHandler(router, { values })).toThrow(message);
+    expect(() => fetchHandler(router, { peer: {} as never })).toThrow("peer must be a function, not {}");
+    await expect(fastify().register(fastifyRpc, { router, values })).rejects.toThrow(message);
+    const trustProxy = { addresses: [] };
+    await expect(fastify().register(fastifyRpc, { router, trustProxy })).rejects.toThrow("trustProxy takes");
+  });
+
   it("are created from the head of its request", async () => {
     const { baseUrl } = await start({
       values: ({ path, headers, peer }) =>

@@ -4,7 +4,7 @@
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { request } from "node:http";
 import { connect as connectHttp2 } from "node:http2";
-import { connect, Socket } from "node:net";
+import { connect } from "node:net";
 import { networkInterfaces, tmpdir } from "node:os";
 import { join } from "node:path";
 import { createServer } from "triple-es/node";
@@ -86,31 +86,41 @@ describe("one cleartext port", () => {
   });
 
   it("closes a connection without data after 10 seconds, and removes the limit after its first bytes", async () => {
-    const setTimeouts = vi.spyOn(Socket.prototype, "setTimeout");
-    onTestFinished(() => setTimeouts.mockRestore());
+    const stopped = vi.spyOn(globalThis, "clearTimeout");
+    onTestFinished(() => stopped.mockRestore());
     const { port } = await startServer();
-    const connection = await Http1Connection.open(port);
-    await vi.waitFor(() => expect(setTimeouts.mock.calls.map(([delay]) => delay)).toContain(10_000));
-    const silent = setTimeouts.mock.contexts[setTimeouts.mock.calls.findIndex(([delay]) => delay === 10_000)];
-    setTimeouts.mockClear();
+    const [connection, { timer }] = await withHandshakeTimer(() => Http1Connection.open(port));
+    expect(stopped.mock.calls.flat()).not.toContain(timer);
     await connection.post(PATH, JSON_TYPE, "[{}]");
-    const own = setTimeouts.mock.calls.filter((_, i) => setTimeouts.mock.contexts[i] === silent);
-    expect(own[0]?.[0]).toBe(0);
+    expect(stopped.mock.calls.flat()).toContain(timer);
   });
 
   it("destroys a silent connection whose time is up", async () => {
-    const setTimeouts = vi.spyOn(Socket.prototype, "setTimeout");
-    onTestFinished(() => setTimeouts.mockRestore());
     const { port } = await startServer();
-    const socket = await openSocket(port);
-    await vi.waitFor(() => expect(setTimeouts.mock.calls.map(([delay]) => delay)).toContain(10_000));
-    const silent = setTimeouts.mock.contexts[setTimeouts.mock.calls.findIndex(([delay]) => delay === 10_000)] as Socket;
+    const [socket, { callback }] = await withHandshakeTimer(() => openSocket(port));
     const closed = new Promise((resolve) => socket.once("close", resolve));
     socket.resume();
-    silent.emit("timeout");
+    callback();
     await closed;
   });
 });
+
+/** Opens a connection, and returns the timer that the server has started for it. */
+async function withHandshakeTimer<T>(
+  open: () => T,
+): Promise<[Awaited<T>, { readonly timer: unknown; readonly callback: () => void }]> {
+  const started = vi.spyOn(globalThis, "setTimeout");
+  try {
+    const opened = await open();
+    const isHandshake = ([, delay]: readonly unknown[]): boolean => delay === 10_000;
+    await vi.waitFor(() => expect(started.mock.calls.some(isHandshake)).toBe(true));
+    const index = started.mock.calls.findIndex(isHandshake);
+    const [callback] = started.mock.calls[index] as [() => void];
+    return [opened, { timer: started.mock.results[index]?.value, callback }];
+  } finally {
+    started.mockRestore();
+  }
+}
 
 describe.skipIf(!hasIpv6)("IPv6 (needs ::1)", () => {
   it.each([

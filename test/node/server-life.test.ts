@@ -140,12 +140,13 @@ it("context.draining ends watchers as unavailable when the server begins to clos
 
 it("context.draining ends watchers of pages, and the server closes their connections without waiting for them", async () => {
   const begun = signalled();
-  const { server, baseUrl } = await startServer({
+  const handler: Partial<GreetServiceHandler> = {
     async *greetEach(_, { draining }) {
       yield {};
       for await (const [greeting] of on(new EventEmitter(), "event", { signal: draining })) yield { greeting };
     },
-  });
+  };
+  const { server, baseUrl } = await startServer(handler, { limits: { keepAliveTimeoutMs: 3_600_000 } });
   const client = createGreetServiceClient(createFetchTransport({ baseUrl }));
   const failure = failureOf(
     (async () => {
@@ -153,18 +154,19 @@ it("context.draining ends watchers of pages, and the server closes their connect
     })(),
   );
   await begun.promise;
-  // Without a limit, the server would wait for the connections of fetch until they have been idle for a minute.
+  // Without a limit, the server would wait for the connections of fetch until they have been idle for an hour.
   await server.close({ graceMs: Number.POSITIVE_INFINITY });
   expect(await failure).toMatchObject({ code: Code.Unavailable, rawMessage: "the server is shutting down" });
 });
 
 it("a stream over HTTP/1.1 that ends during the shutdown does not leave its connection open", async () => {
-  const { server, port } = await startServer({
+  const handler: Partial<GreetServiceHandler> = {
     async *greetEach(_, { draining }) {
       yield {};
       await aborted(draining);
     },
-  });
+  };
+  const { server, port } = await startServer(handler, { limits: { keepAliveTimeoutMs: 3_600_000 } });
   const socket = await openSocket(port);
   const head = "POST /greet.v1.GreetService/GreetEach HTTP/1.1\r\nhost: a\r\ncontent-type: application/grpc-web+json";
   socket.write(`${head}\r\ncontent-length: 7\r\n\r\n\0\0\0\0\x02{}`);
@@ -172,14 +174,14 @@ it("a stream over HTTP/1.1 that ends during the shutdown does not leave its conn
   socket.on("data", (chunk: Buffer) => chunks.push(chunk));
   await once(socket, "data");
   const closed = once(socket, "close");
-  // The client keeps the connection open, so the server has to close it. Idle connections are kept for a minute otherwise.
+  // The client keeps the connection open, so the server has to close it. Idle connections are kept for an hour otherwise.
   await server.close({ graceMs: Number.POSITIVE_INFINITY });
   await closed;
   const received = Buffer.concat(chunks).toString("latin1");
   expect(received).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
   expect(received).not.toMatch(/connection: close/i);
   expect(received).toMatch(/grpc-status: ?0/i);
-}, 20_000);
+});
 
 it.each([
   ["HTTP/2", {}],

@@ -185,7 +185,6 @@ describe.each([{ overTls: false }, { overTls: true }])("over TLS: $overTls", ({ 
 
     it.each(CLIENTS.flatMap((client) => CLOSES.map((close) => ({ close, ...client }))))(
       "when the peer closes early by $close, in every phase: $protocol over HTTP/$httpVersion",
-      { timeout: 120_000 },
       async ({ close, ...client }) => {
         const identity = certificates && { ...certificates.server, ALPNProtocols: ["h2", "http/1.1"] };
         // Node cannot reset a TLS socket.

@@ -148,7 +148,7 @@ it.each<[name: string, frames: Uint8Array[], outcome: Outcome]>([
     if (reset !== undefined) return reset.payload.readUInt32BE(0);
     return connection.closed ? "disconnected" : undefined;
   };
-  await expect.poll(seen, { timeout: 5_000 }).toBe(outcome);
+  await expect.poll(seen).toBe(outcome);
   await expect.poll(() => running).toBe(0);
   expect((await connectGreeter(baseUrl).greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
 });

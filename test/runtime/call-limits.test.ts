@@ -105,6 +105,32 @@ it("maxConcurrent of a service counts streams until their end, or until they are
   }
 });
 
+it("maxConcurrent counts streams that were left until their handlers return", async () => {
+  const finish = signalled();
+  const returned: string[] = [];
+  const handler: Partial<GreetServiceHandler> = {
+    async *greetEach() {
+      yield { greeting: "first" };
+      await finish.promise;
+      returned.push("greetEach");
+    },
+  };
+  const client = connect("grpc", { maxConcurrent: 1 }, handler);
+  const caller = new AbortController();
+  const stream = client.greetEach({}, { signal: caller.signal })[Symbol.asyncIterator]();
+  await stream.next();
+  const waiting = failureOf(stream.next());
+  caller.abort();
+  expect((await waiting).code).toBe(Code.Canceled);
+  for (let i = 0; i < 5; i++) {
+    await new Promise(setImmediate);
+    expect((await failureOf(client.greet({}))).code).toBe(Code.ResourceExhausted);
+  }
+  finish.resolve();
+  while ((await client.greet({}).catch(() => undefined)) === undefined);
+  expect(returned).toEqual(["greetEach"]);
+});
+
 async function* endless(): AsyncGenerator<{ name: string }, void> {
   for (;;) {
     yield { name: "Ada" };

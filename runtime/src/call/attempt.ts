@@ -11,6 +11,7 @@ export interface RequestContext {
   readonly waitForReady?: boolean | undefined;
   /** The endpoints that attempts of the call were sent to. */
   readonly tried?: Set<object> | undefined;
+  /** Values that interceptors and the handler of the call share. `undefined`: none. */
   readonly values?: ContextValues | undefined;
   /** The server that the request was sent to last, which the engine sets. */
   target?: string | undefined;
@@ -24,6 +25,7 @@ export interface TransparentRetryEvent {
   readonly context: RequestContext | undefined;
   /** The delay before the request is sent again, in milliseconds. */
   readonly delayMs: number;
+  /** The error of the attempt that no server has processed. */
   readonly error: RpcError;
 }
 

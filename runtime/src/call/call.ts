@@ -12,11 +12,13 @@ export type { Method, MethodKind } from "./method.ts";
 export interface ServiceDef<C extends object, H extends object> {
   /** Full name of the service, such as `greet.v1.GreetService`. */
   readonly typeName: string;
+  /** The methods, by their names in TypeScript, such as `greet`. */
   readonly methods: Readonly<Record<string, Method>>;
   /**
    * The version and group that clients request and servers serve, unless an option overrides them. Default: neither.
    */
   readonly selector?: Selector;
+  /** The types of the client and the handler, for inference. It has no value at run time. */
   readonly "~types"?: { readonly client: C; readonly handler: H };
 }
 
@@ -30,7 +32,9 @@ export interface Selector {
 
 /** The key of a value in {@link ContextValues}. */
 export interface ContextKey<T> {
+  /** Identifies the key. Two keys with equal descriptions differ. */
   readonly id: symbol;
+  /** The value that `get` returns while none is set. */
   readonly defaultValue: T;
 }
 
@@ -87,23 +91,30 @@ export interface CallContext {
 
 /** The parts that all requests have. */
 export interface CallRequestBase {
+  /** The method that is called. */
   readonly method: Method;
   /** Metadata of the request. Interceptors may change it in place. */
   readonly headers: Metadata;
+  /** The version and group of the service that is called. */
   readonly selector: Selector;
+  /** Deadline, cancellation, values and peer of the call. */
   readonly context: CallContext;
 }
 /** The request of a unary call. */
 export interface UnaryRequest extends CallRequestBase {
+  /** False: distinguishes the request from that of a streaming call. */
   readonly stream: false;
   /** The message. On a client it may be an init object (`MessageInitShape`); on a server it is always a complete message. */
   readonly message: object;
 }
 /** The request of a call of one of the three streaming kinds. */
 export interface StreamRequest extends CallRequestBase {
+  /** True for a request of any streaming kind, also if it has one message only. */
   readonly stream: true;
+  /** The messages of the request, read once. A server streaming call has exactly one. */
   readonly messages: AsyncIterable<object>;
 }
+/** The request of a call. `stream` distinguishes the two types. */
 export type CallRequest = UnaryRequest | StreamRequest;
 
 /** The parts that all responses have. */
@@ -113,14 +124,24 @@ export interface CallResponseBase {
   /** The response trailers. They are complete after the last message has been read. */
   readonly trailers: Metadata;
 }
+/** The response of a unary call. */
 export interface UnaryResponse extends CallResponseBase {
+  /** False: distinguishes the response from that of a streaming call. */
   readonly stream: false;
+  /** The message, decoded. An interceptor may return a response with another one. */
   readonly message: object;
 }
+/** The response of a call of one of the three streaming kinds. */
 export interface StreamResponse extends CallResponseBase {
+  /** True for a response of any streaming kind, also if it has one message only. */
   readonly stream: true;
+  /**
+   * The messages, read once. The iteration rejects with an `RpcError` if the call fails later. Leaving it early cancels
+   * the call.
+   */
   readonly messages: AsyncIterable<object>;
 }
+/** The response of a call. `stream` distinguishes the two types. */
 export type CallResponse = UnaryResponse | StreamResponse;
 
 /** Runs one call. If the call fails, the promise or the iteration of its messages rejects with an `RpcError`. */

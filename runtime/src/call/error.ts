@@ -10,12 +10,15 @@ import { Metadata, type MetadataInit } from "./metadata.ts";
 
 /** A typed detail of an error: a `google.protobuf.Any`, as `anyPack` of protobuf-es creates it. */
 export interface ErrorDetail {
+  /** The URL of the type: `type.googleapis.com/` and the full name of the message. */
   readonly typeUrl: string;
+  /** The message in protobuf's binary format. */
   readonly value: Uint8Array;
   /** The detail as JSON, for people, and for clients without its schema. Sent and received by sub-protocol A only. */
   readonly debug?: unknown;
 }
 
+/** Options of the constructor of {@link RpcError}. */
 export interface RpcErrorOptions {
   /** Typed details for the caller. Default: none. */
   readonly details?: readonly ErrorDetail[] | undefined;
@@ -243,4 +246,9 @@ export function findDetails<Desc extends DescMessage>(error: RpcError, type: Des
 /** The error of a call over a transport that was closed. */
 export function transportClosed(): RpcError {
   return new RpcError(Code.Unavailable, "the transport is closed", { status: Status.ChannelInactive });
+}
+
+/** The error of a call to an endpoint that the resolver does not list any more. */
+export function endpointRemoved(address: string): RpcError {
+  return new RpcError(Code.Unavailable, `${address} is no longer an endpoint`);
 }

@@ -33,6 +33,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   /** True if the list is shared with others, so that the first change must copy it. */
   #isShared = false;
 
+  /** Creates metadata with the given fields. Throws a `TypeError` for an invalid name or value. */
   constructor(init?: MetadataInit) {
     if (init !== undefined) this.appendAll(init);
   }
@@ -110,6 +111,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     return this.getAll(name).flatMap((joined) => joined.split(",").map((value) => decodeBinary(name, value.trim())));
   }
 
+  /** Reports whether there is a field with the name. */
   has(this: this, name: string): boolean {
     return this.get(name) !== undefined;
   }
@@ -148,6 +150,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     return this;
   }
 
+  /** Removes all fields with the name. */
   delete(this: this, name: string): this {
     const key = name.toLowerCase();
     this.#checkFrozen();
@@ -160,6 +163,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     return Metadata.fromRaw(this.#filter(keep));
   }
 
+  /** Iterates over the fields in order, as pairs of name and value. Values of `-bin` fields are base64. */
   *[Symbol.iterator](this: this): Iterator<[name: string, value: string]> {
     const fields = this.#fields;
     for (let i = 0; i < fields.length; i += 2) yield [fields[i] as string, fields[i + 1] as string];

@@ -11,6 +11,7 @@ export type MethodKind = "unary" | "server_streaming" | "client_streaming" | "bi
 
 /** The properties that all methods have. */
 export interface MethodFacts {
+  /** The kind of call. */
   readonly kind: MethodKind;
   /** Full name of the service, such as `greet.v1.GreetService`. */
   readonly service: string;
@@ -20,13 +21,17 @@ export interface MethodFacts {
   readonly path: string;
   /** The effect of repeated calls of the method, as its author declares it (`idempotency_level`). Default: not declared. */
   readonly idempotency?: "no_side_effects" | "idempotent";
+  /** True if the author of the service has declared the method deprecated. Default: false. */
   readonly deprecated?: boolean;
   /** Names that Dubbo for Java uses for the service and the method (plugin option `java_names`). */
   readonly alias?: MethodAlias;
 }
 
+/** The names of a method in Dubbo for Java. */
 export interface MethodAlias {
+  /** Full name of the Java interface. */
   readonly service: string;
+  /** Name of the Java method, such as `greet`. */
   readonly method: string;
 }
 
@@ -43,7 +48,9 @@ export interface GeneratedCodec {
 
 /** A method whose messages have Protocol Buffers schemas. */
 export interface ProtoMethod extends MethodFacts {
+  /** The schema of request messages. */
   readonly input: DescMessage;
+  /** The schema of response messages. */
   readonly output: DescMessage;
   /**
    * Generated codecs of the messages for protobuf's binary format (`codecs=true`). Default: protobuf-es encodes the
@@ -52,14 +59,19 @@ export interface ProtoMethod extends MethodFacts {
   readonly codecs?: { readonly input: GeneratedCodec; readonly output: GeneratedCodec };
   /** The descriptor, in code generated with `descriptors=true`. `descriptorOf` also finds that of most other methods. */
   readonly descriptor?: () => DescMethod;
+  /** Absent: it distinguishes the method from a {@link PayloadMethod}. */
   readonly payload?: undefined;
 }
 
 /** A method whose messages have no schema. */
 export interface PayloadMethod extends MethodFacts {
+  /** Absent: it distinguishes the method from a {@link ProtoMethod}. */
   readonly input?: undefined;
+  /** Absent, as the messages have no schema. */
   readonly output?: undefined;
+  /** Absent, as the method is not declared in a proto file. */
   readonly descriptor?: undefined;
+  /** The encoding of the messages. */
   readonly payload: Payload;
 }
 
@@ -94,7 +106,9 @@ export interface GrpcPayload {
 
 /** A unary response of sub-protocol B that has ended with `grpc-status: 0`. */
 export interface GrpcResponse {
+  /** The response headers. */
   readonly headers: Metadata;
+  /** The response trailers, complete. */
   readonly trailers: Metadata;
   /** The message, decompressed. */
   readonly bytes: Uint8Array;
@@ -117,6 +131,7 @@ export interface HttpRpcPayload {
   path?(method: Method): string;
 }
 
+/** The server half of a payload, for both sub-protocols. */
 export interface ServerPayload {
   /** Returns additional paths at which servers answer calls of the method. */
   paths(method: Method): readonly string[];
@@ -136,7 +151,9 @@ export interface ServerPayload {
 
 /** The JSON Schemas (draft 2020-12) of a method's messages. */
 export interface MessageSchemas {
+  /** The schema of requests. */
   readonly request: JsonObject;
+  /** The schema of responses. */
   readonly response: JsonObject;
   /** An example of a request. */
   readonly example?: JsonValue | undefined;
@@ -153,6 +170,7 @@ export interface SharedSchemas {
   refer(type: object, name: string, create: () => JsonObject): JsonObject;
 }
 
+/** The part of a call on a server that both sub-protocols have. */
 export interface PayloadCall {
   /** The method that is called. Before the request has been decoded, it is the first method of the path. */
   readonly method: Method;
@@ -172,8 +190,11 @@ export interface GrpcPayloadCall extends PayloadCall {
 
 /** A unary response that carries an error in its message. */
 export interface PayloadError {
+  /** The message of the response, in the form that `encode` of the call takes. */
   readonly message: object;
+  /** The headers of the response. */
   readonly headers: Metadata;
+  /** The trailers of the response. */
   readonly trailers: Metadata;
 }
 
@@ -193,15 +214,21 @@ export interface HttpRpcPayloadCall extends JsonPayloadCall {
 
 /** The representation of values that JSON lacks, in a format of responses. */
 export interface Notation {
+  /** Represents an integer of 64 bits. */
   long(value: bigint): unknown;
+  /** Represents a floating-point number, such as one that is not finite. */
   double(value: number): unknown;
+  /** Represents bytes. */
   bytes(value: Uint8Array): unknown;
+  /** Represents an instant. */
   date(value: Date): unknown;
 }
 
 /** A result with the name of its type, which formats with a root element use. */
 export interface NamedResult {
+  /** The name of the type: that of its class without the package, or `list`. */
   readonly name: string;
+  /** The value. */
   readonly result: ResultValue;
 }
 
@@ -217,6 +244,7 @@ export type ResultValue =
 
 /** A request body of sub-protocol A. */
 export interface PayloadBody {
+  /** The body, decompressed. */
   readonly bytes: Uint8Array;
   /** Parses the body without the types of its values. Throws an `RpcError`, or another error for malformed bytes. */
   parse(): Steps<BodyContent>;
@@ -232,12 +260,15 @@ export type BodyContent =
 
 /** A value with its name in the body. */
 export interface NamedValue<V> {
+  /** The name. It need not be unique. */
   readonly name: string;
+  /** The value. */
   readonly value: V;
 }
 
 /** A part of a multipart body. */
 export interface BodyPart {
+  /** The content of the part. */
   readonly bytes: Uint8Array;
   /** Parses the content of the part by its own content type. Throws as {@link PayloadBody.parse} does. */
   parse(): Steps<BodyContent>;
@@ -247,6 +278,8 @@ export interface BodyPart {
 export interface BodyElement {
   /** The name without its prefix. */
   readonly name: string;
+  /** The elements in this one, in order. */
   readonly children: readonly BodyElement[];
+  /** The text of the element, without that of its children. */
   readonly text: string;
 }

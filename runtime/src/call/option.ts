@@ -11,6 +11,12 @@ export function assertOneOf<Word extends string>(option: string, value: Word, kn
 
 type Given<Limits> = { readonly [Limit in keyof Limits]?: number | undefined };
 
+/** Throws a `TypeError` for an option that is given, but is not a function. */
+export function assertFunction(option: string, value: unknown): void {
+  if (value === undefined || typeof value === "function") return;
+  throw new TypeError(`${option} must be a function, not ${JSON.stringify(value)}`);
+}
+
 /** Throws a `TypeError` for a value that is not an object, or has a member that is not in the list of known names. */
 export function assertMembers(option: string, given: object, known: readonly string[]): void {
   const names = known.join(", ");

@@ -22,6 +22,7 @@ export interface Peer {
   readonly tls: PeerTls | undefined;
 }
 
+/** The TLS of a client's connection, as seen by the server. */
 export interface PeerTls {
   /** Version of TLS, such as `TLSv1.3`. */
   readonly version: string | undefined;
@@ -41,11 +42,17 @@ export interface PeerTls {
 
 /** A certificate. In Node it is an `X509Certificate` of `node:crypto`. */
 export interface PeerCertificate {
+  /** The name of the owner, one attribute in each line, such as `CN=orders`. */
   readonly subject: string;
+  /** The name of the authority that has signed the certificate, in the same form. */
   readonly issuer: string;
+  /** The serial number in hexadecimal. */
   readonly serialNumber: string;
+  /** The SHA-256 digest of the certificate: pairs of hexadecimal digits, joined with colons. */
   readonly fingerprint256: string;
+  /** The beginning of the period of validity, such as `Nov 22 17:00:00 2026 GMT`. */
   readonly validFrom: string;
+  /** The end of the period of validity, in the same form. */
   readonly validTo: string;
   /** The certificate in DER. */
   readonly raw: Uint8Array;

@@ -32,6 +32,7 @@ export type AttemptPolicy = RetryPolicy | HedgingPolicy;
 
 /** Event before each further attempt of a call. */
 export interface RetryEvent {
+  /** The method that is called. */
   readonly method: Method;
   /** The context of the call, which is the same for all of its attempts. */
   readonly context: CallContext;

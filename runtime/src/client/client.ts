@@ -2,7 +2,6 @@
  * Clients: convert the methods of a service to functions that make calls. The four kinds of method are reduced to unary
  * calls and streams.
  */
-
 import type {
   Call,
   ContextValues,
@@ -22,6 +21,7 @@ import { responseCountError, shapeError } from "../call/outcome.ts";
 
 /** The basis of clients: makes calls over HTTP connections, which it manages or the platform provides. */
 export interface Transport {
+  /** Makes one call, with the transport's interceptors. Clients call it; programs rarely do. */
   readonly call: Call;
 }
 
@@ -70,20 +70,34 @@ export interface CallOptions extends CallDefaults {
   readonly values?: ContextValues | undefined;
 }
 
+/** The function of a unary method on a client. The promise rejects with an `RpcError` if the call fails. */
 export type UnaryFunction<I, O> = (request: I, options?: CallOptions) => Promise<O>;
+/**
+ * The function of a server streaming method on a client. The call starts when the first response is read. The iteration
+ * rejects with an `RpcError` if the call fails.
+ */
 export type ServerStreamingFunction<I, O> = (request: I, options?: CallOptions) => AsyncIterable<O>;
+/** The function of a client streaming method on a client. The promise rejects with an `RpcError` if the call fails. */
 export type ClientStreamingFunction<I, O> = (requests: AsyncIterable<I>, options?: CallOptions) => Promise<O>;
+/**
+ * The function of a bidirectional streaming method on a client. The call starts when the first response is read. The
+ * iteration rejects with an `RpcError` if the call fails.
+ */
 export type BidiStreamingFunction<I, O> = (requests: AsyncIterable<I>, options?: CallOptions) => AsyncIterable<O>;
 
 /** A method with the types of its stub: `I` is the request, `O` the response. */
 export type TypedMethod<Stub> = Method & { readonly "~stub"?: Stub };
+/** A unary method in generated code. */
 export type UnaryMethod<I, O> = TypedMethod<UnaryFunction<I, O>> & { readonly kind: "unary" };
+/** A server streaming method in generated code. */
 export type ServerStreamingMethod<I, O> = TypedMethod<ServerStreamingFunction<I, O>> & {
   readonly kind: "server_streaming";
 };
+/** A client streaming method in generated code. */
 export type ClientStreamingMethod<I, O> = TypedMethod<ClientStreamingFunction<I, O>> & {
   readonly kind: "client_streaming";
 };
+/** A bidirectional streaming method in generated code. */
 export type BidiStreamingMethod<I, O> = TypedMethod<BidiStreamingFunction<I, O>> & { readonly kind: "bidi_streaming" };
 
 /**

@@ -3,7 +3,6 @@
  * with any number of attempts. Transparent retry, of requests that no server has processed, is part of the connection
  * pool and is not counted here.
  */
-
 import { isCommitted } from "../call/attempt.ts";
 import type { Call, CallRequest, CallResponse, Interceptor } from "../call/call.ts";
 import { diagnostics } from "../call/diagnostics.ts";

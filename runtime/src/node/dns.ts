@@ -12,6 +12,7 @@ import type { Endpoint, Resolver } from "../discovery/endpoint.ts";
 import { unlessAborted } from "./io/timer.ts";
 import { chooseServiceConfig } from "./service-config-record.ts";
 
+/** Options of the resolver {@link dns}. */
 export interface DnsOptions {
   /** Addresses of the DNS servers to query, such as `10.0.0.2` or `10.0.0.2:53`. Default: those of the operating system. */
   readonly servers?: readonly string[] | undefined;
@@ -68,10 +69,13 @@ interface Addresses {
  * with `_` is itself the name of the SRV records.
  *
  * A name that does not exist has no endpoints. If a query fails, the last list stays in use. Throws a `TypeError` for an
- * invalid name.
+ * invalid name or family.
  */
 export function dns(name: string, options: DnsOptions = {}): Resolver {
   const { host, port } = parseName(name);
+  const { family = 0 } = options;
+  if (family !== 0 && family !== 4 && family !== 6)
+    throw new TypeError(`family of dns must be 0, 4 or 6, not ${family}`);
   const key = JSON.stringify([name, options.servers, options.family, options.serviceConfig]);
   const resolver = new DnsResolver(QUERY);
   if (options.servers !== undefined) resolver.setServers(options.servers);
@@ -88,7 +92,12 @@ export function dns(name: string, options: DnsOptions = {}): Resolver {
     }
   };
   const authority = host.replace(/^_[^.]+\._[^.]+\./, "");
-  return Object.assign(resolve, { authority: port === undefined ? authority : name });
+  if (port !== undefined) return Object.assign(resolve, { authority: name });
+  const hint = host.startsWith("_") ? "" : `; add a port for its addresses, such as ${host}:50051`;
+  return Object.assign(resolve, {
+    authority,
+    emptyReason: `it has no endpoints in the SRV records of ${serviceName(host)}${hint}`,
+  });
 }
 
 /**
@@ -100,10 +109,16 @@ function parseName(name: string): { readonly host: string; readonly port: number
   const [, v6, text, digits] = /^(?:\[([0-9a-fA-F:.]+)\](?=:)|([^\s:/?#[\]@]+))(?::([0-9]{1,5}))?$/.exec(name) ?? [];
   const host = v6 ?? text;
   const port = digits === undefined ? undefined : Number(digits);
-  if (host !== undefined && (port === undefined || (port >= 1 && port <= 65_535))) return { host, port };
+  if (typeof name === "string" && host !== undefined && (port === undefined || (port >= 1 && port <= 65_535)))
+    return { host, port };
   throw new TypeError(
-    `dns("${name}") must be a name with a port, such as greet.example.com:50051, or without one for SRV`,
+    `dns(${JSON.stringify(name)}) must be a name with a port, such as greet.example.com:50051, or without one for SRV`,
   );
+}
+
+/** Returns the name of the SRV records for a name without a port. */
+function serviceName(host: string): string {
+  return host.startsWith("_") ? host : `_grpc._tcp.${host}`;
 }
 
 /** Current and recent answers, by query. */
@@ -157,7 +172,7 @@ class Query {
    * exist. A target that the DNS does not resolve keeps its last addresses, and the others are used.
    */
   async #services(host: string): Promise<Found> {
-    const name = host.startsWith("_") ? host : `_grpc._tcp.${host}`;
+    const name = serviceName(host);
     const records = await answerOf(this.#resolver.resolveSrv(name), name);
     const lowest = Math.min(...records.map(({ priority }) => priority));
     const chosen = records.filter((record) => record.priority === lowest && record.name !== "" && record.name !== ".");
@@ -198,7 +213,7 @@ class Query {
     const records = [v4, v6].flatMap((one) => (one.status === "fulfilled" ? one.value : []));
     if (records.length > 0) {
       const ttlMs = Math.min(...records.map(({ ttl }) => ttl)) * 1_000;
-      return { hosts: records.map(({ address }) => address), ttlMs };
+      return { hosts: interleave(records.map(({ address }) => address)), ttlMs };
     }
     for (const one of [v4, v6]) if (one.status === "rejected") throw one.reason;
     return mayBeSystem ? this.#systemAddresses(host) : NO_ADDRESSES;
@@ -212,7 +227,7 @@ class Query {
     const found = await answerOf(lookup(host, { all: true, family }), host);
     if (found.length > 0) this.#systemNames.add(host);
     else this.#systemNames.delete(host);
-    return { hosts: found.map(({ address }) => address), ttlMs: UNKNOWN_TTL_MS };
+    return { hosts: interleave(found.map(({ address }) => address)), ttlMs: UNKNOWN_TTL_MS };
   }
 
   /** Returns the service config for this client; `undefined` if there is no record or the query fails. */
@@ -220,6 +235,18 @@ class Query {
     const records = await this.#resolver.resolveTxt(`_grpc_config.${host}`).catch(() => []);
     return chooseServiceConfig(records, hostname(), Math.random);
   }
+}
+
+/**
+ * Alternates the families of addresses, beginning with IPv6 (RFC 8305, section 4): connections are attempted in this order, so
+ * that no number of addresses of a family that does not work delays those of the other one.
+ */
+function interleave(hosts: readonly string[]): string[] {
+  const [v4, v6] = [4, 6].map((family) => hosts.filter((host) => isIP(host) === family)) as [string[], string[]];
+  return Array.from({ length: Math.max(v4.length, v6.length) }, (_, i) => [
+    ...v6.slice(i, i + 1),
+    ...v4.slice(i, i + 1),
+  ]).flat();
 }
 
 const NO_ADDRESSES: Addresses = { hosts: [], ttlMs: UNKNOWN_TTL_MS };

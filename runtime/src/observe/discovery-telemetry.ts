@@ -11,6 +11,7 @@ import {
   type ObservedTransparentRetry,
 } from "./retry-telemetry.ts";
 
+/** Options of {@link createDiscoveryTelemetry}. */
 export interface DiscoveryTelemetryOptions {
   /** The value of the attribute `grpc.target`, such as the name of the service. */
   readonly target: string;
@@ -27,6 +28,7 @@ export type DiscoveryEvent =
 
 /** A transport whose endpoints are counted. */
 export interface ObservedEndpoints {
+  /** Returns the endpoints of the transport, each with its state. */
   readonly endpoints: () => readonly { readonly state: string }[];
 }
 

@@ -8,11 +8,13 @@ import { observe } from "./observer.ts";
 
 /** A finished call. It contains no metadata, so that credentials are not logged. */
 export interface FinishedCall {
+  /** The side that has logged the call. */
   readonly side: "client" | "server";
   /** Full name of the service, such as `greet.v1.GreetService`. */
   readonly service: string;
   /** Name of the method as declared, such as `Greet`. */
   readonly method: string;
+  /** The kind of call. */
   readonly kind: MethodKind;
   /** `ok`, or the name of the error's code, such as `not_found`. */
   readonly code: string;

@@ -1,7 +1,6 @@
 /**
  * Observation of calls from start to end, for logs, traces and metrics.
  */
-
 import type { Call, CallRequest, CallResponse, StreamResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { abortError, abortErrorFor, hiddenError, RpcError } from "../call/error.ts";

@@ -8,17 +8,25 @@ import type { RpcError } from "../call/error.ts";
 
 /** The parts of a retry policy's event that are recorded. */
 export interface ObservedRetry {
+  /** The context of the call. */
   readonly context: CallContext;
+  /** The number of the next attempt, from 2 on. */
   readonly attempt: number;
+  /** Delay before the attempt, in milliseconds. */
   readonly delayMs: number;
+  /** The error of the last attempt. `undefined` if a hedged attempt has not been answered yet. */
   readonly error: RpcError | undefined;
+  /** True if the attempt is hedged. */
   readonly isHedge: boolean;
 }
 
 /** The parts of the event of a transparent retry that are recorded. */
 export interface ObservedTransparentRetry {
+  /** The context of the call; `undefined` for a request that belongs to none. */
   readonly context: { readonly values?: ContextValues | undefined } | undefined;
+  /** Delay before the request is sent again, in milliseconds. */
   readonly delayMs: number;
+  /** The error of the attempt that no server has processed. */
   readonly error: RpcError;
 }
 

@@ -28,6 +28,7 @@ import { VERSION } from "../version.ts";
 import { observe } from "./observer.ts";
 import { createRetryInstruments, hasRetries, recordRetries } from "./retry-telemetry.ts";
 
+/** Options of the interceptors for traces and metrics. */
 export interface TelemetryOptions {
   /** The tracer that creates the spans. Default: the tracer `triple-es` of the global provider. */
   readonly tracer?: Tracer | undefined;
@@ -40,6 +41,7 @@ export interface TelemetryOptions {
   readonly system?: "dubbo" | "grpc" | undefined;
 }
 
+/** Options of {@link createClientTelemetry}. */
 export interface ClientTelemetryOptions extends TelemetryOptions {
   /**
    * The URL of the transport, for the attributes `server.address` and `server.port`. Default: the attributes are omitted.

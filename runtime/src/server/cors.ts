@@ -8,6 +8,7 @@ import { encodeJson } from "../codec/codec.ts";
 import { emptyBody, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 
+/** Origins whose pages may call a server (CORS). */
 export interface CorsOptions {
   /** Origins whose pages may call, such as `https://app.example.com`, or `"*"` for all. */
   readonly origins: readonly string[] | "*";

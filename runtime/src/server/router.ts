@@ -42,6 +42,10 @@ export interface ServiceOptions extends Selector {
   readonly limits?: ServiceLimits | undefined;
 }
 
+/**
+ * The services of a server and their methods: it answers HTTP requests of both sub-protocols, and is independent of
+ * sockets.
+ */
 export interface Router {
   /**
    * Adds a service. The implementation is an object or a class instance with a function for every method.
@@ -74,9 +78,14 @@ export interface Router {
   readonly onClose?: (callback: () => unknown) => void;
 }
 
-interface SelectableHandler {
+/**
+ * A handler of a path. Handlers of the same path are a linked list and not an array: most paths have one, and with many methods
+ * each further object that a call reads is missing from the caches of the CPU.
+ */
+interface MethodRoute {
   readonly selector: Selector;
   handler: Handler;
+  readonly next: MethodRoute | undefined;
 }
 
 /** The rules of a router that do not depend on its protocols. */
@@ -105,7 +114,7 @@ export type VersionMatch = "exact" | "fallback";
 
 /** Creates a router. Throws a `TypeError` or `RangeError` for invalid options of CORS. */
 export function createRouterWith(settings: RouterSettings): Router {
-  const routes = new Map<string, SelectableHandler[]>();
+  const routes = new Map<string, MethodRoute>();
   const services: AddedService[] = [];
   const names = new Set<string>();
   /** The paths of methods by the paths of their aliases. A service that is added under such a name takes precedence. */
@@ -120,10 +129,7 @@ export function createRouterWith(settings: RouterSettings): Router {
   }
 
   function findExactly(path: string, wanted: Selector): Handler | undefined {
-    for (const { selector, handler } of routes.get(path) ?? routes.get(aliases.get(path) ?? "") ?? []) {
-      if (matches(selector, wanted)) return handler;
-    }
-    return undefined;
+    return routeOf(routes.get(path) ?? routes.get(aliases.get(path) ?? ""), wanted)?.handler;
   }
 
   function findResource(target: RequestTarget): Resource | undefined {
@@ -131,8 +137,9 @@ export function createRouterWith(settings: RouterSettings): Router {
   }
 
   function addRoute(path: string, selector: Selector, handler: Handler): void {
-    const known = (routes.get(path) ?? []).find((route) => matches(route.selector, selector));
-    if (known === undefined) routes.set(path, [...(routes.get(path) ?? []), { selector, handler }]);
+    const next = routes.get(path);
+    const known = routeOf(next, selector);
+    if (known === undefined) routes.set(path, { selector, handler, next });
     else if (isOverload(known.handler, handler)) known.handler = withOverload(known.handler, handler);
     else throw new Error(`${path} has been added already`);
   }
@@ -243,8 +250,10 @@ function limiterOf(
   checkServiceLimits(limits, Object.keys(methods));
   const { maxConcurrent, maxMessageBytes, maxTimeoutMs = defaultTimeoutMs } = limits;
   const all = maxConcurrent === undefined ? undefined : new ConcurrencyLimiter(maxConcurrent, typeName);
+  const shared = { maxMessageBytes, maxTimeoutMs };
   return (name, { call, method }) => {
-    const own = limits.methods?.[name] ?? {};
+    const own = limits.methods?.[name];
+    if (own === undefined) return { call: all === undefined ? call : all.wrap(call), limits: shared };
     const one = own.maxConcurrent === undefined ? undefined : new ConcurrencyLimiter(own.maxConcurrent, method.path);
     const limited = one === undefined ? call : one.wrap(call);
     return {
@@ -295,6 +304,14 @@ function serviceOf(target: string): string {
 function withoutQuery(target: string): string {
   const end = target.indexOf("?");
   return end < 0 ? target : target.slice(0, end);
+}
+
+/** Returns the route of a list with this version and group. */
+function routeOf(first: MethodRoute | undefined, wanted: Selector): MethodRoute | undefined {
+  for (let route = first; route !== undefined; route = route.next) {
+    if (matches(route.selector, wanted)) return route;
+  }
+  return undefined;
 }
 
 /** Compares version and group. An absent value equals an empty one. */

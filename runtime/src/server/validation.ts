@@ -23,13 +23,17 @@ export interface RuleViolation {
 
 /** The result of validating a message: `error` if the rules themselves are invalid. */
 export interface ValidationOutcome {
+  /** `valid`, `invalid` if a rule is violated, or `error` if the rules themselves are invalid. */
   readonly kind: "valid" | "invalid" | "error";
+  /** The error of an outcome that is not `valid`. */
   readonly error: Error | undefined;
+  /** The violated rules of an outcome that is `invalid`. */
   readonly violations: readonly RuleViolation[] | undefined;
 }
 
 /** A validator of messages. `createValidator()` of `@bufbuild/protovalidate` returns one. */
 export interface MessageValidator {
+  /** Validates a message of the schema. */
   validate(schema: DescMessage, message: Message): ValidationOutcome;
 }
 
@@ -90,7 +94,7 @@ function validated(
   );
 }
 
-/** Maximum number of violations in the text of an error. The details have all of them. */
+/** Maximum number of violations in the text of an error. The details have all of them; gRPC omits details of more than 8 KiB. */
 const SHOWN_VIOLATIONS = 3;
 
 function invalidMessage({ typeName }: DescMessage, violations: readonly RuleViolation[]): RpcError {

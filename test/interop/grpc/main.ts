@@ -64,12 +64,27 @@ function behindNginx(startServer: StartServer): StartServer {
   };
 }
 
+const MAX_TRIES = 4;
+
+/**
+ * Reports whether a case failed because nginx has answered with 502 when the server reset the stream at the deadline of the
+ * call, a millisecond, before the client's own timer fired.
+ */
+function isNginxRace(name: CaseName, failure: string | undefined): boolean {
+  return name === "timeout_on_sleeping_server" && failure?.includes("HTTP status 502") === true;
+}
+
 async function runColumn({ title, cases, credentials, runCase, startServer, results }: Column): Promise<void> {
   const start = Date.now();
   for (const own of [undefined, credentials]) {
     const server = await startServer(own);
     for (const name of cases) {
-      const failure = await failureOf(runCase(name, { port: server.port, credentials: own }));
+      const run = () => failureOf(runCase(name, { port: server.port, credentials: own }));
+      let failure = await run();
+      for (let tries = 2; tries <= MAX_TRIES && isNginxRace(name, failure); tries++) {
+        failure = await run();
+        console.log(`${title} ${name}: ${failure === undefined ? "passed" : "failed"} at try ${tries}`);
+      }
       results.set(name, [...(results.get(name) ?? []), failure]);
     }
     await server.stop();

@@ -17,10 +17,10 @@ import type { Backoff } from "./backoff.ts";
 const UNNEEDED_ATTEMPT_MS = 3_000;
 
 /**
- * The asynchronous context of all attempts. Sockets, timers and promises keep the context in which they are created, including
+ * The asynchronous context of all connections. Sockets, timers and promises keep the context in which they are created, including
  * the values of AsyncLocalStorage. That of the call that starts a connection must not live as long as the connection.
  */
-const root = new AsyncResource("TRIPLE_CONNECTION", { requireManualDestroy: true });
+export const connectionContext: AsyncResource = new AsyncResource("TRIPLE_CONNECTION", { requireManualDestroy: true });
 
 export class ConnectionAttempts {
   readonly #connect: (signal: AbortSignal) => Promise<void>;
@@ -51,7 +51,7 @@ export class ConnectionAttempts {
     const { signal } = this.#abandoned;
     const refusal = signal.aborted ? abortError(signal) : this.#backoff.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
-    this.#current = root.runInAsyncScope(() =>
+    this.#current = connectionContext.runInAsyncScope(() =>
       this.#attempt().finally(() => {
         this.#current = undefined;
         this.#stopTimer();

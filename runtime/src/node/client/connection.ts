@@ -3,7 +3,7 @@
  * The pool does not depend on the engine that creates a connection.
  */
 import type { RpcError } from "../../call/error.ts";
-import type { Exchange } from "../../http/exchange.ts";
+import type { ExchangeObserver, HttpRequest, HttpResponse } from "../../http/exchange.ts";
 
 export interface Connection {
   /** Number of open streams, including those that wait for the server's stream limit. */
@@ -13,10 +13,10 @@ export interface Connection {
   /** True if new streams can be opened. Once false, it stays false. */
   readonly open: boolean;
   /**
-   * Makes one exchange. If the server has certainly not processed it, rejects with an error for which `isUnprocessed` is
-   * true.
+   * Makes one exchange, and reports its outcome to the observer. If the server has certainly not processed it, the error is one
+   * for which `isUnprocessed` is true.
    */
-  readonly exchange: Exchange;
+  exchange(request: HttpRequest, observer?: ExchangeObserver): Promise<HttpResponse>;
   /** Sends a PING. Rejects as unavailable if it is not acknowledged within `timeoutMs`. */
   ping(timeoutMs: number): Promise<void>;
   /**

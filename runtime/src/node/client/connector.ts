@@ -10,6 +10,7 @@ import {
   parseAddress,
 } from "../../discovery/endpoint.ts";
 import type { Exchange } from "../../http/exchange.ts";
+import { checkTlsOptions } from "../io/tls-options.ts";
 import { Backoff } from "./backoff.ts";
 import { connectHttp1 } from "./http1.ts";
 import { connectHttp2 } from "./http2-connect.ts";
@@ -75,6 +76,7 @@ export interface ConnectOptions extends ConnectionOptions {
    * socket.
    */
   readonly baseUrl: string;
+  /** The version of HTTP. */
   readonly httpVersion: "1.1" | "2";
   /** Certificates and keys for `https://`, in the form that `node:tls` accepts. Default: the system's certificate authorities. */
   readonly tls?: ClientTlsOptions | undefined;
@@ -128,7 +130,7 @@ export function createEndpointConnector(options: EndpointOptions): ConnectEndpoi
       `${socketPath === undefined ? scheme : "http"}://${authority ?? (socketPath === undefined ? address : "localhost")}`,
     );
     const target: Target = { origin, socketPath, tls, peer: address, address: "path" in parsed ? undefined : parsed };
-    return connectTo(target, { ...options, waitForReady: false }, onReadiness);
+    return connectTo(target, options, onReadiness);
   };
 }
 
@@ -137,12 +139,9 @@ function connectTo(
   options: Omit<ConnectOptions, "baseUrl">,
   onReadiness?: (isReady: boolean) => void,
 ): EndpointConnections {
-  const {
-    connectTimeoutMs = 20_000,
-    idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS,
-    waitForReady = false,
-    maxHeaderBytes,
-  } = options;
+  const { connectTimeoutMs = 20_000, idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS, maxHeaderBytes } = options;
+  // Requests to one of several endpoints wait for any of them, not for this one.
+  const waitForReady = onReadiness === undefined ? (options.waitForReady ?? false) : undefined;
   const backoff = new Backoff({ maxMs: options.maxBackoffMs ?? 120_000 });
   return options.httpVersion === "1.1"
     ? connectHttp1(target, { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff, maxHeaderBytes })
@@ -157,11 +156,10 @@ function connectTo(
         backoff,
         onReadiness,
         onTransparentRetry: options.onTransparentRetry,
-        hasAlternatives: onReadiness !== undefined,
       });
 }
 
-function checkOptions(options: ConnectionOptions): void {
+function checkOptions(options: Omit<ConnectOptions, "baseUrl">): void {
   for (const [name, mayBeZero] of Object.entries(DURATIONS) as [keyof typeof DURATIONS, boolean][]) {
     const value: unknown = options[name];
     if (value === undefined || (typeof value === "number" && (value > 0 || (mayBeZero && value === 0)))) continue;
@@ -172,11 +170,14 @@ function checkOptions(options: ConnectionOptions): void {
     throw new TypeError(`maxConnections must be 1 or more, not ${maxConnections}`);
   }
   if (typeof waitForReady !== "boolean") throw new TypeError(`waitForReady must be true or false, not ${waitForReady}`);
+  if (options.tls !== undefined) checkTlsOptions(options.tls);
 }
 
 /** Parses a base URL. For a Unix domain socket the authority of requests is `localhost`, as in gRPC. */
 function parseBaseUrl(baseUrl: string): { readonly origin: URL; readonly socketPath: string | undefined } {
-  if (typeof baseUrl !== "string") throw new TypeError(`baseUrl must be a string, not ${baseUrl}`);
+  if (typeof baseUrl !== "string") {
+    throw new TypeError(`baseUrl must be a string, not ${baseUrl}, unless there is a resolver or a registry`);
+  }
   const socketPath = /^unix:(?:\/\/)?(.+)$/.exec(baseUrl)?.[1];
   if (socketPath !== undefined) return { origin: new URL("http://localhost"), socketPath };
   const origin = URL.canParse(baseUrl) ? new URL(baseUrl) : undefined;

@@ -22,7 +22,7 @@ import { pump } from "../io/pump.ts";
 import { type Indexed, SwapList } from "../io/swap-list.ts";
 import { ConnectionAttempts } from "./attempts.ts";
 import type { Backoff } from "./backoff.ts";
-import { waitingExchange } from "./readiness.ts";
+import { closedError, waitingExchange } from "./readiness.ts";
 import { addressOf, createAgent, probe, silenceOf, type Target } from "./socket.ts";
 
 export interface Http1Options {
@@ -30,8 +30,8 @@ export interface Http1Options {
   readonly connectTimeoutMs: number;
   /** Time without calls after which a connection is closed, in milliseconds. */
   readonly idleTimeoutMs: number;
-  /** The default of `waitForReady` for requests that do not set it. */
-  readonly waitForReady: boolean;
+  /** The default of `waitForReady` for requests that do not set it. `undefined`: requests can go to other servers, and none waits. */
+  readonly waitForReady: boolean | undefined;
   /** The backoff between attempts to connect for requests that wait. Every other request makes one attempt. */
   readonly backoff: Backoff;
   /** Limit of the status line and the headers of a response together, in bytes. */
@@ -47,14 +47,11 @@ export function connectHttp1(
   const secure = origin.protocol === "https:";
   const agent = createAgent(target, Math.min(idleTimeoutMs, MAX_TIMER_MS));
   const start = secure ? httpsRequest : httpRequest;
-  const common = {
-    agent,
-    maxHeaderSize: maxHeaderBytes,
-    protocol: origin.protocol,
-    hostname: addressOf(target).host,
-    port: addressOf(target).port,
-    ...(socketPath === undefined ? {} : { socketPath }),
-  };
+  const { host: hostname, port } = addressOf(target);
+  const { host, protocol } = origin;
+  /** Node copies these options for each request, so they are as few as possible. */
+  const common = { agent, maxHeaderSize: maxHeaderBytes, protocol, hostname, port };
+  if (socketPath !== undefined) Object.assign(common, { socketPath });
   /** True if the server has answered a request, so that it is known to speak HTTP with or without TLS as configured. */
   let answered = false;
   let closed = false;
@@ -65,17 +62,17 @@ export function connectHttp1(
 
   const exchange: Exchange = ({ method, path, headers, body, signal, context }) => {
     if (context !== undefined) context.target = peer;
-    if (closed) return Promise.reject(transportClosed());
     if (signal?.aborted) return Promise.reject(abortError(signal));
+    if (closed) return Promise.reject(closedError(peer, waitForReady));
     return new Promise((resolve, reject) => {
-      const fields = ["host", origin.host, ...headers.raw];
-      if (body.whole !== undefined) fields.push("content-length", String(body.whole.byteLength));
+      const fields = ["host", host, ...headers.raw];
+      if (body.whole !== undefined) fields.push("content-length", `${body.whole.byteLength}`);
       const outgoing = start({ ...common, method, path, headers: fields as never });
       // Node would silently drop fields beyond 2,000. The limit in bytes bounds their number.
       outgoing.maxHeadersCount = 0;
       let failure: RpcError | undefined;
       let responded = false;
-      let connected = false;
+      let connected = outgoing.reusedSocket;
       const fail = (error: RpcError): void => {
         failure ??= error;
         outgoing.destroy(error);
@@ -84,7 +81,7 @@ export function connectHttp1(
       running.add(member);
       const unlink = onAbort(signal, fail);
       let stopTimer = (): void => {};
-      outgoing.once("socket", (socket) => {
+      const onSocket = (socket: Socket): void => {
         connected = !socket.connecting;
         if (connected || outgoing.destroyed) return;
         noteObstacle(signal, "connection");
@@ -96,12 +93,14 @@ export function connectHttp1(
           diagnostics.write?.(`connected to ${peer} over HTTP/1.1`);
           stopTimer();
         });
-      });
+      };
+      if (!connected) outgoing.once("socket", onSocket);
       const lost = (): RpcError => failure ?? new RpcError(Code.Unavailable, `${peer} closed the connection`);
       outgoing.on("error", (cause) => {
         failure ??= exchangeError(explain(cause, outgoing.socket), peer, maxHeaderBytes);
         diagnostics.write?.(`request of ${path} failed: ${failure.message}`);
-        reject(connected ? failure : markNotSent(markUnprocessed(failure)));
+        // The end of the call says nothing about the server.
+        reject(connected || signal?.aborted ? failure : markNotSent(markUnprocessed(failure)));
       });
       outgoing.on("close", () => {
         running.delete(member);

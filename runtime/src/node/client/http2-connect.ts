@@ -2,7 +2,6 @@
  * Creates a client's HTTP/2 connections: the socket, TLS, and the server's connection preface, which is its first SETTINGS
  * frame (RFC 9113, section 3.4).
  */
-
 import type { Socket } from "node:net";
 import { diagnostics } from "../../call/diagnostics.ts";
 import type { RpcError } from "../../call/error.ts";
@@ -45,16 +44,20 @@ function connectSocket(
       const silence = answered ? undefined : silenceOf(target, socket);
       return silence === undefined ? CLOSED_BY_PEER : closedSilently(silence);
     };
+    let isSettled = false;
     const settle = (): void => {
+      isSettled = true;
       stopTimer();
       unlink();
     };
     const fail = (cause: unknown): void => {
+      socket.destroy();
+      // The end of the socket is reported by several events.
+      if (isSettled) return;
       settle();
       const error = connectionError(cause, peer);
       diagnostics.write?.(error.rawMessage);
       reject(error);
-      socket.destroy();
     };
     socket.once("error", (error) => fail(isClosedByPeer(error) ? closed() : error));
     const stopTimer = startTimer(connectTimeoutMs, () => fail(connectTimeout(connectTimeoutMs, peer)));

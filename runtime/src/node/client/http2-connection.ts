@@ -1,7 +1,6 @@
 /**
  * A client's HTTP/2 connection: it moves exchanges over the streams of a socket.
  */
-
 import type { Socket } from "node:net";
 import { markUnprocessed } from "../../call/attempt.ts";
 import { Code } from "../../call/code.ts";
@@ -9,7 +8,7 @@ import { diagnostics } from "../../call/diagnostics.ts";
 import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { startTimer } from "../../call/timer.ts";
-import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import type { ExchangeObserver, HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { ClientConnection, NotOpen } from "../../http2/client.ts";
 import { ErrorCode } from "../../http2/codes.ts";
 import type { ConnectionEvent, ConnectionHandler } from "../../http2/events.ts";
@@ -54,6 +53,8 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   /** The number of open streams and unacknowledged PINGs, which keep the program running. */
   #refs = 0;
   #isClosing = false;
+  /** True once the server's SETTINGS have arrived. */
+  #wasReady = false;
   /** The last two lists of fields: most responses have the headers and trailers of the previous one. */
   #known: readonly Metadata[] = [NO_KNOWN_FIELDS, NO_KNOWN_FIELDS];
   readonly #closed: Promise<void>;
@@ -104,6 +105,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     const handshake = this.#handshake;
     if (handshake === undefined) return;
     this.#handshake = undefined;
+    this.#wasReady = true;
     // An idle connection must not keep the program running.
     if (this.#refs === 0) this.#socket.unref();
     handshake.onReady();
@@ -144,7 +146,9 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   }
 
   onClose(error: Error | undefined): void {
-    diagnostics.write?.(`connection to ${this.#peer} closed${error === undefined ? "" : `: ${error.message}`}`);
+    // A connection that was never ready is reported by the failure of its handshake.
+    if (this.#wasReady)
+      diagnostics.write?.(`connection to ${this.#peer} closed${error === undefined ? "" : `: ${error.message}`}`);
     this.#stopTicks();
     this.#handshake?.onFailed(error);
     this.#handshake = undefined;
@@ -170,18 +174,18 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     return metadata;
   }
 
-  exchange(request: HttpRequest): Promise<HttpResponse> {
-    const exchange = new Http2Exchange(this);
+  exchange(request: HttpRequest, observer?: ExchangeObserver): Promise<HttpResponse> {
+    const exchange = new Http2Exchange(this, request, observer);
     const { body } = request;
     const { whole } = body;
     try {
       exchange.stream = this.#engine.open(request, exchange, whole, whole !== undefined);
     } catch (cause) {
-      if (cause instanceof NotOpen) return Promise.reject(markUnprocessed(connectionError(cause, this.#peer)));
+      if (cause instanceof NotOpen) return exchange.refuse(markUnprocessed(connectionError(cause, this.#peer)));
       // HeadersTooLarge is thrown for the server's SETTINGS_MAX_HEADER_LIST_SIZE. Any other error is a TypeError that names
       // the invalid field of the request.
       const code = cause instanceof HeadersTooLarge ? Code.ResourceExhausted : Code.Internal;
-      return Promise.reject(RpcError.from(cause, code));
+      return exchange.refuse(RpcError.from(cause, code));
     }
     this.#ref();
     if (request.signal !== undefined) exchange.follow(request.signal);

@@ -1,7 +1,6 @@
 /**
  * One exchange on a stream of a client's HTTP/2 connection.
  */
-
 import { markUnprocessed } from "../../call/attempt.ts";
 import { NO_BYTES } from "../../call/bytes.ts";
 import { Code } from "../../call/code.ts";
@@ -10,7 +9,7 @@ import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { onAbort } from "../../call/timer.ts";
 import type { Body } from "../../http/body.ts";
-import type { HttpResponse } from "../../http/exchange.ts";
+import type { ExchangeObserver, HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { ErrorCode } from "../../http2/codes.ts";
 import { MAX_HEADER_BYTES } from "../../http2/limits.ts";
 import type { HeaderBlock } from "../../http2/messages.ts";
@@ -39,20 +38,42 @@ export class Http2Exchange implements StreamSink, BodySender {
   readonly response: Promise<HttpResponse>;
   stream!: Stream;
   readonly #owner: ExchangeOwner;
-  #resolve!: (response: HttpResponse) => void;
-  #reject!: (reason: RpcError) => void;
+  #resolve!: (response: HttpResponse | Promise<HttpResponse>) => void;
+  #rejectResponse!: (reason: RpcError) => void;
+  /** The request, for the observer. `undefined` after the outcome. */
+  #request: HttpRequest | undefined;
+  readonly #observer: ExchangeObserver | undefined;
   #unlink: (() => void) | undefined;
   #received: ReceivedResponse | undefined;
   #body: IncomingBody | undefined;
   #outgoing: OutgoingBody | undefined;
   #isEnded = false;
 
-  constructor(owner: ExchangeOwner) {
+  constructor(owner: ExchangeOwner, request: HttpRequest, observer: ExchangeObserver | undefined) {
     this.#owner = owner;
+    this.#request = request;
+    this.#observer = observer;
     this.response = new Promise((resolve, reject) => {
       this.#resolve = resolve;
-      this.#reject = reject;
+      this.#rejectResponse = reject;
     });
+  }
+
+  /** Fails an exchange for which no stream could be opened. Returns its outcome. */
+  refuse(reason: RpcError): Promise<HttpResponse> {
+    this.#reject(reason);
+    return this.response;
+  }
+
+  /** Ends the exchange without a response. No effect if it has one already, or has failed. */
+  #reject(reason: RpcError): void {
+    const request = this.#request;
+    if (request === undefined) return;
+    this.#request = undefined;
+    const observer = this.#observer;
+    if (observer === undefined) this.#rejectResponse(reason);
+    // In a microtask of its own, because the engine is in the middle of its work and the observer may call hooks of the user.
+    else this.#resolve(Promise.resolve().then(() => observer.onFailure(request, reason)));
   }
 
   /** Cancels the exchange when the signal fires, until the stream closes. */
@@ -94,6 +115,9 @@ export class Http2Exchange implements StreamSink, BodySender {
   onResponse(block: HeaderBlock): void {
     this.#body = new IncomingBody(this.stream, [], this.#owner.collecting, () => this.stream.reset(ErrorCode.Cancel));
     this.#received = new ReceivedResponse(block.status, this.#owner.metadataOf(block.fields), this.#body);
+    if (this.#request === undefined) return;
+    this.#request = undefined;
+    this.#observer?.onResponse(this.#received);
     this.#resolve(this.#received);
   }
 

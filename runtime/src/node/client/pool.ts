@@ -2,19 +2,19 @@
  * The pool of a transport's HTTP/2 connections. It opens connections on demand, verifies idle ones by a PING, replaces
  * connections that end, and transparently retries requests that no server has processed (gRFC A6).
  */
-
 import { isUnprocessed, markNotSent } from "../../call/attempt.ts";
 import { Code } from "../../call/code.ts";
 import { abortError, RpcError, transportClosed } from "../../call/error.ts";
 import { delay, startBackgroundTimer } from "../../call/timer.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
-import type { Exchange, HttpRequest } from "../../http/exchange.ts";
+import { type Exchange, type ExchangeObserver, type HttpRequest, reportOutcome } from "../../http/exchange.ts";
 import { ReplayBody } from "../../http/replay.ts";
 import { reportTransparentRetry, type TransparentRetryHook } from "../../http/transparent-retry.ts";
 import { repeat, unlessAborted } from "../io/timer.ts";
 import { ConnectionAttempts } from "./attempts.ts";
 import type { Backoff } from "./backoff.ts";
 import type { Connect, Connection, ConnectionOwner } from "./connection.ts";
+import { closedError } from "./readiness.ts";
 
 export interface PoolOptions {
   /** The name of the server in errors. */
@@ -29,8 +29,11 @@ export interface PoolOptions {
   readonly pingIntervalMs: number | undefined;
   /** Time limit for the acknowledgement of a PING, in milliseconds. */
   readonly pingTimeoutMs: number;
-  /** The default of `waitForReady` for requests that do not set it. */
-  readonly waitForReady: boolean;
+  /**
+   * The default of `waitForReady` for requests that do not set it. `undefined`: requests can go to other servers, so none waits
+   * and the pool makes only one transparent retry.
+   */
+  readonly waitForReady: boolean | undefined;
   readonly backoff: Backoff;
   /**
    * Called with true when there is a connection again, and with false when the last one was lost. Not called when an idle
@@ -39,8 +42,6 @@ export interface PoolOptions {
   readonly onReadiness?: ((isReady: boolean) => void) | undefined;
   /** Called for each transparent retry, before its delay. */
   readonly onTransparentRetry?: TransparentRetryHook | undefined;
-  /** True if requests can go to other servers: then the pool makes only one transparent retry. */
-  readonly hasAlternatives?: boolean | undefined;
 }
 
 /** The share of the stream limit above which another connection is opened. */
@@ -70,9 +71,13 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
   const pooled: PooledConnection[] = [];
   /** All connections that are not closed yet, including those that accept no new streams. */
   const alive = new Set<Connection>();
-  const delaysMs = options.hasAlternatives ? RETRY_DELAYS_MS.slice(0, 1) : RETRY_DELAYS_MS;
+  const delaysMs = options.waitForReady === undefined ? RETRY_DELAYS_MS.slice(0, 1) : RETRY_DELAYS_MS;
+  /** True if a failure must be handled in the asynchronous context of its call (AsyncLocalStorage), which a connection does not keep. */
+  const isHooked = options.onTransparentRetry !== undefined;
   /** The number of exchanges without a response, which may still need a connection. */
   let waiting = 0;
+  /** The number of attempts that wait for a connection. */
+  let unconnected = 0;
   let onNoneWaiting = (): void => {};
   let closing: Promise<void> | undefined;
 
@@ -87,6 +92,8 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
 
   const owner: ConnectionOwner = {
     onUnusable(connection, isLeaving) {
+      // A connection that accepted no new streams any more may be lost before its last stream ends.
+      if (connection.streams === 0) alive.delete(connection);
       if (!remove(connection) || closing !== undefined || pooled.length > 0) return;
       // A client with open streams will probably open more, so the next connection is opened in advance. After a failure it is
       // opened when a call needs it, because the server may fail again, or no call may follow.
@@ -171,34 +178,41 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
    * Makes an exchange on a pooled connection. The choice and the opening of the stream must happen in one synchronous step;
    * otherwise concurrent calls would all choose the same connection.
    */
-  function attempt(request: HttpRequest): ReturnType<Exchange> {
+  function attempt(request: HttpRequest, observer?: ExchangeObserver): ReturnType<Exchange> {
     const connection = pick();
-    return connection === undefined ? attemptLater(request) : connection.exchange(request);
+    if (connection !== undefined && !isHooked) return connection.exchange(request, observer);
+    const response = connection === undefined ? attemptLater(request) : connection.exchange(request);
+    return observer === undefined ? response : reportOutcome(response, request, observer);
   }
 
   /** Makes an exchange as soon as a connection is available. */
   async function attemptLater(request: HttpRequest): ReturnType<Exchange> {
     const { signal, context } = request;
-    const waitForReady = context?.waitForReady ?? options.waitForReady;
+    const waitForReady = options.waitForReady !== undefined && (context?.waitForReady ?? options.waitForReady);
     let full = false;
-    for (let turn = 0; turn < maxConnections + EXTRA_ATTEMPTS; turn++) {
-      const connection = pick();
-      if (connection !== undefined) return connection.exchange(request);
-      const unverified = pooled.find(mustBeVerified);
-      if (unverified !== undefined) {
-        await unlessAborted(verify(unverified), signal);
-        continue;
+    unconnected++;
+    try {
+      for (let turn = 0; turn < maxConnections + EXTRA_ATTEMPTS; turn++) {
+        const connection = pick();
+        if (connection !== undefined) return connection.exchange(request);
+        const unverified = pooled.find(mustBeVerified);
+        if (unverified !== undefined) {
+          await unlessAborted(verify(unverified), signal);
+          continue;
+        }
+        if (pooled.length >= maxConnections || (full && pooled.length > 0)) return leastLoaded().exchange(request);
+        try {
+          await attempts.ready(signal, waitForReady && pooled.length === 0);
+        } catch (error) {
+          if (signal?.aborted || attempts.abandoned.aborted) throw error;
+          if (pooled.length === 0 && !waitForReady) throw markNotSent(RpcError.from(error, Code.Unavailable));
+          full = true;
+        }
       }
-      if (pooled.length >= maxConnections || (full && pooled.length > 0)) return leastLoaded().exchange(request);
-      try {
-        await attempts.ready(signal, waitForReady && pooled.length === 0);
-      } catch (error) {
-        if (signal?.aborted || attempts.abandoned.aborted) throw error;
-        if (pooled.length === 0 && !waitForReady) throw markNotSent(RpcError.from(error, Code.Unavailable));
-        full = true;
-      }
+      throw new RpcError(Code.Unavailable, "the server closes every connection before it can be used");
+    } finally {
+      unconnected--;
     }
-    throw new RpcError(Code.Unavailable, "the server closes every connection before it can be used");
   }
 
   /** Returns the connection with the fewest streams. Streams queue on it if all connections are full. */
@@ -226,17 +240,33 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
     return one.verifying;
   }
 
-  function exchange(request: HttpRequest): ReturnType<Exchange> {
-    const { signal, body, context } = request;
-    if (context !== undefined) context.target = options.peer;
-    if (closing !== undefined) return Promise.reject(transportClosed());
-    if (signal?.aborted) return Promise.reject(abortError(signal));
-    waiting++;
-    // A body that is already a ReplayBody is settled by the caller that created it.
-    if (body.whole === undefined && !(body instanceof ReplayBody))
-      return exchangeReplayed(request, new ReplayBody(body));
-    // This is not an async function because that would allocate several times as much on every call.
-    return attempt(request).then(settled, (error) => retry(request, error).finally(settled));
+  /** Makes the exchange function of an observer. One observer serves all requests, so a request allocates nothing for it. */
+  function observed(observer?: ExchangeObserver): Exchange {
+    const counted: ExchangeObserver = {
+      onResponse(response) {
+        settled();
+        observer?.onResponse(response);
+      },
+      onFailure(request, reason) {
+        const retried = retry(request, reason).finally(settled);
+        return observer === undefined ? retried : reportOutcome(retried, request, observer);
+      },
+    };
+    return (request) => {
+      const { signal, body, context } = request;
+      if (context !== undefined) context.target = options.peer;
+      // The server has no part in it: it is not reported.
+      if (signal?.aborted) return Promise.reject(abortError(signal));
+      if (closing !== undefined) {
+        const error = closedError(options.peer, options.waitForReady);
+        return observer?.onFailure(request, error) ?? Promise.reject(error);
+      }
+      waiting++;
+      // A body that is already a ReplayBody is settled by the caller that created it.
+      if (body.whole !== undefined || body instanceof ReplayBody) return attempt(request, counted);
+      const replayed = exchangeReplayed(request, new ReplayBody(body));
+      return observer === undefined ? replayed : reportOutcome(replayed, request, observer);
+    };
   }
 
   async function exchangeReplayed(request: HttpRequest, replay: ReplayBody): ReturnType<Exchange> {
@@ -250,10 +280,9 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
   }
 
   /** Records that an exchange has its response or has finally failed. */
-  function settled<T>(result?: T): T {
+  function settled(): void {
     waiting--;
     if (waiting === 0) onNoneWaiting();
-    return result as T;
   }
 
   /** Repeats an exchange that failed with this error, as long as no server has processed it. Rejects with the last error. */
@@ -292,12 +321,13 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
   }
 
   return {
-    exchange,
+    exchange: observed(),
+    observed,
     get active() {
-      if (pooled.length === 0) return waiting;
-      let streams = 0;
-      for (const { connection } of pooled) streams += connection.streams;
-      return streams;
+      let active = unconnected;
+      if (alive.size === pooled.length) for (const { connection } of pooled) active += connection.streams;
+      else for (const connection of alive) active += connection.streams;
+      return active;
     },
     get backoffMs() {
       return options.backoff.remainingMs;

@@ -1,18 +1,33 @@
 /**
  * Wait for ready (gRPC): requests wait for a server that cannot be reached, in an engine that connects for each request.
  */
-import { isUnprocessed } from "../../call/attempt.ts";
+import { isUnprocessed, markUnprocessed } from "../../call/attempt.ts";
 import { noteObstacle } from "../../call/context.ts";
-import type { RpcError } from "../../call/error.ts";
+import { endpointRemoved, type RpcError, transportClosed } from "../../call/error.ts";
 import type { Exchange, HttpRequest } from "../../http/exchange.ts";
 import { ReplayBody } from "../../http/replay.ts";
 import type { ConnectionAttempts } from "./attempts.ts";
 
 /**
- * Repeats an exchange that found no connection, if its request waits for ready. `attempts` makes one connection attempt at a
- * time for all waiting requests until one succeeds. `byDefault` applies to requests that do not set `waitForReady`.
+ * The error of a request after `close` of the connections. If requests can go to other servers (`waitForReady` is `undefined`),
+ * the list of endpoints may have changed after this one was picked, and the request goes to another one.
  */
-export function waitingExchange(exchange: Exchange, attempts: ConnectionAttempts, byDefault: boolean): Exchange {
+export function closedError(peer: string, waitForReady: boolean | undefined): RpcError {
+  return waitForReady === undefined ? markUnprocessed(endpointRemoved(peer)) : transportClosed();
+}
+
+/**
+ * Repeats an exchange that found no connection, if its request waits for ready. `attempts` makes one connection attempt at a
+ * time for all waiting requests until one succeeds. `byDefault` applies to requests that do not set `waitForReady`; if it is
+ * `undefined`, no request waits.
+ */
+export function waitingExchange(
+  exchange: Exchange,
+  attempts: ConnectionAttempts,
+  byDefault: boolean | undefined,
+): Exchange {
+  if (byDefault === undefined) return exchange;
+
   async function exchangeWhenReady(request: HttpRequest): ReturnType<Exchange> {
     const { signal, body } = request;
     const replay = body.whole === undefined ? new ReplayBody(body) : undefined;

@@ -78,6 +78,7 @@ export function shareConnections(connect: ConnectEndpoint): ConnectEndpoint {
     };
     return {
       exchange: connections.exchange,
+      observed: connections.observed,
       get active() {
         return connections.active;
       },

@@ -116,6 +116,8 @@ export function createTargetConnector(
   const target = new TargetDriver(resolver, connect, {
     ...settings,
     name: owner?.name ?? authority ?? "the service",
+    emptyReason: resolver.emptyReason,
+    source: resolver.source,
     balancer: balancerOf(given),
     onServiceConfig(config) {
       const parsed = config === undefined ? given : parseServiceConfig(config);

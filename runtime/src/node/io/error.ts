@@ -33,16 +33,32 @@ const MEANINGS: readonly (readonly [cause: RegExp, meaning: string])[] = [
   [/wrong version number|packet length too long|http request/, "the server does not speak TLS (try http://)"],
   [/no application protocol/, "the server does not speak HTTP/2"],
   [/^socket hang up$/, "the server closed the connection"],
+  [/^write (EPIPE|ECONNRESET)$/, "the server closed the connection while the request was sent"],
   [NO_HTTP1, "the server does not speak HTTP/1.1"],
+];
+
+/** The options to set, for messages of OpenSSL and Node that only state a cause. */
+const HINTS: readonly (readonly [cause: RegExp, hint: string])[] = [
+  [/alert certificate required$/, "set tls.cert and tls.key"],
+  [
+    /^unable to (verify the first certificate|get (local )?issuer certificate)$|^self.signed certificate/,
+    "set tls.ca to the authority of the server's certificate",
+  ],
+  [/^Hostname\/IP does not match certificate's altnames/, "tls.servername sets the expected name"],
 ];
 
 /** The error of a connection that could not be made or was lost. `peer` names the server in the message. */
 export function connectionError(cause: unknown, peer: string): RpcError {
   if (cause instanceof RpcError) return cause;
   const { code, message } = cause as NodeJS.ErrnoException;
-  const original = OPENSSL.exec(message)?.[1] ?? (message.trim() || code);
-  const meaning = MEANINGS.find(([pattern]) => pattern.test(original ?? ""))?.[1] ?? original;
+  const original = OPENSSL.exec(message)?.[1] ?? (message.trim() || code || "");
+  const meaning = MEANINGS.find(([pattern]) => pattern.test(original))?.[1] ?? withHint(original);
   return new RpcError(Code.Unavailable, `connection to ${peer} failed: ${meaning}`, { cause });
+}
+
+function withHint(message: string): string {
+  const hint = HINTS.find(([pattern]) => pattern.test(message))?.[1];
+  return hint === undefined ? message : `${message.replace(/:$/, "")} (${hint})`;
 }
 
 /** The error of an exchange over HTTP/1.1. A malformed response is not reported as unavailable. */

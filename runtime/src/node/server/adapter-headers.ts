@@ -2,7 +2,7 @@
  * The header blocks of `node:http2` as metadata, and back.
  */
 import type { ServerResponse } from "node:http";
-import { constants, type Http2ServerResponse, type OutgoingHttpHeaders } from "node:http2";
+import type { Http2ServerResponse, OutgoingHttpHeaders } from "node:http2";
 import { Metadata } from "../../call/metadata.ts";
 import type { HttpResponse } from "../../http/exchange.ts";
 import { DEFAULT_FIELD_LIMITS, headerListSize } from "../../protocol/header-limits.ts";
@@ -36,14 +36,20 @@ function joinCookies(fields: string[]): string[] {
 /**
  * The names that HTTP defines. A list of values in one such field means the same as several fields (RFC 9110, section 5.3),
  * but Node throws if some of these names occur more than once. `cookie` and `set-cookie` are left out, because their values
- * are not lists separated by commas.
+ * are not lists separated by commas. They are read when they are needed first: most programs have no server of `node:http2`,
+ * and loading it takes milliseconds.
  */
-const LISTED_NAMES: ReadonlySet<string> = new Set(
-  Object.entries(constants)
-    .filter(([key]) => key.startsWith("HTTP2_HEADER_"))
-    .map(([, name]) => String(name))
-    .filter((name) => name !== "cookie" && name !== "set-cookie"),
-);
+function isListed(name: string): boolean {
+  listedNames ??= new Set(
+    Object.entries(process.getBuiltinModule("node:http2").constants)
+      .filter(([key]) => key.startsWith("HTTP2_HEADER_"))
+      .map(([, value]) => String(value))
+      .filter((value) => value !== "cookie" && value !== "set-cookie"),
+  );
+  return listedNames.has(name);
+}
+
+let listedNames: ReadonlySet<string> | undefined;
 
 /** Converted headers of metadata that many messages share. Node copies them, so they can be reused. */
 const sharedHeaders = new WeakMap<Metadata, OutgoingHttpHeaders>();
@@ -69,7 +75,7 @@ function convertHeaders(metadata: Metadata): OutgoingHttpHeaders {
     const value = fields[i + 1] as string;
     const existing = headers[name];
     if (existing === undefined) headers[name] = value;
-    else if (LISTED_NAMES.has(name)) headers[name] = `${existing}, ${value}`;
+    else if (isListed(name)) headers[name] = `${existing}, ${value}`;
     else if (Array.isArray(existing)) existing.push(value);
     else if (name !== "__proto__") headers[name] = [String(existing), value];
   }

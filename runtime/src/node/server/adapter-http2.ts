@@ -1,10 +1,11 @@
 /**
  * Requests and responses of servers of `node:http2`, through its compatibility API.
  */
-import { constants, type Http2ServerRequest, type Http2ServerResponse, type ServerHttp2Stream } from "node:http2";
+import type { Http2ServerRequest, Http2ServerResponse, ServerHttp2Stream } from "node:http2";
 import type { Metadata } from "../../call/metadata.ts";
 import type { PeerConnection } from "../../call/peer.ts";
 import { clientGone, type HttpRequest, type HttpResponse } from "../../http/exchange.ts";
+import { ErrorCode } from "../../http2/codes.ts";
 import { ReadableBody, type ReadableBodyOptions } from "../io/body.ts";
 import { discardRest } from "../io/discard.ts";
 import { discard, pump } from "../io/pump.ts";
@@ -79,7 +80,7 @@ export function respondHttp2(outgoing: Http2ServerResponse, response: HttpRespon
 
 /** Resets the stream of a call whose response is missing or incomplete. */
 export function failHttp2({ stream }: Http2ServerResponse): void {
-  stream.close(constants.NGHTTP2_INTERNAL_ERROR);
+  stream.close(ErrorCode.InternalError);
 }
 
 /**
@@ -92,5 +93,5 @@ function closeUnread(stream: ServerHttp2Stream): void {
 }
 
 function resetUnread(stream: ServerHttp2Stream): void {
-  if (!stream.readableEnded) stream.close(constants.NGHTTP2_NO_ERROR);
+  if (!stream.readableEnded) stream.close(ErrorCode.NoError);
 }

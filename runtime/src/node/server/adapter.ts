@@ -7,6 +7,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { ContextValues } from "../../call/call.ts";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
+import { assertFunction } from "../../call/option.ts";
 import type { Body } from "../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { pathsBelow } from "../../http/path-prefix.ts";
@@ -19,7 +20,9 @@ import { Http1Request, writeBody } from "./http1.ts";
 import { ExchangeSignals } from "./signals.ts";
 import { type TrustProxyOptions, withTrustedProxies } from "./trusted-proxies.ts";
 
+/** A request of `node:http` or `node:http2`. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
+/** A response of `node:http` or `node:http2`. */
 export type NodeResponse = ServerResponse | Http2ServerResponse;
 
 /** Answers a request of `node:http` or `node:http2`, or calls `next`. */
@@ -31,6 +34,7 @@ export interface ServedExchange {
   readonly serves: (request: RequestTarget) => boolean;
 }
 
+/** Options of {@link nodeHandler}. */
 export interface NodeHandlerOptions {
   /**
    * The path prefix of methods, such as `/api`. Default: none. It is not needed in Express and Connect, which remove the
@@ -51,6 +55,7 @@ export interface NodeHandlerOptions {
  */
 export function createNodeHandler(served: ServedExchange, options: NodeHandlerOptions): NodeHandler {
   const { values, trustProxy } = options;
+  assertFunction("values", values);
   const pathOf = pathsBelow(options.prefix);
   const exchange = withTrustedProxies(served.exchange, trustProxy);
   const signals = new ExchangeSignals();

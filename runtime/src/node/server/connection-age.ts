@@ -5,13 +5,23 @@
 import type { Limits } from "./limits.ts";
 
 export class ConnectionAge {
+  /** The age of all connections without a maximum age. */
+  static readonly #UNLIMITED = new ConnectionAge(Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY);
   readonly #oldAt: number;
   readonly #expiredAt: number;
 
-  /** `now` is the time when the connection begins. The age varies by a tenth, so that connections do not end together. */
-  constructor({ maxConnectionAgeMs, maxConnectionAgeGraceMs }: Limits, now: number) {
-    this.#oldAt = now + maxConnectionAgeMs * (0.9 + Math.random() * 0.2);
-    this.#expiredAt = this.#oldAt + maxConnectionAgeGraceMs;
+  private constructor(oldAt: number, expiredAt: number) {
+    this.#oldAt = oldAt;
+    this.#expiredAt = expiredAt;
+  }
+
+  /**
+   * Returns the age of a connection that begins at `now`. It varies by a tenth, so that connections do not end together.
+   */
+  static of({ maxConnectionAgeMs, maxConnectionAgeGraceMs }: Limits, now: number): ConnectionAge {
+    if (maxConnectionAgeMs === Number.POSITIVE_INFINITY) return ConnectionAge.#UNLIMITED;
+    const oldAt = now + maxConnectionAgeMs * (0.9 + Math.random() * 0.2);
+    return new ConnectionAge(oldAt, oldAt + maxConnectionAgeGraceMs);
   }
 
   /** Reports whether the connection has reached its maximum age, and takes no further calls. */

@@ -73,9 +73,13 @@ function isOn(option: boolean | "always" | undefined): boolean {
   return process.env["NODE_ENV"] !== "production";
 }
 
-/** Returns the folder of a package, as this package or the application finds it. */
+/**
+ * Returns the folder of a package, as this package, the program or the working directory finds it. Swagger UI is no peer of this
+ * package, because npm installs a development dependency that is also an optional peer in production.
+ */
 function folderOf(name: string): string {
-  for (const from of [import.meta.url, pathToFileURL(join(process.cwd(), "package.json"))]) {
+  const program = process.argv[1] ?? "";
+  for (const from of [import.meta.url, pathToFileURL(program), pathToFileURL(join(process.cwd(), "package.json"))]) {
     try {
       return dirname(createRequire(from).resolve(`${name}/package.json`));
     } catch {

@@ -2,11 +2,12 @@
  * The interface between a listener and its HTTP engines, and the responses that engines create without a protocol.
  */
 import type { Socket } from "node:net";
-import { Code, codeName, Status } from "../../call/code.ts";
+import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { wholeBody } from "../../http/body.ts";
 import type { HttpResponse } from "../../http/exchange.ts";
+import { errorBody } from "../../protocol/error.ts";
 import { outOfMemory } from "../io/memory-budget.ts";
 
 /** Serves the connections of a port that use one version of HTTP. */
@@ -23,8 +24,9 @@ export interface ServerEngine {
  * Creates the response to a request that an engine refuses before or after a protocol handles it. The body is the error body
  * of sub-protocol A. gRPC clients use the HTTP status if there is no `grpc-status`.
  */
-export function errorResponse(httpStatus: number, { code, status, rawMessage }: RpcError): HttpResponse {
-  const body = { status, message: rawMessage, code: codeName(code) };
+export function errorResponse(httpStatus: number, error: RpcError): HttpResponse {
+  const { status = Status.ServiceError, rawMessage, code } = error;
+  const body = errorBody(status, rawMessage, code);
   return {
     status: httpStatus,
     headers: new Metadata({ "content-type": "application/json" }).freeze(),

@@ -6,6 +6,7 @@ import { Metadata } from "../../call/metadata.ts";
 import type { PeerConnection } from "../../call/peer.ts";
 import { type Body, streamBody } from "../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import { quote } from "../../protocol/error.ts";
 import { TEXT_TYPE, textResponse } from "../../server/resource.ts";
 import { withoutConnectionFields } from "./connection-fields.ts";
 
@@ -17,6 +18,7 @@ export interface FallbackEnvironment {
 
 /** An application in the shape of `fetch`, such as an application of Hono. */
 export interface FetchApplication {
+  /** Answers a request. A rejection is answered with 500, and passed to `onError`. */
   fetch(request: Request, env: FallbackEnvironment): Response | Promise<Response>;
 }
 
@@ -38,10 +40,16 @@ export function fetchExchange(application: FetchApplication, onError: ErrorHook)
   };
 }
 
+/** A host of a name or an address, and a port (RFC 9112, section 3.2): no delimiters of a URL, and no user. */
+const HOST = /^(?:\[[0-9A-Fa-f:.]+\]|[^\s/?#@\\:[\]]+)(?::\d*)?$/;
+
 /** Throws a `TypeError` for a request that `fetch` does not support, such as one with the method TRACE. */
 function toRequest(request: HttpRequest): Request {
   const { method, path, headers, authority, peer, signal } = request;
-  const host = authority ?? headers.get("host") ?? "localhost";
+  const host = authority || headers.get("host") || "localhost";
+  // With another host, `URL` would read a part of the host as the path, or a part of the path as the host.
+  if (!HOST.test(host)) throw new TypeError(`${quote(host)} is not a host`);
+  if (!path.startsWith("/")) throw new TypeError(`${quote(path)} is not a path`);
   const scheme = peer?.tls === undefined ? "http" : "https";
   const fields = new Headers([...headers]);
   // HTTP/2 has no field `host`.

@@ -8,6 +8,7 @@ import {
   request as createRequest,
   createServer,
   type IncomingMessage,
+  METHODS,
   type RequestListener,
   type ServerResponse,
 } from "node:http";
@@ -18,6 +19,7 @@ import type { PeerConnection } from "../../call/peer.ts";
 import { onAbort } from "../../call/timer.ts";
 import { streamBody } from "../../http/body.ts";
 import { clientGone, type Exchange, type HttpRequest, type HttpResponse } from "../../http/exchange.ts";
+import { quote } from "../../protocol/error.ts";
 import { TEXT_TYPE, textResponse } from "../../server/resource.ts";
 import { MemorySocket } from "../io/duplex-pair.ts";
 import { ignore } from "../io/error.ts";
@@ -65,6 +67,10 @@ export function nodeExchange(listener: RequestListener): Exchange {
   );
   server.maxHeadersCount = 0;
   return async (request) => {
+    // The connection of CONNECT would not end, and node:http does not parse other methods.
+    if (request.method === "CONNECT" || !METHODS.includes(request.method)) {
+      return textResponse(501, TEXT_TYPE, `the method ${quote(request.method)} is not supported\n`);
+    }
     const [near, far] = MemorySocket.pair();
     identify(far, request.peer);
     for (const end of [near, far]) end.on("error", ignore);

@@ -3,10 +3,12 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ContextValues } from "../../call/call.ts";
+import { assertFunction } from "../../call/option.ts";
 import { pathsBelow } from "../../http/path-prefix.ts";
 import { createNodeHandler, type NodeRequest, type ServedExchange } from "./adapter.ts";
 import type { TrustProxyOptions } from "./trusted-proxies.ts";
 
+/** Options of the Fastify plugin, other than its router. */
 export interface FastifyHandlerOptions {
   /**
    * Creates the values of each call's context from Fastify's request, including the properties that hooks and plugins have
@@ -28,13 +30,26 @@ let count = 0;
 /**
  * Adds a route for each service, and one for all other requests that the exchange serves, such as routes of REST and probes.
  * Routes of the application that match the same path take precedence over the latter. Fastify's hooks and response headers
- * apply. Its body parsers and its option `bodyLimit` do not apply. Throws a `TypeError` for an invalid option.
+ * apply. Its body parsers and its option `bodyLimit` do not apply. Passes a `TypeError` for an invalid option to `done`.
  */
 export function addRoutes(
   app: FastifyInstance,
   served: RoutedExchange,
-  { values, trustProxy }: FastifyHandlerOptions,
+  options: FastifyHandlerOptions,
+  done: (error?: Error) => void,
 ): void {
+  try {
+    add(app, served, options);
+  } catch (error) {
+    // Fastify does not catch errors of plugins with a callback.
+    done(error as Error);
+    return;
+  }
+  done();
+}
+
+function add(app: FastifyInstance, served: RoutedExchange, { values, trustProxy }: FastifyHandlerOptions): void {
+  assertFunction("values", values);
   const requests = new WeakMap<NodeRequest, FastifyRequest>();
   const valuesOf = values && ((raw: NodeRequest) => values(requests.get(raw) as FastifyRequest));
   const handle = createNodeHandler(served, { prefix: app.prefix, trustProxy, values: valuesOf });

@@ -2,14 +2,13 @@
  * One HTTP/1.1 connection of a server: sequential processing of pipelined requests, the memory they hold, and the limit on
  * slow reads.
  */
-
 import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { RpcError } from "../../call/error.ts";
 import type { ReadableBody } from "../io/body.ts";
 import { ignore } from "../io/error.ts";
-import { type MemoryBudget, MemoryShare, outOfMemory, STALLED_MS } from "../io/memory-budget.ts";
+import { type MemoryBudget, type MemoryHolder, MemoryShare, outOfMemory, STALLED_MS } from "../io/memory-budget.ts";
 import type { ConnectionAge } from "./connection-age.ts";
 import { type ErrorResponse, writeErrorResponse } from "./http1-errors.ts";
 import { MIB } from "./limits.ts";
@@ -21,7 +20,7 @@ const WAITING_REQUEST_BYTES = 8 * 1024;
 const CONNECTION = Symbol("connection");
 type Carrier = Socket & { [CONNECTION]?: Http1Connection };
 
-export class Http1Connection {
+export class Http1Connection implements MemoryHolder {
   readonly socket: Socket;
   readonly memory: MemoryShare;
   readonly age: ConnectionAge;
@@ -41,7 +40,7 @@ export class Http1Connection {
   constructor(socket: Socket, budget: MemoryBudget, age: ConnectionAge) {
     this.socket = socket;
     this.age = age;
-    this.memory = new MemoryShare(budget, () => this.#reclaim());
+    this.memory = new MemoryShare(budget, this);
     (socket as Carrier)[CONNECTION] = this;
   }
 
@@ -139,10 +138,10 @@ export class Http1Connection {
   }
 
   /** Frees the memory of a client that has stopped reading or sending. */
-  #reclaim(): void {
+  reclaim(): void {
     if (performance.now() - this.#stalledSince < STALLED_MS) return;
     if (this.socket.writableLength > 0) this.close();
-    else this.body?.failBytes(outOfMemory());
+    else this.body?.reclaim(outOfMemory());
   }
 
   /** Fails a request that is still being received. */

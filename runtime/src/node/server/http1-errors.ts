@@ -3,8 +3,9 @@
  */
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { Code, codeName, Status } from "../../call/code.ts";
+import { Code, Status } from "../../call/code.ts";
 import type { Metadata } from "../../call/metadata.ts";
+import { errorBody } from "../../protocol/error.ts";
 
 /** An error response that ends the connection. Its body is the error body of sub-protocol A. */
 export interface ErrorResponse {
@@ -115,7 +116,6 @@ export function writeErrorResponse(socket: Duplex, error: ErrorResponse): void {
   socket.end(`${head}content-length: ${body.length}\r\n\r\n${body}`);
 }
 
-/** Encodes the error body, with the name of the gRPC code as in the errors of calls. */
 function bodyOf({ status, message, code }: ErrorResponse): string {
-  return JSON.stringify({ status, message, code: codeName(code) });
+  return JSON.stringify(errorBody(status, message, code));
 }

@@ -153,7 +153,7 @@ export function serveHttp1(
 
   return {
     accept(socket) {
-      const connection = new Http1Connection(socket, budget, new ConnectionAge(limits, performance.now()));
+      const connection = new Http1Connection(socket, budget, ConnectionAge.of(limits, performance.now()));
       peerOf(socket, "h1");
       connections.add(connection);
       sweeping ??= setInterval(sweep, sweepMs).unref();
@@ -268,7 +268,7 @@ function respond(
   return writing;
 }
 
-/** Writes a body after the headers, and ends the response. */
+/** Writes a body after the headers, and ends the response. The headers of a stream do not wait for its first message. */
 export function writeBody(
   incoming: IncomingMessage,
   outgoing: ServerResponse,
@@ -276,7 +276,10 @@ export function writeBody(
   memory?: MemoryShare,
 ): undefined | Promise<void> {
   const { whole } = body;
-  if (whole === undefined) return pump(body, outgoing, memory).then(() => dropRest(incoming));
+  if (whole === undefined) {
+    outgoing.flushHeaders();
+    return pump(body, outgoing, memory).then(() => dropRest(incoming));
+  }
   if (whole.byteLength > TLS_SLICE_BYTES && outgoing.socket instanceof TLSSocket) writeSlices(outgoing, whole);
   else if (whole.byteLength > MAX_JOINED_BYTES) outgoing.end(whole);
   else outgoing.end(Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength).toString("latin1"), "latin1");

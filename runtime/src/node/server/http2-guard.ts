@@ -7,7 +7,6 @@
  * - Slowloris and slow bodies: `messageTimeoutMs`, `messageIdleMs`. Idle connections: `firstCallTimeoutMs`, `idleTimeoutMs`.
  * - Slow read, data dribble (CVE-2019-9511, CVE-2019-9517): `stallTimeoutMs`, and the memory budget of all connections.
  */
-
 import type { Socket } from "node:net";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
@@ -56,7 +55,8 @@ export class ConnectionGuard {
   readonly #requests: SwapList<WatchedRequest>;
   readonly #limits: Limits;
   readonly #owner: GuardedConnection;
-  readonly #start: number = performance.now();
+  /** Times are whole milliseconds, because an idle connection would hold an object for each fraction. */
+  readonly #start: number = Math.floor(performance.now());
   readonly #age: ConnectionAge;
   /** The time when the calls of the expired connection were aborted. */
   #expiredAt: number | undefined;
@@ -85,11 +85,12 @@ export class ConnectionGuard {
     this.#requests = requests;
     this.#limits = limits;
     this.#owner = owner;
-    this.#age = new ConnectionAge(limits, this.#start);
+    this.#age = ConnectionAge.of(limits, this.#start);
   }
 
   /** Ends the requests, or the connection, that have exceeded their time limits. */
-  sweep(now: number): void {
+  sweep(time: number): void {
+    const now = Math.floor(time);
     const connection = this.#connection;
     connection.tick(now - this.#sweptAt);
     this.#sweptAt = now;
@@ -119,8 +120,9 @@ export class ConnectionGuard {
     const since = performance.now() - STALLED_MS;
     for (const { incoming, progress, stream } of this.#requests) {
       if (progress === undefined) continue;
-      const isStalled = incoming?.collecting && incoming.received > 0 && progress.receivedAt < since;
-      if (isStalled) incoming.failBytes(outOfMemory());
+      if (incoming?.collecting && incoming.received > 0 && progress.receivedAt < since) {
+        incoming.failBytes(outOfMemory());
+      } else if (incoming?.isKept && progress.receivedAt < since) incoming.drop(outOfMemory());
       else if (progress.unsent > 0 && progress.unsentAt < since) stream.reset(ErrorCode.EnhanceYourCalm);
     }
     if (this.#socket.writableLength > 0 && this.#writtenAt < since) this.#socket.destroy();
@@ -173,11 +175,11 @@ export class ConnectionGuard {
     const { stream, incoming } = request;
     request.progress ??= { since: now, received: 0, receivedAt: now, unsent: 0, unsentAt: now, hasResponded: false };
     const { progress } = request;
+    if (incoming !== undefined && incoming.received !== progress.received) {
+      progress.received = incoming.received;
+      progress.receivedAt = now;
+    }
     if (incoming?.collecting) {
-      if (incoming.received !== progress.received) {
-        progress.received = incoming.received;
-        progress.receivedAt = now;
-      }
       const timeoutMs = messageTimeoutMs * (1 + Math.floor(incoming.received / MIB));
       if (now - progress.receivedAt > messageIdleMs) {
         incoming.failBytes(tooSlow(messageIdleMs, "no more of the message has"));

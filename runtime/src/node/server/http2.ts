@@ -16,7 +16,7 @@ import { ServerConnection } from "../../http2/server.ts";
 import type { Stream } from "../../http2/stream.ts";
 import { Collecting } from "../io/http2-collecting.ts";
 import { Http2Socket, nodeLatin1, type SocketOwner } from "../io/http2-socket.ts";
-import { type MemoryBudget, MemoryShare } from "../io/memory-budget.ts";
+import { type MemoryBudget, type MemoryHolder, MemoryShare } from "../io/memory-budget.ts";
 import { type Indexed, SwapList } from "../io/swap-list.ts";
 import { errorResponse, OUT_OF_MEMORY, type ServerEngine } from "./engine.ts";
 import { hasOneHost } from "./host.ts";
@@ -24,7 +24,7 @@ import { ConnectionGuard } from "./http2-guard.ts";
 import { Receipts } from "./http2-receipt.ts";
 import { type RequestOwner, ServedRequest } from "./http2-request.ts";
 import { type Limits, sweepIntervalMs } from "./limits.ts";
-import { peerOf } from "./peer.ts";
+import { readPeer } from "./peer.ts";
 
 /**
  * Time limit, in milliseconds, for the client's acknowledgement after the first GOAWAY of a graceful shutdown. Then the
@@ -85,12 +85,11 @@ export function serveHttp2(
 }
 
 /** One connection of a client. */
-class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Indexed {
+class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, MemoryHolder, Indexed {
   index = 0;
   readonly guard: ConnectionGuard;
   readonly connection: ServerConnection;
   readonly memory: MemoryShare;
-  readonly collecting: Collecting = new Collecting();
   readonly requests: SwapList<ServedRequest> = new SwapList();
   readonly peer: PeerConnection;
   readonly #service: Service;
@@ -100,6 +99,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
   #heldOutput = 0;
   #stopTimer: (() => void) | undefined;
   #receipts: Receipts | undefined;
+  #collecting: Collecting | undefined;
   /** True if this side has begun graceful shutdown, and true if it has sent the final GOAWAY. */
   #isLeaving = false;
   #isGone = false;
@@ -112,7 +112,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
     this.#onClosed = onClosed;
     // Clients may half-close the connection after their requests, and still expect the responses.
     socket.allowHalfOpen = true;
-    this.peer = peerOf(socket, "h2");
+    this.peer = readPeer(socket, "h2");
     diagnostics.write?.(`connection from ${this.#name} over HTTP/2`);
     this.#socket = new Http2Socket(socket);
     this.connection = new ServerConnection(this, {
@@ -126,7 +126,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
         maxHeaderListBytes: service.maxHeaderBytes,
       },
     });
-    this.memory = new MemoryShare(budget, () => this.#reclaim());
+    this.memory = new MemoryShare(budget, this);
     this.guard = new ConnectionGuard(this.connection, socket, this.requests, limits, this);
     this.#socket.attach(this.connection, this);
   }
@@ -148,6 +148,11 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
   get receipts(): Receipts {
     this.#receipts ??= new Receipts(this.connection);
     return this.#receipts;
+  }
+
+  get collecting(): Collecting {
+    this.#collecting ??= new Collecting();
+    return this.#collecting;
   }
 
   onRequest(stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]): void {
@@ -238,7 +243,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Inde
     return this.holdOutput();
   }
 
-  #reclaim(): void {
+  reclaim(): void {
     this.guard.reclaim();
     if (this.connection.unsent + this.#socket.unsent < this.#heldOutput) this.holdOutput();
   }

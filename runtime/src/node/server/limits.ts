@@ -64,8 +64,8 @@ export interface ConnectionLimits {
    */
   readonly maxConnectionAgeMs?: number | undefined;
   /**
-   * Both versions: time for running calls to end after the maximum age. Then they fail as `unavailable` (gRPC's
-   * MAX_CONNECTION_AGE_GRACE). Default: `Infinity`.
+   * Both versions: time for running calls to end after the maximum age. Then they fail as `unavailable`; over HTTP/2, those whose
+   * handlers ignore their signal are reset a second later (gRPC's MAX_CONNECTION_AGE_GRACE). Default: `Infinity`.
    */
   readonly maxConnectionAgeGraceMs?: number | undefined;
 }

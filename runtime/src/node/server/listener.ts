@@ -2,14 +2,14 @@
  * The listener: one port for HTTP/1.1 and HTTP/2, and its graceful shutdown. Over TLS, ALPN selects the version if the client
  * offers it. Otherwise the first bytes of a connection select it.
  */
-
 import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from "node:tls";
 import { Code } from "../../call/code.ts";
 import { callHook, RpcError } from "../../call/error.ts";
-import { startTimer } from "../../call/timer.ts";
+import { startBackgroundTimer, startTimer } from "../../call/timer.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { type HeaderLimitsInit, resolveServerHeaderLimits } from "../../protocol/header-limits.ts";
+import { ignore } from "../io/error.ts";
 import { MemoryBudget, resolveBudgetBytes } from "../io/memory-budget.ts";
 import type { ServerEngine } from "./engine.ts";
 import type { Fallback } from "./fallback.ts";
@@ -17,8 +17,9 @@ import { serveHttp1 } from "./http1.ts";
 import { MALFORMED_LINE, writeErrorResponse } from "./http1-errors.ts";
 import { serveHttp2 } from "./http2.ts";
 import { ABORT_GRACE_MS, type ConnectionLimits, type Limits, resolveLimits } from "./limits.ts";
-import { resolveTlsOptions } from "./tls.ts";
+import { handshakeError, resolveTlsOptions } from "./tls.ts";
 
+/** The address that a server listens on. */
 export interface ListenOptions {
   /** Port to listen on; 0 selects a free one. Required, unless `path` is set. */
   readonly port?: number | undefined;
@@ -30,9 +31,14 @@ export interface ListenOptions {
   readonly backlog?: number | undefined;
 }
 
-/** Called with the error of a failed TLS handshake, and its client. An error that it throws is printed. */
+/**
+ * Called with the error of a failed TLS handshake, and its client. For a certificate that does not verify, `code` of the error is the
+ * reason, such as `CERT_HAS_EXPIRED`, and the address is `undefined`, because the connection is closed already. An error that the
+ * hook throws is printed.
+ */
 export type TlsErrorHook = (error: Error, client: { readonly address: string | undefined }) => void;
 
+/** Options of the sockets of a server. */
 export interface ListenerOptions {
   /** Certificate and key, in the form that `node:tls` accepts. Default: no TLS. */
   readonly tls?: TlsOptions | undefined;
@@ -93,14 +99,19 @@ export class Listener {
     this.#http2 = serveHttp2(exchange, limits, budget, maxHeaderBytes, draining);
     this.#server = tls === undefined ? createNetServer({ noDelay: true }) : this.#createTlsServer(tls, onTlsError);
     this.#server.maxConnections = maxConnections;
+    const sockets = this.#sockets;
+    const undecided = this.#undecided;
+    function forget(this: Socket): void {
+      sockets.delete(this);
+      undecided.delete(this);
+    }
     this.#server.on("connection", (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.on("close", () => this.#sockets.delete(socket));
+      sockets.add(socket);
+      undecided.add(socket);
+      socket.on("close", forget);
       // Socket errors are frequent and harmless here; the engine that takes the socket over adds its own listener.
-      socket.on("error", () => {});
-      if (tls === undefined) return this.#detect(socket);
-      this.#undecided.add(socket);
-      socket.once("close", () => this.#undecided.delete(socket));
+      socket.on("error", ignore);
+      if (tls === undefined) this.#detect(socket);
     });
   }
 
@@ -172,14 +183,19 @@ export class Listener {
   #createTlsServer(options: TlsOptions, onTlsError: TlsErrorHook | undefined): NetServer {
     const server = createTlsServer(resolveTlsOptions(options, this.#limits.handshakeTimeoutMs));
     server.on("secureConnection", (socket: TLSSocket) => {
-      socket.on("error", () => {});
+      socket.on("error", ignore);
       this.#decide(socket);
       // HTTP/2 over TLS is negotiated by ALPN (RFC 9113, section 3.2), but clients of Dubbo for Java do not offer ALPN.
-      if (socket.alpnProtocol) (socket.alpnProtocol === "h2" ? this.#http2 : this.#http1).accept(socket);
-      else this.#detect(socket);
+      if (socket.alpnProtocol) return (socket.alpnProtocol === "h2" ? this.#http2 : this.#http1).accept(socket);
+      this.#undecided.add(socket);
+      socket.on("close", () => this.#undecided.delete(socket));
+      this.#detect(socket);
     });
-    server.on("tlsClientError", (error, { remoteAddress: address }: TLSSocket) => {
-      if (onTlsError !== undefined) callHook("the hook onTlsError", () => onTlsError(error, { address }));
+    server.on("tlsClientError", (error, socket: TLSSocket) => {
+      const { remoteAddress: address } = socket;
+      if (onTlsError !== undefined) {
+        callHook("the hook onTlsError", () => onTlsError(handshakeError(error, socket), { address }));
+      }
     });
     // This listener runs after the hook, because a destroyed socket has no address.
     server.on("tlsClientError", (_error, socket) => socket.destroy());
@@ -196,14 +212,14 @@ export class Listener {
     }
   }
 
-  /** Reads until the bytes are the HTTP/2 preface or differ from it, and returns them to the socket for the engine. */
+  /**
+   * Reads until the bytes are the HTTP/2 preface or differ from it, and returns them to the socket for the engine. No listener of
+   * this method outlives it: the variables of its listeners would stay in memory as long as the connection.
+   */
   #detect(socket: Socket): void {
-    this.#undecided.add(socket);
-    socket.once("close", () => this.#undecided.delete(socket));
     let head: Buffer = Buffer.alloc(0);
-    const giveUp = (): void => {
-      socket.destroy();
-    };
+    // The timeout of the socket would remain in memory, with its listener, after it is removed.
+    const stopTimer = startBackgroundTimer(this.#limits.handshakeTimeoutMs, () => socket.destroy());
     const onReadable = (): void => {
       const chunk: Buffer | null = socket.read();
       if (chunk === null) return;
@@ -212,20 +228,19 @@ export class Listener {
       const possible = head.subarray(0, length).equals(HTTP2_PREFACE.subarray(0, length));
       if (possible && length < HTTP2_PREFACE.byteLength) return;
       socket.off("readable", onReadable);
-      socket.off("timeout", giveUp);
+      socket.off("close", stopTimer);
+      stopTimer();
       this.#undecided.delete(socket);
-      socket.setTimeout(0);
       if (!possible && hasSpaces(head)) {
         writeErrorResponse(socket, MALFORMED_LINE);
         // The client may never close its side.
-        socket.resume().setTimeout(ABORT_GRACE_MS, giveUp);
+        socket.resume().setTimeout(ABORT_GRACE_MS, () => socket.destroy());
         return;
       }
       socket.unshift(head);
       (possible ? this.#http2 : this.#http1).accept(socket);
     };
-    socket.setTimeout(this.#limits.handshakeTimeoutMs);
-    socket.on("timeout", giveUp);
+    socket.on("close", stopTimer);
     socket.on("readable", onReadable);
   }
 }

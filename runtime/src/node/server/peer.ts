@@ -11,14 +11,19 @@ const peers = new WeakMap<Socket, PeerConnection>();
 export function peerOf(socket: Socket, protocol: PeerConnection["protocol"]): PeerConnection {
   const known = peers.get(socket);
   if (known !== undefined) return known;
-  const peer: PeerConnection = {
+  const peer = readPeer(socket, protocol);
+  peers.set(socket, peer);
+  return peer;
+}
+
+/** Reads the peer of a socket, for a caller that keeps it. */
+export function readPeer(socket: Socket, protocol: PeerConnection["protocol"]): PeerConnection {
+  return {
     address: withoutMapping(socket.remoteAddress),
     port: socket.remotePort,
     protocol,
     tls: socket instanceof TLSSocket ? new SocketTls(socket) : undefined,
   };
-  peers.set(socket, peer);
-  return peer;
 }
 
 /** Converts an IPv4-mapped IPv6 address (RFC 4291, section 2.5.5.2) to IPv4, and returns other addresses unchanged. */

@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { ContextValues } from "../../call/call.ts";
 import { type CloseOptions, gracePeriod } from "../../call/context.ts";
 import type { ErrorHook } from "../../call/error.ts";
+import { assertFunction } from "../../call/option.ts";
 import type { Exchange, HttpRequest } from "../../http/exchange.ts";
 import { isMarkedCall } from "../../protocol/headers.ts";
 import { resolveErrorHook } from "../../protocol/options.ts";
@@ -77,6 +78,7 @@ export function withSockets<Router extends ServedExchange>(
   options: SocketServerOptions,
 ): Router & SocketServer {
   const { values, trustProxy } = options;
+  assertFunction("values", values);
   const exchange = withTrustedProxies(withValues(router.exchange, values), trustProxy);
   const listener = new Listener(exchange, options, fallbackFor(router, options));
   const closeHooks = new CloseHooks();

@@ -1,14 +1,20 @@
 /**
  * TLS of a server: ALPN, the time limit of handshakes, and the callbacks of the user.
  */
-import type { TlsOptions } from "node:tls";
+import type { TLSSocket, TlsOptions } from "node:tls";
 import { reportFailure } from "../../call/error.ts";
+import { checkTlsOptions } from "../io/tls-options.ts";
 
 /**
- * Adds defaults to the user's options, such as the time limit of a handshake in milliseconds, and wraps the callbacks: an error in one ends the connection instead of the process.
+ * Adds defaults to the user's options, such as the time limit of a handshake in milliseconds, and wraps the callbacks: an error
+ * in one ends the connection instead of the process. Throws a `TypeError` for options without a certificate.
  */
 export function resolveTlsOptions(options: TlsOptions, handshakeTimeoutMs: number): TlsOptions {
   const { SNICallback, ALPNCallback, pskCallback } = options;
+  checkTlsOptions(options);
+  if ((options.cert ?? options.pfx ?? SNICallback ?? pskCallback) === undefined) {
+    throw new TypeError("tls needs key and cert, or pfx, or SNICallback");
+  }
   const resolved: TlsOptions = { handshakeTimeout: handshakeTimeoutMs, ...options };
   // Node accepts only one of the two options.
   if (ALPNCallback === undefined) resolved.ALPNProtocols = options.ALPNProtocols ?? ["h2", "http/1.1"];
@@ -41,4 +47,15 @@ function attempt<T>(name: string, callback: () => T): T | undefined {
     reportFailure(`tls.${name}`, reason);
     return undefined;
   }
+}
+
+/**
+ * Returns the error of a failed handshake. For a certificate that does not verify, Node reports only that the connection has
+ * ended, because it closes the socket itself; the reason is a property of the socket.
+ */
+export function handshakeError(error: Error, { authorizationError }: TLSSocket): Error {
+  // Node's types say `Error`, but it is the code of OpenSSL, such as `CERT_HAS_EXPIRED`.
+  const code: unknown = authorizationError;
+  if (typeof code !== "string") return error;
+  return Object.assign(new Error(`the client's certificate is refused: ${code}`, { cause: error }), { code });
 }

@@ -8,6 +8,7 @@ import type { PeerConnection } from "../../call/peer.ts";
 import type { Exchange, HttpRequest } from "../../http/exchange.ts";
 import { withoutMapping } from "./peer.ts";
 
+/** The proxies that a server believes, and the header that they write. */
 export interface TrustProxyOptions {
   /** Addresses of the proxies, such as `10.0.0.7`, and networks, such as `10.0.0.0/8` or `::1/128`. */
   readonly addresses: readonly string[];
@@ -32,7 +33,7 @@ export function withTrustedProxies(exchange: Exchange, options: TrustProxyOption
 
   function clientOf({ headers }: HttpRequest, peer: PeerConnection): PeerConnection {
     let { address, port } = peer;
-    const named = headers.getAll(header).flatMap((value) => value.split(","));
+    const named = headers.getAll(header).flatMap(header === "forwarded" ? splitElements : splitEntries);
     // The peer of a Unix domain socket has no address. It is a process of this machine, so it is trusted.
     while (named.length > 0 && (address === undefined || isTrusted(trusted, address))) {
       address = readAddress(named.pop() as string, header);
@@ -79,6 +80,35 @@ function isTrusted(list: BlockList, address: string): boolean {
   return list.check(address, isIP(address) === 4 ? "ipv4" : "ipv6");
 }
 
+function splitEntries(value: string): string[] {
+  return value.split(",");
+}
+
+//     element = [ pair ] *( ";" [ pair ] )    pair = token "=" ( token / quoted-string )    ; RFC 7239, section 4
+const TOKEN = "[!#$%&'*+.^_`|~0-9A-Za-z:[\\]-]+";
+const PAIR = `[ \\t]*(?:${TOKEN}[ \\t]*=[ \\t]*(?:${TOKEN}|"(?:[^"\\\\]|\\\\.)*")[ \\t]*)?`;
+const ELEMENT = new RegExp(`^${PAIR}(?:;${PAIR})*$`);
+/** Maximum number of parts between commas in one element, so that a hostile value takes little time. */
+const MAX_PARTS = 16;
+
+/**
+ * Splits a value of `forwarded` at the commas outside of quoted strings, from the right: an unclosed quote of a client does not
+ * change the elements that proxies appended, and text that a proxy has quoted, such as a host, is not an element.
+ */
+function splitElements(value: string): string[] {
+  const parts = value.split(",");
+  const elements: string[] = [];
+  let end = parts.length;
+  for (let start = end - 1; start >= 0 && end - start <= MAX_PARTS; start--) {
+    const element = parts.slice(start, end).join(",");
+    if (!ELEMENT.test(element)) continue;
+    elements.unshift(element);
+    end = start;
+  }
+  // The rest is malformed; the client before it is unknown.
+  return end > 0 ? [parts.slice(0, end).join(","), ...elements] : elements;
+}
+
 /**
  * Returns the address in an entry; `undefined` for anything else, such as `unknown` or `_hidden`.
  *
@@ -86,9 +116,17 @@ function isTrusted(list: BlockList, address: string): boolean {
  *     forwarded       → … "for=" value …           ; quoted if it contains a colon
  */
 function readAddress(entry: string, header: string): string | undefined {
-  const text = header === "forwarded" ? (/(?:^|;)\s*for\s*=\s*"?([^";]*)/i.exec(entry)?.[1] ?? "") : entry;
+  const text = header === "forwarded" ? forParameter(entry) : entry;
   const trimmed = text.trim();
   const address =
     isIP(trimmed) > 0 ? trimmed : (/^\[(.*)\](?::\d+)?$|^([\d.]+):\d+$/.exec(trimmed) ?? []).slice(1).join("");
   return isIP(address) > 0 ? withoutMapping(address) : undefined;
+}
+
+/** Returns the parameter `for` of an element of `forwarded`; empty if there is none, or more than one. */
+function forParameter(element: string): string {
+  if (!ELEMENT.test(element)) return "";
+  const pairs = element.match(/(?:[^";]|"(?:[^"\\]|\\.)*")+/g) ?? [];
+  const values = pairs.flatMap((pair) => /^\s*for\s*=\s*"?([^"]*)/i.exec(pair)?.[1] ?? []);
+  return values.length === 1 ? (values[0] as string) : "";
 }
