@@ -1,11 +1,11 @@
 /**
- * Calls over sockets to ten servers: how evenly each client spreads them, and the CPU time of a call through load balancing beside one
+ * Calls over sockets to ten servers: how evenly each client spreads them and how closely by weight, and the CPU time of a call through load balancing beside one
  * through a plain transport to one server. Ours beside `@grpc/grpc-js` with `round_robin` in one run. nice-grpc uses grpc-js, and so spreads calls as it does.
  *
  *     npm run bench:spread
  */
 import { Client, credentials } from "@grpc/grpc-js";
-import { fixed, roundRobin } from "triple-es/discovery";
+import { type Endpoint, fixed, p2c, type Resolver, roundRobin } from "triple-es/discovery";
 import { type BalancedTransportOptions, createServer, createTransport } from "triple-es/node";
 import { mainThreadNanoseconds } from "../cpu-time.ts";
 import { echoPath, echoProto, echoRequest } from "../echo.ts";
@@ -95,6 +95,40 @@ for (const [name, make] of spreads) {
   const [least, most, even] = [Math.min(...all), Math.max(...all), CALLS / SERVERS];
   const deviation = Math.max(most - even, even - least) / even;
   console.log(`| ${name} | ${least} | ${most} | ${(deviation * 100).toFixed(1)} % |`);
+}
+
+// Endpoints of two weights, and endpoints half way through their warm-up beside others: their share of the calls.
+const weighted = (weightOf: (index: number) => Partial<Endpoint>): Resolver =>
+  async function* () {
+    yield addresses.map((address, index) => ({ address, ...weightOf(index) }));
+  };
+const isHeavy = (index: number): boolean => index % 2 === 0;
+const WARM_UP_MS = 3_600_000;
+const halfWarm = Date.now() - WARM_UP_MS / 2;
+const mixes: readonly (readonly [string, number, Resolver])[] = [
+  ["weights 300 and 100", 3 / 4, weighted((index) => ({ weight: isHeavy(index) ? 300 : 100 }))],
+  ["warmed up, and half way", 2 / 3, weighted((index) => (isHeavy(index) ? {} : { since: halfWarm }))],
+];
+console.log(
+  "\n| half of the endpoints each | policy | calls at a time | share of the heavier half | deviation |\n|---|---|---|---|---|",
+);
+for (const [mix, wanted, resolver] of mixes) {
+  for (const balancer of [p2c(), roundRobin()]) {
+    for (const atOnce of [1, CALLERS]) {
+      const entrant = triple(addresses, { resolver, balancer, warmUpMs: WARM_UP_MS });
+      await load(entrant, CALLS, atOnce);
+      counts.clear();
+      await load(entrant, CALLS, atOnce);
+      await entrant.close();
+      const all = addresses.map((address) => counts.get(address) ?? 0);
+      const share = all.filter((_, index) => isHeavy(index)).reduce((sum, one) => sum + one, 0) / CALLS;
+      const percent = (one: number): string => `${(one * 100).toFixed(1)} %`;
+      const deviation = percent(Math.abs(share / wanted - 1));
+      console.log(
+        `| ${mix} | ${balancer.policy} | ${atOnce} | ${percent(share)} of ${percent(wanted)} | ${deviation} |`,
+      );
+    }
+  }
 }
 
 // Client and server share the process, and the CPU time is that of both.

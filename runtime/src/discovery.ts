@@ -1,6 +1,8 @@
 /**
- * The entry point of service discovery: resolvers, which find the endpoints of a target, and load balancing policies, which
+ * Entry point `triple-es/discovery`: resolvers, which find the endpoints of a target, and load balancing policies, which
  * choose one for each call. Transports of `triple-es/node` accept them as the options `resolver` and `balancer`.
+ *
+ * @module triple-es/discovery
  */
 export type { Balancer, Picker, Random, ReadyEndpoint } from "./discovery/balancer.ts";
 export type { Endpoint, Resolver, ResolverContext } from "./discovery/endpoint.ts";

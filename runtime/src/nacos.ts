@@ -1,4 +1,8 @@
-/** Entry point `triple-es/nacos`: the registry in Nacos, as Dubbo uses it. */
+/**
+ * Entry point `triple-es/nacos`: the registry in Nacos, as Dubbo uses it.
+ *
+ * @module triple-es/nacos
+ */
 export type { Endpoint, Resolver, ResolverContext } from "./discovery/endpoint.ts";
 export type * from "./discovery/registry.ts";
 export type { ClientTlsOptions } from "./node/client/connector.ts";

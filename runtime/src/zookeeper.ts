@@ -1,4 +1,8 @@
-/** Entry point `triple-es/zookeeper`: the registry in ZooKeeper, as Dubbo uses it. */
+/**
+ * Entry point `triple-es/zookeeper`: the registry in ZooKeeper, as Dubbo uses it.
+ *
+ * @module triple-es/zookeeper
+ */
 export type { Endpoint, Resolver, ResolverContext } from "./discovery/endpoint.ts";
 export type * from "./discovery/registry.ts";
 export type { ClientTlsOptions } from "./node/client/connector.ts";

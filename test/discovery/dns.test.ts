@@ -2,9 +2,10 @@
  * The resolver for DNS names, tested with dnsmasq: addresses, SRV records, TTLs, failures, and service configs in TXT
  * records.
  */
+import { createSocket } from "node:dgram";
 import { Resolver as DnsResolver } from "node:dns/promises";
 import fc from "fast-check";
-import { dns, type Endpoint, type Resolver } from "triple-es/discovery";
+import { dns, type Endpoint, type Resolver, type TargetEvent } from "triple-es/discovery";
 import { createTransport } from "triple-es/node";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
@@ -192,7 +193,34 @@ describe.skipIf(!hasDnsmasq)("names in the DNS (needs dnsmasq)", () => {
     ]);
     await expect.poll(async () => (await client.greet({})).greeting, { timeout: 30_000, interval: 20 }).toBe("second");
     expect(transport.endpoints().map(({ lastError }) => lastError)).toEqual([undefined, undefined]);
-  }, 40_000);
+  });
+
+  it("keep their last addresses through a partition longer than their TTL, in which no call is lost", async () => {
+    const server = await startServer({ greet: () => ({ greeting: "here" }) });
+    const dnsServer = await startDns({ "greet.test": ["127.0.0.1"] });
+    const events: TargetEvent[] = [];
+    const transport = createTransport({
+      resolver: dns(`greet.test:${server.port}`, { servers: [dnsServer.address], family: 4 }),
+      emptyAfterMs: 0,
+      onEndpoint: (event) => events.push(event),
+    });
+    onTestFinished(() => transport.close());
+    const client = createGreetServiceClient(transport);
+    expect((await client.greet({})).greeting).toBe("here");
+    dnsServer.pause();
+    const failures = () => events.flatMap((event) => (event.type === "resolver failed" ? event.error.rawMessage : []));
+    // The TTL is a second, and a query has two tries.
+    await expect
+      .poll(async () => [(await client.greet({})).greeting, failures().length], { timeout: 30_000, interval: 20 })
+      .toEqual(["here", 1]);
+    expect(failures()).toEqual(["the DNS does not answer for greet.test: ETIMEOUT"]);
+    expect(transport.endpoints()).toMatchObject([{ address: `127.0.0.1:${server.port}`, state: "ready" }]);
+    dnsServer.resume();
+    await dnsServer.setHosts({ "greet.test": ["127.0.0.1", "127.0.0.2"] });
+    await expect.poll(() => transport.endpoints().length, { timeout: 30_000 }).toBe(2);
+    expect((await client.greet({})).greeting).toBe("here");
+    expect(failures()).toHaveLength(1);
+  });
 
   it("make calls fail at once, with the reason, if the first resolution fails", async () => {
     const { address } = await startDns({});
@@ -201,6 +229,69 @@ describe.skipIf(!hasDnsmasq)("names in the DNS (needs dnsmasq)", () => {
     const error = await failureOf(createGreetServiceClient(transport).greet({}));
     expect(error.rawMessage).toBe("cannot reach greet.example:1: the DNS does not answer for greet.example: EREFUSED");
   });
+
+  it("without SRV records and without a port make calls fail with the name of the records and what to add", async () => {
+    const { address } = await startDns({ "greet.test": ["127.0.0.1"] });
+    const reasons: Record<string, string> = {};
+    for (const name of ["greet.test", "_greet._tcp.greet.test", "missing.test:1"]) {
+      const transport = createTransport({ resolver: dns(name, { servers: [address] }) });
+      onTestFinished(() => transport.close());
+      reasons[name] = (await failureOf(createGreetServiceClient(transport).greet({}))).rawMessage;
+    }
+    expect(reasons).toEqual({
+      "greet.test":
+        "cannot reach greet.test: it has no endpoints in the SRV records of _grpc._tcp.greet.test; add a port for its addresses, such as greet.test:50051",
+      "_greet._tcp.greet.test":
+        "cannot reach greet.test: it has no endpoints in the SRV records of _greet._tcp.greet.test",
+      "missing.test:1": "cannot reach missing.test:1: it has no endpoints",
+    });
+  });
+});
+
+it("a name has no endpoints after NXDOMAIN, and keeps its last ones after SERVFAIL and REFUSED", async () => {
+  const NXDOMAIN = 3;
+  const failures = { ESERVFAIL: 2, EREFUSED: 5 };
+  let rcode = 0;
+  // dnsmasq answers no SERVFAIL. Responses repeat the query, with a code or with one address that expires at once.
+  const socket = createSocket("udp4", (query, { port, address }) => {
+    const head = Buffer.from(query.subarray(0, 12));
+    head.writeUInt16BE(0x8180 | rcode, 2);
+    head.writeUInt16BE(rcode === 0 ? 1 : 0, 6);
+    head.writeUInt32BE(0, 8);
+    const question = query.subarray(12, query.indexOf(0, 12) + 5);
+    const record = [0xc0, 12, 0, 1, 0, 1, 0, 0, 0, 0, 0, 4, 127, 0, 0, 1];
+    socket.send(Buffer.concat([head, question, Buffer.from(rcode === 0 ? record : [])]), port, address);
+  });
+  onTestFinished(() => void socket.close());
+  await new Promise<void>((resolve) => socket.bind(0, "127.0.0.1", resolve));
+  const servers = [`127.0.0.1:${socket.address().port}`];
+  const { port } = await startServer({ greet: () => ({ greeting: "here" }) });
+  const events: TargetEvent[] = [];
+  const transport = createTransport({
+    resolver: dns(`greet.test:${port}`, { servers, family: 4 }),
+    emptyAfterMs: 0,
+    onEndpoint: (event) => events.push(event),
+  });
+  onTestFinished(() => transport.close());
+  const client = createGreetServiceClient(transport);
+  const reasons = () => events.flatMap((event) => (event.type === "resolver failed" ? event.error.rawMessage : []));
+  for (const [name, code] of Object.entries(failures)) {
+    rcode = 0;
+    expect(await client.greet({})).toMatchObject({ greeting: "here" });
+    await expect
+      .poll(() => events.findLast(({ type }) => type.startsWith("resolve"))?.type, { timeout: 30_000 })
+      .toBe("resolved");
+    rcode = code;
+    await expect
+      .poll(() => reasons().at(-1), { timeout: 30_000 })
+      .toBe(`the DNS does not answer for greet.test: ${name}`);
+    expect(await client.greet({})).toMatchObject({ greeting: "here" });
+    expect(transport.endpoints()).toHaveLength(1);
+  }
+  rcode = NXDOMAIN;
+  await expect.poll(() => transport.endpoints(), { timeout: 30_000 }).toEqual([]);
+  expect((await failureOf(client.greet({}))).rawMessage).toContain("it has no endpoints");
+  expect(reasons()).toHaveLength(2);
 });
 
 it("targets of SRV records keep their addresses while the DNS does not resolve them, for all transports", async () => {
@@ -245,6 +336,14 @@ describe("names of the system", () => {
 
   it.each(["", "http://a:1", "a:0", "a:70000", "a b", "[::1]", "a:1/b"])("dns(%j) is refused", (name) => {
     expect(() => dns(name)).toThrow(`dns("${name}") must be a name with a port`);
+  });
+
+  it("a name that is not set is refused, such as that of a missing environment variable", () => {
+    expect(() => dns(undefined as never)).toThrow("dns(undefined) must be a name with a port");
+  });
+
+  it.each([5, "4", null])("the family %j is refused", (family) => {
+    expect(() => dns("a:1", { family: family as never })).toThrow(`family of dns must be 0, 4 or 6, not ${family}`);
   });
 });
 

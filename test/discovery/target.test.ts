@@ -11,6 +11,7 @@ import { TargetDriver } from "../../runtime/src/discovery/target.ts";
 import type { TargetEvent, TargetOptions } from "../../runtime/src/discovery/target-options.ts";
 import { emptyBody, streamBody } from "../../runtime/src/http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../runtime/src/http/exchange.ts";
+import { signalled } from "../support/server.ts";
 import { seeded } from "./random.ts";
 
 beforeEach(() => {
@@ -27,9 +28,14 @@ class FakeServer {
   isUp = true;
   connects = 0;
   isClosed = false;
+  /** The streams of closed connections, for which closing waits. */
+  streams: Promise<void> | undefined;
+  destroyed: RpcError | undefined;
   calls = 0;
   active = 0;
   backoffMs = 0;
+  /** Attempts to connect have no result before it resolves. `undefined`: they have it at once. */
+  answered: Promise<void> | undefined;
   onReadiness: (isReady: boolean) => void = () => {};
   answer: Exchange = async () => response();
 
@@ -123,6 +129,7 @@ function createWorld(options: Partial<TargetOptions> = {}, resolver?: Resolver):
         },
         async connect() {
           one.connects++;
+          await one.answered;
           if (!one.isUp) throw refused();
         },
         async exchange(sent) {
@@ -132,9 +139,11 @@ function createWorld(options: Partial<TargetOptions> = {}, resolver?: Resolver):
         },
         async close() {
           one.isClosed = true;
+          await one.streams;
         },
-        destroy() {
+        destroy(reason) {
           one.isClosed = true;
+          one.destroyed = reason;
         },
       };
     },
@@ -203,7 +212,7 @@ describe("the first call", () => {
     for (const address of ["a:1", "b:1", "c:1", "d:1"]) server(address).isUp = false;
     lists.say("a:1", "b:1", "c:1", "d:1");
     expect((await failureOf(exchange(request()))).rawMessage).toBe(
-      "cannot reach greet: a:1: a:1 refuses; b:1: b:1 refuses; c:1: c:1 refuses and 1 more",
+      "cannot reach greet: a:1 refuses; b:1 refuses; c:1 refuses and 1 more",
     );
   });
 
@@ -293,6 +302,26 @@ describe("a list", () => {
     lists.say("a:1", "bad");
     await settle();
     expect(problems()).toBe(2);
+  });
+
+  it("reports a bounded number of ever-new invalid entries, while the list stays the same and in one list", async () => {
+    let warn: (problem: string) => void = () => {};
+    const world = createWorld({}, async function* (context) {
+      warn = context.warn;
+      yield [{ address: "a:1" }];
+      await context.next(60_000);
+      yield [{ address: "a:1" }, ...Array.from({ length: 2_000 }, (_, index) => ({ address: `bad ${index}` }))];
+    });
+    await world.exchange(request());
+    const problems = (): string[] =>
+      world.events.flatMap((one) => (one.type === "invalid endpoint" ? one.problem : []));
+    for (let entry = 0; entry < 5_000; entry++) warn(`the entry ${entry} is skipped`);
+    expect(problems()).toHaveLength(1_001);
+    expect(problems().at(-1)).toBe("there are more than 1000 invalid entries: the others are not reported");
+    await settle(60_000);
+    // Those that were warned of belong to this list, so it has as many already.
+    expect(problems()).toHaveLength(1_001);
+    expect(world.states()).toEqual({ "a:1": "ready" });
   });
 
   it("loses invalid endpoints with an event, and has each address once", async () => {
@@ -640,6 +669,90 @@ describe("pick first", () => {
     await settle();
     expect((await exchange(request())).status).toBe(200);
     expect([server("b:1").connects, server("c:1").connects]).toEqual([1, 0]);
+  });
+});
+
+describe("attempts to connect without an answer", () => {
+  /** Makes the servers silent, and returns the function that has them answer. */
+  function silence(servers: readonly FakeServer[]): () => void {
+    let answer = (): void => {};
+    const answered = new Promise<void>((resolve) => {
+      answer = resolve;
+    });
+    for (const server of servers) server.answered = answered;
+    return answer;
+  }
+
+  it("leave the choice to the next endpoint after 250 ms with pick first, which keeps one connection", async () => {
+    const { exchange, server, lists, states } = createWorld({ balancer: pickFirst() });
+    const answer = silence([server("a:1")]);
+    lists.say("a:1", "b:1", "c:1");
+    const call = exchange(request());
+    await settle(249);
+    expect(server("b:1").connects).toBe(0);
+    await settle(1);
+    expect((await call).status).toBe(200);
+    expect(states()).toEqual({ "a:1": "connecting", "b:1": "ready", "c:1": "idle" });
+    answer();
+    await settle(1_000);
+    expect(states()).toEqual({ "a:1": "idle", "b:1": "ready", "c:1": "idle" });
+    expect([server("a:1").isClosed, server("b:1").isClosed]).toEqual([true, false]);
+    const { calls } = server("b:1");
+    await exchange(request());
+    expect([server("b:1").calls, server("c:1").connects]).toEqual([calls + 1, 0]);
+    // The endpoint whose connection was closed takes over as any other does.
+    server("a:1").answered = undefined;
+    server("b:1").lose();
+    await settle();
+    await exchange(request());
+    expect(states()["c:1"]).toBe("ready");
+    server("c:1").lose();
+    await settle();
+    expect([(await exchange(request())).status, server("a:1").connects]).toEqual([200, 2]);
+  });
+
+  it.each([
+    ["one that answered after enough others", (_world: World, answer: () => void) => answer()],
+    ["one that is no longer listed", ({ lists }: World) => lists.say("b:1")],
+  ])("leaves streams on given-up connections of %s to the close and the destruction of the target", async (_, drop) => {
+    const world = createWorld({ balancer: pickFirst() });
+    const { exchange, server, lists, target } = world;
+    const answer = silence([server("a:1")]);
+    const streams = signalled();
+    server("a:1").streams = streams.promise;
+    lists.say("a:1", "b:1");
+    const call = exchange(request());
+    await settle(250);
+    await call;
+    drop(world, answer);
+    await settle();
+    expect(server("a:1").isClosed).toBe(true);
+    let isClosed = false;
+    const closed = target.close().then(() => {
+      isClosed = true;
+    });
+    await settle();
+    expect(isClosed).toBe(false);
+    const reason = new RpcError(Code.Unavailable, "destroyed");
+    target.destroy(reason);
+    expect(server("a:1").destroyed).toBe(reason);
+    streams.resolve();
+    await closed;
+  });
+
+  it("delay the others by 250 ms for each ten, up to a hundred attempts", async () => {
+    const addresses = Array.from({ length: 120 }, (_, index) => `s${index}:1`);
+    const { exchange, server, lists } = createWorld();
+    const answer = silence(addresses.filter((_, index) => index !== 25).map(server));
+    lists.say(...addresses);
+    const call = exchange(request());
+    await settle(500);
+    expect((await call).status).toBe(200);
+    await settle(10_000);
+    expect(addresses.filter((address) => server(address).connects > 0)).toHaveLength(101);
+    answer();
+    await settle(1_000);
+    expect(addresses.filter((address) => server(address).connects === 1)).toHaveLength(120);
   });
 });
 

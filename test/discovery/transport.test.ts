@@ -1,6 +1,7 @@
 /** Transports to several servers, over sockets: rolling restarts, lost servers, names and TLS. */
+import { createHook } from "node:async_hooks";
 import { Code, RpcError } from "triple-es";
-import { consistentHash, fixed, roundRobin } from "triple-es/discovery";
+import { consistentHash, fixed, pickFirst, type Resolver, roundRobin } from "triple-es/discovery";
 import { type BalancedTransportOptions, createTransport } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
@@ -19,6 +20,33 @@ const startServers = (count: number) =>
 
 const addressesOf = (servers: readonly { readonly port: number }[]): string[] =>
   servers.map(({ port }) => `127.0.0.1:${port}`);
+
+it("a call to one of several endpoints creates no more promises than a call with a base URL", async () => {
+  const [server] = await startServers(1);
+  const baseUrl = `http://127.0.0.1:${server?.port}`;
+  const plain = createTransport({ baseUrl });
+  onTestFinished(() => plain.close());
+  const { client: balanced } = connect({ resolver: fixed(addressesOf(server === undefined ? [] : [server])) });
+  let promises = 0;
+  const hook = createHook({
+    init(_id, type) {
+      if (type === "PROMISE") promises++;
+    },
+  });
+  onTestFinished(() => void hook.disable());
+  const count = async (client: typeof balanced): Promise<number> => {
+    await client.greet({});
+    hook.enable();
+    promises = 0;
+    for (let calls = 0; calls < 100; calls++) await client.greet({});
+    hook.disable();
+    return promises;
+  };
+  const alone = await count(createGreetServiceClient(plain));
+  expect(alone).toBeGreaterThan(100);
+  // Timers of the process may add a few.
+  expect(await count(balanced)).toBeLessThan(alone + 50);
+});
 
 describe.each(["grpc", "http-rpc"] as const)("over %s", (protocol) => {
   it("all endpoints are used", async () => {
@@ -89,6 +117,84 @@ describe.each(["grpc", "http-rpc"] as const)("over %s", (protocol) => {
   });
 });
 
+describe.each(["grpc", "http-rpc"] as const)("a provider among others, over %s", (protocol) => {
+  const allReady = ({ transport }: Pick<ReturnType<typeof connect>, "transport">): Promise<void> =>
+    expect.poll(() => transport.endpoints().every(({ state }) => state === "ready"), { timeout: 10_000 }).toBe(true);
+
+  it("that fails all calls is ejected after five, and gets calls again when it is over", async () => {
+    let isBroken = true;
+    const failing = await startServer({
+      greet() {
+        if (isBroken) throw new RpcError(Code.Unavailable, "overloaded");
+        return { greeting: "mended" };
+      },
+    });
+    const servers = [failing, ...(await startServers(2))];
+    const states: string[] = [];
+    const { client, transport } = connect({
+      resolver: fixed(addressesOf(servers)),
+      balancer: roundRobin(),
+      ejection: { ejectionMs: 500 },
+      protocol,
+      httpVersion: "2",
+      onEndpoint: (event) => {
+        if (event.type === "endpoint" && event.address.endsWith(`:${failing.port}`)) states.push(event.state);
+      },
+    });
+    let lost = 0;
+    const call = () => client.greet({}).catch(() => void lost++);
+    await call();
+    await allReady({ transport });
+    while (!states.includes("ejected")) await call();
+    expect(lost).toBe(5);
+    isBroken = false;
+    await expect.poll(async () => (await client.greet({})).greeting, { timeout: 10_000 }).toBe("mended");
+    expect(states).toEqual(["ready", "ejected", "ready"]);
+  });
+
+  it("with the weight 0 gets no calls until all others are gone, and then all", async () => {
+    const [standby, other] = await startServers(2);
+    const addresses = [`127.0.0.1:${standby?.port}`, `127.0.0.1:${other?.port}`];
+    const resolver: Resolver = async function* () {
+      yield addresses.map((address, index) => ({ address, weight: index * 100 }));
+    };
+    const { client, transport } = connect({ resolver, protocol, httpVersion: "2" });
+    await client.greet({});
+    await allReady({ transport });
+    for (let calls = 0; calls < 50; calls++) expect((await client.greet({})).greeting).toBe("1");
+    await other?.server.close();
+    for (let calls = 0; calls < 50; calls++) expect((await client.greet({})).greeting).toBe("0");
+  });
+});
+
+it("a stream ends whole while its server closes, and other calls go to the other server", async () => {
+  const goOn: (() => void)[] = [];
+  const [going, staying] = await Promise.all(
+    [0, 1].map(() =>
+      startServer({
+        async *greetEach({ names }) {
+          yield { greeting: "begun" };
+          await new Promise<void>((resolve) => goOn.push(resolve));
+          for (const greeting of names) yield { greeting };
+        },
+      }),
+    ),
+  );
+  const addresses = addressesOf(going === undefined || staying === undefined ? [] : [going, staying]);
+  const { client, transport } = connect({ resolver: fixed(addresses), balancer: pickFirst() });
+  const names = Array.from({ length: 100 }, (_, index) => `name ${index}`);
+  const stream = client.greetEach({ names })[Symbol.asyncIterator]();
+  expect((await stream.next()).value).toEqual(expect.objectContaining({ greeting: "begun" }));
+  const closed = going?.server.close();
+  await expect.poll(() => transport.endpoints()[0]?.state, { timeout: 10_000 }).not.toBe("ready");
+  for (let calls = 0; calls < 20; calls++) expect((await client.greet({ name: "x" })).greeting).toBe("Hello, x!");
+  goOn[0]?.();
+  const received: string[] = [];
+  for (let one = await stream.next(); !one.done; one = await stream.next()) received.push(one.value.greeting);
+  expect(received).toEqual(names);
+  await closed;
+});
+
 describe("a transport with a resolver", () => {
   it("does not send calls to an endpoint that refuses connections", async () => {
     const [server] = await startServers(1);
@@ -104,7 +210,9 @@ describe("a transport with a resolver", () => {
     const { client } = connect({ resolver: fixed(dead), authority: "greet.test" });
     const error = await failureOf(client.greet({}));
     expect(error).toMatchObject({ code: Code.Unavailable });
-    expect(error.rawMessage).toMatch(/^cannot reach greet\.test: 127\.0\.0\.1:\d+: .*ECONNREFUSED/);
+    expect(error.rawMessage).toMatch(
+      /^cannot reach greet\.test: connection to 127\.0\.0\.1:\d+ failed: connect ECONNREFUSED/,
+    );
   });
 
   it("retries by policy on top of its picks", async () => {

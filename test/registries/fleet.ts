@@ -17,6 +17,7 @@ import {
   type Server,
 } from "triple-es/node";
 import { onTestFinished } from "vitest";
+import { mainThreadNanoseconds } from "../../bench/cpu-time.ts";
 import {
   createGreetServiceClient,
   type GreetServiceClient,
@@ -165,6 +166,30 @@ export async function timeUntil(isMet: () => boolean | Promise<boolean>, boundMs
     await new Promise((resolve) => setTimeout(resolve, 10));
   }
   return performance.now() - start;
+}
+
+/**
+ * Watches for blocks of the event loop. Returns the function that ends the watch, which returns the longest block in
+ * milliseconds of CPU time: other programs and processes of the registry use the machine, too.
+ */
+export function watchBlocks(): () => number {
+  let longest = 0;
+  let last = mainThreadNanoseconds() ?? Number.NaN;
+  const timer = setInterval(() => {
+    const now = mainThreadNanoseconds() ?? Number.NaN;
+    longest = Math.max(longest, (now - last) / 1e6);
+    last = now;
+  }, 5);
+  return () => {
+    clearInterval(timer);
+    return longest;
+  };
+}
+
+/** Makes the first call of a transport, and measures the time until it has its endpoints, in milliseconds. */
+export function timeList({ endpoints }: BalancedTransport, call: () => Promise<unknown>): Promise<number> {
+  call().catch(() => {});
+  return timeUntil(() => endpoints().length > 0, 20_000);
 }
 
 /** Prints a figure of a cell. */

@@ -1,16 +1,44 @@
 /** The registry in Nacos: providers and consumers of ours on a real server. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { Code } from "triple-es";
 import type { Registry } from "triple-es/discovery";
 import { type NacosOptions, nacos } from "triple-es/nacos";
+import { createTransport } from "triple-es/node";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { providerParameters } from "../../runtime/src/registry/dubbo/provider-url.ts";
+import { instanceMetadata } from "../../runtime/src/registry/dubbo/service-instance.ts";
+import { NacosConnection } from "../../runtime/src/registry/nacos/connection.ts";
+import { createCertificates, hasOpenssl } from "../support/certificate.ts";
 import { ROOT } from "../support/documents.ts";
 import { hasNacos, type NacosProcess, startNacos } from "../support/registries/nacos.ts";
-import { figure, openConsumer, startLoad, startProvider, startProviderProcess, timeUntil } from "./fleet.ts";
+import {
+  figure,
+  openConsumer,
+  startLoad,
+  startProvider,
+  startProviderProcess,
+  timeList,
+  timeUntil,
+  watchBlocks,
+} from "./fleet.ts";
 import { cuttableProxy } from "./proxy.ts";
 
 const SERVICE = "greet.v1.GreetService";
+
+/** Opens a connection of a client that registers instances of services. */
+async function openNaming({ port }: NacosProcess): Promise<NacosConnection> {
+  const baseUrl = `http://127.0.0.1:${port + 1_000}`;
+  const connection = new NacosConnection(createTransport({ baseUrl, maxConnections: 1 }), {
+    module: "naming",
+    namespace: "",
+    token: async () => undefined,
+  });
+  onTestFinished(() => connection.end(new Error("the test is over")));
+  await connection.open(new AbortController().signal);
+  return connection;
+}
 
 describe.skipIf(!hasNacos)("nacos", () => {
   let server: NacosProcess;
@@ -79,6 +107,51 @@ describe.skipIf(!hasNacos)("nacos", () => {
       expect(addresses()).toEqual([provider.address]);
     },
   );
+
+  it("has namespaces: a consumer finds the providers and the mapping of its own only", async () => {
+    const body = new URLSearchParams({ customNamespaceId: "blue", namespaceName: "blue", namespaceDesc: "" });
+    expect(await server.api("/v1/console/namespaces", { method: "POST", body })).toBe("true");
+    const blue = await startProvider(open({ namespace: "blue" }), { application: "of-blue", group: "spaces" });
+    await blue.registration.ready;
+    const stored = await server.api("/v1/ns/instance/list?serviceName=of-blue&namespaceId=blue");
+    expect(JSON.parse(stored)).toMatchObject({ hosts: [{ port: blue.server.address.port }] });
+    expect(await addressesOf("of-blue")).toEqual([]);
+    // The server answers with the earlier content for a moment.
+    const isMapped = async (tenant: string): Promise<boolean> => {
+      const mapping = await server.api(`/v1/cs/configs?dataId=${SERVICE}&group=mapping&tenant=${tenant}`);
+      return mapping.split(",").includes("of-blue");
+    };
+    await timeUntil(() => isMapped("blue"), 10_000);
+    for (const levels of ["instance", "interface"] as const) {
+      const own = openConsumer(open({ namespace: "blue", levels }));
+      const call = { name: "x" };
+      const client = createGreetServiceClient(own.transport, { group: "spaces" });
+      expect(await client.greet(call)).toMatchObject({ greeting: blue.address });
+      // Neither the mapping nor the application is known in the other namespaces.
+      for (const namespace of [undefined, "green"]) {
+        for (const providedBy of [undefined, { [SERVICE]: ["of-blue"] }]) {
+          const other = openConsumer(open({ namespace, levels, providedBy }));
+          const greeting = createGreetServiceClient(other.transport, { group: "spaces" }).greet(call);
+          // The list may still have a provider of an earlier test, whose services cannot be read any more.
+          await expect(greeting).rejects.toMatchObject({ code: Code.Unavailable });
+          expect(other.addresses()).not.toContain(blue.address);
+        }
+      }
+    }
+    // A provider of the same application in another namespace changes nothing.
+    const other = await startProvider(open(), { application: "of-blue", group: "spaces" });
+    await other.registration.ready;
+    await timeUntil(async () => (await addressesOf("of-blue"))[0] === other.address, 10_000);
+    await timeUntil(() => isMapped(""), 10_000);
+    const both = [open({ namespace: "blue" }), open({ namespace: "public" }), open()];
+    const consumers = both.map((registry) => openConsumer(registry));
+    for (const [index, { transport, addresses }] of consumers.entries()) {
+      const client = createGreetServiceClient(transport, { group: "spaces" });
+      const [own, foreign] = index === 0 ? [blue, other] : [other, blue];
+      expect(await client.greet({})).toMatchObject({ greeting: own.address });
+      expect(addresses()).not.toContain(foreign.address);
+    }
+  });
 
   it("adds applications that provide a service to its mapping, each once, without losing one", async () => {
     const names = Array.from({ length: 5 }, (_, i) => `many-${i}`);
@@ -206,6 +279,98 @@ describe.skipIf(!hasNacos)("nacos", () => {
     expect(lost).toEqual([]);
   });
 
+  it("loses no call and no entry when it asks for new connections", async () => {
+    const redirectAddress = server.address;
+    const provider = await startProvider(open(), { application: "moves" });
+    await provider.registration.ready;
+    const consumer = openConsumer(open({ providedBy: { [SERVICE]: ["moves"] } }));
+    const load = startLoad(consumer);
+    await timeUntil(() => load.made() > 100, 20_000);
+    const connections = async (): Promise<string[]> =>
+      Object.keys(JSON.parse(await server.api("/v2/core/loader/current")));
+    const before = await connections();
+    // Half of them are sent to a server by its address, as an operator does that balances a cluster.
+    const start = performance.now();
+    for (const [index, connectionId] of before.entries()) {
+      const query = new URLSearchParams({ connectionId, ...(index % 2 === 0 && { redirectAddress }) });
+      await server.api(`/v2/core/loader/reloadClient?${query}`);
+    }
+    // The server waits for each response, at most for 3 s.
+    expect(performance.now() - start).toBeLessThan(3_000);
+    figure(`${before.length} responses within ${Math.round(performance.now() - start)} ms`);
+    const left = async (): Promise<boolean> => !(await connections()).some((id) => before.includes(id));
+    const leftMs = await timeUntil(left, 20_000);
+    await timeUntil(async () => (await addressesOf("moves")).includes(provider.address), 20_000);
+    // Subscriptions and registrations are those of the new connections.
+    await provider.registration.update({ weight: 7 });
+    await timeUntil(() => consumer.transport.endpoints()[0]?.weight === 7, 20_000);
+    const { made, lost } = await load.stop();
+    figure(
+      `${before.length} connections replaced within ${Math.round(leftMs)} ms; ${lost.length} of ${made} calls lost`,
+    );
+    expect(before.length).toBeGreaterThanOrEqual(3);
+    expect(lost).toEqual([]);
+  });
+
+  it("costs no call while it stands still past its timeouts, and is used again when it goes on", async () => {
+    const provider = await startProvider(open(), { application: "still" });
+    await provider.registration.ready;
+    const consumer = openConsumer(open({ levels: "instance", providedBy: { [SERVICE]: ["still"] } }));
+    const load = startLoad(consumer);
+    await timeUntil(() => load.made() > 100, 20_000);
+    server.pause();
+    onTestFinished(() => server.resume());
+    // A health check every 5 s has two tries of 3 s, and then nothing answers new connections.
+    const isLost = (): boolean => consumer.events.some(({ type }) => type === "resolver failed");
+    const lostMs = await timeUntil(isLost, 40_000);
+    expect(consumer.addresses()).toEqual([provider.address]);
+    server.resume();
+    const other = await startProvider(open(), { application: "still" });
+    const foundMs = await timeUntil(
+      () => consumer.addresses().join() === [provider.address, other.address].sort().join(),
+      40_000,
+    );
+    await timeUntil(async () => (await addressesOf("still")).includes(provider.address), 40_000);
+    const { made, lost } = await load.stop();
+    figure(
+      `loss seen after ${Math.round(lostMs)} ms, a new provider ${Math.round(foundMs)} ms after SIGCONT; ${lost.length} of ${made} calls lost`,
+    );
+    expect(lost).toEqual([]);
+  });
+
+  it.each(["instance", "interface"] as const)(
+    "has 10,000 providers at the level %s, which are read in steps",
+    async (levels) => {
+      const service = levels === "instance" ? "crowd" : `providers:${SERVICE}::crowd`;
+      const writer = await openNaming(server);
+      const instances = Array.from({ length: 10_000 }, (_, index) => {
+        const host = `10.${index >> 12}.${(index >> 6) & 63}.${index & 63}`;
+        const instance = { application: "crowd", host, port: 50_051, services: [{ service: SERVICE, group: "crowd" }] };
+        // Instances of this version are not asked for their metadata.
+        const metadata =
+          levels === "instance"
+            ? { ...instanceMetadata(instance), "meta-v": "1.0.0" }
+            : { ...providerParameters(instance, { service: SERVICE, group: "crowd" }), path: SERVICE, protocol: "tri" };
+        return { ip: host, port: 50_051, weight: 1, healthy: true, enabled: true, ephemeral: true, metadata };
+      });
+      const named = { namespace: "public", serviceName: service, groupName: "DEFAULT_GROUP" };
+      await writer.request("BatchInstanceRequest", { ...named, type: "batchRegisterInstance", instances });
+      await timeUntil(async () => (await addressesOf(service)).length === 10_000, 30_000);
+      const registry = open({ levels, providedBy: { [SERVICE]: ["crowd"] } });
+      const { transport, events } = openConsumer(registry, { subset: 5, connectTimeoutMs: 200 });
+      const client = createGreetServiceClient(transport, { group: "crowd" });
+      const stop = watchBlocks();
+      const totalMs = await timeList(transport, () => client.greet({}, { timeoutMs: 5_000 }));
+      const longest = stop();
+      expect(events.filter(({ type }) => type === "invalid endpoint")).toEqual([]);
+      expect(events.find(({ type }) => type === "resolved")).toMatchObject({ endpoints: 10_000 });
+      figure(
+        `10,000 providers after ${Math.round(totalMs)} ms; the longest block took ${Math.round(longest)} ms of CPU time`,
+      );
+      await transport.close({ graceMs: 0 });
+    },
+  );
+
   it("that is not there at the start is waited for by providers, and fails calls at once with its reason", async () => {
     await server.kill();
     const reports: string[] = [];
@@ -213,7 +378,7 @@ describe.skipIf(!hasNacos)("nacos", () => {
     const provider = await startProvider(open(), { application: "early", onRegistration });
     const consumer = openConsumer(open({ providedBy: { [SERVICE]: ["early"] } }));
     const failure = await consumer.client.greet({}, { timeoutMs: 30_000 }).catch((error: unknown) => error);
-    expect(String(failure)).toMatch(/\[unavailable\].*nacos: .*no server accepts a connection/);
+    expect(String(failure)).toMatch(/\[unavailable\].*nacos: .*no server accepts a connection over gRPC/);
     await timeUntil(() => reports.length > 0, 20_000);
     await server.restart();
     await provider.registration.ready;
@@ -231,7 +396,7 @@ describe.skipIf(!hasNacos)("nacos", () => {
 
 describe.skipIf(!hasNacos)("nacos with users", () => {
   it("takes users with their passwords, and says which it refuses", async () => {
-    const server = await startNacos(true);
+    const server = await startNacos({ secured: true });
     onTestFinished(() => server.close());
     const auth = { username: "nacos", password: "nacos" };
     const registry = nacos({ servers: [server.address], auth });
@@ -244,5 +409,37 @@ describe.skipIf(!hasNacos)("nacos with users", () => {
     // Nacos 2.3.2 answers a wrong password with a status line that is not HTTP.
     const greeting = openConsumer(refused).client.greet({}, { timeoutMs: 20_000 });
     await expect(greeting).rejects.toThrow(/nacos: .*(refuses the user nacos|login is not possible)/);
+  });
+});
+
+describe.skipIf(!hasNacos || !hasOpenssl)("nacos with TLS", () => {
+  it("encrypts the login and gRPC, and takes clients with certificates only; others fail with the reason", async () => {
+    const certificates = createCertificates();
+    const server = await startNacos({ secured: true, certificates });
+    onTestFinished(() => server.close());
+    const { ca, client, stranger } = certificates;
+    const auth = { username: "nacos", password: "nacos" };
+    const open = (tls: NacosOptions["tls"]): Registry => {
+      const registry = nacos({ servers: [server.address], auth, tls });
+      onTestFinished(() => registry.close());
+      return registry;
+    };
+    const provider = await startProvider(open({ ca, ...client }));
+    await provider.registration.ready;
+    const consumer = openConsumer(open({ ca, ...client }));
+    expect(await consumer.client.greet({})).toMatchObject({ greeting: provider.address });
+    await provider.registration.update({ weight: 7 });
+    await timeUntil(() => consumer.transport.endpoints()[0]?.weight === 7, 10_000);
+    const refused: readonly [NacosOptions["tls"], RegExp][] = [
+      [client, /unable to verify the first certificate/],
+      [{ ca, ...stranger }, /alert/],
+      [{ ca }, /certificate required/],
+      [undefined, /try https/],
+    ];
+    for (const [tls, reason] of refused) {
+      const greeting = openConsumer(open(tls)).client.greet({}, { timeoutMs: 30_000 });
+      await expect(greeting).rejects.toThrow(/nacos: /);
+      await expect(greeting).rejects.toThrow(reason);
+    }
   });
 });

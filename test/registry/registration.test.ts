@@ -50,6 +50,25 @@ function memory(fails: (operation: string) => boolean) {
   return { entries, registration };
 }
 
+it("lets many registrations share a session without a warning of Node", async () => {
+  const warnings: string[] = [];
+  const onWarning = ({ name }: Error): void => void warnings.push(name);
+  process.on("warning", onWarning);
+  onTestFinished(() => void process.off("warning", onWarning));
+  const session: Session = { lost: new AbortController().signal };
+  const publisher: Publisher<Session> = {
+    open: async () => session,
+    publish: async () => {},
+    withdraw: async () => {},
+  };
+  const registrations = Array.from({ length: 20 }, (_, port) => keepRegistered(publisher, { ...INSTANCE, port }));
+  await Promise.all(registrations.map(({ ready }) => ready));
+  await Promise.all(registrations.map((registration) => registration.close()));
+  // Node emits warnings in the next tick.
+  await new Promise((resolve) => setImmediate(resolve));
+  expect(warnings).toEqual([]);
+});
+
 /** Reports true the first time that the operation is the given one. */
 function once(refused: string): (operation: string) => boolean {
   let isOver = false;

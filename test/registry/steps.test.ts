@@ -2,6 +2,8 @@
 import type { Endpoint, Resolver } from "triple-es/discovery";
 import { expect, it, onTestFinished } from "vitest";
 import { writeGoInstance } from "../../runtime/src/registry/dubbo/service-instance.ts";
+import type { NacosInstance } from "../../runtime/src/registry/nacos/naming.ts";
+import { watchUrls } from "../../runtime/src/registry/nacos/provider-urls.ts";
 import { createTreeRegistry, type Tree } from "../../runtime/src/registry/tree.ts";
 import type { Watcher } from "../../runtime/src/registry/watch.ts";
 
@@ -24,7 +26,7 @@ class Lists {
   } as unknown as Tree;
 
   resolver(levels: "instance" | "interface"): Resolver {
-    const options = { levels, providedBy: { [SERVICE]: ["shop"] } };
+    const options = { servers: ["127.0.0.1:2379"], levels, providedBy: { [SERVICE]: ["shop"] } };
     return createTreeRegistry(this.tree, writeGoInstance, options).resolver({ service: SERVICE });
   }
 }
@@ -102,4 +104,12 @@ it("a long list is listed even if it changes in every turn of the event loop", a
     await new Promise((resolve) => setImmediate(resolve));
   }
   expect(seen[0]?.length).toBeGreaterThanOrEqual(4_999);
+});
+
+it("reports a list of Nacos with an address that is not a text as a failure of the watch", async () => {
+  const failure = await new Promise((resolve) => {
+    const watcher = watchUrls({ onValue: () => resolve("a list"), onFailure: resolve });
+    watcher.onValue([{ ip: null, port: 1, metadata: {} } as unknown as NacosInstance]);
+  });
+  expect(failure).toBeInstanceOf(TypeError);
 });

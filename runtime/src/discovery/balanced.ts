@@ -2,17 +2,24 @@
  * The exchange with a target: a picker chooses the endpoint of each request. A request that no server has processed is sent to
  * another endpoint (transparent retry). A request that may have been processed is not: retry policies decide about it.
  */
-
 import { isNotSent, isUnprocessed } from "../call/attempt.ts";
 import { Code } from "../call/code.ts";
 import { noteObstacle } from "../call/context.ts";
 import { diagnostics } from "../call/diagnostics.ts";
 import { abortError, RpcError } from "../call/error.ts";
+import type { Metadata } from "../call/metadata.ts";
 import { delay, onAbort } from "../call/timer.ts";
-import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
+import {
+  type Exchange,
+  type ExchangeObserver,
+  type HttpRequest,
+  type HttpResponse,
+  reportOutcome,
+} from "../http/exchange.ts";
 import { ReplayBody } from "../http/replay.ts";
 import { reportTransparentRetry, type TransparentRetryHook } from "../http/transparent-retry.ts";
-import type { Picker } from "./balancer.ts";
+import type { Balancer, Picker } from "./balancer.ts";
+import { nameEndpoint } from "./endpoint.ts";
 import type { Member } from "./member.ts";
 import type { TargetDriver } from "./target.ts";
 
@@ -24,15 +31,23 @@ export interface BalanceOptions {
   readonly waitForReady?: boolean | undefined;
   /** Called for each transparent retry on another endpoint, before its delay. */
   readonly onTransparentRetry?: TransparentRetryHook | undefined;
+  /** The policy of the options, if there is one. */
+  readonly balancer?: Balancer | undefined;
 }
 
 /** Makes the exchange with the endpoints of a target. */
 export function balance(target: TargetDriver, options: BalanceOptions = {}): Exchange {
-  const { waitForReady: waitByDefault = false, onTransparentRetry } = options;
+  const { waitForReady: waitByDefault = false, onTransparentRetry, balancer } = options;
+  /** True if pickers are functions of the user, which must run in the asynchronous context of the call (AsyncLocalStorage). */
+  const isOwn = balancer !== undefined && balancer.policy === undefined;
+  /** The headers of the last response that was a success. */
+  let plainHeaders: Metadata | undefined;
+  const { name } = target;
 
   function exchange(request: HttpRequest): Promise<HttpResponse> {
     target.used = true;
-    if (request.context !== undefined) request.context.target = target.name;
+    const { context } = request;
+    if (context !== undefined) context.target = name;
     const { picker } = target;
     if (picker === undefined || request.body.whole === undefined) return exchangeSlowly(request);
     return attempt(pick(picker, request), request);
@@ -45,14 +60,19 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
     return target.pickOther(request, tried) ?? (picker(request) as Member);
   }
 
-  /** Makes the first attempt, which for most requests is the only one. It is not an async function, because that would allocate more. */
   function attempt(member: Member, request: HttpRequest): Promise<HttpResponse> {
     diagnostics.write?.(`picked ${member.endpoint.address} for ${request.path}`);
     request.context?.tried?.add(member);
-    return member.exchange(unwaiting(request)).then(
-      (response) => judge(member, response),
-      (error: unknown) => repick(request, member, error),
-    );
+    if (isOwn) return reportOutcome(member.send(request), request, createObserver(member));
+    return (member.observed ?? member.observe(createObserver(member)))(request);
+  }
+
+  /** Creates the observer of all exchanges with an endpoint. */
+  function createObserver(member: Member): ExchangeObserver {
+    return {
+      onResponse: (response) => judge(member, response),
+      onFailure: (request, reason) => repick(request, member, reason),
+    };
   }
 
   /** Waits for a ready endpoint, and makes an exchange whose body can be read several times. */
@@ -87,7 +107,9 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
       diagnostics.write?.(`picked ${member.endpoint.address} for ${request.path}, after a failure`);
       tried?.add(member);
       try {
-        return judge(member, await member.exchange(unwaiting(request)));
+        const response = await member.send(request);
+        judge(member, response);
+        return response;
       } catch (next) {
         error = next;
       }
@@ -113,7 +135,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
       if (failure !== undefined && (!waitForReady || target.isClosed)) {
         throw failed === undefined ? failure : explain(failed, failure);
       }
-      noteObstacle(signal, failure ?? "connection");
+      noteObstacle(signal, failure ?? target.awaited);
       await changed(signal);
     }
   }
@@ -131,18 +153,23 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
     });
   }
 
-  /** Counts a response as a success of its endpoint, or as a failure if the endpoint is overloaded or shuts down. */
-  function judge(member: Member, response: HttpResponse): HttpResponse {
-    const { status, headers } = response;
-    const isUnavailable =
-      status === 200 ? headers.get("grpc-status") === UNAVAILABLE : status === 502 || status === 503 || status === 504;
-    if (!isUnavailable) target.succeeded(member);
-    else
-      target.failed(
-        member,
-        new RpcError(Code.Unavailable, `${member.endpoint.address} answered that it is unavailable`),
-      );
-    return response;
+  /**
+   * Counts a response as a success of its endpoint, or as a failure if the endpoint is overloaded or shuts down. Failures are
+   * counted in a microtask, because hooks of the user may be called.
+   */
+  function judge(member: Member, { status, headers }: HttpResponse): void {
+    // Engines repeat the object of frozen headers.
+    if (status === 200 && headers === plainHeaders) target.succeeded(member);
+    else if (isUnavailable(status, headers)) queueMicrotask(() => countUnavailable(member));
+    else {
+      if (status === 200 && headers.frozen) plainHeaders = headers;
+      target.succeeded(member);
+    }
+  }
+
+  function countUnavailable(member: Member): void {
+    const { address } = member.endpoint;
+    target.failed(member, new RpcError(Code.Unavailable, `${address} answered that it is unavailable`));
   }
 
   /** Counts an error as a failure of its endpoint, if the endpoint may have caused it. */
@@ -158,25 +185,9 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
 
 const UNAVAILABLE = String(Code.Unavailable);
 
-/** Turns off wait for ready in the connections of the chosen endpoint, because another endpoint may be ready sooner. */
-function unwaiting(request: HttpRequest): HttpRequest {
-  const { context } = request;
-  if (context?.waitForReady !== true) return request;
-  const { tried } = context;
-  const changed = {
-    waitForReady: false,
-    tried,
-    get values() {
-      return context.values;
-    },
-    get target() {
-      return context.target;
-    },
-    set target(peer: string | undefined) {
-      context.target = peer;
-    },
-  };
-  return { ...request, context: changed };
+function isUnavailable(status: number, headers: Metadata): boolean {
+  if (status === 200) return headers.get("grpc-status") === UNAVAILABLE;
+  return status === 502 || status === 503 || status === 504;
 }
 
 function mayGoElsewhere({ body, signal }: HttpRequest, error: unknown): boolean {
@@ -187,8 +198,8 @@ function mayGoElsewhere({ body, signal }: HttpRequest, error: unknown): boolean 
 /** The error of a request that has tried several endpoints: it names up to three of them, each with its reason. */
 function explain(failed: ReadonlyMap<Member, unknown>, error: unknown): unknown {
   if (failed.size < 2 || !(isUnprocessed(error) || isNotSent(error))) return error;
-  const reasons = [...failed].map(
-    ([{ endpoint }, reason]) => `${endpoint.address}: ${RpcError.from(reason).rawMessage}`,
+  const reasons = [...failed].map(([{ endpoint }, reason]) =>
+    nameEndpoint(endpoint.address, RpcError.from(reason).rawMessage),
   );
   const more = reasons.length > 3 ? ` and ${reasons.length - 3} more` : "";
   return new RpcError(Code.Unavailable, `no endpoint accepted the call: ${reasons.slice(0, 3).join("; ")}${more}`, {

@@ -7,6 +7,7 @@ import type { Endpoint } from "./endpoint.ts";
 
 /** An endpoint that takes calls, as policies see it. */
 export interface ReadyEndpoint {
+  /** The endpoint, as the resolver has found it. */
   readonly endpoint: Endpoint;
   /** The weight, above 0, after warm-up and slow start. If only endpoints of weight 0 are ready, each of them has weight 1. */
   readonly weight: number;
@@ -20,7 +21,10 @@ export type Picker = (request: HttpRequest) => ReadyEndpoint;
 /** Makes the picker for the ready endpoints: at least one, in the order of the resolver's list. */
 export interface Balancer {
   (ready: readonly ReadyEndpoint[]): Picker;
-  /** The name in a service config, such as `round_robin`. */
+  /**
+   * The name in a service config, such as `round_robin`. Pickers of a balancer without a name run in the asynchronous context of
+   * their call (AsyncLocalStorage). Default: none.
+   */
   readonly policy?: string;
   /** The maximum number of endpoints that are connected at a time. Default: all. */
   readonly connectAtMost?: number;

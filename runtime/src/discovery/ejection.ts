@@ -5,6 +5,7 @@
  */
 import type { Member } from "./member.ts";
 
+/** Limits of outlier ejection. Each value is checked when the transport is created. */
 export interface EjectionOptions {
   /** Failures in a row after which an endpoint is ejected; 0: never. Default: 5. */
   readonly failures: number;

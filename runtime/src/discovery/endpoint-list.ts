@@ -15,6 +15,12 @@ export interface EndpointListOwner {
   onProblem(problem: string): void;
 }
 
+/**
+ * The maximum number of problems that are remembered for one list, and so reported: a registry may publish ever-new malformed
+ * entries, also while its list stays the same.
+ */
+const MAX_REPORTED = 1_000;
+
 export class EndpointList {
   readonly #owner: EndpointListOwner;
   readonly #emptyAfterMs: number;
@@ -49,10 +55,15 @@ export class EndpointList {
     });
   }
 
-  /** Adds a problem to those of the next list. */
+  /** Adds a problem to those of the next list. Of too many problems, the rest is reported as one. */
   warn(problem: string): void {
-    if (!this.#known.has(problem) && !this.#found.has(problem)) this.#owner.onProblem(problem);
-    this.#found.add(problem);
+    if (this.#found.has(problem) || this.#found.size > MAX_REPORTED) return;
+    const isLast = this.#found.size === MAX_REPORTED;
+    const reported = isLast
+      ? `there are more than ${MAX_REPORTED} invalid entries: the others are not reported`
+      : problem;
+    if (!this.#known.has(reported)) this.#owner.onProblem(reported);
+    this.#found.add(reported);
   }
 
   /** Discards an empty list that is held back: the resolver has failed since, so the list is not confirmed. */

@@ -1,19 +1,19 @@
 /**
  * Endpoints of a target, the resolvers that find them, and the connections that carry calls to them.
  */
-import type { Connections } from "../http/exchange.ts";
+import type { Connections, Exchange, ExchangeObserver } from "../http/exchange.ts";
 
 /** An address that serves a target. Two endpoints with the same address are the same endpoint. */
 export interface Endpoint {
   /** `host:port`, `[v6]:port`, or `unix:` and the path of a socket. */
   readonly address: string;
-  /** Share of calls relative to other endpoints. 0: takes calls only if no endpoint with a weight is ready. Default: 100. */
+  /** Share of calls relative to other endpoints, from 0 to 1,000,000. 0: takes calls only if no endpoint with a weight is ready. Default: 100. */
   readonly weight?: number | undefined;
   /** Time at which it began to serve, in milliseconds since 1970: the weight of a new endpoint grows gradually. Default: long ago. */
   readonly since?: number | undefined;
-  /** Zone in which it runs. Policies may read it. */
+  /** Zone in which it runs. Policies may read it. Default: unknown. */
   readonly zone?: string | undefined;
-  /** Other attributes that a registry knows, such as `dubbo.tag`. Policies may read them. */
+  /** Other attributes that a registry knows, such as `dubbo.tag`. Policies may read them. Default: none. */
   readonly attributes?: Readonly<Record<string, string>> | undefined;
 }
 
@@ -28,8 +28,16 @@ export interface Resolver {
   (context: ResolverContext): AsyncIterable<readonly Endpoint[]>;
   /** The `:authority` of requests, unless the transport has its own. Default: the address of the endpoint. */
   readonly authority?: string;
+  /** The reason in the errors of calls while the list is empty. Default: `it has no endpoints`. */
+  readonly emptyReason?: string;
+  /**
+   * The source of the list, such as `zookeeper at 10.0.0.7:2181`. The error of a call whose deadline passes before there is a list
+   * names it. Default: none.
+   */
+  readonly source?: string;
 }
 
+/** The connection of a resolver to its target: when to look up again, and what to report. */
 export interface ResolverContext {
   /** Fires when the target is no longer needed, or is paused. */
   readonly signal: AbortSignal;
@@ -50,6 +58,11 @@ export interface EndpointConnections extends Connections {
   readonly active: number;
   /** Time until the next attempt to connect may be made, in milliseconds. */
   readonly backoffMs: number;
+  /**
+   * Makes an exchange function whose outcomes are reported to the observer. Default: the observer is chained to the promises of
+   * `exchange`.
+   */
+  readonly observed?: ((observer: ExchangeObserver) => Exchange) | undefined;
   /** Connects before there are calls. Rejects if that fails. */
   connect(): Promise<void>;
 }
@@ -72,6 +85,11 @@ export function parseAddress(address: string): Address | undefined {
   const host = v6 ?? name;
   const port = Number(digits);
   return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
+}
+
+/** Puts the address of an endpoint before the reason of its failure, unless the reason contains it. */
+export function nameEndpoint(address: string, reason: string): string {
+  return reason.includes(address) ? reason : `${address}: ${reason}`;
 }
 
 /** Describes the first invalid field of an endpoint. Returns `undefined` if all are valid. */

@@ -7,11 +7,21 @@
  *     failing     the last connection attempt failed; waits for the backoff of its connections
  *     ejected     ready, but failed too many calls in a row: takes no calls for a while
  */
-import type { RpcError } from "../call/error.ts";
-import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
+import { abortError, type RpcError } from "../call/error.ts";
+import {
+  type Exchange,
+  type ExchangeObserver,
+  type HttpRequest,
+  type HttpResponse,
+  reportOutcome,
+} from "../http/exchange.ts";
 import type { ReadyEndpoint } from "./balancer.ts";
 import { type ConnectEndpoint, DEFAULT_WEIGHT, type Endpoint, type EndpointConnections } from "./endpoint.ts";
 
+/**
+ * The state of an endpoint: not connected, connecting, connected, failing to connect, or connected and without calls
+ * after failures in a row.
+ */
 export type EndpointState = "idle" | "connecting" | "ready" | "failing" | "ejected";
 
 /** Durations in which a weight grows to its full value, in milliseconds. 0: the full value applies at once. */
@@ -39,6 +49,8 @@ export class Member implements ReadyEndpoint {
   ejectedUntil = 0;
   readySince = 0;
   stopTimer: () => void = () => {};
+  /** Sends requests, and reports their outcomes. `undefined` before the first call. */
+  observed: Exchange | undefined;
   #connections: EndpointConnections | undefined;
 
   constructor(endpoint: Endpoint) {
@@ -60,8 +72,30 @@ export class Member implements ReadyEndpoint {
     return this.#connections;
   }
 
-  exchange(request: HttpRequest): Promise<HttpResponse> {
+  /** Gives the connections up, which the caller closes. The next {@link open} makes others. */
+  drop(): EndpointConnections | undefined {
+    const connections = this.#connections;
+    this.#connections = undefined;
+    this.observed = undefined;
+    return connections;
+  }
+
+  /** Sends a request without an observer. */
+  send(request: HttpRequest): Promise<HttpResponse> {
     return (this.#connections as EndpointConnections).exchange(request);
+  }
+
+  /** Makes {@link observed}, whose outcomes the observer receives. */
+  observe(observer: ExchangeObserver): Exchange {
+    const { exchange, observed } = this.#connections as EndpointConnections;
+    this.observed =
+      observed?.(observer) ??
+      ((request) => {
+        const { signal } = request;
+        if (signal?.aborted) return Promise.reject(abortError(signal));
+        return reportOutcome(exchange(request), request, observer);
+      });
+    return this.observed;
   }
 
   isEjected(now: number): boolean {

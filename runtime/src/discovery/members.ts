@@ -2,13 +2,14 @@
  * The members of a target: its endpoints by address, and the attempts to connect to them.
  *
  *     listed    known endpoints keep connections, state and counts; new ones connect in the background, a few at a time
+ *     silent    an attempt without a result no longer counts among these few after 250 ms (RFC 8305, section 5; gRFC A61)
  *     lost      reconnected at once; after a failed attempt when the backoff of its connections ends
  *     removed   takes no new calls, and closes when its streams have ended
  */
 import { Code } from "../call/code.ts";
-import { RpcError } from "../call/error.ts";
+import { endpointRemoved, RpcError } from "../call/error.ts";
 import { startBackgroundTimer } from "../call/timer.ts";
-import type { ConnectEndpoint, Endpoint } from "./endpoint.ts";
+import type { ConnectEndpoint, Endpoint, EndpointConnections } from "./endpoint.ts";
 import { Member } from "./member.ts";
 
 /** The target of {@link Members}. */
@@ -25,12 +26,16 @@ export interface MembersOwner {
   onRemoved(member: Member): void;
 }
 
-/** The maximum number of concurrent connection attempts. */
+/** The maximum number of connection attempts at a time that began within the last {@link ATTEMPT_DELAY_MS}. */
 const MAX_CONNECTING = 10;
+/** The maximum number of all connection attempts at a time. */
+const MAX_UNANSWERED = 100;
+/** Time in milliseconds that a connection attempt has before others begin as well: the delay that RFC 8305 recommends. */
+const ATTEMPT_DELAY_MS = 250;
 /** The minimum delay before an endpoint is connected to again, in milliseconds. */
 const MIN_RECONNECT_MS = 100;
-/** The maximum time that streams of a removed endpoint may take to end, in milliseconds. */
-const REMOVED_GRACE_MS = 15 * 60_000;
+/** The maximum time that streams of connections which are given up may take to end, in milliseconds. */
+const RELEASED_GRACE_MS = 15 * 60_000;
 
 export class Members {
   readonly #owner: MembersOwner;
@@ -38,8 +43,10 @@ export class Members {
   #byAddress = new Map<string, Member>();
   readonly #idle = new Set<Member>();
   #connecting = 0;
-  /** Connections of endpoints that were removed and still have streams. */
-  readonly #leaving = new Map<Member, Promise<void>>();
+  /** The number of attempts that began within the last {@link ATTEMPT_DELAY_MS}. */
+  #recent = 0;
+  /** Connections that members have given up and that still have streams, each with the end of its closing. */
+  readonly #leaving = new Map<EndpointConnections, Promise<void>>();
 
   constructor(owner: MembersOwner, connect: ConnectEndpoint) {
     this.#owner = owner;
@@ -74,43 +81,64 @@ export class Members {
     member.state = "idle";
     this.#idle.delete(member);
     this.#owner.onRemoved(member);
-    const { connections } = member;
+    this.#release(member.connections, () => endpointRemoved(member.endpoint.address));
+  }
+
+  /** Closes the connections of a member, if it had any. Streams that exceed the grace period fail with the reason. */
+  #release(connections: EndpointConnections | undefined, reason: () => RpcError): void {
     if (connections === undefined) return;
-    const stopTimer = startBackgroundTimer(REMOVED_GRACE_MS, () =>
-      connections.destroy(new RpcError(Code.Unavailable, `${member.endpoint.address} is no longer an endpoint`)),
-    );
+    const stopTimer = startBackgroundTimer(RELEASED_GRACE_MS, () => connections.destroy(reason()));
     const closed = connections.close().finally(() => {
       stopTimer();
-      this.#leaving.delete(member);
+      this.#leaving.delete(connections);
     });
-    this.#leaving.set(member, closed);
+    this.#leaving.set(connections, closed);
   }
 
   /** Connects to endpoints that are not connected, as far as the limits permit. */
   connectMore(): void {
     if (this.#owner.isClosed) return;
     const { connectAtMost } = this.#owner;
-    let ready = 0;
-    if (connectAtMost < this.size) for (const { state } of this) if (state === "ready") ready++;
+    const ready = this.#countReady();
     for (const member of this.#idle) {
-      if (this.#connecting >= MAX_CONNECTING || ready + this.#connecting >= connectAtMost) return;
+      if (this.#recent >= MAX_CONNECTING || this.#connecting >= MAX_UNANSWERED) return;
+      if (ready + this.#recent >= connectAtMost) return;
       void this.#connectTo(member);
     }
+  }
+
+  /** The number of endpoints that are ready, if it is limited. */
+  #countReady(): number {
+    let ready = 0;
+    if (this.#owner.connectAtMost < this.size) for (const { state } of this) if (state === "ready") ready++;
+    return ready;
   }
 
   async #connectTo(member: Member): Promise<void> {
     this.#idle.delete(member);
     member.state = "connecting";
     this.#connecting++;
+    this.#recent++;
+    let isRecent = true;
+    const age = (): void => {
+      if (isRecent) this.#recent--;
+      isRecent = false;
+    };
+    const stopTimer = startBackgroundTimer(ATTEMPT_DELAY_MS, () => {
+      age();
+      this.connectMore();
+    });
     try {
       const connections = member.open(this.#connect, (isReady) => this.#readiness(member, isReady));
       await connections.connect();
-      this.#readiness(member, true);
+      if (member.connections === connections) this.#readiness(member, true);
     } catch (reason) {
       if (this.#isMember(member) && member.state === "connecting") {
         this.failed(member, RpcError.from(reason, Code.Unavailable));
       }
     } finally {
+      stopTimer();
+      age();
       this.#connecting--;
       this.connectMore();
     }
@@ -124,6 +152,10 @@ export class Members {
   #readiness(member: Member, isReady: boolean): void {
     if (!this.#isMember(member) || isReady === (member.state === "ready")) return;
     if (isReady) {
+      if (this.#countReady() >= this.#owner.connectAtMost) {
+        this.#drop(member);
+        return;
+      }
       member.stopTimer();
       this.#idle.delete(member);
       member.state = "ready";
@@ -139,6 +171,15 @@ export class Members {
     this.#idle.add(member);
     this.#owner.onLost(member);
     this.connectMore();
+  }
+
+  /** Closes the connections of an endpoint that answered after enough others. */
+  #drop(member: Member): void {
+    member.stopTimer();
+    member.state = "idle";
+    this.#idle.add(member);
+    const reason = `${member.endpoint.address} is not needed any more`;
+    this.#release(member.drop(), () => new RpcError(Code.Unavailable, reason));
   }
 
   /** Handles an endpoint that could not be connected to. It is tried again later. */
@@ -169,6 +210,7 @@ export class Members {
   }
 
   destroy(reason: RpcError): void {
-    for (const { connections } of [...this, ...this.#leaving.keys()]) connections?.destroy(reason);
+    for (const { connections } of this) connections?.destroy(reason);
+    for (const connections of [...this.#leaving.keys()]) connections.destroy(reason);
   }
 }

@@ -9,7 +9,9 @@ import type { Resolver } from "./endpoint.ts";
 export interface ServiceKey {
   /** The full name of the service, such as `greet.v1.GreetService`. */
   readonly service: string;
+  /** Group of the service. Default: none. */
   readonly group?: string | undefined;
+  /** Version of the service. Default: none. */
   readonly version?: string | undefined;
 }
 
@@ -23,17 +25,23 @@ export interface OfferedService extends ServiceKey {
 export interface DescribedService extends ServiceKey {
   /** The protocol: `tri` for Triple. */
   readonly protocol: string;
+  /** The port that serves it. */
   readonly port: number;
+  /** The path of the service: its name, for Triple. */
   readonly path: string;
+  /** The parameters of its URL, such as `prefer.serialization`. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 
 /** A transport to one instance, for calls of its metadata service. */
 export interface InstanceConnection {
+  /** Calls a method of the instance. */
   readonly call: Call;
+  /** Closes the connection. Never rejects. */
   readonly close: () => Promise<void>;
 }
 
+/** Options of a resolver of a registry. */
 export interface ServiceResolverOptions {
   /**
    * Connects to an instance at an address, to ask it which services it has. Default: instances are not asked, and each is
@@ -47,10 +55,13 @@ export type RegistrationMode = "all" | "instance" | "interface";
 
 /** A process that offers services at an address. */
 export interface Instance {
+  /** The name of the application. Consumers find its instances by it. */
   readonly application: string;
   /** The host that consumers connect to: a name or an IP address, without brackets. */
   readonly host: string;
+  /** The port that consumers connect to. */
   readonly port: number;
+  /** The services that it offers. */
   readonly services: readonly OfferedService[];
   /** Share of calls relative to other instances. Default: 100. */
   readonly weight?: number | undefined;
@@ -68,6 +79,7 @@ export type InstanceChange = Pick<Instance, "weight" | "attributes">;
 /** A change of the state of a registration. There are no events for further attempts in the same state. */
 export type RegistrationEvent = { readonly type: "registered" } | { readonly type: "failed"; readonly error: RpcError };
 
+/** Called with each change of the state of a registration. */
 export type RegistrationHook = (event: RegistrationEvent) => void;
 
 /** An instance that is kept registered until it is closed. */

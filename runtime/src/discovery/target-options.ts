@@ -22,7 +22,13 @@ export type TargetEvent =
 
 /** An endpoint of a target, as `transport.endpoints()` shows it. */
 export interface EndpointStatus {
+  /** The address, as in {@link Endpoint}: `host:port`, `[v6]:port`, or `unix:` and a path. */
   readonly address: string;
+  /**
+   * `idle`: not connected. `connecting`: an attempt to connect is running. `ready`: connected, takes calls. `failing`: the
+   * last attempt to connect has failed, and another one follows. `ejected`: connected, but takes no calls after failures in
+   * a row.
+   */
   readonly state: EndpointState;
   /** The weight that policies see, after warm-up and slow start. */
   readonly weight: number;
@@ -35,6 +41,10 @@ export interface EndpointStatus {
 export interface TargetOptions extends SlowStart {
   /** The name in error messages. */
   readonly name: string;
+  /** The reason in error messages while the list is empty. Default: `it has no endpoints`. */
+  readonly emptyReason?: string | undefined;
+  /** The source of the list in error messages while there is none. `undefined`: it is not named. */
+  readonly source?: string | undefined;
   readonly balancer: Balancer;
   /** The number of endpoints of the list that are used. `undefined`: all. */
   readonly subset: number | undefined;

@@ -9,7 +9,6 @@
  *     connection lost   the endpoint leaves the picker and is reconnected; the resolver is asked for a new lookup
  *     no calls          the resolver pauses after `idleTimeoutMs`; the next call resumes it, with the last list
  */
-
 import { Code } from "../call/code.ts";
 import { diagnostics } from "../call/diagnostics.ts";
 import { callHook, RpcError, reasonOf, transportClosed } from "../call/error.ts";
@@ -17,7 +16,7 @@ import { startBackgroundTimer } from "../call/timer.ts";
 import type { HttpRequest } from "../http/exchange.ts";
 import type { Balancer, Picker } from "./balancer.ts";
 import { countFailure } from "./ejection.ts";
-import type { ConnectEndpoint, Endpoint, Resolver } from "./endpoint.ts";
+import { type ConnectEndpoint, type Endpoint, nameEndpoint, type Resolver } from "./endpoint.ts";
 import { EndpointList } from "./endpoint-list.ts";
 import type { EndpointState, Member } from "./member.ts";
 import { Members } from "./members.ts";
@@ -158,13 +157,20 @@ export class TargetDriver {
     if (!this.#isResolved)
       return this.#resolverError && this.#unavailable(this.#resolverError.rawMessage, this.#resolverError);
     const members = [...this.#members];
-    if (members.length === 0) return this.#unavailable("it has no endpoints", this.#resolverError);
+    if (members.length === 0)
+      return this.#unavailable(this.#options.emptyReason ?? "it has no endpoints", this.#resolverError);
     if (members.some(({ state, lastError }) => lastError === undefined || state === "ready")) return undefined;
     const reasons = members
       .slice(0, 3)
-      .map(({ endpoint, lastError }) => `${endpoint.address}: ${lastError?.rawMessage}`);
+      .map(({ endpoint, lastError }) => nameEndpoint(endpoint.address, lastError?.rawMessage ?? ""));
     const more = members.length > 3 ? ` and ${members.length - 3} more` : "";
     return this.#unavailable(`${reasons.join("; ")}${more}`, members[0]?.lastError);
+  }
+
+  /** The event that calls wait for while no endpoint is ready and there is no failure, for the errors of their deadlines. */
+  get awaited(): string {
+    const { source } = this.#options;
+    return this.#isResolved || source === undefined ? "connection" : `answer of ${source}`;
   }
 
   #unavailable(reason: string, cause: RpcError | undefined): RpcError {

@@ -20,10 +20,13 @@ import { serveMetadata } from "./metadata-service.ts";
 
 /** The parts of a server that registration needs. */
 export interface RegisteredServer extends Router {
+  /** The address that the server listens on. */
   readonly address: AddressInfo;
+  /** Registers a callback for the beginning of the shutdown. The server accepts calls until it has settled. */
   readonly onClose: (callback: () => unknown) => void;
 }
 
+/** Options of {@link register}. */
 export interface RegisterOptions {
   /** The name of the application. Consumers find its instances by it. */
   readonly application: string;
@@ -50,7 +53,7 @@ export interface RegisterOptions {
   readonly mode?: RegistrationMode | undefined;
   /**
    * Time in milliseconds for which a closing server still accepts calls after it was removed from the registry, so that
-   * all consumers know it. Default: 1,000.
+   * all consumers know it. It ends after half of the grace period of `close` at the latest. Default: 1,000.
    */
   readonly propagationMs?: number | undefined;
   /** Called when the server is registered, and when its registration fails. Default: none. */

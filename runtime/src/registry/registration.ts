@@ -5,6 +5,7 @@
  *     published   the session holds the entries; waits until it is lost, the instance changes, or the registration is closed
  *     closed      the entries are removed
  */
+import { setMaxListeners } from "node:events";
 import { Code } from "../call/code.ts";
 import { callHook, RpcError } from "../call/error.ts";
 import { delayInBackground, settledWithin } from "../call/timer.ts";
@@ -66,6 +67,8 @@ export function keepRegistered<S extends Session>(
   /** Publishes, and keeps the entries up to date until the session is lost. */
   async function hold(session: S): Promise<void> {
     const wake = changes.set;
+    // Registrations share a session. Node prints a warning from the eleventh listener on.
+    setMaxListeners(0, session.lost);
     session.lost.addEventListener("abort", wake);
     if (entries?.session !== session) entries = new Entries(publisher, session);
     try {

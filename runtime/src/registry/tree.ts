@@ -62,7 +62,7 @@ export interface DubboOptions extends ConsumerOptions {
 export function createTreeRegistry(
   tree: Tree,
   writeInstance: (instance: Instance) => string,
-  options: DubboOptions,
+  options: DubboOptions & { readonly servers: readonly string[] },
 ): Registry {
   const paths = new Paths(options.root ?? "dubbo", options.servicesRoot ?? "services");
   const publisher = createPublisher(tree, paths, writeInstance);

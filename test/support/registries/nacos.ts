@@ -1,7 +1,10 @@
 /** A Nacos for tests, of one server on loopback. It takes about ten seconds to start. */
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
 import { join } from "node:path";
+import type { Certificates } from "../certificate.ts";
 import {
   installRegistry,
   lowPort,
@@ -25,13 +28,32 @@ const LOGBACK = `<configuration><appender name="out" class="ch.qos.logback.core.
 
 export interface NacosProcess extends RegistryProcess {
   /** Calls the API of the console, such as `/v1/ns/instance/list?serviceName=shop`. */
-  api(path: string, init?: RequestInit): Promise<string>;
+  api(path: string, init?: { readonly method?: string; readonly body?: URLSearchParams }): Promise<string>;
 }
 
-/** Starts a Nacos, which asks for user and password if `secured`: the user `nacos` has the password `nacos`. */
-export async function startNacos(secured = false): Promise<NacosProcess> {
+export interface NacosOptions {
+  /** True if it asks for user and password: the user `nacos` has the password `nacos`. */
+  readonly secured?: boolean;
+  /** The certificates with which it uses TLS on both of its ports. Clients of gRPC need a certificate of the same authority. */
+  readonly certificates?: Certificates;
+}
+
+export async function startNacos({ secured = false, certificates }: NacosOptions = {}): Promise<NacosProcess> {
   const port = await lowPort();
-  const url = `http://127.0.0.1:${port}/nacos`;
+  const url = `${certificates === undefined ? "http" : "https"}://127.0.0.1:${port}/nacos`;
+  const api: NacosProcess["api"] = (path, { method = "GET", body } = {}) =>
+    new Promise((resolve, reject) => {
+      const headers = body === undefined ? {} : { "content-type": "application/x-www-form-urlencoded" };
+      const send = certificates === undefined ? requestHttp : requestHttps;
+      const request = send(url + path, { method, headers, ca: certificates?.ca, agent: false }, (response) => {
+        let text = "";
+        response.setEncoding("utf8").on("data", (chunk: string) => {
+          text += chunk;
+        });
+        response.on("end", () => resolve(text)).on("error", reject);
+      });
+      request.on("error", reject).end(body?.toString());
+    });
   const jars = join(REGISTRIES, "nacos-2.3.2");
   const auth = secured
     ? {
@@ -54,6 +76,7 @@ export async function startNacos(secured = false): Promise<NacosProcess> {
         "nacos.standalone": true,
         "nacos.inetutils.ip-address": "127.0.0.1",
         ...auth,
+        ...(certificates && tlsProperties(folder, certificates)),
       };
       return [
         "java",
@@ -68,14 +91,13 @@ export async function startNacos(secured = false): Promise<NacosProcess> {
       ];
     },
     isReady: () =>
-      fetch(`${url}/v1/console/health/readiness`).then(
-        ({ ok }) => ok,
+      api("/v1/console/health/readiness").then(
+        (text) => text === "OK",
         () => false,
       ),
   };
   // On a busy machine its database may not open in the time that Nacos allows for it.
   const registry = await startRegistry(program).catch(() => startRegistry(program));
-  const api = async (path: string, init?: RequestInit): Promise<string> => (await fetch(url + path, init)).text();
   // The server reads its users some seconds after it is ready.
   const body = new URLSearchParams({ username: "nacos", password: "nacos" });
   const login = { method: "POST", body };
@@ -83,4 +105,27 @@ export async function startNacos(secured = false): Promise<NacosProcess> {
     await new Promise((resolve) => setTimeout(resolve, 200));
   }
   return Object.assign(registry, { api });
+}
+
+/** The properties for TLS on both ports: that of HTTP is Spring's, that of gRPC accepts no connection without TLS. */
+function tlsProperties(folder: string, { ca, server }: Certificates): Record<string, string | boolean> {
+  const write = (name: string, text: string): string => {
+    const path = join(folder, name);
+    writeFileSync(path, text);
+    // Without a scheme, Nacos looks for the file among its classes.
+    return `file:${path}`;
+  };
+  const certificate = write("server.crt", server.cert);
+  const key = write("server.key", server.key);
+  return {
+    "server.ssl.enabled": true,
+    "server.ssl.certificate": certificate,
+    "server.ssl.certificate-private-key": key,
+    "nacos.remote.server.rpc.tls.enableTls": true,
+    "nacos.remote.server.rpc.tls.compatibility": false,
+    "nacos.remote.server.rpc.tls.certChainFile": certificate,
+    "nacos.remote.server.rpc.tls.certPrivateKey": key,
+    "nacos.remote.server.rpc.tls.mutualAuthEnable": true,
+    "nacos.remote.server.rpc.tls.trustCollectionCertFile": write("ca.crt", ca),
+  };
 }

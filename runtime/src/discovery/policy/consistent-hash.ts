@@ -10,11 +10,16 @@ import { hashText, mix } from "../hash.ts";
 const POINTS = 100;
 const MAX_POINTS = 16_384;
 
+/** Options of {@link consistentHash}. Either `header` or `key` is required. */
 export interface ConsistentHashOptions {
-  /** The header whose value is the key of a call. */
+  /** The header whose value is the key of a call. Default: none, and `key` is required. */
   readonly header?: string | undefined;
-  /** Returns the key of a call, in place of `header`. Calls without a key go to any endpoint. */
+  /**
+   * Returns the key of a call, in place of `header`. Calls without a key go to any endpoint. Default: none, and `header` is
+   * required.
+   */
   readonly key?: ((request: HttpRequest) => string | undefined) | undefined;
+  /** Selects the endpoint of a call without a key. Default: `Math.random`. */
   readonly random?: Random | undefined;
 }
 
@@ -25,14 +30,15 @@ export function consistentHash(options: ConsistentHashOptions): Balancer {
     throw new TypeError("consistentHash needs either header or key");
   }
   const balancer: Balancer = (ready) => {
-    const { places, owners } = makeRing(ready);
+    const ring = makeRing(ready);
     return (request) => {
       const text = key(request);
       const place = text === undefined ? random() * 2 ** 32 : hashText(text);
-      return ready[owners[findPlace(places, place)] as number] as ReadyEndpoint;
+      return ready[findOwner(ring, place)] as ReadyEndpoint;
     };
   };
-  return Object.assign(balancer, { policy: "ring_hash" });
+  // In a service config, the key is a header. Without the name, the function of the user runs in the context of its call.
+  return header === undefined ? balancer : Object.assign(balancer, { policy: "ring_hash" });
 }
 
 function headerKey(header: string): (request: HttpRequest) => string | undefined {
@@ -40,8 +46,20 @@ function headerKey(header: string): (request: HttpRequest) => string | undefined
   return ({ headers }) => headers.get(name);
 }
 
-/** The points of the ring in order, each with its place and the index of its owner. One number holds both, so that one sort orders them. */
-function makeRing(ready: readonly ReadyEndpoint[]): { readonly places: Uint32Array; readonly owners: Uint32Array } {
+/** The points of the ring in order. */
+interface Ring {
+  /** The place of each point, from 0 to 2 ** 32 - 1. */
+  readonly places: Uint32Array;
+  /** The index of the endpoint of each point. */
+  readonly owners: Uint32Array;
+  /** The first point of each section of the ring or of a later one. There are about as many sections of equal size as points. */
+  readonly sections: Uint32Array;
+  /** The number of bits of a place within its section. */
+  readonly sectionBits: number;
+}
+
+/** Makes the ring. While its points are sorted, one number holds the place of a point and its owner. */
+function makeRing(ready: readonly ReadyEndpoint[]): Ring {
   const total = ready.reduce((sum, { weight }) => sum + weight, 0);
   const perEndpoint = Math.max(1, Math.min(POINTS, MAX_POINTS / ready.length));
   const points: number[] = [];
@@ -51,20 +69,23 @@ function makeRing(ready: readonly ReadyEndpoint[]): { readonly places: Uint32Arr
     for (let i = 0; i < count; i++) points.push(mix(start + Math.imul(i, 0x9e3779b1)) * 2 ** 20 + owner);
   }
   const sorted = Float64Array.from(points).sort();
-  return {
-    places: Uint32Array.from(sorted, (point) => Math.floor(point / 2 ** 20)),
-    owners: Uint32Array.from(sorted, (point) => point % 2 ** 20),
-  };
+  const places = Uint32Array.from(sorted, (point) => Math.floor(point / 2 ** 20));
+  const sectionBits = Math.clz32(places.length);
+  const sections = new Uint32Array(2 ** (32 - sectionBits));
+  let point = 0;
+  for (let section = 0; section < sections.length; section++) {
+    while (point < places.length && (places[point] as number) >>> sectionBits < section) point++;
+    sections[section] = point;
+  }
+  return { places, owners: Uint32Array.from(sorted, (one) => one % 2 ** 20), sections, sectionBits };
 }
 
-/** Returns the index of the first point at the place or after it, or 0 if there is none. */
-function findPlace(places: Uint32Array, place: number): number {
-  let low = 0;
-  let high = places.length;
-  while (low < high) {
-    const middle = (low + high) >>> 1;
-    if ((places[middle] as number) < place) low = middle + 1;
-    else high = middle;
-  }
-  return low === places.length ? 0 : low;
+/**
+ * Returns the owner of the first point at the place or after it, or of the first of all if there is none. A search in all
+ * points would cost more than the rest of a pick, because its branches cannot be predicted.
+ */
+function findOwner({ places, owners, sections, sectionBits }: Ring, place: number): number {
+  let point = sections[place >>> sectionBits] as number;
+  while (point < places.length && (places[point] as number) < place) point++;
+  return owners[point === places.length ? 0 : point] as number;
 }

@@ -27,8 +27,8 @@ export type Levels = "all" | "instance" | "interface";
 /** Options of a registry for its consumers. */
 export interface ConsumerOptions {
   /**
-   * The levels that consumers read: the application level, the interface level (as Dubbo before 3.0), or both. Default:
-   * `all`.
+   * The levels that consumers read: `instance` is the application level, `interface` the interface level (as Dubbo before
+   * 3.0), and `all` is both. Default: `all`.
    */
   readonly levels?: Levels | undefined;
   /** The applications that provide a service, by its full name. Default: those of the mapping in the registry. */
@@ -51,19 +51,23 @@ interface ParsedInstance {
 
 const LEVELS: ReadonlySet<Levels> = new Set<Levels>(["all", "instance", "interface"]);
 
-/** Maximum number of problems that a registry remembers, in order to report each of them once. */
+/** Maximum number of problems that a resolver remembers, in order to report each of them once. Then it forgets all of them. */
 const MAX_PROBLEMS = 1_000;
 
 /** Makes the resolvers of a registry, which share the metadata that they read. Throws a `TypeError` for an invalid option. */
-export function createDubboResolvers(source: DubboSource, options: ConsumerOptions): Registry["resolver"] {
-  const { levels = "all", providedBy = {} } = options;
+export function createDubboResolvers(
+  source: DubboSource,
+  options: ConsumerOptions & { readonly servers: readonly string[] },
+): Registry["resolver"] {
+  const { levels = "all", providedBy = {}, servers } = options;
   if (!LEVELS.has(levels)) {
     throw new TypeError(`levels must be "all", "instance" or "interface", not ${JSON.stringify(levels)}`);
   }
   const cache = new MetadataCache(source);
   return (key, resolverOptions) => {
     const own = Object.hasOwn(providedBy, key.service) ? providedBy[key.service] : undefined;
-    return createDubboResolver(source, key, cache, { ...resolverOptions, levels, providedBy: own });
+    const resolver = createDubboResolver(source, key, cache, { ...resolverOptions, levels, providedBy: own });
+    return Object.assign(resolver, { source: `${source.name} at ${servers.join(", ")}` });
   };
 }
 
@@ -77,7 +81,8 @@ function createDubboResolver(
   const reported = new Set<string>();
   return async function* ({ signal, warn }) {
     const warnOnce: Warn = (problem) => {
-      if (reported.has(problem) || reported.size >= MAX_PROBLEMS) return;
+      if (reported.has(problem)) return;
+      if (reported.size >= MAX_PROBLEMS) reported.clear();
       reported.add(problem);
       warn(problem);
     };

@@ -70,7 +70,7 @@ export class NacosClient {
       return connection;
     }
     signal.throwIfAborted();
-    throw new RpcError(Code.Unavailable, `no server accepts a connection (${failures.join("; ")})`);
+    throw new RpcError(Code.Unavailable, `no server accepts a connection over gRPC (${failures.join("; ")})`);
   }
 
   /** Returns all servers in the order of attempts. */

@@ -9,7 +9,7 @@
  */
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
-import { delayInBackground, settledWithin } from "../../call/timer.ts";
+import { delayInBackground, settledWithin, startBackgroundTimer } from "../../call/timer.ts";
 import type { ClosableTransport } from "../../client/client.ts";
 import type { Payload } from "../../gen/nacos/nacos_grpc_service_pb.ts";
 import {
@@ -48,6 +48,8 @@ const HEALTH_CHECK_MS = 5_000;
 const SETUP_MS = 3_000;
 /** The time after which the setup is complete on servers that do not acknowledge it (Nacos before 2.3), in milliseconds. */
 const UNCONFIRMED_SETUP_MS = 200;
+/** The time after which a connection that the server asked to be replaced is ended, if the server has not ended it, in milliseconds. */
+const LEAVING_MS = 1_000;
 /** The error code for a connection that the server does not know. */
 const UNKNOWN_CONNECTION = 301;
 /** The error code for a token that is missing or expired. */
@@ -68,6 +70,8 @@ export class NacosConnection {
   readonly #handlers = new Map<string, RequestHandler>();
   #stopHealthChecks = (): void => {};
   #lastId = 0;
+  /** The reason for the end of the connection, once the server has asked for another one. */
+  #leaving: RpcError | undefined;
 
   constructor(transport: ClosableTransport, options: NacosConnectionOptions) {
     this.#transport = transport;
@@ -151,7 +155,7 @@ export class NacosConnection {
   }
 
   async *#sent(): AsyncGenerator<PayloadInit, void> {
-    for (;;) {
+    while (this.#leaving === undefined) {
       await this.#written.next(this.lost);
       yield* this.#outbox.splice(0);
     }
@@ -162,7 +166,7 @@ export class NacosConnection {
     const stream = createBiRequestStreamClient(this.#transport).requestBiStream(this.#sent(), { signal: this.lost });
     try {
       for await (const payload of stream) await this.#handle(payload);
-      this.end(new RpcError(Code.Unavailable, "the server ended the connection"));
+      this.end(this.#leaving ?? new RpcError(Code.Unavailable, "the server ended the connection"));
     } catch (reason) {
       this.end(reason);
     }
@@ -173,12 +177,18 @@ export class NacosConnection {
     const request = readBody(payload);
     this.#handlers.get(type)?.(request);
     if (type === "SetupAckRequest" || !type.endsWith("Request")) return;
+    if (type === "ConnectResetRequest") this.#leave(request);
     const { requestId } = request;
     await this.#send(type.replace(/Request$/, "Response"), { requestId, resultCode: 200, errorCode: 0 });
-    if (type !== "ConnectResetRequest") return;
+  }
+
+  /** Ends the stream after the response to the request, for which the server waits. The server then ends its half. */
+  #leave(request: NacosMessage): void {
     const { serverIp, serverPort } = request as { readonly serverIp?: string; readonly serverPort?: string };
     if (serverIp && serverPort) this.redirect = `${serverIp}:${serverPort}`;
-    this.end(new RpcError(Code.Unavailable, "the server asked for a new connection"));
+    const reason = new RpcError(Code.Unavailable, "the server asked for a new connection");
+    this.#leaving = reason;
+    startBackgroundTimer(LEAVING_MS, () => this.end(reason));
   }
 
   async #checkHealth(): Promise<void> {

@@ -14,16 +14,11 @@ export interface NacosInstance {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** An instance as the server writes it. */
-interface Host extends Partial<NacosInstance> {
-  readonly healthy?: boolean;
-  readonly enabled?: boolean;
-}
-
 interface ServiceInfo {
   readonly name?: string;
   readonly groupName?: string;
-  readonly hosts?: readonly Host[] | null;
+  /** The instances, which their owners have written. */
+  readonly hosts?: unknown;
   /** The time of the list, by the server's clock. */
   readonly lastRefTime?: number;
 }
@@ -157,10 +152,32 @@ function nameOf({ name = "" }: ServiceInfo): string {
 function apply(subscription: Subscription, { hosts, lastRefTime = 0 }: ServiceInfo): void {
   if (subscription.last !== undefined && lastRefTime < subscription.time) return;
   subscription.time = lastRefTime;
-  const usable = (hosts ?? []).filter(({ healthy, enabled }) => healthy !== false && enabled !== false);
-  const last = usable.map(({ ip = "", port = 0, metadata }) => ({ ip, port, metadata: metadata ?? {} }));
+  const last = usableInstances(hosts);
   subscription.last = last;
   for (const listener of [...subscription.listeners]) listener(last);
+}
+
+/**
+ * Returns the instances of a list that are healthy and enabled. Values of another type than the protocol of Nacos defines are
+ * replaced by empty ones, so that resolvers skip the instance with a warning and use the others.
+ */
+export function usableInstances(hosts: unknown): NacosInstance[] {
+  const instances: NacosInstance[] = [];
+  for (const host of Array.isArray(hosts) ? hosts : []) {
+    const { ip, port, metadata, healthy, enabled } = { ...(host as Record<string, unknown> | null) };
+    if (healthy === false || enabled === false) continue;
+    instances.push({
+      ip: typeof ip === "string" ? ip : "",
+      port: typeof port === "number" ? port : 0,
+      metadata: hasTexts(metadata) ? metadata : {},
+    });
+  }
+  return instances;
+}
+
+function hasTexts(metadata: unknown): metadata is Readonly<Record<string, string>> {
+  if (typeof metadata !== "object" || metadata === null) return false;
+  return Object.values(metadata).every((value) => typeof value === "string");
 }
 
 /** Resolves when the signal fires, and rejects when the connection is lost. */

@@ -17,7 +17,7 @@ import { parseMetadata } from "../dubbo/metadata.ts";
 import { providerParameters } from "../dubbo/provider-url.ts";
 import { type ConsumerOptions, createDubboResolvers } from "../dubbo/resolver.ts";
 import { instanceMetadata } from "../dubbo/service-instance.ts";
-import { formatAddress, TRIPLE } from "../dubbo/service-key.ts";
+import { TRIPLE } from "../dubbo/service-key.ts";
 import type { DubboSource } from "../dubbo/source.ts";
 import { keepRegistered, type Publisher } from "../registration.ts";
 import { checkCredentials, parseServers } from "../servers.ts";
@@ -26,6 +26,7 @@ import { Configs } from "./configs.ts";
 import type { NacosConnection, NacosModule } from "./connection.ts";
 import { createTokenSource } from "./login.ts";
 import { type NacosInstance, Naming } from "./naming.ts";
+import { watchUrls } from "./provider-urls.ts";
 
 export interface NacosOptions extends ConsumerOptions {
   /** The servers of the cluster, each `host:port` with the port of HTTP, such as `127.0.0.1:8848`. */
@@ -150,11 +151,7 @@ const mappingOf = (service: string) => ({ dataId: service, group: "mapping" });
 function createSource(naming: Naming, configs: Configs): DubboSource {
   return {
     name: "nacos",
-    watchProviders: (key, _warn, watcher) =>
-      naming.watch(interfaceService(key), {
-        ...watcher,
-        onValue: (instances) => watcher.onValue(instances.map(urlOf)),
-      }),
+    watchProviders: (key, _warn, watcher) => naming.watch(interfaceService(key), watchUrls(watcher)),
     watchApplications: (service, watcher) =>
       configs.watch(mappingOf(service), {
         ...watcher,
@@ -175,13 +172,6 @@ function createSource(naming: Naming, configs: Configs): DubboSource {
       }
     },
   };
-}
-
-/** Returns the provider URL of an instance at the interface level, whose parameters are its metadata. */
-function urlOf({ ip, port, metadata }: NacosInstance): string {
-  const { protocol = TRIPLE, path = metadata["interface"] ?? "", ...parameters } = metadata;
-  const query = Object.entries(parameters).map(([name, value]) => `${name}=${value}`);
-  return `${protocol}://${formatAddress(ip, port)}/${path}?${query.join("&")}`;
 }
 
 function createPublisher(client: NacosClient, naming: Naming, configs: Configs): Publisher<NacosConnection> {

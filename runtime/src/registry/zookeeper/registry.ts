@@ -1,7 +1,6 @@
 /**
  * The registry in ZooKeeper.
  */
-
 import type { Registry } from "../../discovery/registry.ts";
 import type { ClientTlsOptions } from "../../node/client/connector.ts";
 import { writeCuratorInstance } from "../dubbo/service-instance.ts";

@@ -1,7 +1,7 @@
 /**
  * The nodes of ZooKeeper as a tree of entries. Entries of a session are ephemeral nodes; their parents are persistent.
  */
-
+import { EntryCounter } from "../steps.ts";
 import { MAX_TRIES, type Tree, type TreeSession } from "../tree.ts";
 import { Changes, startWatch } from "../watch.ts";
 import type { ZooKeeperClient } from "./client.ts";
@@ -66,16 +66,26 @@ export function createZooKeeperTree(client: ZooKeeperClient, name: string, hasAu
             contents.delete(child);
             scope.drop(`${path}/${child}`);
           }
-          const reading = [...names].map(async (child) => {
-            const childPath = `${path}/${child}`;
-            if (scope.isWatched(childPath) && contents.has(child)) return;
+          const read = async (child: string, childPath: string): Promise<void> => {
             try {
               contents.set(child, (await nodes.get(childPath, scope.callback(childPath)))?.content);
             } catch (reason) {
               scope.drop(childPath);
               throw reason;
             }
-          });
+          };
+          const steps = new EntryCounter();
+          const reading: Promise<void>[] = [];
+          for (const child of names) {
+            const childPath = `${path}/${child}`;
+            if (scope.isWatched(childPath) && contents.has(child)) continue;
+            const one = read(child, childPath);
+            // It may fail before all are waited for below.
+            one.catch(() => {});
+            reading.push(one);
+            const turn = steps.count();
+            if (turn !== undefined) await turn;
+          }
           await Promise.all(reading);
           report(new Map([...contents].filter((entry): entry is [string, string] => entry[1] !== undefined)));
         });

@@ -81,13 +81,15 @@ public final class RegistryMain {
     System.exit(0);
   }
 
-  /** Returns the name of the provider, or the error without spaces. */
+  /** Returns the name of the provider, or the error and its first cause without spaces. */
   private static String callOnce(PeerService service) {
     try {
       String from = service.unary(PeerRequest.newBuilder().setText("x").build()).getService();
       return from.isEmpty() ? "-" : from;
     } catch (RuntimeException failure) {
-      return "failed:" + String.valueOf(failure.getMessage()).replaceAll("\\s+", "_");
+      Throwable cause = failure;
+      while (cause.getCause() != null) cause = cause.getCause();
+      return "failed:" + (failure.getMessage() + " caused by " + cause).replaceAll("\\s+", "_");
     }
   }
 
