@@ -1,4 +1,8 @@
-/** Entry point `triple-es/openapi`: OpenAPI 3.1 documents of services. */
+/**
+ * Entry point `triple-es/openapi`: OpenAPI 3.1 documents of services.
+ *
+ * @module triple-es/openapi
+ */
 export { createOpenApiOf } from "./openapi/descriptor-document.ts";
 export type { OpenApiDocument, OpenApiOptions } from "./openapi/document.ts";
 export {
@@ -6,4 +10,5 @@ export {
   createOpenApi,
   type DescribedRouter,
   type OpenApiResourceOptions,
+  type RouterDocumentOptions,
 } from "./openapi/router-document.ts";

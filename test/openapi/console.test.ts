@@ -3,12 +3,15 @@ import { execFile, spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { promisify } from "node:util";
-import { type Browser, chromium, type Locator, type Page } from "playwright-core";
+import fastify from "fastify";
+import type { Browser, Locator, Page } from "playwright-core";
+import { fastifyRpc } from "triple-es/fastify";
 import { createRouter, createServer, type NodeRouterOptions, nodeHandler, type Server } from "triple-es/node";
 import { addOpenApi } from "triple-es/openapi";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { EXECUTABLE, FLAGS } from "../support/chromium.ts";
+import { grpcurlLine } from "../../runtime/src/openapi/command-line.ts";
+import { EXECUTABLE, launchBrowser } from "../support/chromium.ts";
 import { ROOT } from "../support/documents.ts";
 import { greeter, signalled } from "../support/server.ts";
 import { hasJudges, JUDGES } from "./installed.ts";
@@ -51,6 +54,15 @@ describe("the option console", () => {
     for (const options of [{}, { console: false }, { console: true }]) {
       expect((await fetch(`${(await start(options)).url}/triple`)).status).toBe(404);
     }
+  });
+});
+
+describe("the line of grpcurl", () => {
+  it("has the version, the group and the timeout of the call", () => {
+    const options = { version: "1.0.0", group: "Ann's", timeoutMs: 1_500 };
+    expect(grpcurlLine("https://shop.example", "/shop.v1.ShopService/Import", '{"id":"1"}', options)).toBe(
+      "grpcurl -rpc-header 'tri-service-version: 1.0.0' -rpc-header 'tri-service-group: Ann'\\''s' -max-time 1.5 -d '{\"id\":\"1\"}' 'shop.example' 'shop.v1.ShopService/Import'",
+    );
   });
 });
 
@@ -98,6 +110,12 @@ describe.skipIf(!hasJudges)("the page", () => {
     await new Promise((resolve) => server.once("listening", resolve));
     const address = server.address() as { port: number };
     expect((await fetch(`http://127.0.0.1:${address.port}/triple`)).status).toBe(200);
+
+    const app = fastify();
+    app.register(fastifyRpc, { router: createRouter({ console: "always" }), prefix: "/rpc" });
+    onTestFinished(() => app.close());
+    const below = `${await app.listen({ port: 0, host: "127.0.0.1" })}/rpc/triple`;
+    for (const name of ["", "/page.js", "/openapi.json"]) expect((await fetch(`${below}${name}`)).status).toBe(200);
   });
 
   it("has the title and the comments of the document that the server also serves elsewhere", async () => {
@@ -114,8 +132,8 @@ describe.skipIf(!hasJudges)("the page", () => {
     let problems: string[];
 
     beforeAll(async () => {
-      browser = await chromium.launch({ executablePath: EXECUTABLE, args: [...FLAGS] });
-    }, 60_000);
+      browser = await launchBrowser();
+    });
     afterAll(() => browser?.close());
     beforeEach(async () => {
       problems = [];

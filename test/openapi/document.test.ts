@@ -2,8 +2,16 @@
 import { createFileRegistry, type DescMessage, type DescService, type JsonObject } from "@bufbuild/protobuf";
 import { createRouter, type ServiceDef } from "triple-es";
 import { fetchHandler } from "triple-es/fetch";
+import { addHealth } from "triple-es/health";
 import { interfacePayload } from "triple-es/java";
-import { addOpenApi, createOpenApi, createOpenApiOf, type OpenApiDocument } from "triple-es/openapi";
+import {
+  addOpenApi,
+  createOpenApi,
+  createOpenApiOf,
+  type OpenApiDocument,
+  type RouterDocumentOptions,
+} from "triple-es/openapi";
+import { addReflection } from "triple-es/reflection";
 import { addRest } from "triple-es/rest";
 import { describe, expect, it } from "vitest";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
@@ -11,6 +19,8 @@ import { IdempotencyServiceDef } from "../../fixtures/gen/fixture/idempotency/v1
 import { MessagingServiceDef } from "../../fixtures/gen/fixture/rest/v1/rest_triple.ts";
 import { ClassesDef } from "../../fixtures/interface/gen/classes_triple.ts";
 import { OverloadsDef } from "../../fixtures/interface/gen/overloads_triple.ts";
+import { queryLeaves } from "../../runtime/src/openapi/query-leaves.ts";
+import { keyOf } from "../../runtime/src/rest/field-path.ts";
 import { compile } from "../plugin/support/protos.ts";
 import { greeter } from "../support/server.ts";
 import { DOCUMENTED_PROTO } from "./documented.ts";
@@ -111,6 +121,22 @@ describe("the document of a router", () => {
     expect(at(document, "components", "securitySchemes")).toEqual({ bearer });
     expect(() => addOpenApi(router, { info: { title: 1 } })).toThrow(new TypeError("info.title must be a string"));
     expect(() => addOpenApi(router, { path: "openapi.json" })).toThrow(/must start with \//);
+  });
+
+  it("describes health checking and reflection only if the option asks for them", () => {
+    const router = createRouter().add(GreetServiceDef, greeter);
+    addHealth(router);
+    addReflection(router);
+    const tagsOf = (options?: RouterDocumentOptions): unknown[] =>
+      createOpenApi(router, options).tags.map(({ name }) => name);
+    expect(tagsOf()).toEqual(["greet.v1.GreetService"]);
+    expect(createOpenApi(router).info["title"]).toBe("greet.v1.GreetService");
+    expect(tagsOf({ includeGrpcServices: true })).toEqual([
+      "greet.v1.GreetService",
+      "grpc.health.v1.Health",
+      "grpc.reflection.v1.ServerReflection",
+      "grpc.reflection.v1alpha.ServerReflection",
+    ]);
   });
 
   it("is served at its path, and describes services that are added later", async () => {
@@ -291,6 +317,44 @@ describe("routes of REST", () => {
     addRest(router, { rules: [{ selector: "a.v1.S.A", get: "/a" }] });
     const { parameters } = at(createOpenApi(router), "paths", "/a", "get");
     expect(parameters).toHaveLength(201);
+  });
+
+  it("are found without a visit of every path to messages that have none, or that are inside each other", () => {
+    const queryOf = (messages: readonly string[]): unknown[] => {
+      const set = compile({ "a/v1/a.proto": `syntax = "proto3";\npackage a.v1;\n${messages.join("\n")}` });
+      const input = createFileRegistry(set).getMessage("a.v1.M0") as DescMessage;
+      const method = { kind: "unary", service: "a.v1.S", name: "A", path: "/a.v1.S/A", input, output: input } as const;
+      const router = routerOf({ typeName: "a.v1.S", methods: { a: method } });
+      addRest(router, { rules: [{ selector: "a.v1.S.A", get: "/a" }] });
+      const { parameters } = at(createOpenApi(router), "paths", "/a", "get");
+      return (parameters as JsonObject[]).map(({ name }) => name).slice(0, -1);
+    };
+    const deep = Array.from({ length: 50 }, (_, level) =>
+      level === 49 ? "message M49 {}" : `message M${level} { M${level + 1} a = 1; M${level + 1} b = 2; }`,
+    );
+    expect(queryOf(deep)).toEqual([]);
+    expect(queryOf([deep[0]?.replace("}", "string mask = 3; }") ?? "", ...deep.slice(1)])).toEqual(["mask"]);
+
+    const indexes = Array.from({ length: 20 }, (_, index) => index);
+    const mutual = indexes.map((index) => {
+      const fields = indexes.map((other) => `M${other} m${other} = ${other + 2};`).join(" ");
+      return `message M${index} { ${index === 0 ? "string mask = 1;" : ""} ${fields} }`;
+    });
+    expect(queryOf(mutual)).toEqual(["mask"]);
+  });
+
+  it("are at most as deep as a path of fields may be, which bounds the search in long chains of messages", () => {
+    const namesIn = (levels: number): string[] => {
+      const chain = Array.from({ length: levels }, (_, level) =>
+        level === levels - 1 ? `message M${level} { string a = 1; }` : `message M${level} { M${level + 1} a = 1; }`,
+      );
+      const set = compile({ "a/v1/a.proto": `syntax = "proto3";\npackage a.v1;\n${chain.join("\n")}` });
+      const input = createFileRegistry(set).getMessage("a.v1.M0") as DescMessage;
+      return queryLeaves(input, () => true).map(keyOf);
+    };
+    expect(namesIn(100)).toEqual([Array(100).fill("a").join(".")]);
+    expect(namesIn(101)).toEqual([]);
+    expect(namesIn(10_000)).toEqual([]);
   });
 
   it("count only fields that can be in the query, and not those of a large body", () => {

@@ -18,7 +18,6 @@ import {
 } from "@bufbuild/protobuf";
 import { TypeSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
-import { chromium } from "playwright-core";
 import { Code, RpcError, type ServiceDef } from "triple-es";
 import { createRouter, createServer } from "triple-es/node";
 import { addOpenApi, createOpenApi, createOpenApiOf, type OpenApiDocument } from "triple-es/openapi";
@@ -33,7 +32,7 @@ import { ClassesDef } from "../../fixtures/interface/gen/classes_triple.ts";
 import { OverloadsDef } from "../../fixtures/interface/gen/overloads_triple.ts";
 import { ScalarsDef } from "../../fixtures/interface/gen/scalars_triple.ts";
 import { compile } from "../plugin/support/protos.ts";
-import { EXECUTABLE, FLAGS } from "../support/chromium.ts";
+import { EXECUTABLE, launchBrowser } from "../support/chromium.ts";
 import { ROOT } from "../support/documents.ts";
 import { everySpecial, everything, messagesOf } from "../support/messages.ts";
 import { greeter } from "../support/server.ts";
@@ -203,7 +202,7 @@ describe.skipIf(!hasJudges)("the document of a live server", () => {
   it.skipIf(!existsSync(EXECUTABLE))("is shown and called by Scalar", async () => {
     const script = readFileSync(join(JUDGES, "node_modules/@scalar/api-reference/dist/browser/standalone.js"), "utf8");
     const url = await start({ "/": ["text/html", SCALAR_PAGE], "/scalar.js": ["text/javascript", script] });
-    const browser = await chromium.launch({ executablePath: EXECUTABLE, args: [...FLAGS] });
+    const browser = await launchBrowser();
     onTestFinished(() => browser.close());
     const page = await browser.newPage({ viewport: { width: 1400, height: 1000 } });
     // Its fonts and its other pages are not needed.

@@ -13,12 +13,19 @@ import { SchemaCollection } from "./schema.ts";
 
 /** An OpenAPI document (OpenAPI 3.1.1, section 4.8.1), as JSON. */
 export interface OpenApiDocument {
+  /** The version of OpenAPI: `3.1.1`. */
   readonly openapi: string;
+  /** The Info Object. */
   readonly info: JsonObject;
+  /** Server Objects. */
   readonly servers: JsonObject[];
+  /** Security Requirement Objects of all operations. Empty: none. */
   readonly security: JsonObject[];
+  /** Tag Objects, one for each service. */
   readonly tags: JsonObject[];
+  /** Path Item Objects, by their paths. */
   readonly paths: { readonly [path: string]: JsonObject };
+  /** The Components Object: schemas, responses, parameters and security schemes. */
   readonly components: JsonObject;
 }
 

@@ -120,11 +120,12 @@ function streamingPlugin({ React, specSelectors, oas3Selectors }: UiSystem): obj
 
   function OtherStreaming({ path, method }: OperationProps): unknown {
     const body = String(oas3Selectors.requestBodyValue(path, method) ?? "{}");
+    const options = callOptionsOf(specSelectors.parameterValues([path, method]).toJS());
     return h(
       "div",
       { className: "execute-wrapper", style: { textAlign: "left" } },
       h("h4", null, "Browsers cannot send streams. With grpcurl, whose input has one or more messages:"),
-      h("pre", { className: "curl microlight triple-curl" }, grpcurlLine(location.origin, path, body)),
+      h("pre", { className: "curl microlight triple-curl" }, grpcurlLine(location.origin, path, body, options)),
     );
   }
 

@@ -1,14 +1,14 @@
 /**
  * Operations of REST routes (`google.api.http`): the places of the request's fields in path, query and body.
  */
-import type { DescField, DescMessage, JsonObject } from "@bufbuild/protobuf";
-import { isTextual } from "../http-rpc/body/parameters.ts";
+import type { DescField, JsonObject } from "@bufbuild/protobuf";
 import { type FieldPath, keyOf } from "../rest/field-path.ts";
 import type { Route } from "../rest/rule.ts";
 import type { PathTemplate, TemplateVariable } from "../rest/template.ts";
 import { ERROR_RESPONSES } from "./error-schema.ts";
 import { exampleOf, exampleOfField } from "./example.ts";
 import { descriptionOf, exampleWith, factsOf, type ServiceDescription, selectorParameters } from "./operation.ts";
+import { queryLeaves } from "./query-leaves.ts";
 import type { SchemaCollection } from "./schema.ts";
 
 /** HTTP methods that a path item of OpenAPI 3.1 can have. */
@@ -158,7 +158,7 @@ function queryParameters({ target, variables, body }: Route, schemas: SchemaColl
   if (body === "*") return [];
   const inPath = new Set(variables.map(keyOf));
   const isInQuery = (path: FieldPath): boolean => path[0] !== body && !inPath.has(keyOf(path));
-  return firstOf(leavesOf(target.input, [], new Set(), isInQuery), MAX_QUERY_PARAMETERS).map((path) => {
+  return queryLeaves(target.input, isInQuery).map((path) => {
     const field = path.at(-1) ?? path[0];
     const comment = schemas.comments.of(`${field.parent.typeName}.${field.name}`) ?? "";
     return {
@@ -169,34 +169,4 @@ function queryParameters({ target, variables, body }: Route, schemas: SchemaColl
       schema: schemas.field(field),
     };
   });
-}
-
-/** Maximum number of query parameters of a route: messages inside messages can have any number of paths to fields. */
-const MAX_QUERY_PARAMETERS = 200;
-
-function firstOf<Value>(values: Iterable<Value>, count: number): Value[] {
-  const first: Value[] = [];
-  for (const value of values) {
-    if (first.length === count) break;
-    first.push(value);
-  }
-  return first;
-}
-
-/** Finds the fields that can be query parameters and are wanted. A message inside itself has none. */
-function* leavesOf(
-  type: DescMessage,
-  before: readonly DescField[],
-  outer: ReadonlySet<DescMessage>,
-  isWanted: (path: FieldPath) => boolean,
-): Generator<FieldPath, undefined> {
-  const inside = new Set([...outer, type]);
-  for (const field of type.fields) {
-    const path = [...before, field] as unknown as FieldPath;
-    if (field.fieldKind === "map" || !isWanted(path)) continue;
-    if (field.message === undefined || isTextual(field.message)) yield path;
-    else if (field.fieldKind !== "list" && !inside.has(field.message)) {
-      yield* leavesOf(field.message, path, inside, isWanted);
-    }
-  }
 }

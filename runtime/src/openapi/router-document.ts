@@ -1,7 +1,6 @@
 /**
  * The OpenAPI document of a router, and the resource that serves it.
  */
-
 import type { Exchange } from "../http/exchange.ts";
 import { routesOfRouter } from "../rest/routes.ts";
 import type { AddedService } from "../server/added-service.ts";
@@ -15,19 +14,29 @@ export type DescribedRouter = Pick<Router, "services" | "resources">;
 
 /**
  * Returns the OpenAPI 3.1 document of the services that have been added to a router or server: the JSON form of HTTP RPC at
- * `/<service>/<method>`, and, if `addRest` has been called, its routes. Throws a `TypeError` for an invalid option.
+ * `/<service>/<method>`, and, if `addRest` has been called, its routes. Without `includeGrpcServices`, health checking and
+ * reflection are left out. Throws a `TypeError` for an invalid option.
  *
  * Comments are those of the files in `options.files`, and of files of the services that have source info.
  */
-export function createOpenApi(router: DescribedRouter, options: OpenApiOptions = {}): OpenApiDocument {
+export function createOpenApi(router: DescribedRouter, options: RouterDocumentOptions = {}): OpenApiDocument {
   const index = new FileIndex();
-  for (const { service } of router.services) index.addService(service);
+  const services = options.includeGrpcServices
+    ? router.services
+    : router.services.filter(({ service }) => !GRPC_PACKAGE.test(service.typeName));
+  for (const { service } of services) index.addService(service);
   const files = [...index.files(), ...(options.files ?? [])];
-  return buildDocument(servicesOf(router), { ...options, files });
+  return buildDocument(routedServices(services, router.resources), { ...options, files });
 }
 
+/** gRPC's own package, with the services for health checking and reflection. */
+const GRPC_PACKAGE = /^grpc\./;
+
 /** Joins the versions and groups of each service. */
-function servicesOf({ services, resources }: DescribedRouter): RoutedService[] {
+function routedServices(
+  services: DescribedRouter["services"],
+  resources: DescribedRouter["resources"],
+): RoutedService[] {
   const byName = new Map<string, AddedService[]>();
   for (const added of services) {
     const { typeName } = added.service;
@@ -43,7 +52,16 @@ function servicesOf({ services, resources }: DescribedRouter): RoutedService[] {
   }));
 }
 
-export interface OpenApiResourceOptions extends OpenApiOptions {
+/** Options of the document of a router. */
+export interface RouterDocumentOptions extends OpenApiOptions {
+  /**
+   * True: the document also describes gRPC's own services, which are those of the package `grpc`: health checking and reflection.
+   * Default: false.
+   */
+  readonly includeGrpcServices?: boolean | undefined;
+}
+
+export interface OpenApiResourceOptions extends RouterDocumentOptions {
   /** The path of the document. Default: `/openapi.json`. */
   readonly path?: string | undefined;
 }
@@ -64,23 +82,27 @@ export function addOpenApi(router: Router, options: OpenApiResourceOptions = {})
 }
 
 /** Creates the resource that serves the document at the path. Throws a `TypeError` for an invalid option. */
-export function createDocumentResource(router: DescribedRouter, path: string, options: OpenApiOptions): Resource {
+export function createDocumentResource(
+  router: DescribedRouter,
+  path: string,
+  options: RouterDocumentOptions,
+): Resource {
   return new DocumentResource(router, path, options);
 }
 
 /** Returns the options of the document that a router serves, or none. */
-export function documentOptionsOf({ resources }: DescribedRouter): OpenApiOptions {
+export function documentOptionsOf({ resources }: DescribedRouter): RouterDocumentOptions {
   return resources.find((one) => one instanceof DocumentResource)?.options ?? {};
 }
 
 class DocumentResource implements Resource {
-  readonly options: OpenApiOptions;
+  readonly options: RouterDocumentOptions;
   readonly #router: DescribedRouter;
   readonly #path: string;
   /** The text of the document, and the number of services and resources that it describes. */
   #known: { readonly state: string; readonly text: string } | undefined;
 
-  constructor(router: DescribedRouter, path: string, options: OpenApiOptions) {
+  constructor(router: DescribedRouter, path: string, options: RouterDocumentOptions) {
     // Reports invalid options when the server starts.
     buildDocument([], options);
     this.options = options;
