@@ -1,4 +1,8 @@
-/** Entry point `triple-es/health`: gRPC's health checking protocol, `grpc.health.v1.Health`. */
+/**
+ * Entry point `triple-es/health`: gRPC's health checking protocol, `grpc.health.v1.Health`.
+ *
+ * @module triple-es/health
+ */
 export type {
   HealthCheckRequest,
   HealthCheckRequestSchema,

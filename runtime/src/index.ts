@@ -1,5 +1,7 @@
 /**
  * Entry point `triple-es`: clients, routers, errors and metadata for all platforms, and the imports of generated code.
+ *
+ * @module triple-es
  */
 import "./call/inspect.ts";
 import { type Interceptor, intercept } from "./call/call.ts";
@@ -116,6 +118,7 @@ export function createRouter(options: RouterOptions = {}): Router {
   return createRouterWith({ ...resolved, protocols, bodyKinds: BODY_FORMATS.map(({ kind }) => kind) });
 }
 
+/** Options of {@link createInMemoryTransport}. */
 export interface InMemoryTransportOptions {
   /** The sub-protocol: `grpc` is B, `http-rpc` is A. Default: `grpc`. */
   readonly protocol?: "grpc" | "http-rpc" | undefined;

@@ -1,6 +1,8 @@
 /**
  * Entry point `triple-es/java`: interface methods. It exports the imports of code generated from TypeScript interfaces, for
  * clients and servers, and types for Java's values.
+ *
+ * @module triple-es/java
  */
 export type { ServiceDef } from "./call/call.ts";
 export type { CallDefaults, CallOptions, Transport } from "./client/client.ts";

@@ -2,6 +2,8 @@
  * Entry point `triple-es/proto`: clients on `fetch` with binary messages, for unary calls over sub-protocol A and server
  * streaming over gRPC-Web. A browser bundle with this entry point instead of `triple-es/fetch` does not contain the JSON
  * codec.
+ *
+ * @module triple-es/proto
  */
 import { intercept } from "./call/call.ts";
 import type { Transport } from "./client/client.ts";
@@ -16,6 +18,7 @@ import { resolveUnaryOptions } from "./protocol/options.ts";
 export type { FetchOptions } from "./fetch/exchange.ts";
 export type { FetchTransportOptions } from "./fetch/transport.ts";
 
+/** Options of a transport with binary messages. */
 export type ProtoTransportOptions = Omit<FetchTransportOptions, "accept" | "codec" | "jsonBody">;
 
 /**

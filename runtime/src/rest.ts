@@ -1,2 +1,6 @@
-/** Entry point `triple-es/rest`: routes of REST for the methods of a router, by the annotation `google.api.http`. */
+/**
+ * Entry point `triple-es/rest`: routes of REST for the methods of a router, by the annotation `google.api.http`.
+ *
+ * @module triple-es/rest
+ */
 export { addRest, type RestBinding, type RestOptions, type RestRule } from "./rest/routes.ts";

@@ -1,4 +1,8 @@
-/** Entry point `triple-es/validate`: validation of request messages by the rules in their proto files. */
+/**
+ * Entry point `triple-es/validate`: validation of request messages by the rules in their proto files.
+ *
+ * @module triple-es/validate
+ */
 export {
   createValidation,
   type MessageValidator,

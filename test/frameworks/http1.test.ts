@@ -5,7 +5,7 @@ import connect from "connect";
 import express, { type RequestHandler } from "express";
 import fastify from "fastify";
 import { Hono } from "hono";
-import { Code, type Router, RpcError } from "triple-es";
+import { Code, type Metadata, type Router, RpcError } from "triple-es";
 import { fastifyRpc } from "triple-es/fastify";
 import { createTransport, type FetchTransportOptions, fetchHandler } from "triple-es/fetch";
 import { addHealth } from "triple-es/health";
@@ -153,6 +153,26 @@ describe.each(Object.entries(FRAMEWORKS))("%s", (_, serve) => {
     }
     expect(seen).toEqual(["Ada", "Bob"]);
     expect(await end).toMatchObject({ code: Code.Canceled });
+  });
+
+  it("sends the headers of a stream before its first message", async () => {
+    const client = await reach({
+      async *greetEach(_, { responseHeaders, sendHeaders, signal }) {
+        responseHeaders.set("x-echo", "early");
+        sendHeaders();
+        await aborted(signal);
+        yield {};
+      },
+    });
+    const controller = new AbortController();
+    const seen: unknown[] = [];
+    const onHeaders = (headers: Metadata): void => {
+      seen.push(headers.get("x-echo"));
+      controller.abort();
+    };
+    const messages = client.greetEach({}, { onHeaders, signal: controller.signal, timeoutMs: 20_000 });
+    expect((await failureOf(messages)).code).toBe(Code.Canceled);
+    expect(seen).toEqual(["early"]);
   });
 
   it("ends a stream at its deadline, and reports an error after messages", async () => {

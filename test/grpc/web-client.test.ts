@@ -168,6 +168,14 @@ describe("a response of gRPC-Web", () => {
     }
   });
 
+  it("may have empty chunks anywhere", async () => {
+    const empty = new Uint8Array(0);
+    const seen = new Metadata();
+    const chunks = [empty, hello, empty, trailers(`${OK}x-end: 1\r\n`), empty];
+    await greetings(withBody(chunks).greetEach({}, { onTrailers: (fields) => seen.appendAll(fields) }));
+    expect([...seen]).toEqual([["x-end", "1"]]);
+  });
+
   it.each([
     ["with no space after colons", "grpc-status:5\r\ngrpc-message:gone\r\nx-why:a:b\r\n"],
     ["with capitals", "Grpc-Status: 5\r\nGrpc-Message: gone\r\nX-Why: a:b\r\n"],

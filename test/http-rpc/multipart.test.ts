@@ -121,7 +121,7 @@ describe("the parts of a body", () => {
     ["a message for a map", [{ name: "counts", content: "x", type: "application/xml" }], 415, 40, 'part "counts"'],
     ["a malformed type", [{ name: "age", content: "1", type: "text" }], 400, 40, "malformed content type"],
     ["an unknown charset", [{ name: "age", content: "1", type: "text/plain; charset=x" }], 415, 40, 'charset "x"'],
-    ["malformed JSON", [{ name: "child", content: "{", type: "application/json" }], 400, 25, "JSON"],
+    ["malformed JSON", [{ name: "child", content: "{", type: "application/json" }], 400, 25, 'part "child": '],
     ["malformed proto", [{ name: "child", content: "{", type: "application/proto" }], 400, 25, "cannot be decoded"],
     ["malformed XML", [{ name: "child", content: "<", type: "application/xml" }], 400, 25, "XML"],
     ["an invalid number", [{ name: "age", content: "x" }], 400, 25, '"x" is not a number'],

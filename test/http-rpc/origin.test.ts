@@ -2,7 +2,6 @@
  * Protection against cross-site request forgery: form, multipart and text bodies, which browsers send to any site without a
  * preflight, are checked by `sec-fetch-site` and `origin`.
  */
-
 import { once } from "node:events";
 import { createServer as createHttp2Server } from "node:http2";
 import type { AddressInfo } from "node:net";

@@ -296,13 +296,14 @@ describe("an attack by entities", () => {
     expect(JSON.stringify(answer.body).length).toBeLessThan(2_000);
   });
 
-  it("takes no more than 10 ms to refuse, at best of five times, and no document type is read to its end", async () => {
+  it("takes no more than 10 ms of the CPU to refuse, at best of five times, and no document type is read to its end", async () => {
     for (const [what, xml] of attacks) {
       const times: number[] = [];
       for (let i = 0; i < 5; i += 1) {
-        const start = performance.now();
+        const start = process.cpuUsage();
         await send("all", "application/xml", xml);
-        times.push(performance.now() - start);
+        const { user, system } = process.cpuUsage(start);
+        times.push((user + system) / 1_000);
       }
       expect(Math.min(...times), what.slice(0, 60)).toBeLessThan(10);
     }

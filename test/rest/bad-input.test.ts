@@ -120,4 +120,4 @@ it("answers every request with a call or an error of the client", async () => {
   expect(errors).toEqual([]);
   // The requests reach handlers, and the errors of each part.
   for (const status of [200, 400, 404, 405]) expect(statuses).toContain(status);
-}, 120_000);
+});

@@ -40,4 +40,4 @@ it("routes requests of Google's APIs, and lists rules that are invalid or have t
     `${write}/AppendRows ${write}/FlushRows`,
     `${write}/AppendRows ${write}/GetWriteStream`,
   ]);
-}, 60_000);
+});

@@ -278,9 +278,12 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   return call;
 };
 
-function grpcPayload({ payload, path }: PayloadMethod): GrpcPayload {
+function grpcPayload({ payload, path, kind }: PayloadMethod): GrpcPayload {
   if (payload.grpc !== undefined) return payload.grpc;
-  const message = `${path} has messages that travel over HTTP RPC only; use the protocol "http-rpc" for it`;
+  const message =
+    kind === "unary"
+      ? `${path} has messages that travel over HTTP RPC only; use the protocol "http-rpc" for it`
+      : `${path} has a stream of plain JSON, which travels over gRPC-Web only; use triple-es/json or triple-es/fetch for it`;
   throw new RpcError(Code.Unimplemented, message, { status: Status.ClientError });
 }
 

@@ -2,7 +2,7 @@
  * The status of a call in sub-protocol B: the trailers `grpc-status`, `grpc-message` and `grpc-status-details-bin`, and
  * the code inferred from an HTTP status if they are missing.
  */
-import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { create, toBinary } from "@bufbuild/protobuf";
 import { AnySchema } from "@bufbuild/protobuf/wkt";
 import { Code, codeFromNumber, Status } from "../call/code.ts";
 import { type ErrorDetail, RpcError } from "../call/error.ts";
@@ -12,6 +12,7 @@ import type { HttpResponse } from "../http/exchange.ts";
 import { clipText } from "../protocol/error.ts";
 import type { FieldLimits } from "../protocol/header-limits.ts";
 import { appendBounded, checkHeaders, isReservedName } from "../protocol/headers.ts";
+import { decodeDetails } from "./status-details.ts";
 
 /**
  * gRPC's mapping of HTTP statuses for responses without `grpc-status`, as the conformance suite tests it. Sub-protocol
@@ -140,7 +141,7 @@ function readDetails(trailers: Metadata): ErrorDetail[] {
   if (!trailers.has("grpc-status-details-bin")) return [];
   try {
     const bytes = trailers.getBinary("grpc-status-details-bin");
-    return bytes === undefined ? [] : fromBinary(StatusSchema, bytes).details;
+    return bytes === undefined ? [] : decodeDetails(bytes);
   } catch {
     return [];
   }

@@ -6,7 +6,6 @@
  *     Trailer-Frame → %x80 Length Trailers      ; Length: four bytes, unsigned, big endian
  *     Trailers      → *( name ":" OWS value CRLF )
  */
-
 import { concat } from "../call/bytes.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -42,6 +41,7 @@ export async function* splitTrailers(body: Body, trailers: Metadata): AsyncGener
   let missing = 0;
   let complete = true;
   for await (const chunk of body) {
+    if (chunk.byteLength === 0) continue;
     const bytes = concat([buffered, chunk], buffered.byteLength + chunk.byteLength);
     const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     let end = missing;

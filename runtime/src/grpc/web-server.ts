@@ -2,7 +2,6 @@
  * gRPC-Web, server half: answers requests of pages over HTTP/1.1 and HTTP/2 as sub-protocol B, with the trailers at the
  * end of the body.
  */
-
 import { concat } from "../call/bytes.ts";
 import type { ContextValues, Handler } from "../call/call.ts";
 import { DONE, iteration } from "../call/message-stream.ts";

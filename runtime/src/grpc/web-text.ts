@@ -2,7 +2,6 @@
  * Base64 of `application/grpc-web-text`, for clients that can read only text while it arrives. Chunks are encoded and
  * padded one by one, so a body may contain padding before its end.
  */
-
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { DONE, iteration } from "../call/message-stream.ts";

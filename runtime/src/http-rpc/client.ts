@@ -135,6 +135,6 @@ export function refuseStreams(call: UnaryCall): Call {
 }
 
 export function streamError({ path, kind }: Method): RpcError {
-  const message = `${path} is ${kind.replace("_", " ")}, and HTTP RPC is unary only; streams need gRPC`;
+  const message = `${path} is ${kind.replace("_", " ")}, and HTTP RPC is unary only; streams need gRPC or gRPC-Web`;
   return new RpcError(Code.Unimplemented, message, { status: Status.ClientError });
 }

@@ -1,13 +1,12 @@
 /**
  * Error responses of a server of sub-protocol A: the tables of the specification, and the error body.
  */
-
 import { fromBinary, type JsonValue, type Registry, toJson } from "@bufbuild/protobuf";
 import { encodeBase64 } from "../call/base64.ts";
-import { Code, codeName, Status } from "../call/code.ts";
+import { Code, Status } from "../call/code.ts";
 import { type ErrorDetail, RpcError } from "../call/error.ts";
 import { encodeJson } from "../codec/codec.ts";
-import { clipText } from "../protocol/error.ts";
+import { errorBody } from "../protocol/error.ts";
 
 /** The HTTP status for each protocol error code (spec: Errors, sub-protocol A, protocol error codes). */
 const HTTP_STATUS_OF_STATUS: Readonly<Record<Status, number>> = {
@@ -62,14 +61,7 @@ export function httpStatusOf(error: RpcError): number {
   return HTTP_STATUS_OF_STATUS[status];
 }
 
-/** The body of an error. Fields of `details` are those of Connect. */
-type ErrorBody = {
-  readonly status: Status;
-  readonly message: string;
-  readonly code: string;
-  readonly details?: DetailBody[];
-};
-
+/** A detail of an error, with the fields of Connect. */
 type DetailBody = {
   readonly type: string;
   readonly value: string;
@@ -77,13 +69,11 @@ type DetailBody = {
 };
 
 /**
- * Encodes the body of an error: `{status, message}`, as in the specification, and `code`, the name of the gRPC code, because
- * the two statuses do not always determine it, and clients of Connect and dubbo-go read nothing else. No known client rejects
- * additional members. `details` is added if there are any; `debug` is a detail as JSON, if `registry` has its type.
+ * Encodes the body of an error. `details` is added if there are any; `debug` is a detail as JSON, if `registry` has its type.
  */
 export function encodeErrorBody(error: RpcError, registry: Registry | undefined): Uint8Array {
   const { code, details, status = Status.ServiceError } = error;
-  const body: ErrorBody = { status, message: clipText(error.rawMessage), code: codeName(code) };
+  const body = errorBody(status, error.rawMessage, code);
   if (details.length === 0) return encodeJson(body);
   return encodeJson({ ...body, details: details.map((detail) => detailToJson(detail, registry)) });
 }

@@ -1,7 +1,6 @@
 /**
  * Error responses of sub-protocol A on the client: the tables of the specification, and the error body.
  */
-
 import { decodeBase64 } from "../call/base64.ts";
 import { Code, codeFromName, codeFromNumber, Status } from "../call/code.ts";
 import { type ErrorDetail, RpcError } from "../call/error.ts";

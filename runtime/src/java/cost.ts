@@ -5,6 +5,7 @@
  */
 import { indexOfKey, largestIndex, Memory } from "../codec/memory.ts";
 
+/** Limits on the values of one message. Each must be a positive integer. */
 export interface CostLimits {
   /** Most values in a message. Default: 1,000,000. */
   readonly maxValues?: number | undefined;
@@ -50,6 +51,7 @@ export class Cost {
     if (this.#values > maxValues) throw limitError("values", maxValues);
   }
 
+  /** Counts a list, map or object that was read or is being written. */
   addContainer({ maxContainers = DEFAULT_COST_LIMITS.maxContainers }: CostLimits = DEFAULT_COST_LIMITS): void {
     this.#containers += 1;
     if (this.#containers > maxContainers) throw limitError("lists, maps and objects", maxContainers);

@@ -7,10 +7,15 @@ import type { Serialization } from "./serialization.ts";
 
 /** Options of a Node transport, as {@link dubboJava} sets them. */
 export interface DubboJavaOptions {
+  /** The sub-protocol: `grpc` is B, `http-rpc` is A. */
   readonly protocol: "grpc" | "http-rpc";
+  /** JSON, over `http-rpc`. */
   readonly codec?: "json";
+  /** The bare object, over `http-rpc`. */
   readonly jsonBody?: "object";
+  /** True over `http-rpc`: methods have their names in Java. */
   readonly javaNames?: boolean;
+  /** Hessian 2, over `grpc`. */
   readonly serializations?: readonly Serialization[];
 }
 

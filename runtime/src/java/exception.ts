@@ -9,6 +9,7 @@ const MAX_TEXT = 4096;
 
 const JAVA_EXCEPTION_BRAND = Symbol.for("triple-es.JavaException");
 
+/** Options of the constructor of {@link JavaException}. */
 export interface JavaExceptionOptions extends Pick<RpcErrorOptions, "headers" | "trailers"> {
   /** Fields of the class in addition to the message, by name. Default: none. */
   readonly fields?: Readonly<Record<string, unknown>> | undefined;
@@ -30,7 +31,9 @@ export class JavaException extends RpcError {
   readonly className: string;
   /** The result of `getMessage()` in Java, which may be `null`. */
   readonly detailMessage: string | null;
+  /** Fields of the class in addition to the message, by name. */
   readonly fields: Readonly<Record<string, unknown>>;
+  /** The stack trace in Java, one line per call. Empty if it was not sent. */
   readonly trace: readonly string[];
 
   constructor(className: string, detailMessage: string | null = null, options: JavaExceptionOptions = {}) {

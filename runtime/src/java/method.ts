@@ -8,6 +8,7 @@ import type { Signature } from "./signature.ts";
 
 /** An interface method in generated code. */
 export interface InterfaceMethod extends PayloadMethod {
+  /** The Java types of its parameters and result. */
   readonly signature: Signature;
 }
 

@@ -9,6 +9,7 @@
 
 /** Parameters and result of a method of a Java interface. */
 export interface Signature {
+  /** The parameters, in order. */
   readonly parameters: readonly Parameter[];
   /** The type of the result: `void` for a method that returns nothing; for a stream, the type of one value. */
   readonly result: JavaType;
@@ -16,9 +17,11 @@ export interface Signature {
   readonly serialization?: string;
 }
 
+/** A parameter of a method. */
 export interface Parameter {
   /** The declared name: the key of the argument in a JSON object. */
   readonly name: string;
+  /** The type of the argument. */
   readonly type: JavaType;
 }
 
@@ -31,8 +34,10 @@ export type JavaType =
   /** The value is a `Map` in TypeScript; with `record` it is an object whose keys are strings. */
   | { readonly map: readonly [key: JavaType, value: JavaType]; readonly record?: true }
   | { readonly array: JavaType }
-  /** This is a function because classes may refer to each other. */
-  | { readonly class: () => JavaClass }
+  | {
+      /** Returns the class. It is a function because classes may refer to each other. */
+      readonly class: () => JavaClass;
+    }
   | { readonly enum: JavaEnum };
 
 /** Types whose values are never null. */
@@ -57,11 +62,16 @@ export type JavaBuiltIn =
 
 /** A class of data objects: its name, and its fields including inherited ones. */
 export interface JavaClass {
+  /** Full name of the class, such as `com.acme.User`. */
   readonly name: string;
+  /** The types of the fields, by name. */
   readonly fields: Readonly<Record<string, JavaType>>;
 }
 
+/** A Java enum. Its values are strings in TypeScript. */
 export interface JavaEnum {
+  /** Full name of the enum, such as `com.acme.Color`. */
   readonly name: string;
+  /** The names of its constants, in order. */
   readonly values: readonly string[];
 }

@@ -1,12 +1,14 @@
 /**
  * Values with an explicit type, for parameters that Java declares as `Object`.
  */
-
 import type { JavaType } from "./signature.ts";
 import { ANY_LIST, ANY_MAP, ANY_SET } from "./type.ts";
 
+/** A value with its type in Java, as {@link typed} creates it. */
 export class TypedValue {
+  /** The type that Java receives. */
   readonly type: JavaType;
+  /** The value. */
   readonly value: unknown;
 
   constructor(type: JavaType, value: unknown) {

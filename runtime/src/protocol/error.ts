@@ -2,7 +2,7 @@
  * Errors that both sub-protocols report, and length limits of their texts.
  */
 import type { Method } from "../call/call.ts";
-import { Code, Status } from "../call/code.ts";
+import { Code, codeName, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
 
 /** Maximum length of an error text that is sent, in characters. The text is sent in a header. */
@@ -11,6 +11,22 @@ const MAX_ERROR_TEXT = 4096;
 /** Truncates a text to a number of characters, so that errors do not echo long input of a peer. */
 export function clipText(text: string, length: number = MAX_ERROR_TEXT): string {
   return text.length <= length ? text : `${text.slice(0, length)}…`;
+}
+
+/** The body of an error in sub-protocol A. */
+type ErrorBody = {
+  readonly status: Status;
+  readonly message: string;
+  readonly code: string;
+};
+
+/**
+ * Makes the body of an error: `{status, message}`, as in the specification, and `code`, the name of the gRPC code, because the
+ * two statuses do not always determine it, and clients of Connect and dubbo-go read nothing else. No known client rejects
+ * additional members.
+ */
+export function errorBody(status: Status, message: string, code: Code): ErrorBody {
+  return { status, message: clipText(message), code: codeName(code) };
 }
 
 /** Maximum length of a peer's text that an error quotes, in characters. */

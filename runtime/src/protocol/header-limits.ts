@@ -25,7 +25,12 @@ export interface HeaderLimits {
 
 /** The option `headerLimits`. An omitted limit has its default. */
 export interface HeaderLimitsInit {
+  /** Limits of the headers of requests. Default: 100 fields and 16 KiB. */
   readonly request?: FieldLimitsInit | undefined;
+  /**
+   * Limits of the headers and trailers of responses. Default: 100 fields and 16 KiB on a server, 2,000 fields and 64
+   * KiB on a client.
+   */
   readonly response?: FieldLimitsInit | undefined;
 }
 

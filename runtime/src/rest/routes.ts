@@ -31,10 +31,15 @@ export interface RestRule extends RestBinding {
 
 /** One route of a method: its HTTP method, its path template and the places of its messages. */
 export interface RestBinding {
+  /** The path template of GET. */
   readonly get?: string | undefined;
+  /** The path template of PUT. */
   readonly put?: string | undefined;
+  /** The path template of POST. */
   readonly post?: string | undefined;
+  /** The path template of DELETE. */
   readonly delete?: string | undefined;
+  /** The path template of PATCH. */
   readonly patch?: string | undefined;
   /** Another HTTP method, or `*` for all methods, and the path template. */
   readonly custom?: { readonly kind: string; readonly path: string } | undefined;
@@ -44,6 +49,7 @@ export interface RestBinding {
   readonly responseBody?: string | undefined;
 }
 
+/** Options of {@link addRest}. */
 export interface RestOptions {
   /**
    * Rules in addition to the annotations of the proto files, as in the service configuration of gRPC: a rule replaces the

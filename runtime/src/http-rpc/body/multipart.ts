@@ -52,13 +52,13 @@ export function createMultipart(formats: readonly BodyFormat[]): BodyFormat {
 /** A part of a body. It is parsed on demand, because a parameter of bytes receives it undecoded. */
 class Part implements BodyPart {
   readonly bytes: Uint8Array;
-  readonly #name: string;
+  readonly name: string;
   readonly #mediaType: MediaType;
   readonly #formats: readonly BodyFormat[];
   readonly #context: BodyContext;
 
   constructor(name: string, { bytes, mediaType }: RawPart, formats: readonly BodyFormat[], context: BodyContext) {
-    this.#name = name;
+    this.name = name;
     this.bytes = bytes;
     this.#mediaType = mediaType;
     this.#formats = formats;
@@ -115,7 +115,7 @@ class Part implements BodyPart {
   unsupported(others: readonly string[]): RpcError {
     const supported = [...new Set(["text/plain", JSON_TYPE, ...others])].join(", ");
     const type = clipText(this.#mediaType.name, 100);
-    const problem = `content type ${type} is not supported for the part ${quote(this.#name)}`;
+    const problem = `content type ${type} is not supported for the part ${quote(this.name)}`;
     return new Refusal(415, Code.Internal, `${problem}; supported are: ${supported}`);
   }
 }
@@ -140,7 +140,13 @@ function* decodePart(json: BodyJson, field: DescField, part: Part, bodyBytes: nu
     return new DecodedMessage(message, yield* part.decode(message, bodyBytes));
   }
   if (!part.isText && !(isMap && part.isForm)) throw part.unsupported(isMap ? [FORM_TYPE] : []);
-  return yield* decodeContent(json, field, yield* part.parse());
+  try {
+    return yield* decodeContent(json, field, yield* part.parse());
+  } catch (cause) {
+    // Other errors name the parameter, or are those of limits.
+    if (cause instanceof SyntaxError) throw new SyntaxError(`part ${quote(part.name)}: ${cause.message}`, { cause });
+    throw cause;
+  }
 }
 
 function* decodeContent(json: BodyJson, field: DescField, content: BodyContent): Steps<PartValue | undefined> {

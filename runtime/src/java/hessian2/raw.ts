@@ -2,7 +2,6 @@
  * Raw data of Hessian 2, before a declared type is applied. Class names are plain text here: they are not used to look up or
  * instantiate a class.
  */
-
 import type { CostLimits } from "../cost.ts";
 
 /** A value on the wire: int and double are numbers, long is a bigint. */

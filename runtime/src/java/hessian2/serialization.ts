@@ -13,6 +13,7 @@ import { DEFAULT_HESSIAN2_LIMITS, type Hessian2Limits } from "./raw.ts";
 import { readHessian2 } from "./reader.ts";
 import { writeException, writeHessian2 } from "./writer.ts";
 
+/** Options of {@link createHessian2}. */
 export interface Hessian2Options {
   /**
    * Classes to accept in addition to those that signatures declare: subclasses of declared classes, and classes of values

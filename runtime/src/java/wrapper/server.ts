@@ -2,7 +2,6 @@
  * Interface methods in the server half of sub-protocol B: selection of the serialization and of the method among those
  * of one path, and decoding by the declared types.
  */
-
 import { Code } from "../../call/code.ts";
 import { RpcError, reasonOf } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
