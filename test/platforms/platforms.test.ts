@@ -1,6 +1,6 @@
 /**
- * The client and the handler on `fetch`, in all pairs of JavaScript runtimes that support it. Bun and Deno have a separate
- * lock file, see CONTRIBUTING.md.
+ * The client and the handler on `fetch`, in all pairs of JavaScript runtimes that support it. Bun and Deno are
+ * packages of the example `runtimes`, see CONTRIBUTING.md.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -31,7 +31,7 @@ beforeAll(async () => {
   await nodeServer.listen({ port: 0, host: "127.0.0.1" });
   baseUrls.set("Node", `http://127.0.0.1:${nodeServer.address.port}`);
   await Promise.all(FETCH_SERVERS.filter(isInstalled).map(startServer));
-}, 60_000);
+});
 
 afterAll(async () => {
   await nodeServer?.close({ graceMs: 0 });
@@ -64,7 +64,6 @@ describe.each(foreign)("$client calling $server", ({ client, server }) => {
     async () => {
       expect(await makeCalls(client, baseUrls.get(server) ?? "", cache)).toEqual(EXPECTED_IN_BOTH);
     },
-    60_000,
   );
 });
 

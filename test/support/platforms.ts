@@ -1,6 +1,6 @@
 /**
- * The JavaScript runtimes that run the programs of this repository. Bun and Deno are packages with a separate lock file,
- * which is not installed by default, see CONTRIBUTING.md.
+ * The JavaScript runtimes that run the programs of this repository. Bun and Deno are packages of the example
+ * `runtimes`, which are not installed by default, see CONTRIBUTING.md.
  */
 import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
@@ -27,7 +27,12 @@ export const PLATFORMS: Readonly<Record<Platform, readonly [command: string, ...
 
 /** The packages `bun` and `deno` install a package for the platform, which contains the program. */
 function installedPackage(prefix: string, architectures: Readonly<Record<string, string>>, path: string): string {
-  return join(ROOT, "test/platforms/runtimes/node_modules", `${prefix}-${architectures[process.arch]}`, path);
+  return join(ROOT, "examples/runtimes/node_modules", `${prefix}-${architectures[process.arch]}`, path);
+}
+
+/** The path of a platform's program. */
+export function programOf(platform: Platform): string {
+  return PLATFORMS[platform][0];
 }
 
 export function isInstalled(platform: Platform): boolean {
