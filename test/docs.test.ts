@@ -87,7 +87,7 @@ beforeAll(async () => {
   const ofContracts = blocks.flatMap(({ text }) => /^npx triple-es interface .*$/m.exec(text) ?? []);
   await run("sh", ["-c", ofContracts[0]?.replace("npx ", "") ?? ""], { cwd: project, env: environment });
   for (const { path, text } of code.filter(isServer)) await startServer(path as string, text);
-}, 60_000);
+});
 
 afterAll(async () => {
   for (const server of servers) if (server.exitCode === null && server.kill()) await once(server, "exit");
@@ -191,7 +191,7 @@ async function startServer(path: string, text: string): Promise<void> {
 }
 
 describe("code", () => {
-  it("type-checks against the packages, with every strict flag", { timeout: 60_000 }, async () => {
+  it("type-checks against the packages, with every strict flag", async () => {
     const checked = await run("tsc", ["-p", STRICT], { cwd: project, env: environment }).catch((error) => error);
     expect(checked.stdout).toBe("");
   });
