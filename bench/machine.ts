@@ -32,7 +32,7 @@ function versionOf(name: string): string {
 }
 
 /** The last and the first CPU, if there are two and `taskset` can pin a process to them. */
-function pinnedCpus(): Machine["pinned"] {
+export function pinnedCpus(): Machine["pinned"] {
   const pinned = { subject: cpus().length - 1, other: 0 };
   const isAllowed = (cpu: number) =>
     spawnSync("taskset", ["-c", String(cpu), process.execPath, "--version"]).status === 0;

@@ -1,5 +1,4 @@
 /** CPU profiles: the functions in which a process spends its time (option `--profile`). */
-
 import type { Profiler, Runtime } from "node:inspector";
 import { Session } from "node:inspector/promises";
 import { basename } from "node:path";

@@ -855,3 +855,20 @@ export const ATTACKS: readonly Attack[] = [
     ? { ...attack, headers: { ...attack.headers, "content-encoding": attack.name } }
     : attack,
 );
+
+/** The most costly bodies by format, as `decode` prints them. */
+export const WORST: readonly string[] = [
+  "proto, generated codec (B): map of texts",
+  "proto, generated codec (B): empty texts",
+  "proto, protobuf-es (A): packed 64-bit integers",
+  "JSON (A): struct of many keys",
+  "JSON (A): texts",
+  "JSON (B): messages, a quarter",
+  "form: struct as JSON",
+  "multipart: struct as JSON",
+  "XML: text of lines",
+  "Java: JSON (A): map of integers",
+  "Java: Hessian 2: objects",
+  "Java: MessagePack: map of texts",
+  "inflated zeros: br",
+];

@@ -1,15 +1,21 @@
 /**
- * The latency of a well-behaved client beside an attack with frames of HTTP/2, and without it, in turns in one run. In the
- * first table another client attacks the same server; in the second one another server attacks the process of the client.
+ * The latency of a well-behaved client beside an attack with frames of HTTP/2, in turns in one run:
+ *
+ * - quiet: without an attack
+ * - control: beside the same attack on another process, which shares the CPU of the attacked one
+ * - attacked: beside the attack on the process that the client calls, or on the client itself
  *
  *     npm run bench:attack -- http2 [--only TEXT] [--rounds 5] [--seconds 1] [--connections 2]
  *
- * Run it on a machine with nothing else to do. The attacker takes a CPU of its own as long as it is not slowed down.
+ * The attacked processes have a CPU of their own, and share no CPU with the attacker. The operating system divides the CPUs in
+ * the control, so that attacked / control is the share of the latency that a process could avoid. Prints medians of the rounds.
  */
 import { parseArgs } from "node:util";
 import { Child } from "../child.ts";
+import { pinnedCpus } from "../machine.ts";
 import type { Orders } from "./http2-attacker.ts";
 import { CLIENT_ATTACKS, type Http2Attack, SERVER_ATTACKS } from "./http2-attacks.ts";
+import { HEADING, type Latency, row } from "./latency-table.ts";
 
 const { values } = parseArgs({
   options: {
@@ -20,51 +26,85 @@ const { values } = parseArgs({
   },
 });
 const [rounds, seconds] = [Number(values.rounds), Number(values.seconds)];
+const cpus = pinnedCpus();
 
-const [server, attacker, client] = await Promise.all([
-  Child.start(new URL("server.ts", import.meta.url)),
-  Child.start(new URL("http2-attacker.ts", import.meta.url)),
-  Child.start(new URL("http2-client.ts", import.meta.url)),
-]);
-const port = await server.ask<number>("port");
-await client.ask("start", { port, attacker: await attacker.ask<number>("port") });
-await client.ask("measure", 2);
+const start = (script: string, cpu: number | undefined): Promise<Child> =>
+  Child.start(new URL(script, import.meta.url), cpu);
+const attacker = await start("http2-attacker.ts", cpus?.other);
 
 function p99(times: readonly number[]): number {
   const sorted = times.toSorted((a, b) => a - b);
   return sorted[Math.floor(sorted.length * 0.99)] ?? Number.NaN;
 }
 
-async function run(role: "server" | "client", attacks: readonly Http2Attack[]): Promise<void> {
-  console.log(`\n${`attacked: a ${role}`.padEnd(34)}  p99 quiet  attacked     ratio  connections`);
-  for (const [attack, { name }] of attacks.entries()) {
+/** The processes of one table. */
+interface Cast {
+  /** The well-behaved client. */
+  readonly client: Child;
+  /** Directs an attack at the process that is measured, or at another one. Returns a function that ends its part of it. */
+  attack(isMeasured: boolean, attack: number): Promise<() => Promise<unknown>>;
+}
+
+async function againstServers(): Promise<Cast> {
+  const [server, other] = [await start("server.ts", cpus?.subject), await start("server.ts", cpus?.subject)];
+  const [port, otherPort] = [await server.ask<number>("port"), await other.ask<number>("port")];
+  const client = await start("http2-client.ts", cpus?.other);
+  await client.ask("start", { port, attacker: port });
+  return {
+    client,
+    async attack(isMeasured, attack) {
+      await order(attack, isMeasured ? port : otherPort);
+      return async () => {};
+    },
+  };
+}
+
+async function againstClients(): Promise<Cast> {
+  const server = await start("server.ts", cpus?.other);
+  const ports = { port: await server.ask<number>("port"), attacker: await attacker.ask<number>("port") };
+  const [client, other] = [
+    await start("http2-client.ts", cpus?.subject),
+    await start("http2-client.ts", cpus?.subject),
+  ];
+  for (const one of [client, other]) await one.ask("start", ports);
+  return {
+    client,
+    async attack(isMeasured, attack) {
+      await order(attack, undefined);
+      const exposed = isMeasured ? client : other;
+      await exposed.ask("expose", true);
+      return () => exposed.ask("expose", false);
+    },
+  };
+}
+
+async function order(attack: number, port: number | undefined): Promise<void> {
+  await attacker.ask("start", { attack, port, connections: Number(values.connections) } satisfies Orders);
+}
+
+async function run(role: string, { client, attack }: Cast, attacks: readonly Http2Attack[]): Promise<void> {
+  console.log(`\n${`attacked: a ${role}`.padEnd(34)}${HEADING}  connections`);
+  const measure = async (): Promise<number> => p99(await client.ask<number[]>("measure", seconds));
+  await measure();
+  for (const [index, { name }] of attacks.entries()) {
     if (!name.includes(values.only)) continue;
-    const quiet: number[] = [];
-    const busy: number[] = [];
+    const latencies: Latency[] = [];
     let connections = 0;
+    const beside = async (isMeasured: boolean): Promise<number> => {
+      const end = await attack(isMeasured, index);
+      const latency = await measure();
+      await end();
+      const opened = await attacker.ask<number>("stop");
+      if (isMeasured) connections += opened;
+      return latency;
+    };
     for (let round = 0; round < rounds; round++) {
-      quiet.push(...(await client.ask<number[]>("measure", seconds)));
-      const orders: Orders = {
-        attack,
-        connections: Number(values.connections),
-        port: role === "server" ? port : undefined,
-      };
-      await attacker.ask("start", orders);
-      if (role === "client") await client.ask("expose", true);
-      busy.push(...(await client.ask<number[]>("measure", seconds)));
-      if (role === "client") await client.ask("expose", false);
-      connections += await attacker.ask<number>("stop");
+      latencies.push({ quiet: await measure(), control: await beside(false), attacked: await beside(true) });
     }
-    const columns = [
-      p99(quiet).toFixed(2),
-      p99(busy).toFixed(2),
-      (p99(busy) / p99(quiet)).toFixed(2),
-      String(connections),
-    ];
-    console.log(name.padEnd(34) + columns.map((column) => column.padStart(11)).join(""));
+    console.log(name.padEnd(34) + row(latencies) + String(connections).padStart(13));
   }
 }
 
-await run("server", SERVER_ATTACKS);
-await run("client", CLIENT_ATTACKS);
+await run("server", await againstServers(), SERVER_ATTACKS);
+await run("client", await againstClients(), CLIENT_ATTACKS);
 process.exit();

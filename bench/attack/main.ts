@@ -1,7 +1,7 @@
 /**
- * Attacks on a server, and their cost: `npm run bench:attack -- decode`, `memory`, `http2` or `neighbours`, with their options.
+ * Attacks on a server, and their cost: `npm run bench:attack -- decode`, `memory`, `http2`, `neighbours` or `turns`, with their options.
  */
-const NAMES = ["decode", "memory", "neighbours", "http2"];
+const NAMES = ["decode", "memory", "neighbours", "http2", "turns"];
 const [name = ""] = process.argv.splice(2, 1);
 if (!NAMES.includes(name)) {
   console.error(`usage: npm run bench:attack -- ${NAMES.join(" | ")}`);

@@ -12,7 +12,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import type { Health, Orders } from "../../test/node/attack/victim.ts";
-import { Flag, frame, request, settings, Type } from "../../test/support/frames.ts";
+import { Flag, frame, request, settings, Type, words } from "../../test/support/frames.ts";
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -20,12 +20,18 @@ const MIB = 1024 * KIB;
 const BUDGET = 256 * MIB;
 const ALLOWED = BUDGET + 64 * MIB;
 const INITIAL_WINDOW_SIZE = 4;
+const OPEN_WINDOW = 0x7fffffff;
 const PREFACE = "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n";
 
 const { values } = parseArgs({ options: { seconds: { type: "string", default: "5" } } });
 
 const ATTACKS: Readonly<Record<string, (port: number) => Promise<void>>> = {
   "20 HTTP/2 connections, windows of 0, 60 answers of 1 MiB each": windowsOfZero,
+  "50 HTTP/2 connections, windows of 0, 100 endless streams of 10-byte messages each": (port) => streams(port, 10, 0),
+  "the same, open windows and nothing read": (port) => streams(port, 10, OPEN_WINDOW),
+  "the same with messages of 1 kB": (port) => streams(port, 1_000, OPEN_WINDOW),
+  "the same with messages of 30 kB": (port) => streams(port, 30_000, OPEN_WINDOW),
+  "the same with messages of 1 MB": (port) => streams(port, 1_000_000, OPEN_WINDOW),
   "200 HTTP/1.1 connections, 3 MiB each, nothing read": unreadAnswers,
   "20,000 pipelined requests for 256 KiB, nothing read": unreadPipeline,
 };
@@ -38,6 +44,22 @@ async function windowsOfZero(port: number): Promise<void> {
     for (let id = 1; id < 120; id += 2) {
       socket.write(frame(Type.headers, Flag.endHeaders, id, request()));
       socket.write(frame(Type.data, Flag.endStream, id, text));
+    }
+  }
+}
+
+/** Requests endless streams. With a window of 0 all frames are read, otherwise none. */
+async function streams(port: number, messageBytes: number, windowBytes: number): Promise<void> {
+  const name = Buffer.from(`endless ${messageBytes}`);
+  const message = Buffer.from([0, 0, 0, 0, name.length + 2, 0x0a, name.length, ...name]);
+  for (let i = 0; i < 50; i++) {
+    const socket = await connect(port);
+    if (windowBytes === 0) socket.resume();
+    socket.write(Buffer.concat([Buffer.from(PREFACE), settings([INITIAL_WINDOW_SIZE, windowBytes])]));
+    if (windowBytes > 0) socket.write(frame(Type.windowUpdate, 0, 0, words(0x7fff0000)));
+    for (let id = 1; id < 200; id += 2) {
+      socket.write(frame(Type.headers, Flag.endHeaders, id, request("GreetEach")));
+      socket.write(frame(Type.data, Flag.endStream, id, message));
     }
   }
 }
