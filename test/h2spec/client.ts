@@ -11,7 +11,7 @@ const connector = createConnector({
   baseUrl,
   httpVersion: "2",
   maxHeaderBytes: 65_536,
-  tls: { rejectUnauthorized: false },
+  tls: baseUrl.startsWith("https:") ? { rejectUnauthorized: false } : undefined,
 });
 const request = {
   method: "POST",

@@ -165,6 +165,20 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     expect(() => createTransport({ baseUrl, tls: { ca, key, cert } })).not.toThrow();
   });
 
+  it("a transport refuses TLS options for a base URL without TLS, because the calls would go in cleartext", () => {
+    const open = (baseUrl: string, tls: object | undefined) => () => createTransport({ baseUrl, tls });
+    for (const tls of [{}, { ca }, { ...client, ca }, { ca: undefined }, { rejectUnauthorized: false }]) {
+      expect(open("http://127.0.0.1:1", tls)).toThrow(
+        new TypeError('baseUrl "http://127.0.0.1:1" has no TLS: begin it with https://, or remove the option tls'),
+      );
+      expect(open("unix:/run/greet.sock", tls)).toThrow(
+        new TypeError('baseUrl "unix:/run/greet.sock" has no TLS: remove the option tls'),
+      );
+    }
+    expect(open("http://127.0.0.1:1", undefined)).not.toThrow();
+    expect(open("unix:/run/greet.sock", undefined)).not.toThrow();
+  });
+
   it("a path in place of the authorities is refused on both sides, because Node ignores it", () => {
     const problem = "tls.ca must be the text of a PEM file";
     for (const path of ["certs/ca.crt", [ca, "certs/ca.crt"], Buffer.from("certs/ca.crt")]) {

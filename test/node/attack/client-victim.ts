@@ -36,7 +36,7 @@ process.on("uncaughtException", (error) => uncaught.push(String(error.stack)));
 process.on("unhandledRejection", (reason) => uncaught.push(String(reason)));
 
 const [{ baseUrl, ca, call, bytes, timeoutMs }] = (await once(process, "message")) as [ClientOrder];
-const client = createGreetServiceClient(createTransport({ baseUrl, tls: { ca } }));
+const client = createGreetServiceClient(createTransport({ baseUrl, tls: ca === undefined ? undefined : { ca } }));
 
 const longestBlock = watchEventLoop();
 let messages = 0;

@@ -78,7 +78,10 @@ export interface ConnectOptions extends ConnectionOptions {
   readonly baseUrl: string;
   /** The version of HTTP. */
   readonly httpVersion: "1.1" | "2";
-  /** Certificates and keys for `https://`, in the form that `node:tls` accepts. Default: the system's certificate authorities. */
+  /**
+   * Certificates and keys, in the form that `node:tls` accepts. The base URL must begin with `https://`; connections to
+   * endpoints of a resolver or a registry are encrypted. Default: the system's certificate authorities.
+   */
   readonly tls?: ClientTlsOptions | undefined;
   /**
    * Limit of the size of response headers, in bytes. HTTP/2 engines keep up to 64 KiB, and the protocols enforce the limit.
@@ -103,6 +106,12 @@ const DURATIONS = {
 export function createConnector(options: ConnectOptions): EndpointConnections {
   const { origin, socketPath } = parseBaseUrl(options.baseUrl);
   checkOptions(options);
+  // Without this check, a program with certificates for the connection would send its calls in cleartext.
+  if (options.tls !== undefined && origin.protocol !== "https:") {
+    const remedy =
+      socketPath === undefined ? "begin it with https://, or remove the option tls" : "remove the option tls";
+    throw new TypeError(`baseUrl "${options.baseUrl}" has no TLS: ${remedy}`);
+  }
   const target: Target = { origin, socketPath, tls: options.tls, peer: socketPath ?? origin.host };
   const prefix = origin.pathname.replace(/\/$/, "");
   const connector = connectTo(target, options);
