@@ -1,7 +1,7 @@
 /** Closing a transport: it settles when the last call has ended, whichever side began to close the connection. */
 import { type CallRequest, Code, type Interceptor, Status, type StreamRequest, type StreamResponse } from "triple-es";
 import type { NodeTransportOptions } from "triple-es/node";
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { oneMessage } from "../../runtime/src/call/message-stream.ts";
 import {
@@ -35,6 +35,27 @@ it("waits for the calls of a connection that the server is closing already", asy
   await closed;
   await serverClosed;
 });
+
+afterEach(() => {
+  vi.useRealTimers();
+});
+
+/** Expects that a transport is closed by timers that fire within the given time. */
+async function closeWithin(maxMs: number, close: () => Promise<void>): Promise<void> {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  let isClosed = false;
+  void close().then(() => {
+    isClosed = true;
+  });
+  await vi.advanceTimersByTimeAsync(maxMs);
+  // The sockets that timers have destroyed close in later turns of the event loop.
+  for (let turns = 0; turns < 1_000 && !isClosed; turns++) await new Promise(setImmediate);
+  const wasClosed = isClosed;
+  // A socket that is still open would hold up the end of the test.
+  await vi.advanceTimersByTimeAsync(5_000);
+  vi.useRealTimers();
+  expect(wasClosed).toBe(true);
+}
 
 const CLOSED = { code: Code.Unavailable, rawMessage: "the transport is closed" };
 
@@ -107,6 +128,23 @@ describe.each(Object.entries(TRANSPORTS))("%s", (_, options) => {
     expect(await failed).toMatchObject(CLOSED);
   });
 
+  it("is closed at the end of the grace period even if the server waits for a handler before it closes its side", async () => {
+    const [begun, finish] = [signalled(), signalled()];
+    const { baseUrl } = await startServer({
+      async greet() {
+        begun.resolve();
+        await finish.promise;
+        return {};
+      },
+    });
+    const transport = openTransport(baseUrl, options);
+    const failed = failureOf(createGreetServiceClient(transport).greet({}));
+    await begun.promise;
+    await closeWithin(100, () => transport.close({ graceMs: 10 }));
+    expect(await failed).toMatchObject(CLOSED);
+    finish.resolve();
+  });
+
   it("is closed at the end of the grace period even if an interceptor holds a call back, which then fails", async () => {
     const { baseUrl } = await startServer();
     const gate = signalled();
@@ -171,6 +209,17 @@ describe("a stream that an interceptor has not read", () => {
     }
     await transport.close({ graceMs: Number.POSITIVE_INFINITY });
     await expect.poll(() => cancelled).toBe(2);
+  });
+
+  it("does not hold up the end of the transport beyond the grace period while the server has more messages", async () => {
+    const { baseUrl } = await startServer({
+      async *greetEach() {
+        for (;;) yield { greeting: "x".repeat(10_000) };
+      },
+    });
+    const transport = openTransport(baseUrl);
+    await createGreetServiceClient(transport).greetEach({})[Symbol.asyncIterator]().next();
+    await closeWithin(100, () => transport.close({ graceMs: 10 }));
   });
 
   it("holds up the end of the transport for the grace period, and fails then", async () => {

@@ -7,7 +7,7 @@ import { Code } from "../../call/code.ts";
 import { diagnostics } from "../../call/diagnostics.ts";
 import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
-import { startTimer } from "../../call/timer.ts";
+import { startBackgroundTimer, startTimer } from "../../call/timer.ts";
 import type { ExchangeObserver, HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { ClientConnection, NotOpen } from "../../http2/client.ts";
 import { ErrorCode } from "../../http2/codes.ts";
@@ -24,6 +24,9 @@ import type { Target } from "./socket.ts";
 /** Interval at which the token buckets of the engine's limits are refilled, in milliseconds. */
 const TICK_MS = 1_000;
 
+/** Time in which a server may read the GOAWAY of a destroyed connection and close its side, in milliseconds. */
+const DESTROY_GRACE_MS = 50;
+
 /** Receives the result of the handshake: the server's SETTINGS frame, or a failure. */
 export interface HandshakeOwner {
   onReady(): void;
@@ -33,7 +36,7 @@ export interface HandshakeOwner {
 
 /**
  * A client's HTTP/2 connection ends in one of three ways. After GOAWAY from the server no new streams are opened. `close`
- * also opens no new streams, and closes the socket after the last stream. `destroy` ends all streams and the socket at once.
+ * also opens no new streams, and closes the socket after the last stream. `destroy` ends all streams at once, and the socket soon.
  * `#ref` and `#unref` end nothing: they ref and unref the socket, so that running exchanges keep the program running and
  * idle connections do not.
  */
@@ -251,6 +254,8 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     this.isDestroyed = true;
     this.#engine.fail(ErrorCode.Cancel, "");
     this.#end();
+    // A server may wait for its handlers before it closes its side. Nothing more is expected from it.
+    startBackgroundTimer(DESTROY_GRACE_MS, () => this.#socket.destroy());
   }
 
   /** Ends the socket after its output has been written, without waiting for the server to close its side. */
