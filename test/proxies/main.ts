@@ -1,11 +1,12 @@
 /**
  * `npm run proxies`: calls through nginx and HAProxy, which get another configuration in the middle. Both ends count: every call
  * ends, is answered with its own answer, and runs once. A call may fail only if the proxy lost it, as it does with grpc-js at
- * both ends.
+ * both ends. HAProxy also refuses large requests early: the client must report each refusal.
  *
  *     npm run proxies -- 10000
  */
 import { unlessMissing } from "../interop/peer.ts";
+import { uploadToHaproxy } from "./early.ts";
 import { clients, servers } from "./ends.ts";
 import { findProxy, type ProxyKind } from "./proxy.ts";
 
@@ -117,6 +118,14 @@ async function main(): Promise<number> {
       for (const fault of faults) console.log(`  FAILED: ${fault}`);
       if (faults.length > 0) failed++;
       else passed++;
+    }
+    if (name === "haproxy") {
+      for (const { title, uploads, refused, others } of await uploadToHaproxy()) {
+        console.log(`triple -> ${kind.name}, ${title}: ${refused} of ${uploads} early refusals reported`);
+        for (const [text, count] of others) console.log(`  FAILED: ${count} x ${text}`);
+        if (others.size > 0 || refused !== uploads) failed++;
+        else passed++;
+      }
     }
   }
   for (const line of skipped) console.log(line);
