@@ -198,6 +198,14 @@ describe("a server", () => {
     });
   });
 
+  it("says that no serialization is registered", async () => {
+    const answer = await post(serving({}, []), "/com.acme.Shop/find", finding("long", Uint8Array.of(0xe1)));
+    expect(answer).toMatchObject({
+      status: String(Code.Unimplemented),
+      message: expect.stringMatching(/is not supported; the receiver has none \(option serializations\)$/),
+    });
+  });
+
   it.each<[string, Uint8Array]>([
     ["bytes that are no wrapper", framed(bytesOf("ffffffffff"))],
     ["no arguments", framed(encodeWrapper({ serializeType: "hessian4", values: [], types: [] }))],

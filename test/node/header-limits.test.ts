@@ -28,7 +28,11 @@ describe.each(CLIENTS)("over %s", (_, options) => {
 
   it.each([
     // A client may report the limit in bytes from the server's SETTINGS_MAX_HEADER_LIST_SIZE itself.
-    ["100 fields", fields(101), /^10\d header fields are more than the limit of 100$/],
+    [
+      "100 fields",
+      fields(101),
+      /^10\d header fields are more than the limit of 100 \(option headerLimits of the receiver\)$/,
+    ],
     ["16 KiB", large(16 * KIB), / 16384\b/],
   ])("a server refuses requests beyond %s by default", async (_limit, headers, message) => {
     const { baseUrl } = await startServer();
@@ -50,7 +54,7 @@ describe.each(CLIENTS)("over %s", (_, options) => {
     const client = connectGreeter(baseUrl, options);
     expect((await client.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
     expect((await failureOf(client.greet({}, { headers: fields(21) }))).rawMessage).toMatch(
-      /more than the limit of 20$/,
+      /more than the limit of 20 \(option headerLimits of the receiver\)$/,
     );
     expect((await failureOf(client.greet({}, { headers: large(2 * KIB) }))).rawMessage).toMatch(/ 2048\b/);
   });
@@ -83,7 +87,7 @@ describe.each(CLIENTS)("over %s", (_, options) => {
     const { baseUrl } = await answering(undefined, errors);
     expect((await failureOf(connectGreeter(baseUrl, options).greet({}))).code).toBe(Code.Internal);
     expect(errors.map(String)).toEqual([
-      "TypeError: metadata cannot be sent: the headers are larger than the limit of 16384 bytes",
+      "TypeError: metadata cannot be sent: the headers are larger than the limit of 16384 bytes (option headerLimits)",
     ]);
     const generous = await answering({ response: { bytes: 32 * KIB } });
     let received: Metadata | undefined;

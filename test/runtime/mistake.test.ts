@@ -134,6 +134,17 @@ describe("a client", () => {
   });
 });
 
+describe.each(PROTOCOLS)("a client over %s", (protocol) => {
+  it.each([undefined, null, "abc", 5, []])("receives invalid_argument if it sends %j as a message", async (message) => {
+    const greet = vi.fn(() => ({ greeting: "" }));
+    const { client } = connect({ greet }, [], protocol);
+    const error = await failureOf(client.greet(message as never));
+    expect(error).toMatchObject({ code: Code.InvalidArgument, method: GREET });
+    expect(error.rawMessage).toContain("greet.v1.GreetRequest must be an object");
+    expect(greet).not.toHaveBeenCalled();
+  });
+});
+
 describe("a transport", () => {
   const baseUrl = "http://127.0.0.1";
   const makers: Record<string, (options: object) => unknown> = {

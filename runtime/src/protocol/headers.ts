@@ -56,7 +56,7 @@ export function appendBounded(headers: Metadata, metadata: Metadata, limits: Fie
   if (metadata.size === 0) return;
   appendMetadata(headers, metadata, prefix);
   const problem = checkHeadersSize(headers, limits);
-  if (problem !== undefined) throw new TypeError(`metadata cannot be sent: ${problem}`);
+  if (problem !== undefined) throw new TypeError(`metadata cannot be sent: ${problem} (option headerLimits)`);
 }
 
 /** Appends the metadata of a client's call. Throws an `RpcError` with `invalid_argument` for reserved names. */
@@ -77,7 +77,9 @@ export type HeadersProblem = { readonly kind: "too large" | "malformed"; readonl
  */
 export function checkHeaders(headers: Metadata, limits: FieldLimits): HeadersProblem | undefined {
   const tooLarge = checkHeadersSize(headers, limits);
-  if (tooLarge !== undefined) return { kind: "too large", message: tooLarge };
+  if (tooLarge !== undefined) {
+    return { kind: "too large", message: `${tooLarge} (option headerLimits of the receiver)` };
+  }
   const fields = headers.raw;
   for (let i = 0; i < fields.length; i += 2) {
     const problem = checkField(fields[i] as string, fields[i + 1] as string);

@@ -109,8 +109,9 @@ export class WrappedCall implements GrpcPayloadCall {
   }
 
   #unsupported(problem: string): RpcError {
-    const known = this.#all.map(describeNames).join(", ") || "none";
-    return new RpcError(Code.Unimplemented, `${problem}; supported are: ${known}`);
+    const known = this.#all.map(describeNames).join(", ");
+    const supported = known === "" ? "the receiver has none (option serializations)" : `supported are: ${known}`;
+    return new RpcError(Code.Unimplemented, `${problem}; ${supported}`);
   }
 }
 

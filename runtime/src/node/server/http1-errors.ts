@@ -31,7 +31,7 @@ const RESPONSE_OF_CODE: Readonly<Record<string, ErrorResponse>> = {
     httpStatus: "431 Request Header Fields Too Large",
     status: Status.BadRequest,
     code: Code.ResourceExhausted,
-    message: "the headers of the request are too large",
+    message: "the headers of the request are too large (option headerLimits of the receiver)",
   },
   ERR_HTTP_REQUEST_TIMEOUT: {
     httpStatus: "408 Request Timeout",
