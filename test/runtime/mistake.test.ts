@@ -45,6 +45,29 @@ describe("a handler's answer", () => {
   });
 });
 
+describe("an option of a call", () => {
+  const TEXT = " must be a string of printable ASCII";
+  it.each([
+    [{ headers: { note: 5 } }, `metadata "note"${TEXT}`],
+    [{ headers: { note: ["a", 5] } }, `metadata "note"${TEXT}`],
+    [{ headers: { note: null } }, `metadata "note"${TEXT}`],
+    [{ headers: { "note-bin": 5 } }, 'metadata "note-bin" must be a Uint8Array or base64'],
+    [{ headers: 5 }, "headers and trailers must be objects"],
+    [{ headers: null }, "headers and trailers must be objects"],
+    [{ headers: "note: 5" }, "headers and trailers must be objects"],
+    [{ signal: 5 }, "signal must be an AbortSignal"],
+    [{ signal: null }, "signal must be an AbortSignal"],
+    [{ signal: new AbortController() }, "signal must be an AbortSignal"],
+  ])("%j is named in the error", async (options, message) => {
+    const { client } = connect({});
+    const node = createNodeTransport({ baseUrl: "http://127.0.0.1:1", protocol: "http-rpc" });
+    const expected = { code: Code.InvalidArgument, rawMessage: expect.stringContaining(message) };
+    expect(await failureOf(createGreetServiceClient(node).greet({}, options as never))).toMatchObject(expected);
+    expect(await failureOf(client.greet({}, options as never))).toMatchObject(expected);
+    expect(await failureOf(read(client.greetEach({}, options as never)))).toMatchObject(expected);
+  });
+});
+
 describe("an interceptor", () => {
   const forgetful: Interceptor = (next) => async (request) => {
     await next(request);

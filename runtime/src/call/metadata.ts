@@ -134,6 +134,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   /** Adds all fields of other metadata, a record or a list. Throws a `TypeError` for an invalid name or value. */
   appendAll(this: this, init: MetadataInit): this {
     if (init instanceof Metadata) return this.appendRaw(init.#fields);
+    if (typeof init !== "object" || !init) throw new TypeError("headers and trailers must be objects");
     const entries = Symbol.iterator in init ? (init as Iterable<[string, string]>) : Object.entries(init);
     for (const [name, value] of entries) {
       if (value === undefined) continue;
@@ -218,13 +219,11 @@ function encodeValue(name: string, value: string | Uint8Array): string {
     requireBinaryName(name);
     return encodeBase64(value);
   }
-  if (name.endsWith("-bin")) {
-    if (isBinaryValue(value)) return value;
-    throw new TypeError(`metadata "${name}" must be a Uint8Array or base64`);
-  }
-  if (ASCII_VALUE.test(value)) return value;
+  const isBinary = name.endsWith("-bin");
+  // Callers without a type checker can pass any value, which a regular expression would convert to text.
+  if (typeof value === "string" && (isBinary ? isBinaryValue(value) : ASCII_VALUE.test(value))) return value;
   throw new TypeError(
-    `metadata "${name}" must be printable ASCII, not empty, without space at either end; others need a name ending in -bin`,
+    `metadata "${name}" must be ${isBinary ? "a Uint8Array or base64" : "a string of printable ASCII, not empty, without space at either end; others need a name ending in -bin"}`,
   );
 }
 

@@ -322,6 +322,7 @@ function contextOptions(defaults: CallDefaults, options: CallOptions): ContextOp
     throw clientError(`timeoutMs must be 0 or more milliseconds, not ${timeoutMs}`);
   }
   const { signal, values, waitForReady = defaults.waitForReady } = options;
+  if (signal !== undefined && !signal?.addEventListener) throw clientError("signal must be an AbortSignal");
   return { timeoutMs, timeoutStatus: Status.ClientTimeout, signal, values, waitForReady };
 }
 
