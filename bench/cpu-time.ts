@@ -19,7 +19,8 @@ export function onCpuNanoseconds(pid: number): number | undefined {
 /** The on-CPU time of the main thread of this process; `undefined` where the system does not tell. */
 export function mainThreadNanoseconds(): number | undefined {
   try {
-    // Linux counts the time of a running thread at each tick of its clock only, and whenever the process asks for its own usage.
+    // Linux counts the time of a running thread at each tick of its clock only, and whenever the process asks for its
+    // own usage.
     process.cpuUsage();
     return Number(readFileSync(`/proc/self/task/${process.pid}/schedstat`, "latin1").split(" ", 1)[0]);
   } catch {

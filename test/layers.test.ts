@@ -107,7 +107,8 @@ function layerOf(file: string): number | undefined {
  */
 const GENERATOR: readonly (readonly [folder: string, folders: readonly string[], packages: RegExp])[] = [
   ["src/print/", [], /^@bufbuild\/(?:protobuf|protoplugin)(?:\/|$)/],
-  // The plugin contains the part of the runtime that describes services, so that a document is equal at build time and at run time.
+  // The plugin contains the part of the runtime that describes services, so that a document is equal at build time and
+  // at run time.
   [
     "src/plugin/openapi-file.ts",
     ["src/plugin/", "runtime/src/openapi/descriptor-document.ts"],

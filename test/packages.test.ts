@@ -1,6 +1,6 @@
 /**
- * The packages as users get them: built, packed and installed in an empty folder, where the commands of both READMEs and of the
- * guide are run, without access to the sources.
+ * The packages as users get them: built, packed and installed in an empty folder, where the commands of both READMEs
+ * and of the guide are run, without access to the sources.
  */
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";

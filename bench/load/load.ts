@@ -9,8 +9,8 @@ export interface Load {
   /** Encoding of the message. `json` is supported only over `http-rpc`. */
   readonly codec: "proto" | "json";
   /**
-   * The called method: unary, or, over `grpc`, server streaming (`repeat`) or bidirectional (`talk`). A message of `blob64k` or
-   * `blob1m` has so many bytes.
+   * The called method: unary, or, over `grpc`, server streaming (`repeat`) or bidirectional (`talk`). A message of
+   * `blob64k` or `blob1m` has so many bytes.
    */
   readonly method: "echo" | "order" | "blob64k" | "blob1m" | "repeat" | "talk";
   readonly connections: number;

@@ -1,11 +1,11 @@
 /**
- * Goodput while one of three providers is overloaded: the calls that succeed in their deadline, compared with those of the other
- * two alone. Ours and `@grpc/grpc-js` with `round_robin`, in turn in one run.
+ * Goodput while one of three providers is overloaded: the calls that succeed in their deadline, compared with those of
+ * the other two alone. Ours and `@grpc/grpc-js` with `round_robin`, in turn in one run.
  *
  *     npm run bench:overload -- --seconds 4
  *
- * Each provider executes 8 calls at a time, 100 ms each, and queues the rest. Other clients keep three times as many calls open at
- * one of them.
+ * Each provider executes 8 calls at a time, 100 ms each, and queues the rest. Other clients keep three times as many
+ * calls open at one of them.
  */
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";

@@ -1,11 +1,13 @@
 /**
- * Rolling restarts under load: three providers in etcd are replaced again and again while a consumer makes 1,000 calls a second.
- * Every call has an id, and providers report which ids they have executed: no call may be lost, and none executed twice.
+ * Rolling restarts under load: three providers in etcd are replaced again and again while a consumer makes 1,000 calls
+ * a second. Every call has an id, and providers report which ids they have executed: no call may be lost, and none
+ * executed twice.
  *
  *     npm run bench:restarts -- --restarts 100 --rate 1000
  *
- * A restart replaces one provider. Prints the 99th percentile of the latency during restarts, and in quiet periods before the first and
- * after each twenty restarts, because the load of the machine varies. A machine that is too slow for the rate makes fewer calls.
+ * A restart replaces one provider. Prints the 99th percentile of the latency during restarts, and in quiet periods
+ * before the first and after each twenty restarts, because the load of the machine varies. A machine that is too slow
+ * for the rate makes fewer calls.
  */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";

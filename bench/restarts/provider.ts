@@ -1,4 +1,7 @@
-/** A provider in etcd that counts what it executes: `provider.ts ETCD`. A message of its parent ends it, with the ids in the answer. */
+/**
+ * A provider in etcd that counts what it executes: `provider.ts ETCD`. A message of its parent ends it, with the ids in
+ * the answer.
+ */
 import { register } from "triple-es/discovery";
 import { etcd } from "triple-es/etcd";
 import { createServer } from "triple-es/node";

@@ -1,6 +1,7 @@
 /**
- * Calls over sockets to ten servers: how evenly each client spreads them and how closely by weight, and the CPU time of a call through load balancing beside one
- * through a plain transport to one server. Ours beside `@grpc/grpc-js` with `round_robin` in one run. nice-grpc uses grpc-js, and so spreads calls as it does.
+ * Calls over sockets to ten servers: how evenly each client spreads them and how closely by weight, and the CPU time of
+ * a call through load balancing beside one through a plain transport to one server. Ours beside `@grpc/grpc-js` with
+ * `round_robin` in one run. nice-grpc uses grpc-js, and so spreads calls as it does.
  *
  *     npm run bench:spread
  */

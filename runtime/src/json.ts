@@ -49,8 +49,8 @@ export const plainJsonStreams: Payload = {
 } satisfies StreamPayload as Payload;
 
 /**
- * Creates a transport on `fetch` for messages in plain JSON, for unary calls and server streaming. It needs no closing. Throws
- * a `TypeError` for an invalid base URL.
+ * Creates a transport on `fetch` for messages in plain JSON, for unary calls and server streaming. It needs no closing.
+ * Throws a `TypeError` for an invalid base URL.
  */
 export function createTransport(options: JsonTransportOptions): Transport {
   const exchange = connectFetch(options);

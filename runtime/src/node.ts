@@ -51,8 +51,8 @@ export type { WrapperContentType } from "./protocol/options.ts";
 export interface NodeRouterOptions extends RouterOptions {
   /**
    * Serves a page at `/triple` on which developers call the methods of the router, with Swagger UI; it needs the package
-   * `swagger-ui-dist`. Everybody who reaches the server can read the page, and it calls with the rights of its reader. True: the
-   * page is not served if `NODE_ENV` is `production`; `always`: it is. Default: false.
+   * `swagger-ui-dist`. Everybody who reaches the server can read the page, and it calls with the rights of its reader.
+   * True: the page is not served if `NODE_ENV` is `production`; `always`: it is. Default: false.
    */
   readonly console?: boolean | "always" | undefined;
 }
@@ -67,8 +67,8 @@ export interface Server extends Router, SocketServer {
 
 /**
  * Creates a router as `createRouter` of `triple-es` does, with Node's codec and compressions as defaults, for {@link
- * nodeHandler} and other handlers that run on Node. Throws a `TypeError` or `RangeError` for an invalid option, and an `Error` if
- * the option `console` needs a package that is not installed.
+ * nodeHandler} and other handlers that run on Node. Throws a `TypeError` or `RangeError` for an invalid option, and an
+ * `Error` if the option `console` needs a package that is not installed.
  */
 export function createRouter(options: NodeRouterOptions = {}): Router {
   const { codecs = [nodeProtoCodec, boundedJsonCodec], compressions = nodeCompressions } = options;

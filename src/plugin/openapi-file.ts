@@ -1,6 +1,6 @@
 /**
- * OpenAPI documents of proto files (`openapi=true`). The runtime describes the services: a document that is written at build time
- * and one that a server creates have the same contents.
+ * OpenAPI documents of proto files (`openapi=true`). The runtime describes the services: a document that is written at
+ * build time and one that a server creates have the same contents.
  */
 import type { DescFile } from "@bufbuild/protobuf";
 import { createOpenApiOf } from "../../runtime/src/openapi/descriptor-document.ts";

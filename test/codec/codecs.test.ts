@@ -1,4 +1,7 @@
-/** Generated codecs against protobuf-es, on random schemas and values: the same bytes, the same objects, the same refusals. */
+/**
+ * Generated codecs against protobuf-es, on random schemas and values: the same bytes, the same objects, the same
+ * refusals.
+ */
 import { create, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import type { GeneratedCodec } from "triple-es";

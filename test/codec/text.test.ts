@@ -1,4 +1,7 @@
-/** Text in generated codecs. Short text is encoded and decoded without a call of the platform, whose results are the oracle. */
+/**
+ * Text in generated codecs. Short text is encoded and decoded without a call of the platform, whose results are the
+ * oracle.
+ */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
 import { EchoRequestCodec } from "../../bench/gen/echo_codec.ts";

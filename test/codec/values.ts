@@ -209,7 +209,10 @@ export function describeValue(value: unknown): unknown {
   return [inherited, ...Object.keys(value).map((key) => [key, describeValue(Reflect.get(value, key))])];
 }
 
-/** Throws if two values, or the bytes of two messages, differ. Much cheaper than an assertion, which prepares a comparison. */
+/**
+ * Throws if two values, or the bytes of two messages, differ. Much cheaper than an assertion, which prepares a
+ * comparison.
+ */
 export function same(ours: unknown, theirs: unknown, about = ""): void {
   if (ours instanceof Uint8Array && theirs instanceof Uint8Array && Buffer.compare(ours, theirs) === 0) return;
   const [left, right] = [ours, theirs].map((value) => JSON.stringify(describeValue(value)));

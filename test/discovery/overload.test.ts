@@ -1,6 +1,6 @@
 /**
- * Policies while other clients overload one of three providers, in virtual time: each provider executes 8 calls at a time, 100 ms
- * each, and queues the rest. `npm run bench:overload` measures the same over sockets.
+ * Policies while other clients overload one of three providers, in virtual time: each provider executes 8 calls at a
+ * time, 100 ms each, and queues the rest. `npm run bench:overload` measures the same over sockets.
  */
 import { type Balancer, p2c, type ReadyEndpoint, roundRobin } from "triple-es/discovery";
 import { expect, it } from "vitest";
@@ -62,7 +62,10 @@ class Provider {
   }
 }
 
-/** Returns the number of calls that succeed within their deadline, at three providers or at the two that are not overloaded. */
+/**
+ * Returns the number of calls that succeed within their deadline, at three providers or at the two that are not
+ * overloaded.
+ */
 function goodput(balancer: Balancer, used: 2 | 3): number {
   const time = new VirtualTime();
   const providers = [new Provider(time), new Provider(time), new Provider(time)];

@@ -1,5 +1,6 @@
 /**
- * Connections to several addresses of which some do not answer at all: neither with a connection nor with an error (RFC 8305).
+ * Connections to several addresses of which some do not answer at all: neither with a connection nor with an error (RFC
+ * 8305).
  */
 import { spawn } from "node:child_process";
 import dnsModule from "node:dns";

@@ -1,6 +1,6 @@
 /**
- * The example with Next, built for production: its page in Chromium, and the handler as a route, which answers the calls of all
- * platforms.
+ * The example with Next, built for production: its page in Chromium, and the handler as a route, which answers the
+ * calls of all platforms.
  */
 import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

@@ -1,4 +1,7 @@
-/** The configurations of proxies in `examples/proxies`, which docs/deployment.md shows. `npm run proxies` makes calls through both. */
+/**
+ * The configurations of proxies in `examples/proxies`, which docs/deployment.md shows. `npm run proxies` makes calls
+ * through both.
+ */
 import { spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";

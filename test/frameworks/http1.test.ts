@@ -77,7 +77,8 @@ const FRAMEWORKS: Readonly<Record<string, Framework>> = {
     return serveFetch((request) => app.fetch(request));
   },
   "route handlers like those of Next": (router) => {
-    // app/rpc/[...method]/route.ts exports POST and OPTIONS, and for routes of REST their methods; Next also passes the parameters of the route.
+    // app/rpc/[...method]/route.ts exports POST and OPTIONS, and for routes of REST their methods; Next also passes the
+    // parameters of the route.
     const handle = fetchHandler(router, { prefix: "/rpc" });
     const route: Record<string, (request: Request, context: { params: Promise<object> }) => Promise<Response>> = {
       GET: handle,

@@ -1,6 +1,6 @@
 /**
- * The asynchronous context (AsyncLocalStorage) of calls over HTTP/2, over cleartext and TLS: on a server it is separate for each
- * call, and in a client it is that of the caller.
+ * The asynchronous context (AsyncLocalStorage) of calls over HTTP/2, over cleartext and TLS: on a server it is separate
+ * for each call, and in a client it is that of the caller.
  */
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setFlagsFromString } from "node:v8";

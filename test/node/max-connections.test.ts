@@ -1,6 +1,6 @@
 /**
- * The maximum number of open connections of a server. Ten thousand sockets are more than a test may open, so the test reads the
- * maximum from the server's socket and lowers it before it connects.
+ * The maximum number of open connections of a server. Ten thousand sockets are more than a test may open, so the test
+ * reads the maximum from the server's socket and lowers it before it connects.
  */
 import { once } from "node:events";
 import { connect, Server, type Socket } from "node:net";

@@ -1,5 +1,6 @@
 /**
- * Connections whose stream ids are used up (RFC 9113, section 5.1.1). Ids end after a billion, so the test lowers their limit.
+ * Connections whose stream ids are used up (RFC 9113, section 5.1.1). Ids end after a billion, so the test lowers their
+ * limit.
  */
 import { expect, it, vi } from "vitest";
 import { type Certificates, createCertificates, hasOpenssl } from "../support/certificate.ts";

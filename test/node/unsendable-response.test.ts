@@ -1,6 +1,6 @@
 /**
- * Responses whose headers exceed the SETTINGS_MAX_HEADER_LIST_SIZE of the client (RFC 9113, section 6.5.2; CVE-2026-50560): the
- * stream is reset, and the handler ends.
+ * Responses whose headers exceed the SETTINGS_MAX_HEADER_LIST_SIZE of the client (RFC 9113, section 6.5.2;
+ * CVE-2026-50560): the stream is reset, and the handler ends.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";

@@ -1,4 +1,7 @@
-/** OpenAPI documents: what they say about services, messages, errors and routes. test/openapi/judges.test.ts validates them. */
+/**
+ * OpenAPI documents: what they say about services, messages, errors and routes. test/openapi/judges.test.ts validates
+ * them.
+ */
 import { createFileRegistry, type DescMessage, type DescService, type JsonObject } from "@bufbuild/protobuf";
 import { createRouter, type ServiceDef } from "triple-es";
 import { fetchHandler } from "triple-es/fetch";

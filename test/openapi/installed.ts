@@ -1,4 +1,7 @@
-/** The tools of test/openapi/judges, which has a separate lock file. Tests that need them are skipped if it is not installed. */
+/**
+ * The tools of test/openapi/judges, which has a separate lock file. Tests that need them are skipped if it is not
+ * installed.
+ */
 import { existsSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";

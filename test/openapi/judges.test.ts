@@ -1,6 +1,7 @@
 /**
- * Tools that read OpenAPI documents judge ours: a validator, a linter, a generator of clients, Scalar, and a validator of JSON
- * Schema. They have a separate lock file, test/openapi/judges; if it is not installed, the tests are skipped with a message.
+ * Tools that read OpenAPI documents judge ours: a validator, a linter, a generator of clients, Scalar, and a validator
+ * of JSON Schema. They have a separate lock file, test/openapi/judges; if it is not installed, the tests are skipped
+ * with a message.
  */
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";

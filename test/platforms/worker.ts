@@ -1,6 +1,7 @@
 /**
- * A Worker of Cloudflare that serves the callee in a Durable Object, because its requests wait for each other. The stream "Flood" is
- * endless; a unary call of that name returns whether it has ended, and how many messages it has produced.
+ * A Worker of Cloudflare that serves the callee in a Durable Object, because its requests wait for each other. The
+ * stream "Flood" is endless; a unary call of that name returns whether it has ended, and how many messages it has
+ * produced.
  */
 import { createRouter } from "triple-es";
 import { fetchHandler } from "triple-es/fetch";

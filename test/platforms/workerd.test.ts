@@ -1,7 +1,7 @@
 /**
- * The handler in workerd, the runtime of Cloudflare Workers. It tells a handler that its client has left when the stream's next
- * message is sent, and a unary call never, so that the calls that wait for this are replaced here. The package is that of
- * examples/workers.
+ * The handler in workerd, the runtime of Cloudflare Workers. It tells a handler that its client has left when the
+ * stream's next message is sent, and a unary call never, so that the calls that wait for this are replaced here. The
+ * package is that of examples/workers.
  */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";

@@ -1,7 +1,8 @@
 /**
- * `npm run conformance:protobuf`: protobuf's own conformance suite, required and recommended tests up to edition 2023, against
- * generated codecs for binary and protobuf-es for JSON. Fails for a test that fails and is not in `failures.txt`, for one in it
- * that passes, and for one that protobuf-es alone passes. Arguments go to the runner, such as `--test NAME`.
+ * `npm run conformance:protobuf`: protobuf's own conformance suite, required and recommended tests up to edition 2023,
+ * against generated codecs for binary and protobuf-es for JSON. Fails for a test that fails and is not in
+ * `failures.txt`, for one in it that passes, and for one that protobuf-es alone passes. Arguments go to the runner,
+ * such as `--test NAME`.
  */
 import { spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";

@@ -1,7 +1,7 @@
 /**
  * The testee of protobuf's conformance suite: reads requests from stdin and writes responses to stdout, each after its length
- * in four bytes. Binary is decoded and encoded by generated codecs, or with `protobuf-es` as its argument by protobuf-es, which
- * is also what JSON goes through.
+ * in four bytes. Binary is decoded and encoded by generated codecs, or with `protobuf-es` as its argument by
+ * protobuf-es, which is also what JSON goes through.
  *
  *     testee.ts GENERATED_FOLDER [protobuf-es]
  */

@@ -1,4 +1,7 @@
-/** The two ends of a connection through a proxy: ours and those of grpc-js. Every request has a name that no other one has. */
+/**
+ * The two ends of a connection through a proxy: ours and those of grpc-js. Every request has a name that no other one
+ * has.
+ */
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
 import {
   credentials,

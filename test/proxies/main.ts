@@ -1,7 +1,7 @@
 /**
- * `npm run proxies`: calls through nginx and HAProxy, which get another configuration in the middle. Both ends count: every call
- * ends, is answered with its own answer, and runs once. A call may fail only if the proxy lost it, as it does with grpc-js at
- * both ends. HAProxy also refuses large requests early: the client must report each refusal.
+ * `npm run proxies`: calls through nginx and HAProxy, which get another configuration in the middle. Both ends count:
+ * every call ends, is answered with its own answer, and runs once. A call may fail only if the proxy lost it, as it
+ * does with grpc-js at both ends. HAProxy also refuses large requests early: the client must report each refusal.
  *
  *     npm run proxies -- 10000
  */

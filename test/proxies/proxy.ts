@@ -1,4 +1,7 @@
-/** nginx and HAProxy between client and server, in cleartext, each with a configuration that can be replaced while it runs. */
+/**
+ * nginx and HAProxy between client and server, in cleartext, each with a configuration that can be replaced while it
+ * runs.
+ */
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";

@@ -1,4 +1,7 @@
-/** Options of registration and of registries, and the host that is registered. What is written is judged by `npm run registries`. */
+/**
+ * Options of registration and of registries, and the host that is registered. What is written is judged by `npm run
+ * registries`.
+ */
 import { type Instance, type RegisterOptions, type Registration, type Registry, register } from "triple-es/discovery";
 import { etcd } from "triple-es/etcd";
 import { addHealth } from "triple-es/health";

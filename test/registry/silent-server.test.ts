@@ -1,4 +1,7 @@
-/** Registries behind whose address is a server of another kind, or one that does not answer: errors of calls name the address. */
+/**
+ * Registries behind whose address is a server of another kind, or one that does not answer: errors of calls name the
+ * address.
+ */
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";

@@ -1,4 +1,7 @@
-/** The client of ZooKeeper with servers that misbehave: malformed replies, sessions that are refused, connections lost midway. */
+/**
+ * The client of ZooKeeper with servers that misbehave: malformed replies, sessions that are refused, connections lost
+ * midway.
+ */
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
@@ -22,7 +25,10 @@ interface Request {
   readonly path: string;
 }
 
-/** Starts a server that calls `onConnect` for each connect request and `onRequest` for each request. Returns a client of it. */
+/**
+ * Starts a server that calls `onConnect` for each connect request and `onRequest` for each request. Returns a client of
+ * it.
+ */
 async function scripted(
   onConnect: (peer: Peer) => void,
   onRequest: (peer: Peer, request: Request) => void = () => {},

@@ -1,7 +1,7 @@
 /**
- * Members taken out of their object, as in `greet: (_, { timeoutMs }) => …`. Every function of a public object works so, or its
- * type declares `this`, by which the compiler refuses it. The tables are checked against the types: a type that gains a function
- * does not compile until the function is here.
+ * Members taken out of their object, as in `greet: (_, { timeoutMs }) => …`. Every function of a public object works
+ * so, or its type declares `this`, by which the compiler refuses it. The tables are checked against the types: a type
+ * that gains a function does not compile until the function is here.
  */
 import { DurationSchema } from "@bufbuild/protobuf/wkt";
 import {
@@ -48,8 +48,8 @@ type FunctionsOf<T> = { [K in keyof T]-?: NonNullable<T[K]> extends AnyFunction 
 type DeclaresThis<F> = unknown extends ThisParameterType<F> ? false : true;
 
 /**
- * For every function of `T` how it is called once it is out of its object, or that its type declares `this`. Whether it works is
- * whether the call does not throw.
+ * For every function of `T` how it is called once it is out of its object, or that its type declares `this`. Whether it
+ * works is whether the call does not throw.
  */
 type Members<T> = {
   readonly [K in FunctionsOf<T>]: DeclaresThis<NonNullable<T[K]>> extends true

@@ -1,6 +1,6 @@
 /**
- * `RpcError.status` of errors that a client makes itself: 30, 35, 50 and 90 of the specification, in both sub-protocols. That of an
- * error of the server is the one received.
+ * `RpcError.status` of errors that a client makes itself: 30, 35, 50 and 90 of the specification, in both
+ * sub-protocols. That of an error of the server is the one received.
  */
 import { Code, createInMemoryTransport, createRouter, RpcError, Status } from "triple-es";
 import { describe, expect, it } from "vitest";

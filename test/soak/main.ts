@@ -1,6 +1,6 @@
 /**
- * Makes a million calls, reads a hundred thousand streams and cancels a hundred thousand calls, and tells whether memory stays
- * as it is.
+ * Makes a million calls, reads a hundred thousand streams and cancels a hundred thousand calls, and tells whether
+ * memory stays as it is.
  *
  *     npm run soak [-- --unary=1000000 --streams=100000 --cancelled=100000]
  */

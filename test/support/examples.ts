@@ -53,7 +53,8 @@ export interface RunningExample {
 
 /**
  * Starts `npm run SCRIPT` of the example, which serves the port of the variable PORT, by default a free one. Resolves when it
- * has printed a URL of this machine. The function that stops it is passed to `onEnd`, by default to stop it when the test ends.
+ * has printed a URL of this machine. The function that stops it is passed to `onEnd`, by default to stop it when the
+ * test ends.
  */
 export async function startExample(
   name: string,

@@ -159,7 +159,10 @@ export class RawConnection {
     }
   }
 
-  /** Writes a whole number of batches of frames with `batchBytes` bytes of data each, within the windows that the peer has opened. */
+  /**
+   * Writes a whole number of batches of frames with `batchBytes` bytes of data each, within the windows that the peer
+   * has opened.
+   */
   async sendWithinWindow(stream: number, batch: Uint8Array, batchBytes: number, count: number): Promise<void> {
     for (let sent = 0; sent < count * batchBytes; sent += batchBytes) {
       while (!this.closed && Math.min(this.#windowOf(0), this.#windowOf(stream)) - sent < batchBytes)

@@ -1,4 +1,7 @@
-/** Errors of the compiler for options of transports: each is reported at the wrong option, not at the resolver or registry. */
+/**
+ * Errors of the compiler for options of transports: each is reported at the wrong option, not at the resolver or
+ * registry.
+ */
 import { fixed, p2c, roundRobin } from "triple-es/discovery";
 import { etcd } from "triple-es/etcd";
 import { createTransport } from "triple-es/node";

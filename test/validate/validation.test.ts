@@ -1,6 +1,6 @@
 /**
- * The interceptor that validates messages, with a validator of two lines, and with protovalidate and its rules. The latter has a
- * separate lock file; if it is not installed, its tests are skipped with a message.
+ * The interceptor that validates messages, with a validator of two lines, and with protovalidate and its rules. The
+ * latter has a separate lock file; if it is not installed, its tests are skipped with a message.
  */
 import { existsSync } from "node:fs";
 import { join } from "node:path";

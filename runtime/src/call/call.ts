@@ -82,9 +82,9 @@ export interface CallContext {
   /** On a server, the client of the call. `undefined` on a client. */
   readonly peer?: Peer | undefined;
   /**
-   * On a client, the server of the call: the address of the endpoint, such as `10.0.0.7:50051` or the path of a socket; the name
-   * of the target while no endpoint is chosen; the base URL of a transport on `fetch`. The engine sets it when it gets the
-   * request, and it is `target` of the call's error. `undefined` before that, in memory and on a server.
+   * On a client, the server of the call: the address of the endpoint, such as `10.0.0.7:50051` or the path of a socket;
+   * the name of the target while no endpoint is chosen; the base URL of a transport on `fetch`. The engine sets it when
+   * it gets the request, and it is `target` of the call's error. `undefined` before that, in memory and on a server.
    */
   target?: string | undefined;
 }

@@ -5,8 +5,8 @@ import { create, type DescMessage, type MessageInitShape, toBinary, toJson } fro
 import type { ErrorDetail, RpcError } from "./error.ts";
 
 /**
- * Creates a detail of an error from a message or its init shape. Over HTTP RPC the detail is also sent as JSON, so that people
- * and clients without its schema can read it.
+ * Creates a detail of an error from a message or its init shape. Over HTTP RPC the detail is also sent as JSON, so that
+ * people and clients without its schema can read it.
  *
  *     throw new RpcError(Code.InvalidArgument, "the name is empty", {
  *       details: [createDetail(BadRequestSchema, { fieldViolations: [{ field: "name", description: "is empty" }] })],

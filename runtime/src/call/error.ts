@@ -69,8 +69,8 @@ export class RpcError extends Error {
   readonly method: string | undefined;
   /**
    * On a client, the server of the call that failed: the address of the endpoint, such as `10.0.0.7:50051` or the path of a
-   * socket; the name of the target if no endpoint was chosen; the base URL of a transport on `fetch`. `undefined` in memory, and
-   * if the call failed before it reached its connections.
+   * socket; the name of the target if no endpoint was chosen; the base URL of a transport on `fetch`. `undefined` in
+   * memory, and if the call failed before it reached its connections.
    */
   readonly target: string | undefined;
 
@@ -128,9 +128,9 @@ export function reasonOf(thrown: unknown): string {
 }
 
 /**
- * Adds the origin of a call to its error: the path of the method, the server, and the stack of the caller. Most errors are created in a
- * callback of a socket or timer, so their stack does not contain the caller. Call this function in an async function that the
- * caller awaits: V8 then provides the caller's frames, at no cost for successful calls.
+ * Adds the origin of a call to its error: the path of the method, the server, and the stack of the caller. Most errors
+ * are created in a callback of a socket or timer, so their stack does not contain the caller. Call this function in an
+ * async function that the caller awaits: V8 then provides the caller's frames, at no cost for successful calls.
  */
 export function withCaller<Reason>(reason: Reason, method: string, target?: string): Reason | RpcError {
   if (!(reason instanceof RpcError)) return reason;

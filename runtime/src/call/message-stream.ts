@@ -65,8 +65,8 @@ function watched<T>(
 
 /**
  * A stream of messages that several layers pass on. A layer takes messages that have been received with `take`, without a
- * promise for each, and waits for others with `next`. Calls of `next` are answered in their order. The methods of iteration are
- * functions that users may destructure.
+ * promise for each, and waits for others with `next`. Calls of `next` are answered in their order. The methods of
+ * iteration are functions that users may destructure.
  */
 export abstract class MessageStream implements AsyncIterableIterator<object, undefined> {
   /** The last call of `next` that has to wait, and the number of such calls. */

@@ -164,8 +164,8 @@ export interface MessageSchemas {
 /** The schemas of a document to which others refer by name. */
 export interface SharedSchemas {
   /**
-   * Returns a reference to the schema of a type. `create` is called for the first reference to each type. The name is extended
-   * if another type has it.
+   * Returns a reference to the schema of a type. `create` is called for the first reference to each type. The name is
+   * extended if another type has it.
    */
   refer(type: object, name: string, create: () => JsonObject): JsonObject;
 }
@@ -232,7 +232,10 @@ export interface NamedResult {
   readonly result: ResultValue;
 }
 
-/** A value without a schema, as response formats other than JSON encode it. Single values are in the notation of the format. */
+/**
+ * A value without a schema, as response formats other than JSON encode it. Single values are in the notation of the
+ * format.
+ */
 export type ResultValue =
   | { readonly shape: "null" }
   | { readonly shape: "single"; readonly value: unknown }

@@ -19,8 +19,8 @@ export function startTimer(delayMs: number, callback: () => void): () => void {
 }
 
 /**
- * Calls back once after a delay, in milliseconds, at most {@link MAX_TIMER_MS}, without keeping the process running. Returns the
- * function that stops the timer.
+ * Calls back once after a delay, in milliseconds, at most {@link MAX_TIMER_MS}, without keeping the process running.
+ * Returns the function that stops the timer.
  */
 export function startBackgroundTimer(delayMs: number, callback: () => void): () => void {
   const timer: unknown = setTimeout(callback, Math.min(delayMs, MAX_TIMER_MS));
@@ -89,7 +89,10 @@ export function delayInBackground(delayMs: number, signal?: AbortSignal): Promis
   });
 }
 
-/** Waits for a promise that never rejects, at most for the given time in milliseconds. Resolves with false if it was not settled. */
+/**
+ * Waits for a promise that never rejects, at most for the given time in milliseconds. Resolves with false if it was not
+ * settled.
+ */
 export function settledWithin(promise: Promise<unknown>, maxMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const stop = startTimer(maxMs, () => resolve(false));

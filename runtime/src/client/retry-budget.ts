@@ -6,7 +6,8 @@
 /** Limit on the retries of a target. */
 export interface RetryBudget {
   /**
-   * Initial and maximum number of tokens, up to 1,000. Each failure takes one token. Retries stop while half of them or fewer are left.
+   * Initial and maximum number of tokens, up to 1,000. Each failure takes one token. Retries stop while half of them or
+   * fewer are left.
    */
   readonly maxTokens: number;
   /** Tokens that a success returns, in steps of a thousandth. */

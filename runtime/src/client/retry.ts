@@ -33,9 +33,10 @@ export interface AttemptOptions {
 const DEFAULT_BUDGET = { maxTokens: 10, tokenRatio: 0.1 };
 
 /**
- * Makes an interceptor that retries failed calls (gRFC A6): after an error with one of the policy's codes, if no response headers
- * have arrived, within the deadline of the call and a budget that all calls share. Put it last, and use one for each server.
- * Transports of `triple-es/node` have the option `retry` instead. Throws a `TypeError` for an invalid option.
+ * Makes an interceptor that retries failed calls (gRFC A6): after an error with one of the policy's codes, if no
+ * response headers have arrived, within the deadline of the call and a budget that all calls share. Put it last, and
+ * use one for each server. Transports of `triple-es/node` have the option `retry` instead. Throws a `TypeError` for an
+ * invalid option.
  *
  *     createTransport({ baseUrl, interceptors: [createRetry({ maxAttempts: 4 })] });
  */
@@ -53,7 +54,10 @@ export function createRetry(options: RetryOptions = {}): Interceptor {
   };
 }
 
-/** Returns a call that makes further attempts by the policy of its request, if there is one and the request can be sent again. */
+/**
+ * Returns a call that makes further attempts by the policy of its request, if there is one and the request can be sent
+ * again.
+ */
 export function attemptCalls(
   next: Call,
   options: AttemptOptions,

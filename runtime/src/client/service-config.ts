@@ -1,6 +1,7 @@
 /**
- * Service configs in gRPC's JSON format (grpc.service_config.ServiceConfig; gRFC A2, A6). They set the timeout, wait for ready
- * and the retry or hedging policy of each method, and the retry throttling and load balancing policy of the target.
+ * Service configs in gRPC's JSON format (grpc.service_config.ServiceConfig; gRFC A2, A6). They set the timeout, wait
+ * for ready and the retry or hedging policy of each method, and the retry throttling and load balancing policy of the
+ * target.
  */
 import type { Method } from "../call/call.ts";
 import { type Code, codeFromName, codeFromNumber } from "../call/code.ts";

@@ -1,6 +1,6 @@
 /**
- * Divides large JSON values into parts that are decoded in one step each, and counts their memory. Between steps the event loop
- * can run other work.
+ * Divides large JSON values into parts that are decoded in one step each, and counts their memory. Between steps the
+ * event loop can run other work.
  */
 import { create, type DescMessage, type JsonObject, type JsonValue, type Message } from "@bufbuild/protobuf";
 import { AnySchema, FieldMaskSchema, ListValueSchema, StructSchema, ValueSchema } from "@bufbuild/protobuf/wkt";

@@ -49,8 +49,8 @@ export const Memory = {
 const MAX_FAST_PROPERTIES = 16;
 
 /**
- * Estimates the memory of an object with a number of properties, without their values. `computed`: protobuf-es sets properties
- * by computed names, generated codecs do not.
+ * Estimates the memory of an object with a number of properties, without their values. `computed`: protobuf-es sets
+ * properties by computed names, generated codecs do not.
  */
 export function objectBytes(properties: number, computed: boolean): number {
   if (properties <= 4) return Memory.object;

@@ -75,8 +75,8 @@ function numbered(fields: ReadonlyMap<number, FieldShape>): (FieldShape | undefi
 }
 
 /**
- * Returns the memory of an empty message, in bytes. It has a property for its type name, each oneof, and each field that is not
- * a message.
+ * Returns the memory of an empty message, in bytes. It has a property for its type name, each oneof, and each field
+ * that is not a message.
  */
 export function emptyMessage(type: DescMessage, generated = false): number {
   let properties = 1;
@@ -277,8 +277,8 @@ export class ProtoEstimator {
   }
 
   /**
-   * Returns the key of a map entry if it is an integer up to 9999, else 0. Returns `undefined` for an entry in which the key is
-   * not the only field before the value, as all libraries write it.
+   * Returns the key of a map entry if it is an integer up to 9999, else 0. Returns `undefined` for an entry in which
+   * the key is not the only field before the value, as all libraries write it.
    */
   #keyOf(start: number, end: number, type: ScalarType): number | undefined {
     const bytes = this.#bytes;

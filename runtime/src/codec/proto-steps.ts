@@ -135,8 +135,8 @@ function packedParts(
 }
 
 /**
- * `whole` is the contents and, in a malformed message, the rest of the last value. Each varint ends with a byte below 128, and
- * fixed values end at a multiple of their size.
+ * `whole` is the contents and, in a malformed message, the rest of the last value. Each varint ends with a byte below
+ * 128, and fixed values end at a multiple of their size.
  */
 function* splitPacked(
   tag: number,

@@ -1,6 +1,7 @@
 /**
- * The exchange with a target: a picker chooses the endpoint of each request. A request that no server has processed is sent to
- * another endpoint (transparent retry). A request that may have been processed is not: retry policies decide about it.
+ * The exchange with a target: a picker chooses the endpoint of each request. A request that no server has processed is
+ * sent to another endpoint (transparent retry). A request that may have been processed is not: retry policies decide
+ * about it.
  */
 import { isNotSent, isUnprocessed } from "../call/attempt.ts";
 import { Code } from "../call/code.ts";
@@ -38,7 +39,10 @@ export interface BalanceOptions {
 /** Makes the exchange with the endpoints of a target. */
 export function balance(target: TargetDriver, options: BalanceOptions = {}): Exchange {
   const { waitForReady: waitByDefault = false, onTransparentRetry, balancer } = options;
-  /** True if pickers are functions of the user, which must run in the asynchronous context of the call (AsyncLocalStorage). */
+  /**
+   * True if pickers are functions of the user, which must run in the asynchronous context of the call
+   * (AsyncLocalStorage).
+   */
   const isOwn = balancer !== undefined && balancer.policy === undefined;
   /** The headers of the last response that was a success. */
   let plainHeaders: Metadata | undefined;

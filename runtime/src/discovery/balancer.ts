@@ -9,7 +9,10 @@ import type { Endpoint } from "./endpoint.ts";
 export interface ReadyEndpoint {
   /** The endpoint, as the resolver has found it. */
   readonly endpoint: Endpoint;
-  /** The weight, above 0, after warm-up and slow start. If only endpoints of weight 0 are ready, each of them has weight 1. */
+  /**
+   * The weight, above 0, after warm-up and slow start. If only endpoints of weight 0 are ready, each of them has
+   * weight 1.
+   */
   readonly weight: number;
   /** The number of open streams and of calls that wait for a stream. */
   readonly active: number;
@@ -22,8 +25,8 @@ export type Picker = (request: HttpRequest) => ReadyEndpoint;
 export interface Balancer {
   (ready: readonly ReadyEndpoint[]): Picker;
   /**
-   * The name in a service config, such as `round_robin`. Pickers of a balancer without a name run in the asynchronous context of
-   * their call (AsyncLocalStorage). Default: none.
+   * The name in a service config, such as `round_robin`. Pickers of a balancer without a name run in the asynchronous
+   * context of their call (AsyncLocalStorage). Default: none.
    */
   readonly policy?: string;
   /** The maximum number of endpoints that are connected at a time. Default: all. */

@@ -1,7 +1,7 @@
 /**
- * Outlier ejection (gRFC A50, Envoy's consecutive failures): an endpoint that fails several calls in a row gets no calls for a
- * while, even if it is connected. At most half of the endpoints are ejected at a time. If fewer than half are left, ejections
- * are ignored (panic threshold), because the cause is then not the single endpoint.
+ * Outlier ejection (gRFC A50, Envoy's consecutive failures): an endpoint that fails several calls in a row gets no
+ * calls for a while, even if it is connected. At most half of the endpoints are ejected at a time. If fewer than half
+ * are left, ejections are ignored (panic threshold), because the cause is then not the single endpoint.
  */
 import type { Member } from "./member.ts";
 
@@ -16,8 +16,8 @@ export interface EjectionOptions {
 }
 
 /**
- * Counts a failed call. Returns "ejected" if the endpoint is ejected because of it, "skipped" if it would be but for the others that
- * are ejected, which is said once for each series of failures, and otherwise "counted".
+ * Counts a failed call. Returns "ejected" if the endpoint is ejected because of it, "skipped" if it would be but for
+ * the others that are ejected, which is said once for each series of failures, and otherwise "counted".
  */
 export function countFailure(
   member: Member,

@@ -7,9 +7,15 @@ import type { Connections, Exchange, ExchangeObserver } from "../http/exchange.t
 export interface Endpoint {
   /** `host:port`, `[v6]:port`, or `unix:` and the path of a socket. */
   readonly address: string;
-  /** Share of calls relative to other endpoints, from 0 to 1,000,000. 0: takes calls only if no endpoint with a weight is ready. Default: 100. */
+  /**
+   * Share of calls relative to other endpoints, from 0 to 1,000,000. 0: takes calls only if no endpoint with a weight
+   * is ready. Default: 100.
+   */
   readonly weight?: number | undefined;
-  /** Time at which it began to serve, in milliseconds since 1970: the weight of a new endpoint grows gradually. Default: long ago. */
+  /**
+   * Time at which it began to serve, in milliseconds since 1970: the weight of a new endpoint grows gradually. Default:
+   * long ago.
+   */
   readonly since?: number | undefined;
   /** Zone in which it runs. Policies may read it. Default: unknown. */
   readonly zone?: string | undefined;
@@ -21,8 +27,8 @@ export interface Endpoint {
 export const DEFAULT_WEIGHT = 100;
 
 /**
- * Finds the endpoints of a target. Each step yields a complete list. If the lookup fails, the resolver throws and is run again
- * after a backoff; until then the last list stays in use. If it returns, the last list is final.
+ * Finds the endpoints of a target. Each step yields a complete list. If the lookup fails, the resolver throws and is
+ * run again after a backoff; until then the last list stays in use. If it returns, the last list is final.
  */
 export interface Resolver {
   (context: ResolverContext): AsyncIterable<readonly Endpoint[]>;
@@ -31,8 +37,8 @@ export interface Resolver {
   /** The reason in the errors of calls while the list is empty. Default: `it has no endpoints`. */
   readonly emptyReason?: string;
   /**
-   * The source of the list, such as `zookeeper at 10.0.0.7:2181`. The error of a call whose deadline passes before there is a list
-   * names it. Default: none.
+   * The source of the list, such as `zookeeper at 10.0.0.7:2181`. The error of a call whose deadline passes before
+   * there is a list names it. Default: none.
    */
   readonly source?: string;
 }
@@ -46,7 +52,10 @@ export interface ResolverContext {
    * second after the previous wait ended. Rejects when the signal fires.
    */
   next(maxMs: number): Promise<void>;
-  /** Reports a service config that was found with the endpoints, as JSON text or parsed. `undefined`: there is no longer one. */
+  /**
+   * Reports a service config that was found with the endpoints, as JSON text or parsed. `undefined`: there is no longer
+   * one.
+   */
   configure(serviceConfig: unknown): void;
   /** Reports an invalid entry that the resolver has skipped. */
   warn(problem: string): void;
@@ -59,15 +68,18 @@ export interface EndpointConnections extends Connections {
   /** Time until the next attempt to connect may be made, in milliseconds. */
   readonly backoffMs: number;
   /**
-   * Makes an exchange function whose outcomes are reported to the observer. Default: the observer is chained to the promises of
-   * `exchange`.
+   * Makes an exchange function whose outcomes are reported to the observer. Default: the observer is chained to the
+   * promises of `exchange`.
    */
   readonly observed?: ((observer: ExchangeObserver) => Exchange) | undefined;
   /** Connects before there are calls. Rejects if that fails. */
   connect(): Promise<void>;
 }
 
-/** Makes the connections to an endpoint. `onReadiness` is called when there is a connection again, and when the last one is lost. */
+/**
+ * Makes the connections to an endpoint. `onReadiness` is called when there is a connection again, and when the last one
+ * is lost.
+ */
 export type ConnectEndpoint = (endpoint: Endpoint, onReadiness: (isReady: boolean) => void) => EndpointConnections;
 
 /** The parts of an address. */

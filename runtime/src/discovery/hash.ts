@@ -1,6 +1,6 @@
 /**
- * A non-cryptographic hash of text that distributes keys and addresses: FNV-1a, with the finalizer of MurmurHash3 so that every
- * bit of the result is well distributed.
+ * A non-cryptographic hash of text that distributes keys and addresses: FNV-1a, with the finalizer of MurmurHash3 so
+ * that every bit of the result is well distributed.
  */
 
 /** Returns the hash of the text, from 0 to 2 ** 32 - 1. */

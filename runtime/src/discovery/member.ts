@@ -40,7 +40,10 @@ export class Member implements ReadyEndpoint {
   state: Exclude<EndpointState, "ejected"> = "idle";
   /** The weight when the last picker was made. */
   weight: number = DEFAULT_WEIGHT;
-  /** The error of the last connection attempt, or of the call that caused the ejection. `undefined` once the endpoint is ready. */
+  /**
+   * The error of the last connection attempt, or of the call that caused the ejection. `undefined` once the endpoint is
+   * ready.
+   */
   lastError: RpcError | undefined;
   /** The number of failures in a row. */
   failures = 0;

@@ -1,6 +1,6 @@
 /**
- * The endpoints of a target that take calls, and the picker that chooses among them. A change of the endpoints, of their weights or
- * of the policy replaces the picker.
+ * The endpoints of a target that take calls, and the picker that chooses among them. A change of the endpoints, of
+ * their weights or of the policy replaces the picker.
  */
 import { startBackgroundTimer } from "../call/timer.ts";
 import type { HttpRequest } from "../http/exchange.ts";

@@ -65,7 +65,10 @@ export interface Instance {
   readonly services: readonly OfferedService[];
   /** Share of calls relative to other instances. Default: 100. */
   readonly weight?: number | undefined;
-  /** Time at which it began to serve, in milliseconds since 1970. Consumers increase its share from then on. Default: none. */
+  /**
+   * Time at which it began to serve, in milliseconds since 1970. Consumers increase its share from then on. Default:
+   * none.
+   */
   readonly since?: number | undefined;
   /** Other attributes for consumers, such as `dubbo.tag`. */
   readonly attributes?: Readonly<Record<string, string>> | undefined;

@@ -1,6 +1,7 @@
 /**
- * Random subsetting by rendezvous hashing (gRFC A68): each client uses only a few endpoints of a long list, and a change of the
- * list replaces few of them. Without it the number of connections is the number of clients times the number of servers.
+ * Random subsetting by rendezvous hashing (gRFC A68): each client uses only a few endpoints of a long list, and a
+ * change of the list replaces few of them. Without it the number of connections is the number of clients times the
+ * number of servers.
  */
 import type { Endpoint } from "./endpoint.ts";
 import { hashText } from "./hash.ts";

@@ -151,7 +151,10 @@ export class TargetDriver {
     this.#members.connectMore();
   }
 
-  /** The reason why no call can be made: no endpoint is ready, and none will be ready soon. `undefined` while an endpoint is expected. */
+  /**
+   * The reason why no call can be made: no endpoint is ready, and none will be ready soon. `undefined` while an
+   * endpoint is expected.
+   */
   failure(): RpcError | undefined {
     if (this.#isClosed) return transportClosed();
     if (!this.#isResolved)

@@ -34,7 +34,10 @@ export const checkPrefix: BodyCheck = (chunks, bytes, limit) => {
   if (before < PREFIX_BYTES && bytes >= PREFIX_BYTES) endOfEnvelope(prefixOf(chunks), 0, limit);
 };
 
-/** Returns the first bytes, and copies no more than a prefix: a chunk to which small ones are joined is checked many times. */
+/**
+ * Returns the first bytes, and copies no more than a prefix: a chunk to which small ones are joined is checked many
+ * times.
+ */
 function prefixOf(chunks: readonly Uint8Array[]): Uint8Array {
   const [first] = chunks;
   if (first !== undefined && first.byteLength >= PREFIX_BYTES) return first;

@@ -1,5 +1,6 @@
 /**
- * Decompression of received messages of sub-protocol B. gRPC-Web in pages does not decompress, so pages do not load this module.
+ * Decompression of received messages of sub-protocol B. gRPC-Web in pages does not decompress, so pages do not load
+ * this module.
  */
 import type { Compression } from "../codec/compression.ts";
 import { decompressMessage } from "../protocol/message.ts";

@@ -64,7 +64,8 @@ export type OriginPolicy = (origin: string, withCredentials: boolean) => boolean
  * CORS preflight. It applies the rules of Go's `http.CrossOriginProtection`: a request is refused if the browser's
  * `sec-fetch-site` is cross-site or same-site or, without that field, if its `origin` has another host. Current
  * browsers send one of the two fields. A request passes if `cors` allows its origin, or if it has
- * `tri-protocol-version`, which a page cannot send to another site without a preflight. `what` names the request in the error.
+ * `tri-protocol-version`, which a page cannot send to another site without a preflight. `what` names the request in the
+ * error.
  */
 export function checkOrigin(request: HttpRequest, what: string, allowsOrigin: OriginPolicy = () => false): void {
   const { headers } = request;

@@ -33,8 +33,8 @@ export interface ChunkSource extends AsyncIterator<Uint8Array, undefined> {
   /** Requests the next chunk. Calls one of the functions, once. Not called again before that. */
   request?(onStep: (step: IteratorResult<Uint8Array, undefined>) => void, onError: (reason: unknown) => void): void;
   /**
-   * Reports how many of the bytes that were read the reader keeps until it has more, because they are an incomplete message. They
-   * count against the memory budget. If they do not fit into it, the next read fails.
+   * Reports how many of the bytes that were read the reader keeps until it has more, because they are an incomplete
+   * message. They count against the memory budget. If they do not fit into it, the next read fails.
    */
   keep?(bytes: number): void;
 }

@@ -67,7 +67,10 @@ export type Exchange = (request: HttpRequest) => Promise<HttpResponse>;
  * before it begins.
  */
 export interface ExchangeObserver {
-  /** Called when a response has begun, before the caller receives it. It must not throw, and must not run code of the user. */
+  /**
+   * Called when a response has begun, before the caller receives it. It must not throw, and must not run code of the
+   * user.
+   */
   onResponse(response: HttpResponse): void;
   /** Called if there is no response. Returns the outcome of the exchange for the caller. */
   onFailure(request: HttpRequest, reason: unknown): Promise<HttpResponse>;

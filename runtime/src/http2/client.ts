@@ -1,5 +1,6 @@
 /**
- * The client side of a connection: opens streams, queues requests while the server allows no more streams, and reads responses.
+ * The client side of a connection: opens streams, queues requests while the server allows no more streams, and reads
+ * responses.
  */
 import { ConnectionError, ErrorCode, LAST_STREAM_ID, Setting } from "./codes.ts";
 import { EngineConnection, type EngineOptions } from "./connection.ts";
@@ -44,7 +45,10 @@ export class ClientConnection extends EngineConnection {
   #checkedPath = "";
   /** In the order of their calls. Thousands may wait, and each may be cancelled: all is O(1). */
   readonly #waiting = new Map<Stream, Waiting>();
-  /** Passes each waiting request once. Another iterator would pass all removed ones first. It never ends: it is used only if there is one. */
+  /**
+   * Passes each waiting request once. Another iterator would pass all removed ones first. It never ends: it is used
+   * only if there is one.
+   */
   readonly #inOrder: Iterator<Waiting> = this.#waiting.values();
   /** The value of `takes` when the last HEADERS were written. */
   #startedAt = -1;
@@ -74,8 +78,8 @@ export class ClientConnection extends EngineConnection {
   }
 
   /**
-   * Opens a stream for a request. `body` is all or the first part of its body; `isEnd`: nothing follows. Throws `NotOpen`, or a
-   * `TypeError` for a request that cannot be sent.
+   * Opens a stream for a request. `body` is all or the first part of its body; `isEnd`: nothing follows. Throws
+   * `NotOpen`, or a `TypeError` for a request that cannot be sent.
    */
   open(head: StreamRequestHead, sink: StreamSink, body: Uint8Array | undefined, isEnd: boolean): Stream {
     if (this.state !== "open") throw new NotOpen("the connection takes no more requests");
@@ -96,7 +100,10 @@ export class ClientConnection extends EngineConnection {
     return stream;
   }
 
-  /** Throws a `TypeError` for a request line that must not be sent. Most requests repeat the previous line, which is not checked again. */
+  /**
+   * Throws a `TypeError` for a request line that must not be sent. Most requests repeat the previous line, which is not
+   * checked again.
+   */
   #checkRequestLine(method: string, path: string): void {
     if (method === this.#checkedMethod && path === this.#checkedPath) return;
     checkRequestLine(method, path);
@@ -122,7 +129,10 @@ export class ClientConnection extends EngineConnection {
     }
   }
 
-  /** Refuses the streams that have no id yet, because the connection opens no more streams. Another connection can serve them. */
+  /**
+   * Refuses the streams that have no id yet, because the connection opens no more streams. Another connection can serve
+   * them.
+   */
   #refuseWaiting(): void {
     const waiting = [...this.#waiting.keys()];
     this.#waiting.clear();
@@ -191,8 +201,8 @@ export class ClientConnection extends EngineConnection {
   }
 
   /**
-   * Reports whether the server has certainly not processed a stream: GOAWAY excludes it, or its frames have not been taken, and
-   * are dropped when the connection is over.
+   * Reports whether the server has certainly not processed a stream: GOAWAY excludes it, or its frames have not been
+   * taken, and are dropped when the connection is over.
    */
   protected isUnprocessed(stream: Stream): boolean {
     return stream.id === 0 || stream.id > this.peerLastStreamId || stream.takes === this.takes;

@@ -102,8 +102,8 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
   }
 
   /**
-   * Takes received bytes: all of them, or about that many frames. Returns the number of bytes taken. Never throws. After the end
-   * of the connection it ignores them.
+   * Takes received bytes: all of them, or about that many frames. Returns the number of bytes taken. Never throws.
+   * After the end of the connection it ignores them.
    */
   receive(chunk: Uint8Array, frames: number = MAX_31_BITS): number {
     if (this.state === "over") return chunk.length;
@@ -205,7 +205,10 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
     this.settingsOwed++;
   }
 
-  /** Decodes a header block. Every block must be decoded, because it changes the state of the HPACK decoder for the next one. */
+  /**
+   * Decodes a header block. Every block must be decoded, because it changes the state of the HPACK decoder for the next
+   * one.
+   */
   protected read(bytes: Uint8Array, start: number, end: number, kind: BlockKind): HeaderBlock {
     const block = this.#reader.read(bytes, start, end, kind);
     const { updates } = this.#reader;

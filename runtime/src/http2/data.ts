@@ -82,7 +82,10 @@ export abstract class DataStreams extends Streams {
     this.exceed(this.meters.glitch(Glitch.Unknown + Math.floor(length / 4_096)));
   }
 
-  /** Peers that receive DATA send WINDOW_UPDATE, and PING to measure bandwidth: two such frames for each of ours have no weight. */
+  /**
+   * Peers that receive DATA send WINDOW_UPDATE, and PING to measure bandwidth: two such frames for each of ours have no
+   * weight.
+   */
   protected countCaused(weight: number): void {
     if (this.#caused < 2 * this.scheduler.frames) this.#caused++;
     else this.exceed(this.meters.glitch(weight));

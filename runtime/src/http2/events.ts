@@ -36,8 +36,8 @@ export interface ConnectionHandler {
 
 export interface ServerHandler extends ConnectionHandler {
   /**
-   * Handles a request. `early` is all its data in the chunk that contained its header block; if `stream.ended`, it is the whole
-   * body. The handler sets `stream.sink`, which receives all later events, before it responds.
+   * Handles a request. `early` is all its data in the chunk that contained its header block; if `stream.ended`, it is
+   * the whole body. The handler sets `stream.sink`, which receives all later events, before it responds.
    */
   onRequest(stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]): void;
 }

@@ -1,6 +1,6 @@
 /**
- * Frames (RFC 9113, sections 4 and 6): the checks that need only the frame header (type, length, stream id), and the writers of
- * all small frames.
+ * Frames (RFC 9113, sections 4 and 6): the checks that need only the frame header (type, length, stream id), and the
+ * writers of all small frames.
  */
 import { ConnectionError, DEFAULT_MAX_FRAME_SIZE, ErrorCode, Flag, FRAME_HEADER_BYTES, FrameType } from "./codes.ts";
 import type { Output } from "./output.ts";

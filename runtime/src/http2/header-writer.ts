@@ -20,7 +20,10 @@ interface FirstLine {
   readonly path: string;
 }
 
-/** Writes header blocks. Each is encoded when it is written, so that the peer decodes the blocks in the order of their encoding. */
+/**
+ * Writes header blocks. Each is encoded when it is written, so that the peer decodes the blocks in the order of their
+ * encoding.
+ */
 export class HeaderWriter {
   readonly encoder: Encoder = new Encoder(checkOutgoing);
   /** The peer's SETTINGS_MAX_HEADER_LIST_SIZE. */

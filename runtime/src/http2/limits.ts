@@ -13,7 +13,10 @@ export interface EngineLimits {
   readonly resetBurst: number;
   /** Stream resets per second in the long run. Default: 30. */
   readonly resetsPerSecond: number;
-  /** Maximum size of a header block, in bytes, that is announced to clients (SETTINGS_MAX_HEADER_LIST_SIZE). Default: 16 KiB. */
+  /**
+   * Maximum size of a header block, in bytes, that is announced to clients (SETTINGS_MAX_HEADER_LIST_SIZE). Default: 16
+   * KiB.
+   */
   readonly maxHeaderListBytes?: number | undefined;
 }
 
@@ -40,7 +43,10 @@ export const MAX_INTERIM_RESPONSES = 10;
 /** Maximum bytes of headers of open streams and of bodies that wait to be sent, per connection. */
 export const MAX_BUFFERED_BYTES: number = 64 * 1024 * 1024;
 
-/** Maximum unsent SETTINGS and PING acknowledgements and resets that the peer causes and does not read (CVE-2019-9512, -9514, -9515). */
+/**
+ * Maximum unsent SETTINGS and PING acknowledgements and resets that the peer causes and does not read (CVE-2019-9512,
+ * -9514, -9515).
+ */
 const MAX_OWED = 1_000;
 const GLITCH_BURST = 10_000;
 const GLITCHES_PER_SECOND = 330;
@@ -68,7 +74,10 @@ export const Glitch = {
   Unknown: 1,
   /** WINDOW_UPDATE, beyond two for each DATA frame that this side has sent. */
   WindowUpdate: 1,
-  /** DATA, RST_STREAM or WINDOW_UPDATE on a closed stream, other than what the peer may have sent before it knew of the end. */
+  /**
+   * DATA, RST_STREAM or WINDOW_UPDATE on a closed stream, other than what the peer may have sent before it knew of the
+   * end.
+   */
   DeadStream: 1,
   /** The same for a header block, which must be decoded. */
   DeadBlock: 10,

@@ -1,6 +1,6 @@
 /**
- * Validation of header blocks as requests, responses or trailers (RFC 9113, section 8). An invalid block is malformed, which is
- * a stream error (section 8.1.1).
+ * Validation of header blocks as requests, responses or trailers (RFC 9113, section 8). An invalid block is malformed,
+ * which is a stream error (section 8.1.1).
  */
 import type { FieldRules, FieldSink } from "./hpack/decoder.ts";
 
@@ -20,7 +20,10 @@ export interface HeaderBlock {
   readonly status: number;
   /** The content-length; -1 if it is absent. */
   readonly contentLength: number;
-  /** The sum of the lengths of all names and values plus 32 bytes per field, before cookies were joined (RFC 9113, section 10.5.1). */
+  /**
+   * The sum of the lengths of all names and values plus 32 bytes per field, before cookies were joined (RFC 9113,
+   * section 10.5.1).
+   */
   readonly size: number;
   /** A value that the owner of the connection derives from the block once, for all messages that share it. */
   memo: unknown;
@@ -261,7 +264,8 @@ export class BlockBuilder implements FieldSink {
    */
   #finishCookies(size: number): void {
     if (this.#cookies.length === 0) return;
-    // Cookies of large blocks stay separate: the limit on the number of fields then counts each of them, and thousands cannot pass as one.
+    // Cookies of large blocks stay separate: the limit on the number of fields then counts each of them, and thousands
+    // cannot pass as one.
     if (size <= MAX_COOKIE_BYTES) this.#fields.push("cookie", this.#cookies.join("; "));
     else for (const cookie of this.#cookies) this.#fields.push("cookie", cookie);
   }

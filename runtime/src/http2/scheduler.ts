@@ -1,6 +1,6 @@
 /**
- * Scheduling of streams (RFC 9113, section 5.2.1): streams that have DATA and a window for it take turns, one frame per round,
- * so that a stalled stream causes no head-of-line blocking. Priorities are ignored (section 5.3.2).
+ * Scheduling of streams (RFC 9113, section 5.2.1): streams that have DATA and a window for it take turns, one frame per
+ * round, so that a stalled stream causes no head-of-line blocking. Priorities are ignored (section 5.3.2).
  */
 import { DEFAULT_MAX_FRAME_SIZE, viewOf } from "./codes.ts";
 import { SendWindow } from "./flow-control.ts";
@@ -9,14 +9,17 @@ import type { HeaderWriter } from "./header-writer.ts";
 import type { Output } from "./output.ts";
 import type { Stream } from "./stream.ts";
 
-/** High-water marks of queued bytes, per stream and per connection. Above either, a stream accepts no more data (backpressure). */
+/**
+ * High-water marks of queued bytes, per stream and per connection. Above either, a stream accepts no more data
+ * (backpressure).
+ */
 const STREAM_MARK_BYTES = 64 * 1024;
 const CONNECTION_MARK_BYTES = 1024 * 1024;
 /** Bytes of output that wait to be taken, beyond which DATA is queued. */
 const DIRECT_BYTES = 64 * 1024;
 /**
- * Queued chunks up to this size are joined in blocks. An array takes about 110 bytes in addition to its content, and keeps the
- * slab alive in which its message was encoded.
+ * Queued chunks up to this size are joined in blocks. An array takes about 110 bytes in addition to its content, and
+ * keeps the slab alive in which its message was encoded.
  */
 const JOINED_BYTES = 1024;
 /** Sizes of the first and of the largest block of a queue. */
@@ -178,7 +181,10 @@ export class Scheduler {
     return this.#first !== undefined && this.window.left > 0;
   }
 
-  /** Notifies streams that accept data again. It must not be called while frames are written, because the streams will write. */
+  /**
+   * Notifies streams that accept data again. It must not be called while frames are written, because the streams will
+   * write.
+   */
   notify(): void {
     const drained = this.#drained;
     if (drained === undefined) return;
@@ -220,7 +226,10 @@ export class Scheduler {
     if (isEnd || trailersAfterQueue !== undefined) this.#owner.onSent(stream);
   }
 
-  /** Reports whether a stream accepts data again. A stream with an empty queue always does, whatever other streams have queued. */
+  /**
+   * Reports whether a stream accepts data again. A stream with an empty queue always does, whatever other streams have
+   * queued.
+   */
   #hasDrained({ unsent }: Stream): boolean {
     if (unsent === 0) return true;
     return unsent <= STREAM_MARK_BYTES / 2 && this.queued <= CONNECTION_MARK_BYTES / 2;

@@ -11,7 +11,10 @@ import { BlockKind } from "./messages.ts";
 import { Action, NO_SINK, ON_HEADERS, State, Stream } from "./stream.ts";
 import { STREAM_WINDOW_BYTES } from "./streams.ts";
 
-/** SETTINGS_MAX_HEADER_LIST_SIZE. It is advisory: a header block that is larger, up to 64 KiB, gets a response that states the problem. */
+/**
+ * SETTINGS_MAX_HEADER_LIST_SIZE. It is advisory: a header block that is larger, up to 64 KiB, gets a response that
+ * states the problem.
+ */
 const DEFAULT_HEADER_LIST_BYTES: number = 16 * 1024;
 
 export class ServerConnection extends EngineConnection {

@@ -1,6 +1,6 @@
 /**
- * Callbacks of a stream for its user. They are method calls instead of event objects, which would cost an allocation for every
- * frame.
+ * Callbacks of a stream for its user. They are method calls instead of event objects, which would cost an allocation
+ * for every frame.
  */
 import type { HeaderBlock } from "./messages.ts";
 
@@ -16,7 +16,8 @@ export interface StreamSink {
   onEnd(trailers: readonly string[] | undefined): void;
   /**
    * The stream has ended early: it was reset by the peer, by this side because of the peer's behaviour, or by the end of the
-   * connection. Called at most once; only `onClosed` follows. `isUnprocessed`: the peer has certainly not processed the stream.
+   * connection. Called at most once; only `onClosed` follows. `isUnprocessed`: the peer has certainly not processed the
+   * stream.
    */
   onReset(code: number, by: ResetBy, isUnprocessed: boolean): void;
   /** After `sendData` has returned false: most of the queued data has been sent. */

@@ -10,7 +10,10 @@ const MIN_SLOTS = 4;
 
 export class StreamTable {
   size = 0;
-  /** The length is a power of two, and at least half of the slots are empty. Consecutive ids, which peers use, hardly ever collide. */
+  /**
+   * The length is a power of two, and at least half of the slots are empty. Consecutive ids, which peers use, hardly
+   * ever collide.
+   */
   #slots: (Stream | undefined)[] = emptySlots(MIN_SLOTS);
 
   get(id: number): Stream | undefined {

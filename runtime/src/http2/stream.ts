@@ -8,8 +8,8 @@ import type { HeaderBlock } from "./messages.ts";
 import type { StreamSink } from "./sink.ts";
 
 /**
- * The states of a stream. A closed stream has no object: `ClosedStreams` remembers how the last ones ended, and older ones are
- * forgotten.
+ * The states of a stream. A closed stream has no object: `ClosedStreams` remembers how the last ones ended, and older
+ * ones are forgotten.
  */
 export const State = {
   Idle: 0,
@@ -38,13 +38,14 @@ export const Action = {
   /** Connection error PROTOCOL_ERROR. */
   Protocol: 2,
   /**
-   * Connection error STREAM_CLOSED. Where RFC 9113 prescribes a stream error, section 5.4.1 allows this: well-behaved peers do
-   * not send such frames, and answering with a reset would let the peer cause resets at no cost (MadeYouReset, CVE-2025-8671).
+   * Connection error STREAM_CLOSED. Where RFC 9113 prescribes a stream error, section 5.4.1 allows this: well-behaved
+   * peers do not send such frames, and answering with a reset would let the peer cause resets at no cost (MadeYouReset,
+   * CVE-2025-8671).
    */
   Closed: 3,
   /**
-   * Minimal processing: a header block is decoded, DATA is credited to the connection. The frame counts as a glitch unless the
-   * peer may have sent it before it knew of the end of the stream (`ClosedStreams`).
+   * Minimal processing: a header block is decoded, DATA is credited to the connection. The frame counts as a glitch
+   * unless the peer may have sent it before it knew of the end of the stream (`ClosedStreams`).
    */
   Ignore: 4,
   /** Minimal processing, and the frame counts as a glitch. */
@@ -171,8 +172,8 @@ export class Stream {
   }
 
   /**
-   * Sends the response: headers, the body and trailers if given. Ends the stream unless more data follows by {@link sendData}.
-   * Throws a `TypeError` for fields that cannot be sent; nothing has been sent then.
+   * Sends the response: headers, the body and trailers if given. Ends the stream unless more data follows by {@link
+   * sendData}. Throws a `TypeError` for fields that cannot be sent; nothing has been sent then.
    */
   respond(
     status: number,

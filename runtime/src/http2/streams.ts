@@ -148,7 +148,10 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     this.exceed(this.meters.owe());
   }
 
-  /** Ignores a frame on a closed stream. It is a glitch unless the peer may have sent it before it knew of the end of the stream. */
+  /**
+   * Ignores a frame on a closed stream. It is a glitch unless the peer may have sent it before it knew of the end of
+   * the stream.
+   */
   protected ignore(isExpected: boolean, weight: number): void {
     if (!isExpected) this.exceed(this.meters.glitch(weight));
   }
@@ -161,8 +164,8 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
   }
 
   /**
-   * Resets a stream because of the peer's behaviour: a stream error (RFC 9113, section 5.4.2). `isEnd` is true if the peer has
-   * ended its side.
+   * Resets a stream because of the peer's behaviour: a stream error (RFC 9113, section 5.4.2). `isEnd` is true if the
+   * peer has ended its side.
    */
   protected failStream(stream: Stream, code: number, isEnd: boolean = stream.ended): void {
     this.exceed(this.meters.reset());
@@ -174,8 +177,8 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
 
   /**
    * Closes a stream and releases its resources. `isEnd` is true if it is reset for a violation after the peer has ended its
-   * side: the peer can then have sent nothing that crossed our reset. After a reset on request, later frames are ignored in any
-   * case, so that they do not end the other streams.
+   * side: the peer can then have sent nothing that crossed our reset. After a reset on request, later frames are
+   * ignored in any case, so that they do not end the other streams.
    */
   protected close(stream: Stream, state: State, isEnd = false): void {
     if (stream.closed) return;

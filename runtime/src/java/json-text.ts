@@ -1,6 +1,6 @@
 /**
- * Parser for JSON text as Dubbo for Java writes it. A `long` or a `BigDecimal` is a number with all its digits, which `JSON.parse`
- * would round, and integer keys of a map have no quotes. Such text is rewritten before it is parsed.
+ * Parser for JSON text as Dubbo for Java writes it. A `long` or a `BigDecimal` is a number with all its digits, which
+ * `JSON.parse` would round, and integer keys of a map have no quotes. Such text is rewritten before it is parsed.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { Cost } from "./cost.ts";
@@ -59,8 +59,8 @@ function parseCountedJson(text: string): JsonValue {
 const MIN_COUNTED_LENGTH = 256 * 1024;
 
 /**
- * Counts the values of text from an index on before they are made, which takes far longer. Text that is not JSON may pass: the
- * parser refuses it.
+ * Counts the values of text from an index on before they are made, which takes far longer. Text that is not JSON may
+ * pass: the parser refuses it.
  */
 function countValues(text: string, start: number, cost: Cost): void {
   for (let i = start; i < text.length; i += 1) {
@@ -72,8 +72,8 @@ function countValues(text: string, start: number, cost: Cost): void {
 }
 
 /**
- * Puts quotes around keys and, with `exact`, around numbers that would lose digits; then it also marks strings, so that the two can
- * be told apart. Without `exact`, returns nothing for text with such numbers.
+ * Puts quotes around keys and, with `exact`, around numbers that would lose digits; then it also marks strings, so that
+ * the two can be told apart. Without `exact`, returns nothing for text with such numbers.
  */
 function quoteKeys(text: string, exact: boolean): string | undefined {
   const parts: string[] = [];

@@ -28,8 +28,8 @@ import { runtimeType, TypedValue } from "./typed.ts";
 const MAX_VALUE_DEPTH = 100;
 
 /**
- * JSON has neither NaN nor Infinity, and many parsers lose digits of integers beyond 2^53. Bytes are numbers, as in Java: Dubbo
- * does not read base64 here.
+ * JSON has neither NaN nor Infinity, and many parsers lose digits of integers beyond 2^53. Bytes are numbers, as in
+ * Java: Dubbo does not read base64 here.
  */
 const JSON_NOTATION: Notation = {
   long: (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : String(value)),
@@ -38,7 +38,10 @@ const JSON_NOTATION: Notation = {
   date: (value) => value.getTime(),
 };
 
-/** The JSON value of a value. Throws a `TypeError` for a value that is invalid for the type, and beyond the limits of `cost`. */
+/**
+ * The JSON value of a value. Throws a `TypeError` for a value that is invalid for the type, and beyond the limits of
+ * `cost`.
+ */
 export function toJson(type: JavaType, value: unknown, cost: Cost = new Cost()): JsonValue {
   return toPlain(type, value, JSON_NOTATION, cost) as JsonValue;
 }

@@ -7,8 +7,8 @@ import type { Cost } from "./cost.ts";
 import { createPartParser } from "./json-text.ts";
 
 /**
- * Parses JSON text like `parseExactJson`, and counts its values and their memory. Rejects with its errors, and for values nested more than
- * 100 levels deep.
+ * Parses JSON text like `parseExactJson`, and counts its values and their memory. Rejects with its errors, and for
+ * values nested more than 100 levels deep.
  */
 export function parseExactJsonInSteps(bytes: Uint8Array, cost: Cost, partBytes?: number): Promise<JsonValue> {
   const budget = { take: (memory: number) => cost.addMemory(memory) };

@@ -10,8 +10,8 @@ import type { JavaException } from "./exception.ts";
 import type { JavaType, Signature } from "./signature.ts";
 
 /**
- * Encodes values of a declared type. It may throw any error, which the protocol converts to an `RpcError`. Users may write and
- * register their own.
+ * Encodes values of a declared type. It may throw any error, which the protocol converts to an `RpcError`. Users may
+ * write and register their own.
  */
 export interface Serialization {
   /** Lower-case name, such as `hessian2`, by which signatures ask for it. */

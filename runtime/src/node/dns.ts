@@ -238,8 +238,8 @@ class Query {
 }
 
 /**
- * Alternates the families of addresses, beginning with IPv6 (RFC 8305, section 4): connections are attempted in this order, so
- * that no number of addresses of a family that does not work delays those of the other one.
+ * Alternates the families of addresses, beginning with IPv6 (RFC 8305, section 4): connections are attempted in this
+ * order, so that no number of addresses of a family that does not work delays those of the other one.
  */
 function interleave(hosts: readonly string[]): string[] {
   const [v4, v6] = [4, 6].map((family) => hosts.filter((host) => isIP(host) === family)) as [string[], string[]];

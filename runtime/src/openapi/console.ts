@@ -6,8 +6,8 @@ import { readOnly, TEXT_TYPE, textResponse } from "../server/resource.ts";
 import { createDocumentResource, type DescribedRouter, documentOptionsOf } from "./router-document.ts";
 
 /**
- * The policy of the page (Content Security Policy Level 3): it loads and calls nothing but the server. The icons of Swagger UI are
- * data URLs.
+ * The policy of the page (Content Security Policy Level 3): it loads and calls nothing but the server. The icons of
+ * Swagger UI are data URLs.
  */
 const POLICY = [
   "default-src 'none'",

@@ -1,6 +1,6 @@
 /**
- * The OpenAPI document of services that are given as descriptors, without a router: those of a plugin's request, of a compiler's
- * output, or of a server's reflection.
+ * The OpenAPI document of services that are given as descriptors, without a router: those of a plugin's request, of a
+ * compiler's output, or of a server's reflection.
  */
 import type { DescMethod, DescService } from "@bufbuild/protobuf";
 import { MethodOptions_IdempotencyLevel as Idempotency } from "@bufbuild/protobuf/wkt";
@@ -14,8 +14,8 @@ const IDEMPOTENCIES: Readonly<Partial<Record<Idempotency, NonNullable<ProtoMetho
 };
 
 /**
- * Returns the OpenAPI 3.1 document of services, with the routes of methods that have the annotation `google.api.http`, and with
- * the comments of their files and imports. Throws a `TypeError` for an invalid annotation or option.
+ * Returns the OpenAPI 3.1 document of services, with the routes of methods that have the annotation `google.api.http`,
+ * and with the comments of their files and imports. Throws a `TypeError` for an invalid annotation or option.
  */
 export function createOpenApiOf(services: readonly DescService[], options: OpenApiOptions = {}): OpenApiDocument {
   const described = services.map((service) => {

@@ -1,6 +1,6 @@
 /**
- * The script of the page of the option `console`: starts Swagger UI with a plugin that calls streaming methods over gRPC-Web, with
- * the client of this package. `scripts/build.js` bundles it for browsers.
+ * The script of the page of the option `console`: starts Swagger UI with a plugin that calls streaming methods over
+ * gRPC-Web, with the client of this package. `scripts/build.js` bundles it for browsers.
  */
 import { RpcError } from "../call/error.ts";
 import type { CallOptions, ServerStreamingFunction } from "../client/client.ts";

@@ -1,7 +1,7 @@
 /**
- * The fields of a message that can be query parameters of a route: scalars and enums, in messages at any depth (`google.api.http`,
- * "query parameters"). Messages inside messages can have exponentially many paths to fields, so their number is bounded, and
- * routes accept no deeper ones than JSON.
+ * The fields of a message that can be query parameters of a route: scalars and enums, in messages at any depth
+ * (`google.api.http`, "query parameters"). Messages inside messages can have exponentially many paths to fields, so
+ * their number is bounded, and routes accept no deeper ones than JSON.
  */
 import type { DescField, DescMessage } from "@bufbuild/protobuf";
 import { MAX_JSON_DEPTH } from "../codec/json-syntax.ts";

@@ -55,8 +55,8 @@ function routedServices(
 /** Options of the document of a router. */
 export interface RouterDocumentOptions extends OpenApiOptions {
   /**
-   * True: the document also describes gRPC's own services, which are those of the package `grpc`: health checking and reflection.
-   * Default: false.
+   * True: the document also describes gRPC's own services, which are those of the package `grpc`: health checking and
+   * reflection. Default: false.
    */
   readonly includeGrpcServices?: boolean | undefined;
 }
@@ -70,8 +70,9 @@ export interface OpenApiResourceOptions extends RouterDocumentOptions {
 const DOCUMENT_PATH = /^(?:\/[\w.~-]+)+$/;
 
 /**
- * Serves the OpenAPI 3.1 document of a router or server at `GET /openapi.json`. It describes the services that have been added
- * when it is requested. Every client that can call the services can read it. Throws a `TypeError` for an invalid option.
+ * Serves the OpenAPI 3.1 document of a router or server at `GET /openapi.json`. It describes the services that have
+ * been added when it is requested. Every client that can call the services can read it. Throws a `TypeError` for an
+ * invalid option.
  */
 export function addOpenApi(router: Router, options: OpenApiResourceOptions = {}): void {
   const { path = "/openapi.json" } = options;

@@ -21,9 +21,9 @@ type ErrorBody = {
 };
 
 /**
- * Makes the body of an error: `{status, message}`, as in the specification, and `code`, the name of the gRPC code, because the
- * two statuses do not always determine it, and clients of Connect and dubbo-go read nothing else. No known client rejects
- * additional members.
+ * Makes the body of an error: `{status, message}`, as in the specification, and `code`, the name of the gRPC code,
+ * because the two statuses do not always determine it, and clients of Connect and dubbo-go read nothing else. No known
+ * client rejects additional members.
  */
 export function errorBody(status: Status, message: string, code: Code): ErrorBody {
   return { status, message: clipText(message), code: codeName(code) };

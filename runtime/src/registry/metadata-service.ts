@@ -1,6 +1,6 @@
 /**
- * MetadataServiceV2 of Dubbo 3.3, on both sides: consumers ask an instance which services it has. A provider serves it under the
- * version `2.0.0` and the group of its application's name.
+ * MetadataServiceV2 of Dubbo 3.3, on both sides: consumers ask an instance which services it has. A provider serves it
+ * under the version `2.0.0` and the group of its application's name.
  */
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";

@@ -1,6 +1,6 @@
 /**
- * Delays between attempts to reach a registry, with exponential backoff. They are shorter than those of calls: a provider that
- * is not registered gets none.
+ * Delays between attempts to reach a registry, with exponential backoff. They are shorter than those of calls: a
+ * provider that is not registered gets none.
  */
 import { BACKOFF_MULTIPLIER, JITTER } from "../call/backoff.ts";
 

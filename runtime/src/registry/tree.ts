@@ -155,8 +155,8 @@ class ParsedInstances {
   }
 
   /**
-   * Reports the instances: at once if few have changed, otherwise after several steps, unless there is a later update by then.
-   * That one continues with what was parsed, so that frequent updates do not delay the report without end.
+   * Reports the instances: at once if few have changed, otherwise after several steps, unless there is a later update
+   * by then. That one continues with what was parsed, so that frequent updates do not delay the report without end.
    */
   async update(contents: ReadonlyMap<string, string>, report: (instances: ServiceInstance[]) => void): Promise<void> {
     this.#latest = contents;

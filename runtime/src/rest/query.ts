@@ -22,8 +22,8 @@ export interface FieldMember {
 }
 
 /**
- * Parses a query, the text after the question mark. Parameters of unknown fields are ignored, as in JSON. Throws a bad request
- * for a parameter that the route takes from the path or from the body, and for invalid values.
+ * Parses a query, the text after the question mark. Parameters of unknown fields are ignored, as in JSON. Throws a bad
+ * request for a parameter that the route takes from the path or from the body, and for invalid values.
  */
 export function* parseQuery(json: BodyJson, route: Route, query: string): Steps<FieldMember[]> {
   const members = new Map<string, { readonly path: FieldPath; value: JsonValue }>();

@@ -59,9 +59,9 @@ export interface RestOptions {
 }
 
 /**
- * Adds the routes of `google.api.http` to a router or server: those of the services that have been added, and of those that are
- * added later. A method that is declared to have no side effects, and has no rule, can be called with GET at its own path, with
- * query parameters.
+ * Adds the routes of `google.api.http` to a router or server: those of the services that have been added, and of those
+ * that are added later. A method that is declared to have no side effects, and has no rule, can be called with GET at
+ * its own path, with query parameters.
  *
  * Throws a `TypeError` for an invalid rule, and an `Error` if two methods have the same route; `add` throws them for services
  * that are added later.

@@ -28,8 +28,8 @@ export interface Route {
 
 /**
  * Returns the routes of a method of the service, those of additional bindings included: from `override`, or else from its
- * annotation, or else GET at its own path if it is declared to have no side effects. Throws a `TypeError` for an invalid rule,
- * and if the proto file of the service cannot be found.
+ * annotation, or else GET at its own path if it is declared to have no side effects. Throws a `TypeError` for an
+ * invalid rule, and if the proto file of the service cannot be found.
  */
 export function routesOf(
   service: ServiceDef<object, object>,
@@ -44,7 +44,8 @@ export function routesOf(
 }
 
 function annotationOf({ typeName, methods }: ServiceDef<object, object>, target: ProtoMethod): HttpRule | undefined {
-  // The messages of one method can be in other files than the service; then the file is found by the messages of another method.
+  // The messages of one method can be in other files than the service; then the file is found by the messages of
+  // another method.
   const files = Object.values(methods).flatMap(({ input, output }) =>
     input && output ? [input.file, output.file] : [],
   );

@@ -32,7 +32,8 @@ export interface HandlerContext extends CallContext {
   readonly signal: AbortSignal;
   /**
    * Fires when the server begins to close, while calls may still run for the grace period. Streams without an end should
-   * end then. A handler that throws the resulting `AbortError` answers `unavailable`, so that the client calls another server.
+   * end then. A handler that throws the resulting `AbortError` answers `unavailable`, so that the client calls another
+   * server.
    */
   readonly draining: AbortSignal;
   /** Headers of the request: the caller's metadata and the headers of the protocol. */

@@ -16,8 +16,8 @@ export interface MessageBinding {
   encode(message: object, values: JsonValues): JsonValue;
   /**
    * True if the request is refused when a page of another site has sent it, whatever its content type: protection against
-   * cross-site request forgery (CSRF) for requests that browsers send without a CORS preflight. A service can switch it off by
-   * its option `csrf`.
+   * cross-site request forgery (CSRF) for requests that browsers send without a CORS preflight. A service can switch it
+   * off by its option `csrf`.
    */
   readonly checksOrigin: boolean;
 }

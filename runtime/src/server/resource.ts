@@ -24,8 +24,9 @@ export interface Resource {
 }
 
 /**
- * Answers a request as sub-protocol A does, with the interceptors, limits and errors of the router, but with another encoding of
- * messages in JSON. The path of the request is that of a method, and the HTTP method is POST. Never rejects.
+ * Answers a request as sub-protocol A does, with the interceptors, limits and errors of the router, but with another
+ * encoding of messages in JSON. The path of the request is that of a method, and the HTTP method is POST. Never
+ * rejects.
  */
 export type BoundCall = (request: HttpRequest, binding: MessageBinding) => Promise<HttpResponse>;
 

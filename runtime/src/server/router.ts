@@ -33,9 +33,9 @@ export interface ServiceOptions extends Selector {
    */
   readonly csrf?: boolean | undefined;
   /**
-   * Messages of responses with fewer bytes than this are not compressed: a number for all methods, or a number for each method by
-   * its TypeScript name. `Infinity`: responses are never compressed, for example because they contain images. Default: that of
-   * the router.
+   * Messages of responses with fewer bytes than this are not compressed: a number for all methods, or a number for each
+   * method by its TypeScript name. `Infinity`: responses are never compressed, for example because they contain images.
+   * Default: that of the router.
    */
   readonly compressMinBytes?: number | { readonly [method: string]: number } | undefined;
   /** Limits of the calls of this service and of its methods. Default: those of the router. */
@@ -61,8 +61,8 @@ export interface Router {
   /** The added services, in order. A service with two versions or groups is listed twice. */
   readonly services: readonly AddedService[];
   /**
-   * Adds a resource: plain HTTP for requests that are not calls, because no method has their path, or because their HTTP method
-   * is not POST. The first resource that serves a request answers.
+   * Adds a resource: plain HTTP for requests that are not calls, because no method has their path, or because their
+   * HTTP method is not POST. The first resource that serves a request answers.
    */
   readonly mount: (resource: Resource) => this;
   /** The mounted resources, in order. */
@@ -79,8 +79,8 @@ export interface Router {
 }
 
 /**
- * A handler of a path. Handlers of the same path are a linked list and not an array: most paths have one, and with many methods
- * each further object that a call reads is missing from the caches of the CPU.
+ * A handler of a path. Handlers of the same path are a linked list and not an array: most paths have one, and with many
+ * methods each further object that a call reads is missing from the caches of the CPU.
  */
 interface MethodRoute {
   readonly selector: Selector;

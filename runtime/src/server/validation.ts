@@ -38,12 +38,14 @@ export interface MessageValidator {
 }
 
 /**
- * Creates an interceptor that validates the request messages of a server or a client, those of streams one by one when they are
- * read. A call with an invalid message fails with `invalid_argument`, and with the detail `google.rpc.BadRequest`, which has a
- * violation for each violated rule: its field, its description and, as its reason, the rule in UPPER_SNAKE_CASE.
+ * Creates an interceptor that validates the request messages of a server or a client, those of streams one by one when
+ * they are read. A call with an invalid message fails with `invalid_argument`, and with the detail
+ * `google.rpc.BadRequest`, which has a violation for each violated rule: its field, its description and, as its reason,
+ * the rule in UPPER_SNAKE_CASE.
  *
- * An error of the rules themselves fails the call as other errors do: on a server, the client sees `unknown`, and `onError` receives
- * the error. Messages of methods without schemas are not validated. Throws a `TypeError` for a value that is not a validator.
+ * An error of the rules themselves fails the call as other errors do: on a server, the client sees `unknown`, and
+ * `onError` receives the error. Messages of methods without schemas are not validated. Throws a `TypeError` for a value
+ * that is not a validator.
  */
 export function createValidation(validator: MessageValidator): Interceptor {
   if (typeof validator?.validate !== "function") {
@@ -94,7 +96,10 @@ function validated(
   );
 }
 
-/** Maximum number of violations in the text of an error. The details have all of them; gRPC omits details of more than 8 KiB. */
+/**
+ * Maximum number of violations in the text of an error. The details have all of them; gRPC omits details of more than 8
+ * KiB.
+ */
 const SHOWN_VIOLATIONS = 3;
 
 function invalidMessage({ typeName }: DescMessage, violations: readonly RuleViolation[]): RpcError {

@@ -9,8 +9,8 @@ import { valueLiteral, zeroLiteral } from "./scalar.ts";
 export type MessageField = DescField & { readonly message: DescMessage };
 
 /**
- * Returns the representation of a field's message in protobuf-es: the message itself; a `Struct` as JSON, except in a `Value`;
- * a wrapper such as `StringValue` as its value, unless it is in a list, map or oneof.
+ * Returns the representation of a field's message in protobuf-es: the message itself; a `Struct` as JSON, except in a
+ * `Value`; a wrapper such as `StringValue` as its value, unless it is in a list, map or oneof.
  */
 export function representationOf(field: MessageField): "message" | "json" | "wrapped" {
   const { message, parent } = field;

@@ -40,7 +40,10 @@ const NODE = [process.execPath, "--conditions=triple-source", "--import", "tsx"]
 const X_NET = "v0.48.0";
 /** Debian's Python, because its packages are available only there. */
 const PYTHON = "/usr/bin/python3";
-/** Time without a frame after which a server may be silent, or may not answer the first stream. Others must be served then. */
+/**
+ * Time without a frame after which a server may be silent, or may not answer the first stream. Others must be served
+ * then.
+ */
 const SILENCE_MS = 1_000;
 const SETTLED_MS = 20;
 /** Tries of a sequence that all have to differ for a finding, and requests of others that are served meanwhile, by try. */

@@ -1,6 +1,6 @@
 /**
- * Providers and consumers of Dubbo and ours, which find each other in a registry: `npm run interop:dubbo -- --registries`. Each
- * cell counts the answers of each provider. In each registry:
+ * Providers and consumers of Dubbo and ours, which find each other in a registry: `npm run interop:dubbo --
+ * --registries`. Each cell counts the answers of each provider. In each registry:
  *
  *     mixed fleet       consumers of peers and of ours call providers of peers and of ours, at each level
  *     rolling restart   a provider of ours is replaced while consumers of peers call, and no call fails
@@ -149,8 +149,8 @@ async function runRegistry(kind: RegistryKind, peers: readonly RegistryPeer[], v
   let ours: Provider | undefined;
   try {
     // In etcd, dubbo-go cannot provide a service that another application already provides ("service-app mapping CAS
-    // conflict"), and a consumer in Java does not call applications that provide the service later. In Nacos, dubbo-go writes the
-    // first application of the mapping without compare-and-set. So each waits until the one before is found.
+    // conflict"), and a consumer in Java does not call applications that provide the service later. In Nacos, dubbo-go
+    // writes the first application of the mapping without compare-and-set. So each waits until the one before is found.
     for (const peer of peers) {
       await startProvider(peer);
       await listed(kind.connect(server.address, "instance"), providers.length);
@@ -200,10 +200,11 @@ async function runRegistry(kind: RegistryKind, peers: readonly RegistryPeer[], v
     const all = async (program: Conversation) => parseAnswers(await program.ask("200 0"));
     const isWholeFleet: Criterion = (answers, { name, level }) => {
       const isFound = (one: string): boolean => {
-        // dubbo-go writes the weight 0. Its provider gets no calls beside others, except from its own consumers at the level of
-        // applications, which do not read it.
+        // dubbo-go writes the weight 0. Its provider gets no calls beside others, except from its own consumers at the
+        // level of applications, which do not read it.
         if (one === "go") return name === "go" && level === "instance";
-        // At that level, Java does not find its own provider of a service whose name in Java differs, even if it is the only one.
+        // At that level, Java does not find its own provider of a service whose name in Java differs, even if it is the
+        // only one.
         return one !== "java" || name !== "java" || level === "interface";
       };
       const expected = names.filter(isFound);

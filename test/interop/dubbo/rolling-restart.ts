@@ -8,11 +8,11 @@
  *
  * Consumers call in all steps, and no call may fail. Steps wait for the consumers, because of what peers do in ZooKeeper:
  *
- *     dubbo-go 3.3    loses a removal that follows an addition within milliseconds: `handleZkNodeEvent` adds each name of a list
- *                     that it has read, also those whose removal another goroutine has reported meanwhile, and the next list that
- *                     it compares with does not contain them
- *     Java 3.3        applies changes five seconds apart (`ZookeeperRegistryNotifier`), and on a GOAWAY closes its connection at
- *                     once: a call that begins at this moment fails ("Http2 exception")
+ *     dubbo-go 3.3    loses a removal that follows an addition within milliseconds: `handleZkNodeEvent` adds each name
+ *                     of a list that it has read, also those whose removal another goroutine has reported meanwhile, and
+ *                     the next list that it compares with does not contain them
+ *     Java 3.3        applies changes five seconds apart (`ZookeeperRegistryNotifier`), and on a GOAWAY closes its
+ *                     connection at once: a call that begins at this moment fails ("Http2 exception")
  *
  * A restart in which nothing but the race of {@link isKnownRace} occurred is repeated.
  */

@@ -1,7 +1,8 @@
 /**
- * Servers that follow a script when a request arrives: frames that are unusual, late or not allowed, and settings that change in
- * the middle of a stream (RFC 9113). Each script is sent in one chunk, in single bytes and cut at random positions, over
- * cleartext and TLS: the result is the same, the next call succeeds, and a client of another server is not affected.
+ * Servers that follow a script when a request arrives: frames that are unusual, late or not allowed, and settings that
+ * change in the middle of a stream (RFC 9113). Each script is sent in one chunk, in single bytes and cut at random
+ * positions, over cleartext and TLS: the result is the same, the next call succeeds, and a client of another server is
+ * not affected.
  */
 import { Code } from "triple-es";
 import { describe, expect, it } from "vitest";

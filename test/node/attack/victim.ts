@@ -85,7 +85,10 @@ function countInTurn(): void {
   mostPerTurn = Math.max(mostPerTurn, messagesInTurn);
 }
 
-/** Settles when the parent sends "release". Handlers of calls with the name `stubborn` wait for it, even if they are cancelled. */
+/**
+ * Settles when the parent sends "release". Handlers of calls with the name `stubborn` wait for it, even if they are
+ * cancelled.
+ */
 let release = (): void => {};
 const released = new Promise<void>((resolve) => {
   release = resolve;

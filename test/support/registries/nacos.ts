@@ -34,7 +34,10 @@ export interface NacosProcess extends RegistryProcess {
 export interface NacosOptions {
   /** True if it asks for user and password: the user `nacos` has the password `nacos`. */
   readonly secured?: boolean;
-  /** The certificates with which it uses TLS on both of its ports. Clients of gRPC need a certificate of the same authority. */
+  /**
+   * The certificates with which it uses TLS on both of its ports. Clients of gRPC need a certificate of the same
+   * authority.
+   */
   readonly certificates?: Certificates;
 }
 

@@ -1,4 +1,7 @@
-/** Processes of registries for tests: started on a free port below those of outgoing connections, killed, paused, restarted. */
+/**
+ * Processes of registries for tests: started on a free port below those of outgoing connections, killed, paused,
+ * restarted.
+ */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createServer } from "node:net";

@@ -1,4 +1,7 @@
-/** Conversion of field values to numbers: accepts and rejects the same values as protobuf-es, and throws for rejected ones. */
+/**
+ * Conversion of field values to numbers: accepts and rejects the same values as protobuf-es, and throws for rejected
+ * ones.
+ */
 import { fail } from "./invalid.ts";
 
 /** The values that protobuf-es accepts for 64-bit integers. */

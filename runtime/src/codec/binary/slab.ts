@@ -5,8 +5,8 @@
 
 const SIZE = 16 * 1024;
 /**
- * Large messages that use less than this fraction of their reserved memory are copied out of it: three times the length of text
- * is reserved, and a response that is not read should hold no more memory than its size.
+ * Large messages that use less than this fraction of their reserved memory are copied out of it: three times the length
+ * of text is reserved, and a response that is not read should hold no more memory than its size.
  */
 const LEAST_FILLED = 3 / 4;
 
@@ -38,7 +38,10 @@ export function finishMessage(writer: MessageWriter): Uint8Array {
   return result.length < bytes.length * LEAST_FILLED ? result.slice() : result;
 }
 
-/** Reserves `size` more bytes. Throws if it is not a number, because all later messages would be written to the offset NaN. */
+/**
+ * Reserves `size` more bytes. Throws if it is not a number, because all later messages would be written to the offset
+ * NaN.
+ */
 export function reserve(writer: MessageWriter, size: number): void {
   if (!(writer.pos + size <= writer.bytes.length)) grow(writer, size);
 }

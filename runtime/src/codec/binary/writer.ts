@@ -53,7 +53,10 @@ export function endField(writer: MessageWriter, start: number): void {
   else endLongField(writer, start, 1);
 }
 
-/** Writes the length of a field for which `reserved` bytes were left before `start`, and moves its content if it needs more. */
+/**
+ * Writes the length of a field for which `reserved` bytes were left before `start`, and moves its content if it needs
+ * more.
+ */
 function endLongField(writer: MessageWriter, start: number, reserved: number): void {
   const length = writer.pos - writer.start - start;
   const more = varintSize(length) - reserved;

@@ -52,7 +52,10 @@ interface Ring {
   readonly places: Uint32Array;
   /** The index of the endpoint of each point. */
   readonly owners: Uint32Array;
-  /** The first point of each section of the ring or of a later one. There are about as many sections of equal size as points. */
+  /**
+   * The first point of each section of the ring or of a later one. There are about as many sections of equal size as
+   * points.
+   */
   readonly sections: Uint32Array;
   /** The number of bits of a place within its section. */
   readonly sectionBits: number;

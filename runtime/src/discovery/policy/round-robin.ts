@@ -8,7 +8,10 @@ const MAX_WEIGHT = 65_535;
 /** The smallest weight relative to the largest. It bounds the number of endpoints that a pick may skip. */
 const MIN_RELATIVE_WEIGHT = 1 / 64;
 
-/** Makes the policy. Each set of endpoints starts at a random place, so that clients do not all start with the same endpoint. */
+/**
+ * Makes the policy. Each set of endpoints starts at a random place, so that clients do not all start with the same
+ * endpoint.
+ */
 export function roundRobin(options: { readonly random?: Random | undefined } = {}): Balancer {
   const { random = Math.random } = options;
   const balancer: Balancer = (ready) => {

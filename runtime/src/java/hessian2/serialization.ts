@@ -29,8 +29,8 @@ export interface Hessian2Options {
 const DEFAULT_SERIALIZATION_LIMITS = { ...DEFAULT_COST_LIMITS, ...DEFAULT_HESSIAN2_LIMITS };
 
 /**
- * Creates the serialization with additional classes and enums, or custom limits. Throws a `TypeError` for an unknown limit and a
- * `RangeError` for a value out of range.
+ * Creates the serialization with additional classes and enums, or custom limits. Throws a `TypeError` for an unknown
+ * limit and a `RangeError` for a value out of range.
  */
 export function createHessian2({ classes = [], enums = [], limits: given }: Hessian2Options = {}): Serialization {
   const limits = resolveLimitGroup("limits", DEFAULT_SERIALIZATION_LIMITS, given);

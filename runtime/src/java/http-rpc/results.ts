@@ -13,7 +13,10 @@ export function jsonResult(type: JavaType, value: unknown): Uint8Array {
   return encodeJson(type === "void" ? null : within("the result", () => toJson(type, value)));
 }
 
-/** Converts a result for a format other than JSON. The name is that of the class without its package, and `list` for lists. */
+/**
+ * Converts a result for a format other than JSON. The name is that of the class without its package, and `list` for
+ * lists.
+ */
 export function namedResult(type: JavaType, value: unknown, notation: Notation): NamedResult {
   const plain = type === "void" ? null : within("the result", () => toPlain(type, value, notation, new Cost()));
   const name = itemOf(type) === undefined ? nameOf(type).replace(/^.*[.$]/, "") : "list";

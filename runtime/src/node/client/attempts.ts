@@ -17,8 +17,9 @@ import type { Backoff } from "./backoff.ts";
 const UNNEEDED_ATTEMPT_MS = 3_000;
 
 /**
- * The asynchronous context of all connections. Sockets, timers and promises keep the context in which they are created, including
- * the values of AsyncLocalStorage. That of the call that starts a connection must not live as long as the connection.
+ * The asynchronous context of all connections. Sockets, timers and promises keep the context in which they are created,
+ * including the values of AsyncLocalStorage. That of the call that starts a connection must not live as long as the
+ * connection.
  */
 export const connectionContext: AsyncResource = new AsyncResource("TRIPLE_CONNECTION", { requireManualDestroy: true });
 

@@ -30,7 +30,10 @@ export interface Http1Options {
   readonly connectTimeoutMs: number;
   /** Time without calls after which a connection is closed, in milliseconds. */
   readonly idleTimeoutMs: number;
-  /** The default of `waitForReady` for requests that do not set it. `undefined`: requests can go to other servers, and none waits. */
+  /**
+   * The default of `waitForReady` for requests that do not set it. `undefined`: requests can go to other servers, and
+   * none waits.
+   */
   readonly waitForReady: boolean | undefined;
   /** The backoff between attempts to connect for requests that wait. Every other request makes one attempt. */
   readonly backoff: Backoff;

@@ -36,9 +36,9 @@ export interface HandshakeOwner {
 
 /**
  * A client's HTTP/2 connection ends in one of three ways. After GOAWAY from the server no new streams are opened. `close`
- * also opens no new streams, and closes the socket after the last stream. `destroy` ends all streams at once, and the socket soon.
- * `#ref` and `#unref` end nothing: they ref and unref the socket, so that running exchanges keep the program running and
- * idle connections do not.
+ * also opens no new streams, and closes the socket after the last stream. `destroy` ends all streams at once, and the
+ * socket soon. `#ref` and `#unref` end nothing: they ref and unref the socket, so that running exchanges keep the
+ * program running and idle connections do not.
  */
 export class Http2Connection implements Connection, ConnectionHandler, SocketOwner, ExchangeOwner {
   readonly collecting: Collecting = new Collecting();

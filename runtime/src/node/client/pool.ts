@@ -30,8 +30,8 @@ export interface PoolOptions {
   /** Time limit for the acknowledgement of a PING, in milliseconds. */
   readonly pingTimeoutMs: number;
   /**
-   * The default of `waitForReady` for requests that do not set it. `undefined`: requests can go to other servers, so none waits
-   * and the pool makes only one transparent retry.
+   * The default of `waitForReady` for requests that do not set it. `undefined`: requests can go to other servers, so
+   * none waits and the pool makes only one transparent retry.
    */
   readonly waitForReady: boolean | undefined;
   readonly backoff: Backoff;
@@ -72,7 +72,10 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
   /** All connections that are not closed yet, including those that accept no new streams. */
   const alive = new Set<Connection>();
   const delaysMs = options.waitForReady === undefined ? RETRY_DELAYS_MS.slice(0, 1) : RETRY_DELAYS_MS;
-  /** True if a failure must be handled in the asynchronous context of its call (AsyncLocalStorage), which a connection does not keep. */
+  /**
+   * True if a failure must be handled in the asynchronous context of its call (AsyncLocalStorage), which a connection
+   * does not keep.
+   */
   const isHooked = options.onTransparentRetry !== undefined;
   /** The number of exchanges without a response, which may still need a connection. */
   let waiting = 0;
@@ -95,8 +98,8 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
       // A connection that accepted no new streams any more may be lost before its last stream ends.
       if (connection.streams === 0) alive.delete(connection);
       if (!remove(connection) || closing !== undefined || pooled.length > 0) return;
-      // A client with open streams will probably open more, so the next connection is opened in advance. After a failure it is
-      // opened when a call needs it, because the server may fail again, or no call may follow.
+      // A client with open streams will probably open more, so the next connection is opened in advance. After a
+      // failure it is opened when a call needs it, because the server may fail again, or no call may follow.
       if (isLeaving && connection.streams > 0) startAhead();
       options.onReadiness?.(false);
     },

@@ -9,8 +9,8 @@ import { ReplayBody } from "../../http/replay.ts";
 import type { ConnectionAttempts } from "./attempts.ts";
 
 /**
- * The error of a request after `close` of the connections. If requests can go to other servers (`waitForReady` is `undefined`),
- * the list of endpoints may have changed after this one was picked, and the request goes to another one.
+ * The error of a request after `close` of the connections. If requests can go to other servers (`waitForReady` is
+ * `undefined`), the list of endpoints may have changed after this one was picked, and the request goes to another one.
  */
 export function closedError(peer: string, waitForReady: boolean | undefined): RpcError {
   return waitForReady === undefined ? markUnprocessed(endpointRemoved(peer)) : transportClosed();

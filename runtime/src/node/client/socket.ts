@@ -116,9 +116,9 @@ function closeIfIdle(this: AssignedSocket): void {
 const NAME = "target";
 
 /**
- * Replaces the choice of a socket by an agent. Node copies the options of each request and joins them to a name, under which it
- * looks for an idle socket; with one target, that is a fifth of the time of a request. New sockets are left to Node, in the
- * asynchronous context of all connections, because they are reused by other calls.
+ * Replaces the choice of a socket by an agent. Node copies the options of each request and joins them to a name, under
+ * which it looks for an idle socket; with one target, that is a fifth of the time of a request. New sockets are left to
+ * Node, in the asynchronous context of all connections, because they are reused by other calls.
  */
 function reuseDirectly(agent: InternalAgent): void {
   const addRequest = agent.addRequest?.bind(agent);

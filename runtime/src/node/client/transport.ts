@@ -93,8 +93,8 @@ export interface BaseTransportOptions extends Omit<ConnectOptions, "httpVersion"
    */
   readonly serviceConfig?: string | object | undefined;
   /**
-   * Called for each further attempt of a call, by the option `retry`, if that has no hook of its own, or by a service config. An
-   * error that it throws is printed. Default: none.
+   * Called for each further attempt of a call, by the option `retry`, if that has no hook of its own, or by a service
+   * config. An error that it throws is printed. Default: none.
    */
   readonly onRetry?: RetryOptions["onRetry"];
   /** Interceptors that wrap every call, the first one outermost. Default: none. */

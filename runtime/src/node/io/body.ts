@@ -196,7 +196,8 @@ export class ReadableBody implements Body {
 
 function closed(this: Carrier): void {
   const body = this[BODY];
-  // Node 20 keeps streams reachable until a major collection. Until then minor collections would copy the objects that they refer to.
+  // Node 20 keeps streams reachable until a major collection. Until then minor collections would copy the objects that
+  // they refer to.
   this[BODY] = undefined;
   body?.onClose();
 }
@@ -217,9 +218,9 @@ function push(this: Carrier, chunk: Uint8Array | null): boolean {
 }
 
 /**
- * Reports whether the end of a stream may already have been pushed while its event is pending. Node has no public property for
- * that; without the private one, only the event shows it. Always listening would cost: a second listener makes Node allocate a
- * list.
+ * Reports whether the end of a stream may already have been pushed while its event is pending. Node has no public
+ * property for that; without the private one, only the event shows it. Always listening would cost: a second listener
+ * makes Node allocate a list.
  */
 function mayHaveEnded(stream: Readable & { _readableState?: { ended?: boolean } }): boolean {
   return stream._readableState?.ended !== false;

@@ -1,19 +1,22 @@
 /**
  * Received chunks that wait for their reader. Chunks are views of memory that the socket read into. Small ones are copied, so
- * that a few bytes do not keep 64 KiB in memory, and joined, so that a peer that sends one message, or one byte, per DATA frame
- * does not cost an object and a step of the reader for each. Memory that a large chunk keeps anyway is not copied again for the
- * chunk after it.
+ * that a few bytes do not keep 64 KiB in memory, and joined, so that a peer that sends one message, or one byte, per
+ * DATA frame does not cost an object and a step of the reader for each. Memory that a large chunk keeps anyway is not
+ * copied again for the chunk after it.
  */
 import { join, NO_BYTES } from "../../call/bytes.ts";
 
-/** Pieces up to `MAX_POOLED_BYTES` are copied into memory that they share, which is several times as fast as memory of their own. */
+/**
+ * Pieces up to `MAX_POOLED_BYTES` are copied into memory that they share, which is several times as fast as memory of
+ * their own.
+ */
 const POOL_BYTES: number = 8 * 1024;
 const MAX_POOLED_BYTES = 1024;
 
 const MIN_TAIL_BYTES = 1024;
 /**
- * Chunks below this size are joined with those before them even if they keep no other memory: the object of each would take more
- * than its bytes.
+ * Chunks below this size are joined with those before them even if they keep no other memory: the object of each would
+ * take more than its bytes.
  */
 const MIN_VIEW_BYTES = 1024;
 const MAX_TAIL_BYTES: number = 64 * 1024;

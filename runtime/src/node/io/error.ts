@@ -81,8 +81,8 @@ export function connectTimeout(timeoutMs: number, peer: string): RpcError {
 }
 
 /**
- * Reports whether nothing listens at an address of this machine (a loopback address or a Unix domain socket). A further attempt
- * then costs no network traffic and almost no time.
+ * Reports whether nothing listens at an address of this machine (a loopback address or a Unix domain socket). A further
+ * attempt then costs no network traffic and almost no time.
  */
 export function isRefusedLocally(cause: unknown): boolean {
   const { code, address, errors } = (cause ?? {}) as NodeJS.ErrnoException & { address?: string; errors?: unknown[] };

@@ -28,7 +28,10 @@ interface ChunkReader {
 export class IncomingBody implements Body, CollectedBody {
   /** Bytes received so far. */
   received = 0;
-  /** Index in the list of the connection's collected bodies, and number in the order of their start: older ones have smaller numbers. */
+  /**
+   * Index in the list of the connection's collected bodies, and number in the order of their start: older ones have
+   * smaller numbers.
+   */
   index = 0;
   number = 0;
   readonly #stream: Stream;
@@ -52,8 +55,8 @@ export class IncomingBody implements Body, CollectedBody {
   #reader: ChunkReader | undefined;
 
   /**
-   * `cancel` is called when the reader leaves before the end. With a share of a memory budget, a body that does not fit into it
-   * fails as unavailable.
+   * `cancel` is called when the reader leaves before the end. With a share of a memory budget, a body that does not fit
+   * into it fails as unavailable.
    */
   constructor(
     stream: Stream,
@@ -146,7 +149,10 @@ export class IncomingBody implements Body, CollectedBody {
     this.fail(reason);
   }
 
-  /** Drops received and later bytes, and credits at most `bytes` of the later ones: after that, flow control stops the peer. */
+  /**
+   * Drops received and later bytes, and credits at most `bytes` of the later ones: after that, flow control stops the
+   * peer.
+   */
   discard(bytes: number, reason: RpcError): void {
     this.drop(reason);
     this.#discardable = bytes;

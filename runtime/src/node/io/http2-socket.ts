@@ -35,7 +35,10 @@ function beginTurn(): void {
   setImmediate(nextTurn);
 }
 
-/** Continues with the reads that wait. Those that are left when the time is over follow after other callbacks of the event loop. */
+/**
+ * Continues with the reads that wait. Those that are left when the time is over follow after other callbacks of the
+ * event loop.
+ */
 function nextTurn(): void {
   if (waiting.length === 0) {
     turnEnds = undefined;
@@ -63,7 +66,10 @@ export const nodeLatin1: Latin1Decoder = (bytes, start, end) => latin1Slice.call
 export interface SocketOwner {
   /** The peer has ended its side of the socket, and may be gone. */
   onPeerEnd(): void;
-  /** Output has been written or sent, so that {@link Http2Socket.unsent} has changed. Returns whether the peer may send more. */
+  /**
+   * Output has been written or sent, so that {@link Http2Socket.unsent} has changed. Returns whether the peer may send
+   * more.
+   */
   onFlushed(): boolean;
   /** The socket has closed, with or without an error. The connection has ended. */
   onClose(error: Error | undefined): void;
@@ -166,8 +172,8 @@ export class Http2Socket implements OutputOwner {
   }
 
   /**
-   * Passes a large read on in steps. When the time of the turn is over, the rest waits and nothing more is read: otherwise a peer
-   * that sends costly frames would delay all other connections by the frames of its whole read.
+   * Passes a large read on in steps. When the time of the turn is over, the rest waits and nothing more is read:
+   * otherwise a peer that sends costly frames would delay all other connections by the frames of its whole read.
    */
   #receiveLarge(connection: EngineConnection, chunk: Uint8Array): void {
     if (turnEnds === undefined) beginTurn();
@@ -195,7 +201,10 @@ export class Http2Socket implements OutputOwner {
     this.#rest = undefined;
   }
 
-  /** Ends the socket after its output has been written. The socket is destroyed after a second if the peer does not end its side too. */
+  /**
+   * Ends the socket after its output has been written. The socket is destroyed after a second if the peer does not end
+   * its side too.
+   */
   end(): void {
     if (this.#ends) return;
     this.#ends = true;
@@ -222,8 +231,8 @@ export class Http2Socket implements OutputOwner {
     const { socket } = this;
     const connection = this.#connection;
     if (connection === undefined || socket.destroyed || socket.writableEnded) return;
-    // There is one write at a time, because each holds at least a slab, even for a few bytes. Meanwhile output is collected in
-    // the connection. The last output does not wait, because the peer may not read any more.
+    // There is one write at a time, because each holds at least a slab, even for a few bytes. Meanwhile output is
+    // collected in the connection. The last output does not wait, because the peer may not read any more.
     if (socket.writableLength > 0 && !this.#ends) {
       if (socket.writableNeedDrain) connection.block();
       this.#account();

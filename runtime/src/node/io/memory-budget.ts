@@ -1,7 +1,7 @@
 /**
- * Memory budget of a server process. It counts bytes received for calls that are not answered yet, and bytes of responses that
- * clients have not read yet. It bounds slow reads and held uploads (Slowloris) over all connections; backpressure bounds a
- * single one.
+ * Memory budget of a server process. It counts bytes received for calls that are not answered yet, and bytes of
+ * responses that clients have not read yet. It bounds slow reads and held uploads (Slowloris) over all connections;
+ * backpressure bounds a single one.
  */
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
@@ -13,8 +13,9 @@ const DEFAULT_BUDGET_BYTES = 256 * 1024 * 1024;
 /** The default budget holds at least this many messages of the maximum size. */
 const MIN_MESSAGES = 4;
 /**
- * The fraction of the budget that large amounts cannot use. It serves connections that hold up to {@link SMALL_SHARE_BYTES}, so that
- * small calls continue when memory is short, and the garbage of encoding and decoding large messages until it is collected.
+ * The fraction of the budget that large amounts cannot use. It serves connections that hold up to {@link
+ * SMALL_SHARE_BYTES}, so that small calls continue when memory is short, and the garbage of encoding and decoding large
+ * messages until it is collected.
  */
 const RESERVED_FRACTION = 1 / 2;
 /** Number of bytes that every connection may hold. */

@@ -100,7 +100,10 @@ class Batch {
   };
 }
 
-/** Cancels a body that will not be read. A body that has not begun is started first, because otherwise its cleanup would not run. */
+/**
+ * Cancels a body that will not be read. A body that has not begun is started first, because otherwise its cleanup would
+ * not run.
+ */
 export async function discard(body: Body): Promise<void> {
   const iterator = body[Symbol.asyncIterator]();
   try {

@@ -3,7 +3,10 @@
  */
 import type { SecureContextOptions } from "node:tls";
 
-/** Throws a `TypeError` for a certificate without its key, a key without its certificate, and authorities that are not PEM. */
+/**
+ * Throws a `TypeError` for a certificate without its key, a key without its certificate, and authorities that are not
+ * PEM.
+ */
 export function checkTlsOptions({ ca, cert, key, pfx, privateKeyIdentifier }: SecureContextOptions): void {
   for (const one of Array.isArray(ca) ? ca : [ca]) {
     if (one && !String(one).includes("-----BEGIN ")) throw new TypeError("tls.ca must be the text of a PEM file");

@@ -46,8 +46,8 @@ interface SlicePort {
 /**
  * Returns the endpoints of slices, each address once. A pod that is ready and does not terminate is an endpoint. If there is
  * none, those that terminate and still serve are used, as kube-proxy does. `port` is the name or number of the port; without
- * it, each slice must have exactly one. Malformed slices and members are skipped with a warning, and so is a slice without the
- * port, as long as others have it; throws an `unavailable` error if none has it.
+ * it, each slice must have exactly one. Malformed slices and members are skipped with a warning, and so is a slice
+ * without the port, as long as others have it; throws an `unavailable` error if none has it.
  */
 export function endpointsOf(
   slices: Iterable<EndpointSlice>,

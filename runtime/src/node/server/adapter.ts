@@ -51,7 +51,8 @@ export interface NodeHandlerOptions {
 }
 
 /**
- * Creates a handler that answers requests by calling the exchange. Other requests are passed to `next`, if there is one. Throws a `TypeError` for an invalid option.
+ * Creates a handler that answers requests by calling the exchange. Other requests are passed to `next`, if there is
+ * one. Throws a `TypeError` for an invalid option.
  */
 export function createNodeHandler(served: ServedExchange, options: NodeHandlerOptions): NodeHandler {
   const { values, trustProxy } = options;

@@ -29,8 +29,8 @@ interface ConsoleSettings {
 const CONSOLE_PATH = "/triple";
 
 /**
- * Adds the page to a router, unless it is off. Throws a `TypeError` for an invalid option, and an `Error` if Swagger UI is not
- * installed, which a server in production without the page does not need.
+ * Adds the page to a router, unless it is off. Throws a `TypeError` for an invalid option, and an `Error` if Swagger UI
+ * is not installed, which a server in production without the page does not need.
  */
 export function mountConsole<Router extends { mount(resource: Resource): unknown }>(
   router: Router,
@@ -74,8 +74,8 @@ function isOn(option: boolean | "always" | undefined): boolean {
 }
 
 /**
- * Returns the folder of a package, as this package, the program or the working directory finds it. Swagger UI is no peer of this
- * package, because npm installs a development dependency that is also an optional peer in production.
+ * Returns the folder of a package, as this package, the program or the working directory finds it. Swagger UI is no
+ * peer of this package, because npm installs a development dependency that is also an optional peer in production.
  */
 function folderOf(name: string): string {
   const program = process.argv[1] ?? "";

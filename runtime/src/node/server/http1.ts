@@ -43,8 +43,8 @@ const HTTP1_BODY_OPTIONS: ReadableBodyOptions = { lost: clientGone, cancel: () =
 const HEADROOM_BYTES = 16 * 1024;
 
 /**
- * Creates the engine that serves HTTP/1.1 connections. The protocols refuse headers larger than `maxHeaderBytes`. The listener
- * of `fallback` answers requests that are not calls. `drainSignal` fires when the server begins to close.
+ * Creates the engine that serves HTTP/1.1 connections. The protocols refuse headers larger than `maxHeaderBytes`. The
+ * listener of `fallback` answers requests that are not calls. `drainSignal` fires when the server begins to close.
  */
 export function serveHttp1(
   exchange: Exchange,

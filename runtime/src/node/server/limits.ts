@@ -12,8 +12,8 @@ export interface ConnectionLimits {
   /** Maximum number of calls that the client may have open at a time (SETTINGS_MAX_CONCURRENT_STREAMS). Default: 100. */
   readonly maxStreams?: number | undefined;
   /**
-   * Maximum number of handlers that may run at a time, including those of cancelled calls. Further calls are refused with REFUSED_STREAM.
-   * Default: 200.
+   * Maximum number of handlers that may run at a time, including those of cancelled calls. Further calls are refused
+   * with REFUSED_STREAM. Default: 200.
    */
   readonly maxHandlers?: number | undefined;
   /**
@@ -21,7 +21,10 @@ export interface ConnectionLimits {
    * ENHANCE_YOUR_CALM (rapid reset, CVE-2023-44487). Default: 900.
    */
   readonly cancelBurst?: number | undefined;
-  /** Maximum number of stream resets per second on average. Beyond it the connection is closed with ENHANCE_YOUR_CALM. Default: 30. */
+  /**
+   * Maximum number of stream resets per second on average. Beyond it the connection is closed with ENHANCE_YOUR_CALM.
+   * Default: 30.
+   */
   readonly cancelsPerSecond?: number | undefined;
   /**
    * Both versions: time limit for a new connection to identify its protocol, TLS handshake included, unless `tls` has a
@@ -64,8 +67,9 @@ export interface ConnectionLimits {
    */
   readonly maxConnectionAgeMs?: number | undefined;
   /**
-   * Both versions: time for running calls to end after the maximum age. Then they fail as `unavailable`; over HTTP/2, those whose
-   * handlers ignore their signal are reset a second later (gRPC's MAX_CONNECTION_AGE_GRACE). Default: `Infinity`.
+   * Both versions: time for running calls to end after the maximum age. Then they fail as `unavailable`; over HTTP/2,
+   * those whose handlers ignore their signal are reset a second later (gRPC's MAX_CONNECTION_AGE_GRACE). Default:
+   * `Infinity`.
    */
   readonly maxConnectionAgeGraceMs?: number | undefined;
 }

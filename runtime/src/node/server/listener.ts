@@ -32,9 +32,9 @@ export interface ListenOptions {
 }
 
 /**
- * Called with the error of a failed TLS handshake, and its client. For a certificate that does not verify, `code` of the error is the
- * reason, such as `CERT_HAS_EXPIRED`, and the address is `undefined`, because the connection is closed already. An error that the
- * hook throws is printed.
+ * Called with the error of a failed TLS handshake, and its client. For a certificate that does not verify, `code` of
+ * the error is the reason, such as `CERT_HAS_EXPIRED`, and the address is `undefined`, because the connection is closed
+ * already. An error that the hook throws is printed.
  */
 export type TlsErrorHook = (error: Error, client: { readonly address: string | undefined }) => void;
 
@@ -213,8 +213,8 @@ export class Listener {
   }
 
   /**
-   * Reads until the bytes are the HTTP/2 preface or differ from it, and returns them to the socket for the engine. No listener of
-   * this method outlives it: the variables of its listeners would stay in memory as long as the connection.
+   * Reads until the bytes are the HTTP/2 preface or differ from it, and returns them to the socket for the engine. No
+   * listener of this method outlives it: the variables of its listeners would stay in memory as long as the connection.
    */
   #detect(socket: Socket): void {
     let head: Buffer = Buffer.alloc(0);

@@ -6,8 +6,8 @@ import { reportFailure } from "../../call/error.ts";
 import { checkTlsOptions } from "../io/tls-options.ts";
 
 /**
- * Adds defaults to the user's options, such as the time limit of a handshake in milliseconds, and wraps the callbacks: an error
- * in one ends the connection instead of the process. Throws a `TypeError` for options without a certificate.
+ * Adds defaults to the user's options, such as the time limit of a handshake in milliseconds, and wraps the callbacks:
+ * an error in one ends the connection instead of the process. Throws a `TypeError` for options without a certificate.
  */
 export function resolveTlsOptions(options: TlsOptions, handshakeTimeoutMs: number): TlsOptions {
   const { SNICallback, ALPNCallback, pskCallback } = options;

@@ -92,8 +92,9 @@ const ELEMENT = new RegExp(`^${PAIR}(?:;${PAIR})*$`);
 const MAX_PARTS = 16;
 
 /**
- * Splits a value of `forwarded` at the commas outside of quoted strings, from the right: an unclosed quote of a client does not
- * change the elements that proxies appended, and text that a proxy has quoted, such as a host, is not an element.
+ * Splits a value of `forwarded` at the commas outside of quoted strings, from the right: an unclosed quote of a client
+ * does not change the elements that proxies appended, and text that a proxy has quoted, such as a host, is not an
+ * element.
  */
 function splitElements(value: string): string[] {
   const parts = value.split(",");

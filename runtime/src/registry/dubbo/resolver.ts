@@ -51,7 +51,10 @@ interface ParsedInstance {
 
 const LEVELS: ReadonlySet<Levels> = new Set<Levels>(["all", "instance", "interface"]);
 
-/** Maximum number of problems that a resolver remembers, in order to report each of them once. Then it forgets all of them. */
+/**
+ * Maximum number of problems that a resolver remembers, in order to report each of them once. Then it forgets all of
+ * them.
+ */
 const MAX_PROBLEMS = 1_000;
 
 /** Makes the resolvers of a registry, which share the metadata that they read. Throws a `TypeError` for an invalid option. */

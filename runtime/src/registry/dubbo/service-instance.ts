@@ -118,8 +118,9 @@ function triplePort({ port, metadata }: ServiceInstance): number | undefined {
 }
 
 /**
- * Returns the endpoint of an instance for calls of a service. `undefined`: it does not serve it over Triple. `services` are those
- * of its revision; without them, the instance is assumed to have the service. Throws an `Error` if the instance is malformed.
+ * Returns the endpoint of an instance for calls of a service. `undefined`: it does not serve it over Triple. `services`
+ * are those of its revision; without them, the instance is assumed to have the service. Throws an `Error` if the
+ * instance is malformed.
  */
 export function endpointOfInstance(
   instance: ServiceInstance,

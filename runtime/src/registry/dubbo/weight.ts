@@ -7,8 +7,8 @@ import { DEFAULT_WEIGHT } from "../../discovery/endpoint.ts";
 const FIRST_MILLISECOND = 1e11;
 
 /**
- * Parses a weight. A missing or malformed one is the default. dubbo-go writes 0 where none is configured, so a weight of 0 from
- * it is the default, too.
+ * Parses a weight. A missing or malformed one is the default. dubbo-go writes 0 where none is configured, so a weight
+ * of 0 from it is the default, too.
  */
 export function parseWeight(weight: string | undefined, release: string | undefined): number {
   const parsed = Number(weight);

@@ -101,7 +101,10 @@ class Lease implements TreeSession {
     this.#lost.abort(new RpcError(Code.Unavailable, reason));
   }
 
-  /** Renews the lease each third of its time. While the cluster is unreachable, only the cluster knows whether it has ended. */
+  /**
+   * Renews the lease each third of its time. While the cluster is unreachable, only the cluster knows whether it has
+   * ended.
+   */
   async #keepAlive(ttlMs: number): Promise<void> {
     const { lost } = this;
     const id = this.#id;

@@ -48,7 +48,10 @@ const HEALTH_CHECK_MS = 5_000;
 const SETUP_MS = 3_000;
 /** The time after which the setup is complete on servers that do not acknowledge it (Nacos before 2.3), in milliseconds. */
 const UNCONFIRMED_SETUP_MS = 200;
-/** The time after which a connection that the server asked to be replaced is ended, if the server has not ended it, in milliseconds. */
+/**
+ * The time after which a connection that the server asked to be replaced is ended, if the server has not ended it, in
+ * milliseconds.
+ */
 const LEAVING_MS = 1_000;
 /** The error code for a connection that the server does not know. */
 const UNKNOWN_CONNECTION = 301;

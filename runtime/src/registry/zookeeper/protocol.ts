@@ -123,7 +123,8 @@ export interface Stat {
   readonly ephemeralOwner: bigint;
 }
 
-// struct { long czxid, mzxid, ctime, mtime; int version, cversion, aversion; long ephemeralOwner; int dataLength, numChildren; long pzxid }
+// struct { long czxid, mzxid, ctime, mtime; int version, cversion, aversion; long ephemeralOwner; int dataLength,
+// numChildren; long pzxid }
 export function readStat(reader: JuteReader): Stat {
   for (let field = 0; field < 4; field++) reader.long();
   const version = reader.int();

@@ -30,8 +30,8 @@ export interface ZooKeeperOptions extends DubboOptions {
 }
 
 /**
- * Connects to a registry in ZooKeeper 3.5 or later, at first use. Close it when it is no longer needed. Throws a `TypeError` or
- * `RangeError` for an invalid option.
+ * Connects to a registry in ZooKeeper 3.5 or later, at first use. Close it when it is no longer needed. Throws a
+ * `TypeError` or `RangeError` for an invalid option.
  */
 export function zookeeper(options: ZooKeeperOptions): Registry {
   const { servers, auth, tls } = options;
