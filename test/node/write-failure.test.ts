@@ -4,10 +4,13 @@ import { type IncomingMessage, request } from "node:http";
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { text } from "node:stream/consumers";
+import { Worker } from "node:worker_threads";
 import { Code } from "triple-es";
-import { expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { readAfterFailedWrite } from "../../runtime/src/node/client/write-failure.ts";
 import { connectionError } from "../../runtime/src/node/io/error.ts";
+import { createCertificates, hasOpenssl } from "../support/certificate.ts";
+import { connectGreeter, failureOf } from "../support/server.ts";
 
 /** A socket that cannot be written to. These chunks have arrived before, but have not been read. */
 function closedByPeer(...arrived: readonly (string | null)[]): Socket {
@@ -51,5 +54,49 @@ it.each([
   expect(connectionError(error, "127.0.0.1:1")).toMatchObject({
     code: Code.Unavailable,
     rawMessage: "connection to 127.0.0.1:1 failed: the server closed the connection while the request was sent",
+  });
+});
+
+/** Runs in a thread of its own, so that connections are reset at any point of a client's writes. */
+const REFUSING_SERVER = `
+const { parentPort, workerData: { tls, head } } = require("node:worker_threads");
+const accept = (socket) => {
+  socket.on("error", () => {});
+  socket.once("data", () => {
+    // Unread bytes remain in the receive buffer, so that the kernel resets the connection.
+    socket.pause();
+    socket.end(head, () => socket.destroy());
+  });
+};
+const server = tls ? require("node:tls").createServer(tls, accept) : require("node:net").createServer(accept);
+server.listen(0, "127.0.0.1", () => parentPort.postMessage(server.address().port));
+`;
+
+describe.each([
+  ["cleartext", false],
+  ["TLS", true],
+])("over %s, a server that refuses an upload while it is sent", (_, overTls) => {
+  it.skipIf(overTls && !hasOpenssl).each([
+    [403, "Forbidden", Code.PermissionDenied],
+    [404, "Not Found", Code.Unimplemented],
+    [413, "Content Too Large", Code.ResourceExhausted],
+    [415, "Unsupported Media Type", Code.Internal],
+  ])("with %i and closes the connection is reported with that status", async (status, reason, code) => {
+    const certificates = overTls ? createCertificates() : undefined;
+    const head = `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-length: 7\r\n\r\nrefused`;
+    const server = new Worker(REFUSING_SERVER, { eval: true, workerData: { tls: certificates?.server, head } });
+    onTestFinished(async () => {
+      await server.terminate();
+    });
+    const [port] = await once(server, "message");
+    const baseUrl = `${overTls ? "https" : "http"}://127.0.0.1:${port}`;
+    const tls = certificates && { tls: { ca: certificates.ca } };
+    const client = connectGreeter(baseUrl, { protocol: "http-rpc", httpVersion: "1.1", ...tls });
+    const name = "x".repeat(8 * 1024 * 1024);
+    const failures = await Promise.all(Array.from({ length: 20 }, () => failureOf(client.greet({ name }))));
+    for (const error of failures) {
+      expect(error.rawMessage).toMatch(new RegExp(`HTTP status ${status}$`));
+      expect(error.code).toBe(code);
+    }
   });
 });
