@@ -19,6 +19,12 @@ describe("options", () => {
     expect(codecs.get("a/v1/a_codec.ts")).toMatch(/ from "\.\.\/\.\.\/\.\.\/rt\/index\.(?:js|ts)";/);
   });
 
+  it("escape the name of a source map, in which # and ? have a meaning", () => {
+    const files = compile({ "a#b?c.proto": 'syntax = "proto3";\nservice S { rpc R(M) returns (M); }\nmessage M {}' });
+    const output = run(requestFor(files, "target=dts,proto_source_map=."));
+    expect([...output.values()].join()).toContain("# sourceMappingURL=a%23b%3Fc_triple.d.ts.map");
+  });
+
   it("put lists of unions in plain JSON into parentheses", () => {
     const body = "service S { rpc R(M) returns (M); }\nmessage M { repeated double all = 1; }";
     expect(generate(body, "target=ts,messages=json")).toMatch(/all\?: \(number \| .*\)\[\]/);
