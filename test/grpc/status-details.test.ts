@@ -1,5 +1,6 @@
 /** The reader of `google.rpc.Status` against protobuf-es, for messages of all kinds and for damaged ones. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { BinaryReader, WireType } from "@bufbuild/protobuf/wire";
 import { AnySchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -22,6 +23,33 @@ function byProtobufEs(bytes: Uint8Array): object[] | undefined {
     return fromBinary(StatusSchema, bytes).details.map(({ typeUrl, value }) => ({ typeUrl, value: [...value] }));
   } catch {
     return undefined;
+  }
+}
+
+/** The wire types of the fields, by number. */
+const ANY_TYPES: Readonly<Record<number, WireType>> = { 1: WireType.LengthDelimited, 2: WireType.LengthDelimited };
+const STATUS_TYPES: Readonly<Record<number, WireType>> = {
+  1: WireType.Varint,
+  2: WireType.LengthDelimited,
+  3: WireType.LengthDelimited,
+};
+
+/**
+ * Reports whether the bytes are a message whose known fields have their own wire types. Fields with another wire type are
+ * unknown fields, but protobuf-es reads them as known ones, and it reads fields that are longer than their message.
+ */
+function isWellFormed(bytes: Uint8Array, types = STATUS_TYPES): boolean {
+  try {
+    const reader = new BinaryReader(bytes);
+    while (reader.pos < reader.len) {
+      const [number, type] = reader.tag();
+      if (type !== (types[number] ?? type)) return false;
+      if (types !== STATUS_TYPES || number !== 3) reader.skip(type, number);
+      else if (!isWellFormed(reader.bytes(), ANY_TYPES)) return false;
+    }
+    return true;
+  } catch {
+    return false;
   }
 }
 
@@ -55,7 +83,7 @@ describe("details of a google.rpc.Status", () => {
         } catch (reason) {
           expect(reason).toBeInstanceOf(Error);
         }
-        if (expected !== undefined) expect(own).toEqual(expected);
+        if (expected !== undefined && isWellFormed(cut)) expect(own).toEqual(expected);
       }),
       { numRuns: 500 },
     );
@@ -69,6 +97,12 @@ describe("details of a google.rpc.Status", () => {
     const [first] = decodeDetails(bytes);
     bytes.fill(9);
     expect([...(first?.value ?? [])]).toEqual([1]);
+  });
+
+  it("are not read from fields with another wire type", () => {
+    expect(decodeDetails(Uint8Array.of(0x18, 5, 0x1a, 3, 0x0a, 1, 0x20))).toEqual([
+      { typeUrl: " ", value: new Uint8Array() },
+    ]);
   });
 
   it.each([
