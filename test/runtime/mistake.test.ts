@@ -158,6 +158,17 @@ describe("a client", () => {
 });
 
 describe.each(PROTOCOLS)("a client over %s", (protocol) => {
+  it.each([
+    ["tri-service-version", { version: 5 }],
+    ["tri-service-version", { version: "\u00e9" }],
+    ["tri-service-group", { group: "a\nb" }],
+  ])("receives invalid_argument if %s cannot contain its option", async (header, options) => {
+    const { client } = connect({}, [], protocol);
+    const error = await failureOf(client.greet({}, options as never));
+    expect(error).toMatchObject({ code: Code.InvalidArgument, method: GREET });
+    expect(error.rawMessage).toContain(`"${header}" must be a string of printable ASCII`);
+  });
+
   it.each([undefined, null, "abc", 5, []])("receives invalid_argument if it sends %j as a message", async (message) => {
     const greet = vi.fn(() => ({ greeting: "" }));
     const { client } = connect({ greet }, [], protocol);

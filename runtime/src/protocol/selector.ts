@@ -16,10 +16,17 @@ export function readSelector(headers: Metadata): Selector {
 
 const NO_SELECTOR: Selector = /*@__PURE__*/ Object.freeze({});
 
-/** Writes the version and group. An empty string writes no header; callers use it to override a default of the client. */
-export function writeSelector(headers: Metadata, selector: Selector): void {
-  if (selector.version) headers.set("tri-service-version", selector.version);
-  if (selector.group) headers.set("tri-service-group", selector.group);
+/**
+ * Writes the version and group. An empty string writes no header; callers use it to override a default of the client. Throws an
+ * `RpcError` with `invalid_argument` for values that headers cannot contain.
+ */
+export function writeSelector(headers: Metadata, { version, group }: Selector): void {
+  try {
+    if (version) headers.set("tri-service-version", version);
+    if (group) headers.set("tri-service-group", group);
+  } catch (cause) {
+    throw RpcError.from(cause, Code.InvalidArgument);
+  }
 }
 
 /**
