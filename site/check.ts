@@ -13,8 +13,10 @@ const STYLE_LOAD = /(?:@import\s+(?:url\()?|url\()["']?([^"')\s]+)/g;
 const SCRIPT_LOAD =
   /(?:\bimport\s*\(?|\bfrom|\bfetch\(|\bimportScripts\(|new (?:Worker|WebSocket|EventSource)\()\s*["'`]((?:https?:|wss?:)?\/\/[^"'`]+)/g;
 
-/** The problems of the site in the folder, a line each; none if it is right. `base` is the path that it is served under. */
-export function checkSite(folder: string, base = "/"): string[] {
+/** The problems of the site in the folder, a line each; none if it is right. `path` is the path that it is served under. */
+export function checkSite(folder: string, path = "/"): string[] {
+  // VitePress adds the slash too.
+  const base = path.replace(/\/?$/, "/");
   const files = readdirSync(folder, { recursive: true, encoding: "utf8" }).map((name) => name.replaceAll("\\", "/"));
   const existing = new Set(files);
   const pages = new Map(

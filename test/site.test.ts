@@ -78,6 +78,14 @@ describe("the check of a built site", () => {
     expect(checkSite(writeSite(right))).toEqual([]);
   });
 
+  it.each(["/docs/", "/docs"])("accepts links of a site that is served at %s, and no others", (base) => {
+    const home = '<a href="/docs/b/#there">b</a> <a href="/b/">c</a> <a href="/docsb/">d</a>';
+    expect(checkSite(writeSite({ ...right, "index.html": home }), base)).toEqual([
+      "index.html: outside of the site: /b/",
+      "index.html: outside of the site: /docsb/",
+    ]);
+  });
+
   it.each([
     ["a dead link", { "a.html": '<a href="./gone.html">' }, "a.html: dead link: ./gone.html"],
     ["a dead anchor", { "a.html": '<a href="/b/#gone">' }, "a.html: dead anchor: /b/#gone"],
