@@ -2,7 +2,6 @@
  * Runs all checks that must pass before a change is merged: `npm run check`. Runs every step even if one fails, prints
  * the output of failed steps, and ends with a line that counts steps and tests.
  */
-import { spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, relative } from "node:path";
@@ -51,8 +50,12 @@ const steps = [
   ["generated files", checkGenerated],
   ["build and packages", () => run("npm run --silent packages")],
   ["unused code", () => run("knip")],
-  ["lock files", () => OTHER_PACKAGES.map(checkLockFile).find((problem) => problem !== undefined)],
+  ["lock files", checkLockFiles],
 ];
+
+// The module child.js has passed the signal on to the running command.
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
+process.on("exit", () => rmSync(temporary, { recursive: true, force: true }));
 
 const count = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
@@ -69,7 +72,7 @@ const isLate = () => performance.now() > LAST_RETRY_MS;
 
 for (const [name, step] of steps) {
   const start = Date.now();
-  const problem = step();
+  const problem = await step();
   count[problem === undefined ? "passed" : "failed"] += 1;
   if (problem !== undefined) failures.push(name);
   console.log(
@@ -91,7 +94,6 @@ const JUDGES = [
   "differential -- 10000 1",
 ];
 for (const judge of JUDGES) await runJudge(judge);
-rmSync(temporary, { recursive: true });
 
 for (const name of failedTests) console.log(`failed test: ${name}`);
 if (failures.length > 0) console.log(`\nfailed: ${failures.join(", ")}`);
@@ -99,27 +101,25 @@ console.log(`${count.passed} passed, ${count.failed} failed${count.skipped > 0 ?
 process.exit(count.failed === 0 ? 0 : 1);
 
 /** Runs a command. Returns its output if it fails, `undefined` if it succeeds. */
-function run(command) {
-  const { status, stdout, stderr, error } = spawnSync(command, {
-    cwd: root,
-    env,
-    shell: true,
-    encoding: "utf8",
-    timeout: STEP_TIMEOUT_MS,
-    killSignal: "SIGKILL",
-  });
-  return status === 0 ? undefined : `$ ${command}\n${error?.message ?? ""}${stdout}${stderr}`;
+async function run(command) {
+  const options = { cwd: root, env, stderr: "pipe", print: () => {} };
+  const { status, output } = await runGroup(command, STEP_TIMEOUT_MS, options);
+  return status === 0 ? undefined : `$ ${command}\n${output}`;
 }
 
-/** Checks that the folder's lock file fits its `package.json`. */
-function checkLockFile(folder) {
-  return run(`npm --prefix ${folder} ci --dry-run --ignore-scripts --workspaces=false --no-audit`);
+/** Checks that the lock files of other packages fit their `package.json`. Returns the first problem. */
+async function checkLockFiles() {
+  for (const folder of OTHER_PACKAGES) {
+    const problem = await run(`npm --prefix ${folder} ci --dry-run --ignore-scripts --workspaces=false --no-audit`);
+    if (problem !== undefined) return problem;
+  }
+  return undefined;
 }
 
 /** Runs the generators and compares, so that a change of a schema or generator cannot omit the generated files. */
-function checkGenerated() {
+async function checkGenerated() {
   const before = readGenerated();
-  const failed = run("npm run --silent generate");
+  const failed = await run("npm run --silent generate");
   if (failed !== undefined) return failed;
   const after = readGenerated();
   const changed = [...new Set([...before.keys(), ...after.keys()])].filter(
@@ -194,14 +194,14 @@ async function runJudge(name) {
   const start = Date.now();
   const CANNOT_RUN = 3;
   const judge = () => runGroup(`npm run --silent ${name}`, JUDGE_TIMEOUT_MS, { cwd: root, env });
-  let { status, stdout } = await judge();
+  let { status, output } = await judge();
   if (status !== 0 && status !== CANNOT_RUN && !isLate()) {
     console.log(`again   ${name}, which has failed`);
-    ({ status, stdout } = await judge());
+    ({ status, output } = await judge());
     if (status === 0) failedTests.push(`${name} (passed on the second try)`);
   }
   const ok = status === 0 || status === CANNOT_RUN;
-  count.skipped += stdout.match(/^SKIPPED /gm)?.length ?? 0;
+  count.skipped += output.match(/^SKIPPED /gm)?.length ?? 0;
   if (status === 0) count.passed += 1;
   if (!ok) count.failed += 1;
   if (!ok) failures.push(name);

@@ -34,18 +34,24 @@ export async function runChild(program, args, options) {
 
 /**
  * Runs a shell command in a process group of its own, and kills the group when the command ends or the time has passed,
- * because a process that is left behind may hold the command's output open for ever. The output is printed. Returns the
- * exit code, and what the command wrote to its standard output.
+ * because a process that is left behind may hold the command's output open for ever. By default the output is printed.
+ * `stderr: "pipe"` adds the standard error to it; `print` receives it instead. Returns the exit code and the output.
  */
-export async function runGroup(command, timeoutMs, options) {
+export async function runGroup(
+  command,
+  timeoutMs,
+  { stderr = "inherit", print = (text) => process.stdout.write(text), ...options },
+) {
   isGroup = true;
-  child = spawn(command, { stdio: ["ignore", "pipe", "inherit"], ...options, shell: true, detached: true });
-  let stdout = "";
-  child.stdout.setEncoding("utf8");
-  child.stdout.on("data", (text) => {
-    stdout += text;
-    process.stdout.write(text);
-  });
+  child = spawn(command, { ...options, stdio: ["ignore", "pipe", stderr], shell: true, detached: true });
+  const streams = [child.stdout, child.stderr].filter((stream) => stream !== null);
+  let output = "";
+  for (const stream of streams) {
+    stream.setEncoding("utf8").on("data", (text) => {
+      output += text;
+      print(text);
+    });
+  }
   const closed = once(child, "close");
   const timer = setTimeout(() => {
     console.log(`\n${command}: killed after ${timeoutMs / 60_000} minutes`);
@@ -54,8 +60,8 @@ export async function runGroup(command, timeoutMs, options) {
   const [code] = await once(child, "exit");
   clearTimeout(timer);
   kill("SIGKILL");
-  // A process that has left the group may still hold the pipe.
+  // A process that has left the group may still hold a pipe.
   await Promise.race([closed, sleep(REST_MS, undefined, { ref: false })]);
-  child.stdout.destroy();
-  return { status: code ?? 128, stdout };
+  for (const stream of streams) stream.destroy();
+  return { status: code ?? 128, output };
 }
