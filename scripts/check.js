@@ -38,6 +38,7 @@ const OTHER_PACKAGES = [
   ...EXAMPLES,
   "bench/generate/peers",
   "test/interop/grpc-web",
+  "test/openapi/judges",
   "test/validate/protovalidate",
   "test/protobuf-conformance",
   "site",
