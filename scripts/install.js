@@ -33,7 +33,7 @@ function reasonToInstall(folder) {
   const installed = readLock(`${folder}/node_modules/.package-lock.json`);
   if (installed === undefined) return "node_modules is missing";
   const wanted = readLock(`${folder}/package-lock.json`);
-  if (wanted === undefined) fail("package-lock.json is missing or is not JSON");
+  if (wanted === undefined) fail(`${join(folder, "package-lock.json")} is missing or is not JSON`);
   for (const [path, { version, link, optional }] of Object.entries(wanted)) {
     if (!path.startsWith("node_modules/") || link) continue;
     const found = installed[path];
