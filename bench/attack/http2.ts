@@ -8,7 +8,7 @@
  *     npm run bench:attack -- http2 [--only TEXT] [--rounds 5] [--seconds 1] [--connections 2]
  *
  * The attacked processes have a CPU of their own, and share no CPU with the attacker. The operating system divides the
- * CPUs in the control, so that attacked / control is the share of the latency that a process could avoid. Prints
+ * CPUs in the control too, so that attacked / control is the part of the slowdown that a process could avoid. Prints
  * medians of the rounds.
  */
 import { parseArgs } from "node:util";

@@ -7,9 +7,9 @@
  *
  *     npm run bench:attack -- turns [--only TEXT] [--seconds 2] [--rounds 3] [--connections 2] [--concurrency 4]
  *
- * The attacks are those of `http2` on servers and those of `neighbours`. Prints medians of the rounds.
+ * The attacks are those of `http2` on servers and those of `neighbours`. Prints medians of the rounds, also of the
+ * connections that the attacker opened or of the bodies that it sent.
  */
-
 import { setTimeout as sleep } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { Child } from "../child.ts";
@@ -42,13 +42,13 @@ const port = await server.ask<number>("port");
 
 async function run(title: string, attacker: Child, orders: Orders | Http2Orders): Promise<void> {
   if (!title.includes(values.only)) return;
-  const rounds: (Turns & { readonly sent: number })[] = [];
+  const rounds: (Turns & { readonly amount: number })[] = [];
   for (let round = 0; round < Number(values.rounds); round++) {
     await attacker.ask("start", orders);
     await server.ask("beginTurns");
     await sleep(1_000 * Number(values.seconds));
     const turns = await server.ask<Turns>("endTurns");
-    rounds.push({ ...turns, sent: await attacker.ask<number>("stop") });
+    rounds.push({ ...turns, amount: await attacker.ask<number>("stop") });
   }
   const column = (of: (one: (typeof rounds)[number]) => number, digits: number): string =>
     median(rounds.map(of)).toFixed(digits).padStart(11);
@@ -57,14 +57,17 @@ async function run(title: string, attacker: Child, orders: Orders | Http2Orders)
       column(({ wait }) => wait, 2) +
       column(({ longest }) => longest, 1) +
       column(({ busy }) => 100 * busy, 0) +
-      column(({ sent }) => sent, 0),
+      column(({ amount }) => amount, 0).padStart(13),
   );
 }
 
-console.log(`${"turns in ms".padEnd(54)}   wait p99    longest     busy %       sent`);
+const heading = (amount: string): string =>
+  `${"turns in ms".padEnd(54)}   wait p99    longest     busy %${amount.padStart(13)}`;
+console.log(heading("connections"));
 for (const [attack, { name }] of SERVER_ATTACKS.entries()) {
   await run(name, frames, { attack, port, connections: Number(values.connections) });
 }
+console.log(`\n${heading("bodies")}`);
 for (const [attack, { format, name }] of ATTACKS.entries()) {
   const title = `${format}: ${name}`;
   if (!WORST.includes(title)) continue;
