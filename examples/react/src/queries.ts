@@ -55,7 +55,7 @@ interface LiveOrders {
 
 /**
  * A query that never ends: each message of the stream is written to the cache. After a lost connection the query is
- * repeated, and continues behind the last order. When the last component that uses the query is unmounted, `signal`
+ * repeated, and continues after the last order. When the last component that uses the query is unmounted, `signal`
  * cancels the call.
  */
 const liveOrders = queryOptions({
