@@ -3,7 +3,7 @@ import { Code } from "triple-es";
 import { createTransport as createFetchTransport } from "triple-es/fetch";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createShopServiceClient } from "../../examples/gen/shop/v1/shop_triple.ts";
-import { isExampleInstalled, PREPARE_TIMEOUT_MS, prepareExample, runExample } from "../support/examples.ts";
+import { isExampleInstalled, prepareExample, runExample } from "../support/examples.ts";
 import { type Program, startProgram } from "../support/program.ts";
 import { failureOf, openTransport, signalled } from "../support/server.ts";
 
@@ -26,42 +26,38 @@ describe.skipIf(!isExampleInstalled("nest"))("the example nest", () => {
     return { program, http, grpc };
   }
 
-  it(
-    "prints what its README says, and closes its streams with the application",
-    async () => {
-      await prepareExample("nest");
-      const { program, http, grpc } = await start();
-      const output = await runExample("nest", "client", { PORT: new URL(http).port, RPC_PORT: new URL(grpc).port });
-      expect(output.trim().split("\n")).toEqual([
-        "[unauthenticated] a token of a customer is needed",
-        "over gRPC: order 1 of Ann",
-        "over HTTP RPC: order 2 of Bob",
-        "over gRPC-Web: order 1 of Ann",
-        "over gRPC-Web: order 2 of Bob",
-        'from the controller: {"orders":2}',
-      ]);
+  it("prints what its README says, and closes its streams with the application", async () => {
+    await prepareExample("nest");
+    const { program, http, grpc } = await start();
+    const output = await runExample("nest", "client", { PORT: new URL(http).port, RPC_PORT: new URL(grpc).port });
+    expect(output.trim().split("\n")).toEqual([
+      "[unauthenticated] a token of a customer is needed",
+      "over gRPC: order 1 of Ann",
+      "over HTTP RPC: order 2 of Bob",
+      "over gRPC-Web: order 1 of Ann",
+      "over gRPC-Web: order 2 of Bob",
+      'from the controller: {"orders":2}',
+    ]);
 
-      const headers = { authorization: "Bearer token-of-ann" };
-      const transports = [openTransport(grpc), createFetchTransport({ baseUrl: `${http}/rpc` })];
-      const watches = transports.map((transport) => {
-        const watching = signalled();
-        const failed = failureOf(
-          (async function* () {
-            for await (const response of createShopServiceClient(transport, { headers }).watchOrders({ afterId: 1n })) {
-              watching.resolve();
-              yield response;
-            }
-          })(),
-        );
-        return { watching: watching.promise, failed };
-      });
-      await Promise.all(watches.map(({ watching }) => watching));
-      const stopped = program.stop();
-      for (const { failed } of watches) expect((await failed).code).toBe(Code.Unavailable);
-      expect(await stopped).toContain("gRPC is closed");
-    },
-    PREPARE_TIMEOUT_MS,
-  );
+    const headers = { authorization: "Bearer token-of-ann" };
+    const transports = [openTransport(grpc), createFetchTransport({ baseUrl: `${http}/rpc` })];
+    const watches = transports.map((transport) => {
+      const watching = signalled();
+      const failed = failureOf(
+        (async function* () {
+          for await (const response of createShopServiceClient(transport, { headers }).watchOrders({ afterId: 1n })) {
+            watching.resolve();
+            yield response;
+          }
+        })(),
+      );
+      return { watching: watching.promise, failed };
+    });
+    await Promise.all(watches.map(({ watching }) => watching));
+    const stopped = program.stop();
+    for (const { failed } of watches) expect((await failed).code).toBe(Code.Unavailable);
+    expect(await stopped).toContain("gRPC is closed");
+  });
 
   it("serves its controllers and unknown paths itself", async () => {
     const { http } = await start();

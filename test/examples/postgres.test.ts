@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { createShopServiceClient, type ShopServiceClient } from "../../examples/gen/shop/v1/shop_triple.ts";
 import { withIdempotencyKey } from "../../examples/postgres/src/idempotency-key.ts";
 import { shopRetry } from "../../examples/postgres/src/retry.ts";
-import { isExampleInstalled, PREPARE_TIMEOUT_MS, prepareExample, runExample } from "../support/examples.ts";
+import { isExampleInstalled, prepareExample, runExample } from "../support/examples.ts";
 import { hasPostgres, type Postgres, type Session, startPostgres } from "../support/postgres.ts";
 import { type Program, startProgram } from "../support/program.ts";
 import { failureOf, missDeadline, openTransport, signalled } from "../support/server.ts";
@@ -27,7 +27,7 @@ describe.skipIf(!canRun)("the example postgres (needs PostgreSQL)", () => {
     servers = [start(), start()];
     baseUrls = await Promise.all(servers.map(async (server) => (await server.line(/http:\S+/))[0]));
     psql = postgres.connect();
-  }, PREPARE_TIMEOUT_MS);
+  });
 
   afterAll(async () => {
     await psql?.close();

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { Code } from "triple-es";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { createShopServiceClient } from "../../examples/gen/shop/v1/shop_triple.ts";
-import { isExampleInstalled, PREPARE_TIMEOUT_MS, prepareExample } from "../support/examples.ts";
+import { isExampleInstalled, prepareExample } from "../support/examples.ts";
 import { platformEnvironment, programOf } from "../support/platforms.ts";
 import { type Program, startProgram } from "../support/program.ts";
 import { failureOf, openTransport, signalled } from "../support/server.ts";
@@ -13,7 +13,7 @@ import { failureOf, openTransport, signalled } from "../support/server.ts";
 describe.skipIf(!isExampleInstalled("runtimes"))("the example runtimes", () => {
   const cache = mkdtempSync(join(tmpdir(), "triple-es-runtimes-"));
 
-  beforeAll(() => prepareExample("runtimes"), PREPARE_TIMEOUT_MS);
+  beforeAll(() => prepareExample("runtimes"));
 
   afterAll(() => rmSync(cache, { recursive: true, force: true }));
 

@@ -14,7 +14,7 @@ import {
 import { bearer } from "../../examples/security/src/bearer.ts";
 import { createShop } from "../../examples/shop/shop.ts";
 import { hasOpenssl } from "../support/certificate.ts";
-import { isExampleInstalled, PREPARE_TIMEOUT_MS, prepareExample, runExample } from "../support/examples.ts";
+import { isExampleInstalled, prepareExample, runExample } from "../support/examples.ts";
 import { type Program, startProgram } from "../support/program.ts";
 import { failureOf, openTransport } from "../support/server.ts";
 
@@ -40,7 +40,7 @@ describe.skipIf(!isExampleInstalled("security") || !hasOpenssl)("the example sec
       SERVICES_PORT: new URL(services).port,
       ISSUER_PORT: new URL(tokens).port,
     };
-  }, PREPARE_TIMEOUT_MS);
+  });
 
   afterAll(async () => {
     await server?.stop();

@@ -30,7 +30,7 @@ describe("services of google-proto-files", () => {
   const project = new Project();
   afterAll(() => project[Symbol.dispose]());
 
-  beforeAll(() => writeMessages(set, files, project.folder), 120_000);
+  beforeAll(() => writeMessages(set, files, project.folder));
 
   it.each(["", "init_types=expanded", "messages=json", "server_base=true,fakes=true,java_names=true"])(
     "type-check with %s",

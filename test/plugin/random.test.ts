@@ -157,7 +157,7 @@ describe("random requests", () => {
     });
 
     const modes = ["server_base=true,fakes=true,java_names=true", "init_types=expanded", "descriptors=true"];
-    it.each(modes)("type-check with %s", (options) => expect(check(project, printable, options)).toEqual([]), 60_000);
+    it.each(modes)("type-check with %s", (options) => expect(check(project, printable, options)).toEqual([]));
 
     it("do not type-check if the plugin misspells a type", () => {
       expect(check(project, printable, "init_types=alias", mutant)).toContainEqual(misspelled);

@@ -25,9 +25,6 @@ export function isExampleInstalled(name: string): boolean {
   return isInstalled;
 }
 
-/** Timeout in milliseconds of what prepares an example, which compiles it: for hangs, not for busy machines. */
-export const PREPARE_TIMEOUT_MS = 180_000;
-
 /** Builds the runtime, which takes less than a second if it is up to date, and checks the example's types. */
 export async function prepareExample(name: string): Promise<void> {
   await run("npm", ["run", "--silent", "build", "--", "runtime"], { cwd: ROOT });
