@@ -1,5 +1,4 @@
 /** Outcomes of calls to several endpoints: which of them count, how many run, and which are sent again. */
-import { connect as connectNet, createServer as createNetServer, type Socket } from "node:net";
 import { Code, type Interceptor, RpcError } from "triple-es";
 import { fixed, type Resolver, roundRobin, type TargetEvent } from "triple-es/discovery";
 import { createTransport } from "triple-es/node";
@@ -8,6 +7,7 @@ import { createGreetServiceClient, type GreetServiceClient } from "../../example
 import { Backoff } from "../../runtime/src/node/client/backoff.ts";
 import type { Connect, ConnectionOwner } from "../../runtime/src/node/client/connection.ts";
 import { createPool } from "../../runtime/src/node/client/pool.ts";
+import { cuttableProxy } from "../support/cuttable-proxy.ts";
 import { failureOf, startServer } from "../support/server.ts";
 
 const addressesOf = (servers: readonly { readonly port: number }[]): string[] =>
@@ -16,39 +16,6 @@ const addressesOf = (servers: readonly { readonly port: number }[]): string[] =>
 /** Starts servers that respond with their index. */
 const startServers = (count: number) =>
   Promise.all(Array.from({ length: count }, (_, index) => startServer({ greet: () => ({ greeting: `${index}` }) })));
-
-/** A proxy on loopback that can stop forwarding, without the end of connections. */
-async function silentProxy(port: number): Promise<{ readonly port: number; silence(): void; cut(): void }> {
-  let isSilent = false;
-  const sockets = new Set<Socket>();
-  const forward = (from: Socket, to: Socket): void => {
-    sockets.add(from);
-    from.on("data", (data) => isSilent || to.write(data));
-    from.on("close", () => to.destroy()).on("error", () => {});
-  };
-  const server = createNetServer((socket) => {
-    const upstream = connectNet(port, "127.0.0.1");
-    forward(socket, upstream);
-    forward(upstream, socket);
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const cut = (): void => {
-    for (const socket of sockets) socket.destroy();
-  };
-  onTestFinished(() => {
-    server.close();
-    cut();
-  });
-  const address = server.address();
-  if (address === null || typeof address === "string") throw new Error("the proxy does not listen");
-  return {
-    port: address.port,
-    silence: () => {
-      isSilent = true;
-    },
-    cut,
-  };
-}
 
 describe.each(["2", "1.1"] as const)("over HTTP/%s", (httpVersion) => {
   const protocol = httpVersion === "2" ? "grpc" : "http-rpc";
@@ -145,8 +112,8 @@ it("streams count as active while their connection accepts no new ones, and no l
     await released;
   };
   const { port, server } = await startServer({ greetEach: waiting });
-  const proxy = await silentProxy(port);
-  const transport = createTransport({ resolver: fixed(addressesOf([proxy])) });
+  const proxy = await cuttableProxy(port);
+  const transport = createTransport({ resolver: fixed([proxy.address]) });
   onTestFinished(() => transport.close());
   const client = createGreetServiceClient(transport);
   const streams = [1, 2, 3].map(() => client.greetEach({ names: ["x"] })[Symbol.asyncIterator]());
@@ -165,8 +132,8 @@ it("streams count as active while their connection accepts no new ones, and no l
 
 it("calls that wait until a connection is verified count as active", async () => {
   const { port } = await startServer();
-  const proxy = await silentProxy(port);
-  const transport = createTransport({ resolver: fixed(addressesOf([proxy])), ejection: { failures: 0 } });
+  const proxy = await cuttableProxy(port);
+  const transport = createTransport({ resolver: fixed([proxy.address]), ejection: { failures: 0 } });
   onTestFinished(() => transport.close({ graceMs: 0 }));
   const client = createGreetServiceClient(transport);
   await client.greet({});

@@ -6,9 +6,9 @@ import { etcd } from "triple-es/etcd";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { writeGoInstance } from "../../runtime/src/registry/dubbo/service-instance.ts";
 import { createCertificates, hasOpenssl } from "../support/certificate.ts";
+import { cuttableProxy } from "../support/cuttable-proxy.ts";
 import { type EtcdProcess, hasEtcd, startEtcd } from "../support/registries/etcd.ts";
 import { openConsumer, startProvider, timeUntil } from "./fleet.ts";
-import { cuttableProxy } from "./proxy.ts";
 import { describeCells } from "./shared.ts";
 
 if (!hasEtcd) console.log("SKIPPED etcd: it cannot be installed here");

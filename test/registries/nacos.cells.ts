@@ -11,6 +11,7 @@ import { providerParameters } from "../../runtime/src/registry/dubbo/provider-ur
 import { instanceMetadata } from "../../runtime/src/registry/dubbo/service-instance.ts";
 import { NacosConnection } from "../../runtime/src/registry/nacos/connection.ts";
 import { createCertificates, hasOpenssl } from "../support/certificate.ts";
+import { cuttableProxy } from "../support/cuttable-proxy.ts";
 import { ROOT } from "../support/documents.ts";
 import { hasNacos, type NacosProcess, startNacos } from "../support/registries/nacos.ts";
 import {
@@ -23,7 +24,6 @@ import {
   timeUntil,
   watchBlocks,
 } from "./fleet.ts";
-import { cuttableProxy } from "./proxy.ts";
 
 const SERVICE = "greet.v1.GreetService";
 

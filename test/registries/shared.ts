@@ -9,6 +9,7 @@ import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_trip
 import { createMetadataServiceV2Client } from "../../runtime/src/gen/org/apache/dubbo/metadata/metadata_service_v2_triple.ts";
 import { writeProviderUrl } from "../../runtime/src/registry/dubbo/provider-url.ts";
 import type { DubboOptions } from "../../runtime/src/registry/tree.ts";
+import { cuttableProxy } from "../support/cuttable-proxy.ts";
 import type { RegistryProcess } from "../support/registries/process.ts";
 import {
   figure,
@@ -20,7 +21,6 @@ import {
   timeUntil,
   watchBlocks,
 } from "./fleet.ts";
-import { cuttableProxy } from "./proxy.ts";
 
 const SERVICE = "greet.v1.GreetService";
 

@@ -1,4 +1,6 @@
-/** A TCP proxy on loopback that can stop forwarding, as a network partition does: without the end of connections. */
+/**
+ * A TCP proxy on loopback that can cut its connections, or stop forwarding as a network partition does: without their end.
+ */
 import { connect, createServer, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
@@ -7,6 +9,8 @@ export interface CuttableProxy {
   /** Forwards nothing more, and accepts connections without an answer. */
   silence(): void;
   restore(): void;
+  /** Destroys all connections. New ones are forwarded, unless it is silent. */
+  cut(): void;
 }
 
 export async function cuttableProxy(port: number): Promise<CuttableProxy> {
@@ -33,12 +37,12 @@ export async function cuttableProxy(port: number): Promise<CuttableProxy> {
     forward(upstream, socket);
   });
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const destroyAll = (): void => {
+  const cut = (): void => {
     for (const socket of sockets) socket.destroy();
     sockets.clear();
   };
   onTestFinished(() => {
-    destroyAll();
+    cut();
     server.close();
   });
   const address = server.address();
@@ -51,7 +55,8 @@ export async function cuttableProxy(port: number): Promise<CuttableProxy> {
     restore() {
       isSilent = false;
       // Connections that were silent have lost bytes.
-      destroyAll();
+      cut();
     },
+    cut,
   };
 }
