@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createShopServiceClient } from "../../examples/gen/shop/v1/shop_triple.ts";
 import { isExampleInstalled, prepareExample, runExample } from "../support/examples.ts";
 import { type Program, startProgram } from "../support/program.ts";
-import { failureOf, openTransport, signalled } from "../support/server.ts";
+import { openTransport, readUntilFailure } from "../support/server.ts";
 
 describe.skipIf(!isExampleInstalled("nest"))("the example nest", () => {
   interface Application {
@@ -41,19 +41,10 @@ describe.skipIf(!isExampleInstalled("nest"))("the example nest", () => {
 
     const headers = { authorization: "Bearer token-of-ann" };
     const transports = [openTransport(grpc), createFetchTransport({ baseUrl: `${http}/rpc` })];
-    const watches = transports.map((transport) => {
-      const watching = signalled();
-      const failed = failureOf(
-        (async function* () {
-          for await (const response of createShopServiceClient(transport, { headers }).watchOrders({ afterId: 1n })) {
-            watching.resolve();
-            yield response;
-          }
-        })(),
-      );
-      return { watching: watching.promise, failed };
-    });
-    await Promise.all(watches.map(({ watching }) => watching));
+    const watches = transports.map((transport) =>
+      readUntilFailure(createShopServiceClient(transport, { headers }).watchOrders({ afterId: 1n })),
+    );
+    await Promise.all(watches.map(({ begun }) => begun));
     const stopped = program.stop();
     for (const { failed } of watches) expect((await failed).code).toBe(Code.Unavailable);
     expect(await stopped).toContain("gRPC is closed");

@@ -7,7 +7,7 @@ import { shopRetry } from "../../examples/postgres/src/retry.ts";
 import { isExampleInstalled, prepareExample, runExample } from "../support/examples.ts";
 import { hasPostgres, type Postgres, type Session, startPostgres } from "../support/postgres.ts";
 import { type Program, startProgram } from "../support/program.ts";
-import { failureOf, missDeadline, openTransport, signalled } from "../support/server.ts";
+import { failureOf, missDeadline, openTransport, readUntilFailure, signalled } from "../support/server.ts";
 
 if (!hasPostgres) console.warn("skipped: the example postgres, which needs PostgreSQL");
 const canRun = isExampleInstalled("postgres") && hasPostgres;
@@ -174,21 +174,13 @@ describe.skipIf(!canRun)("the example postgres (needs PostgreSQL)", () => {
     onTestFinished(async () => void (await server.stop()));
     const [baseUrl] = await server.line(/http:\S+/);
     const shop = createShopServiceClient(openTransport(baseUrl));
-    const watching = signalled();
-    const watched = failureOf(
-      (async function* () {
-        for await (const response of shop.watchOrders({})) {
-          watching.resolve();
-          yield response;
-        }
-      })(),
-    );
-    await watching.promise;
+    const { begun, failed } = readUntilFailure(shop.watchOrders({}));
+    await begun;
     const other = await changingCups();
     const placed = place(shop, "Ida");
     await waitForLock();
     const stopped = server.stop();
-    expect((await watched).code).toBe(Code.Unavailable);
+    expect((await failed).code).toBe(Code.Unavailable);
     await other.run("ROLLBACK");
     expect((await placed)?.customer).toBe("Ida");
     expect(await stopped).toContain("the shop is closed");

@@ -8,7 +8,7 @@ import { createShopServiceClient } from "../../examples/gen/shop/v1/shop_triple.
 import { isExampleInstalled, prepareExample } from "../support/examples.ts";
 import { platformEnvironment, programOf } from "../support/platforms.ts";
 import { type Program, startProgram } from "../support/program.ts";
-import { failureOf, openTransport, signalled } from "../support/server.ts";
+import { openTransport, readUntilFailure } from "../support/server.ts";
 
 describe.skipIf(!isExampleInstalled("runtimes"))("the example runtimes", () => {
   const cache = mkdtempSync(join(tmpdir(), "triple-es-runtimes-"));
@@ -42,19 +42,10 @@ describe.skipIf(!isExampleInstalled("runtimes"))("the example runtimes", () => {
       "gRPC: order 1 of Ann",
     ]);
 
-    const watching = signalled();
-    const shop = createShopServiceClient(openTransport(url));
-    const watched = failureOf(
-      (async function* () {
-        for await (const response of shop.watchOrders({})) {
-          watching.resolve();
-          yield response;
-        }
-      })(),
-    );
-    await watching.promise;
+    const { begun, failed } = readUntilFailure(createShopServiceClient(openTransport(url)).watchOrders({}));
+    await begun;
     const stopped = program.stop();
-    expect((await watched).code).toBe(Code.Unavailable);
+    expect((await failed).code).toBe(Code.Unavailable);
     expect(await stopped).toContain("the shop is closed");
   });
 });

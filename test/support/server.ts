@@ -108,6 +108,23 @@ export async function failureOf(call: Promise<unknown> | AsyncIterable<unknown>)
   throw new Error("the call was expected to fail");
 }
 
+/** Reads a stream until it fails. `begun` settles with the first message, or with the failure if there is none. */
+export function readUntilFailure(stream: AsyncIterable<unknown>): {
+  readonly begun: Promise<void>;
+  readonly failed: Promise<RpcError>;
+} {
+  const first = signalled();
+  const failed = failureOf(
+    (async function* () {
+      for await (const message of stream) {
+        first.resolve();
+        yield message;
+      }
+    })(),
+  );
+  return { begun: Promise.race([first.promise, failed.then((error) => Promise.reject(error))]), failed };
+}
+
 /**
  * Makes a call whose deadline passes after the given event, such as the start of its handler. If a busy machine is too slow
  * for that, the call is made again with twice the time. Returns its error.
