@@ -1,6 +1,7 @@
 /** Invalid requests over real connections: each gets the right response, and the next call on the same connection works. */
 import { once } from "node:events";
 import type { OutgoingHttpHeaders } from "node:http2";
+import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { nodeCompressions, type ServerOptions } from "triple-es/node";
 import { describe, expect, it } from "vitest";
@@ -342,21 +343,57 @@ describe.each(WAYS.filter(({ version }) => version === "1.1"))("over $name, the 
     },
   );
 
-  // With ALPN, the parser of node:http gets the first line too.
-  it.skipIf(way.overTls).each([`POST  ${GREET} HTTP/1.1`, `POST ${GREET}  HTTP/1.1`])(
-    "refuses a connection whose first request line is %j, which has two spaces",
-    async (line) => {
-      const { port } = await start();
-      const connection = await open(port);
-      connection.write(`${line}\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n[{}]`);
-      const answer = await connection.answer();
-      expect([answer.status, answer.headers["connection"]]).toEqual([400, "close"]);
-      expect(errorOf(answer)).toEqual({
-        status: 40,
-        message: expect.stringContaining("one space"),
-        code: "invalid_argument",
+  describe.each([`POST  ${GREET} HTTP/1.1`, `POST ${GREET}  HTTP/1.1`])(
+    "a request line %j, which has two spaces",
+    (line) => {
+      const request = `${line}\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n[{}]`;
+      const valid = request.replaceAll("  ", " ");
+
+      async function expectRefusal(connection: Http1Connection): Promise<void> {
+        const answer = await connection.answer();
+        expect([answer.status, answer.headers["connection"]]).toEqual([400, "close"]);
+        expect(errorOf(answer)).toEqual({
+          status: 40,
+          message: expect.stringContaining("one space"),
+          code: "invalid_argument",
+        });
+        await expect(connection.answer()).rejects.toThrow("closed");
+      }
+
+      it("is refused in the first request", async () => {
+        const connection = await open((await start()).port);
+        connection.write(request);
+        await expectRefusal(connection);
       });
-      await expect(connection.answer()).rejects.toThrow("closed");
+
+      it("is refused in a later request", async () => {
+        const connection = await open((await start()).port);
+        for (let i = 0; i < 2; i++) {
+          connection.write(valid);
+          expect((await connection.answer()).status).toBe(200);
+        }
+        connection.write(request);
+        await expectRefusal(connection);
+      });
+
+      it("is refused in a pipelined request", async () => {
+        const connection = await open((await start()).port);
+        connection.write(valid + valid + request + valid);
+        expect((await connection.answer()).status).toBe(200);
+        expect((await connection.answer()).status).toBe(200);
+        await expectRefusal(connection);
+      });
+
+      it("is refused if it arrives in parts", async () => {
+        const connection = await open((await start()).port);
+        connection.write(valid);
+        expect((await connection.answer()).status).toBe(200);
+        for (const part of request.match(/.{1,16}/gs) ?? []) {
+          connection.write(part);
+          await sleep(5);
+        }
+        await expectRefusal(connection);
+      });
     },
   );
 

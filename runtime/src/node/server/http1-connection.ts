@@ -2,16 +2,16 @@
  * One HTTP/1.1 connection of a server: sequential processing of pipelined requests, the memory they hold, and the limit on
  * slow reads.
  */
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import { TLSSocket } from "node:tls";
 import type { RpcError } from "../../call/error.ts";
+import type { Metadata } from "../../call/metadata.ts";
 import type { ReadableBody } from "../io/body.ts";
-import { ignore } from "../io/error.ts";
 import { type MemoryBudget, type MemoryHolder, MemoryShare, outOfMemory, STALLED_MS } from "../io/memory-budget.ts";
 import type { ConnectionAge } from "./connection-age.ts";
 import { type ErrorResponse, writeErrorResponse } from "./http1-errors.ts";
 import { MIB } from "./limits.ts";
+import { RequestLines } from "./request-lines.ts";
 
 /** Memory of a pipelined request that waits for its turn: Node's objects for it and its headers. */
 const WAITING_REQUEST_BYTES = 8 * 1024;
@@ -30,7 +30,7 @@ export class Http1Connection implements MemoryHolder {
   #last: ServerResponse | undefined;
   #beforeLast: ServerResponse | undefined;
   #waiting = 0;
-  #unconsumed = false;
+  readonly #lines = new RequestLines();
   #failed = false;
   // The progress at the last sweep.
   #unsent = 0;
@@ -50,13 +50,22 @@ export class Http1Connection implements MemoryHolder {
   }
 
   /**
-   * Prepares a TLS socket; called after `node:http` has added its listeners. Over TLS, Node passes decrypted data to the
-   * parser in a loop that does not stop when the parser is paused: it fails with "Parse Error: Paused", and pipelined
-   * requests are lost (seen with Node 20 to 26, with plain `node:https` too). With a "data" listener Node reads by events,
-   * which stop when the socket is paused.
+   * Reads the socket by events; called after `node:http` has added its listeners. Otherwise the parser would read the socket
+   * itself, and hide the request lines. Over TLS, Node passes decrypted data to such a parser in a loop that does not stop
+   * when the parser is paused: it fails with "Parse Error: Paused", and pipelined requests are lost (seen with Node 20 to
+   * 26, with plain `node:https` too).
    */
   attach(): void {
-    if (this.socket instanceof TLSSocket) this.#readByEvents();
+    // The parser is another listener, between these two.
+    this.socket.prependListener("data", (chunk: Buffer) => {
+      this.#lines.begin(chunk, this.#last === undefined || this.#last.req.complete);
+    });
+    this.socket.on("data", () => this.#lines.end());
+  }
+
+  /** Reports whether the line of a request that `node:http` emits has more than one space between its parts. */
+  hasExtraSpaces(request: IncomingMessage, headers: Metadata): boolean {
+    return this.#lines.hasExtraSpaces(request, headers);
   }
 
   /**
@@ -75,7 +84,6 @@ export class Http1Connection implements MemoryHolder {
       this.socket.destroy();
       return;
     }
-    this.#readByEvents();
     this.socket.pause();
     this.#waiting++;
     before.once("close", () => {
@@ -94,12 +102,6 @@ export class Http1Connection implements MemoryHolder {
    */
   #resume(): void {
     if (!(this.socket as { _paused?: boolean })._paused) this.socket.resume();
-  }
-
-  #readByEvents(): void {
-    if (this.#unconsumed) return;
-    this.#unconsumed = true;
-    this.socket.on("data", ignore);
   }
 
   /** Sends an error response to invalid input, after the responses to the previous requests, and ends the connection. */

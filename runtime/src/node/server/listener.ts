@@ -14,7 +14,6 @@ import { MemoryBudget, resolveBudgetBytes } from "../io/memory-budget.ts";
 import type { ServerEngine } from "./engine.ts";
 import type { Fallback } from "./fallback.ts";
 import { serveHttp1 } from "./http1.ts";
-import { MALFORMED_LINE, writeErrorResponse } from "./http1-errors.ts";
 import { serveHttp2 } from "./http2.ts";
 import { ABORT_GRACE_MS, type ConnectionLimits, type Limits, resolveLimits } from "./limits.ts";
 import { handshakeError, resolveTlsOptions } from "./tls.ts";
@@ -231,25 +230,10 @@ export class Listener {
       socket.off("close", stopTimer);
       stopTimer();
       this.#undecided.delete(socket);
-      if (!possible && hasSpaces(head)) {
-        writeErrorResponse(socket, MALFORMED_LINE);
-        // The client may never close its side.
-        socket.resume().setTimeout(ABORT_GRACE_MS, () => socket.destroy());
-        return;
-      }
       socket.unshift(head);
       (possible ? this.#http2 : this.#http1).accept(socket);
     };
     socket.on("close", stopTimer);
     socket.on("readable", onReadable);
   }
-}
-
-/**
- * Reports whether a complete request line has more than one space between its parts (RFC 9112, section 3, allows a single
- * SP). llhttp accepts more without a report, so only the first request of a connection can be refused for it.
- */
-function hasSpaces(head: Buffer): boolean {
-  const end = head.indexOf("\n");
-  return end >= 0 && head.toString("latin1", 0, end).includes("  ");
 }

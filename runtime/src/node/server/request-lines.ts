@@ -1,0 +1,73 @@
+/**
+ * The request lines of an HTTP/1.1 connection (RFC 9112, section 3). `node:http` does not expose them, and its parser
+ * accepts more than one space between the parts of a line without a report.
+ */
+import type { IncomingMessage } from "node:http";
+import type { Metadata } from "../../call/metadata.ts";
+
+const LINE_FEED = 0x0a;
+const CARRIAGE_RETURN = 0x0d;
+const END_OF_HEAD = "\r\n\r\n";
+
+/** Most bytes of incomplete headers that are kept. The line of a request with more is not checked. */
+const MAX_INCOMPLETE_BYTES = 16 * 1024;
+
+/** The parts of a request line. */
+export type Line = Pick<IncomingMessage, "method" | "url" | "httpVersion">;
+
+/** Finds the request lines in the data of a connection. */
+export class RequestLines {
+  /** The data that is being parsed, and the start of its first request, if that was received before. */
+  #data: Buffer | undefined;
+  /** Where the next request starts in the data; beyond its end while a body is received. `undefined`: not known. */
+  #next: number | undefined = 0;
+  /** The start of a request whose headers are incomplete. */
+  #incomplete: Buffer | undefined;
+
+  /** Takes data before it is parsed. `idle` reports that all requests before are complete. */
+  begin(chunk: Buffer, idle: boolean): void {
+    if (idle) this.#next ??= 0;
+    this.#data = this.#incomplete === undefined ? chunk : Buffer.concat([this.#incomplete, chunk]);
+  }
+
+  /** Ends the data: it has been parsed. */
+  end(): void {
+    const data = this.#data as Buffer;
+    this.#data = undefined;
+    this.#incomplete = undefined;
+    if (this.#next === undefined) return;
+    const incomplete = data.byteLength - this.#next;
+    this.#next = incomplete > MAX_INCOMPLETE_BYTES ? undefined : Math.max(0, -incomplete);
+    // A copy, because the data may contain a large body too.
+    if (this.#next === 0 && incomplete > 0) this.#incomplete = Buffer.from(data.subarray(-incomplete));
+  }
+
+  /**
+   * Reports whether the line of a request, whose headers have just been parsed, has more than one space between its parts.
+   * A request that is pipelined after a chunked body, and begins in the same read, is not checked.
+   */
+  hasExtraSpaces({ method, url, httpVersion }: Line, headers: Metadata): boolean {
+    const data = this.#data;
+    if (data === undefined || this.#next === undefined) return false;
+    const start = skipLineEnds(data, this.#next);
+    this.#next = endOf(headers, data, start);
+    const expected = `${method} ${url} HTTP/${httpVersion}\r\n`;
+    if (data.toString("latin1", start, start + expected.length) === expected) return false;
+    const line = data.toString("latin1", start, data.indexOf(LINE_FEED, start) + 1);
+    return line.replace(/ {2,}/g, " ") === expected;
+  }
+}
+
+/** Empty lines before a request are allowed (RFC 9112, section 2.2). */
+function skipLineEnds(data: Buffer, start: number): number {
+  let position = start;
+  while (data[position] === CARRIAGE_RETURN || data[position] === LINE_FEED) position++;
+  return position;
+}
+
+/** Returns where a request ends that starts at `start`, `undefined` if that is not known. */
+function endOf(headers: Metadata, data: Buffer, start: number): number | undefined {
+  if (headers.has("transfer-encoding")) return undefined;
+  const end = data.indexOf(END_OF_HEAD, start, "latin1");
+  return end < 0 ? undefined : end + END_OF_HEAD.length + Number(headers.get("content-length") ?? 0);
+}
