@@ -14,6 +14,7 @@ import { BinaryWriter } from "@bufbuild/protobuf/wire";
 import { FeatureSet_FieldPresence, StructSchema, TypeSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
+import { CostlySchema } from "../../bench/gen/costly_pb.ts";
 import { IndexArray, indexOfKey, Memory } from "../../runtime/src/codec/memory.ts";
 import { emptyMessage, ProtoEstimator, shapeOf } from "../../runtime/src/codec/proto-estimate.ts";
 import { decodeProtoInSteps } from "../../runtime/src/codec/proto-steps.ts";
@@ -286,4 +287,16 @@ it("integer keys are counted with the array that engines reserve, in whatever or
   }
   const chain = Buffer.concat([1_000, 2_000, 3_000, 4_000].map((one) => entryOf(...key(one), ...value)));
   expect(estimate(type, chain)).toBeGreaterThan(12 * 4_000);
+});
+
+it.each([
+  ["empty texts", Buffer.alloc(200_000, Buffer.from([0x0a, 0]))],
+  ["empty packed numbers", Buffer.alloc(200_000, Buffer.from([0x3a, 0]))],
+])("%s that replace each other take no memory, and are decoded in steps because of their number", async (_, fields) => {
+  const nested = new BinaryWriter().tag(15, 2).bytes(fields).finish();
+  for (const bytes of [fields, nested]) {
+    const decoding = decodeProtoInSteps(CostlySchema, bytes, 2_000);
+    expect(decoding).toBeInstanceOf(Promise);
+    expect(await decoding).toEqual(fromBinary(CostlySchema, bytes));
+  }
 });

@@ -1,11 +1,14 @@
 /** Messages that are decoded in steps share a time slice of each turn of the event loop. */
-import { expect, it, vi } from "vitest";
+import { afterEach, expect, it, vi } from "vitest";
 import { runInSteps, type Steps } from "../../runtime/src/call/steps.ts";
+import { nextSmallStep } from "../../runtime/src/call/time-slice.ts";
 
 const STEP_MS = 0.25;
 const STEPS = 40;
 /** Time of all steps in a turn: a millisecond, and the rest of the step that is running at its end. */
 const MAX_TURN_MS = 1 + STEP_MS;
+
+afterEach(() => vi.restoreAllMocks());
 
 it("several messages together take a millisecond of a turn, and alternate", async () => {
   let now = 0;
@@ -39,3 +42,23 @@ it("several messages together take a millisecond of a turn, and alternate", asyn
   const finished = [0, 1, 2, 3].map((message) => order.lastIndexOf(message));
   expect(Math.max(...finished) - Math.min(...finished)).toBeLessThan(STEPS);
 });
+
+it.each([
+  [16_384, 1, 19],
+  [1_024, 0.25, 4],
+])(
+  "20 small messages of %j bytes, each of which takes %j ms, wait %j times for a turn",
+  async (bytes, ms, expected) => {
+    await new Promise((resolve) => setImmediate(resolve));
+    let now = 0;
+    vi.spyOn(performance, "now").mockImplementation(() => now);
+    let waits = 0;
+    for (let i = 0; i < 20; i++) {
+      const turn = nextSmallStep(bytes);
+      if (turn !== undefined) waits++;
+      await turn;
+      now += ms;
+    }
+    expect(waits).toBe(expected);
+  },
+);

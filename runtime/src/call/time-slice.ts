@@ -4,6 +4,11 @@
  */
 import { schedule } from "./event-loop.ts";
 
+/** Size, in bytes, of the small messages that are decoded before the time is checked: about a millisecond at the most. */
+const UNCHECKED_BYTES = 4_096;
+
+let unchecked = 0;
+
 /** Time that all jobs together may take in one turn of the event loop, in milliseconds. */
 const SLICE_MS = 1;
 
@@ -22,6 +27,17 @@ export function nextStep(): Promise<void> | undefined {
   const step = new Promise<void>((resolve) => waiting.push(resolve));
   if (inTime) waiting.shift()?.();
   return step;
+}
+
+/**
+ * Counts a small message, which is decoded in one step. Returns a promise to await before it is decoded if many of them have
+ * used up the slice.
+ */
+export function nextSmallStep(bytes: number): Promise<void> | undefined {
+  unchecked += bytes;
+  if (unchecked < UNCHECKED_BYTES) return undefined;
+  unchecked = 0;
+  return nextStep();
 }
 
 function beginSlice(): void {

@@ -26,6 +26,9 @@ import { decodeProtoInSteps } from "./proto-steps.ts";
 /** Maximum size, in bytes, of a message that is decoded at once. Decoding takes at most 20 ms, whatever the content. */
 export const SMALL_BYTES: number = 16 * 1024;
 
+/** Memory of a decoded message, in bytes, for each byte of a small one. Types with hundreds of fields may take more. */
+const SMALL_EXPANSION = 256;
+
 /** Default limit on the memory of a decoded message, as a multiple of the maximum message size. */
 const DEFAULT_EXPANSION = 16;
 
@@ -43,6 +46,11 @@ export function decodedLimit({ maxMessageBytes, maxDecodedBytes }: DecodeLimits)
   throw new RangeError(`maxDecodedBytes must be at least 1, not ${maxDecodedBytes}`);
 }
 
+/** Returns the size, in bytes, up to which messages are decoded at once, without an estimate of their memory. */
+function smallBytes({ maxDecodedBytes = Number.POSITIVE_INFINITY }: DecodeLimits): number {
+  return Math.min(SMALL_BYTES, maxDecodedBytes / SMALL_EXPANSION);
+}
+
 /**
  * Decodes a message, in steps if it is large and the codec supports that. Throws the errors of the codec, and
  * `resource_exhausted` for a message over the memory limit.
@@ -54,7 +62,9 @@ export function decodeMessage(
   limits: DecodeLimits,
   generated?: GeneratedCodec,
 ): object | Promise<object> {
-  if (bytes.byteLength <= SMALL_BYTES || codec.decodeLarge === undefined) return codec.decode(type, bytes, generated);
+  if (codec.decodeLarge === undefined || bytes.byteLength <= smallBytes(limits)) {
+    return codec.decode(type, bytes, generated);
+  }
   return codec.decodeLarge(type, bytes, decodedLimit(limits), generated);
 }
 
@@ -67,7 +77,7 @@ export function decodeJsonMessage(
   change: (value: JsonValue) => JsonValue,
 ): object | Promise<object> {
   const { fromLargeValue } = values;
-  if (bytes.byteLength <= SMALL_BYTES || fromLargeValue === undefined) {
+  if (fromLargeValue === undefined || bytes.byteLength <= smallBytes(limits)) {
     return values.fromValue(type, change(decodeJson(bytes)));
   }
   const budget = new DecodeBudget(decodedLimit(limits));
@@ -90,10 +100,11 @@ export function jsonValuesOf(codecs: readonly Codec[]): JsonValues {
 /** Creates the JSON functions for a body of `bodyBytes` bytes. All their results share one limit on memory. */
 export function createBodyJson(values: JsonValues, limits: DecodeLimits, bodyBytes: number): BodyJson {
   const budget = new DecodeBudget(decodedLimit(limits));
-  const isLarge = bodyBytes > SMALL_BYTES;
+  const small = smallBytes(limits);
+  const isLarge = bodyBytes > small;
   return {
     *parse(bytes) {
-      if (bytes.byteLength <= SMALL_BYTES) return decodeJson(bytes);
+      if (bytes.byteLength <= small) return decodeJson(bytes);
       return yield* waitFor(parseJsonInSteps(bytes, budget));
     },
     *fromValue(type, value) {

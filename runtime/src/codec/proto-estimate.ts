@@ -192,16 +192,21 @@ function scalarMemory(scalar: ScalarType, listed: boolean): number {
 export class ProtoEstimator {
   /** Offset of the next field. */
   position: number;
+  /** Number of fields that have been read, at all levels. */
+  count = 0;
   readonly #bytes: Uint8Array;
   readonly #limit: number;
   /** The outermost message is the first level. */
   #depth = 1;
 
-  /** Reading stops when the estimate exceeds `limit` bytes. */
-  constructor(bytes: Uint8Array, limit: number, position = 0) {
+  readonly #fieldBytes: number;
+
+  /** Reading stops when the estimate exceeds `limit` bytes. `fieldBytes` are added to it for each field. */
+  constructor(bytes: Uint8Array, limit: number, position = 0, fieldBytes = 0) {
     this.#bytes = bytes;
     this.#limit = limit;
     this.position = position;
+    this.#fieldBytes = fieldBytes;
   }
 
   /**
@@ -233,6 +238,8 @@ export class ProtoEstimator {
         array = undefined;
       }
       last = number;
+      this.count += 1;
+      memory += this.#fieldBytes;
       if (field === undefined) {
         this.position = position;
         this.#skip(wireType);

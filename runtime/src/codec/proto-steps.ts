@@ -21,6 +21,12 @@ import { setMember } from "./json-parts.ts";
 import { STEP_BYTES, tooMuchMemory } from "./memory.ts";
 import { isVarint, type MessageFields, type MessageShape, ProtoEstimator, shapeOf } from "./proto-estimate.ts";
 
+/**
+ * Counts towards the size of a step for each field, because to decode a field takes time even if it takes no memory: it may
+ * repeat another one, or be empty.
+ */
+const FIELD_BYTES = 4;
+
 type MapField = DescField & { readonly fieldKind: "map"; readonly message: DescMessage };
 
 interface StepOptions {
@@ -41,12 +47,10 @@ export function decodeProtoInSteps(
   { stepBytes = STEP_BYTES, generated }: StepOptions = {},
 ): object | Promise<object> {
   const bytes = plainBytes(given);
-  const estimate = new ProtoEstimator(bytes, maxDecodedBytes).fields(
-    shapeOf(type, generated !== undefined),
-    bytes.length,
-  );
+  const estimator = new ProtoEstimator(bytes, maxDecodedBytes);
+  const estimate = estimator.fields(shapeOf(type, generated !== undefined), bytes.length);
   if (estimate > maxDecodedBytes) throw tooMuchMemory(estimate, maxDecodedBytes);
-  if (estimate <= stepBytes) return generated?.decode(bytes) ?? fromBinary(type, bytes);
+  if (estimate + FIELD_BYTES * estimator.count <= stepBytes) return generated?.decode(bytes) ?? fromBinary(type, bytes);
   const message = create(type) as MessageFields;
   return merge(message, type, bytes, stepBytes, generated).then(() => message);
 }
@@ -62,7 +66,7 @@ async function merge(
   const estimator = new ProtoEstimator(bytes, Number.POSITIVE_INFINITY);
   // The estimate of a field ends soon after it has exceeded a step. Otherwise, each level of nesting would read the rest of
   // the message again.
-  const sampler = new ProtoEstimator(bytes, stepBytes);
+  const sampler = new ProtoEstimator(bytes, stepBytes, 0, FIELD_BYTES);
   let start = 0;
   let memory = 0;
   async function mergeUpTo(end: number): Promise<void> {

@@ -9,8 +9,9 @@ import { RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { GrpcPayload, PayloadMethod } from "../call/method.ts";
 import { responseCountError } from "../call/outcome.ts";
+import { nextSmallStep } from "../call/time-slice.ts";
 import type { Compression } from "../codec/compression.ts";
-import { decodeMessage } from "../codec/large-message.ts";
+import { decodeMessage, SMALL_BYTES } from "../codec/large-message.ts";
 import { type Body, cancelBody, streamBody, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { limitHeaders } from "../protocol/header-limits.ts";
@@ -231,6 +232,11 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   }
 
   function decode(method: Method, bytes: Uint8Array): object | Promise<object> {
+    const turn = bytes.byteLength <= SMALL_BYTES ? nextSmallStep(bytes.byteLength) : undefined;
+    return turn === undefined ? decodeNow(method, bytes) : turn.then(() => decodeNow(method, bytes));
+  }
+
+  function decodeNow(method: Method, bytes: Uint8Array): object | Promise<object> {
     try {
       if (method.payload !== undefined) return grpcPayload(method).decodeResponse(method, bytes, options);
       const message = decodeMessage(codec, method.output, bytes, options, method.codecs?.output);

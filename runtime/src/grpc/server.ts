@@ -11,6 +11,7 @@ import { endMessages } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { GrpcPayloadCall } from "../call/method.ts";
 import { requestCountError } from "../call/outcome.ts";
+import { nextSmallStep } from "../call/time-slice.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
 import { decodeMessage, SMALL_BYTES } from "../codec/large-message.ts";
 import { emptyBody, streamBody, wholeBody } from "../http/body.ts";
@@ -226,9 +227,10 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
   }
 
   function decode(call: GrpcCall, bytes: Uint8Array): object | Promise<object> {
-    // A closure for each small message would cost time on every call.
-    if (bytes.byteLength <= SMALL_BYTES) return decodeNow(call, bytes);
-    return decodeInTurn(bytes.byteLength, call.context, () => decodeNow(call, bytes));
+    const size = bytes.byteLength;
+    if (size > SMALL_BYTES) return decodeInTurn(size, call.context, () => decodeNow(call, bytes));
+    const turn = nextSmallStep(size);
+    return turn === undefined ? decodeNow(call, bytes) : turn.then(() => decodeNow(call, bytes));
   }
 
   function decodeNow(

@@ -8,6 +8,7 @@ import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { HttpRpcPayloadCall } from "../call/method.ts";
+import { nextSmallStep } from "../call/time-slice.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
 import { SMALL_BYTES } from "../codec/large-message.ts";
 import { tooLarge, wholeBody } from "../http/body.ts";
@@ -94,6 +95,8 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
     const bytes = compression && (await decompressMessage(body, compression, { maxMessageBytes }, serializationError));
     const received = bytes ?? body;
     const size = received.byteLength;
+    const turn = size <= SMALL_BYTES ? nextSmallStep(size) : undefined;
+    if (turn !== undefined) await turn;
     const decoded =
       size <= SMALL_BYTES ? decode(call, received) : decodeInTurn(size, context, () => decode(call, received));
     const message = decoded instanceof Promise ? await decoded : decoded;

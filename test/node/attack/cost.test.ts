@@ -3,6 +3,7 @@ import zlib from "node:zlib";
 import { Code, type Codec, protoCodec } from "triple-es";
 import { brotli } from "triple-es/node";
 import { describe, expect, it } from "vitest";
+import { envelope, Http2Connection } from "../../support/connection.ts";
 import { arriving, connectGreeter, failureOf, greeter, startServer } from "../../support/server.ts";
 
 const MIB = 2 ** 20;
@@ -67,6 +68,13 @@ describe.each(["grpc", "http-rpc"] as const)("over %s", (protocol) => {
     }
   });
 
+  it("the limit applies to small messages, if it is low", async () => {
+    const codec = hostile("proto", UNKNOWN_FIELDS.subarray(0, 10_000));
+    const { baseUrl } = await startServer({}, { maxDecodedBytes: 65_536 });
+    const { code, message } = await failureOf(connectGreeter(baseUrl, { protocol, codec }).greet({}));
+    expect([code, message]).toEqual([Code.ResourceExhausted, expect.stringMatching(LIMIT)]);
+  });
+
   it("a hundred concurrent bodies of 14 bytes that inflate to the limit, with empty fields, are refused", async () => {
     const { baseUrl } = await startServer();
     const bomb = zlib.brotliCompressSync(Buffer.alloc(4 * MIB - 5));
@@ -88,4 +96,23 @@ it("a stream refuses a message of unknown fields in either direction", async () 
   const client = connectGreeter(hostileUrl);
   expect((await failureOf(client.greetTogether(arriving("Ada")))).code).toBe(Code.ResourceExhausted);
   expect((await failureOf(client.greetOnArrival(arriving("Ada")))).message).not.toMatch(/^$/);
+});
+
+it("a stream of small compressed messages that are costly to decode lets other work run between them", async () => {
+  const { baseUrl } = await startServer();
+  const connection = new Http2Connection(baseUrl);
+  const message = envelope(zlib.gzipSync(UNKNOWN_FIELDS.subarray(0, 16_000)), 1);
+  const MESSAGES = 500;
+  let turns = 0;
+  let counting = setImmediate(function count() {
+    turns++;
+    counting = setImmediate(count);
+  });
+  const headers = { "content-type": "application/grpc+proto", te: "trailers", "grpc-encoding": "gzip" };
+  const body = Buffer.concat(Array<Buffer>(MESSAGES).fill(message));
+  const answer = await connection.post("/greet.v1.GreetService/GreetTogether", headers, body);
+  clearImmediate(counting);
+  expect(answer.trailers["grpc-status"]).toBe("0");
+  // Each message takes about a millisecond, which is a slice.
+  expect(turns).toBeGreaterThan(MESSAGES / 5);
 });
