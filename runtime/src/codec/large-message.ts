@@ -46,9 +46,14 @@ export function decodedLimit({ maxMessageBytes, maxDecodedBytes }: DecodeLimits)
   throw new RangeError(`maxDecodedBytes must be at least 1, not ${maxDecodedBytes}`);
 }
 
-/** Returns the size, in bytes, up to which messages are decoded at once, without an estimate of their memory. */
-function smallBytes({ maxDecodedBytes = Number.POSITIVE_INFINITY }: DecodeLimits): number {
-  return Math.min(SMALL_BYTES, maxDecodedBytes / SMALL_EXPANSION);
+/**
+ * Returns the size, in bytes, up to which messages are decoded at once, without an estimate of their memory. It is lower for
+ * limits below the default.
+ */
+function smallBytes(limits: DecodeLimits): number {
+  const limit = decodedLimit(limits);
+  if (limit >= DEFAULT_EXPANSION * limits.maxMessageBytes) return SMALL_BYTES;
+  return Math.min(SMALL_BYTES, limit / SMALL_EXPANSION);
 }
 
 /**
