@@ -321,6 +321,9 @@ describe.each(WAYS.filter(({ version }) => version === "1.1"))("over $name, the 
   it.each([
     ["no host", "HTTP/1.1\r\n", 400, "one header host", "invalid_argument"],
     ["another version", "HTTP/2.0\r\nhost: a\r\n", 505, "HTTP/1.1 or HTTP/1.0", "unimplemented"],
+    ["another protocol", "RTSP/1.0\r\nhost: a\r\n", 505, "HTTP/1.1 or HTTP/1.0", "unimplemented"],
+    ["a host with a space", "HTTP/1.1\r\nhost: a b\r\n", 400, "optional port", "invalid_argument"],
+    ["a host with a path", "HTTP/1.1\r\nhost: a/b\r\n", 400, "optional port", "invalid_argument"],
     ["two hosts", "HTTP/1.1\r\nhost: a\r\nhost: b\r\n", 400, "one header host", "invalid_argument"],
     [
       "a transfer coding",

@@ -2,6 +2,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Metadata } from "../../runtime/src/call/metadata.ts";
+import { MALFORMED_LINE } from "../../runtime/src/node/server/http1-errors.ts";
 import { RequestLines } from "../../runtime/src/node/server/request-lines.ts";
 
 interface Request {
@@ -48,8 +49,7 @@ function findExtraSpaces(sent: readonly Request[], ends: readonly number[]): Req
     for (let next = sent[parsed]; next !== undefined; next = sent[++parsed]) {
       const headLength = headOf(next).length;
       if (complete + headLength > end) break;
-      if (lines.hasExtraSpaces({ method: "POST", url: next.url, httpVersion: "1.1" }, headersOf(next)))
-        found.push(next);
+      if (lines.validate({ method: "POST", url: next.url, httpVersion: "1.1" }, headersOf(next))) found.push(next);
       complete += headLength + next.body.length;
     }
     lines.end();
@@ -74,11 +74,11 @@ describe("request lines", () => {
     const extra = Buffer.from("POST  /a HTTP/1.1\r\n\r\n");
     const lines = new RequestLines();
     lines.begin(Buffer.concat([Buffer.from(chunked), extra]), true);
-    expect(lines.hasExtraSpaces(line, new Metadata({ "transfer-encoding": "chunked" }))).toBe(false);
-    expect(lines.hasExtraSpaces(line, new Metadata())).toBe(false);
+    expect(lines.validate(line, new Metadata({ "transfer-encoding": "chunked" }))).toBeUndefined();
+    expect(lines.validate(line, new Metadata())).toBeUndefined();
     lines.end();
     lines.begin(extra, true);
-    expect(lines.hasExtraSpaces(line, new Metadata())).toBe(true);
+    expect(lines.validate(line, new Metadata())).toBe(MALFORMED_LINE);
   });
 
   it("are not judged beyond 16 KiB of headers that arrive in parts, and nothing more is kept", () => {
@@ -88,12 +88,12 @@ describe("request lines", () => {
       lines.begin(Buffer.from(part), true);
       if (part !== "\r\n") lines.end();
     }
-    expect(lines.hasExtraSpaces(line, new Metadata())).toBe(false);
+    expect(lines.validate(line, new Metadata())).toBeUndefined();
   });
 
   it("may follow empty lines", () => {
     const lines = new RequestLines();
     lines.begin(Buffer.from("\r\n\r\nPOST  /a HTTP/1.1\r\n\r\n"), true);
-    expect(lines.hasExtraSpaces({ method: "POST", url: "/a", httpVersion: "1.1" }, new Metadata())).toBe(true);
+    expect(lines.validate({ method: "POST", url: "/a", httpVersion: "1.1" }, new Metadata())).toBe(MALFORMED_LINE);
   });
 });

@@ -63,9 +63,9 @@ export class Http1Connection implements MemoryHolder {
     this.socket.on("data", () => this.#lines.end());
   }
 
-  /** Reports whether the line of a request that `node:http` emits has more than one space between its parts. */
-  hasExtraSpaces(request: IncomingMessage, headers: Metadata): boolean {
-    return this.#lines.hasExtraSpaces(request, headers);
+  /** Validates the line of a request that `node:http` emits. Returns the response to an invalid one. */
+  validateLine(request: IncomingMessage, headers: Metadata): ErrorResponse | undefined {
+    return this.#lines.validate(request, headers);
   }
 
   /**

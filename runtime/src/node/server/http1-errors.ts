@@ -66,7 +66,7 @@ export const NO_EXPECTATION: ErrorResponse = {
   message: "the only expectation that is supported is 100-continue",
 };
 
-const WRONG_VERSION: ErrorResponse = {
+export const WRONG_VERSION: ErrorResponse = {
   httpStatus: "505 HTTP Version Not Supported",
   status: Status.BadRequest,
   code: Code.Unimplemented,
@@ -79,6 +79,14 @@ const ONE_HOST: ErrorResponse = {
   code: Code.InvalidArgument,
   message: "a request must have one header host",
 };
+
+const INVALID_HOST: ErrorResponse = {
+  ...ONE_HOST,
+  message: "the header host must be a host, with an optional port",
+};
+
+/** Characters that neither a host nor a port has (RFC 3986, section 3.2.2). */
+const NOT_IN_HOST = /[\s"#/<>?@\\^`{|}]/;
 
 const ONLY_CHUNKED: ErrorResponse = {
   httpStatus: "501 Not Implemented",
@@ -96,6 +104,7 @@ export function validateRequest(headers: Metadata, httpVersion: string): ErrorRe
   const host = headers.get("host");
   // Node joins repeated fields with commas.
   if (host === undefined ? httpVersion !== "1.0" : host.includes(",")) return ONE_HOST;
+  if (host !== undefined && NOT_IN_HOST.test(host)) return INVALID_HOST;
   const coding = headers.get("transfer-encoding");
   return coding === undefined || coding.toLowerCase() === "chunked" ? undefined : ONLY_CHUNKED;
 }

@@ -19,14 +19,7 @@ import { ConnectionAge } from "./connection-age.ts";
 import { OUT_OF_MEMORY, type ServerEngine } from "./engine.ts";
 import type { Fallback } from "./fallback.ts";
 import { Http1Connection } from "./http1-connection.ts";
-import {
-  errorResponseFor,
-  MALFORMED_LINE,
-  NO_EXPECTATION,
-  NO_TUNNEL,
-  sendErrorResponse,
-  validateRequest,
-} from "./http1-errors.ts";
+import { errorResponseFor, NO_EXPECTATION, NO_TUNNEL, sendErrorResponse, validateRequest } from "./http1-errors.ts";
 import { type Limits, sweepIntervalMs } from "./limits.ts";
 import { peerOf } from "./peer.ts";
 import { ExchangeSignals } from "./signals.ts";
@@ -85,9 +78,9 @@ export function serveHttp1(
       outgoing.on("error", ignore);
       const connection = Http1Connection.of(incoming.socket);
       const request = new Http1Request(incoming, outgoing, signals, pathOf(incoming.url ?? ""), connection.memory);
-      const malformed = connection.hasExtraSpaces(incoming, request.headers);
+      const malformed = connection.validateLine(incoming, request.headers);
       connection.schedule(outgoing, () => {
-        const invalid = malformed ? MALFORMED_LINE : validateRequest(request.headers, incoming.httpVersion);
+        const invalid = malformed ?? validateRequest(request.headers, incoming.httpVersion);
         if (invalid !== undefined) sendErrorResponse(outgoing, invalid);
         else if (fallback?.listener === undefined || fallback.isCall(request)) serve(connection, request);
         else passOn(connection, fallback.listener, incoming, outgoing);

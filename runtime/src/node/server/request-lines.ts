@@ -1,9 +1,10 @@
 /**
  * The request lines of an HTTP/1.1 connection (RFC 9112, section 3). `node:http` does not expose them, and its parser
- * accepts more than one space between the parts of a line without a report.
+ * accepts some invalid ones without a report.
  */
 import type { IncomingMessage } from "node:http";
 import type { Metadata } from "../../call/metadata.ts";
+import { type ErrorResponse, MALFORMED_LINE, WRONG_VERSION } from "./http1-errors.ts";
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
@@ -43,18 +44,21 @@ export class RequestLines {
   }
 
   /**
-   * Reports whether the line of a request, whose headers have just been parsed, has more than one space between its parts.
-   * A request that is pipelined after a chunked body, and begins in the same read, is not checked.
+   * Validates the line of a request whose headers have just been parsed. Returns the response to one with more than one space
+   * between its parts, or of another protocol, such as RTSP. A request that is pipelined after a chunked body, and begins in
+   * the same read, is not checked.
    */
-  hasExtraSpaces({ method, url, httpVersion }: Line, headers: Metadata): boolean {
+  validate({ method, url, httpVersion }: Line, headers: Metadata): ErrorResponse | undefined {
     const data = this.#data;
-    if (data === undefined || this.#next === undefined) return false;
+    if (data === undefined || this.#next === undefined) return undefined;
     const start = skipLineEnds(data, this.#next);
     this.#next = endOf(headers, data, start);
-    const expected = `${method} ${url} HTTP/${httpVersion}\r\n`;
-    if (data.toString("latin1", start, start + expected.length) === expected) return false;
-    const line = data.toString("latin1", start, data.indexOf(LINE_FEED, start) + 1);
-    return line.replace(/ {2,}/g, " ") === expected;
+    const target = `${method} ${url} `;
+    const expected = `${target}HTTP/${httpVersion}\r\n`;
+    if (data.toString("latin1", start, start + expected.length) === expected) return undefined;
+    const line = data.toString("latin1", start, data.indexOf(LINE_FEED, start) + 1).replace(/ {2,}/g, " ");
+    if (line === expected) return MALFORMED_LINE;
+    return line.startsWith(target) && !line.startsWith("HTTP/", target.length) ? WRONG_VERSION : undefined;
   }
 }
 
