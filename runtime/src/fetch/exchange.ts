@@ -70,7 +70,8 @@ export function withReasons<Options extends FetchOptions>(options: Options): Opt
     try {
       return await (given ?? globalThis.fetch)(input, init);
     } catch (cause) {
-      throw new TypeError(`${reasonOf(cause)}${hintFor(cause, baseUrl)}`, { cause });
+      // The cause of an unexpected certificate lists all its names.
+      throw new TypeError(`${reasonOf(cause)}${hintFor(cause, baseUrl)}`.slice(0, 300), { cause });
     }
   };
   return { ...options, fetch: send };

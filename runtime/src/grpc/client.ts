@@ -5,7 +5,7 @@ import { markCommitted } from "../call/attempt.ts";
 import { concat } from "../call/bytes.ts";
 import type { Call, CallRequest, Method, StreamRequest, UnaryRequest } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
-import { RpcError, reasonOf } from "../call/error.ts";
+import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { GrpcPayload, PayloadMethod } from "../call/method.ts";
 import { responseCountError } from "../call/outcome.ts";
@@ -14,6 +14,7 @@ import type { Compression } from "../codec/compression.ts";
 import { decodeMessage, SMALL_BYTES } from "../codec/large-message.ts";
 import { type Body, cancelBody, streamBody, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
+import { clipText, decodingReason } from "../protocol/error.ts";
 import { limitHeaders } from "../protocol/header-limits.ts";
 import { appendCallerMetadata } from "../protocol/headers.ts";
 import type { ClientProtocol } from "../protocol/protocol.ts";
@@ -249,7 +250,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   function cannotDecode(method: Method, cause: unknown): never {
     if (cause instanceof RpcError) throw cause;
     const wanted = method.output === undefined ? `the result of ${method.path}` : method.output.typeName;
-    throw internalError(`response cannot be decoded as ${wanted}: ${reasonOf(cause)}`, cause);
+    throw internalError(`response cannot be decoded as ${wanted}: ${decodingReason(cause)}`, cause);
   }
 
   /**
@@ -269,7 +270,10 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     // A plain application/grpc does not name the codec.
     if (name !== codec.name && contentType?.includes("+")) {
       cancelBody(response.body);
-      throw new RpcError(Code.Internal, `asked for application/grpc+${codec.name}, but the server sent ${contentType}`);
+      throw new RpcError(
+        Code.Internal,
+        `asked for application/grpc+${codec.name}, but the server sent ${clipText(contentType, 100)}`,
+      );
     }
     try {
       const compression = readResponseCompression(response.headers, options);

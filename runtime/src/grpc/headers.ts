@@ -124,5 +124,8 @@ export function readResponseCompression(headers: Metadata, options: ProtocolOpti
   if (encoding === undefined || encoding === IDENTITY) return undefined;
   const compression = findCompression(options.compressions, encoding);
   if (compression !== undefined) return compression;
-  throw new RpcError(Code.Internal, `the server answered with the grpc-encoding "${encoding}", which is not supported`);
+  throw new RpcError(
+    Code.Internal,
+    `the server answered with the grpc-encoding ${quote(encoding)}, which is not supported`,
+  );
 }

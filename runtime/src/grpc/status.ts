@@ -31,7 +31,7 @@ const GRPC_CODE_OF_HTTP_STATUS: Readonly<Record<number, Code>> = {
 
 /** Creates the error for a response that is not gRPC. */
 export function httpStatusError(httpStatus: number, contentType: string | undefined): RpcError {
-  const type = contentType === undefined ? "no content type" : `content type ${contentType}`;
+  const type = contentType === undefined ? "no content type" : `content type ${clipText(contentType, 100)}`;
   return new RpcError(
     GRPC_CODE_OF_HTTP_STATUS[httpStatus] ?? Code.Unknown,
     `the server answered with HTTP status ${httpStatus} and ${type}, not with gRPC`,
@@ -91,7 +91,7 @@ export function readError(trailers: Metadata, headers: Metadata): RpcError | und
   }
   const code = /^[0-9]{1,3}$/.test(status) ? codeFromNumber(Number(status)) : undefined;
   if (code === undefined) {
-    const note = `(the server sent grpc-status ${status})`;
+    const note = `(the server sent grpc-status ${clipText(status, 100)})`;
     return new RpcError(Code.Unknown, message === "" ? note : `${message} ${note}`, { headers, trailers: metadata });
   }
   return new RpcError(code, message, { headers, trailers: metadata, details: readDetails(trailers) });

@@ -81,8 +81,9 @@ export function createGrpcWebCall(exchange: Exchange, schemas: HttpRpcPayload, o
       try {
         return await payload.decodeResponse(method, bytes);
       } catch (cause) {
+        // Texts of the server are truncated with `slice`, which takes fewer bytes in browser bundles than `clipText`.
         const wanted = method.output?.typeName ?? `the result of ${method.path}`;
-        throw internalError(`the response cannot be decoded as ${wanted}: ${reasonOf(cause)}`, cause);
+        throw internalError(`the response cannot be decoded as ${wanted}: ${reasonOf(cause).slice(0, 300)}`, cause);
       }
     }
     const body = streamBody(splitTrailers(response.body, response.trailers));
@@ -103,7 +104,10 @@ function checkResponse(response: HttpResponse, { name }: HttpRpcPayload): HttpRe
   if (isOurs && (match[1] ?? name).toLowerCase() === name) return response;
   cancelBody(response.body);
   if (!isOurs) throw httpStatusError(status, contentType);
-  throw internalError(`asked for application/grpc-web+${name}, but the server sent ${contentType}`, undefined);
+  throw internalError(
+    `asked for application/grpc-web+${name}, but the server sent ${match[0].slice(0, 100)}`,
+    undefined,
+  );
 }
 
 function unsupported({ path, kind, payload }: Method): RpcError {

@@ -5,6 +5,7 @@
 import { encodingList, findCompression, IDENTITY } from "../codec/compression.ts";
 import { type Body, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
+import { quote } from "../protocol/error.ts";
 import { badResponse } from "../protocol/local-error.ts";
 import { compressMessage, decompressMessage } from "../protocol/message.ts";
 import type { ClientProtocolOptions } from "../protocol/options.ts";
@@ -31,7 +32,7 @@ export function compressExchange(exchange: Exchange, options: ClientProtocolOpti
       async bytes(maxMessageBytes) {
         const bytes = await body.bytes(maxMessageBytes);
         if (compression !== undefined) return decompressMessage(bytes, compression, { maxMessageBytes }, badResponse);
-        throw badResponse(`the server answered with the content encoding "${encoding}", which is not supported`);
+        throw badResponse(`the server answered with the content encoding ${quote(encoding)}, which is not supported`);
       },
       // Only `bytes` is used to read the body. Iteration serves to cancel it.
       [Symbol.asyncIterator]: () => body[Symbol.asyncIterator](),

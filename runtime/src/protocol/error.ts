@@ -37,13 +37,10 @@ export function quote(text: string): string {
   return `"${clipText(text, MAX_QUOTED_TEXT)}"`;
 }
 
-/**
- * Maximum length of the reason in a decoding error that is sent, in characters. Codecs may quote the bytes that they cannot
- * decode.
- */
+/** Maximum length of the reason in a decoding error, in characters. Codecs may quote the bytes that they cannot decode. */
 const MAX_REASON_TEXT = 300;
 
-/** Returns the reason why a peer's bytes cannot be decoded, truncated to a length that may be sent to the peer. */
+/** Returns the reason why a peer's bytes cannot be decoded, truncated because it may quote them. */
 export function decodingReason(cause: unknown): string {
   return clipText(reasonOf(cause), MAX_REASON_TEXT);
 }

@@ -5,6 +5,7 @@ import { Code } from "../../call/code.ts";
 import { RpcError, reasonOf } from "../../call/error.ts";
 import type { GrpcResponse, Method, PayloadOptions } from "../../call/method.ts";
 import { userMetadata } from "../../grpc/status.ts";
+import { decodingReason } from "../../protocol/error.ts";
 import { Cost } from "../cost.ts";
 import { JavaException } from "../exception.ts";
 import { signatureOf } from "../method.ts";
@@ -70,7 +71,7 @@ export function readException(response: GrpcResponse, options: PayloadOptions): 
     const led = cause instanceof JavaException ? cause : undefined;
     return new JavaException(className, detailMessage, { fields, trace, cause: led, code, headers, trailers });
   } catch (cause) {
-    const message = `the service threw a Java exception that cannot be read: ${reasonOf(cause)}`;
+    const message = `the service threw a Java exception that cannot be read: ${decodingReason(cause)}`;
     return new RpcError(code, message, { headers, trailers, cause });
   }
 }

@@ -4,6 +4,7 @@
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { ErrorCode } from "../../http2/codes.ts";
+import { clipText } from "../../protocol/error.ts";
 
 /** A listener for `error` events that are also reported in another way. Without a listener they would end the process. */
 export function ignore(): void {}
@@ -47,12 +48,16 @@ const HINTS: readonly (readonly [cause: RegExp, hint: string])[] = [
   [/^Hostname\/IP does not match certificate's altnames/, "tls.servername sets the expected name"],
 ];
 
+/** Maximum length of a cause in a message, in characters. The cause of an unexpected certificate lists all its names. */
+const MAX_CAUSE_TEXT = 300;
+
 /** The error of a connection that could not be made or was lost. `peer` names the server in the message. */
 export function connectionError(cause: unknown, peer: string): RpcError {
   if (cause instanceof RpcError) return cause;
   const { code, message } = cause as NodeJS.ErrnoException;
   const original = OPENSSL.exec(message)?.[1] ?? (message.trim() || code || "");
-  const meaning = MEANINGS.find(([pattern]) => pattern.test(original))?.[1] ?? withHint(original);
+  const meaning =
+    MEANINGS.find(([pattern]) => pattern.test(original))?.[1] ?? withHint(clipText(original, MAX_CAUSE_TEXT));
   return new RpcError(Code.Unavailable, `connection to ${peer} failed: ${meaning}`, { cause });
 }
 
