@@ -45,7 +45,7 @@ it("several messages together take a millisecond of a turn, and alternate", asyn
 
 it.each([
   [16_384, 1, 19],
-  [1_024, 0.25, 4],
+  [4_096, 0.5, 4],
 ])(
   "20 small messages of %j bytes, each of which takes %j ms, wait %j times for a turn",
   async (bytes, ms, expected) => {

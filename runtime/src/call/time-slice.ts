@@ -4,8 +4,8 @@
  */
 import { schedule } from "./event-loop.ts";
 
-/** Size, in bytes, of the small messages that are decoded before the time is checked: about a millisecond at the most. */
-const UNCHECKED_BYTES = 4_096;
+/** Size, in bytes, of the small messages that are decoded before the time is checked: a few milliseconds at the most. */
+const UNCHECKED_BYTES = 16_384;
 
 let unchecked = 0;
 
