@@ -1,6 +1,8 @@
 /**
- * snappy's raw block: a length, followed by literals and back-references to earlier bytes.
+ * snappy's raw block: a length, followed by literals and back-references to earlier bytes. Blocks are written and read in
+ * steps.
  */
+import { StepCounter, type Steps } from "../../call/steps.ts";
 
 /** Matches are looked for inside parts of this many bytes, so that every distance fits into two. */
 const MATCH_PART_BYTES = 65_536;
@@ -13,17 +15,33 @@ const maxCompressedLength = (length: number): number => 32 + length + Math.floor
 /** The densest element: a back-reference to 64 bytes, in three bytes. */
 const MAX_EXPANSION = 64 / 3;
 
+/** Bytes that are read and written in one step, and those of the last element. */
+const BLOCK_STEP_BYTES = 32_768;
+/** Bytes that count as one value of a step: 256 values are a step. */
+const BYTES_PER_VALUE = BLOCK_STEP_BYTES / 256;
+/** Literals up to this size are copied byte by byte, because a view costs more. */
+const SHORT_LITERAL_BYTES = 16;
+
 /** Types of elements: the two low bits of the tag. */
 const LITERAL = 0;
 const COPY_1 = 1;
 const COPY_2 = 2;
 
-/** Writes bytes as one block. */
-export function compressBlock(bytes: Uint8Array): Uint8Array {
+/** Counts bytes that are read or written. Returns true if the work should yield before it continues. */
+export function countBytes(counter: StepCounter, bytes: number): boolean {
+  return counter.add(bytes / BYTES_PER_VALUE);
+}
+
+/** Writes bytes as one block. Each part of {@link MATCH_PART_BYTES} is a step. */
+export function* compressBlock(bytes: Uint8Array): Steps<Uint8Array> {
   const writer = new BlockWriter(bytes);
   const table = new Uint16Array(1 << HASH_BITS);
   for (let start = 0; start < bytes.byteLength; start += MATCH_PART_BYTES) {
-    compressPart(writer, start, Math.min(start + MATCH_PART_BYTES, bytes.byteLength), table.fill(0));
+    if (start > 0) {
+      yield undefined;
+      table.fill(0);
+    }
+    compressPart(writer, start, Math.min(start + MATCH_PART_BYTES, bytes.byteLength), table);
   }
   return writer.written;
 }
@@ -133,7 +151,11 @@ class BlockWriter {
  *     Block   → Length *Element                ; Length: varint, little-endian, up to 2^32 - 1
  *     Element → Literal / Copy-1 / Copy-2 / Copy-4
  */
-export function decompressBlock(bytes: Uint8Array, maxBytes: number): Uint8Array {
+export function* decompressBlock(
+  bytes: Uint8Array,
+  maxBytes: number,
+  counter: StepCounter = new StepCounter(),
+): Steps<Uint8Array> {
   const reader = new BlockReader(bytes);
   const length = reader.varint();
   if (length > maxBytes) throw new RangeError(`snappy block of ${length} bytes is larger than ${maxBytes}`);
@@ -141,14 +163,25 @@ export function decompressBlock(bytes: Uint8Array, maxBytes: number): Uint8Array
   const out = new Uint8Array(length);
   let at = 0;
   while (!reader.ended) {
+    const before = reader.at + at;
+    at = readElements(reader, out, at);
+    if (countBytes(counter, reader.at + at - before)) yield undefined;
+  }
+  if (at !== length) throw malformed("it ends too early");
+  return out;
+}
+
+/** Reads the elements of one step into `out` from position `start`. Returns the position after them. */
+function readElements(reader: BlockReader, out: Uint8Array, start: number): number {
+  const length = out.byteLength;
+  const stop = reader.at + start + BLOCK_STEP_BYTES;
+  let at = start;
+  while (!reader.ended && reader.at + at < stop) {
     const tag = reader.integer(1);
     const kind = tag & 3;
     if (kind === LITERAL) {
       const size = tag >> 2;
-      const literal = reader.take((size < 60 ? size : reader.integer(size - 59)) + 1);
-      if (literal.byteLength > length - at) throw malformed("it holds more than its length says");
-      out.set(literal, at);
-      at += literal.byteLength;
+      at = reader.literal((size < 60 ? size : reader.integer(size - 59)) + 1, out, at);
       continue;
     }
     const size = kind === COPY_1 ? ((tag >> 2) & 7) + 4 : (tag >> 2) + 1;
@@ -158,8 +191,7 @@ export function decompressBlock(bytes: Uint8Array, maxBytes: number): Uint8Array
     // Byte by byte: a copy may reach into what it writes itself.
     for (const end = at + size; at < end; at++) out[at] = out[at - distance] as number;
   }
-  if (at !== length) throw malformed("it ends too early");
-  return out;
+  return at;
 }
 
 /** Reads forward, and never beyond the end. */
@@ -171,14 +203,24 @@ class BlockReader {
     this.#bytes = bytes;
   }
 
+  get at(): number {
+    return this.#at;
+  }
+
   get ended(): boolean {
     return this.#at === this.#bytes.byteLength;
   }
 
-  take(length: number): Uint8Array {
-    if (length > this.#bytes.byteLength - this.#at) throw malformed("it ends too early");
-    this.#at += length;
-    return this.#bytes.subarray(this.#at - length, this.#at);
+  /** Copies a literal into `out` at position `to`. Returns the position after it. */
+  literal(length: number, out: Uint8Array, to: number): number {
+    const bytes = this.#bytes;
+    const from = this.#at;
+    if (length > bytes.byteLength - from) throw malformed("it ends too early");
+    if (length > out.byteLength - to) throw malformed("it holds more than its length says");
+    if (length > SHORT_LITERAL_BYTES) out.set(bytes.subarray(from, from + length), to);
+    else for (let i = 0; i < length; i++) out[to + i] = bytes[from + i] as number;
+    this.#at = from + length;
+    return to + length;
   }
 
   /** A little-endian integer without sign. */
