@@ -85,6 +85,22 @@ describe("a queue of chunks", () => {
     expect(bytesOf(chunks)).toEqual(Array.from({ length: 20_000 }, (_, i) => i % 251));
   });
 
+  it("keeps no memory of a read when it is asked for copies", () => {
+    const queue = new ChunkQueue();
+    queue.push(view(0, 20_000));
+    queue.push(view(20_000, 20_000), true);
+    queue.push(view(40_000, 2_000), true);
+    for (let i = 0; i < 40; i++) queue.push(view(42_000, 1_000), true);
+    const own = READ.slice(0, 16_384);
+    queue.push(own, true);
+    const [first, ...rest] = drain(queue);
+    expect(first?.buffer).toBe(READ.buffer);
+    expect(rest.map(({ buffer }) => buffer)).not.toContain(READ.buffer);
+    expect(rest.at(-1)).toBe(own);
+    const memory = [...new Set(rest.map(({ buffer }) => buffer))].reduce((sum, { byteLength }) => sum + byteLength, 0);
+    expect(memory).toBeLessThanOrEqual((20_000 + 2_000 + 40_000) * 1.25 + 16_384);
+  });
+
   it("does not change bytes that it has returned", () => {
     const queue = new ChunkQueue();
     queue.push(view(0, 10));

@@ -2,6 +2,9 @@
 import { Code } from "triple-es";
 import { createServer } from "triple-es/node";
 import { describe, expect, it } from "vitest";
+import type { Stream } from "../../runtime/src/http2/stream.ts";
+import type { Collecting } from "../../runtime/src/node/io/http2-collecting.ts";
+import { IncomingBody } from "../../runtime/src/node/io/http2-incoming.ts";
 import { MemoryBudget, MemoryShare } from "../../runtime/src/node/io/memory-budget.ts";
 import { arriving, connectGreeter, failureOf, greetings, startServer } from "../support/server.ts";
 
@@ -26,6 +29,25 @@ describe("a memory budget", () => {
     for (const share of small) share.close();
     expect(budget.held).toBe(0);
     expect(large.take(512 * KIB)).toBe(true);
+  });
+
+  it("bounds the memory that chunks of uploads keep beyond the counted bytes", async () => {
+    const budget = new MemoryBudget(256 * MIB);
+    const share = new MemoryShare(budget, ACTIVE);
+    const stream = { consumed: () => {} } as unknown as Stream;
+    const collecting = {} as Collecting;
+    const bodies = Array.from({ length: 40 }, () => new IncomingBody(stream, [], collecting, () => {}, share));
+    for (let round = 0; round < 64; round++) {
+      for (const body of bodies) body.push(new Uint8Array(64 * KIB).subarray(0, 16 * KIB));
+    }
+    expect(budget.held).toBe(40 * MIB);
+    const memory = new Set<ArrayBufferLike>();
+    for (const body of bodies) {
+      body.end();
+      for await (const chunk of body) memory.add(chunk.buffer);
+    }
+    const kept = [...memory].reduce((sum, { byteLength }) => sum + byteLength, 0);
+    expect(kept).toBeLessThanOrEqual((40 + 48) * MIB);
   });
 
   it("releases the memory of a closed connection, and grants it no more", () => {

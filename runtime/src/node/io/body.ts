@@ -125,7 +125,7 @@ export class ReadableBody implements Body {
     const waiting = this.#waiting;
     if (waiting === undefined) return false;
     this.received += chunk.byteLength;
-    waiting.chunks.push(chunk);
+    waiting.chunks.push(chunk, this.#memory?.compact);
     if (this.received > waiting.maxBytes) this.failBytes(this.#tooLarge(waiting));
     else if (this.#take(chunk.byteLength)) this.#check(waiting);
     else this.failBytes(outOfMemory());
@@ -247,7 +247,7 @@ class ChunkIterator implements ChunkSource {
     if (!this.#ended && stream.destroyed) this.#failure = options.lost();
     stream.on("data", (chunk: Uint8Array) => {
       if (this.#memory?.take(chunk.byteLength) === false) return this.#drop(outOfMemory());
-      this.#chunks.push(chunk);
+      this.#chunks.push(chunk, this.#memory?.compact);
       this.#waitingBytes += chunk.byteLength;
       if (this.#waitingBytes > MAX_UNREAD_BYTES) stream.pause();
       this.#wake?.();

@@ -2,7 +2,8 @@
  * Received chunks that wait for their reader. Chunks are views of memory that the socket read into. Small ones are copied, so
  * that a few bytes do not keep 64 KiB in memory, and joined, so that a peer that sends one message, or one byte, per
  * DATA frame does not cost an object and a step of the reader for each. Memory that a large chunk keeps anyway is not
- * copied again for the chunk after it.
+ * copied again for the chunk after it. A view may keep four times its bytes, which the memory budget does not count: while much
+ * is held, the caller asks for copies.
  */
 import { join, NO_BYTES } from "../../call/bytes.ts";
 
@@ -32,21 +33,27 @@ export class ChunkQueue {
   /** The memory of the last chunk that is a view. */
   #kept: ArrayBufferLike | undefined;
 
-  push(bytes: Uint8Array): void {
+  /** Adds a chunk. With `compact`, it is copied unless it is all of its memory. */
+  push(bytes: Uint8Array, compact = false): void {
     const { byteLength, buffer } = bytes;
-    const isKept = buffer === this.#kept && byteLength >= MIN_TAIL_BYTES;
+    const isKept = !compact && buffer === this.#kept && byteLength >= MIN_TAIL_BYTES;
     const mayBeView = byteLength >= MIN_VIEW_BYTES || (this.#tail === undefined && this.#chunks.length === 0);
-    if (isKept || (mayBeView && byteLength * 4 >= buffer.byteLength)) {
+    if (isKept || (mayBeView && byteLength * (compact ? 1 : 4) >= buffer.byteLength)) {
       this.#flush();
       this.#add(bytes);
       this.#kept = buffer;
+      return;
+    }
+    if (compact && byteLength >= MIN_VIEW_BYTES) {
+      this.#flush();
+      this.#add(bytes.slice());
       return;
     }
     if (this.#tailLength + byteLength > MAX_TAIL_BYTES) this.#flush();
     if (this.#tail === undefined) this.#tail = copyOf(bytes);
     else {
       const length = this.#tailLength + byteLength;
-      if (length > this.#tail.byteLength) this.#grow(this.#tail, length);
+      if (length > this.#tail.byteLength) this.#grow(this.#tail, length, compact ? 1.25 : 2);
       this.#tail.set(bytes, this.#tailLength);
     }
     this.#tailLength += byteLength;
@@ -96,8 +103,8 @@ export class ChunkQueue {
     this.#tailLength = 0;
   }
 
-  #grow(tail: Uint8Array, length: number): void {
-    const bytes = new Uint8Array(Math.max(MIN_TAIL_BYTES, Math.min(2 * length, MAX_TAIL_BYTES)));
+  #grow(tail: Uint8Array, length: number, factor: number): void {
+    const bytes = new Uint8Array(Math.max(MIN_TAIL_BYTES, Math.min(Math.ceil(factor * length), MAX_TAIL_BYTES)));
     bytes.set(tail);
     this.#tail = bytes;
   }

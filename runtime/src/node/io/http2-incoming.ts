@@ -103,7 +103,7 @@ export class IncomingBody implements Body, CollectedBody {
       }
       this.#taken += byteLength;
     }
-    this.#chunks.push(bytes);
+    this.#chunks.push(bytes, this.#memory?.compact);
     if (this.#waiting !== undefined) this.#collect(this.#waiting, byteLength);
     else this.#resume();
   }

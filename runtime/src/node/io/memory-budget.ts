@@ -22,6 +22,12 @@ const RESERVED_FRACTION = 1 / 2;
 export const SMALL_SHARE_BYTES: number = 16 * 1024;
 /** Memory is short while more than this fraction of the part for large amounts is held. */
 const SHORT_FRACTION = 3 / 4;
+/**
+ * Received chunks are copied while more than this is held. Below, they may be views that keep up to four times their bytes in
+ * memory. Hence unread views keep at most three times this beyond the counted bytes. In addition, each stream whose reader
+ * has taken a part of a read may keep the rest of that read.
+ */
+const MAX_VIEW_BYTES: number = 16 * 1024 * 1024;
 /** Maximum number of connections that are asked to release memory before an amount is refused. */
 const MAX_RECLAIMS = 16;
 /** Exchanges without progress for this long are ended when the budget is short. */
@@ -53,6 +59,11 @@ export class MemoryBudget {
   /** True if little memory is left for large amounts. */
   get short(): boolean {
     return this.#held > this.#limitOfLarge * SHORT_FRACTION;
+  }
+
+  /** True if received chunks must be copied, because views keep more memory than is counted. */
+  get compact(): boolean {
+    return this.#held > MAX_VIEW_BYTES;
   }
 
   /** Adds bytes to a share, for {@link MemoryShare}. Returns false if they do not fit. */
@@ -134,6 +145,11 @@ export class MemoryShare implements Indexed {
   /** True if little of the budget is left. Calls must then be started by {@link admit}. */
   get short(): boolean {
     return this.#budget.short;
+  }
+
+  /** True if received chunks must be copied, see {@link MemoryBudget.compact}. */
+  get compact(): boolean {
+    return this.#budget.compact;
   }
 
   /**
