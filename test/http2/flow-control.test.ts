@@ -239,6 +239,25 @@ describe("receiving", () => {
     expect(server.over?.code).toBe(ErrorCode.FlowControlError);
   });
 
+  it("that the reader stores is given back to the connection at once, and to its stream when it is consumed", () => {
+    const server = new RecordedServer();
+    server.consumes = false;
+    for (let id = 1; id < 20; id += 2) server.receive(headers(id, REQUEST));
+    const given: ReturnType<typeof updates> = [];
+    for (const { stream } of server.requests) {
+      for (let i = 0; i < 16; i++) server.receive(data(stream?.id ?? 0, bytesOf(16_384)));
+      stream?.store(WINDOW);
+      given.push(...updates(server.frames()));
+    }
+    expect(server.over).toBeUndefined();
+    expect(new Set(given.map(([id]) => id))).toEqual(new Set([0]));
+    const [first] = server.requests;
+    first?.stream?.consumed(Number.POSITIVE_INFINITY);
+    expect(updates(server.frames())).toEqual([[1, WINDOW]]);
+    server.receive(data(3, "a"));
+    expect(server.over?.code).toBe(ErrorCode.FlowControlError);
+  });
+
   it("counts with its padding, which is given back at once", () => {
     const server = new RecordedServer();
     server.consumes = false;

@@ -52,6 +52,17 @@ describe.each(TRANSPORTS)("over $protocol, HTTP/$httpVersion", (options) => {
   });
 });
 
+it.each(["grpc", "http-rpc"] as const)(
+  "100 MB of requests on one connection are all answered, over %s",
+  async (protocol) => {
+    const { baseUrl } = await startServer({ greet: ({ name }) => ({ greeting: String(name.length) }) });
+    const greeter = connectGreeter(baseUrl, { protocol, httpVersion: "2", maxConnections: 1 });
+    const name = "x".repeat(4_000_000);
+    const answers = await Promise.all(Array.from({ length: 25 }, () => greeter.greet({ name })));
+    expect(new Set(answers.map(({ greeting }) => greeting))).toEqual(new Set(["4000000"]));
+  },
+);
+
 it("a client that keeps sending a refused body loses its HTTP/1.1 connection", async () => {
   const { port } = await startServer({}, { maxMessageBytes: MIB });
   const socket = await openSocket(port);

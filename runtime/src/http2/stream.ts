@@ -87,7 +87,10 @@ export interface StreamOwner {
   ): void;
   sendData(stream: Stream, bytes: Uint8Array, isEnd: boolean): boolean;
   sendTrailers(stream: Stream, trailers: FieldList): void;
-  consumed(stream: Stream, bytes: number): void;
+  /** Returns bytes to the receive window of the connection. */
+  credit(bytes: number): void;
+  /** Returns bytes to the receive window of a stream. */
+  creditStream(stream: Stream, bytes: number): void;
   reset(stream: Stream, code: number): void;
 }
 
@@ -122,8 +125,10 @@ export class Stream {
   readonly owner: StreamOwner;
   readonly sendWindow: SendWindow;
   readonly receiveWindow: ReceiveWindow;
-  /** Bytes received and not consumed. */
+  /** Bytes received and not consumed, which count against the windows of the stream and of the connection. */
   unconsumed = 0;
+  /** Bytes received and not consumed that count against the window of the stream only. */
+  stored = 0;
   /** True if it is in the list of streams whose windows are to be announced. */
   isAnnouncing = false;
   /** Chunks that wait to be sent, and the number of bytes of the first one that have been sent. */
@@ -197,8 +202,26 @@ export class Stream {
 
   /** Reports that the reader has consumed this many bytes, so that the peer may send as many more. */
   consumed(bytes: number): void {
-    const taken = Math.min(bytes, this.unconsumed);
-    if (taken > 0) this.owner.consumed(this, taken);
+    const stored = Math.min(bytes, this.stored);
+    this.stored -= stored;
+    const taken = stored + this.#give(bytes - stored);
+    if (taken > 0) this.owner.creditStream(this, taken);
+  }
+
+  /**
+   * Reports that the reader keeps this many bytes. The peer may send as many more on other streams: otherwise streams that
+   * wait would use up the window of the connection, and also stop those that may continue.
+   */
+  store(bytes: number): void {
+    this.stored += this.#give(bytes);
+  }
+
+  /** Returns bytes that have not been consumed to the window of the connection, at most `bytes`. Returns their number. */
+  #give(bytes: number): number {
+    const given = Math.min(bytes, this.unconsumed);
+    this.unconsumed -= given;
+    if (given > 0) this.owner.credit(given);
+    return given;
   }
 
   /** Resets the stream. Queued data is dropped. `onClosed` is called; `onReset` is not. */

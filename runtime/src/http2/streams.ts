@@ -113,12 +113,6 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     stream.trailersAfterQueue = trailers.frozen ? trailers : { raw: [...trailers.raw], frozen: false };
   }
 
-  consumed(stream: Stream, bytes: number): void {
-    stream.unconsumed -= bytes;
-    this.credit(bytes);
-    this.creditStream(stream, bytes);
-  }
-
   reset(stream: Stream, code: number): void {
     // The peer has not caused it, so it does not count as owed.
     writeRstStream(this.output, stream.id, code);
@@ -199,12 +193,12 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
   }
 
   /** Returns bytes to the receive window of the connection. */
-  protected credit(bytes: number): void {
+  credit(bytes: number): void {
     if (this.receiveWindow.give(bytes)) this.output.wake();
   }
 
   /** Returns bytes to the receive window of a stream, unless the peer will send no more. */
-  protected creditStream(stream: Stream, bytes: number): void {
+  creditStream(stream: Stream, bytes: number): void {
     if (stream.closed || stream.ended || !stream.receiveWindow.give(bytes) || stream.isAnnouncing) return;
     stream.isAnnouncing = true;
     this.#announcing ??= [];

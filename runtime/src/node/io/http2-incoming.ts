@@ -196,6 +196,7 @@ export class IncomingBody implements Body, CollectedBody {
     this.#collected += bytes;
     this.#uncredited += bytes;
     if (this.#collecting.mayCredit(this)) this.credit();
+    else this.#stream.store(bytes);
     if (this.received > waiting.maxBytes) {
       const size = this.received - (waiting.maxBytes - waiting.limit);
       this.failBytes(tooLarge(waiting.limit, `at least ${size}`));
