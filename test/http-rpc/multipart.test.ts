@@ -120,6 +120,13 @@ describe("the parts of a body", () => {
     ["a message for a number", [{ name: "age", content: "x", type: "application/proto" }], 415, 40, 'part "age"'],
     ["a message for a map", [{ name: "counts", content: "x", type: "application/xml" }], 415, 40, 'part "counts"'],
     ["a malformed type", [{ name: "age", content: "1", type: "text" }], 400, 40, "malformed content type"],
+    [
+      "JSON in another charset",
+      [{ name: "age", content: "1", type: "application/json; charset=iso-8859-1" }],
+      415,
+      40,
+      "must be UTF-8",
+    ],
     ["an unknown charset", [{ name: "age", content: "1", type: "text/plain; charset=x" }], 415, 40, 'charset "x"'],
     ["malformed JSON", [{ name: "child", content: "{", type: "application/json" }], 400, 25, 'part "child": '],
     ["malformed proto", [{ name: "child", content: "{", type: "application/proto" }], 400, 25, "cannot be decoded"],

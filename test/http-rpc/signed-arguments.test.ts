@@ -19,6 +19,7 @@ const MULTIPART = "multipart/form-data; boundary=x";
 const XML = "application/xml";
 
 /** Has a field whose name is invalid in XML. */
+const Shoe: JavaClass = { name: "com.acme.Shoe", fields: { größe: "int" } };
 const Odd: JavaClass = { name: "com.acme.Outer$Odd", fields: { $id: "int" } };
 
 /** A method for each of these types, which returns its argument. */
@@ -43,6 +44,7 @@ const ECHOES: Readonly<Record<string, JavaType>> = {
   counts: { map: ["java.lang.String", "int"] },
   color: { enum: Color },
   user: { class: () => User },
+  shoe: { class: () => Shoe },
   odd: { class: () => Odd },
   any: "java.lang.Object",
 };
@@ -276,6 +278,7 @@ describe("XML", () => {
     ["rows", "[[[1,2]]]", "<list><item><item>1</item><item>2</item></item></list>"],
     ["counts", '[{"a":1}]', "<map><entry><key>a</key><value>1</value></entry></map>"],
     ["user", '{"age":3}', "<user><age>3</age></user>"],
+    ["shoe", '{"größe":42}', "<shoe><größe>42</größe></shoe>"],
     ["any", '[{"a":[1]}]', '<object>{"a":[1]}</object>'],
     ["reset", "[]", "<void/>"],
   ])("is written for %s: %s", async (path, body, content) => {

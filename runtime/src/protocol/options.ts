@@ -145,7 +145,7 @@ export function resolveServerOptions(
   for (const [name, value] of Object.entries({ requireProtocolVersion, requireTe })) {
     if (typeof value !== "boolean") throw new TypeError(`${name} must be true or false, not ${JSON.stringify(value)}`);
   }
-  checkWireNames("codecs", codecs);
+  checkWireNames("codecs", codecs, GRPC_NAMES);
   checkWireNames("compressions", given.compressions, [IDENTITY, "*"]);
   const options = resolveOptions(given);
   return {
@@ -160,6 +160,9 @@ export function resolveServerOptions(
     onError: resolveErrorHook(onError),
   };
 }
+
+/** Content types with these names are those of sub-protocol B and of gRPC-Web. */
+const GRPC_NAMES = ["grpc", "grpc-web", "grpc-web-text"];
 
 /** Fills in the default of `onError`: the error is printed. An error that the hook itself throws is printed too. */
 export function resolveErrorHook(onError: ErrorHook | undefined): ErrorHook {

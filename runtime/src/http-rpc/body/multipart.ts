@@ -9,11 +9,11 @@ import type { RpcError } from "../../call/error.ts";
 import type { BodyContent, BodyPart, NamedValue } from "../../call/method.ts";
 import { type Steps, waitFor } from "../../call/steps.ts";
 import type { Codec } from "../../codec/codec.ts";
-import { type BodyJson, decodedLimit, decodeMessage } from "../../codec/large-message.ts";
+import { type BodyJson, decodedLimit, decodeMessage, SMALL_BYTES } from "../../codec/large-message.ts";
 import { clipText, quote } from "../../protocol/error.ts";
 import { Refusal } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
-import { JSON_TYPE, type MediaType, parseMediaType } from "../media-type.ts";
+import { isUtf8, JSON_TYPE, type MediaType, parseMediaType } from "../media-type.ts";
 import { mapOfPairs } from "./form.ts";
 import type { BodyContext, BodyFormat } from "./format.ts";
 import {
@@ -87,7 +87,14 @@ class Part implements BodyPart {
   }
 
   *parse(): Steps<BodyContent> {
-    if (this.#isJson) return { shape: "json", bytes: this.bytes };
+    if (this.#isJson) {
+      if (isUtf8(this.#mediaType)) return { shape: "json", bytes: this.bytes };
+      throw new Refusal(
+        415,
+        Code.Internal,
+        `the charset of the part ${quote(this.name)}, which is JSON, must be UTF-8`,
+      );
+    }
     const format = this.#format;
     if (format === undefined) throw this.unsupported(this.#formats.flatMap(({ mediaTypes }) => mediaTypes));
     return yield* format.parse(this.bytes, this.#mediaType, this.#context);
@@ -103,8 +110,10 @@ class Part implements BodyPart {
     const { decodeLimits, codecs } = this.#context;
     const codec = codecs.get(this.#mediaType.name);
     if (codec !== undefined) {
-      // The limit on memory applies to all parts together. Each part gets a share in proportion to its bytes.
-      const maxDecodedBytes = Math.max(1, (decodedLimit(decodeLimits) * this.bytes.byteLength) / bodyBytes);
+      // The limit on memory applies to all large parts together. Each gets a share in proportion to its bytes.
+      const { byteLength } = this.bytes;
+      const share = byteLength > SMALL_BYTES ? byteLength / bodyBytes : 1;
+      const maxDecodedBytes = decodedLimit(decodeLimits) * share;
       const message = decodeMessage(codec, type, this.bytes, { ...decodeLimits, maxDecodedBytes });
       return message instanceof Promise ? yield* waitFor(message) : message;
     }

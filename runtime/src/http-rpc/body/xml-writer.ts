@@ -30,8 +30,15 @@ function messageContent(type: DescMessage, value: JsonValue): string {
     .join("");
 }
 
+// NameStartChar and NameChar (Extensible Markup Language (XML) 1.0, section 2.3) without the colon, which separates
+// namespaces.
+const NAME_START =
+  "A-Z_a-z\\u{C0}-\\u{D6}\\u{D8}-\\u{F6}\\u{F8}-\\u{2FF}\\u{370}-\\u{37D}\\u{37F}-\\u{1FFF}\\u{200C}\\u{200D}" +
+  "\\u{2070}-\\u{218F}\\u{2C00}-\\u{2FEF}\\u{3001}-\\u{D7FF}\\u{F900}-\\u{FDCF}\\u{FDF0}-\\u{FFFD}\\u{10000}-\\u{EFFFF}";
+const NAME_PART = `${NAME_START}.0-9\\u{B7}\\u{300}-\\u{36F}\\u{203F}\\u{2040}\\-`;
+
 /** Names that XML allows. A field with another JSON name is written with its name in the proto file. */
-const ELEMENT_NAME = /^[A-Za-z_][\w.-]*$/;
+const ELEMENT_NAME = new RegExp(`^[${NAME_START}][${NAME_PART}]*$`, "u");
 
 function fieldElements(field: DescField, value: JsonValue): string {
   const name = ELEMENT_NAME.test(field.jsonName) ? field.jsonName : field.name;
