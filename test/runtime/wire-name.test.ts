@@ -53,9 +53,14 @@ describe("a name", () => {
     expect(() => createTransport({ baseUrl, compressions })).toThrow(message);
   });
 
-  it.each(["grpc", "grpc-web", "grpc-web-text"])("is refused for a codec if content types of gRPC have it: %s", (name) => {
-    expect(() => createRouter({ codecs: [{ ...protoCodec, name }] })).toThrow(`codecs: the name "${name}" is reserved`);
-  });
+  it.each(["grpc", "grpc-web", "grpc-web-text"])(
+    "is refused for a codec if content types of gRPC have it: %s",
+    (name) => {
+      expect(() => createRouter({ codecs: [{ ...protoCodec, name }] })).toThrow(
+        `codecs: the name "${name}" is reserved`,
+      );
+    },
+  );
 
   it.each([["before"], ["after"]])("that is an alias of proto selects its own codec, given %s proto", async (order) => {
     const own: Codec = { ...protoCodec, name: "x-protobuf", encode: () => Uint8Array.of(0x0a, 3, 0x6f, 0x77, 0x6e) };
