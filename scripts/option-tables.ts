@@ -121,7 +121,7 @@ const TABLES: readonly Table[] = [
   {
     type: ["index", "HandlerContext"],
     title: "HandlerContext",
-    text: "Members of the context of a call, the second argument of its handler.",
+    text: "Members of the context of a call, the second argument of its handler. Take members by name, as in `{ signal, timeoutMs }`: a copy of the context, `{ ...context }` or `...rest`, does not have most of them.",
     kind: "members",
   },
   {
