@@ -71,6 +71,9 @@ export function createFetchHandler<Platform extends readonly unknown[]>(
 /** Converts a body to a stream with backpressure. The request is cancelled if the reader cancels the stream. */
 function writeStream(body: Body, request: FetchRequest): ReadableStream<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]();
+  // The promise is not awaited: the handler may be waiting for a promise that ignores the signal.
+  const leave = (): void => void chunks.return?.().catch(() => {});
+  request.onAborted = leave;
   return new ReadableStream<Uint8Array>(
     {
       async pull(controller) {
@@ -81,8 +84,7 @@ function writeStream(body: Body, request: FetchRequest): ReadableStream<Uint8Arr
       },
       cancel() {
         request.cancel();
-        // The promise is not awaited: the handler may be waiting for a promise that ignores the signal.
-        chunks.return?.().catch(() => {});
+        leave();
       },
     },
     { highWaterMark: 0 },
@@ -101,6 +103,10 @@ class FetchRequest implements HttpRequest {
   readonly body: Body;
   values: (() => ContextValues) | undefined;
   readPeer: (() => FetchPeer) | undefined;
+  /**
+   * Called when the request is aborted and the call has read its signal: a platform may neither read nor cancel the response.
+   */
+  onAborted: (() => void) | undefined;
   readonly #request: Request;
   #controller: AbortController | undefined;
   #unlink = (): void => {};
@@ -127,7 +133,10 @@ class FetchRequest implements HttpRequest {
   get signal(): AbortSignal {
     const controller = this.#controller ?? new AbortController();
     if (this.#controller === undefined && !this.#closed) {
-      this.#unlink = onAbort(this.#request.signal, (error) => controller.abort(error));
+      this.#unlink = onAbort(this.#request.signal, (error) => {
+        controller.abort(error);
+        this.onAborted?.();
+      });
     }
     this.#controller = controller;
     return controller.signal;
