@@ -48,6 +48,10 @@ export interface Codec {
     generated?: GeneratedCodec,
   ): object | Promise<object>;
   /**
+   * Estimates the memory of a message from its bytes, in bytes, which is faster than from the message. Optional.
+   */
+  estimate?(type: DescMessage, bytes: Uint8Array, generated?: GeneratedCodec): number;
+  /**
    * Encodes a message after `headroom` reserved bytes, so that a protocol can write its prefix without a copy.
    * Optional.
    */

@@ -3,8 +3,8 @@
  * bundles use the codecs without these limits, because a page trusts its server.
  */
 import { type DescMessage, type JsonValue, mergeFromJson } from "@bufbuild/protobuf";
-import type { GeneratedCodec } from "../call/method.ts";
-import { type Steps, waitFor } from "../call/steps.ts";
+import type { GeneratedCodec, Method } from "../call/method.ts";
+import { runInSteps, type Steps, waitFor } from "../call/steps.ts";
 import {
   type Codec,
   createJsonCodec,
@@ -20,14 +20,17 @@ import type { MergeJson } from "./json-division.ts";
 import { estimateJson } from "./json-estimate.ts";
 import { decodeJsonInSteps } from "./json-steps.ts";
 import { parseJsonInSteps } from "./json-text.ts";
-import { DecodeBudget } from "./memory.ts";
+import { DecodeBudget, recordedMemory, recordMemory } from "./memory.ts";
+import type { MessageShare } from "./message-memory.ts";
+import { estimateProto, expansionOf } from "./proto-estimate.ts";
 import { decodeProtoInSteps } from "./proto-steps.ts";
+import { valueMemory } from "./value-memory.ts";
 
 /** Maximum size, in bytes, of a message that is decoded at once. Decoding takes at most 20 ms, whatever the content. */
 export const SMALL_BYTES: number = 16 * 1024;
 
-/** Memory of a decoded message, in bytes, for each byte of a small one. Types with hundreds of fields may take more. */
-const SMALL_EXPANSION = 256;
+/** Memory of a decoded message, in bytes, for each byte of a small one. */
+const SMALL_EXPANSION = 512;
 
 /** Default limit on the memory of a decoded message, as a multiple of the maximum message size. */
 const DEFAULT_EXPANSION = 16;
@@ -48,12 +51,13 @@ export function decodedLimit({ maxMessageBytes, maxDecodedBytes }: DecodeLimits)
 
 /**
  * Returns the size, in bytes, up to which messages are decoded at once, without an estimate of their memory. It is lower for
- * limits below the default.
+ * limits below the default, and for types with hundreds of fields.
  */
-function smallBytes(limits: DecodeLimits): number {
+export function smallBytes(limits: DecodeLimits, type?: DescMessage): number {
   const limit = decodedLimit(limits);
-  if (limit >= DEFAULT_EXPANSION * limits.maxMessageBytes) return SMALL_BYTES;
-  return Math.min(SMALL_BYTES, limit / SMALL_EXPANSION);
+  const expansion = Math.max(SMALL_EXPANSION, type === undefined ? 0 : expansionOf(type).withoutMaps);
+  const most = Math.min(SMALL_BYTES, (SMALL_BYTES * SMALL_EXPANSION) / expansion);
+  return limit >= DEFAULT_EXPANSION * limits.maxMessageBytes ? most : Math.min(most, limit / expansion);
 }
 
 /**
@@ -67,10 +71,43 @@ export function decodeMessage(
   limits: DecodeLimits,
   generated?: GeneratedCodec,
 ): object | Promise<object> {
-  if (codec.decodeLarge === undefined || bytes.byteLength <= smallBytes(limits)) {
+  if (codec.decodeLarge === undefined || bytes.byteLength <= smallBytes(limits, type)) {
     return codec.decode(type, bytes, generated);
   }
   return codec.decodeLarge(type, bytes, decodedLimit(limits), generated);
+}
+
+/** Most memory for each byte of arguments without schemas, as {@link expansionOf} is for messages. */
+const ARGUMENTS_EXPANSION = 8_192;
+
+/**
+ * Counts a message as held by its call. The received bytes count too, because fields with bytes are views of them. Returns
+ * the message, or a promise if the estimate of its memory takes time. Throws or rejects with `unavailable` if the messages of
+ * all calls take too much memory.
+ */
+export function holdMessage(
+  share: MessageShare,
+  message: object,
+  bytes: Uint8Array,
+  method: Method,
+  codec?: Codec,
+): object | Promise<object> {
+  const size = bytes.byteLength;
+  const expansion = method.payload === undefined ? expansionOf(method.input).most : ARGUMENTS_EXPANSION;
+  if (share.assume(size * expansion)) return message;
+  const memory = recordedMemory(message) ?? estimateMessage(message, bytes, method, codec);
+  if (typeof memory !== "number") return memory.then((sum) => share.hold(message, sum + size));
+  return share.hold(message, memory + size);
+}
+
+function estimateMessage(
+  message: object,
+  bytes: Uint8Array,
+  method: Method,
+  codec: Codec | undefined,
+): number | Promise<number> {
+  if (method.payload !== undefined) return runInSteps(valueMemory(message, true));
+  return codec?.estimate?.(method.input, bytes, method.codecs?.input) ?? runInSteps(valueMemory(message, false));
 }
 
 /** Decodes a message from JSON text. `change` converts the parsed value to the JSON value of the message. */
@@ -82,7 +119,7 @@ export function decodeJsonMessage(
   change: (value: JsonValue) => JsonValue,
 ): object | Promise<object> {
   const { fromLargeValue } = values;
-  if (fromLargeValue === undefined || bytes.byteLength <= smallBytes(limits)) {
+  if (fromLargeValue === undefined || bytes.byteLength <= smallBytes(limits, type)) {
     return values.fromValue(type, change(decodeJson(bytes)));
   }
   const budget = new DecodeBudget(decodedLimit(limits));
@@ -106,14 +143,13 @@ export function jsonValuesOf(codecs: readonly Codec[]): JsonValues {
 export function createBodyJson(values: JsonValues, limits: DecodeLimits, bodyBytes: number): BodyJson {
   const budget = new DecodeBudget(decodedLimit(limits));
   const small = smallBytes(limits);
-  const isLarge = bodyBytes > small;
   return {
     *parse(bytes) {
       if (bytes.byteLength <= small) return decodeJson(bytes);
       return yield* waitFor(parseJsonInSteps(bytes, budget));
     },
     *fromValue(type, value) {
-      if (isLarge && values.fromLargeValue !== undefined) {
+      if (bodyBytes > smallBytes(limits, type) && values.fromLargeValue !== undefined) {
         return yield* waitFor(values.fromLargeValue(type, value, budget));
       }
       budget.take(estimateJson(type, value));
@@ -125,6 +161,7 @@ export function createBodyJson(values: JsonValues, limits: DecodeLimits, bodyByt
 /** The `protoCodec` with limits on decoding, for servers and for clients on Node. */
 export const boundedProtoCodec: Codec = {
   ...protoCodec,
+  estimate: estimateProto,
   decodeLarge: (type, bytes, maxDecodedBytes, generated) =>
     decodeProtoInSteps(type, bytes, maxDecodedBytes, { generated }),
 };
@@ -141,14 +178,17 @@ export function createBoundedJsonCodec(options: JsonCodecOptions = {}): Codec {
     }
   };
   const steps = { mergeJson, registry: options.registry };
-  const fromLargeValue: JsonValues["fromLargeValue"] = (type, value, budget) =>
-    decodeJsonInSteps(type, value, budget, steps);
+  const fromLargeValue = async (type: DescMessage, value: JsonValue, budget: DecodeBudget): Promise<object> => {
+    // The JSON value is not kept.
+    const { taken } = budget;
+    return recordMemory(await decodeJsonInSteps(type, value, budget, steps), budget.taken - taken);
+  };
   return {
     ...codec,
     values: { ...(codec.values as JsonValues), fromLargeValue },
     decodeLarge: async (type, bytes, maxDecodedBytes) => {
       const budget = new DecodeBudget(maxDecodedBytes);
-      return decodeJsonInSteps(type, await parseJsonInSteps(bytes, budget), budget, steps);
+      return fromLargeValue(type, await parseJsonInSteps(bytes, budget), budget);
     },
   };
 }

@@ -103,11 +103,30 @@ export class DecodeBudget {
     this.#limit = limit;
   }
 
+  /** The estimated memory so far, in bytes. */
+  get taken(): number {
+    return this.#taken;
+  }
+
   /** Counts estimated memory, in bytes. Throws `resource_exhausted` if the sum exceeds the limit. */
   take(bytes: number): void {
     this.#taken += bytes;
     if (this.#taken > this.#limit) throw tooMuchMemory(this.#taken, this.#limit);
   }
+}
+
+/** The memory of large messages that decoders have estimated, in bytes. */
+const estimates = new WeakMap<object, number>();
+
+/** Records the memory of a large message, in bytes, so that it is not estimated again. Returns the message. */
+export function recordMemory<T extends object>(message: T, bytes: number): T {
+  estimates.set(message, bytes);
+  return message;
+}
+
+/** Returns the memory that was recorded for a message, in bytes. */
+export function recordedMemory(message: object): number | undefined {
+  return estimates.get(message);
 }
 
 /** Memory that one step of decoding takes, in bytes. A step takes one or two milliseconds. */

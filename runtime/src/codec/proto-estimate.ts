@@ -5,6 +5,7 @@
  */
 import { type DescField, type DescMessage, type Message, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
+import type { GeneratedCodec } from "../call/method.ts";
 import { IndexArray, Memory, objectBytes } from "./memory.ts";
 
 /**
@@ -63,6 +64,46 @@ export function shapeOf(type: DescMessage, generated = false): MessageShape {
   for (const field of type.fields) fields.set(field.number, shapeOfField(field, generated));
   shape.first = numbered(fields);
   return shape;
+}
+
+/** Estimates the memory of a message from its bytes, in bytes, without a limit. */
+export function estimateProto(type: DescMessage, bytes: Uint8Array, generated?: GeneratedCodec): number {
+  const estimator = new ProtoEstimator(bytes, Number.POSITIVE_INFINITY);
+  return estimator.fields(shapeOf(type, generated !== undefined), bytes.length);
+}
+
+/** Most memory for each byte of a map: the arrays that engines reserve for the keys 1040, 2600, 4940 and 8450. */
+const MAP_EXPANSION = 8_192;
+
+/** Sum of the smallest tag and the smallest value, in bytes. */
+const SHORTEST_FIELD = 2;
+
+/** The most memory that each byte of a message can take, in bytes, at any level of nesting. */
+export interface Expansion {
+  readonly most: number;
+  /** The same without the arrays that engines reserve for maps. */
+  readonly withoutMaps: number;
+}
+
+const expansions = new WeakMap<DescMessage, Expansion>();
+
+export function expansionOf(type: DescMessage): Expansion {
+  const known = expansions.get(type);
+  if (known !== undefined) return known;
+  const shapes = new Set([shapeOf(type)]);
+  let withoutMaps = Memory.unknown / SHORTEST_FIELD;
+  let hasMaps = false;
+  // A set also iterates over the elements that are added meanwhile.
+  for (const { fields } of shapes) {
+    for (const { each, start, child, field } of fields.values()) {
+      withoutMaps = Math.max(withoutMaps, Math.ceil((each + start + (child?.empty ?? 0)) / SHORTEST_FIELD));
+      hasMaps ||= field.fieldKind === "map";
+      if (child !== undefined) shapes.add(child);
+    }
+  }
+  const expansion = { most: hasMaps ? Math.max(MAP_EXPANSION, withoutMaps) : withoutMaps, withoutMaps };
+  expansions.set(type, expansion);
+  return expansion;
 }
 
 /** Reports whether the values of a field are varints, or enums, which are varints too. */

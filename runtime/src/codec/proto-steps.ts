@@ -18,7 +18,7 @@ import { nextStep } from "../call/time-slice.ts";
 import { valueToJson } from "./binary/struct.ts";
 import { plainBytes } from "./codec.ts";
 import { setMember } from "./json-parts.ts";
-import { STEP_BYTES, tooMuchMemory } from "./memory.ts";
+import { recordMemory, STEP_BYTES, tooMuchMemory } from "./memory.ts";
 import { isVarint, type MessageFields, type MessageShape, ProtoEstimator, shapeOf } from "./proto-estimate.ts";
 
 /**
@@ -50,9 +50,11 @@ export function decodeProtoInSteps(
   const estimator = new ProtoEstimator(bytes, maxDecodedBytes);
   const estimate = estimator.fields(shapeOf(type, generated !== undefined), bytes.length);
   if (estimate > maxDecodedBytes) throw tooMuchMemory(estimate, maxDecodedBytes);
-  if (estimate + FIELD_BYTES * estimator.count <= stepBytes) return generated?.decode(bytes) ?? fromBinary(type, bytes);
+  if (estimate + FIELD_BYTES * estimator.count <= stepBytes) {
+    return recordMemory(generated?.decode(bytes) ?? fromBinary(type, bytes), estimate);
+  }
   const message = create(type) as MessageFields;
-  return merge(message, type, bytes, stepBytes, generated).then(() => message);
+  return merge(message, type, bytes, stepBytes, generated).then(() => recordMemory(message, estimate));
 }
 
 async function merge(

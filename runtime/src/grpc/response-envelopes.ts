@@ -22,6 +22,8 @@ export interface ResponseWriter {
   cancelled(error: RpcError): void;
   /** Closes the context of the call. */
   close(): void;
+  /** Handles the end of the handler after an early end of the call. `ended` settles when the messages have ended. */
+  left(ended: Promise<unknown> | undefined): void;
 }
 
 type Step = IteratorResult<Uint8Array, undefined>;
@@ -105,6 +107,8 @@ export class ResponseEnvelopes implements AsyncIterable<Uint8Array>, ChunkSource
 
   #leave(): Promise<unknown> | undefined {
     this.#writer.close();
-    return this.#messages.return?.();
+    const ended = this.#messages.return?.();
+    this.#writer.left(ended);
+    return ended;
   }
 }

@@ -13,7 +13,8 @@ import type { GrpcPayloadCall } from "../call/method.ts";
 import { requestCountError } from "../call/outcome.ts";
 import { nextSmallStep } from "../call/time-slice.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
-import { decodeMessage, SMALL_BYTES } from "../codec/large-message.ts";
+import { decodeMessage, holdMessage, smallBytes } from "../codec/large-message.ts";
+import { MessageShare } from "../codec/message-memory.ts";
 import { emptyBody, streamBody, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { decodingReason, notFound, wrongResponseKind } from "../protocol/error.ts";
@@ -48,6 +49,8 @@ interface GrpcCall {
   readonly headers: RequestHeaders;
   readonly contentType: ContentType;
   readonly context: ServerContext;
+  /** The memory of the message that the handler has. */
+  readonly memory: MessageShare;
   /** The payload of methods whose messages have no schema. */
   readonly payload: GrpcPayloadCall | undefined;
 }
@@ -82,7 +85,8 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     const { timeoutMs } = headers;
     const context = new ServerContext(request, limitTimeout(timeoutMs, handler.limits));
     const payload = handler.method.payload?.server?.openGrpc(methodsOf(handler), options);
-    return { request, handler, headers, contentType, context, payload };
+    const memory = new MessageShare(options.messageMemory);
+    return { request, handler, headers, contentType, context, memory, payload };
   }
 
   /**
@@ -100,6 +104,9 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
       return answer;
     } catch (reason) {
       return failed(reason, call);
+    } finally {
+      // A call whose deadline has passed is answered before its handler has ended.
+      call.memory.release();
     }
   }
 
@@ -170,7 +177,9 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
       };
     } catch (reason) {
       context.close();
-      if (calling !== undefined) waitUntil(request, calling.then(endMessages));
+      const ended = calling?.then(endMessages);
+      if (ended !== undefined) waitUntil(request, ended);
+      call.memory.release(ended);
       throw reason;
     }
   }
@@ -197,6 +206,7 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
       this.#trailers.appendAll(okTrailers(this.#response.trailers, limits));
       this.#call.context.answered();
       this.close();
+      this.#call.memory.release();
     }
 
     fail(reason: unknown): void {
@@ -218,6 +228,11 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     close(): void {
       this.#call.context.close();
     }
+
+    left(ended: Promise<unknown> | undefined): void {
+      const { context, memory } = this.#call;
+      memory.release(context.abandoned === undefined ? ended : Promise.allSettled([ended, context.abandoned]));
+    }
   }
 
   function encode({ contentType, handler: { method }, payload }: GrpcCall, message: object): Uint8Array {
@@ -228,9 +243,24 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
 
   function decode(call: GrpcCall, bytes: Uint8Array): object | Promise<object> {
     const size = bytes.byteLength;
-    if (size > SMALL_BYTES) return decodeInTurn(size, call.context, () => decodeNow(call, bytes));
+    if (size > smallBytes(options, call.handler.method.input))
+      return decodeInTurn(size, call.context, () => decodeAndHold(call, bytes));
     const turn = nextSmallStep(size);
-    return turn === undefined ? decodeNow(call, bytes) : turn.then(() => decodeNow(call, bytes));
+    return turn === undefined ? decodeAndHold(call, bytes) : turn.then(() => decodeAndHold(call, bytes));
+  }
+
+  function decodeAndHold(call: GrpcCall, bytes: Uint8Array): object | Promise<object> {
+    options.messageMemory.check();
+    const message = decodeNow(call, bytes);
+    return message instanceof Promise ? message.then((one) => hold(call, one, bytes)) : hold(call, message, bytes);
+  }
+
+  function hold(
+    { memory, handler, contentType }: GrpcCall,
+    message: object,
+    bytes: Uint8Array,
+  ): object | Promise<object> {
+    return holdMessage(memory, message, bytes, handler.method, contentType.codec);
   }
 
   function decodeNow(

@@ -20,6 +20,8 @@ import { chooseMediaType, isUtf8, JSON_TYPE, type MediaType, parseMediaType, qua
 
 /** The decoder of a request, and the format of its response unless `accept` selects another. */
 export interface RequestFormat {
+  /** The codec of the format, if it is one. */
+  readonly codec?: Codec;
   decode(type: DescMessage, bytes: Uint8Array, generated?: GeneratedCodec): object | Promise<object>;
   /** Creates the body that the payload of a method without schemas decodes. */
   openBody(bytes: Uint8Array): PayloadBody;
@@ -165,6 +167,7 @@ function namesOf({ name }: Codec, ownNames: readonly string[]): string[] {
 
 function codecFormat(mediaType: string, codec: Codec, limits: DecodeLimits): RequestFormat {
   return {
+    codec,
     decode: (type, bytes, generated) => decodeArguments(codec, type, bytes, limits, generated),
     openBody: (bytes) => ({ bytes, parse: () => immediate({ shape: "json", bytes }) }),
     response: responseFormat(mediaType, (type, message, generated) => codec.encode(type, message, generated)),

@@ -10,7 +10,8 @@ import { Metadata } from "../call/metadata.ts";
 import type { HttpRpcPayloadCall } from "../call/method.ts";
 import { nextSmallStep } from "../call/time-slice.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
-import { SMALL_BYTES } from "../codec/large-message.ts";
+import { holdMessage, smallBytes } from "../codec/large-message.ts";
+import { MessageShare } from "../codec/message-memory.ts";
 import { tooLarge, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { decodingReason, notFound, wrongResponseKind } from "../protocol/error.ts";
@@ -36,6 +37,8 @@ interface HttpRpcCall {
   readonly responseFormat: ResponseFormat;
   readonly headers: RequestHeaders;
   readonly context: ServerContext;
+  /** The memory of the message that the handler has. */
+  readonly memory: MessageShare;
   /** The payload of methods whose messages have no schema. */
   readonly payload: HttpRpcPayloadCall | undefined;
 }
@@ -77,7 +80,8 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
     const { timeoutMs } = headers;
     const context = new ServerContext(request, limitTimeout(timeoutMs, handler.limits));
     const payload = handler.method.payload?.server?.openHttpRpc(methodsOf(handler));
-    return { request, handler, headers, requestFormat, responseFormat, context, payload };
+    const memory = new MessageShare(options.messageMemory);
+    return { request, handler, headers, requestFormat, responseFormat, context, memory, payload };
   }
 
   /**
@@ -85,40 +89,62 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
    * sub-protocol A).
    */
   async function serveUnary(call: HttpRpcCall): Promise<HttpResponse> {
-    const { request, context, payload } = call;
-    const { compression, responseCompression } = call.headers;
-    // If the length of the body is known, a body over the limit is refused before it arrives.
-    const maxMessageBytes = call.handler.limits?.maxMessageBytes ?? options.maxMessageBytes;
-    const announced = Number(request.headers.get("content-length"));
-    if (announced > maxMessageBytes) throw tooLarge(maxMessageBytes, announced);
-    const body = await request.body.bytes(maxMessageBytes);
-    const bytes = compression && (await decompressMessage(body, compression, { maxMessageBytes }, serializationError));
-    const received = bytes ?? body;
-    const size = received.byteLength;
-    const turn = size <= SMALL_BYTES ? nextSmallStep(size) : undefined;
-    if (turn !== undefined) await turn;
-    const decoded =
-      size <= SMALL_BYTES ? decode(call, received) : decodeInTurn(size, context, () => decode(call, received));
-    const message = decoded instanceof Promise ? await decoded : decoded;
-    const selector = readSelector(request.headers);
-    // If several methods share the path, the message determines the method.
-    const handler = payload === undefined ? call.handler : handlerOf(call.handler, payload.method);
-    const { method } = handler;
-    const response = await handler.call({
-      stream: false,
-      method,
-      message,
-      headers: request.headers,
-      selector,
-      context,
-    });
-    if (response?.stream !== false) throw wrongResponseKind(method);
-    const data = encode(call, response.message);
-    const compressing = compressMessage(data, responseCompression, call.handler.compression ?? options);
-    const compressed = compressing === undefined ? undefined : await compressing;
-    const fields = responseHeaders(call.responseFormat, response, compressed && responseCompression, limits);
-    context.answered();
-    return { status: 200, headers: fields, body: wholeBody(compressed ?? data), trailers: EMPTY_TRAILERS };
+    try {
+      const { request, context, payload } = call;
+      const { compression, responseCompression } = call.headers;
+      // If the length of the body is known, a body over the limit is refused before it arrives.
+      const maxMessageBytes = call.handler.limits?.maxMessageBytes ?? options.maxMessageBytes;
+      const announced = Number(request.headers.get("content-length"));
+      if (announced > maxMessageBytes) throw tooLarge(maxMessageBytes, announced);
+      const body = await request.body.bytes(maxMessageBytes);
+      const bytes =
+        compression && (await decompressMessage(body, compression, { maxMessageBytes }, serializationError));
+      const received = bytes ?? body;
+      const size = received.byteLength;
+      const isSmall = size <= smallBytes(options, call.handler.method.input);
+      const turn = isSmall ? nextSmallStep(size) : undefined;
+      if (turn !== undefined) await turn;
+      const decoded = isSmall
+        ? decodeAndHold(call, received)
+        : decodeInTurn(size, context, () => decodeAndHold(call, received));
+      const message = decoded instanceof Promise ? await decoded : decoded;
+      const selector = readSelector(request.headers);
+      // If several methods share the path, the message determines the method.
+      const handler = payload === undefined ? call.handler : handlerOf(call.handler, payload.method);
+      const { method } = handler;
+      const response = await handler.call({
+        stream: false,
+        method,
+        message,
+        headers: request.headers,
+        selector,
+        context,
+      });
+      if (response?.stream !== false) throw wrongResponseKind(method);
+      const data = encode(call, response.message);
+      const compressing = compressMessage(data, responseCompression, call.handler.compression ?? options);
+      const compressed = compressing === undefined ? undefined : await compressing;
+      const fields = responseHeaders(call.responseFormat, response, compressed && responseCompression, limits);
+      context.answered();
+      return { status: 200, headers: fields, body: wholeBody(compressed ?? data), trailers: EMPTY_TRAILERS };
+    } finally {
+      // A call whose deadline has passed is answered before its handler has ended.
+      call.memory.release();
+    }
+  }
+
+  function decodeAndHold(call: HttpRpcCall, bytes: Uint8Array): object | Promise<object> {
+    options.messageMemory.check();
+    const message = decode(call, bytes);
+    return message instanceof Promise ? message.then((one) => hold(call, one, bytes)) : hold(call, message, bytes);
+  }
+
+  function hold(
+    { memory, handler, requestFormat }: HttpRpcCall,
+    message: object,
+    bytes: Uint8Array,
+  ): object | Promise<object> {
+    return holdMessage(memory, message, bytes, handler.method, requestFormat.codec);
   }
 
   /**

@@ -8,6 +8,7 @@ import { resolveLimitGroup } from "../call/option.ts";
 import type { Codec } from "../codec/codec.ts";
 import { type Compression, IDENTITY } from "../codec/compression.ts";
 import { decodedLimit } from "../codec/large-message.ts";
+import { MessageMemory, resolveTotalDecoded } from "../codec/message-memory.ts";
 import { checkWireNames } from "../codec/wire-name.ts";
 import {
   type HeaderLimits,
@@ -62,6 +63,8 @@ export interface ServerProtocolOptions extends ProtocolOptions, PayloadOptions {
   readonly headerLimits: HeaderLimits;
   /** Limits on the parts of bodies of sub-protocol A. */
   readonly bodyLimits: BodyLimits;
+  /** The memory of the decoded messages of all calls. */
+  readonly messageMemory: MessageMemory;
   /** True if sub-protocol A refuses requests without `tri-protocol-version`. */
   readonly requireProtocolVersion: boolean;
   /** True if sub-protocol B refuses requests without `te: trailers`. */
@@ -136,8 +139,12 @@ export function resolveClientOptions(
 
 /** Fills in the defaults of a server. */
 export function resolveServerOptions(
-  given: Given<Omit<ServerProtocolOptions, "bodyLimits" | "headerLimits">, "codecs" | "compressions"> & {
+  given: Given<
+    Omit<ServerProtocolOptions, "bodyLimits" | "headerLimits" | "messageMemory">,
+    "codecs" | "compressions"
+  > & {
     readonly headerLimits?: HeaderLimitsInit | undefined;
+    readonly maxTotalDecodedBytes?: number | undefined;
     readonly bodyLimits?: { readonly [Limit in keyof BodyLimits]?: BodyLimits[Limit] | undefined } | undefined;
   },
 ): ServerProtocolOptions {
@@ -148,9 +155,11 @@ export function resolveServerOptions(
   checkWireNames("codecs", codecs, GRPC_NAMES);
   checkWireNames("compressions", given.compressions, [IDENTITY, "*"]);
   const options = resolveOptions(given);
+  const maxDecodedBytes = decodedLimit({ ...given, ...options });
   return {
     ...options,
-    maxDecodedBytes: decodedLimit({ ...given, ...options }),
+    maxDecodedBytes,
+    messageMemory: new MessageMemory(resolveTotalDecoded(given.maxTotalDecodedBytes, maxDecodedBytes)),
     codecs,
     headerLimits: resolveServerHeaderLimits(given.headerLimits),
     bodyLimits: resolveLimitGroup("bodyLimits", DEFAULT_BODY_LIMITS, given.bodyLimits),

@@ -36,6 +36,14 @@ export interface BaseRouterOptions {
    */
   readonly maxDecodedBytes?: number | undefined;
   /**
+   * Maximum memory of the decoded messages of all running calls together, in bytes, by estimate. A message is counted until
+   * the handler has ended, even if the call was cancelled or its deadline has passed; of a stream of requests the latest
+   * message is counted. Beyond the limit calls fail as unavailable (503 in sub-protocol A). Half of it is reserved for
+   * messages of up to 64 KiB. Must be at least twice `maxDecodedBytes`, otherwise a `RangeError` is thrown. Default: 512 MiB,
+   * or twice `maxDecodedBytes` if that is more.
+   */
+  readonly maxTotalDecodedBytes?: number | undefined;
+  /**
    * Limits on bodies of sub-protocol A: `parts` of a multipart body (default 128), `formValues` of a form (default 1,000)
    * and `elements` of an XML document (default 10,000). A body that exceeds a limit is refused with HTTP status 400.
    */
