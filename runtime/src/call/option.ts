@@ -17,6 +17,27 @@ export function assertFunction(option: string, value: unknown): void {
   throw new TypeError(`${option} must be a function, not ${JSON.stringify(value)}`);
 }
 
+/** Throws a `TypeError` for an option that is given, but is not an object. `example` shows a valid value. */
+export function assertObject(option: string, value: unknown, example: string): void {
+  if (value === undefined || (typeof value === "object" && value !== null && !Array.isArray(value))) return;
+  throw new TypeError(`${option} must be an object, such as ${example}, not ${kindOf(value)}`);
+}
+
+/** Throws a `TypeError` for options that are given, but are not arrays. */
+export function assertArrays(options: Readonly<Record<string, unknown>>): void {
+  for (const [option, value] of Object.entries(options)) {
+    if (value === undefined || Array.isArray(value)) continue;
+    throw new TypeError(`${option} must be an array, not ${kindOf(value)}`);
+  }
+}
+
+/** Describes a value without its content, which can be a private key. */
+function kindOf(value: unknown): string {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "an array";
+  return typeof value === "object" ? "an object" : `a ${typeof value}`;
+}
+
 /** Throws a `TypeError` for a value that is not an object, or has a member that is not in the list of known names. */
 export function assertMembers(option: string, given: object, known: readonly string[]): void {
   const names = known.join(", ");

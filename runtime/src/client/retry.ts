@@ -8,6 +8,7 @@ import type { Call, CallRequest, CallResponse, Interceptor } from "../call/call.
 import { diagnostics } from "../call/diagnostics.ts";
 import { callHook, RpcError } from "../call/error.ts";
 import { watchEnd } from "../call/message-stream.ts";
+import { assertObject } from "../call/option.ts";
 import { delay } from "../call/timer.ts";
 import { AttemptContext, attemptRequest, type RepeatableRequest, repeatable, withAttempts } from "./attempt.ts";
 import {
@@ -41,6 +42,8 @@ const DEFAULT_BUDGET = { maxTokens: 10, tokenRatio: 0.1 };
  *     createTransport({ baseUrl, interceptors: [createRetry({ maxAttempts: 4 })] });
  */
 export function createRetry(options: RetryOptions = {}): Interceptor {
+  assertObject("the options of createRetry", options, "{ maxAttempts: 4 }");
+  assertObject("budget", options.budget, "{ maxTokens: 10, tokenRatio: 0.1 }");
   const policy = resolvePolicy(options);
   const { applies = isIdempotent, onRetry } = options;
   const tokens = new RetryTokens(options.budget ?? DEFAULT_BUDGET);

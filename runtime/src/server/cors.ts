@@ -122,7 +122,7 @@ function refusal(origin: string): HttpResponse {
 }
 
 function checkOptions(options: CorsOptions): CorsOptions {
-  const { origins, credentials, maxAge = DEFAULT_MAX_AGE_S } = options;
+  const { origins, credentials, maxAge = DEFAULT_MAX_AGE_S } = Object(options) as CorsOptions;
   if (credentials && origins === "*") {
     throw new TypeError(`cors: credentials need a list of origins; "*" would let every page act as its visitor`);
   }

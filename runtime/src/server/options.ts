@@ -5,7 +5,7 @@ import type { Registry } from "@bufbuild/protobuf";
 import type { Interceptor } from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
 import type { PayloadOptions } from "../call/method.ts";
-import { assertOneOf } from "../call/option.ts";
+import { assertArrays, assertObject, assertOneOf } from "../call/option.ts";
 import type { Codec } from "../codec/codec.ts";
 import type { Compression } from "../codec/compression.ts";
 import type { HeaderLimitsInit } from "../protocol/header-limits.ts";
@@ -95,6 +95,8 @@ export function resolveRouterOptions(
   options: BaseRouterOptions & PayloadOptions & Pick<ServerProtocolOptions, "codecs" | "compressions">,
 ): ResolvedRouterOptions {
   const { interceptors = [], cors, serializations, versionMatch = "exact" } = options;
+  assertArrays({ codecs: options.codecs, compressions: options.compressions, interceptors, serializations });
+  assertObject("registry", options.registry, "createRegistry of protobuf-es makes");
   return {
     ...resolveServerOptions(options),
     serializations,

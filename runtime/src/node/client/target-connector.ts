@@ -2,6 +2,7 @@
  * Connections to the endpoints that a resolver finds for a target.
  */
 import type { RpcError } from "../../call/error.ts";
+import { assertObject } from "../../call/option.ts";
 import { parseServiceConfig, type ServiceConfig } from "../../client/service-config.ts";
 import { balance } from "../../discovery/balanced.ts";
 import type { Balancer } from "../../discovery/balancer.ts";
@@ -85,6 +86,7 @@ export function resolveDiscovery(options: Choice): DiscoverySettings {
   if (subset !== undefined && !(Number.isInteger(subset) && subset >= 1)) {
     throw new TypeError(`subset must be an integer of 1 or more, not ${subset}`);
   }
+  assertObject("ejection", options.ejection, "{ failures: 5 }");
   const { failures = 5, ejectionMs = 30_000, maxEjectionMs = 300_000 } = options.ejection ?? {};
   checkAmounts({ emptyAfterMs, warmUpMs, slowStartMs, "ejection.failures": failures });
   checkAmounts({ "ejection.ejectionMs": ejectionMs, "ejection.maxEjectionMs": maxEjectionMs });

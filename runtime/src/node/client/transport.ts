@@ -3,7 +3,7 @@
  */
 import { type Call, type Interceptor, intercept } from "../../call/call.ts";
 import type { PayloadOptions } from "../../call/method.ts";
-import { assertOneOf } from "../../call/option.ts";
+import { assertArrays, assertObject, assertOneOf } from "../../call/option.ts";
 import type { RetryOptions } from "../../client/attempt-policy.ts";
 import type { ClosableTransport } from "../../client/client.ts";
 import { configureCalls } from "../../client/configured.ts";
@@ -139,9 +139,11 @@ const WRAPPER_CONTENT_TYPES: readonly WrapperContentType[] = ["application/grpc+
  */
 export function createNodeTransport(protocols: ClientProtocols, options: AnyOptions): ClosableTransport {
   const { protocol = "grpc", interceptors } = options;
+  assertArrays({ interceptors, compressions: options.compressions, serializations: options.serializations });
   const httpVersion = resolveHttpVersion(options);
   const resolved = resolveProtocolOptions(options);
   const config = readServiceConfig(options);
+  assertObject("retry", options.retry, "{ maxAttempts: 4 }");
   const connecting = { ...options, httpVersion, maxHeaderBytes: resolved.headerLimits.response.bytes };
   const connect = (
     connections: Connections,

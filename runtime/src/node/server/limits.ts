@@ -2,7 +2,7 @@
  * Limits of one connection to a server: their names, defaults and validation. The HTTP/2 engine enforces the counts
  * (`http2/limits.ts`), and the periodic sweep of the server enforces the times.
  */
-import { assertMembers } from "../../call/option.ts";
+import { assertMembers, assertObject } from "../../call/option.ts";
 
 /**
  * Limits of one connection to a server. They apply to HTTP/2 unless stated otherwise. Times are in milliseconds, and are
@@ -83,6 +83,7 @@ export type Limits = { readonly [Name in keyof ConnectionLimits]-?: number };
 
 /** Adds the defaults. Throws a `TypeError` for an unknown name, and a `RangeError` for a limit that is not more than 0. */
 export function resolveLimits(given: ConnectionLimits = {}): Limits {
+  assertObject("limits", given, "{ maxStreams: 100 }");
   const limits = {
     maxStreams: given.maxStreams ?? 100,
     maxHandlers: given.maxHandlers ?? 200,

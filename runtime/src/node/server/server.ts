@@ -113,7 +113,7 @@ export function withSockets<Router extends ServedExchange>(
 
 function fallbackFor(router: ServedExchange, options: SocketServerOptions): Fallback | undefined {
   const { fallback, trustProxy, onError } = options;
-  if (!fallback) return undefined;
+  if (fallback === undefined) return undefined;
   const isCall = (request: HttpRequest): boolean => router.serves(request) || isMarkedCall(request.headers);
   return createFallback(fallback, isCall, resolveErrorHook(onError), (next) => withTrustedProxies(next, trustProxy));
 }

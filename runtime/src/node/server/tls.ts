@@ -10,8 +10,8 @@ import { checkTlsOptions } from "../io/tls-options.ts";
  * an error in one ends the connection instead of the process. Throws a `TypeError` for options without a certificate.
  */
 export function resolveTlsOptions(options: TlsOptions, handshakeTimeoutMs: number): TlsOptions {
-  const { SNICallback, ALPNCallback, pskCallback } = options;
   checkTlsOptions(options);
+  const { SNICallback, ALPNCallback, pskCallback } = options;
   if ((options.cert ?? options.pfx ?? SNICallback ?? pskCallback) === undefined) {
     throw new TypeError("tls needs key and cert, or pfx, or SNICallback");
   }

@@ -25,7 +25,7 @@ export interface TrustProxyOptions {
  */
 export function withTrustedProxies(exchange: Exchange, options: TrustProxyOptions | undefined): Exchange {
   if (options === undefined) return exchange;
-  const { addresses, header = "x-forwarded-for" } = options;
+  const { addresses, header = "x-forwarded-for" } = Object(options) as TrustProxyOptions;
   if (header !== "x-forwarded-for" && header !== "forwarded") {
     throw new TypeError(`trustProxy.header must be "x-forwarded-for" or "forwarded", not "${header}"`);
   }

@@ -1,0 +1,77 @@
+/** Options of the wrong type, of callers without a type checker: the error names the option and a valid value. */
+import { createRetry, createRouter } from "triple-es";
+import { fixed } from "triple-es/discovery";
+import { createServer, createTransport } from "triple-es/node";
+import { describe, expect, it } from "vitest";
+
+const WRONG = [null, "text", 5, true, []];
+
+const https = (options: object): unknown => createTransport({ baseUrl: "https://127.0.0.1:9", ...options });
+const balanced = (options: object): unknown => createTransport({ resolver: fixed(["127.0.0.1:9"]), ...options });
+
+/** The functions that take the option, and the part of the error that says what is valid. */
+const OBJECTS: readonly (readonly [name: string, create: (options: object) => unknown, valid: RegExp])[] = [
+  ["createServer: tls", (options) => createServer(options), /^tls must be an object, such as \{ key, cert \}/],
+  ["createServer: cors", (options) => createServer(options), /^cors takes \{ origins: /],
+  ["createServer: limits", (options) => createServer(options), /^limits must be an object, such as \{ maxStreams: /],
+  ["createServer: bodyLimits", (options) => createServer(options), /^bodyLimits must be an object with some of: parts/],
+  ["createServer: headerLimits", (options) => createServer(options), /^headerLimits must be an object with some of: /],
+  ["createServer: trustProxy", (options) => createServer(options), /^trustProxy takes \{ addresses: /],
+  ["createServer: fallback", (options) => createServer(options), /^fallback must be a function .* or an object/],
+  ["createServer: registry", (options) => createServer(options), /^registry must be an object, such as createRegistry/],
+  ["createRouter: cors", (options) => createRouter(options), /^cors takes \{ origins: /],
+  ["createRouter: registry", (options) => createRouter(options), /^registry must be an object, such as createRegistry/],
+  ["createTransport: tls", https, /^tls must be an object, such as .*\{ ca \}/],
+  ["createTransport: headerLimits", https, /^headerLimits must be an object with some of: /],
+  ["createTransport: retry", https, /^retry must be an object, such as \{ maxAttempts: /],
+  ["createTransport: tls, of endpoints", balanced, /^tls must be an object, such as .*\{ ca \}/],
+  ["createTransport: ejection", balanced, /^ejection must be an object, such as \{ failures: /],
+  ["createRetry: budget", (options) => createRetry(options), /^budget must be an object, such as \{ maxTokens: /],
+];
+
+const ARRAYS: readonly (readonly [name: string, create: (options: object) => unknown])[] = [
+  ["createServer: codecs", (options) => createServer(options)],
+  ["createServer: compressions", (options) => createServer(options)],
+  ["createServer: interceptors", (options) => createServer(options)],
+  ["createServer: serializations", (options) => createServer(options)],
+  ["createRouter: interceptors", (options) => createRouter(options)],
+  ["createTransport: compressions", https],
+  ["createTransport: interceptors", https],
+  ["createTransport: serializations", https],
+];
+
+function optionOf(name: string): string {
+  return (/: (\w+)/.exec(name) as RegExpExecArray)[1] as string;
+}
+
+describe("an option of the wrong type is refused by name:", () => {
+  it.each(OBJECTS)("%s", (name, create, valid) => {
+    for (const value of WRONG) {
+      const call = (): unknown => create({ [optionOf(name)]: value });
+      expect(call, JSON.stringify(value)).toThrow(TypeError);
+      expect(call, JSON.stringify(value)).toThrow(valid);
+    }
+  });
+
+  it.each(ARRAYS)("%s", (name, create) => {
+    for (const [value, kind] of [
+      [null, "null"],
+      ["text", "a string"],
+      [5, "a number"],
+      [{}, "an object"],
+    ]) {
+      const call = (): unknown => create({ [optionOf(name)]: value });
+      expect(call).toThrow(new TypeError(`${optionOf(name)} must be an array, not ${kind}`));
+    }
+  });
+
+  it("a private key is not printed", () => {
+    const tls = "-----BEGIN PRIVATE KEY-----" as never;
+    const message = "tls must be an object, such as { key, cert } or { ca }, not a string";
+    expect(() => createServer({ tls })).toThrow(new TypeError(message));
+  });
+
+  it("undefined is the default", () => {
+    for (const [name, create] of [...OBJECTS, ...ARRAYS]) create({ [optionOf(name)]: undefined });
+  });
+});
