@@ -31,6 +31,17 @@ describe("a form", () => {
     ]);
   });
 
+  it("that is JSON, as curl sends it without a content type, is refused", async () => {
+    for (const json of ['{"fullName":"Ada"}', ' [{"fullName":"a=b"}]']) {
+      expect(await send("all", FORM, json)).toMatchObject({
+        status: 400,
+        body: {
+          message: "the name of the first value begins like JSON; send JSON with content-type: application/json",
+        },
+      });
+    }
+  });
+
   it("is the map of a method that takes one", async () => {
     expect((await send("map", FORM, "a=1&b=%26&__proto__=x")).body).toEqual({
       labels: Object.fromEntries([

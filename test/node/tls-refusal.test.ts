@@ -87,7 +87,7 @@ describe.skipIf(!hasOpenssl)("a client whose TLS is refused (needs openssl)", ()
 
 const REFUSED =
   "the server closed the connection before it sent anything, as one may that refuses the client's certificate";
-const NO_WORD = "the server closed the connection before it sent anything, as a server of TLS may (try https://)";
+const NO_WORD = "the server closed the connection before it sent anything; a server of TLS may do so (try https://)";
 
 describe("a client without TLS", () => {
   it("suggests https:// if the first bytes of the server are a TLS alert, over HTTP/1.1", async () => {

@@ -179,12 +179,17 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     expect(open("unix:/run/greet.sock", undefined)).not.toThrow();
   });
 
-  it("a path in place of the authorities is refused on both sides, because Node ignores it", () => {
-    const problem = "tls.ca must be the text of a PEM file";
+  it("a path in place of a certificate or key is refused on both sides", () => {
     for (const path of ["certs/ca.crt", [ca, "certs/ca.crt"], Buffer.from("certs/ca.crt")]) {
-      expect(() => createServer({ tls: { ...identity, ca: path } })).toThrow(problem);
-      expect(() => createTransport({ baseUrl: "https://127.0.0.1:1", tls: { ca: path } })).toThrow(problem);
+      for (const name of ["ca", "cert", "key"]) {
+        const problem = `tls.${name} must be the text of a PEM file`;
+        const tls = { ...identity, [name]: path };
+        expect(() => createServer({ tls })).toThrow(problem);
+        expect(() => createTransport({ baseUrl: "https://127.0.0.1:1", tls })).toThrow(problem);
+      }
     }
+    const encrypted = { pem: identity.key, passphrase: "none" };
+    expect(() => createServer({ tls: { ...identity, key: [encrypted] } })).not.toThrow();
     expect(() => createTransport({ baseUrl: "https://127.0.0.1:1", tls: { ca: [Buffer.from(ca)] } })).not.toThrow();
   });
 

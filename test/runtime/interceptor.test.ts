@@ -370,3 +370,43 @@ describe.each(["grpc", "http-rpc"] as const)("an error of a downstream call (%s)
     ]);
   });
 });
+
+describe("an interceptor of a client that calls next again", () => {
+  /** Sends the call again if the server refuses its first token. */
+  const renewing: Interceptor = (next) => async (request) => {
+    request.headers.set("authorization", "old");
+    try {
+      return await next(request);
+    } catch (error) {
+      if ((error as RpcError).code !== Code.Unauthenticated) throw error;
+      request.headers.set("authorization", "new");
+      return next(request);
+    }
+  };
+  /** Refuses the first token after it has read a message. */
+  const checking: Interceptor = (next) => async (request) => {
+    if (request.headers.get("authorization") === "new") return next(request);
+    if (request.stream) await request.messages[Symbol.asyncIterator]().next();
+    throw new RpcError(Code.Unauthenticated, "by the test");
+  };
+  const client = connect({ client: [renewing], server: [checking] });
+
+  it("sends a single message again", async () => {
+    expect(await client.greet({ name: "Ada" })).toMatchObject({ greeting: "Hello, Ada!" });
+    expect(await greetings(client.greetEach({ names: ["Ada"] }))).toEqual(["Hello, Ada!"]);
+  });
+
+  it("cannot send a stream again whose messages were read", async () => {
+    for (const call of [client.greetTogether(arriving("Ada")), client.greetOnArrival(arriving("Ada"))]) {
+      expect(await failureOf(call)).toMatchObject({
+        code: Code.FailedPrecondition,
+        rawMessage: expect.stringContaining("can be read once, so an interceptor cannot call next again with them"),
+      });
+    }
+  });
+
+  it("sends a stream again whose iterable begins anew", async () => {
+    const names = { [Symbol.asyncIterator]: () => arriving("Ada", "Grace") };
+    expect(await client.greetTogether(names)).toMatchObject({ greeting: "Hello, Ada and Grace!" });
+  });
+});

@@ -3,6 +3,7 @@ import { Code, createContextKey, createInMemoryTransport, createRouter, type Int
 import { createTransport as createFetchTransport } from "triple-es/fetch";
 import { createTransport as createNodeTransport, createServer } from "triple-es/node";
 import { describe, expect, it, vi } from "vitest";
+import { GreetService } from "../../examples/gen/greet/v1/greet_pb.ts";
 import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { GREET, grpcRequest, rpcRequest } from "../support/greeter.ts";
 import { failureOf, greeter } from "../support/server.ts";
@@ -216,11 +217,18 @@ it.each([50079, "50079"])("a server does not listen on %j, which is no options",
   await expect(createServer().listen(options as never)).rejects.toThrow(`listen takes { port }, not ${options}`);
 });
 
+it("a server listens only if a port or a path is given, even if its value is missing", async () => {
+  for (const options of [{}, { port: undefined }, { host: "127.0.0.1" }]) {
+    await expect(createServer().listen(options)).rejects.toThrow("listen needs port (0 selects a free one) or path");
+  }
+});
+
 describe("a service", () => {
   it.each([
     [GreetServiceDef, undefined],
     [undefined, greeter],
     [greeter, GreetServiceDef],
+    [GreetService, greeter],
   ])("is added as a definition and an implementation, in this order", (service, implementation) => {
     expect(() => createRouter().add(service as never, implementation as never)).toThrow(
       "add takes the definition of a service",

@@ -165,7 +165,7 @@ const stubs: Readonly<Record<Method["kind"], StubMaker>> = {
   server_streaming:
     (method, call, defaults): ServerStreamingFunction<object, object> =>
     (message, options) =>
-      callStream(method, call, oneMessage(message), defaults, options),
+      callStream(method, call, { [Symbol.asyncIterator]: () => oneMessage(message) }, defaults, options),
   client_streaming:
     (method, call, defaults): ClientStreamingFunction<object, object> =>
     (messages, options) =>

@@ -57,7 +57,14 @@ type Implementation = (input: never, context: HandlerContext) => unknown;
 /** Validates the arguments of `add`, for callers without a type checker. Throws a `TypeError`. */
 export function checkService(service: unknown, implementation: unknown): void {
   const { methods } = (service ?? {}) as { methods?: unknown };
-  if (typeof methods !== "object" || typeof implementation !== "object" || implementation === null) {
+  // The service of a file *_pb.ts has an array of methods.
+  if (
+    typeof methods !== "object" ||
+    methods === null ||
+    Array.isArray(methods) ||
+    typeof implementation !== "object" ||
+    implementation === null
+  ) {
     throw new TypeError("add takes the definition of a service, such as GreetServiceDef, and its implementation");
   }
 }

@@ -31,6 +31,9 @@ export function findField(type: DescMessage, name: string): DescField | undefine
   return type.fields.find((field) => field.jsonName === name || field.name === name);
 }
 
+/** The start of JSON text, and of no field's name. `curl -d` sends JSON as a form if no content type is given. */
+const JSON_START = /^\s*[{[]/;
+
 /**
  * Finds the field of each value. If at least one name is known, values are bound by name, and unknown names are ignored
  * as in JSON. Otherwise values are bound by position. A message that wraps one scalar is a single parameter.
@@ -45,6 +48,9 @@ export function bindParameters<V>(type: DescMessage, values: readonly NamedValue
     return field === undefined ? [] : [{ field, value }];
   });
   if (byName.length > 0) return byName;
+  if (JSON_START.test(values[0]?.name ?? "")) {
+    throw badRequest("the name of the first value begins like JSON; send JSON with content-type: application/json");
+  }
   const names = type.fields.map(({ jsonName }) => jsonName).join(", ");
   return values.map(({ value }, position) => {
     const field = type.fields[position];

@@ -116,7 +116,7 @@ export interface Silence {
 
 /** The cause of the end of a connection on which the server has sent nothing. */
 export function closedSilently({ overTls, hasCertificate }: Silence): Error {
-  if (!overTls) return new ClosedByPeer(" before it sent anything, as a server of TLS may (try https://)");
+  if (!overTls) return new ClosedByPeer(" before it sent anything; a server of TLS may do so (try https://)");
   if (!hasCertificate) return CLOSED_BY_PEER;
   return new ClosedByPeer(" before it sent anything, as one may that refuses the client's certificate");
 }

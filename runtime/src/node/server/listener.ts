@@ -116,8 +116,10 @@ export class Listener {
 
   /** Starts to listen. Rejects if the port is not available, and after the server has begun to close. */
   async listen(options: ListenOptions): Promise<void> {
-    if (typeof options !== "object") throw new TypeError(`listen takes { port }, not ${options}`);
+    if (typeof options !== "object" || options === null) throw new TypeError(`listen takes { port }, not ${options}`);
     const { port, host, path, backlog } = options;
+    if (port === undefined && path === undefined)
+      throw new TypeError("listen needs port (0 selects a free one) or path");
     return new Promise((resolve, reject) => {
       const server = this.#server;
       const onClose = (): void => reject(new Error("the server is closed and cannot listen again; create another one"));
@@ -132,7 +134,7 @@ export class Listener {
       };
       server.on("error", onError);
       server.on("close", onClose);
-      server.listen({ ...(path === undefined ? { port: port ?? 0, host } : { path }), backlog }, () => {
+      server.listen({ ...(path === undefined ? { port, host } : { path }), backlog }, () => {
         settle();
         // An error of a single connection, for example too many open files, must not end the process.
         server.on("error", () => {});
