@@ -91,6 +91,24 @@ describe("the parts of a body", () => {
     });
   });
 
+  it("in XML set numbers, text, lists and maps", async () => {
+    const entries = "<entry><key>a</key><value>1</value></entry><entry><key>b</key><value>2</value></entry>";
+    const body = multipart(
+      { name: "fullName", content: "<x>A &amp; B</x>", type: "text/xml" },
+      { name: "age", content: "<?xml version='1.0'?><age> 36 </age>", type: "application/xml" },
+      { name: "tags", content: "<x><item>a</item><item>b</item></x>", type: "text/xml" },
+      { name: "tags", content: "<x>c</x>", type: "text/xml" },
+      { name: "numbers", content: "<x/>", type: "text/xml" },
+      { name: "counts", content: `<x>${entries}</x>`, type: "application/xml" },
+    );
+    expect((await send("all", CONTENT_TYPE, body)).body).toEqual({
+      fullName: "A & B",
+      age: 36,
+      tags: ["a", "b", "c"],
+      counts: { a: 1, b: 2 },
+    });
+  });
+
   it("fill a list with an array in JSON, in addition to other parts with its name", async () => {
     const body = multipart(
       { name: "tags", content: '["a","b"]', type: "application/json" },
@@ -118,7 +136,24 @@ describe("the parts of a body", () => {
       "text/plain, application/json",
     ],
     ["a message for a number", [{ name: "age", content: "x", type: "application/proto" }], 415, 40, 'part "age"'],
-    ["a message for a map", [{ name: "counts", content: "x", type: "application/xml" }], 415, 40, 'part "counts"'],
+    ["a message for a map", [{ name: "counts", content: "x", type: "application/proto" }], 415, 40, 'part "counts"'],
+    [
+      "a form for a number",
+      [{ name: "age", content: "a=1", type: "application/x-www-form-urlencoded" }],
+      415,
+      40,
+      'part "age"',
+    ],
+    ["malformed XML", [{ name: "age", content: "<x>1", type: "text/xml" }], 400, 25, "XML"],
+    ["XML with a wrong number", [{ name: "age", content: "<x>one</x>", type: "text/xml" }], 400, 25, "one"],
+    ["XML with elements for a number", [{ name: "age", content: "<x><y>1</y></x>", type: "text/xml" }], 400, 25, '"y"'],
+    [
+      "XML without a key",
+      [{ name: "counts", content: "<x><e><value>1</value></e></x>", type: "text/xml" }],
+      400,
+      25,
+      "no key",
+    ],
     ["a malformed type", [{ name: "age", content: "1", type: "text" }], 400, 40, "malformed content type"],
     [
       "JSON in another charset",

@@ -144,7 +144,12 @@ export function createFormats(options: ServerProtocolOptions): Formats {
       // accept it.
       if (qualityOf(accept, response.mediaType) > 0) return response;
       const responses = responsesOf(handler);
-      const chosen = responses.get(chooseMediaType(accept, [...responses.keys()]) ?? "");
+      // The same format under another name, as application/xml for text/xml, comes first.
+      const subtype = subtypeOf(response.mediaType);
+      const names = [...responses.keys()].sort(
+        (a, b) => Number(subtypeOf(b) === subtype) - Number(subtypeOf(a) === subtype),
+      );
+      const chosen = responses.get(chooseMediaType(accept, names) ?? "");
       if (chosen !== undefined) return chosen;
       const supported = [...responses.keys()].filter((name) => !PROTO_ALIASES.includes(name)).join(", ");
       throw new Refusal(
@@ -154,6 +159,10 @@ export function createFormats(options: ServerProtocolOptions): Formats {
       );
     },
   };
+}
+
+function subtypeOf(mediaType: string): string {
+  return mediaType.slice(mediaType.indexOf("/") + 1);
 }
 
 /** Names that other implementations use for `application/proto`. */

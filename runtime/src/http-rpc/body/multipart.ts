@@ -2,7 +2,7 @@
  * Multipart bodies: `multipart/form-data` (RFC 7578; spec: Additional request content types). Each part is decoded by
  * its content type; a parameter of bytes receives the undecoded part.
  */
-import type { DescField, DescMessage } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
 import type { MultipartError, PartInfo } from "multipasta";
 import { Code } from "../../call/code.ts";
 import type { RpcError } from "../../call/error.ts";
@@ -27,6 +27,7 @@ import {
   parseText,
 } from "./parameters.ts";
 import { noteUpload } from "./upload.ts";
+import { fieldValue, xml } from "./xml.ts";
 
 type MultipartContent = Extract<BodyContent, { shape: "parts" }>;
 
@@ -82,8 +83,9 @@ class Part implements BodyPart {
     return this.#isJson || this.#mediaType.name === "text/plain";
   }
 
-  get isForm(): boolean {
-    return this.#mediaType.name === FORM_TYPE;
+  /** Reports whether the content type is one of these. */
+  isOneOf(mediaTypes: readonly string[]): boolean {
+    return mediaTypes.includes(this.#mediaType.name);
   }
 
   *parse(): Steps<BodyContent> {
@@ -148,7 +150,9 @@ function* decodePart(json: BodyJson, field: DescField, part: Part, bodyBytes: nu
   if (!part.isText && message !== undefined) {
     return new DecodedMessage(message, yield* part.decode(message, bodyBytes));
   }
-  if (!part.isText && !(isMap && part.isForm)) throw part.unsupported(isMap ? [FORM_TYPE] : []);
+  // Codecs decode messages only, and a form has names for its values.
+  const others = isMap ? [FORM_TYPE, ...xml.mediaTypes] : xml.mediaTypes;
+  if (!part.isText && !part.isOneOf(others)) throw part.unsupported(others);
   try {
     return yield* decodeContent(json, field, yield* part.parse());
   } catch (cause) {
@@ -161,7 +165,12 @@ function* decodePart(json: BodyJson, field: DescField, part: Part, bodyBytes: nu
 function* decodeContent(json: BodyJson, field: DescField, content: BodyContent): Steps<PartValue | undefined> {
   if (content.shape === "text") return yield* parseText(json, field, content.text);
   if (content.shape === "pairs") return yield* mapOfPairs(json, field, content.values);
+  if (content.shape === "element") return asItems(field, yield* fieldValue(json, field, content.element));
   const value = yield* json.parse((content as Extract<BodyContent, { shape: "json" }>).bytes);
+  return asItems(field, value);
+}
+
+function asItems(field: DescField, value: JsonValue | undefined): PartValue | undefined {
   return field.fieldKind === "list" && Array.isArray(value) ? new Items(value) : value;
 }
 

@@ -177,6 +177,18 @@ function* mapValue(json: BodyJson, field: DescField, element: BodyElement): Step
   return Object.fromEntries(entries);
 }
 
+/**
+ * Converts an element to the JSON value of a field: a map with its entries, a list with an element for each item or one item
+ * as text, or the text of any other field. Returns `undefined` for an empty text, which leaves the field unset.
+ */
+export function* fieldValue(json: BodyJson, field: DescField, element: BodyElement): Steps<JsonValue | undefined> {
+  if (field.fieldKind === "map") return yield* mapValue(json, field, element);
+  if (field.fieldKind !== "list" || element.children.length === 0) return yield* itemValue(json, field, element);
+  const items: JsonValue[] = [];
+  for (const child of element.children) items.push((yield* itemValue(json, field, child)) ?? "");
+  return items;
+}
+
 /** Returns the keys and values of a map. Throws for an entry without one of them. */
 export function entriesOf(element: BodyElement): [string, BodyElement][] {
   return element.children.map((entry) => {
