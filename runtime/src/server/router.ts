@@ -23,7 +23,8 @@ export interface ServiceOptions extends Selector {
   readonly interceptors?: readonly Interceptor[] | undefined;
   /**
    * Kinds of body that unary methods accept over HTTP RPC besides JSON and proto: a list for all methods, or a list for
-   * each method by its TypeScript name (spec: Additional request content types). Default: all.
+   * each method by its TypeScript name (spec: Additional request content types). Parts of a multipart body may be of
+   * every kind. Default: all.
    */
   readonly bodies?: readonly string[] | { readonly [method: string]: readonly string[] } | undefined;
   /**
