@@ -140,7 +140,7 @@ describe("over HTTP/2", () => {
       }),
       {},
     );
-    await listener.listen({ host: "127.0.0.1" });
+    await listener.listen({ host: "127.0.0.1", port: 0 });
     onTestFinished(() => listener.close(0));
     const connection = new Http2Connection(`http://127.0.0.1:${listener.address.port}`);
     await expect(connection.post("/bad", {})).rejects.toThrow("NGHTTP2_INTERNAL_ERROR");
