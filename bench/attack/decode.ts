@@ -2,9 +2,9 @@
  * The cost of decoding a request of 4 MiB, for each format and for bodies that are made to be expensive: the longest block of
  * the event loop, and the peak of live memory in multiples of the limit on a message.
  *
- *     npm run bench:attack -- decode [--only TEXT] [--all]
+ *     npm run bench:attack -- decode [--only TEXT] [--all] [--echo]
  *
- * Prints the worst body of each format, or all of them.
+ * Prints the worst body of each format, or all of them. With `--echo` handlers return what they have received.
  */
 import { parseArgs } from "node:util";
 import { Child } from "../child.ts";
@@ -14,7 +14,11 @@ import type { Cost } from "./decoder.ts";
 const MAX_MESSAGE_BYTES = 4 * 2 ** 20;
 
 const { values } = parseArgs({
-  options: { only: { type: "string", default: "" }, all: { type: "boolean", default: false } },
+  options: {
+    only: { type: "string", default: "" },
+    all: { type: "boolean", default: false },
+    echo: { type: "boolean", default: false },
+  },
 });
 
 interface Row extends Cost {
@@ -27,7 +31,7 @@ const chosen = ATTACKS.filter(({ format, name }) => `${format}: ${name}`.include
 for (const format of new Set(chosen.map((attack) => attack.format))) {
   const child = await Child.start(new URL("decoder.ts", import.meta.url));
   for (const attack of chosen.filter((one) => one.format === format)) {
-    const cost = await child.ask<Cost>("costOf", ATTACKS.indexOf(attack));
+    const cost = await child.ask<Cost>("costOf", [ATTACKS.indexOf(attack), values.echo]);
     rows.push({ format, name: attack.name, ...cost });
     if (values.all) print(rows.at(-1) as Row);
   }

@@ -83,10 +83,10 @@ async function liveOf(run: () => Promise<unknown>): Promise<number> {
   return most - before;
 }
 
-async function costOf(index: number): Promise<Cost> {
+async function costOf([index, echoes]: [index: number, echoes: boolean]): Promise<Cost> {
   const attack = ATTACKS[index] as Attack;
   const small = attack.body(WARM_UP_SIZE);
-  for (let i = 0; i < WARM_UP_CALLS; i++) await send(attack, small);
+  for (let i = 0; i < WARM_UP_CALLS; i++) await send(attack, small, echoes);
   const body = attack.body(SIZE);
   globalThis.gc?.();
   let blockMs = 0;
@@ -95,12 +95,12 @@ async function costOf(index: number): Promise<Cost> {
   for (let i = 0; i < MEASURED_CALLS; i++) {
     const start = performance.now();
     const block = await blockOf(async () => {
-      outcome = await send(attack, body);
+      outcome = await send(attack, body, echoes);
     });
     totalMs = Math.max(totalMs, performance.now() - start);
     blockMs = Math.max(blockMs, block);
   }
-  const liveBytes = await liveOf(() => send(attack, body));
+  const liveBytes = await liveOf(() => send(attack, body, echoes));
   return { bytes: body.byteLength, blockMs, liveBytes, totalMs, outcome };
 }
 

@@ -3,7 +3,14 @@
  */
 import { createRegistry } from "@bufbuild/protobuf";
 import { StructSchema } from "@bufbuild/protobuf/wkt";
-import { createJsonCodec, protoCodec, type Router, type RouterOptions, type ServiceDef } from "triple-es";
+import {
+  createJsonCodec,
+  type ProtoMethod,
+  protoCodec,
+  type Router,
+  type RouterOptions,
+  type ServiceDef,
+} from "triple-es";
 import { hessian2 } from "triple-es/hessian2";
 import { type InterfaceMethod, interfacePayload, type JavaType, jsonSerialization } from "triple-es/java";
 import { msgpack } from "triple-es/msgpack";
@@ -30,21 +37,32 @@ const TYPES: Readonly<Record<string, JavaType>> = {
   users: { list: { class: () => User } },
 };
 
-function method(name: string, type: JavaType): InterfaceMethod {
-  const signature = { parameters: [{ name: "value", type }], result: "void" as const };
+function method(name: string, type: JavaType, result: JavaType | "void"): InterfaceMethod {
+  const signature = { parameters: [{ name: "value", type }], result };
   const [service, path] = ["com.acme.Costly", `/com.acme.Costly/${name}`];
   return { kind: "unary", service, name, path, payload: interfacePayload, signature };
 }
 
-const JavaDef: ServiceDef<object, Record<string, (value: never) => unknown>> = {
-  typeName: "com.acme.Costly",
-  methods: Object.fromEntries(Object.entries(TYPES).map(([name, type]) => [name, method(name, type)])),
-};
+type AnyServiceDef = ServiceDef<object, Record<string, (value: never) => unknown>>;
 
-/** The same service without generated codecs, at other paths. */
-const { take, say } = CostlyServiceDef.methods as unknown as Record<"take" | "say", object>;
-const plain = { ...take, name: "TakePlain", path: "/bench.v1.CostlyService/TakePlain", codecs: undefined };
-const Def = { ...CostlyServiceDef, methods: { take, say, plain } } as unknown as typeof JavaDef;
+/** A service without IDL. `echoes`: the result has the type of the argument. */
+function javaDef(echoes: boolean): AnyServiceDef {
+  const methods = Object.entries(TYPES).map(([name, type]) => [name, method(name, type, echoes ? type : "void")]);
+  return { typeName: "com.acme.Costly", methods: Object.fromEntries(methods) };
+}
+
+/** The service with schemas, and the same without generated codecs, at other paths. `echoes` is as in {@link javaDef}. */
+function costlyDef(echoes: boolean): AnyServiceDef {
+  const methods = CostlyServiceDef.methods as unknown as Record<"take" | "say", ProtoMethod>;
+  const echo = (one: ProtoMethod): ProtoMethod => ({
+    ...one,
+    output: one.input,
+    ...(one.codecs && { codecs: { input: one.codecs.input, output: one.codecs.input } }),
+  });
+  const [take, say] = echoes ? [echo(methods.take), echo(methods.say)] : [methods.take, methods.say];
+  const plain = { ...take, name: "TakePlain", path: "/bench.v1.CostlyService/TakePlain", codecs: undefined };
+  return { ...CostlyServiceDef, methods: { take, say, plain } } as unknown as AnyServiceDef;
+}
 
 let measure: (() => void) | undefined;
 
@@ -69,18 +87,26 @@ export const OPTIONS: RouterOptions = {
   serializations: [hessian2, jsonSerialization, msgpack],
 };
 
-export function addServices<R extends Router>(router: R): R {
+export function addServices<R extends Router>(router: R, echoes = false): R {
+  const answer =
+    (handler: () => unknown) =>
+    (value: unknown): unknown => {
+      const empty = handler();
+      return echoes ? value : empty;
+    };
+  const java = answer(handleJava);
   return router
-    .add(Def, { take: handle, say: handle, plain: handle })
-    .add(JavaDef, Object.fromEntries(Object.keys(TYPES).map((name) => [name, handleJava])));
+    .add(costlyDef(echoes), { take: answer(handle), say: answer(handle), plain: answer(handle) })
+    .add(javaDef(echoes), Object.fromEntries(Object.keys(TYPES).map((name) => [name, java])));
 }
 
 const router = addServices(createRouter(OPTIONS));
+const echo = addServices(createRouter(OPTIONS), true);
 
-/** Sends a request, and returns how it was answered. */
-export async function send({ path, headers }: Attack, body: Uint8Array): Promise<string> {
+/** Sends a request, and returns how it was answered. `echoes`: handlers return what they have received. */
+export async function send({ path, headers }: Attack, body: Uint8Array, echoes = false): Promise<string> {
   const version = headers["te"] === undefined ? "1.1" : "2";
-  const response = await router.exchange(rpcRequest({ path, headers, body, version }));
+  const response = await (echoes ? echo : router).exchange(rpcRequest({ path, headers, body, version }));
   const answer = await textOf(response);
   const trailers = await response.trailers;
   const status = trailers.get("grpc-status") ?? response.headers.get("grpc-status");

@@ -182,6 +182,8 @@ export interface GrpcPayloadCall extends PayloadCall {
   decode(bytes: Uint8Array): object | Promise<object>;
   /** Encodes the message of a response. */
   encode(message: object): Uint8Array;
+  /** Encodes it in steps that leave the event loop its turns, for a request that was large. */
+  encodeInSteps(message: object): Uint8Array | Promise<Uint8Array>;
   /**
    * Returns the unary response that carries the error in its message. Throws an error that must be sent as a status instead.
    */
@@ -204,6 +206,8 @@ export interface JsonPayloadCall extends PayloadCall {
   decode(body: PayloadBody): object | Promise<object>;
   /** Encodes the message of a response in JSON. */
   encode(message: object): Uint8Array;
+  /** Encodes it in steps that leave the event loop its turns, for a request that was large. */
+  encodeInSteps(message: object): Uint8Array | Promise<Uint8Array>;
 }
 
 /** One call over sub-protocol A on a server. */

@@ -52,6 +52,11 @@ export interface Codec {
    */
   estimate?(type: DescMessage, bytes: Uint8Array, generated?: GeneratedCodec): number;
   /**
+   * Encodes a large message in steps, and yields to the event loop between them. Optional: without it, {@link encode} is
+   * called.
+   */
+  encodeLarge?(type: DescMessage, message: object, generated?: GeneratedCodec): Promise<Uint8Array>;
+  /**
    * Encodes a message after `headroom` reserved bytes, so that a protocol can write its prefix without a copy.
    * Optional.
    */
@@ -74,10 +79,12 @@ export interface JsonValues {
    * Optional.
    */
   fromLargeValue?(type: DescMessage, value: JsonValue, budget: DecodeBudget): Promise<object>;
+  /** Converts a large message in steps, as {@link Codec.encodeLarge} does. Optional. */
+  toLargeValue?(type: DescMessage, message: object): Promise<JsonValue>;
 }
 
 /** `Buffer` encodes UTF-8 several times faster than `TextEncoder`. */
-const encodeUtf8: (text: string) => Uint8Array =
+export const encodeUtf8: (text: string) => Uint8Array =
   typeof Buffer === "function" ? (text) => Buffer.from(text) : (text) => new TextEncoder().encode(text);
 const decoder = new TextDecoder("utf-8", { fatal: true });
 

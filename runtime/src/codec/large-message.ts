@@ -16,6 +16,7 @@ import {
   jsonCodec,
   protoCodec,
 } from "./codec.ts";
+import { isLargeMessage } from "./encode-weight.ts";
 import type { MergeJson } from "./json-division.ts";
 import { estimateJson } from "./json-estimate.ts";
 import { decodeJsonInSteps } from "./json-steps.ts";
@@ -75,6 +76,24 @@ export function decodeMessage(
     return codec.decode(type, bytes, generated);
   }
   return codec.decodeLarge(type, bytes, decodedLimit(limits), generated);
+}
+
+/**
+ * Encodes a large message in steps. Returns `undefined` for a message that is encoded at once, because it is small or the
+ * codec has no steps.
+ */
+export function encodeLarge(
+  codec: Codec,
+  type: DescMessage,
+  message: object,
+  generated?: GeneratedCodec,
+): Promise<Uint8Array> | undefined {
+  return isLargeMessage(type, message) ? codec.encodeLarge?.(type, message, generated) : undefined;
+}
+
+/** Converts a large message to its JSON value in steps. Returns `undefined` as {@link encodeLarge} does. */
+export function toLargeValue(values: JsonValues, type: DescMessage, message: object): Promise<JsonValue> | undefined {
+  return isLargeMessage(type, message) ? values.toLargeValue?.(type, message) : undefined;
 }
 
 /** Most memory for each byte of arguments without schemas, as {@link expansionOf} is for messages. */

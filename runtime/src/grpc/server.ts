@@ -13,7 +13,7 @@ import type { GrpcPayloadCall } from "../call/method.ts";
 import { requestCountError } from "../call/outcome.ts";
 import { nextSmallStep } from "../call/time-slice.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
-import { decodeMessage, holdMessage, smallBytes } from "../codec/large-message.ts";
+import { decodeMessage, encodeLarge, holdMessage, smallBytes } from "../codec/large-message.ts";
 import { MessageShare } from "../codec/message-memory.ts";
 import { emptyBody, streamBody, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
@@ -53,6 +53,8 @@ interface GrpcCall {
   readonly memory: MessageShare;
   /** The payload of methods whose messages have no schema. */
   readonly payload: GrpcPayloadCall | undefined;
+  /** True after a large message was received: large responses are encoded in steps then. */
+  receivedLarge: boolean;
 }
 
 /** Creates the server half of sub-protocol B. */
@@ -86,7 +88,7 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     const context = new ServerContext(request, limitTimeout(timeoutMs, handler.limits));
     const payload = handler.method.payload?.server?.openGrpc(methodsOf(handler), options);
     const memory = new MessageShare(options.messageMemory);
-    return { request, handler, headers, contentType, context, memory, payload };
+    return { request, handler, headers, contentType, context, memory, payload, receivedLarge: false };
   }
 
   /**
@@ -137,7 +139,16 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
 
   function writeResponse(call: GrpcCall, response: CallResponse): HttpResponse | Promise<HttpResponse> {
     if (response?.stream !== false) throw wrongResponseKind((call.payload ?? call.handler).method);
-    const envelope = encode(call, response.message);
+    const encoded = call.receivedLarge ? encodeInSteps(call, response.message) : encode(call, response.message);
+    if (encoded instanceof Promise) return encoded.then((envelope) => writeEnvelope(call, response, envelope));
+    return writeEnvelope(call, response, encoded);
+  }
+
+  function writeEnvelope(
+    call: GrpcCall,
+    response: UnaryResponse,
+    envelope: Uint8Array,
+  ): HttpResponse | Promise<HttpResponse> {
     const { responseCompression } = call.headers;
     const compressing = compressEnvelope(envelope, responseCompression, call.handler.compression ?? options);
     // The encoding is sent only if it is used, so that small responses share the header fields of all calls.
@@ -197,7 +208,14 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     }
 
     encode(message: object): Uint8Array | Promise<Uint8Array> {
-      const envelope = encode(this.#call, message);
+      const call = this.#call;
+      const encoded = call.receivedLarge ? encodeInSteps(call, message) : encode(call, message);
+      return encoded instanceof Promise
+        ? encoded.then((envelope) => this.#compress(envelope))
+        : this.#compress(encoded);
+    }
+
+    #compress(envelope: Uint8Array): Uint8Array | Promise<Uint8Array> {
       const { headers, handler } = this.#call;
       return compressEnvelope(envelope, headers.responseCompression, handler.compression ?? options) ?? envelope;
     }
@@ -241,10 +259,23 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     return encodeEnvelope((payload as GrpcPayloadCall).encode(message));
   }
 
+  function encodeInSteps(call: GrpcCall, message: object): Uint8Array | Promise<Uint8Array> {
+    const { contentType, handler, payload } = call;
+    const { method } = handler;
+    const data =
+      method.payload === undefined
+        ? encodeLarge(contentType.codec, method.output, message, method.codecs?.output)
+        : (payload as GrpcPayloadCall).encodeInSteps(message);
+    if (data === undefined) return encode(call, message);
+    return data instanceof Promise ? data.then((bytes) => encodeEnvelope(bytes)) : encodeEnvelope(data);
+  }
+
   function decode(call: GrpcCall, bytes: Uint8Array): object | Promise<object> {
     const size = bytes.byteLength;
-    if (size > smallBytes(options, call.handler.method.input))
+    if (size > smallBytes(options, call.handler.method.input)) {
+      call.receivedLarge = true;
       return decodeInTurn(size, call.context, () => decodeAndHold(call, bytes));
+    }
     const turn = nextSmallStep(size);
     return turn === undefined ? decodeAndHold(call, bytes) : turn.then(() => decodeAndHold(call, bytes));
   }

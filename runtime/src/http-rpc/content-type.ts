@@ -9,7 +9,7 @@ import { Metadata } from "../call/metadata.ts";
 import type { BodyContent, GeneratedCodec, HttpRpcPayloadCall, Method, PayloadBody } from "../call/method.ts";
 import { immediate, runInSteps, type Steps, waitFor } from "../call/steps.ts";
 import { type Codec, jsonCodec } from "../codec/codec.ts";
-import { createBodyJson, type DecodeLimits, jsonValuesOf } from "../codec/large-message.ts";
+import { createBodyJson, type DecodeLimits, encodeLarge, jsonValuesOf, toLargeValue } from "../codec/large-message.ts";
 import { clipText, quote } from "../protocol/error.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { decodeArguments } from "./arguments.ts";
@@ -36,8 +36,10 @@ export interface ResponseFormat {
   /** Fields of every response in this format. */
   readonly fields: Metadata;
   encode(type: DescMessage, message: object, generated?: GeneratedCodec): Uint8Array;
-  /** Encodes the response of a method without schemas. */
-  encodeResult(call: HttpRpcPayloadCall, message: object): Uint8Array;
+  /** Encodes a large message in steps. Returns `undefined` if the message is small, or the format has no steps. */
+  encodeLarge(type: DescMessage, message: object, generated?: GeneratedCodec): Promise<Uint8Array> | undefined;
+  /** Encodes the response of a method without schemas, in steps if the request was large. */
+  encodeResult(call: HttpRpcPayloadCall, message: object, isLarge: boolean): Uint8Array | Promise<Uint8Array>;
 }
 
 export interface Formats {
@@ -62,8 +64,7 @@ export function createFormats(options: ServerProtocolOptions): Formats {
     limits: options.bodyLimits,
     decodeLimits: options,
   });
-  const { encode: encodeJson } = requests.get(JSON_TYPE)?.response ?? jsonCodec;
-  const asJson = responseFormat(JSON_TYPE, encodeJson);
+  const asJson = requests.get(JSON_TYPE)?.response ?? codecResponse(JSON_TYPE, jsonCodec);
 
   /**
    * The formats of methods whose messages have no schema, and of calls with a binding. They accept JSON even without a JSON
@@ -81,11 +82,12 @@ export function createFormats(options: ServerProtocolOptions): Formats {
   );
 
   function bodyResponse(name: string, { parameters, encode, results }: BodyResponse): ResponseFormat {
-    return responseFormat(
-      name + parameters,
-      (type, message) => encode(type, json.toValue(type, message)),
-      (call, message) => results.encode(call.resultOf(message, results.notation)),
-    );
+    return {
+      ...responseHead(name + parameters),
+      encode: (type, message) => encode(type, json.toValue(type, message)),
+      encodeLarge: (type, message) => toLargeValue(json, type, message)?.then((value) => encode(type, value)),
+      encodeResult: (call, message) => results.encode(call.resultOf(message, results.notation)),
+    };
   }
 
   function bodyFormat(format: BodyFormat, mediaType: MediaType): RequestFormat {
@@ -179,17 +181,23 @@ function codecFormat(mediaType: string, codec: Codec, limits: DecodeLimits): Req
     codec,
     decode: (type, bytes, generated) => decodeArguments(codec, type, bytes, limits, generated),
     openBody: (bytes) => ({ bytes, parse: () => immediate({ shape: "json", bytes }) }),
-    response: responseFormat(mediaType, (type, message, generated) => codec.encode(type, message, generated)),
+    response: codecResponse(mediaType, codec),
     safelisted: false,
   };
 }
 
-function responseFormat(
-  contentType: string,
-  encode: ResponseFormat["encode"],
-  encodeResult: ResponseFormat["encodeResult"] = (call, message) => call.encode(message),
-): ResponseFormat {
-  return { mediaType: contentType, fields: responseFields(contentType), encode, encodeResult };
+/** The format of responses that a codec encodes. Results of methods without schemas are JSON. */
+function codecResponse(mediaType: string, codec: Codec): ResponseFormat {
+  return {
+    ...responseHead(mediaType),
+    encode: (type, message, generated) => codec.encode(type, message, generated),
+    encodeLarge: (type, message, generated) => encodeLarge(codec, type, message, generated),
+    encodeResult: (call, message, isLarge) => (isLarge ? call.encodeInSteps(message) : call.encode(message)),
+  };
+}
+
+function responseHead(contentType: string): Pick<ResponseFormat, "mediaType" | "fields"> {
+  return { mediaType: contentType, fields: responseFields(contentType) };
 }
 
 function fits(response: BodyResponse, method: Method): boolean {

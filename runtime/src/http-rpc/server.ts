@@ -41,6 +41,8 @@ interface HttpRpcCall {
   readonly memory: MessageShare;
   /** The payload of methods whose messages have no schema. */
   readonly payload: HttpRpcPayloadCall | undefined;
+  /** True if the request is large: a large response is encoded in steps then. */
+  isLarge: boolean;
 }
 
 /**
@@ -81,7 +83,7 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
     const context = new ServerContext(request, limitTimeout(timeoutMs, handler.limits));
     const payload = handler.method.payload?.server?.openHttpRpc(methodsOf(handler));
     const memory = new MessageShare(options.messageMemory);
-    return { request, handler, headers, requestFormat, responseFormat, context, memory, payload };
+    return { request, handler, headers, requestFormat, responseFormat, context, memory, payload, isLarge: false };
   }
 
   /**
@@ -102,6 +104,7 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
       const received = bytes ?? body;
       const size = received.byteLength;
       const isSmall = size <= smallBytes(options, call.handler.method.input);
+      call.isLarge = !isSmall;
       const turn = isSmall ? nextSmallStep(size) : undefined;
       if (turn !== undefined) await turn;
       const decoded = isSmall
@@ -121,7 +124,8 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
         context,
       });
       if (response?.stream !== false) throw wrongResponseKind(method);
-      const data = encode(call, response.message);
+      const encoded = encode(call, response.message);
+      const data = encoded instanceof Promise ? await encoded : encoded;
       const compressing = compressMessage(data, responseCompression, call.handler.compression ?? options);
       const compressed = compressing === undefined ? undefined : await compressing;
       const fields = responseHeaders(call.responseFormat, response, compressed && responseCompression, limits);
@@ -216,12 +220,16 @@ function decode(call: HttpRpcCall, bytes: Uint8Array): object | Promise<object> 
   }
 }
 
-function encode(call: HttpRpcCall, message: object): Uint8Array {
-  const { responseFormat, payload } = call;
+function encode(call: HttpRpcCall, message: object): Uint8Array | Promise<Uint8Array> {
+  const { responseFormat, payload, isLarge } = call;
   const { method, binding } = call.handler;
-  if (binding !== undefined) return binding.encode(message);
-  if (method.payload === undefined) return responseFormat.encode(method.output, message, method.codecs?.output);
-  return responseFormat.encodeResult(payload as HttpRpcPayloadCall, message);
+  if (binding !== undefined) return isLarge ? binding.encodeInSteps(message) : binding.encode(message);
+  if (method.payload !== undefined) return responseFormat.encodeResult(payload as HttpRpcPayloadCall, message, isLarge);
+  const { output, codecs } = method;
+  return (
+    (isLarge && responseFormat.encodeLarge(output, message, codecs?.output)) ||
+    responseFormat.encode(output, message, codecs?.output)
+  );
 }
 
 function decodeError(typeName: string, cause: unknown): RpcError {

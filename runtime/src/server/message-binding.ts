@@ -3,9 +3,10 @@
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Handler } from "../call/call.ts";
-import { runInSteps, type Steps } from "../call/steps.ts";
+import { runInSteps, type Steps, waitFor } from "../call/steps.ts";
 import { encodeJson, type JsonValues } from "../codec/codec.ts";
-import { type BodyJson, createBodyJson, jsonValuesOf } from "../codec/large-message.ts";
+import { encodeJsonInSteps } from "../codec/json-write.ts";
+import { type BodyJson, createBodyJson, jsonValuesOf, toLargeValue } from "../codec/large-message.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 
 /** The encoding of the messages of one call in JSON. */
@@ -29,6 +30,17 @@ export type BindingOptions = Pick<ServerProtocolOptions, "codecs" | "maxMessageB
 export function bindHandler(handler: Handler, binding: MessageBinding, options: BindingOptions): Handler {
   const values = jsonValuesOf(options.codecs);
   const { method, csrf } = handler;
+  const encode = (message: object): Uint8Array => encodeJson(binding.encode(message, values));
+
+  /** The binding receives the JSON value that was made in steps when it converts the message. */
+  function* encodeSteps(message: object): Steps<Uint8Array> {
+    const making = method.output && toLargeValue(values, method.output, message);
+    if (making === undefined) return encode(message);
+    const made = yield* waitFor(making);
+    const toValue: JsonValues["toValue"] = (type, one) => (one === message ? made : values.toValue(type, one));
+    return yield* encodeJsonInSteps(binding.encode(message, { ...values, toValue }));
+  }
+
   return {
     ...handler,
     bodies: [],
@@ -36,7 +48,8 @@ export function bindHandler(handler: Handler, binding: MessageBinding, options: 
     binding: {
       method,
       decode: ({ bytes }) => runInSteps(binding.decode(bytes, createBodyJson(values, options, bytes.byteLength))),
-      encode: (message) => encodeJson(binding.encode(message, values)),
+      encode,
+      encodeInSteps: (message) => runInSteps(encodeSteps(message)),
     },
   };
 }

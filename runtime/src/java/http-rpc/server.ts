@@ -111,6 +111,10 @@ export class PositionalCall implements HttpRpcPayloadCall {
     return jsonResult(signatureOf(this.#method).result, value);
   }
 
+  encodeInSteps(message: object): Uint8Array {
+    return this.encode(message);
+  }
+
   resultOf(message: object, notation: Notation): NamedResult {
     const [value] = message as readonly unknown[];
     return namedResult(signatureOf(this.#method).result, value, notation);

@@ -104,6 +104,10 @@ export class WrappedCall implements GrpcPayloadCall {
     return encodeWrapper({ serializeType, values: [value], types: [nameOf(signature.result)] });
   }
 
+  encodeInSteps(message: object): Uint8Array {
+    return this.encode(message);
+  }
+
   get #signature(): Signature {
     return signatureOf(this.#method);
   }
