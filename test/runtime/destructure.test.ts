@@ -141,8 +141,7 @@ const codecMembers = (codec: Codec): Members<Codec> => ({
   encode: (encode) => encode(DurationSchema, duration),
   decode: (decode) => decode(DurationSchema, codec.encode(DurationSchema, duration)),
   decodeLarge: async (decodeLarge) => decodeLarge(DurationSchema, codec.encode(DurationSchema, duration), 1_000),
-  encodeLarge: async (encodeLarge) =>
-    expect(await encodeLarge(DurationSchema, duration)).toEqual(codec.encode(DurationSchema, duration)),
+  encodeLarge: (encodeLarge) => expect(encodeLarge(DurationSchema, duration)).toBe(undefined),
   estimate: (estimate) => estimate(DurationSchema, codec.encode(DurationSchema, duration)),
   encodeWithHeadroom: (encodeWithHeadroom) => encodeWithHeadroom(5, DurationSchema, duration),
 });

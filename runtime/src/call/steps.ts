@@ -49,6 +49,11 @@ export function runInSteps<T>(work: Steps<T>): T | Promise<T> {
   return first.done === true ? first.value : resume(work, first.value);
 }
 
+/** Runs work in time slices. Never throws: the promise rejects with errors of the first step too. */
+export async function startInSteps<T>(work: Steps<T>): Promise<T> {
+  return runInSteps(work);
+}
+
 async function resume<T>(work: Steps<T>, yielded: Promise<unknown> | undefined): Promise<T> {
   for (let pending = yielded; ; ) {
     let step: IteratorResult<Promise<unknown> | undefined, T>;

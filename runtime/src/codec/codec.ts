@@ -52,10 +52,10 @@ export interface Codec {
    */
   estimate?(type: DescMessage, bytes: Uint8Array, generated?: GeneratedCodec): number;
   /**
-   * Encodes a large message in steps, and yields to the event loop between them. Optional: without it, {@link encode} is
-   * called.
+   * Encodes a large response in steps, and yields to the event loop between them. Returns `undefined` for a message that is
+   * small, which {@link encode} encodes. It is called for the responses to requests of more than 16 KiB. Optional.
    */
-  encodeLarge?(type: DescMessage, message: object, generated?: GeneratedCodec): Promise<Uint8Array>;
+  encodeLarge?(type: DescMessage, message: object, generated?: GeneratedCodec): Promise<Uint8Array> | undefined;
   /**
    * Encodes a message after `headroom` reserved bytes, so that a protocol can write its prefix without a copy.
    * Optional.
@@ -80,7 +80,7 @@ export interface JsonValues {
    */
   fromLargeValue?(type: DescMessage, value: JsonValue, budget: DecodeBudget): Promise<object>;
   /** Converts a large message in steps, as {@link Codec.encodeLarge} does. Optional. */
-  toLargeValue?(type: DescMessage, message: object): Promise<JsonValue>;
+  toLargeValue?(type: DescMessage, message: object): Promise<JsonValue> | undefined;
 }
 
 /** `Buffer` encodes UTF-8 several times faster than `TextEncoder`. */

@@ -2,7 +2,15 @@
  * The work of encoding a message, counted without encoding it. The unit is a value of a field, which takes about as much
  * time as 256 characters of text, or as 16 bytes in base64.
  */
-import { type DescField, type DescMessage, isMessage, ScalarType } from "@bufbuild/protobuf";
+import {
+  type DescField,
+  type DescMessage,
+  isMessage,
+  type JsonValue,
+  type Message,
+  ScalarType,
+} from "@bufbuild/protobuf";
+import { isLargeJson } from "./json-parts.ts";
 
 /** Weight of a message that is encoded at once: a few milliseconds. */
 const SMALL_WEIGHT = 4_096;
@@ -10,82 +18,119 @@ const SMALL_WEIGHT = 4_096;
 /** Weight of the values that are encoded in one step, which takes less than a millisecond. */
 export const STEP_WEIGHT = 512;
 
-const CHARACTERS = 256;
-const BYTES = 16;
+const CHARACTERS_PER_UNIT = 256;
+const BYTES_PER_UNIT = 16;
+/** Characters of a path of a `google.protobuf.FieldMask`, which JSON writes in lowerCamel. */
+const PATH_CHARACTERS_PER_UNIT = 8;
 
-/** Reports whether a message, or its init shape, is large enough to be encoded in steps. */
-export function isLargeMessage(type: DescMessage, message: object): boolean {
-  return weighMessage(type, message, SMALL_WEIGHT) >= SMALL_WEIGHT;
-}
+/** Keys of an object that are listed again each time. */
+const FEW_KEYS = 1_000;
 
 /**
- * Returns the weight of a message. If it is at least `enough`, the result is any number from `enough` on: the rest is not
- * counted.
+ * Weighs the parts of one message. Most results are limited: if the weight is at least `enough`, the result is any number
+ * from `enough` on, and the rest is not counted.
  */
-export function weighMessage(type: DescMessage, message: unknown, enough: number): number {
-  if (typeof message !== "object" || message === null) return weighScalar(message);
-  let weight = 1 + type.fields.length / 16;
-  for (const field of type.fields) {
-    const value = fieldValue(field, message);
-    if (value !== undefined) weight += weighField(field, value, enough - weight);
-    if (weight >= enough) return weight;
+export class Weigher {
+  readonly #keys = new Map<object, readonly string[]>();
+
+  /** Reports whether a message, or its init shape, is large enough to be encoded in steps. */
+  isLarge(type: DescMessage, message: object): boolean {
+    return this.message(type, message, SMALL_WEIGHT) >= SMALL_WEIGHT;
   }
-  const { $unknown: unknown } = message as { readonly $unknown?: readonly { readonly data: Uint8Array }[] };
-  return weight + (unknown?.length ?? 0);
+
+  /** Returns the keys of a map or JSON object. To list half a million keys takes 100 ms, so they are listed once. */
+  keys(object: object): readonly string[] {
+    const known = this.#keys.get(object);
+    if (known !== undefined) return known;
+    const keys = Object.keys(object);
+    if (keys.length > FEW_KEYS) this.#keys.set(object, keys);
+    return keys;
+  }
+
+  message(type: DescMessage, message: unknown, enough: number): number {
+    if (typeof message !== "object" || message === null) return weighScalar(message);
+    if (type.typeName === "google.protobuf.FieldMask") return weighPaths(message);
+    let weight = 1 + type.fields.length / 16;
+    for (const field of type.fields) {
+      const value = givenValue(field, message);
+      if (value !== undefined) weight += this.field(field, value, enough - weight);
+      if (weight >= enough) return weight;
+    }
+    return weight + ((message as Message).$unknown?.length ?? 0);
+  }
+
+  /** Weighs the value of a field, which is a list or map for such a field. */
+  field(field: DescField, value: unknown, enough: number): number {
+    if (field.fieldKind === "list") return this.#list(field, value, enough);
+    if (field.fieldKind !== "map") return this.value(field, value, enough);
+    return this.#members(value as object, enough, (one, rest) => this.value(field, one, rest));
+  }
+
+  /** Weighs one value: that of an item for a list, and of a member for a map. */
+  value(field: DescField, value: unknown, enough: number): number {
+    if (field.message === undefined) return weighScalar(value);
+    return isPlainJson(field, value) ? this.json(value, enough) : this.message(field.message, value, enough);
+  }
+
+  json(value: unknown, enough: number): number {
+    if (typeof value !== "object" || value === null) return weighScalar(value);
+    // Its keys would be listed otherwise.
+    if (isLargeJson(value as JsonValue)) return enough;
+    const weigh = (one: unknown, rest: number): number => this.json(one, rest);
+    return Array.isArray(value) ? weighItems(value, enough, weigh) : this.#members(value, enough, weigh);
+  }
+
+  #list(field: DescField, value: unknown, enough: number): number {
+    if (!Array.isArray(value)) return 1;
+    if (field.message === undefined && !isText(field)) return value.length;
+    return weighItems(value, enough, (item, rest) => this.value(field, item, rest));
+  }
+
+  #members(object: object, enough: number, weigh: (member: unknown, enough: number) => number): number {
+    const keys = this.keys(object);
+    let weight = keys.length;
+    for (const key of keys) {
+      if (weight >= enough) break;
+      weight += weighKey(key) + weigh((object as Readonly<Record<string, unknown>>)[key], enough - weight);
+    }
+    return weight;
+  }
 }
 
-/** Returns the weight of the value of a field, as {@link weighMessage} does. */
-export function weighField(field: DescField, value: unknown, enough: number): number {
-  if (field.fieldKind === "list") return weighList(field, value, enough);
-  if (field.fieldKind !== "map") return weighValue(field, value, enough);
-  let weight = 1;
-  for (const key in value as object) {
-    weight += 1 + weighValue(field, (value as Readonly<Record<string, unknown>>)[key], enough - weight);
+function weighItems(
+  items: readonly unknown[],
+  enough: number,
+  weigh: (item: unknown, enough: number) => number,
+): number {
+  let weight = items.length;
+  for (const item of items) {
     if (weight >= enough) break;
+    weight += weigh(item, enough - weight);
   }
   return weight;
 }
 
-function weighList(field: DescField, value: unknown, enough: number): number {
-  if (!Array.isArray(value)) return 1;
-  if (field.message === undefined && !isText(field)) return value.length;
-  let weight = 1;
-  for (const item of value) {
-    weight += weighValue(field, item, enough - weight);
-    if (weight >= enough) break;
-  }
-  return weight;
+function weighPaths(mask: { readonly paths?: readonly string[] }): number {
+  return (mask.paths ?? []).reduce((weight, path) => weight + 1 + weighPath(path), 1);
 }
 
-/** Returns the weight of one value: that of an item for a list, and of a member for a map. */
-export function weighValue(field: DescField, value: unknown, enough: number): number {
-  if (field.message === undefined) return weighScalar(value);
-  return isPlainJson(field, value) ? weighJson(value, enough) : weighMessage(field.message, value, enough);
+/** Returns the weight of a path of a `google.protobuf.FieldMask`. */
+export function weighPath(path: string): number {
+  return path.length / PATH_CHARACTERS_PER_UNIT;
+}
+
+/** Returns the weight of the name of a member, in addition to that of its value. */
+export function weighKey(key: string): number {
+  return key.length / CHARACTERS_PER_UNIT;
 }
 
 function weighScalar(value: unknown): number {
-  if (typeof value === "string") return 1 + value.length / CHARACTERS;
-  return value instanceof Uint8Array ? 1 + value.byteLength / BYTES : 1;
-}
-
-/** Returns the weight of a JSON value, as {@link weighMessage} does. */
-export function weighJson(value: unknown, enough: number): number {
-  if (typeof value !== "object" || value === null) return weighScalar(value);
-  let weight = 1;
-  const add = (one: unknown): boolean => {
-    weight += 1 + weighJson(one, enough - weight);
-    return weight >= enough;
-  };
-  if (Array.isArray(value)) {
-    for (const item of value) if (add(item)) break;
-  } else {
-    for (const key in value) if (add((value as Readonly<Record<string, unknown>>)[key])) break;
-  }
-  return weight;
+  if (typeof value === "string") return 1 + value.length / CHARACTERS_PER_UNIT;
+  return value instanceof Uint8Array ? 1 + value.byteLength / BYTES_PER_UNIT : 1;
 }
 
 /** Returns the value of a field in a message or its init shape; `undefined`: it is not set. */
-export function fieldValue(field: DescField, message: object): unknown {
+export function givenValue(field: DescField, message: object): unknown {
   const members = message as Readonly<Record<string, unknown>>;
   if (field.oneof !== undefined) {
     const group = members[field.oneof.localName] as { readonly case?: string; readonly value?: unknown } | undefined;

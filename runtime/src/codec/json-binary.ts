@@ -27,7 +27,7 @@ import { checkDigits, estimateJson, isObject, isPlain, jsonShape } from "./json-
 import { Memory } from "./memory.ts";
 
 /** The member of an Any that names the type of its message. */
-const ANY_TYPE = "@type";
+export const ANY_TYPE = "@type";
 
 /** Adds bytes to a message. */
 type Add = (bytes: Uint8Array) => void;

@@ -5,12 +5,13 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { concat } from "../call/bytes.ts";
 import type { Steps } from "../call/steps.ts";
 import { encodeUtf8 } from "./codec.ts";
-import { STEP_WEIGHT, weighJson } from "./encode-weight.ts";
-import { membersInParts, setMember } from "./json-parts.ts";
+import { inParts } from "./encode-parts.ts";
+import { STEP_WEIGHT, Weigher, weighKey } from "./encode-weight.ts";
+import { membersInParts } from "./json-parts.ts";
 
-/** Encodes a JSON value in UTF-8, as `JSON.stringify` writes it. */
-export function* encodeJsonInSteps(value: JsonValue): Steps<Uint8Array> {
-  const writer = new JsonWriter();
+/** Encodes a JSON value in UTF-8, as `JSON.stringify` writes it, in steps of a weight. */
+export function* encodeJsonInSteps(value: JsonValue, step: number = STEP_WEIGHT): Steps<Uint8Array> {
+  const writer = new JsonWriter(step);
   yield* writer.write(value);
   return writer.finish();
 }
@@ -22,9 +23,15 @@ class JsonWriter {
   readonly #chunks: Uint8Array[] = [];
   #length = 0;
   #text = "";
+  readonly #weigher = new Weigher();
+  readonly #step: number;
+
+  constructor(step: number) {
+    this.#step = step;
+  }
 
   *write(value: JsonValue): Steps<void> {
-    if (typeof value !== "object" || value === null || weighJson(value, STEP_WEIGHT) < STEP_WEIGHT) {
+    if (typeof value !== "object" || value === null || this.#weigher.json(value, this.#step) < this.#step) {
       this.#add(JSON.stringify(value));
       yield;
     } else if (Array.isArray(value)) yield* this.#items(value);
@@ -38,67 +45,43 @@ class JsonWriter {
 
   *#items(items: readonly JsonValue[]): Steps<void> {
     let before = "[";
-    let part: JsonValue[] = [];
-    let weight = 0;
-    const flush = (): void => {
-      const text = JSON.stringify(part).slice(1, -1);
-      if (text !== "") {
-        this.#add(before + text);
+    yield* inParts(items, {
+      step: this.#step,
+      weigh: (item) => this.#weigher.json(item, this.#step),
+      add: (part) => {
+        this.#add(before + JSON.stringify(part).slice(1, -1));
         before = ",";
-      }
-      part = [];
-      weight = 0;
-    };
-    for (const item of items) {
-      const own = 1 + weighJson(item, STEP_WEIGHT);
-      if (own >= STEP_WEIGHT) {
-        flush();
+      },
+      addLarge: (item) => {
         this.#add(before);
         before = ",";
-        yield* this.write(item);
-        continue;
-      }
-      part.push(item);
-      weight += own;
-      if (weight < STEP_WEIGHT) continue;
-      flush();
-      yield;
-    }
-    flush();
-    this.#add(before === "[" ? "[]" : "]");
+        return this.write(item);
+      },
+    });
+    this.#add("]");
   }
 
   *#members(object: JsonObject): Steps<void> {
     let before = "{";
-    let part: JsonObject = {};
-    let weight = 0;
-    const flush = (): void => {
-      const text = JSON.stringify(part).slice(1, -1);
-      if (text !== "") {
-        this.#add(before + text);
-        before = ",";
-      }
-      part = {};
-      weight = 0;
-    };
     for (const members of membersInParts(object)) {
-      for (const [key, value] of members) {
-        const own = 1 + weighJson(key, STEP_WEIGHT) + weighJson(value, STEP_WEIGHT);
-        if (own >= STEP_WEIGHT && value !== undefined) {
-          flush();
+      yield* inParts(members, {
+        step: this.#step,
+        weigh: ([key, value]) => weighKey(key) + this.#weigher.json(value, this.#step),
+        add: (part) => {
+          const text = JSON.stringify(Object.fromEntries(part)).slice(1, -1);
+          // A member that is `undefined` is left out.
+          if (text === "") return;
+          this.#add(before + text);
+          before = ",";
+        },
+        addLarge: ([key, value]) => {
           this.#add(`${before}${JSON.stringify(key)}:`);
           before = ",";
-          yield* this.write(value);
-          continue;
-        }
-        setMember(part, key, value);
-        weight += own;
-        if (weight < STEP_WEIGHT) continue;
-        flush();
-        yield;
-      }
+          return this.write(value);
+        },
+      });
+      yield;
     }
-    flush();
     this.#add(before === "{" ? "{}" : "}");
   }
 

@@ -16,13 +16,15 @@ import {
   jsonCodec,
   protoCodec,
 } from "./codec.ts";
-import { isLargeMessage } from "./encode-weight.ts";
 import type { MergeJson } from "./json-division.ts";
+import { toJsonInSteps } from "./json-encode-steps.ts";
 import { estimateJson } from "./json-estimate.ts";
 import { decodeJsonInSteps } from "./json-steps.ts";
 import { parseJsonInSteps } from "./json-text.ts";
+import { encodeJsonInSteps } from "./json-write.ts";
 import { DecodeBudget, recordedMemory, recordMemory } from "./memory.ts";
 import type { MessageShare } from "./message-memory.ts";
+import { encodeProtoInSteps } from "./proto-encode-steps.ts";
 import { estimateProto, expansionOf } from "./proto-estimate.ts";
 import { decodeProtoInSteps } from "./proto-steps.ts";
 import { valueMemory } from "./value-memory.ts";
@@ -76,24 +78,6 @@ export function decodeMessage(
     return codec.decode(type, bytes, generated);
   }
   return codec.decodeLarge(type, bytes, decodedLimit(limits), generated);
-}
-
-/**
- * Encodes a large message in steps. Returns `undefined` for a message that is encoded at once, because it is small or the
- * codec has no steps.
- */
-export function encodeLarge(
-  codec: Codec,
-  type: DescMessage,
-  message: object,
-  generated?: GeneratedCodec,
-): Promise<Uint8Array> | undefined {
-  return isLargeMessage(type, message) ? codec.encodeLarge?.(type, message, generated) : undefined;
-}
-
-/** Converts a large message to its JSON value in steps. Returns `undefined` as {@link encodeLarge} does. */
-export function toLargeValue(values: JsonValues, type: DescMessage, message: object): Promise<JsonValue> | undefined {
-  return isLargeMessage(type, message) ? values.toLargeValue?.(type, message) : undefined;
 }
 
 /** Most memory for each byte of arguments without schemas, as {@link expansionOf} is for messages. */
@@ -181,6 +165,7 @@ export function createBodyJson(values: JsonValues, limits: DecodeLimits, bodyByt
 export const boundedProtoCodec: Codec = {
   ...protoCodec,
   estimate: estimateProto,
+  encodeLarge: (type, message) => encodeProtoInSteps(type, message, protoCodec.encode),
   decodeLarge: (type, bytes, maxDecodedBytes, generated) =>
     decodeProtoInSteps(type, bytes, maxDecodedBytes, { generated }),
 };
@@ -202,9 +187,13 @@ export function createBoundedJsonCodec(options: JsonCodecOptions = {}): Codec {
     const { taken } = budget;
     return recordMemory(await decodeJsonInSteps(type, value, budget, steps), budget.taken - taken);
   };
+  const values = codec.values as JsonValues;
+  const toLargeValue = (type: DescMessage, message: object): Promise<JsonValue> | undefined =>
+    toJsonInSteps(type, message, values.toValue, options.registry);
   return {
     ...codec,
-    values: { ...(codec.values as JsonValues), fromLargeValue },
+    values: { ...values, fromLargeValue, toLargeValue },
+    encodeLarge: (type, message) => toLargeValue(type, message)?.then((value) => runInSteps(encodeJsonInSteps(value))),
     decodeLarge: async (type, bytes, maxDecodedBytes) => {
       const budget = new DecodeBudget(maxDecodedBytes);
       return fromLargeValue(type, await parseJsonInSteps(bytes, budget), budget);

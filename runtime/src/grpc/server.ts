@@ -13,7 +13,7 @@ import type { GrpcPayloadCall } from "../call/method.ts";
 import { requestCountError } from "../call/outcome.ts";
 import { nextSmallStep } from "../call/time-slice.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
-import { decodeMessage, encodeLarge, holdMessage, smallBytes } from "../codec/large-message.ts";
+import { decodeMessage, holdMessage, smallBytes } from "../codec/large-message.ts";
 import { MessageShare } from "../codec/message-memory.ts";
 import { emptyBody, streamBody, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
@@ -264,7 +264,7 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     const { method } = handler;
     const data =
       method.payload === undefined
-        ? encodeLarge(contentType.codec, method.output, message, method.codecs?.output)
+        ? contentType.codec.encodeLarge?.(method.output, message, method.codecs?.output)
         : (payload as GrpcPayloadCall).encodeInSteps(message);
     if (data === undefined) return encode(call, message);
     return data instanceof Promise ? data.then((bytes) => encodeEnvelope(bytes)) : encodeEnvelope(data);

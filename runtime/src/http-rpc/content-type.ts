@@ -9,7 +9,7 @@ import { Metadata } from "../call/metadata.ts";
 import type { BodyContent, GeneratedCodec, HttpRpcPayloadCall, Method, PayloadBody } from "../call/method.ts";
 import { immediate, runInSteps, type Steps, waitFor } from "../call/steps.ts";
 import { type Codec, jsonCodec } from "../codec/codec.ts";
-import { createBodyJson, type DecodeLimits, encodeLarge, jsonValuesOf, toLargeValue } from "../codec/large-message.ts";
+import { createBodyJson, type DecodeLimits, jsonValuesOf } from "../codec/large-message.ts";
 import { clipText, quote } from "../protocol/error.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { decodeArguments } from "./arguments.ts";
@@ -85,7 +85,7 @@ export function createFormats(options: ServerProtocolOptions): Formats {
     return {
       ...responseHead(name + parameters),
       encode: (type, message) => encode(type, json.toValue(type, message)),
-      encodeLarge: (type, message) => toLargeValue(json, type, message)?.then((value) => encode(type, value)),
+      encodeLarge: (type, message) => json.toLargeValue?.(type, message)?.then((value) => encode(type, value)),
       encodeResult: (call, message) => results.encode(call.resultOf(message, results.notation)),
     };
   }
@@ -191,7 +191,7 @@ function codecResponse(mediaType: string, codec: Codec): ResponseFormat {
   return {
     ...responseHead(mediaType),
     encode: (type, message, generated) => codec.encode(type, message, generated),
-    encodeLarge: (type, message, generated) => encodeLarge(codec, type, message, generated),
+    encodeLarge: (type, message, generated) => codec.encodeLarge?.(type, message, generated),
     encodeResult: (call, message, isLarge) => (isLarge ? call.encodeInSteps(message) : call.encode(message)),
   };
 }

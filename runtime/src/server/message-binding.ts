@@ -6,7 +6,7 @@ import type { Handler } from "../call/call.ts";
 import { runInSteps, type Steps, waitFor } from "../call/steps.ts";
 import { encodeJson, type JsonValues } from "../codec/codec.ts";
 import { encodeJsonInSteps } from "../codec/json-write.ts";
-import { type BodyJson, createBodyJson, jsonValuesOf, toLargeValue } from "../codec/large-message.ts";
+import { type BodyJson, createBodyJson, jsonValuesOf } from "../codec/large-message.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 
 /** The encoding of the messages of one call in JSON. */
@@ -34,7 +34,7 @@ export function bindHandler(handler: Handler, binding: MessageBinding, options: 
 
   /** The binding receives the JSON value that was made in steps when it converts the message. */
   function* encodeSteps(message: object): Steps<Uint8Array> {
-    const making = method.output && toLargeValue(values, method.output, message);
+    const making = method.output && values.toLargeValue?.(method.output, message);
     if (making === undefined) return encode(message);
     const made = yield* waitFor(making);
     const toValue: JsonValues["toValue"] = (type, one) => (one === message ? made : values.toValue(type, one));
