@@ -1,6 +1,8 @@
 /** A body format for tests: one line of names and one line of values. It is what a file in `http-rpc/body/` would be. */
+
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { BodyContent, NamedResult, NamedValue } from "../../runtime/src/call/method.ts";
+import { immediate } from "../../runtime/src/call/steps.ts";
 import type { BodyFormat } from "../../runtime/src/http-rpc/body/format.ts";
 import { bindParameters, type FieldValue, messageFrom, parseText } from "../../runtime/src/http-rpc/body/parameters.ts";
 import { decodeText } from "../../runtime/src/http-rpc/body/text.ts";
@@ -28,7 +30,8 @@ export const csv: BodyFormat = {
     onRequest: false,
     parameters: "; header=present",
     fits: ({ fields }) => fields.every(({ fieldKind }) => fieldKind === "scalar"),
-    encode: (_type, value) => linesOf(Object.entries(value as JsonObject).map(([name, value]) => ({ name, value }))),
+    encode: (_type, value) =>
+      immediate(linesOf(Object.entries(value as JsonObject).map(([name, value]) => ({ name, value })))),
     results: {
       notation: { long: String, double: String, bytes: String, date: (date) => date.toISOString() },
       encode: encodeResult,

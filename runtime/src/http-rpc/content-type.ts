@@ -7,7 +7,7 @@ import type { Handler } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { BodyContent, GeneratedCodec, HttpRpcPayloadCall, Method, PayloadBody } from "../call/method.ts";
-import { immediate, runInSteps, type Steps, waitFor } from "../call/steps.ts";
+import { immediate, runAtOnce, runInSteps, type Steps, waitFor } from "../call/steps.ts";
 import { type Codec, jsonCodec } from "../codec/codec.ts";
 import { createBodyJson, type DecodeLimits, jsonValuesOf } from "../codec/large-message.ts";
 import { clipText, quote } from "../protocol/error.ts";
@@ -84,8 +84,9 @@ export function createFormats(options: ServerProtocolOptions): Formats {
   function bodyResponse(name: string, { parameters, encode, results }: BodyResponse): ResponseFormat {
     return {
       ...responseHead(name + parameters),
-      encode: (type, message) => encode(type, json.toValue(type, message)),
-      encodeLarge: (type, message) => json.toLargeValue?.(type, message)?.then((value) => encode(type, value)),
+      encode: (type, message) => runAtOnce(encode(type, json.toValue(type, message))),
+      encodeLarge: (type, message) =>
+        json.toLargeValue?.(type, message)?.then((value) => runInSteps(encode(type, value))),
       encodeResult: (call, message) => results.encode(call.resultOf(message, results.notation)),
     };
   }

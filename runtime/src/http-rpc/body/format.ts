@@ -42,7 +42,7 @@ export interface BodyResponse {
   /** Reports whether messages of the type can be encoded. */
   fits(type: DescMessage): boolean;
   /** Encodes the JSON value of a message. */
-  encode(type: DescMessage, value: JsonValue): Uint8Array;
+  encode(type: DescMessage, value: JsonValue): Steps<Uint8Array>;
   /** The encoder for methods whose messages have no schema. */
   readonly results: ResultEncoder;
 }

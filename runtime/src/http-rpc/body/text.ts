@@ -5,7 +5,7 @@
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { Code } from "../../call/code.ts";
 import type { BodyContent, NamedResult, Notation } from "../../call/method.ts";
-import type { Steps } from "../../call/steps.ts";
+import { immediate, type Steps } from "../../call/steps.ts";
 import type { BodyJson } from "../../codec/large-message.ts";
 import { clipText, quote } from "../../protocol/error.ts";
 import { Refusal } from "../error-response.ts";
@@ -48,10 +48,10 @@ function* decodeTextBody(json: BodyJson, type: DescMessage, value: string): Step
 }
 
 /** Encodes a response that is a single string as text, the reverse of {@link decodeTextBody}. */
-function encodeTextBody(type: DescMessage, value: JsonValue): Uint8Array {
+function encodeTextBody(type: DescMessage, value: JsonValue): Steps<Uint8Array> {
   const field = stringField(type) as DescField;
   const written = type.typeName === STRING_VALUE ? value : (value as JsonObject)[field.jsonName];
-  return new TextEncoder().encode(typeof written === "string" ? written : "");
+  return immediate(new TextEncoder().encode(typeof written === "string" ? written : ""));
 }
 
 /** Encodes a result without a schema. Null becomes empty text. */
