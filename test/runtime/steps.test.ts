@@ -2,7 +2,7 @@
 import { beforeAll, expect, it, vi } from "vitest";
 import { ATTACKS, type Attack } from "../../bench/attack/bodies.ts";
 import { send } from "../../bench/attack/router.ts";
-import { runAtOnce, runInSteps, type Steps, waitFor } from "../../runtime/src/call/steps.ts";
+import { runAtOnce, runInSteps, runInTurn, type Steps, waitFor } from "../../runtime/src/call/steps.ts";
 
 const BYTES = 600_000;
 /** Turns of the event loop: a body that is decoded at once takes two or three. */
@@ -97,4 +97,30 @@ it("work waits for promises, receives their results and their errors, and pauses
     throw new Error("late");
   }
   await expect((async () => runInSteps(failing()))()).rejects.toThrow("late");
+});
+
+it("work in turn runs four at a time, in order, also after failures", async () => {
+  let running = 0;
+  let most = 0;
+  const ended: number[] = [];
+  function* work(index: number): Steps<number> {
+    yield undefined;
+    running += 1;
+    most = Math.max(most, running);
+    for (let i = 0; i < 10; i++) yield* waitFor(new Promise((resolve) => setImmediate(resolve)));
+    running -= 1;
+    ended.push(index);
+    if (index % 3 === 0) throw new Error("no");
+    return index;
+  }
+  const all = Array.from({ length: 20 }, (_, index) => runInTurn(work(index)));
+  const results = await Promise.allSettled(all);
+  expect(results.map(({ status }) => status === "fulfilled")).toEqual(all.map((_, index) => index % 3 !== 0));
+  expect(most).toBe(4);
+  expect(ended).toEqual(all.map((_, index) => index));
+  // biome-ignore lint/correctness/useYield: the work has no steps.
+  function* single(): Steps<string> {
+    return "at once";
+  }
+  expect(runInTurn(single())).toBe("at once");
 });

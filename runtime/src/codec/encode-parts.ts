@@ -2,7 +2,7 @@
  * Divides the items of a large message into parts that are encoded in one step each.
  */
 import type { DescField } from "@bufbuild/protobuf";
-import type { Steps } from "../call/steps.ts";
+import { runInTurn, type Steps } from "../call/steps.ts";
 import { setMember } from "./json-parts.ts";
 
 interface PartHandlers<T> {
@@ -36,6 +36,18 @@ export function* inParts<T>(items: Iterable<T>, { weigh, add, addLarge, step }: 
     if (isLarge) yield* addLarge(item);
   }
   if (part.length > 0) add(part);
+}
+
+/**
+ * Runs the work of encoding a message in steps. If it fails, the message is encoded at once: that error names the right
+ * position, and types with required fields cannot be divided.
+ */
+export async function encodeInTurn<T>(work: Steps<T>, atOnce: () => T): Promise<T> {
+  try {
+    return await runInTurn(work);
+  } catch {
+    return atOnce();
+  }
 }
 
 /** Returns an init shape with one field. */

@@ -26,7 +26,7 @@ import {
   type Value,
   ValueSchema,
 } from "@bufbuild/protobuf/wkt";
-import { type Steps, startInSteps, waitFor } from "../call/steps.ts";
+import { type Steps, waitFor } from "../call/steps.ts";
 import { initOf, inParts, pick } from "./encode-parts.ts";
 import { givenValue, isPlainJson, STEP_WEIGHT, Weigher, weighKey, weighPath } from "./encode-weight.ts";
 import { ANY_TYPE } from "./json-binary.ts";
@@ -38,21 +38,19 @@ import { decodeProtoInSteps } from "./proto-steps.ts";
 type ToJson = (type: DescMessage, message: object) => JsonValue;
 
 /**
- * Converts a large message, or its init shape, to its JSON value in steps. Returns `undefined` for a small one, unless the
- * weight of a step is given. Rejects with the errors of `toJson`.
+ * Returns the work of converting a large message, or its init shape, to its JSON value in steps. Returns `undefined` for a
+ * small message, unless the weight of a step is given.
  */
-export function toJsonInSteps(
+export function jsonSteps(
   type: DescMessage,
   message: object,
   toJson: ToJson,
   registry: Registry | undefined,
   step?: number,
-): Promise<JsonValue> | undefined {
+): Steps<JsonValue> | undefined {
   const weigher = new Weigher();
   if (step === undefined && !weigher.isLarge(type, message)) return undefined;
-  const encoder = new JsonEncoder(toJson, registry, weigher, step ?? STEP_WEIGHT);
-  // The error of the whole message names the right position. Types with required fields cannot be divided.
-  return startInSteps(encoder.message(type, message)).catch(() => toJson(type, message));
+  return new JsonEncoder(toJson, registry, weigher, step ?? STEP_WEIGHT).message(type, message);
 }
 
 type ListField = DescField & { readonly fieldKind: "list" };

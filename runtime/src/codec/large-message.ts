@@ -16,8 +16,9 @@ import {
   jsonCodec,
   protoCodec,
 } from "./codec.ts";
+import { encodeInTurn } from "./encode-parts.ts";
 import type { MergeJson } from "./json-division.ts";
-import { toJsonInSteps } from "./json-encode-steps.ts";
+import { jsonSteps } from "./json-encode-steps.ts";
 import { estimateJson } from "./json-estimate.ts";
 import { decodeJsonInSteps } from "./json-steps.ts";
 import { parseJsonInSteps } from "./json-text.ts";
@@ -188,12 +189,25 @@ export function createBoundedJsonCodec(options: JsonCodecOptions = {}): Codec {
     return recordMemory(await decodeJsonInSteps(type, value, budget, steps), budget.taken - taken);
   };
   const values = codec.values as JsonValues;
-  const toLargeValue = (type: DescMessage, message: object): Promise<JsonValue> | undefined =>
-    toJsonInSteps(type, message, values.toValue, options.registry);
+  const stepsOf = (type: DescMessage, message: object): Steps<JsonValue> | undefined =>
+    jsonSteps(type, message, values.toValue, options.registry);
+  function* textOf(value: Steps<JsonValue>): Steps<Uint8Array> {
+    return yield* encodeJsonInSteps(yield* value);
+  }
   return {
     ...codec,
-    values: { ...values, fromLargeValue, toLargeValue },
-    encodeLarge: (type, message) => toLargeValue(type, message)?.then((value) => runInSteps(encodeJsonInSteps(value))),
+    values: {
+      ...values,
+      fromLargeValue,
+      toLargeValue(type, message) {
+        const work = stepsOf(type, message);
+        return work && encodeInTurn(work, () => values.toValue(type, message));
+      },
+    },
+    encodeLarge(type, message) {
+      const work = stepsOf(type, message);
+      return work && encodeInTurn(textOf(work), () => codec.encode(type, message));
+    },
     decodeLarge: async (type, bytes, maxDecodedBytes) => {
       const budget = new DecodeBudget(maxDecodedBytes);
       return fromLargeValue(type, await parseJsonInSteps(bytes, budget), budget);

@@ -14,8 +14,8 @@ import {
 import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { isWrapperDesc, ListValueSchema, StructSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { concat } from "../call/bytes.ts";
-import { type Steps, startInSteps } from "../call/steps.ts";
-import { initOf, inParts, pick } from "./encode-parts.ts";
+import type { Steps } from "../call/steps.ts";
+import { encodeInTurn, initOf, inParts, pick } from "./encode-parts.ts";
 import { givenValue, isPlainJson, STEP_WEIGHT, Weigher, weighKey } from "./encode-weight.ts";
 
 /** Encodes a small message, or its init shape, at once. */
@@ -34,8 +34,7 @@ export function encodeProtoInSteps(
   const weigher = new Weigher();
   if (step === undefined && !weigher.isLarge(type, message)) return undefined;
   const writer = new ProtoWriter(encode, weigher, step ?? STEP_WEIGHT);
-  // The error of the whole message names the right position. Types with required fields cannot be divided.
-  return startInSteps(writer.whole(type, message)).catch(() => encode(type, message));
+  return encodeInTurn(writer.whole(type, message), () => encode(type, message));
 }
 
 /** The tag of the value in an entry of a map, and the length of an empty message after it. */
