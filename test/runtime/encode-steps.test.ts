@@ -26,8 +26,10 @@ import { describe, expect, it } from "vitest";
 import { runAtOnce, runInSteps } from "../../runtime/src/call/steps.ts";
 import { Weigher } from "../../runtime/src/codec/encode-weight.ts";
 import { jsonSteps } from "../../runtime/src/codec/json-encode-steps.ts";
+import { parseJsonInSteps } from "../../runtime/src/codec/json-text.ts";
 import { encodeJsonInSteps } from "../../runtime/src/codec/json-write.ts";
 import { boundedProtoCodec, createBoundedJsonCodec } from "../../runtime/src/codec/large-message.ts";
+import { DecodeBudget } from "../../runtime/src/codec/memory.ts";
 import { encodeProtoInSteps } from "../../runtime/src/codec/proto-encode-steps.ts";
 import { nodeProtoCodec } from "../../runtime/src/node/proto-codec.ts";
 import { everySpecial, everything, messagesOf } from "../support/messages.ts";
@@ -171,6 +173,20 @@ describe("large messages", () => {
     const message = fromJson(StructSchema, given);
     const text = Buffer.from((await json.encodeLarge?.(StructSchema, message)) as Uint8Array).toString();
     expect(text).toBe(whole);
+  });
+
+  it("keep the order of JSON.stringify for values that were parsed in parts", async () => {
+    const spaces = " ".repeat(100_000);
+    const numbers = texts(9_000).map((_, i) => `"${(i * 7_919) % 9_973}":"n","k${i}":${i}`);
+    for (const text of [
+      `[${spaces}]`,
+      `{${spaces}}`,
+      `[[${spaces}],{"4294967295":1,"4294967294":2,"01":3,${numbers}}]`,
+    ]) {
+      const value = await parseJsonInSteps(Buffer.from(text), new DecodeBudget(1e9));
+      const written = Buffer.from(runAtOnce(encodeJsonInSteps(value))).toString();
+      expect(written).toBe(JSON.stringify(JSON.parse(text)));
+    }
   });
 
   it("include what was added to an object that was decoded in steps", async () => {

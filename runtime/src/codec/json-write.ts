@@ -58,7 +58,7 @@ class JsonWriter {
         return this.write(item);
       },
     });
-    this.#add("]");
+    this.#add(before === "[" ? "[]" : "]");
   }
 
   *#members(object: JsonObject): Steps<void> {
