@@ -155,6 +155,8 @@ const serializationMembers = (serialization: Serialization): Members<Serializati
   decode: (decode) => expect(decode("java.lang.String", serialization.encode("java.lang.String", "text"))).toBe("text"),
   decodeLarge: async (decodeLarge) =>
     decodeLarge("java.lang.String", serialization.encode("java.lang.String", "text"), new Cost()),
+  encodeLarge: async (encodeLarge) =>
+    expect(await encodeLarge("java.lang.String", "text")).toEqual(serialization.encode("java.lang.String", "text")),
   encodeException: () => {},
   decodeException: () => {},
 });

@@ -72,8 +72,9 @@ export class Weigher {
     return isPlainJson(field, value) ? this.json(value, enough) : this.message(field.message, value, enough);
   }
 
+  /** Weighs a JSON value, which may contain bytes. */
   json(value: unknown, enough: number): number {
-    if (typeof value !== "object" || value === null) return weighScalar(value);
+    if (typeof value !== "object" || value === null || value instanceof Uint8Array) return weighScalar(value);
     // Its keys would be listed otherwise.
     if (isLargeJson(value as JsonValue)) return enough;
     const weigh = (one: unknown, rest: number): number => this.json(one, rest);

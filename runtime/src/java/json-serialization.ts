@@ -1,7 +1,7 @@
 /**
  * JSON as a serialization of sub-protocol B, for peers that support it. Dubbo for Java does not support it.
  */
-import { runInSteps } from "../call/steps.ts";
+import { runInSteps, runInTurn } from "../call/steps.ts";
 import { decodeJsonText, encodeJson } from "../codec/codec.ts";
 import { toJson } from "./json.ts";
 import { parseExactJson } from "./json-text.ts";
@@ -12,6 +12,10 @@ import type { Serialization } from "./serialization.ts";
 export const jsonSerialization: Serialization = {
   name: "json",
   encode: (type, value, cost) => encodeJson(toJson(type, value, cost)),
+  encodeLarge: async (type, value, cost) => {
+    const { encodeInSteps } = await import("./large-json.ts");
+    return runInTurn(encodeInSteps(type, value, cost));
+  },
   decode: (type, bytes, cost) => fromJson(type, parseExactJson(decodeJsonText(bytes), cost), cost),
   decodeLarge: async (type, bytes, cost) => {
     const { parseExactJsonInSteps } = await import("./large-json.ts");

@@ -2,7 +2,7 @@
  * Java types: their names, and the TypeScript values of scalar types.
  */
 import { reasonOf } from "../call/error.ts";
-import type { Steps } from "../call/steps.ts";
+import type { StepCounter, Steps } from "../call/steps.ts";
 import { LimitError } from "./cost.ts";
 import { ExactNumber } from "./json-text.ts";
 import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType, Signature } from "./signature.ts";
@@ -108,6 +108,9 @@ export function itemOf(type: JavaType): JavaType | undefined {
   return "list" in type ? type.list : "set" in type ? type.set : "array" in type ? type.array : undefined;
 }
 
+/** Items of a `char[]` that are joined at a time. */
+const CHARS_PER_PART = 1_024;
+
 const MAGNITUDE_BITS = { byte: 7, short: 15, int: 31 } as const;
 
 /**
@@ -177,10 +180,52 @@ export function toItems(value: unknown): readonly unknown[] {
   throw new TypeError(`${show(value)} is not a valid list`);
 }
 
+/** Joins the items of a `char[]`, in steps. */
+export function* joinChars(items: readonly unknown[], counter: StepCounter): Steps<string> {
+  let text = "";
+  for (let start = 0; start < items.length; start += CHARS_PER_PART) {
+    const part = items.slice(start, start + CHARS_PER_PART);
+    if (counter.add(part.length / 4)) yield undefined;
+    text += part.map((item) => toScalar("char", item)).join("");
+  }
+  return text;
+}
+
+/** The entries of a map. */
+export interface Entries extends Iterable<readonly [unknown, unknown]> {
+  readonly size: number;
+}
+
+/** Entries up to which a list of them is fast. */
+const SMALL_RECORD = 256;
+
+/** The entries of an object. A list of all entries of a large object takes several times as long as that of its keys. */
+class RecordEntries implements Entries {
+  readonly #record: Readonly<Record<string, unknown>>;
+  readonly #keys: readonly string[];
+
+  constructor(record: Readonly<Record<string, unknown>>) {
+    this.#record = record;
+    this.#keys = Object.keys(record);
+  }
+
+  get size(): number {
+    return this.#keys.length;
+  }
+
+  [Symbol.iterator](): Iterator<[string, unknown], void> {
+    return this.size > SMALL_RECORD ? this.#entries() : Object.entries(this.#record)[Symbol.iterator]();
+  }
+
+  *#entries(): Generator<[string, unknown], void> {
+    for (const key of this.#keys) yield [key, this.#record[key]];
+  }
+}
+
 /** Returns the entries of a map, or of an object, whose keys are strings. Throws a `TypeError` for other values. */
-export function toEntries(value: unknown): Iterable<readonly [unknown, unknown]> {
+export function toEntries(value: unknown): Entries {
   if (value instanceof Map) return value;
-  if (isRecord(value)) return Object.entries(value);
+  if (isRecord(value)) return new RecordEntries(value);
   throw new TypeError(`${show(value)} is not a valid map`);
 }
 

@@ -3,7 +3,7 @@
  * are refused.
  */
 import { resolveLimitGroup } from "../../call/option.ts";
-import { runAtOnce, runInSteps, type Steps } from "../../call/steps.ts";
+import { runAtOnce, runInSteps, runInTurn, type Steps } from "../../call/steps.ts";
 import { Cost, DEFAULT_COST_LIMITS } from "../cost.ts";
 import type { Serialization } from "../serialization.ts";
 import type { JavaClass, JavaEnum, JavaType } from "../signature.ts";
@@ -11,7 +11,7 @@ import { type DeclaredTypes, declaredTypes } from "../type.ts";
 import { Hessian2Decoder } from "./decoder.ts";
 import { DEFAULT_HESSIAN2_LIMITS, type Hessian2Limits } from "./raw.ts";
 import { readHessian2 } from "./reader.ts";
-import { writeException, writeHessian2 } from "./writer.ts";
+import { hessian2Steps, writeException, writeHessian2 } from "./writer.ts";
 
 /** Options of {@link createHessian2}. */
 export interface Hessian2Options {
@@ -55,6 +55,7 @@ export function createHessian2({ classes = [], enums = [], limits: given }: Hess
     name: "hessian2",
     wireName: "hessian4",
     encode: (type, value, cost) => writeHessian2(type, value, limits, cost),
+    encodeLarge: (type, value, cost) => runInTurn(hessian2Steps(type, value, limits, cost)),
     decode: (type, bytes, cost = new Cost()) => runAtOnce(decode(type, bytes, cost)),
     decodeLarge: async (type, bytes, cost) => runInSteps(decode(type, bytes, cost)),
     encodeException: (exception) => writeException(exception, limits),

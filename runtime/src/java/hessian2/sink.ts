@@ -2,10 +2,11 @@
  * A growing buffer for the simple values of Hessian 2. Each value is written in big-endian order, in the shortest form that
  * Dubbo's encoder writes.
  */
+import { runAtOnce, type Steps } from "../../call/steps.ts";
 
 const FIRST_BYTES = 256;
 /** Most UTF-16 units, or bytes, in one chunk. */
-const CHUNK = 0x8000;
+export const CHUNK = 0x8000;
 
 export class ByteSink {
   #bytes = new Uint8Array(FIRST_BYTES);
@@ -19,9 +20,14 @@ export class ByteSink {
     this.#count = count;
   }
 
+  /** The number of bytes written so far. */
+  get length(): number {
+    return this.#length;
+  }
+
   /** Returns the bytes written so far. */
   finish(): Uint8Array {
-    this.#countNew();
+    this.#countTo(this.#length);
     return this.#bytes.slice(0, this.#length);
   }
 
@@ -105,8 +111,14 @@ export class ByteSink {
     }
   }
 
-  /** Writes a string in chunks of at most 32,768 UTF-16 units. A surrogate pair is never divided. */
+  /** Writes a string of any length at once. */
   string(text: string): void {
+    if (text.length > CHUNK) runAtOnce(this.longString(text));
+    else this.#lastChunk(text, 0);
+  }
+
+  /** Writes a string in chunks of at most 32,768 UTF-16 units, a chunk a step. A surrogate pair is never divided. */
+  *longString(text: string): Steps<void> {
     let start = 0;
     while (text.length - start > CHUNK) {
       const end = start + CHUNK - (isHighSurrogate(text.charCodeAt(start + CHUNK - 1)) ? 1 : 0);
@@ -114,7 +126,12 @@ export class ByteSink {
       this.uint16(end - start);
       this.#text(text, start, end);
       start = end;
+      yield;
     }
+    this.#lastChunk(text, start);
+  }
+
+  #lastChunk(text: string, start: number): void {
     const left = text.length - start;
     if (left < 0x20) this.uint8(left);
     else if (left < 0x400) this.uint16(0x3000 | left);
@@ -147,38 +164,65 @@ export class ByteSink {
     this.#bytes.set(data, start);
   }
 
-  /** Encodes each UTF-16 unit separately (CESU-8), as Java does. */
+  /** Encodes each UTF-16 unit separately (CESU-8), as Java does. Most text is ASCII. */
   #text(text: string, start: number, end: number): void {
-    for (let i = start; i < end; i += 1) {
+    this.#reserve(end - start);
+    const bytes = this.#bytes;
+    let at = this.#length;
+    let i = start;
+    for (; i < end; i += 1) {
       const unit = text.charCodeAt(i);
-      if (unit < 0x80) this.uint8(unit);
-      else if (unit < 0x800) this.uint16(0xc080 | ((unit & 0x7c0) << 2) | (unit & 0x3f));
-      else {
-        this.uint8(0xe0 | (unit >> 12));
-        this.uint16(0x8080 | ((unit & 0xfc0) << 2) | (unit & 0x3f));
-      }
+      if (unit >= 0x80) break;
+      bytes[at] = unit;
+      at += 1;
     }
+    this.#length = at;
+    if (i < end) this.#wideText(text, i, end);
   }
 
-  #countNew(): void {
-    this.#count(this.#length - this.#counted);
-    this.#counted = this.#length;
+  #wideText(text: string, start: number, end: number): void {
+    this.#reserve(3 * (end - start), end - start);
+    const bytes = this.#bytes;
+    let at = this.#length;
+    for (let i = start; i < end; i += 1) {
+      const unit = text.charCodeAt(i);
+      if (unit < 0x80) bytes[at++] = unit;
+      else {
+        if (unit < 0x800) bytes[at++] = 0xc0 | (unit >> 6);
+        else {
+          bytes[at++] = 0xe0 | (unit >> 12);
+          bytes[at++] = 0x80 | ((unit >> 6) & 0x3f);
+        }
+        bytes[at++] = 0x80 | (unit & 0x3f);
+      }
+    }
+    this.#length = at;
+  }
+
+  #countTo(length: number): void {
+    this.#count(length - this.#counted);
+    this.#counted = length;
   }
 
   /**
-   * Reserves space and returns its position. It may replace `#bytes` and `#view`, so it must be called before they are used.
+   * Takes space and returns its position. It may replace `#bytes` and `#view`, so it must be called before they are used.
    */
   #grow(length: number): number {
     const start = this.#length;
-    this.#length += length;
-    if (this.#length > this.#bytes.byteLength) {
-      this.#countNew();
-      const larger = new Uint8Array(Math.max(this.#length, 2 * this.#bytes.byteLength));
-      larger.set(this.#bytes.subarray(0, start));
-      this.#bytes = larger;
-      this.#view = new DataView(larger.buffer);
-    }
+    this.#reserve(length);
+    this.#length = start + length;
     return start;
+  }
+
+  /** Makes room for bytes after those written. `least`: the number of bytes that will be written for certain. */
+  #reserve(length: number, least = length): void {
+    const needed = this.#length + length;
+    if (needed <= this.#bytes.byteLength) return;
+    this.#countTo(this.#length + least);
+    const larger = new Uint8Array(Math.max(needed, 2 * this.#bytes.byteLength));
+    larger.set(this.#bytes.subarray(0, this.#length));
+    this.#bytes = larger;
+    this.#view = new DataView(larger.buffer);
   }
 }
 

@@ -2,15 +2,18 @@
  * Writes Hessian 2 as Dubbo's encoder does, from values of declared types. An object that occurs more than once, or contains
  * itself, is written once; each further occurrence is a reference.
  */
+import { runAtOnce, StepCounter, type Steps } from "../../call/steps.ts";
 import { Cost } from "../cost.ts";
 import { JavaException } from "../exception.ts";
 import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "../signature.ts";
 import {
   ANY,
+  errorIn,
   isBytes,
   isChars,
   isPrimitive,
   isRecord,
+  joinChars,
   memberOf,
   scalarOf,
   show,
@@ -20,11 +23,10 @@ import {
   toEnum,
   toItems,
   toScalar,
-  within,
 } from "../type.ts";
 import { runtimeType, TypedValue } from "../typed.ts";
 import { DEFAULT_HESSIAN2_LIMITS, type Hessian2Limits } from "./raw.ts";
-import { ByteSink } from "./sink.ts";
+import { ByteSink, CHUNK } from "./sink.ts";
 import { hessianName, structureName } from "./type-name.ts";
 
 /** Encodes a value. Throws a `TypeError` for a value that is invalid for the type, and an error if a limit is exceeded. */
@@ -35,19 +37,38 @@ export function writeHessian2(
   cost: Cost = new Cost(),
 ): Uint8Array {
   const writer = new Writer(limits, cost);
-  writer.write(type, value);
+  const steps = writer.write(type, value);
+  if (steps !== undefined) runAtOnce(steps);
+  return writer.finish();
+}
+
+/** Encodes a value in steps, like {@link writeHessian2}. */
+export function* hessian2Steps(
+  type: JavaType,
+  value: unknown,
+  limits: Hessian2Limits,
+  cost: Cost = new Cost(),
+): Steps<Uint8Array> {
+  const writer = new Writer(limits, cost);
+  const steps = writer.write(type, value);
+  if (steps !== undefined) yield* steps;
   return writer.finish();
 }
 
 /** Encodes an exception. */
 export function writeException(exception: JavaException, limits: Hessian2Limits = {}): Uint8Array {
   const writer = new Writer(limits, new Cost());
-  writer.writeException(exception);
+  runAtOnce(writer.exception(exception));
   return writer.finish();
 }
 
-/** The declared type of untyped values. */
+/** Bytes that take about as long to write as a value. */
+const BYTES_LIKE_VALUE = 256;
 
+/**
+ * Writes the values of one message. Functions that write values return the steps that write a container or long text; they
+ * have written any other value, because a generator for each number in a list would double the time.
+ */
 class Writer {
   readonly #sink: ByteSink;
   readonly #limits: Hessian2Limits;
@@ -58,8 +79,11 @@ class Writer {
   readonly #magnitudes = new Map<string, readonly number[]>();
   readonly #types = new Map<string, number>();
   readonly #classes = new Map<string, number>();
+  readonly #counter = new StepCounter();
   #references = 0;
   #depth = 0;
+  /** The number of bytes at the last {@link #pauses}. */
+  #length = 0;
 
   constructor(limits: Hessian2Limits, cost: Cost) {
     this.#limits = limits;
@@ -72,23 +96,32 @@ class Writer {
     return this.#sink.finish();
   }
 
-  write(type: JavaType, value: unknown): void {
+  write(type: JavaType, value: unknown): Steps<void> | undefined {
     this.#cost.addValues(1, this.#limits);
-    this.#write(type, value);
+    return this.#write(type, value);
   }
 
-  #write(type: JavaType, value: unknown): void {
+  #write(type: JavaType, value: unknown): Steps<void> | undefined {
     if (value === null || value === undefined) {
       if (isPrimitive(type)) throw new TypeError(`${value} is not a valid ${type}`);
       this.#sink.uint8(0x4e);
-      return;
+      return undefined;
     }
     const scalar = scalarOf(type);
     if (scalar !== undefined) this.#scalar(scalar, toScalar(scalar, value));
     else if (isBytes(type)) this.#bytes(value);
-    else if (typeof type === "string") this.#builtIn(type, value);
+    else if (typeof type === "string") return this.#builtIn(type, value);
     else if ("enum" in type) this.#object(type.enum.name, ["name"], () => this.#sink.string(toEnum(type.enum, value)));
-    else this.#container(type, value);
+    else return this.#container(type, value);
+    return undefined;
+  }
+
+  /** Reports whether the work should pause before the next value of a container. Long text and bytes count as many values. */
+  #pauses(): boolean {
+    const { length } = this.#sink;
+    const written = length - this.#length;
+    this.#length = length;
+    return this.#counter.add(1 + Math.floor(written / BYTES_LIKE_VALUE));
   }
 
   #scalar(type: JavaPrimitive, value: boolean | number | bigint | string): void {
@@ -104,27 +137,38 @@ class Writer {
     this.#sink.binary(value);
   }
 
-  #builtIn(type: JavaPrimitive | JavaBuiltIn, value: unknown): void {
+  #text(text: string): Steps<void> | undefined {
+    if (text.length > CHUNK) return this.#sink.longString(text);
+    this.#sink.string(text);
+    return undefined;
+  }
+
+  #builtIn(type: JavaPrimitive | JavaBuiltIn, value: unknown): Steps<void> | undefined {
     if (type === "java.lang.String") {
       if (typeof value !== "string") throw new TypeError(`${show(value)} is not a valid string`);
-      this.#sink.string(value);
-    } else if (type === "java.util.Date") this.#sink.date(toDate(value).getTime());
+      return this.#text(value);
+    }
+    if (type === "java.lang.Object") return this.#any(value);
+    if (type === "java.util.Date") this.#sink.date(toDate(value).getTime());
     else if (type === "java.math.BigDecimal") {
       this.#object(type, ["value"], () => this.#sink.string(toDigits(type, value)));
     } else if (type === "java.math.BigInteger") this.#bigInteger(toDigits(type, value));
-    else if (type === "java.lang.Object") this.#any(value);
     else throw new TypeError(`no value has the type ${type}`);
+    return undefined;
   }
 
   /**
    * Writes a value without a declared type. If the value has already been written, under any declared type, writes a
    * reference to it.
    */
-  #any(value: unknown): void {
+  #any(value: unknown): Steps<void> | undefined {
     const [index] = (typeof value === "object" && value !== null && this.#written.get(value)?.values()) || [];
-    if (index !== undefined) this.#reference(index);
-    else if (value instanceof JavaException) this.writeException(value);
-    else this.#write(runtimeType(value), value instanceof TypedValue ? value.value : value);
+    if (index === undefined) {
+      if (value instanceof JavaException) return this.exception(value);
+      return this.#write(runtimeType(value), value instanceof TypedValue ? value.value : value);
+    }
+    this.#reference(index);
+    return undefined;
   }
 
   /**
@@ -153,24 +197,20 @@ class Writer {
     return words;
   }
 
-  #container(type: Exclude<JavaType, string | { readonly enum: unknown }>, value: unknown): void {
-    if (isChars(type)) {
-      this.#sink.string(
-        toItems(value)
-          .map((item) => toScalar("char", item))
-          .join(""),
-      );
-      return;
-    }
-    if (this.#refer(value as object, structureName(type))) return;
+  #container(type: Exclude<JavaType, string | { readonly enum: unknown }>, value: unknown): Steps<void> | undefined {
+    if (isChars(type)) return this.#chars(toItems(value));
+    if (this.#refer(value as object, structureName(type))) return undefined;
     this.#depth += 1;
     if (this.#depth > this.#maxDepth) throw new TypeError(`the value is more than ${this.#maxDepth} levels deep`);
-    if ("class" in type) this.#fields(type.class(), value);
-    else if ("map" in type) this.#map(type.map, value);
-    else if ("list" in type) this.#items(undefined, type.list, toItems(value));
-    else if ("set" in type) this.#items("java.util.HashSet", type.set, toItems(value));
-    else this.#items(hessianName(type), type.array, toItems(value));
-    this.#depth -= 1;
+    if ("class" in type) return this.#fields(type.class(), value);
+    if ("map" in type) return this.#map(type.map, value);
+    if ("list" in type) return this.#items(undefined, type.list, toItems(value));
+    if ("set" in type) return this.#items("java.util.HashSet", type.set, toItems(value));
+    return this.#items(hessianName(type), type.array, toItems(value));
+  }
+
+  *#chars(items: readonly unknown[]): Steps<void> {
+    yield* this.#sink.longString(yield* joinChars(items, this.#counter));
   }
 
   /** Writes a reference if the value has already been written as this type. Otherwise assigns a reference number to it. */
@@ -197,9 +237,16 @@ class Writer {
     this.#references += 1;
   }
 
-  #items(name: string | undefined, type: JavaType, items: readonly unknown[]): void {
-    this.#listHead(name, items.length);
-    for (const item of items) this.write(type, item);
+  *#items(name: string | undefined, type: JavaType, items: readonly unknown[]): Steps<void> {
+    const { length } = items;
+    this.#listHead(name, length);
+    // By index: other code may change the length between two steps, and it has been written.
+    for (let i = 0; i < length; i += 1) {
+      if (this.#pauses()) yield undefined;
+      const steps = this.write(type, items[i]);
+      if (steps !== undefined) yield* steps;
+    }
+    this.#depth -= 1;
   }
 
   #listHead(name: string | undefined, length: number): void {
@@ -210,22 +257,33 @@ class Writer {
     if (!short) this.#sink.int(length);
   }
 
-  #map([keyType, valueType]: readonly [JavaType, JavaType], value: unknown): void {
+  *#map([keyType, valueType]: readonly [JavaType, JavaType], value: unknown): Steps<void> {
     this.#sink.uint8(0x48);
     for (const [key, member] of toEntries(value)) {
-      this.write(keyType, key);
-      this.write(valueType, member);
+      if (this.#pauses()) yield undefined;
+      const keySteps = this.write(keyType, key);
+      if (keySteps !== undefined) yield* keySteps;
+      const steps = this.write(valueType, member);
+      if (steps !== undefined) yield* steps;
     }
     this.#sink.uint8(0x5a);
+    this.#depth -= 1;
   }
 
-  #fields({ name, fields }: JavaClass, value: unknown): void {
+  *#fields({ name, fields }: JavaClass, value: unknown): Steps<void> {
     if (!isRecord(value)) throw new TypeError(`${show(value)} is not a valid ${name}`);
     const names = Object.keys(fields);
     this.#head(name, names);
     for (const field of names) {
-      within(`field "${field}"`, () => this.write(fields[field] as JavaType, memberOf(value, field)));
+      if (this.#pauses()) yield undefined;
+      try {
+        const steps = this.write(fields[field] as JavaType, memberOf(value, field));
+        if (steps !== undefined) yield* steps;
+      } catch (cause) {
+        throw errorIn(`field "${field}"`, cause);
+      }
     }
+    this.#depth -= 1;
   }
 
   /** Writes an object to which there are no references. The object still takes a reference number. */
@@ -263,16 +321,24 @@ class Writer {
   }
 
   /** Writes an exception. Java requires a stack trace; it is empty, because one of this process is meaningless to Java. */
-  writeException(exception: JavaException): void {
+  *exception(exception: JavaException): Steps<void> {
     const { className, detailMessage, fields, cause } = exception;
     if (this.#refer(exception, className)) return;
     const own = Object.entries(fields);
     this.#head(className, ["detailMessage", "cause", "stackTrace", ...own.map(([name]) => name)]);
-    this.write("java.lang.String", detailMessage);
-    if (cause instanceof JavaException) this.writeException(cause);
+    const steps = this.write("java.lang.String", detailMessage);
+    if (steps !== undefined) yield* steps;
+    if (cause instanceof JavaException) yield* this.exception(cause);
     else this.#sink.uint8(0x4e);
     this.#references += 1;
     this.#listHead("[java.lang.StackTraceElement", 0);
-    for (const [name, value] of own) within(`field "${name}"`, () => this.write(ANY, value));
+    for (const [name, value] of own) {
+      try {
+        const fieldSteps = this.write(ANY, value);
+        if (fieldSteps !== undefined) yield* fieldSteps;
+      } catch (reason) {
+        throw errorIn(`field "${name}"`, reason);
+      }
+    }
   }
 }

@@ -6,13 +6,13 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import type { HttpRpcPayloadCall, Method, NamedResult, Notation, PayloadBody } from "../../call/method.ts";
-import { runInSteps, type Steps } from "../../call/steps.ts";
+import { runInSteps, runInTurn, type Steps } from "../../call/steps.ts";
 import { badRequest } from "../../http-rpc/headers.ts";
 import { type Fit, valuesOf } from "../arguments.ts";
 import { Cost, LimitError } from "../cost.ts";
 import { signatureOf } from "../method.ts";
 import { type ArgumentBody, argumentsOf } from "./arguments.ts";
-import { jsonResult, namedResult } from "./results.ts";
+import { jsonResult, jsonResultInSteps, namedResult } from "./results.ts";
 
 /** A method that a body may be for. */
 interface Candidate {
@@ -111,8 +111,9 @@ export class PositionalCall implements HttpRpcPayloadCall {
     return jsonResult(signatureOf(this.#method).result, value);
   }
 
-  encodeInSteps(message: object): Uint8Array {
-    return this.encode(message);
+  encodeInSteps(message: object): Uint8Array | Promise<Uint8Array> {
+    const [value] = message as readonly unknown[];
+    return runInTurn(jsonResultInSteps(signatureOf(this.#method).result, value));
   }
 
   resultOf(message: object, notation: Notation): NamedResult {

@@ -94,18 +94,36 @@ export class WrappedCall implements GrpcPayloadCall {
   }
 
   encode(message: object): Uint8Array {
-    const signature = this.#signature;
-    const serialization = this.#serialization ?? requireSerialization(this.#all, signature, this.#method.path);
+    const serialization = this.#used;
     const value =
       message instanceof JavaException && serialization.encodeException !== undefined
         ? serialization.encodeException(message)
-        : encodeResult(serialization, signature, (message as readonly unknown[])[0]);
-    const serializeType = this.#serializeType ?? wireNameOf(serialization);
-    return encodeWrapper({ serializeType, values: [value], types: [nameOf(signature.result)] });
+        : encodeResult(serialization, this.#signature, (message as readonly unknown[])[0]);
+    return this.#wrap(value);
   }
 
-  encodeInSteps(message: object): Uint8Array {
-    return this.encode(message);
+  encodeInSteps(message: object): Uint8Array | Promise<Uint8Array> {
+    return runInSteps(this.#encode(message));
+  }
+
+  *#encode(message: object): Steps<Uint8Array> {
+    const { result } = this.#signature;
+    const serialization = this.#used;
+    if (message instanceof JavaException || serialization.encodeLarge === undefined || result === "void") {
+      return this.encode(message);
+    }
+    const [value] = message as readonly unknown[];
+    return this.#wrap(yield* withinSteps("the result", encodeLarge(serialization, result, value)));
+  }
+
+  /** The serialization of the response. */
+  get #used(): Serialization {
+    return this.#serialization ?? requireSerialization(this.#all, this.#signature, this.#method.path);
+  }
+
+  #wrap(value: Uint8Array): Uint8Array {
+    const serializeType = this.#serializeType ?? wireNameOf(this.#used);
+    return encodeWrapper({ serializeType, values: [value], types: [nameOf(this.#signature.result)] });
   }
 
   get #signature(): Signature {
@@ -124,6 +142,11 @@ function decodeValue(serialization: Serialization, type: JavaType, bytes: Uint8A
     return immediate(serialization.decode(type, bytes, cost));
   }
   return waitFor(serialization.decodeLarge(type, bytes, cost));
+}
+
+function* encodeLarge(serialization: Serialization, type: JavaType, value: unknown): Steps<Uint8Array> {
+  const encoded = serialization.encodeLarge?.(type, value) ?? serialization.encode(type, value);
+  return encoded instanceof Uint8Array ? encoded : yield* waitFor(encoded);
 }
 
 /** The names of a serialization, on the wire and in signatures. */
