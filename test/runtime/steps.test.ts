@@ -2,7 +2,8 @@
 import { beforeAll, expect, it, vi } from "vitest";
 import { ATTACKS, type Attack } from "../../bench/attack/bodies.ts";
 import { send } from "../../bench/attack/router.ts";
-import { runAtOnce, runInSteps, runInTurn, type Steps, waitFor } from "../../runtime/src/call/steps.ts";
+import { runAtOnce, runInSteps, type Steps, waitFor } from "../../runtime/src/call/steps.ts";
+import { encodeInTurn, largeMessages } from "../../runtime/src/call/work-queue.ts";
 
 const BYTES = 600_000;
 /** Turns of the event loop: a body that is decoded at once takes two or three. */
@@ -99,7 +100,7 @@ it("work waits for promises, receives their results and their errors, and pauses
   await expect((async () => runInSteps(failing()))()).rejects.toThrow("late");
 });
 
-it("work in turn runs four at a time, in order, also after failures", async () => {
+it("large responses are encoded four at a time, in order, also after failures", async () => {
   let running = 0;
   let most = 0;
   const ended: number[] = [];
@@ -113,7 +114,7 @@ it("work in turn runs four at a time, in order, also after failures", async () =
     if (index % 3 === 0) throw new Error("no");
     return index;
   }
-  const all = Array.from({ length: 20 }, (_, index) => runInTurn(work(index)));
+  const all = Array.from({ length: 20 }, (_, index) => encodeInTurn(work(index)));
   const results = await Promise.allSettled(all);
   expect(results.map(({ status }) => status === "fulfilled")).toEqual(all.map((_, index) => index % 3 !== 0));
   expect(most).toBe(4);
@@ -122,5 +123,20 @@ it("work in turn runs four at a time, in order, also after failures", async () =
   function* single(): Steps<string> {
     return "at once";
   }
-  expect(runInTurn(single())).toBe("at once");
+  expect(encodeInTurn(single())).toBe("at once");
+});
+
+it("large responses are encoded before large requests are decoded", async () => {
+  const order: string[] = [];
+  const waitATurn = (): Promise<void> => new Promise((resolve) => setImmediate(resolve));
+  const work = (name: string) => async (): Promise<void> => {
+    order.push(name);
+    await waitATurn();
+  };
+  const requests = Array.from({ length: 8 }, () => largeMessages.run(work("decoded"), () => undefined));
+  const responses = Array.from({ length: 3 }, () => largeMessages.runUrgent(work("encoded")));
+  await Promise.all([...requests, ...responses]);
+  // Of the first four slots three are passed to responses, and one to a request.
+  expect(order.lastIndexOf("encoded")).toBeLessThan(8);
+  expect(order).toHaveLength(11);
 });

@@ -46,35 +46,11 @@ export function runAtOnce<T>(work: Steps<T>): T {
 /** Runs work in time slices. Returns its result, or a promise if the work pauses. Throws or rejects with its errors. */
 export function runInSteps<T>(work: Steps<T>): T | Promise<T> {
   const first = work.next();
-  return first.done === true ? first.value : resume(work, first.value);
+  return first.done === true ? first.value : resumeInSteps(work, first.value);
 }
 
-/** Work of {@link runInTurn} that runs at a time: its results, such as encoded messages, take memory until they are sent. */
-const MAX_IN_TURN = 4;
-
-let occupied = 0;
-/** Resolvers of the work that waits for its turn, in order. */
-const queued: (() => void)[] = [];
-
-/** Runs work in time slices, as {@link runInSteps} does. Work of more than one step waits until few others run. */
-export function runInTurn<T>(work: Steps<T>): T | Promise<T> {
-  const first = work.next();
-  return first.done === true ? first.value : resumeInTurn(work, first.value);
-}
-
-async function resumeInTurn<T>(work: Steps<T>, yielded: Promise<unknown> | undefined): Promise<T> {
-  if (occupied < MAX_IN_TURN) occupied += 1;
-  else await new Promise<void>((resolve) => queued.push(resolve));
-  try {
-    return await resume(work, yielded);
-  } finally {
-    const next = queued.shift();
-    if (next === undefined) occupied -= 1;
-    else next();
-  }
-}
-
-async function resume<T>(work: Steps<T>, yielded: Promise<unknown> | undefined): Promise<T> {
+/** Continues work in time slices after it has yielded. */
+export async function resumeInSteps<T>(work: Steps<T>, yielded: Promise<unknown> | undefined): Promise<T> {
   for (let pending = yielded; ; ) {
     let step: IteratorResult<Promise<unknown> | undefined, T>;
     if (pending !== undefined) step = await settle(work, pending);

@@ -2,7 +2,8 @@
  * Divides the items of a large message into parts that are encoded in one step each.
  */
 import type { DescField } from "@bufbuild/protobuf";
-import { runInTurn, type Steps } from "../call/steps.ts";
+import type { Steps } from "../call/steps.ts";
+import { encodeInTurn } from "../call/work-queue.ts";
 import { setMember } from "./json-parts.ts";
 
 interface PartHandlers<T> {
@@ -42,9 +43,9 @@ export function* inParts<T>(items: Iterable<T>, { weigh, add, addLarge, step }: 
  * Runs the work of encoding a message in steps. If it fails, the message is encoded at once: that error names the right
  * position, and types with required fields cannot be divided.
  */
-export async function encodeInTurn<T>(work: Steps<T>, atOnce: () => T): Promise<T> {
+export async function encodeMessageInTurn<T>(work: Steps<T>, atOnce: () => T): Promise<T> {
   try {
-    return await runInTurn(work);
+    return await encodeInTurn(work);
   } catch {
     return atOnce();
   }

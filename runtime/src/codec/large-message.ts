@@ -16,7 +16,7 @@ import {
   jsonCodec,
   protoCodec,
 } from "./codec.ts";
-import { encodeInTurn } from "./encode-parts.ts";
+import { encodeMessageInTurn } from "./encode-parts.ts";
 import type { MergeJson } from "./json-division.ts";
 import { jsonSteps } from "./json-encode-steps.ts";
 import { estimateJson } from "./json-estimate.ts";
@@ -201,12 +201,12 @@ export function createBoundedJsonCodec(options: JsonCodecOptions = {}): Codec {
       fromLargeValue,
       toLargeValue(type, message) {
         const work = stepsOf(type, message);
-        return work && encodeInTurn(work, () => values.toValue(type, message));
+        return work && encodeMessageInTurn(work, () => values.toValue(type, message));
       },
     },
     encodeLarge(type, message) {
       const work = stepsOf(type, message);
-      return work && encodeInTurn(textOf(work), () => codec.encode(type, message));
+      return work && encodeMessageInTurn(textOf(work), () => codec.encode(type, message));
     },
     decodeLarge: async (type, bytes, maxDecodedBytes) => {
       const budget = new DecodeBudget(maxDecodedBytes);

@@ -15,7 +15,7 @@ import { BinaryReader, BinaryWriter, WireType } from "@bufbuild/protobuf/wire";
 import { isWrapperDesc, ListValueSchema, StructSchema, ValueSchema } from "@bufbuild/protobuf/wkt";
 import { concat } from "../call/bytes.ts";
 import type { Steps } from "../call/steps.ts";
-import { encodeInTurn, initOf, inParts, pick } from "./encode-parts.ts";
+import { encodeMessageInTurn, initOf, inParts, pick } from "./encode-parts.ts";
 import { givenValue, isPlainJson, STEP_WEIGHT, Weigher, weighKey } from "./encode-weight.ts";
 
 /** Encodes a small message, or its init shape, at once. */
@@ -34,7 +34,7 @@ export function encodeProtoInSteps(
   const weigher = new Weigher();
   if (step === undefined && !weigher.isLarge(type, message)) return undefined;
   const writer = new ProtoWriter(encode, weigher, step ?? STEP_WEIGHT);
-  return encodeInTurn(writer.whole(type, message), () => encode(type, message));
+  return encodeMessageInTurn(writer.whole(type, message), () => encode(type, message));
 }
 
 /** The tag of the value in an entry of a map, and the length of an empty message after it. */

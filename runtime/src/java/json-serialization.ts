@@ -1,7 +1,8 @@
 /**
  * JSON as a serialization of sub-protocol B, for peers that support it. Dubbo for Java does not support it.
  */
-import { runInSteps, runInTurn } from "../call/steps.ts";
+import { runInSteps } from "../call/steps.ts";
+import { encodeInTurn } from "../call/work-queue.ts";
 import { decodeJsonText, encodeJson } from "../codec/codec.ts";
 import { toJson } from "./json.ts";
 import { parseExactJson } from "./json-text.ts";
@@ -14,7 +15,7 @@ export const jsonSerialization: Serialization = {
   encode: (type, value, cost) => encodeJson(toJson(type, value, cost)),
   encodeLarge: async (type, value, cost) => {
     const { encodeInSteps } = await import("./large-json.ts");
-    return runInTurn(encodeInSteps(type, value, cost));
+    return encodeInTurn(encodeInSteps(type, value, cost));
   },
   decode: (type, bytes, cost) => fromJson(type, parseExactJson(decodeJsonText(bytes), cost), cost),
   decodeLarge: async (type, bytes, cost) => {

@@ -3,7 +3,8 @@
  * are refused.
  */
 import { resolveLimitGroup } from "../../call/option.ts";
-import { runAtOnce, runInSteps, runInTurn, type Steps } from "../../call/steps.ts";
+import { runAtOnce, runInSteps, type Steps } from "../../call/steps.ts";
+import { encodeInTurn } from "../../call/work-queue.ts";
 import { Cost, DEFAULT_COST_LIMITS } from "../cost.ts";
 import type { Serialization } from "../serialization.ts";
 import type { JavaClass, JavaEnum, JavaType } from "../signature.ts";
@@ -55,7 +56,7 @@ export function createHessian2({ classes = [], enums = [], limits: given }: Hess
     name: "hessian2",
     wireName: "hessian4",
     encode: (type, value, cost) => writeHessian2(type, value, limits, cost),
-    encodeLarge: (type, value, cost) => runInTurn(hessian2Steps(type, value, limits, cost)),
+    encodeLarge: (type, value, cost) => encodeInTurn(hessian2Steps(type, value, limits, cost)),
     decode: (type, bytes, cost = new Cost()) => runAtOnce(decode(type, bytes, cost)),
     decodeLarge: async (type, bytes, cost) => runInSteps(decode(type, bytes, cost)),
     encodeException: (exception) => writeException(exception, limits),

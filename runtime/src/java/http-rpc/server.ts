@@ -6,7 +6,8 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import type { HttpRpcPayloadCall, Method, NamedResult, Notation, PayloadBody } from "../../call/method.ts";
-import { runInSteps, runInTurn, type Steps } from "../../call/steps.ts";
+import { runInSteps, type Steps } from "../../call/steps.ts";
+import { encodeInTurn } from "../../call/work-queue.ts";
 import { badRequest } from "../../http-rpc/headers.ts";
 import { type Fit, valuesOf } from "../arguments.ts";
 import { Cost, LimitError } from "../cost.ts";
@@ -113,7 +114,7 @@ export class PositionalCall implements HttpRpcPayloadCall {
 
   encodeInSteps(message: object): Uint8Array | Promise<Uint8Array> {
     const [value] = message as readonly unknown[];
-    return runInTurn(jsonResultInSteps(signatureOf(this.#method).result, value));
+    return encodeInTurn(jsonResultInSteps(signatureOf(this.#method).result, value));
   }
 
   resultOf(message: object, notation: Notation): NamedResult {

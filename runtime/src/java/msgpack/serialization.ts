@@ -4,7 +4,8 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { Encoder } from "@msgpack/msgpack";
 import type { Notation } from "../../call/method.ts";
-import { runAtOnce, runInSteps, runInTurn, type Steps } from "../../call/steps.ts";
+import { runAtOnce, runInSteps, type Steps } from "../../call/steps.ts";
+import { encodeInTurn } from "../../call/work-queue.ts";
 import { Cost } from "../cost.ts";
 import { stepsToPlain, toPlain } from "../json.ts";
 import { stepsFromJson } from "../read-json.ts";
@@ -43,7 +44,7 @@ function* decode(type: JavaType, bytes: Uint8Array, cost: Cost): Steps<unknown> 
 export const msgpack: Serialization = {
   name: "msgpack",
   encode: (type, value, cost = new Cost()) => createEncoder().encode(toPlain(type, value, NOTATION, cost)),
-  encodeLarge: (type, value, cost = new Cost()) => runInTurn(encode(type, value, cost)),
+  encodeLarge: (type, value, cost = new Cost()) => encodeInTurn(encode(type, value, cost)),
   decode: (type, bytes, cost = new Cost()) => runAtOnce(decode(type, bytes, cost)),
   decodeLarge: async (type, bytes, cost) => runInSteps(decode(type, bytes, cost)),
 };
