@@ -112,6 +112,14 @@ describe("the content type", () => {
     },
   );
 
+  it("a long content type is shortened in the error", async () => {
+    const answer = await exchange(
+      grpcRequest({ headers: { "content-type": `application/grpc+${"x".repeat(8_000)}` } }),
+    );
+    expect(answer.status).toBe(415);
+    expect((await textOf(answer)).length).toBeLessThan(300);
+  });
+
   it("application/grpc alone is unsupported without a codec for proto", async () => {
     const { exchange } = routeGreeter({}, { codecs: [jsonCodec] });
     for (const type of ["application/grpc", "application/grpc+proto"]) {

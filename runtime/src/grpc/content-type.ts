@@ -7,6 +7,7 @@ import { Metadata } from "../call/metadata.ts";
 import { type Codec, protoCodec } from "../codec/codec.ts";
 import { wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
+import { clipText } from "../protocol/error.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { codecNameOf, isWrapperContentType } from "./headers.ts";
 
@@ -24,6 +25,9 @@ export interface ContentTypes {
   /** Creates the plain HTTP response to a request that is not gRPC or has an unsupported content type. */
   refuse(request: HttpRequest, contentType: string, handler: Handler | undefined): HttpResponse;
 }
+
+/** Maximum length of a content type in an error, in characters. */
+const MAX_NAMED_TYPE = 100;
 
 const GRPC_CONTENT_TYPE = /^application\/(?:grpc|(?:triple|svc)\+wrapper)(?:[+;\s]|$)/i;
 const SUPPORTED_CONTENT_TYPES = "application/grpc, application/grpc+proto, application/triple+wrapper";
@@ -74,7 +78,7 @@ export function refuseMethod(): HttpResponse {
 
 /** Creates the response to a content type that is not supported. */
 export function refuseType(contentType: string, supported: string): HttpResponse {
-  const message = `content type ${contentType} is not supported; supported are: ${supported}`;
+  const message = `content type ${clipText(contentType, MAX_NAMED_TYPE)} is not supported; supported are: ${supported}`;
   return plain(415, message, { "accept-post": supported });
 }
 

@@ -68,7 +68,7 @@ export interface BaseTransportOptions extends Omit<ConnectOptions, "httpVersion"
   readonly javaNames?: boolean | undefined;
   /**
    * The codec of responses over `http-rpc`, requested by the header `accept`. Default: the codec of requests, without the
-   * header. A call can also set `accept` in its headers.
+   * header. A call can also set `accept` in its headers, but its response is decoded by the codec of the transport.
    */
   readonly accept?: "proto" | "json" | Codec | undefined;
   /**
