@@ -4,9 +4,10 @@
  * @module triple-es
  */
 import "./call/inspect.ts";
-import { type Interceptor, intercept } from "./call/call.ts";
+import type { Interceptor } from "./call/call.ts";
 import { assertOneOf } from "./call/option.ts";
 import type { Transport } from "./client/client.ts";
+import { interceptStreams } from "./client/request-messages.ts";
 import type { Codec } from "./codec/codec.ts";
 import { boundedJsonCodec, boundedProtoCodec, findBoundedCodec } from "./codec/large-message.ts";
 import { webCompressions } from "./codec/web-compression.ts";
@@ -140,7 +141,7 @@ export function createInMemoryTransport(router: Router, options: InMemoryTranspo
   const createProtocol = CLIENT_PROTOCOLS[assertOneOf("protocol", protocol, ["grpc", "http-rpc"])];
   const exchange = connectInMemory((request) => router.exchange(request));
   const resolved = { ...resolveClientOptions({ codec: findBoundedCodec(codec), compressions: [] }), serializations };
-  return { call: intercept(createProtocol(exchange, resolved), interceptors) };
+  return { call: interceptStreams(createProtocol(exchange, resolved), interceptors) };
 }
 
 const CLIENT_PROTOCOLS = { grpc: createGrpcClient, "http-rpc": createHttpRpcClient };

@@ -1,4 +1,6 @@
 /** Interceptors of calls on both sides, for single messages and streams. */
+
+import { Readable } from "node:stream";
 import {
   createContextKey,
   createContextValues,
@@ -403,6 +405,48 @@ describe("an interceptor of a client that calls next again", () => {
         rawMessage: expect.stringContaining("can be read once, so an interceptor cannot call next again with them"),
       });
     }
+  });
+
+  const unread: Interceptor = (next) => (request) => {
+    if (request.headers.get("authorization") === "new") return next(request);
+    throw new RpcError(Code.Unauthenticated, "by the test");
+  };
+  const two = [{ name: "Ada" }, { name: "Grace" }];
+  const STREAMS: Record<string, () => AsyncIterable<{ name: string }>> = {
+    "an async generator": () => arriving("Ada", "Grace"),
+    "a ReadableStream": () => ReadableStream.from(two) as unknown as AsyncIterable<{ name: string }>,
+    "a Readable": () => Readable.from(two),
+  };
+
+  it.each(Object.entries(STREAMS))("cannot send %s again, through other interceptors either", async (_, open) => {
+    const mapping: Interceptor = (next) => async (request) => {
+      if (!request.stream) return next(request);
+      const { messages } = request;
+      async function* each(): AsyncGenerator<object, void> {
+        yield* messages;
+      }
+      return next({ ...request, messages: each() });
+    };
+    for (const server of [checking, unread]) {
+      for (const own of [[renewing], [renewing, mapping], [mapping, renewing]]) {
+        const { greetTogether, greetOnArrival } = connect({ client: own, server: [server] });
+        for (const call of [greetTogether(open()), greetOnArrival(open())]) {
+          // A stream of which nothing was read may be whole.
+          const outcome = await (async () => {
+            if (call instanceof Promise) return (await call).greeting;
+            return (await greetings(call)).join();
+          })().catch((error: RpcError) => error.code);
+          expect([Code.FailedPrecondition, "Hello, Ada and Grace!", "Hello, Ada!,Hello, Grace!"]).toContain(outcome);
+          if (server === checking) expect(outcome).toBe(Code.FailedPrecondition);
+        }
+      }
+    }
+  });
+
+  it("sends an empty stream again", async () => {
+    const { greetTogether } = connect({ client: [renewing], server: [unread] });
+    const nobody = { [Symbol.asyncIterator]: () => arriving() };
+    expect(await greetTogether(nobody)).toMatchObject({ greeting: expect.stringContaining("Hello") });
   });
 
   it("sends a stream again whose iterable begins anew", async () => {

@@ -38,15 +38,6 @@ import { httpStatusError, markReceived, readEnd, statusIfReceived, userMetadata 
 /** The header with a request's message type, for servers and proxies that cannot derive it from the path. */
 const MESSAGE_TYPE = "grpc-message-type";
 
-/** Iterators of request streams from which a call has been sent. */
-const begun = new WeakSet<object>();
-
-/** The error of an interceptor that sends the same stream again: the messages that were read would be lost. */
-function readTwice(path: string): RpcError {
-  const problem = `the request messages of ${path} can be read once, so an interceptor cannot call next again with them`;
-  return new RpcError(Code.FailedPrecondition, `${problem}; pass other messages, or use a policy for retries`);
-}
-
 /** Creates the client half of sub-protocol B. */
 export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   const exchange = limitHeaders(unbounded, options.headerLimits);
@@ -197,10 +188,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   }
 
   async function* encodeEach({ method, messages }: StreamRequest): AsyncGenerator<Uint8Array, void> {
-    const iterator = messages[Symbol.asyncIterator]();
-    if (begun.has(iterator)) throw readTwice(method.path);
-    begun.add(iterator);
-    for await (const message of { [Symbol.asyncIterator]: () => iterator }) yield encode(method, message);
+    for await (const message of messages) yield encode(method, message);
   }
 
   function decodeEach(

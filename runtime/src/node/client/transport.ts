@@ -1,12 +1,14 @@
 /**
  * Transports over sockets: connections, a sub-protocol, retries and graceful shutdown.
  */
-import { type Call, type Interceptor, intercept } from "../../call/call.ts";
+
+import type { Call, Interceptor } from "../../call/call.ts";
 import type { PayloadOptions } from "../../call/method.ts";
 import { assertArrays, assertObject, assertOneOf } from "../../call/option.ts";
 import type { RetryOptions } from "../../client/attempt-policy.ts";
 import type { ClosableTransport } from "../../client/client.ts";
 import { configureCalls } from "../../client/configured.ts";
+import { interceptStreams } from "../../client/request-messages.ts";
 import { createRetry } from "../../client/retry.ts";
 import { parseServiceConfig, type ServiceConfig } from "../../client/service-config.ts";
 import { closableTransport } from "../../client/transport.ts";
@@ -68,7 +70,7 @@ export interface BaseTransportOptions extends Omit<ConnectOptions, "httpVersion"
   readonly javaNames?: boolean | undefined;
   /**
    * The codec of responses over `http-rpc`, requested by the header `accept`. Default: the codec of requests, without the
-   * header. A call can also set `accept` in its headers, but its response is decoded by the codec of the transport.
+   * header. If a call sets `accept` in its headers, it must allow this codec, which decodes the response.
    */
   readonly accept?: "proto" | "json" | Codec | undefined;
   /**
@@ -150,7 +152,7 @@ export function createNodeTransport(protocols: ClientProtocols, options: AnyOpti
     current: (() => ServiceConfig | undefined) | undefined,
   ): ClosableTransport => {
     const call = withRetries(protocols[protocol](connections.exchange, resolved), options, current);
-    return closableTransport(intercept(call, interceptors), connections);
+    return closableTransport(interceptStreams(call, interceptors), connections);
   };
   if (hasRegistry(connecting)) {
     const all = connectRegistry(protocols, connecting, config);

@@ -1,0 +1,78 @@
+/**
+ * Request streams under interceptors. An interceptor may call `next` again, and most streams can be read once: an empty
+ * stream would be sent, and the call would succeed although its messages were lost.
+ */
+import { type Call, type Interceptor, intercept } from "../call/call.ts";
+import { Code } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import { DONE } from "../call/message-stream.ts";
+
+/** Iterators and streams whose messages have been read, or are being read. */
+const begun = new WeakSet<object>();
+
+/**
+ * Wraps the calls of a transport with its interceptors. A call fails as `failed_precondition` if an interceptor sends a request
+ * stream again that can be read once.
+ */
+export function interceptStreams(call: Call, interceptors: readonly Interceptor[] = []): Call {
+  // The stream of the program is checked, and those that interceptors make of it.
+  return interceptors.length === 0 ? call : refuseRepeats(intercept(refuseRepeats(call), interceptors));
+}
+
+function refuseRepeats(call: Call): Call {
+  return (request) => {
+    if (!request.stream || request.method.kind === "server_streaming") return call(request);
+    return call({ ...request, messages: new RequestMessages(request.messages, request.method.path) });
+  };
+}
+
+class RequestMessages implements AsyncIterable<object> {
+  readonly #messages: AsyncIterable<object>;
+  readonly #path: string;
+  #isBegun = false;
+  /** True if the stream has no messages. */
+  #isEmpty = false;
+
+  constructor(messages: AsyncIterable<object>, path: string) {
+    this.#messages = messages;
+    this.#path = path;
+  }
+
+  [Symbol.asyncIterator](): AsyncIterator<object> {
+    const source = isStream(this.#messages) ? this.#messages : undefined;
+    if (source !== undefined) this.#begin(source);
+    const iterator = this.#messages[Symbol.asyncIterator]();
+    if (source === undefined) this.#begin(iterator);
+    const isFirst = !this.#isBegun;
+    this.#isBegun = true;
+    let isRead = false;
+    return {
+      next: async () => {
+        const step = await iterator.next();
+        if (step.done && !isRead) {
+          if (!isFirst && !this.#isEmpty) throw this.#readTwice();
+          this.#isEmpty = true;
+        }
+        isRead = true;
+        return step;
+      },
+      return: async () => (await iterator.return?.()) ?? DONE,
+    };
+  }
+
+  #begin(source: object): void {
+    if (begun.has(source)) throw this.#readTwice();
+    begun.add(source);
+  }
+
+  #readTwice(): RpcError {
+    const problem = `the request messages of ${this.#path} can be read once, so an interceptor cannot call next again with them`;
+    return new RpcError(Code.FailedPrecondition, `${problem}; pass other messages, or use a policy for retries`);
+  }
+}
+
+/** Reports whether messages come from a stream of the platform, whose iterators all read the same messages. */
+function isStream(messages: object): boolean {
+  const { getReader, pipe } = messages as { readonly getReader?: unknown; readonly pipe?: unknown };
+  return typeof getReader === "function" || typeof pipe === "function";
+}
