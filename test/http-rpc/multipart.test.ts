@@ -229,6 +229,12 @@ describe("the parts of a body", () => {
     for (const name of ["value", "anything"]) {
       expect((await send("bytes", CONTENT_TYPE, multipart({ name, ...image }))).body).toBe(base64);
     }
+    const odd = { content: file, type: "bogus;;;" };
+    expect((await send("all", CONTENT_TYPE, multipart({ name: "boxed", ...odd }))).body).toEqual({ boxed: base64 });
+    expect(await send("all", CONTENT_TYPE, multipart({ name: "name", ...odd }))).toMatchObject({
+      status: 400,
+      body: { message: 'part "name" has a malformed content type' },
+    });
     const two = multipart({ name: "a", ...image }, { name: "b", ...image });
     expect((await send("bytes", CONTENT_TYPE, two)).status).toBe(400);
   });

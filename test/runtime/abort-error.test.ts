@@ -43,6 +43,11 @@ const WAITS: Record<string, Wait> = {
       throw new Error("the query failed", { cause: new Error("the connection failed", { cause }) });
     });
   },
+  "an RpcError that has the AbortError as its cause": async (signal) => {
+    await sleep(60_000, undefined, { signal }).catch((cause) => {
+      throw new RpcError(Code.Internal, "wrapped", { cause: new Error("the connection failed", { cause }) });
+    });
+  },
   "Promise.any": (signal) => Promise.any([1, 2].map((one) => sleep(60_000, one, { signal }))),
   "the reason of the signal": (signal) =>
     new Promise((_, reject) => signal.addEventListener("abort", () => reject(signal.reason))),

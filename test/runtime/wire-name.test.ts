@@ -53,11 +53,14 @@ describe("a name", () => {
     expect(() => createTransport({ baseUrl, compressions })).toThrow(message);
   });
 
-  it.each(["grpc", "grpc-web", "grpc-web-text"])(
+  it.each(["grpc", "grpc+proto", "grpc-web", "grpc-web+x", "grpc-web-text"])(
     "is refused for a codec if content types of gRPC have it: %s",
     (name) => {
       expect(() => createRouter({ codecs: [{ ...protoCodec, name }] })).toThrow(
         `codecs: the name "${name}" is reserved`,
+      );
+      expect(() => createTransport({ baseUrl, codec: { ...protoCodec, name } })).toThrow(
+        `codec: the name "${name}" is reserved`,
       );
     },
   );

@@ -170,14 +170,16 @@ export function hiddenError(cause: unknown): RpcError {
 }
 
 /**
- * Returns the error that the peer receives if the user's code has thrown `reason`. An `RpcError` is sent unchanged. An
- * error that the abort of the call's own signal caused becomes the reason of that abort. Any other error is reported to
- * `onError` and hidden.
+ * Returns the error that the peer receives if the user's code has thrown `reason`. An error that the abort of the call's own
+ * signal caused becomes the reason of that abort, also as the cause of an `RpcError`. Any other `RpcError` is sent unchanged,
+ * and any other error is reported to `onError` and hidden.
  */
 export function maskUnknownError(reason: unknown, call: RunningCall, onError: ErrorHook): RpcError {
-  if (reason instanceof RpcError) return reason;
-  const aborted = abortErrorFor(reason, call);
+  const isChosen = reason instanceof RpcError;
+  // An error that wraps that of the abort does not hide it.
+  const aborted = abortErrorFor(isChosen ? reason.cause : reason, call);
   if (aborted !== undefined) return aborted;
+  if (isChosen) return reason;
   onError(reason, call.method.path);
   return hiddenError(reason);
 }

@@ -29,6 +29,7 @@ import { encodeProtoInSteps } from "./proto-encode-steps.ts";
 import { estimateProto, expansionOf } from "./proto-estimate.ts";
 import { decodeProtoInSteps } from "./proto-steps.ts";
 import { valueMemory } from "./value-memory.ts";
+import { checkCodecNames } from "./wire-name.ts";
 
 /** Maximum size, in bytes, of a message that is decoded at once. Decoding takes at most 20 ms, whatever the content. */
 export const SMALL_BYTES: number = 16 * 1024;
@@ -224,6 +225,7 @@ export const boundedJsonCodec: Codec = /*@__PURE__*/ createBoundedJsonCodec();
  */
 export function findBoundedCodec(codec: "proto" | "json" | Codec): Codec {
   const found = findCodec(codec);
+  checkCodecNames("codec", [found]);
   if (found === protoCodec) return boundedProtoCodec;
   return found === jsonCodec ? boundedJsonCodec : found;
 }

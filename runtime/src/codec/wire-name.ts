@@ -6,6 +6,16 @@
 // token = 1*tchar (RFC 9110, section 5.6.2); lower case, because media types and content codings are compared in lower case
 const WIRE_NAME = /^[!#$%&'*+.^_`|~0-9a-z-]+$/;
 
+/** Content types with these names, with or without a suffix, are those of sub-protocol B and of gRPC-Web. */
+const GRPC_NAME = /^grpc(?:-web(?:-text)?)?(?:\+|$)/;
+
+/** Throws a `TypeError` for a name that {@link checkWireNames} refuses, or that no content type of a codec can have. */
+export function checkCodecNames(option: string, codecs: readonly { readonly name: string }[]): void {
+  checkWireNames(option, codecs);
+  const reserved = codecs.find(({ name }) => GRPC_NAME.test(name));
+  if (reserved !== undefined) throw new TypeError(`${option}: the name "${reserved.name}" is reserved`);
+}
+
 /** Throws a `TypeError` for a name that is not a lower-case token, occurs twice or is reserved. */
 export function checkWireNames(
   option: string,

@@ -9,7 +9,7 @@ import type { Codec } from "../codec/codec.ts";
 import { type Compression, IDENTITY } from "../codec/compression.ts";
 import { decodedLimit } from "../codec/large-message.ts";
 import { MessageMemory, resolveTotalDecoded } from "../codec/message-memory.ts";
-import { checkWireNames } from "../codec/wire-name.ts";
+import { checkCodecNames, checkWireNames } from "../codec/wire-name.ts";
 import {
   type HeaderLimits,
   type HeaderLimitsInit,
@@ -152,7 +152,7 @@ export function resolveServerOptions(
   for (const [name, value] of Object.entries({ requireProtocolVersion, requireTe })) {
     if (typeof value !== "boolean") throw new TypeError(`${name} must be true or false, not ${JSON.stringify(value)}`);
   }
-  checkWireNames("codecs", codecs, GRPC_NAMES);
+  checkCodecNames("codecs", codecs);
   checkWireNames("compressions", given.compressions, [IDENTITY, "*"]);
   const options = resolveOptions(given);
   const maxDecodedBytes = decodedLimit({ ...given, ...options });
@@ -169,9 +169,6 @@ export function resolveServerOptions(
     onError: resolveErrorHook(onError),
   };
 }
-
-/** Content types with these names are those of sub-protocol B and of gRPC-Web. */
-const GRPC_NAMES = ["grpc", "grpc-web", "grpc-web-text"];
 
 /** Fills in the default of `onError`: the error is printed. An error that the hook itself throws is printed too. */
 export function resolveErrorHook(onError: ErrorHook | undefined): ErrorHook {

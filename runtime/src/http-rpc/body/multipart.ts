@@ -54,16 +54,22 @@ export function createMultipart(formats: readonly BodyFormat[]): BodyFormat {
 class Part implements BodyPart {
   readonly bytes: Uint8Array;
   readonly name: string;
-  readonly #mediaType: MediaType;
+  readonly #given: MediaType | undefined;
   readonly #formats: readonly BodyFormat[];
   readonly #context: BodyContext;
 
   constructor(name: string, { bytes, mediaType }: RawPart, formats: readonly BodyFormat[], context: BodyContext) {
     this.name = name;
     this.bytes = bytes;
-    this.#mediaType = mediaType;
+    this.#given = mediaType;
     this.#formats = formats;
     this.#context = context;
+  }
+
+  /** Throws status 400 if it is malformed. A parameter of bytes does not need it. */
+  get #mediaType(): MediaType {
+    if (this.#given === undefined) throw badRequest(`part ${quote(this.name)} has a malformed content type`);
+    return this.#given;
   }
 
   get #codec(): Codec | undefined {
@@ -178,7 +184,7 @@ const FORM_TYPE = "application/x-www-form-urlencoded";
 
 /** The content type and the undecoded bytes of a part. */
 interface RawPart {
-  readonly mediaType: MediaType;
+  readonly mediaType: MediaType | undefined;
   readonly bytes: Uint8Array;
 }
 
@@ -269,11 +275,9 @@ function partError(error: MultipartError, maxParts: number): RpcError {
   }
 }
 
-/** Returns the content type of a part. Default: text. */
-function mediaTypeOf({ name, contentDisposition, headers }: PartInfo): MediaType {
+/** Returns the content type of a part; `undefined` if it is malformed. Default: text. */
+function mediaTypeOf({ contentDisposition, headers }: PartInfo): MediaType | undefined {
   if (contentDisposition !== "form-data") throw partError({ _tag: "InvalidDisposition" }, 0);
   const { "content-type": contentType = "text/plain" } = headers;
-  const mediaType = typeof contentType === "string" ? parseMediaType(contentType) : undefined;
-  if (mediaType !== undefined) return mediaType;
-  throw badRequest(`part ${quote(name)} has a malformed content type`);
+  return typeof contentType === "string" ? parseMediaType(contentType) : undefined;
 }
