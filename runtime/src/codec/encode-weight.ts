@@ -1,6 +1,6 @@
 /**
  * The work of encoding a message, counted without encoding it. The unit is a value of a field, which takes about as much
- * time as 256 characters of text, or as 16 bytes in base64.
+ * time as 256 characters of text.
  */
 import {
   type DescField,
@@ -19,7 +19,9 @@ const SMALL_WEIGHT = 4_096;
 export const STEP_WEIGHT = 512;
 
 const CHARACTERS_PER_UNIT = 256;
-const BYTES_PER_UNIT = 16;
+/** Bytes that are copied in the time of a value, and bytes that protobuf-es encodes in base64 in it. */
+export const COPIED_BYTES_PER_UNIT = 4_096;
+export const BASE64_BYTES_PER_UNIT = 16;
 /** Characters of a path of a `google.protobuf.FieldMask`, which JSON writes in lowerCamel. */
 const PATH_CHARACTERS_PER_UNIT = 8;
 
@@ -32,6 +34,12 @@ const FEW_KEYS = 1_000;
  */
 export class Weigher {
   readonly #keys = new Map<object, readonly string[]>();
+  readonly #bytesPerUnit: number;
+
+  /** `bytesPerUnit`: the bytes of a field of bytes that have the weight of a value. */
+  constructor(bytesPerUnit: number) {
+    this.#bytesPerUnit = bytesPerUnit;
+  }
 
   /** Reports whether a message, or its init shape, is large enough to be encoded in steps. */
   isLarge(type: DescMessage, message: object): boolean {
@@ -48,7 +56,7 @@ export class Weigher {
   }
 
   message(type: DescMessage, message: unknown, enough: number): number {
-    if (typeof message !== "object" || message === null) return weighScalar(message);
+    if (typeof message !== "object" || message === null) return this.#scalar(message);
     if (type.typeName === "google.protobuf.FieldMask") return weighPaths(message);
     let weight = 1 + type.fields.length / 16;
     for (const field of type.fields) {
@@ -68,17 +76,22 @@ export class Weigher {
 
   /** Weighs one value: that of an item for a list, and of a member for a map. */
   value(field: DescField, value: unknown, enough: number): number {
-    if (field.message === undefined) return weighScalar(value);
+    if (field.message === undefined) return this.#scalar(value);
     return isPlainJson(field, value) ? this.json(value, enough) : this.message(field.message, value, enough);
   }
 
   /** Weighs a JSON value, which may contain bytes. */
   json(value: unknown, enough: number): number {
-    if (typeof value !== "object" || value === null || value instanceof Uint8Array) return weighScalar(value);
+    if (typeof value !== "object" || value === null || value instanceof Uint8Array) return this.#scalar(value);
     // Its keys would be listed otherwise.
     if (isLargeJson(value as JsonValue)) return enough;
     const weigh = (one: unknown, rest: number): number => this.json(one, rest);
     return Array.isArray(value) ? weighItems(value, enough, weigh) : this.#members(value, enough, weigh);
+  }
+
+  #scalar(value: unknown): number {
+    if (typeof value === "string") return 1 + value.length / CHARACTERS_PER_UNIT;
+    return value instanceof Uint8Array ? 1 + value.byteLength / this.#bytesPerUnit : 1;
   }
 
   #list(field: DescField, value: unknown, enough: number): number {
@@ -123,11 +136,6 @@ export function weighPath(path: string): number {
 /** Returns the weight of the name of a member, in addition to that of its value. */
 export function weighKey(key: string): number {
   return key.length / CHARACTERS_PER_UNIT;
-}
-
-function weighScalar(value: unknown): number {
-  if (typeof value === "string") return 1 + value.length / CHARACTERS_PER_UNIT;
-  return value instanceof Uint8Array ? 1 + value.byteLength / BYTES_PER_UNIT : 1;
 }
 
 /** Returns the value of a field in a message or its init shape; `undefined`: it is not set. */

@@ -28,7 +28,15 @@ import {
 } from "@bufbuild/protobuf/wkt";
 import { type Steps, waitFor } from "../call/steps.ts";
 import { initOf, inParts, pick } from "./encode-parts.ts";
-import { givenValue, isPlainJson, STEP_WEIGHT, Weigher, weighKey, weighPath } from "./encode-weight.ts";
+import {
+  BASE64_BYTES_PER_UNIT,
+  givenValue,
+  isPlainJson,
+  STEP_WEIGHT,
+  Weigher,
+  weighKey,
+  weighPath,
+} from "./encode-weight.ts";
 import { ANY_TYPE } from "./json-binary.ts";
 import { isPlain } from "./json-estimate.ts";
 import { LargeObject, setMember } from "./json-parts.ts";
@@ -48,7 +56,7 @@ export function jsonSteps(
   registry: Registry | undefined,
   step?: number,
 ): Steps<JsonValue> | undefined {
-  const weigher = new Weigher();
+  const weigher = new Weigher(BASE64_BYTES_PER_UNIT);
   if (step === undefined && !weigher.isLarge(type, message)) return undefined;
   return new JsonEncoder(toJson, registry, weigher, step ?? STEP_WEIGHT).message(type, message);
 }

@@ -6,7 +6,7 @@ import { concat } from "../call/bytes.ts";
 import type { Steps } from "../call/steps.ts";
 import { encodeUtf8 } from "./codec.ts";
 import { inParts } from "./encode-parts.ts";
-import { STEP_WEIGHT, Weigher, weighKey } from "./encode-weight.ts";
+import { BASE64_BYTES_PER_UNIT, STEP_WEIGHT, Weigher, weighKey } from "./encode-weight.ts";
 import { membersInParts } from "./json-parts.ts";
 
 /** Encodes a JSON value in UTF-8, as `JSON.stringify` writes it, in steps of a weight. */
@@ -23,7 +23,7 @@ class JsonWriter {
   readonly #chunks: Uint8Array[] = [];
   #length = 0;
   #text = "";
-  readonly #weigher = new Weigher();
+  readonly #weigher = new Weigher(BASE64_BYTES_PER_UNIT);
   readonly #step: number;
 
   constructor(step: number) {

@@ -16,7 +16,7 @@ import { isWrapperDesc, ListValueSchema, StructSchema, ValueSchema } from "@bufb
 import { concat } from "../call/bytes.ts";
 import type { Steps } from "../call/steps.ts";
 import { encodeMessageInTurn, initOf, inParts, pick } from "./encode-parts.ts";
-import { givenValue, isPlainJson, STEP_WEIGHT, Weigher, weighKey } from "./encode-weight.ts";
+import { COPIED_BYTES_PER_UNIT, givenValue, isPlainJson, STEP_WEIGHT, Weigher, weighKey } from "./encode-weight.ts";
 
 /** Encodes a small message, or its init shape, at once. */
 type Encode = (type: DescMessage, message: object) => Uint8Array;
@@ -31,7 +31,7 @@ export function encodeProtoInSteps(
   encode: Encode,
   step?: number,
 ): Promise<Uint8Array> | undefined {
-  const weigher = new Weigher();
+  const weigher = new Weigher(COPIED_BYTES_PER_UNIT);
   if (step === undefined && !weigher.isLarge(type, message)) return undefined;
   const writer = new ProtoWriter(encode, weigher, step ?? STEP_WEIGHT);
   return encodeMessageInTurn(writer.whole(type, message), () => encode(type, message));

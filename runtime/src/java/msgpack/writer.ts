@@ -6,7 +6,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { concat } from "../../call/bytes.ts";
 import type { Steps } from "../../call/steps.ts";
 import { inParts } from "../../codec/encode-parts.ts";
-import { STEP_WEIGHT, Weigher, weighKey } from "../../codec/encode-weight.ts";
+import { COPIED_BYTES_PER_UNIT, STEP_WEIGHT, Weigher, weighKey } from "../../codec/encode-weight.ts";
 import { countMembers, membersInParts } from "../../codec/json-parts.ts";
 
 /** Encodes a value. `encode` encodes values at once, each to bytes of its own. */
@@ -23,7 +23,7 @@ const MAP = [0x80, 0xde, 0xdf] as const;
 class Writer {
   readonly #encode: (value: JsonValue) => Uint8Array;
   readonly #chunks: Uint8Array[] = [];
-  readonly #weigher = new Weigher();
+  readonly #weigher = new Weigher(COPIED_BYTES_PER_UNIT);
   #length = 0;
 
   constructor(encode: (value: JsonValue) => Uint8Array) {
