@@ -73,6 +73,21 @@ describe("the content type", () => {
     expect(await jsonOf(answer)).toMatchObject({ status: 40 });
   });
 
+  const space = "\t ".repeat(30_000);
+  it.each([
+    [`application/json${space};charset=utf-8`, "json"],
+    [`application/json;${space}charset${space}=${space}"UTF-8"${space}`, "json"],
+    [`application/json;charset=${space}x`, undefined],
+    [`application/json;charset=utf-8${space}x`, undefined],
+    [`application/json${space}x`, undefined],
+    ["application/json; charset=utf-8=", undefined],
+    ["application/json; charset=", "json"],
+    ["application/json; charset", "json"],
+    ["application/json; charsets=x", "json"],
+  ])("of a response has a codec, whatever spaces it has", (type, expected) => {
+    expect(codecNameIn(type)).toBe(expected);
+  });
+
   it("is read without a throw, whatever it is", () => {
     fc.assert(fc.property(fc.string(), (text) => void codecNameIn(`application/${text}`)));
   });
@@ -229,6 +244,7 @@ describe("the timeout", () => {
         fc.stringMatching(/^0{1,20}$/),
         fc.stringMatching(/^[0-9]{11,20}[a-z]$/),
         fc.stringMatching(/^[0-9]{1,8}[HMSmun]$/),
+        fc.constant(`${"1".repeat(15_000)}x`),
         fc.constantFrom("", "-1", "+1", "1.5", "1e3", "0x10", " 1", "1 ", "1, 2", "１", "null"),
       )
       .filter((value) => !/^(?=.*[1-9])[0-9]+$/.test(value));

@@ -207,6 +207,12 @@ describe("a response", () => {
     expect([heard.block?.status, String(heard.bytes)]).toEqual([200, "abc"]);
   });
 
+  it("has fields without the spaces around their values, and with those inside", () => {
+    const inside = `a${" \t".repeat(5_000)}b`;
+    const { heard } = receive(headers(1, [...RESPONSE, "x-a", ` \t${inside}\t `, "x-b", " ", "x-c", "a "], END));
+    expect(heard.block?.fields.slice(2)).toEqual(["x-a", inside, "x-b", "", "x-c", "a"]);
+  });
+
   it("has no more than 10 interim responses before it", () => {
     const { client, heard } = receive(...Array.from({ length: 11 }, () => headers(1, [":status", "103"])));
     expect([client.over?.code, heard.informational.length]).toEqual([ErrorCode.EnhanceYourCalm, 10]);

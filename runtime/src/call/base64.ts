@@ -9,7 +9,7 @@ export const BASE64: RegExp = /^([a-z0-9+/]{4})*([a-z0-9+/]{2}(==)?|[a-z0-9+/]{3
 export function encodeBase64(bytes: Uint8Array): string {
   let binary = "";
   for (const byte of bytes) binary += String.fromCharCode(byte);
-  return btoa(binary).replace(/=+$/, "");
+  return btoa(binary).replace(/==?$/, "");
 }
 
 /**

@@ -314,7 +314,7 @@ class Parts {
     } catch (cause) {
       if (!(cause instanceof SyntaxError)) throw cause;
       // The positions in the message refer to the part, so they are removed.
-      const reason = reasonOf(cause).replace(/ (?:in JSON )?at position.*$/, "");
+      const reason = reasonOf(cause).replace(/ (?:in JSON )?at position.*/s, "");
       throw new SyntaxError(`the JSON is malformed at or after byte ${start}: ${reason}`, { cause });
     }
   }

@@ -23,8 +23,11 @@ export const TRAILER_PREFIX = "trailer-";
  * than UTF-8. Browser bundles contain this function, so it does not use the full parser of media types.
  */
 export function codecNameIn(contentType: string): string | undefined {
-  const [name = "", ...parameters] = contentType.toLowerCase().split(/\s*;\s*/);
-  if (parameters.some((one) => /^charset\s*=(?!\s*"?(?:utf-?8|us-ascii)?"?\s*$)/.test(one))) return undefined;
+  const [name = "", ...parameters] = contentType.toLowerCase().split(";");
+  for (const parameter of parameters) {
+    const [key = "", ...value] = parameter.split("=");
+    if (key.trim() === "charset" && !/^"?(?:utf-?8|us-ascii)?"?$/.test(value.join("=").trim())) return undefined;
+  }
   return /^application\/(\S+)$/.exec(canonicalType(name.trim()))?.[1];
 }
 
@@ -118,7 +121,7 @@ function readTimeout(headers: Metadata): number | undefined {
   for (const name of TIMEOUT_NAMES) {
     const value = headers.get(name);
     if (value === undefined) continue;
-    if (!/^[0-9]*[1-9][0-9]*$/.test(value)) {
+    if (!/^[0-9]+$/.test(value) || Number(value) === 0) {
       throw badRequest(`header ${name} is ${quote(value)}; it must be a positive integer of milliseconds`);
     }
     timeoutMs = Math.min(Number(value), timeoutMs ?? MAX_TIMEOUT_MS);

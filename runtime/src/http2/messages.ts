@@ -84,7 +84,6 @@ const REQUEST_PATH = /^(?:\/[!-~]*|\*)$/;
 // No userinfo (RFC 9113, section 8.3.1).
 const AUTHORITY = /^[!-?A-~]*$/;
 const DIGITS = /^[0-9]{1,16}$/;
-const PADDING = /^[ \t]+|[ \t]+$/g;
 
 /** Returns the kind of a value: malformed if it has control characters other than tab, or characters that are not bytes. */
 function kindOfValue(value: string): number {
@@ -99,6 +98,15 @@ function kindOfValue(value: string): number {
 
 function isPadding(character: number): boolean {
   return character === 0x20 || character === 0x09;
+}
+
+/** Removes spaces and tabs around a value. An expression would be quadratic for spaces inside of the value. */
+function withoutPadding(value: string): string {
+  let start = 0;
+  let end = value.length;
+  while (start < end && isPadding(value.charCodeAt(start))) start++;
+  while (end > start && isPadding(value.charCodeAt(end - 1))) end--;
+  return value.slice(start, end);
 }
 
 function isContentLength(value: string): boolean {
@@ -214,7 +222,7 @@ export class BlockBuilder implements FieldSink {
    * malformed.
    */
   #onPadded(name: string, value: string): void {
-    this.#fields.push(name, name === "grpc-message" ? value : value.replace(PADDING, ""));
+    this.#fields.push(name, name === "grpc-message" ? value : withoutPadding(value));
   }
 
   #onPseudo(name: string, value: string, kind: number): void {

@@ -152,7 +152,7 @@ class Paths {
 
   /** Returns the path and the names with which it was spelled first: paths that differ in names only are one path. */
   spellingOf(path: string, names: readonly string[]): { readonly path: string; readonly names: readonly string[] } {
-    const form = path.replaceAll(/\{[^}]*\}/g, "{}");
+    const form = path.replaceAll(/\{[^{}]*\}/g, "{}");
     const known = this.#spellings.get(form) ?? { path, names };
     this.#spellings.set(form, known);
     return known;

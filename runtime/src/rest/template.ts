@@ -77,7 +77,17 @@ function splitVerb(text: string): { path: string; verb: string | undefined } {
 
 /** Splits at slashes outside of variables. */
 function splitSegments(path: string): string[] {
-  return path.split(/\/(?![^{}]*\})/);
+  const segments: string[] = [];
+  let start = 0;
+  let isInVariable = false;
+  for (let i = 0; i < path.length; i++) {
+    const character = path[i];
+    if (character === "{" || character === "}") isInVariable = character === "{";
+    if (character !== "/" || isInVariable) continue;
+    segments.push(path.slice(start, i));
+    start = i + 1;
+  }
+  return [...segments, path.slice(start)];
 }
 
 /** Decodes the percent-encoding of a segment. Returns `undefined` if it is malformed. */

@@ -79,7 +79,7 @@ function constantName(shape: Shape): string {
 function label(type: JavaTypeModel): string {
   switch (type.kind) {
     case "named":
-      return type.name === "[B" ? "Bytes" : (/\w+$/.exec(type.name)?.[0] ?? "");
+      return type.name === "[B" ? "Bytes" : (type.name.split(/\W/).at(-1) ?? "");
     case "list":
     case "set":
     case "array":
