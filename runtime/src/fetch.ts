@@ -1,6 +1,6 @@
 /**
  * Entry point `triple-es/fetch`: clients on `fetch`, and servers that answer a `Request` with a `Response`. Both support
- * sub-protocol A, and sub-protocol B in the framing of gRPC-Web, because `fetch` can neither read nor write trailers.
+ * HTTP RPC, and gRPC in the framing of gRPC-Web, because `fetch` can neither read nor write trailers.
  *
  * @module triple-es/fetch
  */
@@ -34,7 +34,7 @@ export function createTransport(options: FetchTransportOptions): Transport {
 }
 
 /**
- * Creates a handler that serves the methods of a router over sub-protocol A and gRPC-Web. The handler never rejects. Throws a
+ * Creates a handler that serves the methods of a router over HTTP RPC and gRPC-Web. The handler never rejects. Throws a
  * `TypeError` for an invalid `prefix`.
  */
 export function fetchHandler<Platform extends readonly unknown[] = readonly unknown[]>(

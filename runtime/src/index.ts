@@ -25,6 +25,7 @@ import { createRouterWith, type Router } from "./server/router.ts";
 
 export type { RequestContext, TransparentRetryEvent } from "./call/attempt.ts";
 export {
+  type Authorize,
   type Call,
   type CallContext,
   type CallRequest,
@@ -104,7 +105,7 @@ export type { Router, ServiceOptions, VersionMatch } from "./server/router.ts";
 
 /** Options of a router. */
 export interface RouterOptions extends BaseRouterOptions {
-  /** Serializations of the values of interface methods in sub-protocol B, such as `hessian2`. Default: none. */
+  /** Serializations of the values of interface methods in gRPC, such as `hessian2`. Default: none. */
   readonly serializations?: readonly Serialization[] | undefined;
 }
 
@@ -121,11 +122,11 @@ export function createRouter(options: RouterOptions = {}): Router {
 
 /** Options of {@link createInMemoryTransport}. */
 export interface InMemoryTransportOptions {
-  /** The sub-protocol: `grpc` is B, `http-rpc` is A. Default: `grpc`. */
+  /** The protocol: `grpc`, or `http-rpc` (HTTP RPC). Default: `grpc`. */
   readonly protocol?: "grpc" | "http-rpc" | undefined;
   /** The codec of messages. Default: `proto`. */
   readonly codec?: "proto" | "json" | Codec | undefined;
-  /** Serializations of the values of interface methods in sub-protocol B, such as `hessian2`. Default: none. */
+  /** Serializations of the values of interface methods in gRPC, such as `hessian2`. Default: none. */
   readonly serializations?: readonly Serialization[] | undefined;
   /** Interceptors that wrap every call, the first one outermost. Default: none. */
   readonly interceptors?: readonly Interceptor[] | undefined;

@@ -1,6 +1,6 @@
 /**
  * Entry point `triple-es/json`: clients without protobuf, on `fetch` with messages in plain JSON, for unary calls over
- * sub-protocol A and server streaming over gRPC-Web. Code generated with `messages=json` imports only this entry point.
+ * HTTP RPC and server streaming over gRPC-Web. Code generated with `messages=json` imports only this entry point.
  *
  * @module triple-es/json
  */

@@ -90,7 +90,7 @@ export function createServer(options: ServerOptions = {}): Server {
 }
 
 /**
- * Creates a handler for existing servers: `node:http`, `node:http2`, Express and Connect. It serves sub-protocol A over
+ * Creates a handler for existing servers: `node:http`, `node:http2`, Express and Connect. It serves HTTP RPC over
  * HTTP/1.1 and both sub-protocols over HTTP/2. Requests for paths outside the router's services are passed to `next`, or
  * answered with 404 without `next`. Throws a `TypeError` for an invalid option.
  *

@@ -1,5 +1,5 @@
 /**
- * Entry point `triple-es/proto`: clients on `fetch` with binary messages, for unary calls over sub-protocol A and server
+ * Entry point `triple-es/proto`: clients on `fetch` with binary messages, for unary calls over HTTP RPC and server
  * streaming over gRPC-Web. A browser bundle with this entry point instead of `triple-es/fetch` does not contain the JSON
  * codec.
  *

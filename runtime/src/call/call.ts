@@ -151,6 +151,12 @@ export type Call = (request: CallRequest) => Promise<CallResponse>;
 export type Interceptor = (next: Call) => Call;
 
 /**
+ * Decides on a server whether a call may begin, before any of its messages is read. To refuse the call, it throws an
+ * `RpcError`, or returns a promise that rejects with one; it returns nothing otherwise.
+ */
+export type Authorize = (call: CallRequestBase) => void | Promise<void>;
+
+/**
  * Wraps a call in a list of interceptors, the first one outermost. Throws a `TypeError` for an element that is not an
  * interceptor.
  */
@@ -166,6 +172,8 @@ export function intercept(call: Call, interceptors: readonly Interceptor[] = [])
 export interface Handler {
   readonly method: Method;
   readonly call: Call;
+  /** Decides whether a call may begin, before its messages are read. Default: every call may. */
+  readonly authorize?: Authorize | undefined;
   /** Kinds of request body that the method accepts in addition to the formats of the codecs. Default: none. */
   readonly bodies?: readonly string[];
   /**

@@ -14,7 +14,7 @@ export interface ErrorDetail {
   readonly typeUrl: string;
   /** The message in protobuf's binary format. */
   readonly value: Uint8Array;
-  /** The detail as JSON, for people, and for clients without its schema. Sent and received by sub-protocol A only. */
+  /** The detail as JSON, for people, and for clients without its schema. Sent and received by HTTP RPC only. */
   readonly debug?: unknown;
 }
 
@@ -28,7 +28,7 @@ export interface RpcErrorOptions {
   readonly headers?: MetadataInit | undefined;
   /** The error that caused this one. It is not sent to the peer. Default: none. */
   readonly cause?: unknown;
-  /** The protocol error code of sub-protocol A. The runtime sets it; handlers need not. Default: none. */
+  /** The protocol error code of HTTP RPC. The runtime sets it; handlers need not. Default: none. */
   readonly status?: Status | undefined;
   /** The path of the call that failed. Clients set it; it is not sent to the peer. Default: none. */
   readonly method?: string | undefined;
@@ -58,7 +58,7 @@ export class RpcError extends Error {
   /** Headers of the failed call. */
   readonly headers: Metadata;
   /**
-   * The protocol error code of sub-protocol A: the received code, or for a failure on this side, in either sub-protocol,
+   * The protocol error code of HTTP RPC: the received code, or for a failure on this side, in either sub-protocol,
    * the code that the runtime sets, such as 30 if the deadline has passed on a client.
    */
   readonly status: Status | undefined;

@@ -12,8 +12,8 @@ import type { FetchOptions } from "./exchange.ts";
 /** Options of a transport on `fetch`. */
 export interface FetchTransportOptions extends FetchOptions {
   /**
-   * The protocol of calls: `http-rpc` is sub-protocol A, for unary calls only; `grpc-web` is sub-protocol B in the framing
-   * of gRPC-Web, for unary calls and server streaming. Default: `http-rpc` for unary calls, `grpc-web` for server
+   * The protocol of calls: `http-rpc` (HTTP RPC), for unary calls only, or `grpc-web` (gRPC in the framing
+   * of gRPC-Web), for unary calls and server streaming. Default: `http-rpc` for unary calls, `grpc-web` for server
    * streaming. Client streaming is not supported.
    */
   readonly protocol?: "http-rpc" | "grpc-web" | undefined;

@@ -24,6 +24,7 @@ import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { handlerOf, methodsOf } from "../protocol/payload.ts";
 import type { ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
+import { authorizeCall } from "../server/authorize.ts";
 import { ServerContext } from "../server/call-context.ts";
 import { limitTimeout } from "../server/call-limits.ts";
 import { decodeInTurn } from "../server/decode-queue.ts";
@@ -97,6 +98,8 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
    */
   async function serveUnary(call: GrpcCall): Promise<HttpResponse> {
     try {
+      const authorizing = authorizeCall(call.handler, call.request, call.context);
+      if (authorizing !== undefined) await authorizing;
       const body = await call.request.body.bytes(maxMessageBytes(call), PREFIX_BYTES, checkPrefix);
       const message = readMessage(call, body);
       const response = await callUnary(call, message instanceof Promise ? await message : message);
@@ -161,6 +164,8 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     let calling: ReturnType<Handler["call"]> | undefined;
     const limit = { maxMessageBytes: maxMessageBytes(call) };
     try {
+      const authorizing = authorizeCall(handler, request, context);
+      if (authorizing !== undefined) await context.race(() => Promise.resolve(authorizing));
       const response = await context.race(() => {
         calling = handler.call({
           stream: true,

@@ -22,6 +22,7 @@ import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { handlerOf, methodsOf } from "../protocol/payload.ts";
 import type { ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
+import { authorizeCall } from "../server/authorize.ts";
 import { ServerContext } from "../server/call-context.ts";
 import { limitTimeout } from "../server/call-limits.ts";
 import { decodeInTurn } from "../server/decode-queue.ts";
@@ -93,6 +94,8 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
   async function serveUnary(call: HttpRpcCall): Promise<HttpResponse> {
     try {
       const { request, context, payload } = call;
+      const authorizing = authorizeCall(call.handler, request, context);
+      if (authorizing !== undefined) await authorizing;
       const { compression, responseCompression } = call.headers;
       // If the length of the body is known, a body over the limit is refused before it arrives.
       const maxMessageBytes = call.handler.limits?.maxMessageBytes ?? options.maxMessageBytes;

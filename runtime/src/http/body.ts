@@ -85,6 +85,23 @@ export function streamBody(chunks: AsyncIterable<Uint8Array>): Body {
   return new StreamBody(chunks);
 }
 
+/**
+ * Calls `begin` when the body is about to be read: a server sends 100 (Continue) then, and not to a client whose request it
+ * refuses by its head (RFC 9110, section 10.1.1).
+ */
+export function onRead(body: Body, begin: () => void): Body {
+  return {
+    bytes(limit, framing, check) {
+      begin();
+      return body.bytes(limit, framing, check);
+    },
+    [Symbol.asyncIterator]() {
+      begin();
+      return body[Symbol.asyncIterator]();
+    },
+  };
+}
+
 /** A body without bytes. */
 export const emptyBody: Body = wholeBody(NO_BYTES);
 

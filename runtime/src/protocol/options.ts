@@ -29,9 +29,9 @@ export interface ProtocolOptions {
   readonly maxDecodedBytes?: number | undefined;
 }
 
-/** Options of a client of sub-protocol A whose exchange compresses and decompresses bodies itself. */
+/** Options of a client of HTTP RPC whose exchange compresses and decompresses bodies itself. */
 export interface UnaryOptions extends Pick<ProtocolOptions, "maxMessageBytes"> {
-  /** The JSON body of sub-protocol A: the specification's array of one argument, or the bare object. */
+  /** The JSON body of HTTP RPC: the specification's array of one argument, or the bare object. */
   readonly jsonBody: "array" | "object";
   /** True if methods are called by their alias. */
   readonly useAlias: boolean;
@@ -41,13 +41,13 @@ export interface ClientProtocolOptions extends ProtocolOptions, UnaryOptions, Pa
   readonly codec: Codec;
   /** Limits on the headers of requests that are sent, and of responses that are received. */
   readonly headerLimits: HeaderLimits;
-  /** The codec of responses of sub-protocol A, requested by the header `accept`. Default: the codec of requests. */
+  /** The codec of responses of HTTP RPC, requested by the header `accept`. Default: the codec of requests. */
   readonly accept?: Codec | undefined;
-  /** True if requests of sub-protocol B send the type of their messages in `grpc-message-type`. Default: false. */
+  /** True if requests of gRPC send the type of their messages in `grpc-message-type`. Default: false. */
   readonly messageType?: boolean | undefined;
   /** The compression of requests. `undefined`: none. */
   readonly sendCompression: Compression | undefined;
-  /** The content type of wrapped messages in sub-protocol B. Default: `application/grpc+proto`, which known peers use. */
+  /** The content type of wrapped messages in gRPC. Default: `application/grpc+proto`, which known peers use. */
   readonly wrapperContentType?: WrapperContentType | undefined;
 }
 
@@ -61,21 +61,21 @@ export interface ServerProtocolOptions extends ProtocolOptions, PayloadOptions {
   readonly allowsOrigin?: ((origin: string, withCredentials: boolean) => boolean) | undefined;
   /** Limits on the headers of requests that are received, and of responses that are sent. */
   readonly headerLimits: HeaderLimits;
-  /** Limits on the parts of bodies of sub-protocol A. */
+  /** Limits on the parts of bodies of HTTP RPC. */
   readonly bodyLimits: BodyLimits;
   /** The memory of the decoded messages of all calls. */
   readonly messageMemory: MessageMemory;
-  /** True if sub-protocol A refuses requests without `tri-protocol-version`. */
+  /** True if HTTP RPC refuses requests without `tri-protocol-version`. */
   readonly requireProtocolVersion: boolean;
-  /** True if sub-protocol B refuses requests without `te: trailers`. */
+  /** True if gRPC refuses requests without `te: trailers`. */
   readonly requireTe: boolean;
-  /** The types of error details that sub-protocol A sends as JSON too. Default: none. */
+  /** The types of error details that HTTP RPC sends as JSON too. Default: none. */
   readonly registry?: Registry | undefined;
   /** The hook that is called once with every error whose text is hidden from the peer. */
   readonly onError: ErrorHook;
 }
 
-/** Limits on the parts of a body of sub-protocol A. A body that exceeds a limit is refused with HTTP status 400. */
+/** Limits on the parts of a body of HTTP RPC. A body that exceeds a limit is refused with HTTP status 400. */
 export interface BodyLimits {
   /** Maximum number of parts in a multipart body. */
   readonly parts: number;

@@ -56,7 +56,8 @@ export function interceptHandler(call: Call, { interceptors, onError }: HandlerO
   };
 }
 
-function asOwn(error: RpcError): RpcError {
+/** Removes from an error what only its handler may set: the status, and headers that came from a call to another server. */
+export function asOwn(error: RpcError): RpcError {
   const { code, rawMessage, details, trailers, status } = error;
   const headers = headersOf(error);
   if (headers === error.headers && status === undefined) return error;

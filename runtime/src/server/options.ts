@@ -2,10 +2,10 @@
  * Options of a router, validated and filled in once.
  */
 import type { Registry } from "@bufbuild/protobuf";
-import type { Interceptor } from "../call/call.ts";
+import type { Authorize, Interceptor } from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
 import type { PayloadOptions } from "../call/method.ts";
-import { assertArrays, assertObject, assertOneOf } from "../call/option.ts";
+import { assertArrays, assertFunction, assertObject, assertOneOf } from "../call/option.ts";
 import type { Codec } from "../codec/codec.ts";
 import type { Compression } from "../codec/compression.ts";
 import type { HeaderLimitsInit } from "../protocol/header-limits.ts";
@@ -18,6 +18,13 @@ import type { RouterPolicy, VersionMatch } from "./router.ts";
 export interface BaseRouterOptions {
   /** Interceptors that wrap every call of every service, the first one outermost. Default: none. */
   readonly interceptors?: readonly Interceptor[] | undefined;
+  /**
+   * Decides whether a call may begin, before any of its message is read: a large upload without a valid token is refused at
+   * once. It receives the method, the request headers, the selector and the context of the call, and throws an `RpcError` to
+   * refuse it. Values that it sets in `context.values` are there for interceptors and the handler. Calls of health and
+   * reflection are included. Default: every call may begin.
+   */
+  readonly authorize?: Authorize | undefined;
   /** Supported codecs of messages. Default: `proto` and `json`. */
   readonly codecs?: readonly Codec[] | undefined;
   /**
@@ -38,20 +45,20 @@ export interface BaseRouterOptions {
   /**
    * Maximum memory of the decoded messages of all running calls together, in bytes, by estimate. A message is counted until
    * the handler has ended, even if the call was cancelled or its deadline has passed; of a stream of requests the latest
-   * message is counted. Beyond the limit calls fail as unavailable (503 in sub-protocol A). Half of it is reserved for
+   * message is counted. Beyond the limit calls fail as unavailable (503 in HTTP RPC). Half of it is reserved for
    * messages of up to 64 KiB. Must be at least twice `maxDecodedBytes`, otherwise a `RangeError` is thrown. Default: 512 MiB,
    * or twice `maxDecodedBytes` if that is more.
    */
   readonly maxTotalDecodedBytes?: number | undefined;
   /**
-   * Limits on bodies of sub-protocol A: `parts` of a multipart body (default 128), `formValues` of a form (default 1,000)
+   * Limits on bodies of HTTP RPC: `parts` of a multipart body (default 128), `formValues` of a form (default 1,000)
    * and `elements` of an XML document (default 10,000). A body that exceeds a limit is refused with HTTP status 400.
    */
   readonly bodyLimits?: Partial<BodyLimits> | undefined;
   /**
    * Limits of header blocks: `request` for received headers, `response` for the metadata that handlers send. Each has
    * `fields` (default 100, at most 2,000) and `bytes` (default 16,384, at most 65,536; each field adds 32 to its name and
-   * value, as in HTTP/2). A request that exceeds a limit is refused with `resource_exhausted` (431 in sub-protocol A); a
+   * value, as in HTTP/2). A request that exceeds a limit is refused with `resource_exhausted` (431 in HTTP RPC); a
    * response fails with `internal`.
    */
   readonly headerLimits?: HeaderLimitsInit | undefined;
@@ -62,10 +69,10 @@ export interface BaseRouterOptions {
    * no maximum.
    */
   readonly maxTimeoutMs?: number | undefined;
-  /** True if sub-protocol A refuses requests without `tri-protocol-version`. Default: false. */
+  /** True if HTTP RPC refuses requests without `tri-protocol-version`. Default: false. */
   readonly requireProtocolVersion?: boolean | undefined;
   /**
-   * True if sub-protocol B refuses requests without `te: trailers`. The specification requires the header, to detect
+   * True if gRPC refuses requests without `te: trailers`. The specification requires the header, to detect
    * proxies that drop trailers. Default: false, as in gRPC for Go and Java.
    */
   readonly requireTe?: boolean | undefined;
@@ -94,13 +101,15 @@ export interface ResolvedRouterOptions extends ServerProtocolOptions, RouterPoli
 export function resolveRouterOptions(
   options: BaseRouterOptions & PayloadOptions & Pick<ServerProtocolOptions, "codecs" | "compressions">,
 ): ResolvedRouterOptions {
-  const { interceptors = [], cors, serializations, versionMatch = "exact" } = options;
+  const { authorize, interceptors = [], cors, serializations, versionMatch = "exact" } = options;
   assertArrays({ codecs: options.codecs, compressions: options.compressions, interceptors, serializations });
+  assertFunction("authorize", authorize);
   assertObject("registry", options.registry, "createRegistry of protobuf-es makes");
   return {
     ...resolveServerOptions(options),
     serializations,
     allowsOrigin: cors && createOriginPolicy(cors),
+    authorize,
     interceptors,
     cors,
     maxTimeoutMs: checkMaxTimeout(options.maxTimeoutMs, "maxTimeoutMs"),

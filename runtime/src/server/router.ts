@@ -2,15 +2,16 @@
  * The router: finds the handler for a path, and passes the request to the protocol that accepts it. The protocol
  * creates every response, including "not found".
  */
-import type { Handler, Interceptor, Method, Selector, ServiceDef } from "../call/call.ts";
+import type { Authorize, Handler, Interceptor, Method, Selector, ServiceDef } from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
-import { assertMembers } from "../call/option.ts";
+import { assertFunction, assertMembers } from "../call/option.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { checkCompressMinBytes } from "../protocol/options.ts";
 import { methodsOf } from "../protocol/payload.ts";
 import type { ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
 import type { AddedService } from "./added-service.ts";
+import { createAuthorize } from "./authorize.ts";
 import { ConcurrencyLimiter, checkServiceLimits, type ServiceLimits } from "./call-limits.ts";
 import { type CorsOptions, withCors } from "./cors.ts";
 import { checkService, createHandlers } from "./handler.ts";
@@ -21,6 +22,8 @@ import type { BoundCall, RequestTarget, Resource } from "./resource.ts";
 export interface ServiceOptions extends Selector {
   /** Interceptors of the calls of this service, inside those of the router. Default: none. */
   readonly interceptors?: readonly Interceptor[] | undefined;
+  /** Decides whether a call of this service may begin, after that of the router has decided. Default: every call may. */
+  readonly authorize?: Authorize | undefined;
   /**
    * Kinds of body that unary methods accept over HTTP RPC besides JSON and proto: a list for all methods, or a list for
    * each method by its TypeScript name (spec: Additional request content types). Parts of a multipart body may be of
@@ -91,6 +94,7 @@ interface MethodRoute {
 
 /** The rules of a router that do not depend on its protocols. */
 export interface RouterPolicy {
+  readonly authorize?: Authorize | undefined;
   readonly interceptors: readonly Interceptor[];
   readonly onError: ErrorHook;
   readonly versionMatch: VersionMatch;
@@ -173,12 +177,16 @@ export function createRouterWith(settings: RouterSettings): Router {
       const all = { interceptors: [...interceptors, ...(options.interceptors ?? [])], onError };
       const bodies = bodiesOf(bodyKinds, options, Object.keys(service.methods));
       const compression = compressionOf(options, Object.keys(service.methods));
+      assertFunction("authorize", options.authorize);
+      const hooks = [settings.authorize, options.authorize].filter((hook) => hook !== undefined);
+      const authorize = createAuthorize(hooks, onError);
       const limited = limiterOf(service, options.limits, settings.maxTimeoutMs);
       for (const [index, made] of createHandlers(service, implementation, all).entries()) {
         const { method } = made;
         const handler: Handler = {
           ...made,
           ...limited(Object.keys(service.methods)[index] as string, made),
+          authorize,
           bodies: bodies[index] ?? [],
           compression: compression[index],
           csrf: options.csrf ?? true,

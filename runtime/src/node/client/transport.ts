@@ -31,7 +31,7 @@ import { createTargetConnector, type DiscoveryOptions, resolveDiscovery } from "
 
 /** Options of a transport to one server, other than those of interface methods. */
 export interface BaseTransportOptions extends Omit<ConnectOptions, "httpVersion" | "maxHeaderBytes"> {
-  /** The sub-protocol: `grpc` is B, for all four kinds of call; `http-rpc` is A, for unary calls only. Default: `grpc`. */
+  /** The protocol: `grpc`, for all four kinds of call, or `http-rpc` (HTTP RPC), for unary calls only. Default: `grpc`. */
   readonly protocol?: "grpc" | "http-rpc" | undefined;
   /** The version of HTTP. Default: `2` for `grpc`, which requires it; `1.1` for `http-rpc`. */
   readonly httpVersion?: "1.1" | "2" | undefined;

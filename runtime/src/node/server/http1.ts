@@ -7,7 +7,7 @@ import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { Metadata } from "../../call/metadata.ts";
 import type { PeerConnection } from "../../call/peer.ts";
-import type { Body } from "../../http/body.ts";
+import { type Body, onRead } from "../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { clientGone } from "../../http/exchange.ts";
 import { MAX_JOINED_BYTES, ReadableBody, type ReadableBodyOptions } from "../io/body.ts";
@@ -73,20 +73,13 @@ export function serveHttp1(
       // Node would answer without a message, so `validateRequest` checks the Host field.
       requireHostHeader: false,
     },
-    (incoming, outgoing) => {
-      incoming.on("error", ignore);
-      outgoing.on("error", ignore);
-      const connection = Http1Connection.of(incoming.socket);
-      const request = new Http1Request(incoming, outgoing, signals, pathOf(incoming.url ?? ""), connection.memory);
-      const malformed = connection.validateLine(incoming, request.headers);
-      connection.schedule(outgoing, () => {
-        const invalid = malformed ?? validateRequest(request.headers, incoming.httpVersion);
-        if (invalid !== undefined) sendErrorResponse(outgoing, invalid);
-        else if (fallback?.listener === undefined || fallback.isCall(request)) serve(connection, request);
-        else passOn(connection, fallback.listener, incoming, outgoing);
-      });
-    },
+    (incoming, outgoing) => receive(incoming, outgoing),
   );
+  server.on("checkContinue", (incoming: IncomingMessage, outgoing: ServerResponse) => {
+    receive(incoming, outgoing, () => {
+      if (!outgoing.headersSent) outgoing.writeContinue();
+    });
+  });
   server.on("clientError", (error, socket) => Http1Connection.of(socket as Socket).fail(errorResponseFor(error)));
   server.on("checkExpectation", (_incoming, outgoing) => sendErrorResponse(outgoing, NO_EXPECTATION));
   server.on("connect", (_incoming, socket) => Http1Connection.of(socket as Socket).fail(NO_TUNNEL));
@@ -97,12 +90,30 @@ export function serveHttp1(
   // This server does not listen on a port. Without the event it would not enforce the timeouts above.
   server.emit("listening");
 
+  /** Receives a request. `begin`, if given, is called when its body is about to be read. */
+  function receive(incoming: IncomingMessage, outgoing: ServerResponse, begin?: () => void): void {
+    incoming.on("error", ignore);
+    outgoing.on("error", ignore);
+    const connection = Http1Connection.of(incoming.socket);
+    const request = new Http1Request(incoming, outgoing, signals, pathOf(incoming.url ?? ""), connection.memory, begin);
+    const malformed = connection.validateLine(incoming, request.headers);
+    connection.schedule(outgoing, () => {
+      const invalid = malformed ?? validateRequest(request.headers, incoming.httpVersion);
+      if (invalid !== undefined) sendErrorResponse(outgoing, invalid);
+      else if (fallback?.listener === undefined || fallback.isCall(request)) serve(connection, request);
+      else {
+        begin?.();
+        passOn(connection, fallback.listener, incoming, outgoing);
+      }
+    });
+  }
+
   function serve(connection: Http1Connection, request: Http1Request): void {
-    connection.body = request.body;
+    connection.body = request.received;
     exchange(request)
       .then((response) => {
         connection.body = undefined;
-        request.body.release();
+        request.received.release();
         // This is checked here and not when the request arrived, because graceful shutdown may have begun since.
         if (draining || connection.age.isOld(performance.now())) request.outgoing.shouldKeepAlive = false;
         else if (response.body.whole === undefined) request.outgoing.once("close", closeIfDraining);
@@ -199,7 +210,9 @@ export class Http1Request implements HttpRequest {
   readonly path: string;
   readonly version = "1.1";
   readonly headers: Metadata;
-  readonly body: ReadableBody;
+  readonly body: Body;
+  /** The body as it is received. */
+  readonly received: ReadableBody;
   readonly incoming: IncomingMessage;
   readonly outgoing: ServerResponse;
   readonly #signals: ExchangeSignals;
@@ -211,11 +224,13 @@ export class Http1Request implements HttpRequest {
     signals: ExchangeSignals,
     path: string,
     memory?: MemoryShare,
+    begin?: () => void,
   ) {
     this.method = incoming.method ?? "";
     this.path = path;
     this.headers = Metadata.fromRaw(lowerNames(incoming.rawHeaders));
-    this.body = new ReadableBody(incoming, HTTP1_BODY_OPTIONS, memory);
+    this.received = new ReadableBody(incoming, HTTP1_BODY_OPTIONS, memory);
+    this.body = begin === undefined ? this.received : onRead(this.received, begin);
     this.incoming = incoming;
     this.outgoing = outgoing;
     this.#signals = signals;

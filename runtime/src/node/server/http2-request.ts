@@ -6,7 +6,7 @@ import { diagnostics } from "../../call/diagnostics.ts";
 import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import type { PeerConnection } from "../../call/peer.ts";
-import { type Body, emptyBody, wholeBody } from "../../http/body.ts";
+import { type Body, emptyBody, onRead, wholeBody } from "../../http/body.ts";
 import { clientGone, type HttpRequest, type HttpResponse } from "../../http/exchange.ts";
 import { ErrorCode } from "../../http2/codes.ts";
 import type { HeaderBlock } from "../../http2/messages.ts";
@@ -98,14 +98,14 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
       this.body = early.length === 0 ? emptyBody : wholeBody(joined(stream, early));
     } else {
       this.incoming = new IncomingBody(stream, early, owner.collecting, ignore, owner.memory);
-      this.body = this.incoming;
-      if (block.fields.includes("100-continue")) this.#continue();
+      const expects = block.fields.includes("100-continue") && this.headers.get("expect") === "100-continue";
+      this.body = expects ? onRead(this.incoming, () => this.#continue()) : this.incoming;
     }
   }
 
-  /** Sends 100 (Continue) if the client expects it (RFC 9110, section 10.1.1). */
+  /** Sends 100 (Continue), unless the response has begun. */
   #continue(): void {
-    if (this.headers.get("expect") === "100-continue") this.stream.sendInformational(100, NO_HEADERS);
+    if (!this.hasResponded && this.#outgoing === undefined) this.stream.sendInformational(100, NO_HEADERS);
   }
 
   get peer(): PeerConnection {

@@ -52,7 +52,7 @@ export interface ListenerOptions {
   readonly limits?: ConnectionLimits | undefined;
   /**
    * Memory budget of all connections together, in bytes. It includes received messages of calls without a response, and
-   * written responses that clients have not received. Beyond the budget calls fail as unavailable (503 in sub-protocol A),
+   * written responses that clients have not received. Beyond the budget calls fail as unavailable (503 in HTTP RPC),
    * first those of clients that have stopped reading or sending for 5 s. Half of the budget is reserved for connections that
    * hold up to 16 KiB, so that small calls continue; a response larger than the other half is never sent. Must be at least
    * twice `maxMessageBytes`, otherwise a `RangeError` is thrown. Default: 256 MiB, or 4 times `maxMessageBytes` if that is
