@@ -201,7 +201,7 @@ describe.skipIf(!hasDnsmasq)("names in the DNS (needs dnsmasq)", () => {
     const events: TargetEvent[] = [];
     const transport = createTransport({
       resolver: dns(`greet.test:${server.port}`, { servers: [dnsServer.address], family: 4 }),
-      emptyAfterMs: 0,
+      keepUnlistedMs: 0,
       onEndpoint: (event) => events.push(event),
     });
     onTestFinished(() => transport.close());
@@ -269,7 +269,7 @@ it("a name has no endpoints after NXDOMAIN, and keeps its last ones after SERVFA
   const events: TargetEvent[] = [];
   const transport = createTransport({
     resolver: dns(`greet.test:${port}`, { servers, family: 4 }),
-    emptyAfterMs: 0,
+    keepUnlistedMs: 0,
     onEndpoint: (event) => events.push(event),
   });
   onTestFinished(() => transport.close());

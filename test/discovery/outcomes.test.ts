@@ -38,7 +38,8 @@ describe.each(["2", "1.1"] as const)("over HTTP/%s", (httpVersion) => {
         for (let calls = 0; calls < 10; calls++) greetings.push(client.greet({}).then(({ greeting }) => greeting));
       }
     };
-    const transport = createTransport({ resolver, protocol, httpVersion, balancer: roundRobin(), onEndpoint });
+    const shared = { resolver, protocol, httpVersion, onEndpoint } as const;
+    const transport = createTransport({ ...shared, balancer: roundRobin(), keepUnlistedMs: 0 });
     onTestFinished(() => transport.close());
     const greeter = createGreetServiceClient(transport);
     await greeter.greet({});

@@ -2,17 +2,15 @@
  * A target: lists and their changes, states of endpoints, and the selection of endpoints. The test controls the clock and
  * the endpoints.
  */
-import { Code, Metadata, RpcError, type TransparentRetryEvent } from "triple-es";
-import { consistentHash, type Endpoint, fixed, p2c, pickFirst, type Resolver, roundRobin } from "triple-es/discovery";
+import { Code, RpcError } from "triple-es";
+import { consistentHash, fixed, p2c, pickFirst, type Resolver, roundRobin } from "triple-es/discovery";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { markNotSent, markUnprocessed, type RequestContext } from "../../runtime/src/call/attempt.ts";
-import { balance } from "../../runtime/src/discovery/balanced.ts";
-import { TargetDriver } from "../../runtime/src/discovery/target.ts";
-import type { TargetEvent, TargetOptions } from "../../runtime/src/discovery/target-options.ts";
-import { emptyBody, streamBody } from "../../runtime/src/http/body.ts";
+import { markUnprocessed, type RequestContext } from "../../runtime/src/call/attempt.ts";
+import { streamBody } from "../../runtime/src/http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../runtime/src/http/exchange.ts";
 import { signalled } from "../support/server.ts";
 import { seeded } from "./random.ts";
+import { createWorld, type FakeServer, failureOf, listed, request, response, settle, type World } from "./world.ts";
 
 beforeEach(() => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance", "Date"] });
@@ -20,168 +18,6 @@ beforeEach(() => {
 afterEach(() => {
   vi.useRealTimers();
 });
-
-const settle = (ms = 0): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
-
-/** A server that the test can stop and start. */
-class FakeServer {
-  isUp = true;
-  connects = 0;
-  isClosed = false;
-  /** The streams of closed connections, for which closing waits. */
-  streams: Promise<void> | undefined;
-  destroyed: RpcError | undefined;
-  calls = 0;
-  active = 0;
-  backoffMs = 0;
-  /** Attempts to connect have no result before it resolves. `undefined`: they have it at once. */
-  answered: Promise<void> | undefined;
-  onReadiness: (isReady: boolean) => void = () => {};
-  answer: Exchange = async () => response();
-
-  lose(): void {
-    this.isUp = false;
-    this.onReadiness(false);
-  }
-}
-
-const response = (headers: Record<string, string> = {}, status = 200): HttpResponse => ({
-  status,
-  headers: new Metadata(headers),
-  body: emptyBody,
-  trailers: new Metadata(),
-});
-
-const request = (change: Partial<HttpRequest> = {}): HttpRequest => ({
-  method: "POST",
-  path: "/a.B/C",
-  version: "2",
-  headers: new Metadata(),
-  body: emptyBody,
-  signal: undefined,
-  ...change,
-});
-
-/** A resolver whose lists and failures the test sets. */
-class Lists {
-  #news: ((one: readonly Endpoint[] | RpcError) => void) | undefined;
-  #waiting: (readonly Endpoint[] | RpcError)[] = [];
-  runs = 0;
-  readonly resolver: Resolver = ({ signal }) => this.#resolve(signal);
-
-  say(...addresses: (string | Endpoint)[]): void {
-    this.#put(addresses.map((one) => (typeof one === "string" ? { address: one } : one)));
-  }
-  fail(text: string): void {
-    this.#put(new RpcError(Code.Unavailable, text));
-  }
-  #put(one: readonly Endpoint[] | RpcError): void {
-    if (this.#news === undefined) this.#waiting.push(one);
-    else this.#news(one);
-  }
-  async *#resolve(signal: AbortSignal): AsyncGenerator<readonly Endpoint[], void> {
-    this.runs++;
-    while (!signal.aborted) {
-      const one =
-        this.#waiting.shift() ??
-        (await new Promise<readonly Endpoint[] | RpcError>((resolve) => {
-          this.#news = resolve;
-          signal.addEventListener("abort", () => resolve([]));
-        }));
-      this.#news = undefined;
-      if (one instanceof RpcError) throw one;
-      yield one;
-    }
-  }
-}
-
-interface World {
-  readonly target: TargetDriver;
-  readonly exchange: Exchange;
-  readonly lists: Lists;
-  readonly events: TargetEvent[];
-  readonly retries: TransparentRetryEvent[];
-  readonly server: (address: string) => FakeServer;
-  readonly states: () => Record<string, string>;
-}
-
-function createWorld(options: Partial<TargetOptions> = {}, resolver?: Resolver): World {
-  const servers = new Map<string, FakeServer>();
-  const server = (address: string): FakeServer => {
-    const known = servers.get(address) ?? new FakeServer();
-    servers.set(address, known);
-    return known;
-  };
-  const lists = new Lists();
-  const events: TargetEvent[] = [];
-  const target = new TargetDriver(
-    resolver ?? lists.resolver,
-    ({ address }, onReadiness) => {
-      const one = server(address);
-      one.onReadiness = onReadiness;
-      const refused = (): RpcError => markNotSent(new RpcError(Code.Unavailable, `${address} refuses`));
-      return {
-        get active() {
-          return one.active;
-        },
-        get backoffMs() {
-          return one.backoffMs;
-        },
-        async connect() {
-          one.connects++;
-          await one.answered;
-          if (!one.isUp) throw refused();
-        },
-        async exchange(sent) {
-          if (!one.isUp) throw refused();
-          one.calls++;
-          return one.answer(sent);
-        },
-        async close() {
-          one.isClosed = true;
-          await one.streams;
-        },
-        destroy(reason) {
-          one.isClosed = true;
-          one.destroyed = reason;
-        },
-      };
-    },
-    {
-      name: "greet",
-      balancer: roundRobin({ random: () => 0 }),
-      subset: undefined,
-      emptyAfterMs: 10_000,
-      idleTimeoutMs: 900_000,
-      warmUpMs: 600_000,
-      slowStartMs: 0,
-      ejection: { failures: 5, ejectionMs: 30_000, maxEjectionMs: 300_000 },
-      onEvent: (event) => events.push(event),
-      random: seeded(1),
-      ...options,
-    },
-  );
-  const states = (): Record<string, string> =>
-    Object.fromEntries(target.endpoints().map(({ address, state }) => [address, state]));
-  const retries: TransparentRetryEvent[] = [];
-  const exchange = balance(target, { onTransparentRetry: (event) => retries.push(event) });
-  return { target, exchange, lists, events, retries, server, states };
-}
-
-/** Starts a target, applies its first list and connects its endpoints. */
-async function listed(addresses: readonly (string | Endpoint)[], options: Partial<TargetOptions> = {}): Promise<World> {
-  const world = createWorld(options);
-  world.lists.say(...addresses);
-  await world.exchange(request());
-  await settle();
-  return world;
-}
-
-const failureOf = (promise: Promise<unknown>): Promise<RpcError> =>
-  promise.then(
-    () => Promise.reject(new Error("the call was expected to fail")),
-    (error: RpcError) => error,
-  );
 
 describe("the first call", () => {
   it("starts the resolver, waits for a list and an endpoint, and succeeds", async () => {
@@ -235,7 +71,7 @@ describe("the first call", () => {
 
 describe("a list", () => {
   it("keeps the connections of endpoints that stay, and closes those of endpoints that go", async () => {
-    const { lists, server, states } = await listed(["a:1", "b:1"]);
+    const { lists, server, states } = await listed(["a:1", "b:1"], { keepUnlistedMs: 0 });
     lists.say("b:1", "c:1");
     await settle();
     expect(states()).toEqual({ "b:1": "ready", "c:1": "ready" });
@@ -259,36 +95,6 @@ describe("a list", () => {
     await settle();
     for (let i = 0; i < 10; i++) await exchange(request());
     expect(server("a:1").calls).toBe(10);
-  });
-
-  it("is ignored for ten seconds if it is empty, and for good if another list arrives before", async () => {
-    const { exchange, lists, states, events } = await listed(["a:1"]);
-    lists.say();
-    await settle(9_000);
-    lists.say("a:1");
-    await settle();
-    lists.say();
-    await settle(9_999);
-    expect(states()).toEqual({ "a:1": "ready" });
-    await settle(1);
-    expect(states()).toEqual({});
-    expect((await failureOf(exchange(request()))).rawMessage).toBe("cannot reach greet: it has no endpoints");
-    expect(events.filter(({ type }) => type === "removed")).toEqual([{ type: "removed", address: "a:1" }]);
-  });
-
-  it("is not believed if it is empty and the resolver fails before the ten seconds have passed", async () => {
-    const { exchange, lists, states } = await listed(["a:1"]);
-    lists.say();
-    await settle(5_000);
-    lists.fail("the registry is restarting");
-    await settle(60_000);
-    expect(states()).toEqual({ "a:1": "ready" });
-    // The registry is back: its empty list counts from now on.
-    lists.say();
-    await settle(9_999);
-    expect((await exchange(request())).status).toBe(200);
-    await settle(2);
-    expect(states()).toEqual({});
   });
 
   it("reports an invalid endpoint once, however often it is listed, and again after it was gone", async () => {

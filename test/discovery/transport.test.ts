@@ -322,7 +322,7 @@ describe("a transport with a resolver", () => {
     [{ resolver: "dns" as never }, "resolver must be a function"],
     [{ balancer: "p2c" as never }, "balancer must be a function"],
     [{ subset: 0 }, "subset must be an integer of 1 or more, not 0"],
-    [{ emptyAfterMs: -1 }, "emptyAfterMs must be 0 or more, not -1"],
+    [{ keepUnlistedMs: -1 }, "keepUnlistedMs must be 0 or more, not -1"],
     [{ ejection: { failures: Number.NaN } }, "ejection.failures must be 0 or more, not NaN"],
     [{ authority: "a/b" }, 'authority "a/b" must be a host, or a host and a port'],
     [{ serviceConfig: { loadBalancingConfig: [{ xds: {} }] } }, "loadBalancingConfig: none of xds is known"],

@@ -206,7 +206,7 @@ describe.skipIf(!hasNacos)("nacos", () => {
   it("costs no call when it is killed and comes back without its instances, and is filled again", async () => {
     const provider = await startProvider(open(), { application: "stays" });
     await provider.registration.ready;
-    const consumer = openConsumer(open({ providedBy: { [SERVICE]: ["stays"] } }), { emptyAfterMs: 60_000 });
+    const consumer = openConsumer(open({ providedBy: { [SERVICE]: ["stays"] } }));
     const load = startLoad(consumer);
     await timeUntil(() => load.made() > 100, 20_000);
     await server.kill();

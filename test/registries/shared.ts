@@ -179,7 +179,7 @@ export function describeCells({
   it("a provider that stands still past the life of its session registers again", async () => {
     const server = await startServer();
     const provider = await startProviderProcess(kind, server.address, "shop");
-    const consumer = openConsumer(open(server), { emptyAfterMs: 0 });
+    const consumer = openConsumer(open(server), { keepUnlistedMs: 0 });
     expect(await consumer.client.greet({})).toMatchObject({ greeting: provider.address.split(":")[1] });
     provider.child.kill("SIGSTOP");
     await timeUntil(async () => (await entriesOf(server, provider.address)).length === 0, 20_000);
@@ -266,6 +266,57 @@ export function describeCells({
     const { made, lost } = await load.stop();
     figure(`registered again ${Math.round(backMs)} ms after the partition; ${lost.length} of ${made} calls lost`);
     expect(lost).toEqual([]);
+  });
+
+  it("providers that the registry cannot reach for 20 s lose no call, because their consumers reach them", async () => {
+    const server = await startServer();
+    const proxy = await cuttableProxy(server.port);
+    const all = await Promise.all([0, 1, 2].map(() => startProvider(open(proxy))));
+    await Promise.all(all.map(({ registration }) => registration.ready));
+    const consumer = openConsumer(open(server));
+    const load = startLoad(consumer);
+    const listed = (): number => consumer.transport.endpoints().filter((one) => one.listed).length;
+    await timeUntil(() => listed() === 3 && load.made() > 100, 10_000);
+    proxy.silence();
+    const emptyMs = await timeUntil(() => listed() === 0, 15_000);
+    await new Promise((resolve) => setTimeout(resolve, 20_000 - emptyMs));
+    expect(consumer.addresses()).toHaveLength(3);
+    proxy.restore();
+    const backMs = await timeUntil(() => listed() === 3, 40_000);
+    const { made, lost } = await load.stop();
+    figure(
+      `list empty after ${Math.round(emptyMs)} ms, right ${Math.round(backMs)} ms after the partition; ${lost.length} of ${made} calls lost`,
+    );
+    expect(lost).toEqual([]);
+  });
+
+  it("two of three providers that the registry cannot reach take over when the third is killed", async () => {
+    const server = await startServer();
+    const proxy = await cuttableProxy(server.port);
+    const cutOff = await Promise.all([0, 1].map(() => startProvider(open(proxy))));
+    const dies = await startProviderProcess(kind, server.address, "shop");
+    await Promise.all(cutOff.map(({ registration }) => registration.ready));
+    const consumer = openConsumer(open(server));
+    const listed = (): string[] => consumer.transport.endpoints().flatMap((one) => (one.listed ? one.address : []));
+    const load = startLoad(consumer);
+    await timeUntil(() => listed().length === 3 && load.made() > 100, 10_000);
+    proxy.silence();
+    await timeUntil(() => listed().length === 1, 15_000);
+    expect(listed()).toEqual([dies.address]);
+    dies.child.removeAllListeners("exit");
+    dies.child.kill("SIGKILL");
+    const emptyMs = await timeUntil(() => !consumer.addresses().includes(dies.address), 20_000);
+    // Longer than any list was ever held back.
+    await new Promise((resolve) => setTimeout(resolve, 12_000));
+    const { made, lost } = await load.stop();
+    figure(
+      `list empty after ${Math.round(emptyMs)} ms; ${lost.length} of ${made} calls lost, all on the killed connection`,
+    );
+    // Each of ten callers may have had a call in flight when its provider was killed.
+    expect(lost.length).toBeLessThanOrEqual(10);
+    const late = lost.filter(({ rawMessage }) => !rawMessage.includes(dies.address));
+    expect(late).toEqual([]);
+    expect(consumer.addresses()).toHaveLength(2);
   });
 
   it("malformed entries of peers are skipped with one warning each", async () => {

@@ -74,6 +74,11 @@ export interface EndpointConnections extends Connections {
   readonly observed?: ((observer: ExchangeObserver) => Exchange) | undefined;
   /** Connects before there are calls. Rejects if that fails. */
   connect(): Promise<void>;
+  /**
+   * Resolves with true if the endpoint answers: over HTTP/2 PINGs on its open connections, of which there must be one; over
+   * HTTP/1.1 an attempt to connect.
+   */
+  check(): Promise<boolean>;
 }
 
 /**

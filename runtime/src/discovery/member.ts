@@ -38,6 +38,8 @@ const MIN_WARM_UP_SHARE = 0.01;
 export class Member implements ReadyEndpoint {
   endpoint: Endpoint;
   state: Exclude<EndpointState, "ejected"> = "idle";
+  /** False if the last list has left it out. It is kept while it is ready. */
+  isListed = true;
   /** The weight when the last picker was made. */
   weight: number = DEFAULT_WEIGHT;
   /**

@@ -4,6 +4,9 @@
  *     listed    known endpoints keep connections, state and counts; new ones connect in the background, a few at a time
  *     silent    an attempt without a result no longer counts among these few after 250 ms (RFC 8305, section 5; gRFC A61)
  *     lost      reconnected at once; after a failed attempt when the backoff of its connections ends
+ *     unlisted  left out by the last list, and kept while it is ready and answers checks, for `keepUnlistedMs` at most: a
+ *               registry that cannot see an endpoint may be the only one that cannot (Envoy keeps such hosts while they
+ *               pass health checks). A GOAWAY ends it at once
  *     removed   takes no new calls, and closes when its streams have ended
  */
 import { Code } from "../call/code.ts";
@@ -23,6 +26,8 @@ export interface MembersOwner {
   onLost(member: Member): void;
   /** Handles a failed attempt to connect. `isFirst` is false if the attempt before it failed as well. */
   onFailed(member: Member, error: RpcError, isFirst: boolean): void;
+  /** Handles a ready endpoint that the list has left out. */
+  onUnlisted(member: Member): void;
   onRemoved(member: Member): void;
 }
 
@@ -34,12 +39,26 @@ const MAX_UNANSWERED = 100;
 const ATTEMPT_DELAY_MS = 250;
 /** The minimum delay before an endpoint is connected to again, in milliseconds. */
 const MIN_RECONNECT_MS = 100;
+/**
+ * Interval of checks of an unlisted endpoint, in milliseconds. gRPC servers close connections on which the third PING arrives
+ * within five minutes of the first and without calls, so that there are two in the default of `keepUnlistedMs`.
+ */
+const CHECK_INTERVAL_MS = 2 * 60_000;
 /** The maximum time that streams of connections which are given up may take to end, in milliseconds. */
 const RELEASED_GRACE_MS = 15 * 60_000;
+
+/** Limits of unlisted endpoints. */
+export interface UnlistedOptions {
+  /** Maximum time for which one is kept, in milliseconds. */
+  readonly keepUnlistedMs: number;
+  /** The number of endpoints of the list that are used, and of unlisted ones that are kept beside them. `undefined`: all. */
+  readonly subset: number | undefined;
+}
 
 export class Members {
   readonly #owner: MembersOwner;
   readonly #connect: ConnectEndpoint;
+  readonly #options: UnlistedOptions;
   #byAddress = new Map<string, Member>();
   readonly #idle = new Set<Member>();
   #connecting = 0;
@@ -48,32 +67,78 @@ export class Members {
   /** Connections that members have given up and that still have streams, each with the end of its closing. */
   readonly #leaving = new Map<EndpointConnections, Promise<void>>();
 
-  constructor(owner: MembersOwner, connect: ConnectEndpoint) {
+  constructor(owner: MembersOwner, connect: ConnectEndpoint, options: UnlistedOptions) {
     this.#owner = owner;
     this.#connect = connect;
+    this.#options = options;
   }
 
   get size(): number {
     return this.#byAddress.size;
   }
 
-  /** All members, in the order of the list. */
+  /** All members: in the order of the list, then the unlisted ones. */
   [Symbol.iterator](): IterableIterator<Member> {
     return this.#byAddress.values();
   }
 
-  /** Replaces the list. {@link connectMore} connects to the new endpoints. */
-  replace(endpoints: readonly Endpoint[]): void {
+  /**
+   * Replaces the endpoints by some of the list, which `all` contains as a whole. {@link connectMore} connects to the new
+   * endpoints.
+   */
+  replace(endpoints: readonly Endpoint[], all: readonly Endpoint[]): void {
     const members = new Map<string, Member>();
     for (const endpoint of endpoints) {
       const known = this.#byAddress.get(endpoint.address);
       const member = known ?? new Member(endpoint);
       member.endpoint = endpoint;
       if (known === undefined) this.#idle.add(member);
+      else if (!member.isListed) {
+        member.stopTimer();
+        member.isListed = true;
+      }
       members.set(endpoint.address, member);
     }
-    for (const [address, member] of this.#byAddress) if (!members.has(address)) this.#remove(member);
+    const { keepUnlistedMs, subset = Number.POSITIVE_INFINITY } = this.#options;
+    const listed = new Set(all === endpoints ? [] : all.map(({ address }) => address));
+    const before = this.#byAddress;
     this.#byAddress = members;
+    for (const [address, member] of before) {
+      if (members.has(address)) continue;
+      // An endpoint that is listed, but not in the subset any more, is not needed.
+      const isKept = keepUnlistedMs > 0 && member.state === "ready" && !listed.has(address);
+      if (!isKept || members.size - endpoints.length >= subset) this.#remove(member);
+      else {
+        members.set(address, member);
+        if (member.isListed) this.#keep(member);
+      }
+    }
+  }
+
+  /** Keeps a ready endpoint that the list has left out, until a check fails or its time is over. */
+  #keep(member: Member): void {
+    member.isListed = false;
+    const until = performance.now() + this.#options.keepUnlistedMs;
+    let isKept = true;
+    let stopTimer = (): void => {};
+    member.stopTimer = () => {
+      isKept = false;
+      stopTimer();
+    };
+    const check = async (): Promise<void> => {
+      const answers = performance.now() < until && (await (member.connections as EndpointConnections).check());
+      if (!isKept) return;
+      const nextMs = Math.min(CHECK_INTERVAL_MS, until - performance.now());
+      if (answers) stopTimer = startBackgroundTimer(nextMs, () => void check());
+      else this.#discard(member);
+    };
+    void check();
+    this.#owner.onUnlisted(member);
+  }
+
+  #discard(member: Member): void {
+    this.#byAddress.delete(member.endpoint.address);
+    this.#remove(member);
   }
 
   #remove(member: Member): void {
@@ -107,10 +172,11 @@ export class Members {
     }
   }
 
-  /** The number of endpoints that are ready, if it is limited. */
+  /** The number of listed endpoints that are ready, if it is limited. */
   #countReady(): number {
     let ready = 0;
-    if (this.#owner.connectAtMost < this.size) for (const { state } of this) if (state === "ready") ready++;
+    if (this.#owner.connectAtMost === Number.POSITIVE_INFINITY) return ready;
+    for (const { state, isListed } of this) if (state === "ready" && isListed) ready++;
     return ready;
   }
 
@@ -165,6 +231,10 @@ export class Members {
       this.#owner.onReady(member);
       return;
     }
+    if (!member.isListed) {
+      this.#discard(member);
+      return;
+    }
     member.state = "idle";
     // The error may be that of an ejection.
     member.lastError = undefined;
@@ -184,6 +254,10 @@ export class Members {
 
   /** Handles an endpoint that could not be connected to. It is tried again later. */
   failed(member: Member, error: RpcError): void {
+    if (!member.isListed) {
+      this.#discard(member);
+      return;
+    }
     const isFirst = member.lastError === undefined || member.state === "ready";
     member.state = "failing";
     member.lastError = error;

@@ -103,7 +103,7 @@ export class ReadySet {
     for (const member of members) grows = member.grow(now, wallClock, this.#options) || grows;
     const returned = this.#ejected.filter((member) => member.state === "ready" && !member.isEjected(now));
     this.#ejected = members.filter((member) => member.isEjected(now));
-    const able = withoutEjected(members, now);
+    const able = withoutEjected(preferListed(members, now), now);
     const weighted = able.filter(({ weight }) => weight > 0);
     if (weighted.length === 0) for (const member of able) member.weight = 1;
     this.#ready = weighted.length === 0 ? able : weighted;
@@ -134,4 +134,13 @@ export class ReadySet {
     if (next !== Number.POSITIVE_INFINITY)
       this.#stopReturn = startBackgroundTimer(next - now + 1, () => this.changed());
   }
+}
+
+/**
+ * The endpoints that the list names, or all while none of those takes calls: the list decides where calls go, also to fewer
+ * endpoints than are connected, because it cannot be distinguished from the list of an operator who moves traffic.
+ */
+function preferListed(ready: readonly Member[], now: number): readonly Member[] {
+  const listed = ready.filter(({ isListed }) => isListed);
+  return listed.some((member) => !member.isEjected(now)) ? listed : ready;
 }

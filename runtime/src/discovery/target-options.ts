@@ -16,6 +16,8 @@ export type TargetEvent =
   | { readonly type: "connection failed"; readonly address: string; readonly error: RpcError }
   /** An endpoint has failed as often as those that are ejected, but too many others are ejected already. */
   | { readonly type: "ejection skipped"; readonly address: string; readonly error: RpcError }
+  /** A list has left a connected endpoint out. It takes calls only while no listed endpoint does. */
+  | { readonly type: "unlisted"; readonly address: string }
   | { readonly type: "removed"; readonly address: string }
   | { readonly type: "invalid endpoint"; readonly problem: string }
   | { readonly type: "invalid service config"; readonly problem: string };
@@ -30,6 +32,8 @@ export interface EndpointStatus {
    * a row.
    */
   readonly state: EndpointState;
+  /** False if the last list has left it out, so that it takes calls only while no listed endpoint does. */
+  readonly listed: boolean;
   /** The weight that policies see, after warm-up and slow start. */
   readonly weight: number;
   /** The number of open streams and of calls that wait for a stream. */
@@ -48,8 +52,8 @@ export interface TargetOptions extends SlowStart {
   readonly balancer: Balancer;
   /** The number of endpoints of the list that are used. `undefined`: all. */
   readonly subset: number | undefined;
-  /** Time before an empty list replaces the last one, in milliseconds. */
-  readonly emptyAfterMs: number;
+  /** Maximum time for which a connected endpoint is kept after a list has left it out, in milliseconds. */
+  readonly keepUnlistedMs: number;
   /** Time without calls after which the resolver pauses, in milliseconds. */
   readonly idleTimeoutMs: number;
   readonly ejection: EjectionOptions;

@@ -2,9 +2,7 @@
  * A target: the endpoints that a resolver finds, their connections, and the picker that chooses among those that are ready.
  *
  *     list changed      endpoints are compared by address: known ones keep connections, state and counts; new ones connect in
- *                       the background; removed ones take no new calls, and close when their streams have ended
- *     list empty        applied after `emptyAfterMs`, because registries publish empty lists when they restart; the first at
- *                       once; never if the resolver fails meanwhile
+ *                       the background; those that are left out and still connected take calls only if no listed one does
  *     resolver failed   the last list stays in use until the resolver succeeds
  *     connection lost   the endpoint leaves the picker and is reconnected; the resolver is asked for a new lookup
  *     no calls          the resolver pauses after `idleTimeoutMs`; the next call resumes it, with the last list
@@ -43,9 +41,9 @@ export class TargetDriver {
   constructor(resolver: Resolver, connect: ConnectEndpoint, options: TargetOptions) {
     const { random = Math.random } = options;
     this.#options = options;
-    this.#members = new Members(this, connect);
+    this.#members = new Members(this, connect, options);
     this.#ready = new ReadySet(this, options.balancer, options);
-    this.#list = new EndpointList(this, options.emptyAfterMs);
+    this.#list = new EndpointList((problem) => this.#event({ type: "invalid endpoint", problem }));
     this.#seed = Math.floor(random() * 2 ** 32);
     this.#resolution = new Resolution(
       resolver,
@@ -76,11 +74,6 @@ export class TargetDriver {
   /** For {@link ReadySet}. */
   get members(): Iterable<Member> {
     return this.#members;
-  }
-
-  /** For {@link EndpointList}. */
-  get size(): number {
-    return this.#members.size;
   }
 
   /** For {@link Members}. */
@@ -126,13 +119,14 @@ export class TargetDriver {
   }
 
   /** For {@link Members}. */
-  onRemoved(member: Member): void {
-    this.#event({ type: "removed", address: member.endpoint.address });
+  onUnlisted(member: Member): void {
+    this.#event({ type: "unlisted", address: member.endpoint.address });
   }
 
-  /** For {@link EndpointList}. */
-  onProblem(problem: string): void {
-    this.#event({ type: "invalid endpoint", problem });
+  /** For {@link Members}. */
+  onRemoved(member: Member): void {
+    this.#event({ type: "removed", address: member.endpoint.address });
+    this.#ready.changed();
   }
 
   /** Resumes the resolver if it is paused. */
@@ -218,6 +212,7 @@ export class TargetDriver {
     return [...this.#members].map((member) => ({
       address: member.endpoint.address,
       state: member.state === "ready" && member.isEjected(now) ? "ejected" : member.state,
+      listed: member.isListed,
       weight: member.weight,
       active: member.active,
       lastError: member.lastError,
@@ -238,7 +233,6 @@ export class TargetDriver {
   #stop(): void {
     this.#isClosed = true;
     this.#resolution.pause();
-    this.#list.doubt();
     this.#ready.stop();
     this.#stopIdle();
     this.#members.stop();
@@ -251,7 +245,6 @@ export class TargetDriver {
     this.#stopIdle = startBackgroundTimer(this.#options.idleTimeoutMs, () => {
       if (this.used || this.#waiters.size > 0) return this.#watchUse();
       this.#resolution.pause();
-      this.#list.doubt();
       this.#ready.stop();
     });
   }
@@ -260,7 +253,6 @@ export class TargetDriver {
     if (this.#resolverError === undefined) this.#event({ type: "resolver failed", error });
     diagnostics.write?.(`resolution of ${this.#options.name} failed: ${error.message}`);
     this.#resolverError = error;
-    this.#list.doubt();
     this.#notify();
   }
 
@@ -278,14 +270,10 @@ export class TargetDriver {
       `resolved ${this.#options.name}: ${given.map((one) => one?.address).join(", ") || "no endpoints"}`,
     );
     this.#resolverError = undefined;
-    this.#list.put(given);
-  }
-
-  /** For {@link EndpointList}. */
-  apply(all: readonly Endpoint[]): void {
+    const all = this.#list.validate(given);
     this.#isResolved = true;
     const { subset } = this.#options;
-    this.#members.replace(subset === undefined ? all : chooseSubset(all, subset, this.#seed));
+    this.#members.replace(subset === undefined ? all : chooseSubset(all, subset, this.#seed), all);
     this.#event({ type: "resolved", endpoints: all.length });
     this.#ready.changed();
     this.#members.connectMore();

@@ -23,7 +23,7 @@ export interface DiscoveryTelemetryOptions {
 export type DiscoveryEvent =
   | { readonly type: "endpoint"; readonly address: string; readonly state: string }
   | { readonly type: "connection failed" | "ejection skipped"; readonly address: string }
-  | { readonly type: "removed"; readonly address: string }
+  | { readonly type: "unlisted" | "removed"; readonly address: string }
   | { readonly type: "resolved" | "resolver failed" | "invalid endpoint" | "invalid service config" };
 
 /** A transport whose endpoints are counted. */
@@ -103,7 +103,7 @@ export function createDiscoveryTelemetry(options: DiscoveryTelemetryOptions): Di
       else if (event.type === "ejection skipped") skippedEjection(UNENFORCED);
       else if (event.type === "resolved") resolved({ result: "success" });
       else if (event.type === "resolver failed") resolved({ result: "failure" });
-      else skipped();
+      else if (event.type !== "unlisted") skipped();
     },
     onRetry: (event) => noteRetry(event, target),
     onTransparentRetry: (event) => noteTransparentRetry(event, target),

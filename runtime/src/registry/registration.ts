@@ -35,8 +35,8 @@ export interface Publisher<S extends Session> {
 }
 
 /**
- * The first and the longest delay before another attempt, in milliseconds. The longest is less than the time after which
- * consumers believe an empty list: a registry that has lost its data is filled before.
+ * The first and the longest delay before another attempt, in milliseconds. A registry that has lost its data must be filled
+ * soon, because new consumers read it.
  */
 const FIRST_RETRY_MS = 200;
 const LONGEST_RETRY_MS = 3_000;

@@ -149,6 +149,11 @@ export function connectHttp1(
       return backoff.remainingMs;
     },
     connect: () => attempts.ready(undefined, false),
+    check: () =>
+      attempts.ready(undefined, false).then(
+        () => true,
+        () => false,
+      ),
     async close() {
       closed = true;
       attempts.abandon(transportClosed());

@@ -336,6 +336,10 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
       return options.backoff.remainingMs;
     },
     connect: () => (pooled.length > 0 ? Promise.resolve() : attempts.ready(undefined, false)),
+    async check() {
+      await Promise.all(pooled.map(verify));
+      return pooled.length > 0;
+    },
     close() {
       closing ??= close();
       return closing;

@@ -86,6 +86,7 @@ export function shareConnections(connect: ConnectEndpoint): ConnectEndpoint {
         return connections.backoffMs;
       },
       connect: () => connections.connect(),
+      check: () => connections.check(),
       close: async () => {
         if (release()) await connections.close();
       },

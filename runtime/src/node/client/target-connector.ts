@@ -33,10 +33,11 @@ export interface DiscoveryOptions {
    */
   readonly subset?: number | undefined;
   /**
-   * Time in milliseconds for which an empty list of endpoints is ignored, because some registries publish an empty list while
-   * they restart. Default: 10,000.
+   * Maximum time in milliseconds for which an endpoint takes calls after a list has left it out, because the registry may be
+   * the only one that cannot reach it: while it is connected, answers PINGs and has sent no GOAWAY, and only if no listed
+   * endpoint takes calls. 0: it takes none. Default: 5 minutes.
    */
-  readonly emptyAfterMs?: number | undefined;
+  readonly keepUnlistedMs?: number | undefined;
   /**
    * Time in milliseconds over which the weight of an endpoint grows after its start, as in Dubbo. It applies to endpoints
    * that publish the time of their start. Default: 10 minutes.
@@ -76,7 +77,7 @@ interface DiscoverySettings extends Omit<TargetOptions, "name" | "balancer"> {
 export function resolveDiscovery(options: Choice): DiscoverySettings {
   const { balancer: own, subset, onEndpoint } = options;
   const {
-    emptyAfterMs = 10_000,
+    keepUnlistedMs = 5 * 60_000,
     idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS,
     warmUpMs = 10 * 60_000,
     slowStartMs = 0,
@@ -88,10 +89,10 @@ export function resolveDiscovery(options: Choice): DiscoverySettings {
   }
   assertObject("ejection", options.ejection, "{ failures: 5 }");
   const { failures = 5, ejectionMs = 30_000, maxEjectionMs = 300_000 } = options.ejection ?? {};
-  checkAmounts({ emptyAfterMs, warmUpMs, slowStartMs, "ejection.failures": failures });
+  checkAmounts({ keepUnlistedMs, warmUpMs, slowStartMs, "ejection.failures": failures });
   checkAmounts({ "ejection.ejectionMs": ejectionMs, "ejection.maxEjectionMs": maxEjectionMs });
   const ejection = { failures, ejectionMs, maxEjectionMs };
-  return { own, subset, emptyAfterMs, idleTimeoutMs, warmUpMs, slowStartMs, ejection, onEvent: onEndpoint };
+  return { own, subset, keepUnlistedMs, idleTimeoutMs, warmUpMs, slowStartMs, ejection, onEvent: onEndpoint };
 }
 
 /** The connections of a target that shares them with other targets, and its name in messages. */

@@ -1,0 +1,185 @@
+/**
+ * The world of a target in tests: its resolver's lists, its servers and its clock are set by the test.
+ */
+import { Code, Metadata, RpcError, type TransparentRetryEvent } from "triple-es";
+import { type Endpoint, type Resolver, roundRobin } from "triple-es/discovery";
+import { vi } from "vitest";
+import { markNotSent } from "../../runtime/src/call/attempt.ts";
+import { balance } from "../../runtime/src/discovery/balanced.ts";
+import { TargetDriver } from "../../runtime/src/discovery/target.ts";
+import type { TargetEvent, TargetOptions } from "../../runtime/src/discovery/target-options.ts";
+import { emptyBody } from "../../runtime/src/http/body.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../../runtime/src/http/exchange.ts";
+import { seeded } from "./random.ts";
+
+export const settle = (ms = 0): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
+
+/** A server that the test can stop and start. */
+export class FakeServer {
+  isUp = true;
+  connects = 0;
+  isClosed = false;
+  /** The streams of closed connections, for which closing waits. */
+  streams: Promise<void> | undefined;
+  destroyed: RpcError | undefined;
+  calls = 0;
+  active = 0;
+  backoffMs = 0;
+  /** Checks of the endpoint, and whether they succeed. */
+  checks = 0;
+  answersChecks = true;
+  /** Attempts to connect have no result before it resolves. `undefined`: they have it at once. */
+  answered: Promise<void> | undefined;
+  onReadiness: (isReady: boolean) => void = () => {};
+  answer: Exchange = async () => response();
+
+  lose(): void {
+    this.isUp = false;
+    this.onReadiness(false);
+  }
+}
+
+export const response = (headers: Record<string, string> = {}, status = 200): HttpResponse => ({
+  status,
+  headers: new Metadata(headers),
+  body: emptyBody,
+  trailers: new Metadata(),
+});
+
+export const request = (change: Partial<HttpRequest> = {}): HttpRequest => ({
+  method: "POST",
+  path: "/a.B/C",
+  version: "2",
+  headers: new Metadata(),
+  body: emptyBody,
+  signal: undefined,
+  ...change,
+});
+
+/** A resolver whose lists and failures the test sets. */
+export class Lists {
+  #news: ((one: readonly Endpoint[] | RpcError) => void) | undefined;
+  #waiting: (readonly Endpoint[] | RpcError)[] = [];
+  runs = 0;
+  readonly resolver: Resolver = ({ signal }) => this.#resolve(signal);
+
+  say(...addresses: (string | Endpoint)[]): void {
+    this.#put(addresses.map((one) => (typeof one === "string" ? { address: one } : one)));
+  }
+  fail(text: string): void {
+    this.#put(new RpcError(Code.Unavailable, text));
+  }
+  #put(one: readonly Endpoint[] | RpcError): void {
+    if (this.#news === undefined) this.#waiting.push(one);
+    else this.#news(one);
+  }
+  async *#resolve(signal: AbortSignal): AsyncGenerator<readonly Endpoint[], void> {
+    this.runs++;
+    while (!signal.aborted) {
+      const one =
+        this.#waiting.shift() ??
+        (await new Promise<readonly Endpoint[] | RpcError>((resolve) => {
+          this.#news = resolve;
+          signal.addEventListener("abort", () => resolve([]));
+        }));
+      this.#news = undefined;
+      if (one instanceof RpcError) throw one;
+      yield one;
+    }
+  }
+}
+
+export interface World {
+  readonly target: TargetDriver;
+  readonly exchange: Exchange;
+  readonly lists: Lists;
+  readonly events: TargetEvent[];
+  readonly retries: TransparentRetryEvent[];
+  readonly server: (address: string) => FakeServer;
+  readonly states: () => Record<string, string>;
+}
+
+export function createWorld(options: Partial<TargetOptions> = {}, resolver?: Resolver): World {
+  const servers = new Map<string, FakeServer>();
+  const server = (address: string): FakeServer => {
+    const known = servers.get(address) ?? new FakeServer();
+    servers.set(address, known);
+    return known;
+  };
+  const lists = new Lists();
+  const events: TargetEvent[] = [];
+  const target = new TargetDriver(
+    resolver ?? lists.resolver,
+    ({ address }, onReadiness) => {
+      const one = server(address);
+      one.onReadiness = onReadiness;
+      const refused = (): RpcError => markNotSent(new RpcError(Code.Unavailable, `${address} refuses`));
+      return {
+        get active() {
+          return one.active;
+        },
+        get backoffMs() {
+          return one.backoffMs;
+        },
+        async connect() {
+          one.connects++;
+          await one.answered;
+          if (!one.isUp) throw refused();
+        },
+        async check() {
+          one.checks++;
+          return one.isUp && one.answersChecks;
+        },
+        async exchange(sent) {
+          if (!one.isUp) throw refused();
+          one.calls++;
+          return one.answer(sent);
+        },
+        async close() {
+          one.isClosed = true;
+          await one.streams;
+        },
+        destroy(reason) {
+          one.isClosed = true;
+          one.destroyed = reason;
+        },
+      };
+    },
+    {
+      name: "greet",
+      balancer: roundRobin({ random: () => 0 }),
+      subset: undefined,
+      keepUnlistedMs: 300_000,
+      idleTimeoutMs: 900_000,
+      warmUpMs: 600_000,
+      slowStartMs: 0,
+      ejection: { failures: 5, ejectionMs: 30_000, maxEjectionMs: 300_000 },
+      onEvent: (event) => events.push(event),
+      random: seeded(1),
+      ...options,
+    },
+  );
+  const states = (): Record<string, string> =>
+    Object.fromEntries(target.endpoints().map(({ address, state }) => [address, state]));
+  const retries: TransparentRetryEvent[] = [];
+  const exchange = balance(target, { onTransparentRetry: (event) => retries.push(event) });
+  return { target, exchange, lists, events, retries, server, states };
+}
+
+/** Starts a target, applies its first list and connects its endpoints. */
+export async function listed(
+  addresses: readonly (string | Endpoint)[],
+  options: Partial<TargetOptions> = {},
+): Promise<World> {
+  const world = createWorld(options);
+  world.lists.say(...addresses);
+  await world.exchange(request());
+  await settle();
+  return world;
+}
+
+export const failureOf = (promise: Promise<unknown>): Promise<RpcError> =>
+  promise.then(
+    () => Promise.reject(new Error("the call was expected to fail")),
+    (error: RpcError) => error,
+  );
