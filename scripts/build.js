@@ -98,7 +98,7 @@ const parts = {
     }
   },
 
-  /** Bundles the script of the page of the option `console`, for browsers. */
+  /** Bundles the script and the styles of the page of the option `console`, for browsers. */
   console: () =>
     build({
       ...bundle,
@@ -106,8 +106,8 @@ const parts = {
       target: "es2022",
       minify: true,
       conditions: ["triple-source"],
-      entryPoints: ["runtime/src/openapi/page.ts"],
-      outfile: "runtime/dist/console/page.js",
+      entryPoints: ["runtime/src/openapi/page.ts", "runtime/src/openapi/page.css"],
+      outdir: "runtime/dist/console",
     }),
 
   /**

@@ -194,7 +194,7 @@ describe("a tarball", () => {
       const files = packed.get(name) ?? [];
       for (const wanted of ["README.md", "LICENSE", "NOTICE", "package.json"]) expect(files).toContain(wanted);
       const others = files.filter(
-        (file) => !/^(?:README\.md|LICENSE|NOTICE|package\.json|(?:dist|src)\/.+\.(?:[jt]s|map))$/.test(file),
+        (file) => !/^(?:README\.md|LICENSE|NOTICE|package\.json|(?:dist|src)\/.+\.(?:[jt]s|css|map))$/.test(file),
       );
       expect(others).toEqual([]);
     },
@@ -204,6 +204,7 @@ describe("a tarball", () => {
     [
       "triple-es",
       [
+        "dist/console/page.css",
         "dist/console/page.js",
         ...["index", "node", "fetch", "json", "proto", "fastify", "openapi"].flatMap((name) => [
           `dist/${name}.js`,

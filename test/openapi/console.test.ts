@@ -1,15 +1,22 @@
 /** The option `console`: when the page is served, its headers, and calls from it in Chromium, without another server. */
 import { execFile, spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { existsSync } from "node:fs";
+import { createServer as createHttpServer, type RequestListener } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { promisify } from "node:util";
+import express from "express";
 import fastify from "fastify";
 import type { Browser, Locator, Page } from "playwright-core";
+import { Code, type Interceptor, RpcError } from "triple-es";
 import { fastifyRpc } from "triple-es/fastify";
+import { fetchHandler } from "triple-es/fetch";
 import { createRouter, createServer, type NodeRouterOptions, nodeHandler, type Server } from "triple-es/node";
 import { addOpenApi } from "triple-es/openapi";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { type AuthorizedScheme, authorizationFields } from "../../runtime/src/openapi/authorization.ts";
 import { grpcurlLine } from "../../runtime/src/openapi/command-line.ts";
 import { EXECUTABLE, launchBrowser } from "../support/chromium.ts";
 import { ROOT } from "../support/documents.ts";
@@ -37,6 +44,14 @@ async function start(options: NodeRouterOptions = { console: true }): Promise<Se
   return Object.assign(server, { url: `http://127.0.0.1:${server.address.port}` });
 }
 
+/** Starts a server of `node:http`. Returns its origin. */
+async function listen(handler: RequestListener): Promise<string> {
+  const server = createHttpServer(handler).listen(0, "127.0.0.1");
+  onTestFinished(() => void server.close());
+  await once(server, "listening");
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
+}
+
 describe("the option console", () => {
   it("is refused if it is invalid, or if Swagger UI is not installed", () => {
     startIn(tmpdir());
@@ -57,12 +72,84 @@ describe("the option console", () => {
   });
 });
 
+describe("the headers of authorized schemes", () => {
+  const http = (scheme: string, value: NonNullable<AuthorizedScheme["value"]>) => ({
+    schema: { type: "http", scheme },
+    value,
+  });
+  const key = (place: string) => ({ schema: { type: "apiKey", in: place, name: "x-key" }, value: "k" });
+  it.each([
+    ["bearer", http("Bearer", "t"), { authorization: "Bearer t" }],
+    ["basic", http("basic", { username: "Zoë", password: "a:b" }), { authorization: "Basic Wm/DqzphOmI=" }],
+    ["a key in a header", key("header"), { "x-key": "k" }],
+    ["a key in the query", key("query"), {}],
+    ["a key in a cookie", key("cookie"), {}],
+  ] as const)("are those of %s", (_, scheme, fields) => {
+    expect(authorizationFields([{ mine: [] }], { mine: scheme })).toEqual(fields);
+  });
+
+  it("are those of the schemes that the document requires and that are authorized", () => {
+    const [mine, other] = [http("bearer", "t"), key("header")];
+    expect(authorizationFields([], { mine })).toEqual({});
+    expect(authorizationFields([{ mine: [] }], {})).toEqual({});
+    expect(authorizationFields([{ mine: [] }, { mine: [], other: [] }], { mine, other })).toEqual({
+      authorization: "Bearer t",
+      "x-key": "k",
+    });
+  });
+});
+
 describe("the line of grpcurl", () => {
+  it("authorizes the call and that of the reflection service", () => {
+    expect(grpcurlLine("https://a.example", "/a.S/B", "{}", { headers: { authorization: "Bearer t" } })).toBe(
+      "grpcurl -H 'authorization: Bearer t' -d '{}' 'a.example' 'a.S/B'",
+    );
+  });
+
   it("has the version, the group and the timeout of the call", () => {
     const options = { version: "1.0.0", group: "Ann's", timeoutMs: 1_500 };
     expect(grpcurlLine("https://shop.example", "/shop.v1.ShopService/Import", '{"id":"1"}', options)).toBe(
       "grpcurl -rpc-header 'tri-service-version: 1.0.0' -rpc-header 'tri-service-group: Ann'\\''s' -max-time 1.5 -d '{\"id\":\"1\"}' 'shop.example' 'shop.v1.ShopService/Import'",
     );
+  });
+});
+
+describe("the document of a server below a prefix", () => {
+  const described = () => {
+    const router = createRouter().add(GreetServiceDef, greeter);
+    addOpenApi(router, { path: "/docs/openapi.json" });
+    return router;
+  };
+  const adapters: Record<string, () => Promise<string>> = {
+    "Express, at a path": () => listen(express().use("/api", nodeHandler(described()))),
+    "nodeHandler, with a prefix": () => listen(nodeHandler(described(), { prefix: "/api" })),
+    "Fastify, with a prefix": async () => {
+      const app = fastify().register(fastifyRpc, { router: described(), prefix: "/api" });
+      onTestFinished(() => app.close());
+      return app.listen({ port: 0, host: "127.0.0.1" });
+    },
+  };
+  const base = async (ask: typeof fetch, location: string): Promise<string> => {
+    const { servers } = (await (await ask(location)).json()) as { servers: { url: string }[] };
+    return new URL(servers[0]?.url ?? "", location).href.replace(/\/$/, "");
+  };
+
+  it.each(Object.entries(adapters))("has the address of the methods: %s", async (_, open) => {
+    const origin = await open();
+    const url = await base(fetch, `${origin}/api/docs/openapi.json`);
+    expect(url).toBe(`${origin}/api`);
+    const response = await fetch(`${url}/greet.v1.GreetService/Greet`, {
+      method: "POST",
+      headers: { "content-type": "application/json" },
+      body: '{"name": "Ada"}',
+    });
+    expect(await response.json()).toEqual({ greeting: "Hello, Ada!" });
+  });
+
+  it("has the address of the methods: fetchHandler, with a prefix", async () => {
+    const handler = fetchHandler(described(), { prefix: "/api" });
+    const ask: typeof fetch = (input) => handler(new Request(input));
+    expect(await base(ask, "http://a.example/api/docs/openapi.json")).toBe("http://a.example/api");
   });
 });
 
@@ -93,6 +180,7 @@ describe.skipIf(!hasJudges)("the page", () => {
       return [response.status, response.headers.get("content-type"), (await response.text()).length > 1_000] as const;
     };
     expect(await ask("page.js")).toEqual([200, "text/javascript; charset=utf-8", true]);
+    expect((await ask("page.css")).slice(0, 2)).toEqual([200, "text/css; charset=utf-8"]);
     expect(await ask("swagger-ui.css")).toEqual([200, "text/css; charset=utf-8", true]);
     expect(await ask("openapi.json")).toEqual([200, "application/json", true]);
     expect(await ask("openapi.json?fresh=1")).toEqual([200, "application/json", true]);
@@ -104,12 +192,7 @@ describe.skipIf(!hasJudges)("the page", () => {
     vi.stubEnv("NODE_ENV", "production");
     expect((await fetch(`${(await start({ console: "always" })).url}/triple`)).status).toBe(200);
     const handler = nodeHandler(createRouter({ console: "always" }));
-    const { createServer: createHttpServer } = await import("node:http");
-    const server = createHttpServer(handler).listen(0, "127.0.0.1");
-    onTestFinished(() => void server.close());
-    await new Promise((resolve) => server.once("listening", resolve));
-    const address = server.address() as { port: number };
-    expect((await fetch(`http://127.0.0.1:${address.port}/triple`)).status).toBe(200);
+    expect((await fetch(`${await listen(handler)}/triple`)).status).toBe(200);
 
     const app = fastify();
     app.register(fastifyRpc, { router: createRouter({ console: "always" }), prefix: "/rpc" });
@@ -143,6 +226,15 @@ describe.skipIf(!hasJudges)("the page", () => {
       onTestFinished(() => page.close());
     });
 
+    /** Calls Greet with the open operation. Returns the element of the response. */
+    async function execute(operation: Locator): Promise<Locator> {
+      await operation.locator("textarea").fill('{"name": "Ada"}');
+      await operation.getByRole("button", { name: "Execute" }).click();
+      const answer = operation.locator(".live-responses-table .highlight-code").first();
+      await answer.waitFor();
+      return answer;
+    }
+
     /** Opens the page and the operation of a method. */
     async function open(url: string, method: string): Promise<Locator> {
       page.on("request", (request) => {
@@ -157,10 +249,7 @@ describe.skipIf(!hasJudges)("the page", () => {
     it("calls a unary method, and shows the curl line that does so too", async () => {
       const { url } = await start();
       const operation = await open(url, "Greet");
-      await operation.locator("textarea").fill('{"name": "Ada"}');
-      await operation.getByRole("button", { name: "Execute" }).click();
-      const answer = operation.locator(".live-responses-table .highlight-code").first();
-      await answer.waitFor();
+      const answer = await execute(operation);
       expect(await answer.innerText()).toContain('"greeting": "Hello, Ada!"');
       const { stdout } = await run("sh", [
         "-c",
@@ -211,6 +300,85 @@ describe.skipIf(!hasJudges)("the page", () => {
       await left.promise;
       await expect.poll(() => operation.locator(".triple-state").innerText()).toMatch(/^1 messages: \[canceled\]/);
       expect(problems).toEqual([]);
+    });
+
+    it("calls streams with the token of Authorize, as unary methods, and shows it in the lines of curl and grpcurl", async () => {
+      const authenticate: Interceptor = (next) => (request) => {
+        if (request.headers.get("authorization") === "Bearer secret") return next(request);
+        throw new RpcError(Code.Unauthenticated, "a bearer token is needed");
+      };
+      const server = await start({ console: true, interceptors: [authenticate] });
+      const securitySchemes = { bearer: { type: "http", scheme: "bearer" } };
+      addOpenApi(server, { securitySchemes, security: [{ bearer: [] }] });
+      const operation = await open(server.url, "GreetEach");
+      const state = operation.locator(".triple-state");
+      await operation.locator("textarea").fill('{"names": ["Ada"]}');
+      await operation.getByRole("button", { name: "Start stream" }).click();
+      await expect.poll(() => state.innerText()).toBe("0 messages: [unauthenticated] a bearer token is needed");
+
+      await operation.getByRole("button", { name: "authorization button unlocked" }).click();
+      await page.locator(".auth-container input").fill("secret");
+      await page.locator(".auth-btn-wrapper .authorize").click();
+      await page.locator(".auth-btn-wrapper .btn-done").click();
+      await operation.getByRole("button", { name: "authorization button locked" }).waitFor();
+      await operation.getByRole("button", { name: "Start stream" }).click();
+      await expect.poll(() => state.innerText()).toBe("1 messages: the stream has ended");
+      const { stdout } = await run("sh", ["-c", `${await operation.locator(".triple-curl").innerText()} --silent`]);
+      expect(stdout).toContain("Hello, Ada!");
+      await page.locator('[data-path="/greet.v1.GreetService/GreetOnArrival"]').click();
+      const grpcurl = page.locator(".triple-curl", { hasText: "grpcurl" });
+      expect(await grpcurl.innerText()).toContain("-H 'authorization: Bearer secret'");
+      expect(problems).toEqual([]);
+    });
+
+    it("calls unary methods and streams below a prefix that a proxy removes", async () => {
+      const handler = nodeHandler(createRouter({ console: true }).add(GreetServiceDef, greeter));
+      const origin = await listen((request, response) => {
+        // As a proxy that removes a path, which the server cannot know.
+        request.url = (request.url ?? "").replace(/^\/api/, "");
+        handler(request, response);
+      });
+      const url = `${origin}/api`;
+      expect(await (await execute(await open(url, "Greet"))).innerText()).toContain("Hello, Ada!");
+      const operation = await open(url, "GreetEach");
+      await operation.locator("textarea").fill('{"names": ["Ada"]}');
+      await operation.getByRole("button", { name: "Start stream" }).click();
+      await expect.poll(() => operation.locator(".triple-state").innerText()).toBe("1 messages: the stream has ended");
+      expect(problems).toEqual([]);
+    });
+
+    it("fits a screen of 375 px, with a long name and a long comment of a service", async () => {
+      await page.setViewportSize({ width: 375, height: 900 });
+      const { url } = await start();
+      const description = "Greets one person, or many of them, and says a good deal about how that is done.";
+      await page.route(`${url}/triple/openapi.json`, async (route) => {
+        const document = await (await route.fetch()).json();
+        await route.fulfill({ json: { ...document, tags: [{ ...document.tags[0], description }] } });
+      });
+      const operation = await open(url, "Greet");
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(375);
+      const text = await page.locator(".opblock-tag small").boundingBox();
+      expect(text?.width).toBeGreaterThan(250);
+      await execute(operation);
+      expect(await page.evaluate("document.documentElement.scrollWidth")).toBe(375);
+    });
+
+    it("marks streams in the list, and shows errors as documented", async () => {
+      const { url } = await start();
+      const operation = await open(url, "Greet");
+      const labels = await page.locator(".opblock-summary").allInnerTexts();
+      const labelOf = (name: string) => labels.find((text) => text.includes(`/${name}\n`))?.match(/\w+ stream/)?.[0];
+      expect(["Greet", "GreetEach", "GreetTogether", "GreetOnArrival"].map(labelOf)).toEqual([
+        undefined,
+        "server stream",
+        "client stream",
+        "bidirectional stream",
+      ]);
+      await operation.locator("textarea").fill('{"name": 1}');
+      await operation.getByRole("button", { name: "Execute" }).click();
+      const status = operation.locator(".live-responses-table .response .response-col_status");
+      expect(await status.innerText()).toBe("400");
+      expect(problems).toEqual([expect.stringContaining("400")]);
     });
 
     it("shows the line of grpcurl for streams that browsers cannot send", async () => {

@@ -68,7 +68,12 @@ describe("the document of a router", () => {
         },
       },
       responses: {
-        "200": { description: "The response, greet.v1.GreetResponse.", content: json("greet.v1.GreetResponse") },
+        "200": {
+          description: "The response, greet.v1.GreetResponse.",
+          content: {
+            "application/json": { ...json("greet.v1.GreetResponse")["application/json"], example: { greeting: "" } },
+          },
+        },
         "4XX": { $ref: "#/components/responses/ClientError" },
         "5XX": { $ref: "#/components/responses/ServerError" },
       },
@@ -180,8 +185,8 @@ describe("the schema of a message", () => {
       "odd name": { type: "string" },
       small: { type: "integer", format: "int32" },
       count: { type: "integer", minimum: 0, maximum: 4_294_967_295 },
-      big: { type: "string", format: "int64", pattern: "^-?[0-9]+$" },
-      huge: { type: "string", format: "uint64", pattern: "^[0-9]+$" },
+      big: { type: "string", format: "int64", pattern: "^-?[0-9]{1,19}$" },
+      huge: { type: "string", format: "uint64", pattern: "^[0-9]{1,20}$" },
       ratio: float,
       data: { type: "string", contentEncoding: "base64" },
       color: { $ref: "#/components/schemas/shop.v1.Color" },
@@ -196,7 +201,7 @@ describe("the schema of a message", () => {
       flags: { type: "object", propertyNames: { enum: ["true", "false"] }, additionalProperties: { type: "boolean" } },
       time: { type: "string", format: "date-time" },
       wait: expect.objectContaining({ type: "string", pattern: expect.any(String) }),
-      maybe: { type: "string", format: "int64", pattern: "^-?[0-9]+$" },
+      maybe: { type: "string", format: "int64", pattern: "^-?[0-9]{1,19}$" },
       any: expect.objectContaining({ type: "object", additionalProperties: true }),
       nothing: { type: "null" },
     });

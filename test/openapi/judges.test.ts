@@ -4,7 +4,10 @@
  * with a message.
  */
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { promisify } from "node:util";
 import {
@@ -20,7 +23,7 @@ import {
 import { TypeSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { Code, RpcError, type ServiceDef } from "triple-es";
-import { createRouter, createServer } from "triple-es/node";
+import { createRouter, nodeHandler } from "triple-es/node";
 import { addOpenApi, createOpenApi, createOpenApiOf, type OpenApiDocument } from "triple-es/openapi";
 import { addRest } from "triple-es/rest";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -74,8 +77,9 @@ const shop = createOpenApiOf(
 
 describe.skipIf(!hasJudges)("a document", () => {
   const documents = [
-    ["all kinds of services", wholeDocument],
-    ["a proto file with comments", () => shop],
+    // Tags have the comments on services as their descriptions.
+    ["all kinds of services, without comments", wholeDocument, ["tag-description"]],
+    ["a proto file with comments", () => shop, []],
   ] as const;
 
   it.each(documents)("of %s is valid for @seriousme/openapi-schema-validator", async (_, create) => {
@@ -86,8 +90,8 @@ describe.skipIf(!hasJudges)("a document", () => {
     expect((await new Validator().validate(broken)).valid).toBe(false);
   });
 
-  it.each(documents)("of %s breaks none of Redocly's strict rules", async (_, create) => {
-    type Problem = { readonly ruleId: string; readonly message: string };
+  it.each(documents)("of %s breaks none of Redocly's strict rules other than %3$j", async (_, create, broken) => {
+    type Problem = { readonly ruleId: string };
     type Judge = {
       createConfig(config: object): Promise<object>;
       lintFromString(input: { source: string; absoluteRef: string; config: object }): Promise<Problem[]>;
@@ -96,7 +100,7 @@ describe.skipIf(!hasJudges)("a document", () => {
     const config = await createConfig({ extends: ["recommended-strict"] });
     const lint = (document: object) =>
       lintFromString({ source: JSON.stringify(document), absoluteRef: join(JUDGES, "openapi.json"), config });
-    expect((await lint(create())).map(({ ruleId, message }) => `${ruleId}: ${message}`)).toEqual([]);
+    expect([...new Set((await lint(create())).map(({ ruleId }) => ruleId))]).toEqual(broken);
     expect((await lint({ ...create(), servers: [] })).map(({ ruleId }) => ruleId)).toContain("no-empty-servers");
   });
 
@@ -147,14 +151,9 @@ function documentOf(type: DescMessage): OpenApiDocument {
 }
 
 describe.skipIf(!hasJudges)("the document of a live server", () => {
-  /** Starts a server with REST, the document, and a page at every path of `pages`. */
+  /** Serves methods, REST and the document below `/api`, and a page at every path of `pages`. Returns the origin. */
   async function start(pages: Readonly<Record<string, readonly [type: string, content: string]>> = {}) {
-    const server = createServer({
-      fallback: (request, response) => {
-        const [type, content] = pages[request.url ?? ""] ?? ["text/plain", ""];
-        response.writeHead(content === "" ? 404 : 200, { "content-type": type }).end(content);
-      },
-    })
+    const router = createRouter()
       .add(GreetServiceDef, {
         ...greeter,
         greet: ({ name }) => {
@@ -163,11 +162,21 @@ describe.skipIf(!hasJudges)("the document of a live server", () => {
         },
       })
       .add(ParametersServiceDef, anything);
-    addRest(server, { rules: [{ selector: "greet.v1.GreetService.Greet", get: "/hello/{name}" }] });
-    addOpenApi(server);
-    await server.listen({ port: 0, host: "127.0.0.1" });
-    onTestFinished(() => server.close({ graceMs: 0 }));
-    return `http://127.0.0.1:${server.address.port}`;
+    addRest(router, { rules: [{ selector: "greet.v1.GreetService.Greet", get: "/hello/{name}" }] });
+    addOpenApi(router);
+    const handler = nodeHandler(router, { prefix: "/api" });
+    const server = createServer((request, response) => {
+      const [type, content] = pages[request.url ?? ""] ?? [];
+      if (type === undefined) handler(request, response);
+      else response.writeHead(200, { "content-type": type }).end(content);
+    });
+    server.listen(0, "127.0.0.1");
+    onTestFinished(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    await once(server, "listening");
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
   }
 
   it("becomes a typed client by openapi-typescript and openapi-fetch", async () => {
@@ -176,7 +185,7 @@ describe.skipIf(!hasJudges)("the document of a live server", () => {
     const { default: generate, astToString } = await importJudge<Judge>("openapi-typescript");
     const folder = mkdtempSync(join(JUDGES, "node_modules/.client-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
-    writeFileSync(join(folder, "api.d.ts"), astToString(await generate(new URL(`${url}/openapi.json`))));
+    writeFileSync(join(folder, "api.d.ts"), astToString(await generate(new URL(`${url}/api/openapi.json`))));
     writeFileSync(join(folder, "client.ts"), CLIENT);
     const compilerOptions = {
       strict: true,
@@ -192,7 +201,7 @@ describe.skipIf(!hasJudges)("the document of a live server", () => {
     const checked = await run("npx", ["tsc", "-p", folder], { cwd: ROOT }).catch((error) => error);
     expect(checked.stdout).toBe("");
     const tsx = join(ROOT, "node_modules/tsx/dist/cli.mjs");
-    const { stdout } = await run(process.execPath, [tsx, join(folder, "client.ts"), url]);
+    const { stdout } = await run(process.execPath, [tsx, join(folder, "client.ts"), `${url}/api`]);
     expect(JSON.parse(stdout)).toEqual([
       { greeting: "Hello, Ada!" },
       { greeting: "Hello, Ben!" },
@@ -216,7 +225,7 @@ describe.skipIf(!hasJudges)("the document of a live server", () => {
       .getByRole("button", { name: /Test Request.*GreetService\/Greet\)/ })
       .first()
       .click();
-    const received = page.waitForResponse(`${url}/greet.v1.GreetService/Greet`);
+    const received = page.waitForResponse(`${url}/api/greet.v1.GreetService/Greet`);
     await page.getByRole("button", { name: /^Send/ }).first().click();
     expect(await (await received).json()).toEqual({
       status: 70,
@@ -227,7 +236,7 @@ describe.skipIf(!hasJudges)("the document of a live server", () => {
 });
 
 const SCALAR_PAGE = `<!doctype html><title>Scalar</title><div id="app"></div><script src="/scalar.js"></script>
-<script>Scalar.createApiReference("#app", { url: "/openapi.json", withDefaultFonts: false, telemetry: false })</script>`;
+<script>Scalar.createApiReference("#app", { url: "/api/openapi.json", withDefaultFonts: false, telemetry: false })</script>`;
 
 /** A program that calls the server at the URL in its argument, and prints two answers and an error. */
 const CLIENT = `

@@ -9,7 +9,7 @@ import type { PeerConnection } from "../call/peer.ts";
 import { onAbort } from "../call/timer.ts";
 import type { Body } from "../http/body.ts";
 import { clientGone, type Exchange, type HttpRequest } from "../http/exchange.ts";
-import { pathsBelow } from "../http/path-prefix.ts";
+import { pathsBelow, removedPrefix } from "../http/path-prefix.ts";
 import { readBody, readHeaders } from "./message.ts";
 
 /**
@@ -97,6 +97,7 @@ const MANUAL_ENCODING = { encodeBody: "manual" } as const;
 class FetchRequest implements HttpRequest {
   readonly method: string;
   readonly path: string;
+  readonly prefix: string;
   readonly version = "1.1";
   readonly authority: string;
   readonly headers: Metadata;
@@ -114,7 +115,9 @@ class FetchRequest implements HttpRequest {
 
   constructor(request: Request, { host, pathname, search }: URL, pathOf: (target: string) => string) {
     this.method = request.method;
-    this.path = pathOf(pathname) + search;
+    const path = pathOf(pathname);
+    this.path = path + search;
+    this.prefix = removedPrefix(pathname, path);
     this.authority = host;
     this.headers = readHeaders(request.headers);
     this.body = readBody(request.body, request, () => "the body of the request ended early");

@@ -16,6 +16,8 @@ export interface HttpRequest {
   readonly method: string;
   /** The request target, starting with `/`. */
   readonly path: string;
+  /** On a server, the path prefix that has been removed from the target, such as `/api`. Default: none. */
+  readonly prefix?: string | undefined;
   /** The version of HTTP. */
   readonly version: "1.1" | "2";
   /**

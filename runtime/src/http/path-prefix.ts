@@ -11,3 +11,11 @@ export function pathsBelow(prefix = ""): (target: string) => string {
   if (!below.startsWith("/")) throw new TypeError(`prefix "${prefix}" must start with "/"`);
   return (target) => (target.startsWith(`${below}/`) ? target.slice(below.length) : target.replace(/^\/+/, ""));
 }
+
+/**
+ * Returns the prefix that has been removed from a target, such as `/api`; empty if there is none. It has one leading slash:
+ * with two, it would be the address of another host (RFC 3986, section 4.2).
+ */
+export function removedPrefix(target: string, path: string): string {
+  return target.endsWith(path) ? target.slice(0, -path.length).replace(/^\/+/, "/") : "";
+}

@@ -4,17 +4,23 @@
 import type { CallOptions } from "../client/client.ts";
 import { encodeEnvelope } from "../grpc/envelope.ts";
 
+/** The options of a call whose headers are text. */
+export interface LineOptions extends CallOptions {
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
 /** Quotes a word for a POSIX shell. */
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
 /** Returns the line that calls a server streaming method over gRPC-Web: `printf` writes the envelope of the message. */
-export function curlLine(url: string, json: string, options: CallOptions): string {
+export function curlLine(url: string, json: string, options: LineOptions): string {
   const { timeoutMs } = options;
   const timeout = timeoutMs === undefined ? [] : [`grpc-timeout: ${timeoutMs}m`];
   const headers = headerOptions("-H", [
     "content-type: application/grpc-web+json",
     ...selectorFields(options),
     ...timeout,
+    ...ownFields(options),
   ]);
   const body = Array.from(encodeEnvelope(new TextEncoder().encode(json)), octal).join("");
   return `printf ${quoted(body)} | curl --no-buffer --data-binary @- ${headers} ${quoted(url)}`;
@@ -27,12 +33,14 @@ function octal(byte: number): string {
 }
 
 /** Returns the line that calls a method over gRPC with the messages in the text. The server needs reflection. */
-export function grpcurlLine(origin: string, path: string, json: string, options: CallOptions): string {
+export function grpcurlLine(origin: string, path: string, json: string, options: LineOptions): string {
   const { protocol, host } = new URL(origin);
   const { timeoutMs } = options;
   const words = [
     "grpcurl",
-    // With -H, grpcurl would send them to the reflection service too, which has no version.
+    // With -H, grpcurl also sends them to the reflection service, whose calls need the same authorization.
+    headerOptions("-H", ownFields(options)),
+    // Not with -H, because the reflection service has no version.
     headerOptions("-rpc-header", selectorFields(options)),
     // In seconds: the deadline of the call.
     timeoutMs === undefined ? "" : `-max-time ${timeoutMs / 1_000}`,
@@ -42,6 +50,11 @@ export function grpcurlLine(origin: string, path: string, json: string, options:
     quoted(path.slice(1)),
   ];
   return words.filter((word) => word !== "").join(" ");
+}
+
+/** The headers of the call that the options contain as such. */
+function ownFields({ headers = {} }: LineOptions): string[] {
+  return Object.entries(headers).map(([name, value]) => `${name}: ${value}`);
 }
 
 /** The headers that select the version and group of a service. */

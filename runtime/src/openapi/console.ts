@@ -29,6 +29,7 @@ const PAGE_FIELDS: Readonly<Record<string, string>> = {
 };
 
 const FILE_TYPES: Readonly<Record<string, string>> = {
+  "page.css": "text/css; charset=utf-8",
   "page.js": "text/javascript; charset=utf-8",
   "swagger-ui-bundle.js": "text/javascript; charset=utf-8",
   "swagger-ui.css": "text/css; charset=utf-8",
@@ -42,6 +43,7 @@ const pageAt = (folder: string): string => `<!doctype html>
 <meta name="viewport" content="width=device-width, initial-scale=1">
 <title>Services</title>
 <link rel="stylesheet" href="${folder}/swagger-ui.css">
+<link rel="stylesheet" href="${folder}/page.css">
 <link rel="icon" href="data:,">
 </head>
 <body>
@@ -58,7 +60,10 @@ export function createConsole(
   path: string,
   files: (name: string) => Promise<string>,
 ): Resource {
-  const document = createDocumentResource(router, `${path}/openapi.json`, documentOptionsOf(router));
+  const options = documentOptionsOf(router);
+  // Relative to the document (OpenAPI 3.1.1, section 4.6), so that it is right behind proxies that remove a path, too.
+  const servers = options.servers ?? [{ url: "..", description: "The server of this page" }];
+  const document = createDocumentResource(router, `${path}/openapi.json`, { ...options, servers });
   const page = pageAt(path.slice(path.lastIndexOf("/") + 1));
   const exchange = readOnly(async ({ path: target }) => {
     const [wanted = ""] = target.split("?", 1);

@@ -7,7 +7,7 @@ import type { Method } from "../call/method.ts";
 import type { Route } from "../rest/rule.ts";
 import { Comments } from "./comments.ts";
 import { errorComponents } from "./error-schema.ts";
-import { Operations, PARAMETERS, type ServiceDescription } from "./operation.ts";
+import { descriptionOf, Operations, PARAMETERS, type ServiceDescription } from "./operation.ts";
 import { describePath, isDescribed, restOperation } from "./rest-operation.ts";
 import { SchemaCollection } from "./schema.ts";
 
@@ -36,7 +36,10 @@ export interface OpenApiOptions {
    * Default: the name of the service, or `Services` if there are several, and version `1.0.0`.
    */
   readonly info?: JsonObject | undefined;
-  /** Server Objects, such as `{ url: "https://api.acme.com" }`. Default: `{ url: "/" }`, the server of the document. */
+  /**
+   * Server Objects, such as `{ url: "https://api.acme.com" }`. Default: the prefix under which the document is requested,
+   * such as `{ url: "/api" }`, or else `{ url: "/" }`.
+   */
   readonly servers?: readonly JsonObject[] | undefined;
   /** Security Scheme Objects by their names. Default: none, because interceptors authenticate calls in ways of their own. */
   readonly securitySchemes?: Readonly<Record<string, JsonObject>> | undefined;
@@ -76,7 +79,7 @@ export function buildDocument(services: readonly RoutedService[], options: OpenA
     security: [...security],
     tags: services.map(({ typeName }) => ({
       name: typeName,
-      description: schemas.comments.of(typeName) ?? `The service \`${typeName}\`.`,
+      ...descriptionOf([schemas.comments.of(typeName) ?? ""]),
     })),
     paths: paths.items,
     components: {

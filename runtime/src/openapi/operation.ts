@@ -68,7 +68,12 @@ export class Operations {
       responses: {
         "200": {
           description: responseText(method),
-          content: { [mediaType]: { schema: anyOf(parts.map(({ response }) => response)) } },
+          content: {
+            [mediaType]: {
+              schema: anyOf(parts.map(({ response }) => response)),
+              ...exampleWith(exampleOfResult(method)),
+            },
+          },
         },
         ...ERROR_RESPONSES,
       },
@@ -136,6 +141,11 @@ function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
   return distinct.length === 1 && distinct[0] !== undefined ? distinct[0] : { anyOf: distinct };
 }
 
+function exampleOfResult({ output }: Method): JsonValue | undefined {
+  return output && exampleOf(output);
+}
+
+/** Returns the example of a media type, if there is one. Pages that make examples of schemas set all members of a oneof. */
 export function exampleWith(example: JsonValue | undefined): JsonObject {
   return example === undefined ? {} : { example };
 }

@@ -9,7 +9,8 @@ import { noCodec, plainJson } from "../codec/plain-json.ts";
 import { connectFetch } from "../fetch/exchange.ts";
 import { createGrpcWebCall } from "../grpc/web-client.ts";
 import { resolveUnaryOptions } from "../protocol/options.ts";
-import { curlLine, grpcurlLine } from "./command-line.ts";
+import { type AuthorizedScheme, authorizationFields } from "./authorization.ts";
+import { curlLine, grpcurlLine, type LineOptions } from "./command-line.ts";
 
 /** The part of React that the page uses. Swagger UI contains it. */
 interface ReactLike {
@@ -18,11 +19,18 @@ interface ReactLike {
   useRef<T>(initial: T): { current: T };
 }
 
+/** A collection of Immutable.js, as Swagger UI stores documents and values. */
+interface Collection<T> {
+  toJS(): T;
+}
+
 interface UiSystem {
   readonly React: ReactLike;
+  readonly authSelectors: { authorized(): Collection<Record<string, AuthorizedScheme>> | undefined };
   readonly specSelectors: {
     specJson(): { getIn(path: readonly string[]): unknown };
-    parameterValues(operation: readonly [path: string, method: string]): { toJS(): Record<string, unknown> };
+    parameterValues(operation: readonly [path: string, method: string]): Collection<Record<string, unknown>>;
+    security(): Collection<Record<string, unknown>[]> | undefined;
   };
   readonly oas3Selectors: { requestBodyValue(path: string, method: string): unknown };
 }
@@ -30,6 +38,14 @@ interface UiSystem {
 interface OperationProps {
   readonly path: string;
   readonly method: string;
+}
+
+interface SummaryProps {
+  readonly operationProps: { get(name: "path" | "method"): string };
+}
+
+interface ResponseProps {
+  readonly response?: { set(name: string, value: unknown): unknown };
 }
 
 declare const SwaggerUIBundle: (options: object) => unknown;
@@ -48,11 +64,12 @@ function callMethod(path: string, message: object, options: CallOptions): AsyncI
   return createStub<ServerStreamingFunction<object, object>>(method, { call })(message, options);
 }
 
-/** Returns the options of a call from the values of an operation's header parameters. */
-function callOptionsOf(values: Record<string, unknown>): CallOptions {
+/** Returns the options of a call from the values of an operation's header parameters, and its other headers. */
+function callOptionsOf(values: Record<string, unknown>, headers: Record<string, string>): LineOptions {
   const given = (name: string): string | undefined => (values[`header.${name}`] || undefined) as string | undefined;
   const timeout = given("tri-service-timeout");
   return {
+    headers,
     version: given("tri-service-version"),
     group: given("tri-service-group"),
     timeoutMs: timeout === undefined ? undefined : Number(timeout),
@@ -66,15 +83,32 @@ interface Progress {
   readonly isRunning: boolean;
 }
 
-/** Replaces the button that executes an operation by a panel, if the method is streaming. */
-function streamingPlugin({ React, specSelectors, oas3Selectors }: UiSystem): object {
+/** The labels of streaming methods in the list of operations. */
+const STREAM_LABELS: Readonly<Record<string, string>> = {
+  server: "server stream",
+  client: "client stream",
+  bidi: "bidirectional stream",
+};
+
+/**
+ * Marks streaming methods in the list of operations, and replaces the button that executes an operation by a panel if the
+ * method is streaming.
+ */
+function streamingPlugin({ React, authSelectors, specSelectors, oas3Selectors }: UiSystem): object {
   const { createElement: h, useState, useRef } = React;
 
-  function ServerStreaming({ path, method }: OperationProps): unknown {
+  function readOptions({ path, method }: OperationProps): LineOptions {
+    const requirements = specSelectors.security()?.toJS() ?? [];
+    const authorized = authSelectors.authorized()?.toJS() ?? {};
+    const values = specSelectors.parameterValues([path, method]).toJS();
+    return callOptionsOf(values, authorizationFields(requirements, authorized));
+  }
+
+  function ServerStreaming(props: OperationProps): unknown {
+    const { path, method } = props;
     const [{ messages, state, isRunning }, show] = useState<Progress>({ messages: [], state: "", isRunning: false });
     const controller = useRef<AbortController | undefined>(undefined);
     const readBody = (): string => String(oas3Selectors.requestBodyValue(path, method) ?? "{}");
-    const readOptions = (): CallOptions => callOptionsOf(specSelectors.parameterValues([path, method]).toJS());
 
     async function start(): Promise<void> {
       controller.current?.abort();
@@ -84,7 +118,7 @@ function streamingPlugin({ React, specSelectors, oas3Selectors }: UiSystem): obj
       const update: typeof show = (next) => (controller.current === started ? show(next) : undefined);
       update({ messages: [], state: "running", isRunning: true });
       try {
-        const options = { ...readOptions(), signal: started.signal };
+        const options = { ...readOptions(props), signal: started.signal };
         for await (const message of callMethod(path, JSON.parse(readBody()), options)) {
           const text = JSON.stringify(message, undefined, 2);
           update((before) => ({ ...before, messages: [...before.messages.slice(1 - MAX_SHOWN), text] }));
@@ -111,31 +145,52 @@ function streamingPlugin({ React, specSelectors, oas3Selectors }: UiSystem): obj
       h(
         "pre",
         { className: "curl microlight triple-curl" },
-        curlLine(`${location.origin}${prefix}${path}`, readBody(), readOptions()),
+        curlLine(`${location.origin}${prefix}${path}`, readBody(), readOptions(props)),
       ),
       state !== "" && h("h4", { className: "triple-state" }, `${messages.length} messages: ${state}`),
       ...messages.map((text, index) => h("pre", { className: "microlight triple-message", key: index }, text)),
     );
   }
 
-  function OtherStreaming({ path, method }: OperationProps): unknown {
+  function OtherStreaming(props: OperationProps): unknown {
+    const { path, method } = props;
     const body = String(oas3Selectors.requestBodyValue(path, method) ?? "{}");
-    const options = callOptionsOf(specSelectors.parameterValues([path, method]).toJS());
     return h(
       "div",
       { className: "execute-wrapper", style: { textAlign: "left" } },
       h("h4", null, "Browsers cannot send streams. With grpcurl, whose input has one or more messages:"),
-      h("pre", { className: "curl microlight triple-curl" }, grpcurlLine(location.origin, path, body, options)),
+      h(
+        "pre",
+        { className: "curl microlight triple-curl" },
+        grpcurlLine(location.origin, path, body, readOptions(props)),
+      ),
     );
   }
 
+  const streamOf = (path: string, method: string): unknown =>
+    specSelectors.specJson().getIn(["paths", path, method, "x-streaming"]);
+
   const wrap = (Original: unknown) => (props: OperationProps) => {
-    const kind = specSelectors.specJson().getIn(["paths", props.path, props.method, "x-streaming"]);
+    const kind = streamOf(props.path, props.method);
     // Routes of REST do not support streams; the server says so.
     if (kind === undefined || props.method !== "post" || props.path.split("/").length !== 3) return h(Original, props);
     return h(kind === "server" ? ServerStreaming : OtherStreaming, props);
   };
-  return { wrapComponents: { execute: wrap } };
+
+  const withLabel = (Original: unknown) => (props: SummaryProps) => {
+    const { operationProps } = props;
+    const label = STREAM_LABELS[String(streamOf(operationProps.get("path"), operationProps.get("method")))];
+    return [
+      h(Original, { ...props, key: "path" }),
+      label !== undefined && h("span", { className: "triple-stream", key: "stream" }, label),
+    ];
+  };
+
+  // Swagger UI does not look for ranges such as 4XX, with which every operation documents its errors.
+  const asDocumented = (Original: unknown) => (props: ResponseProps) =>
+    h(Original, { ...props, response: props.response?.set("notDocumented", false) });
+
+  return { wrapComponents: { execute: wrap, OperationSummaryPath: withLabel, liveResponse: asDocumented } };
 }
 
 SwaggerUIBundle({

@@ -129,6 +129,7 @@ export function restOperation(
         content: {
           "application/json": {
             schema: responseBody === undefined ? schemas.message(target.output) : schemas.field(responseBody),
+            ...exampleWith(responseBody === undefined ? exampleOf(target.output) : exampleOfField(responseBody)),
           },
         },
       },

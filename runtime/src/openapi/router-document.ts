@@ -100,7 +100,7 @@ class DocumentResource implements Resource {
   readonly options: RouterDocumentOptions;
   readonly #router: DescribedRouter;
   readonly #path: string;
-  /** The text of the document, and the number of services and resources that it describes. */
+  /** The text of the document, with the prefix of the request, and the number of services and resources that it describes. */
   #known: { readonly state: string; readonly text: string } | undefined;
 
   constructor(router: DescribedRouter, path: string, options: RouterDocumentOptions) {
@@ -113,13 +113,15 @@ class DocumentResource implements Resource {
 
   readonly serves = ({ path }: RequestTarget): boolean => path === this.#path;
 
-  readonly exchange: Exchange = readOnly(() => textResponse(200, "application/json", this.#text()));
+  readonly exchange: Exchange = readOnly(({ prefix }) => textResponse(200, "application/json", this.#text(prefix)));
 
-  #text(): string {
+  /** Returns the document for a path prefix, below which the default server is. */
+  #text(prefix = ""): string {
     const { services, resources } = this.#router;
-    const state = `${services.length} ${resources.length}`;
+    const state = `${services.length} ${resources.length} ${prefix}`;
     if (this.#known?.state !== state) {
-      this.#known = { state, text: JSON.stringify(createOpenApi(this.#router, this.options)) };
+      const servers = this.options.servers ?? [{ url: prefix || "/" }];
+      this.#known = { state, text: JSON.stringify(createOpenApi(this.#router, { ...this.options, servers })) };
     }
     return this.#known.text;
   }

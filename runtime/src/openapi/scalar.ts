@@ -3,8 +3,8 @@
  */
 import { type DescMessage, type JsonObject, ScalarType } from "@bufbuild/protobuf";
 
-const LONG_PATTERN = "^-?[0-9]+$";
-const UNSIGNED_LONG_PATTERN = "^[0-9]+$";
+const LONG_PATTERN = "^-?[0-9]{1,19}$";
+const UNSIGNED_LONG_PATTERN = "^[0-9]{1,20}$";
 
 const int32 = { type: "integer", format: "int32" };
 const uint32 = { type: "integer", minimum: 0, maximum: 4_294_967_295 };

@@ -10,7 +10,7 @@ import { RpcError } from "../../call/error.ts";
 import { assertFunction } from "../../call/option.ts";
 import type { Body } from "../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
-import { pathsBelow } from "../../http/path-prefix.ts";
+import { pathsBelow, removedPrefix } from "../../http/path-prefix.ts";
 import type { RequestTarget } from "../../server/resource.ts";
 import { ignore } from "../io/error.ts";
 import { discard } from "../io/pump.ts";
@@ -70,6 +70,8 @@ export function createNodeHandler(served: ServedExchange, options: NodeHandlerOp
     outgoing.on("error", ignore);
     const pair = pairOf(incoming, outgoing, signals, path);
     const request = incoming.readableDidRead ? withEmptyBody(pair.request) : pair.request;
+    const prefix = removedPrefix((incoming as { originalUrl?: string }).originalUrl ?? incoming.url ?? "", path);
+    if (prefix !== "") Object.assign(request, { prefix });
     if (values !== undefined) Object.assign(request, { values: () => values(incoming) });
     exchange(request)
       .then((response) => pair.respond(response))

@@ -16,6 +16,7 @@ export type ConsoleFiles = (name: string) => Promise<string>;
 const PACKAGES: Readonly<Record<string, readonly [name: string, folder: string]>> = {
   "swagger-ui.css": ["swagger-ui-dist", ""],
   "swagger-ui-bundle.js": ["swagger-ui-dist", ""],
+  "page.css": ["triple-es", "dist/console"],
   "page.js": ["triple-es", "dist/console"],
 };
 

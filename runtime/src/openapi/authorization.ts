@@ -1,0 +1,35 @@
+/**
+ * The header fields of authorized security schemes (OpenAPI 3.1.1, section 4.8.27), with which Swagger UI also authorizes
+ * unary calls.
+ */
+/** A security scheme with the value that the visitor has entered, as Swagger UI stores it. */
+export interface AuthorizedScheme {
+  readonly schema?: { readonly type?: string; readonly scheme?: string; readonly in?: string; readonly name?: string };
+  readonly value?: string | { readonly username?: string; readonly password?: string };
+}
+
+/**
+ * Returns the fields of the authorized schemes that the security requirements name. Keys in the query or in cookies are no
+ * header fields and are left out.
+ */
+export function authorizationFields(
+  requirements: readonly Readonly<Record<string, unknown>>[],
+  authorized: Readonly<Record<string, AuthorizedScheme>>,
+): Record<string, string> {
+  const names = new Set(requirements.flatMap((requirement) => Object.keys(requirement)));
+  const fields = [...names].map((name) => fieldOf(authorized[name]));
+  return Object.fromEntries(fields.filter((field) => field !== undefined));
+}
+
+function fieldOf({ schema = {}, value }: AuthorizedScheme = {}): readonly [name: string, value: string] | undefined {
+  const { type, in: place, name } = schema;
+  const scheme = schema.scheme?.toLowerCase();
+  if (type === "http" && scheme === "bearer" && typeof value === "string") return ["authorization", `Bearer ${value}`];
+  if (type === "http" && scheme === "basic" && typeof value === "object") {
+    const { username = "", password = "" } = value;
+    const credentials = new TextEncoder().encode(`${username}:${password}`);
+    return ["authorization", `Basic ${btoa(String.fromCharCode(...credentials))}`];
+  }
+  if (type === "apiKey" && place === "header" && name !== undefined && typeof value === "string") return [name, value];
+  return undefined;
+}
