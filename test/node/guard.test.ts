@@ -144,6 +144,8 @@ describe("limits", () => {
     expect(sweepIntervalMs(resolveLimits())).toBe(1_000);
     expect(sweepIntervalMs(resolveLimits({ messageIdleMs: 500 }))).toBe(50);
     expect(sweepIntervalMs(resolveLimits({ messageIdleMs: 1 }))).toBe(5);
+    // A fraction would be refused by node:http as its connectionsCheckingInterval.
+    expect(sweepIntervalMs(resolveLimits({ messageIdleMs: 1_233 }))).toBe(124);
     expect(sweepIntervalMs(resolveLimits({ maxHandlers: 1, cancelsPerSecond: 1 }))).toBe(1_000);
   });
 });

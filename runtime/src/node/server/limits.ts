@@ -113,5 +113,5 @@ export function resolveLimits(given: ConnectionLimits = {}): Limits {
 /** Returns the interval of the sweep of all connections: a tenth of the shortest time limit, but at most a second. */
 export function sweepIntervalMs(limits: Limits): number {
   const times = Object.entries(limits).flatMap(([name, value]) => (name.endsWith("Ms") ? [value] : []));
-  return Math.max(5, Math.min(1_000, ...times.map((time) => time / 10)));
+  return Math.max(5, Math.min(1_000, ...times.map((time) => Math.ceil(time / 10))));
 }
