@@ -25,6 +25,7 @@ import { createRouterWith, type Router } from "./server/router.ts";
 
 export type { RequestContext, TransparentRetryEvent } from "./call/attempt.ts";
 export {
+  type Attempt,
   type Authorize,
   type Call,
   type CallContext,

@@ -5,9 +5,10 @@
 import { Code, RpcError } from "triple-es";
 import { consistentHash, fixed, p2c, pickFirst, type Resolver, roundRobin } from "triple-es/discovery";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { markUnprocessed, type RequestContext } from "../../runtime/src/call/attempt.ts";
+import type { RequestContext } from "../../runtime/src/call/attempt.ts";
 import { streamBody } from "../../runtime/src/http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../runtime/src/http/exchange.ts";
+import { ExchangeFailure } from "../../runtime/src/http/transparent-retry.ts";
 import { signalled } from "../support/server.ts";
 import { seeded } from "./random.ts";
 import { createWorld, type FakeServer, failureOf, listed, request, response, settle, type World } from "./world.ts";
@@ -318,7 +319,7 @@ describe("a request that no server has processed", () => {
     const { exchange, server } = await listed(["a:1", "b:1", "c:1"]);
     server("a:1").isUp = false;
     server("b:1").answer = async () => {
-      throw markUnprocessed(new RpcError(Code.Unavailable, "refused stream"));
+      throw new ExchangeFailure(new RpcError(Code.Unavailable, "refused stream"), "unprocessed");
     };
     for (let i = 0; i < 9; i++) expect((await exchange(request())).status).toBe(200);
     expect(server("c:1").calls).toBeGreaterThanOrEqual(9);
@@ -328,7 +329,7 @@ describe("a request that no server has processed", () => {
     const { exchange, retries, server } = await listed(["a:1"]);
     let calls = 0;
     server("a:1").answer = async () => {
-      if (++calls < 4) throw markUnprocessed(new RpcError(Code.Unavailable, "going away"));
+      if (++calls < 4) throw new ExchangeFailure(new RpcError(Code.Unavailable, "going away"), "unprocessed");
       return response();
     };
     const call = exchange(request());
@@ -356,7 +357,7 @@ describe("a request that no server has processed", () => {
     let calls = 0;
     for (const address of ["a:1", "b:1", "c:1"]) {
       server(address).answer = async () => {
-        if (++calls < 3) throw markUnprocessed(new RpcError(Code.Unavailable, "refused stream"));
+        if (++calls < 3) throw new ExchangeFailure(new RpcError(Code.Unavailable, "refused stream"), "unprocessed");
         return response();
       };
     }
@@ -368,7 +369,7 @@ describe("a request that no server has processed", () => {
     const { exchange, server } = await listed(["a:1", "b:1"]);
     for (const address of ["a:1", "b:1"]) {
       server(address).answer = async () => {
-        throw markUnprocessed(new RpcError(Code.Unavailable, "refused stream"));
+        throw new ExchangeFailure(new RpcError(Code.Unavailable, "refused stream"), "unprocessed");
       };
     }
     const failure = failureOf(exchange(request()));
@@ -391,7 +392,7 @@ describe("a request that no server has processed", () => {
       const chunks = body[Symbol.asyncIterator]();
       await chunks.next();
       await chunks.return?.();
-      throw markUnprocessed(new RpcError(Code.Unavailable, "refused stream"));
+      throw new ExchangeFailure(new RpcError(Code.Unavailable, "refused stream"), "unprocessed");
     };
     server("a:1").answer = refusing;
     server("b:1").answer = refusing;
@@ -405,7 +406,7 @@ describe("a request that no server has processed", () => {
 });
 
 describe("a further attempt of a call", () => {
-  const attempt = (tried: Set<object>): HttpRequest => request({ context: { tried } });
+  const attempt = (tried: Set<object>): HttpRequest => request({ context: { attempt: { tried, outcome: "unknown" } } });
 
   it.each([
     ["round robin", roundRobin({ random: () => 0 })],
@@ -437,7 +438,7 @@ describe("a further attempt of a call", () => {
   it("counts the endpoints of transparent retries as tried", async () => {
     const { exchange, server } = await listed(["a:1", "b:1", "c:1"]);
     const unprocessed = async (): Promise<HttpResponse> => {
-      throw markUnprocessed(new RpcError(Code.Unavailable, "refused"));
+      throw new ExchangeFailure(new RpcError(Code.Unavailable, "refused"), "unprocessed");
     };
     server("b:1").answer = unprocessed;
     server("c:1").answer = unprocessed;

@@ -4,12 +4,12 @@
 import { Code, Metadata, RpcError, type TransparentRetryEvent } from "triple-es";
 import { type Endpoint, type Resolver, roundRobin } from "triple-es/discovery";
 import { vi } from "vitest";
-import { markNotSent } from "../../runtime/src/call/attempt.ts";
 import { balance } from "../../runtime/src/discovery/balanced.ts";
 import { TargetDriver } from "../../runtime/src/discovery/target.ts";
 import type { TargetEvent, TargetOptions } from "../../runtime/src/discovery/target-options.ts";
 import { emptyBody } from "../../runtime/src/http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../runtime/src/http/exchange.ts";
+import { ExchangeFailure } from "../../runtime/src/http/transparent-retry.ts";
 import { seeded } from "./random.ts";
 
 export const settle = (ms = 0): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
@@ -113,7 +113,7 @@ export function createWorld(options: Partial<TargetOptions> = {}, resolver?: Res
     ({ address }, onReadiness) => {
       const one = server(address);
       one.onReadiness = onReadiness;
-      const refused = (): RpcError => markNotSent(new RpcError(Code.Unavailable, `${address} refuses`));
+      const refused = new RpcError(Code.Unavailable, `${address} refuses`);
       return {
         get active() {
           return one.active;
@@ -124,14 +124,14 @@ export function createWorld(options: Partial<TargetOptions> = {}, resolver?: Res
         async connect() {
           one.connects++;
           await one.answered;
-          if (!one.isUp) throw refused();
+          if (!one.isUp) throw refused;
         },
         async check() {
           one.checks++;
           return one.isUp && one.answersChecks;
         },
         async exchange(sent) {
-          if (!one.isUp) throw refused();
+          if (!one.isUp) throw new ExchangeFailure(refused, "notSent");
           one.calls++;
           return one.answer(sent);
         },

@@ -9,7 +9,8 @@ import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_trip
 import { Metadata } from "../../runtime/src/call/metadata.ts";
 import type { EndpointConnections } from "../../runtime/src/discovery/endpoint.ts";
 import { emptyBody } from "../../runtime/src/http/body.ts";
-import type { HttpRequest } from "../../runtime/src/http/exchange.ts";
+import type { Exchange, HttpRequest } from "../../runtime/src/http/exchange.ts";
+import { errorOf } from "../../runtime/src/http/transparent-retry.ts";
 import { Backoff } from "../../runtime/src/node/client/backoff.ts";
 import type { Connect, Connection } from "../../runtime/src/node/client/connection.ts";
 import { createPool } from "../../runtime/src/node/client/pool.ts";
@@ -149,7 +150,7 @@ describe("calls to a server that cannot be connected to", () => {
 
   /** A pool whose attempts to connect end as the test specifies. */
   function startPool(clock: Clock, connect: Connect, waitForReady = false): EndpointConnections {
-    return createPool(connect, {
+    const pool = createPool(connect, {
       peer: "127.0.0.1:1",
       maxConnections: 2,
       idleTimeoutMs: 60_000,
@@ -159,6 +160,9 @@ describe("calls to a server that cannot be connected to", () => {
       waitForReady,
       backoff: new Backoff({ maxMs: 10_000, now: clock.read, random: () => MIDDLE }),
     });
+    // The outcome beside the error is for balancers.
+    const exchange: Exchange = (sent) => pool.exchange(sent).catch((reason) => Promise.reject(errorOf(reason)));
+    return { ...pool, exchange };
   }
 
   it("make two attempts, and then fail at once, naming the last failure, until it is time for the next", async () => {

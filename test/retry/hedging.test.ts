@@ -67,7 +67,7 @@ describe("a hedged call", () => {
       "2",
     ]);
     // Load balancing notes the endpoint of each attempt in the set that all of them share.
-    expect(new Set(attempts.map(({ request }) => request.context.tried))).toEqual(new Set([new Set()]));
+    expect(new Set(attempts.map(({ request }) => request.context.attempt?.tried))).toEqual(new Set([new Set()]));
     await at(attempts, 0).succeed();
     expect(outcome.value).toBeDefined();
   });

@@ -2,7 +2,7 @@
 import { type Call, Code, createRetry, Metadata, type RetryEvent, type RetryOptions, RpcError } from "triple-es";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { GreetService_greet, GreetService_greetTogether } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { markCommitted } from "../../runtime/src/call/attempt.ts";
+import { commit } from "../../runtime/src/call/attempt.ts";
 import type { CallRequest } from "../../runtime/src/call/call.ts";
 import { MAX_ATTEMPTS, RetryBackoff, resolvePolicy } from "../../runtime/src/client/attempt-policy.ts";
 import { RetryTokens } from "../../runtime/src/client/retry-budget.ts";
@@ -88,9 +88,26 @@ describe("a call that fails as unavailable", () => {
   });
 
   it("is not attempted again after the headers of a response", async () => {
-    const { call, requests } = scripted(markCommitted(unavailable()));
-    expect((await settle(retrying(call))).error).toMatchObject({ code: Code.Unavailable });
+    const { call, requests } = scripted(unavailable());
+    const committing: Call = (request) => {
+      commit(request.context);
+      return call(request);
+    };
+    expect((await settle(retrying(committing))).error).toMatchObject({ code: Code.Unavailable });
     expect(requests).toHaveLength(1);
+  });
+
+  it("is attempted again although another call was committed and failed with the same error", async () => {
+    const shared = unavailable();
+    const requests: CallRequest[] = [];
+    const call = retrying(async (request) => {
+      if (requests.push(request) === 1) commit(request.context);
+      if (requests.length < 3) throw shared;
+      return answer();
+    });
+    expect((await settle(call)).error).toBeDefined();
+    expect((await settle(call)).value).toBeDefined();
+    expect(requests).toHaveLength(3);
   });
 });
 

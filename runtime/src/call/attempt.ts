@@ -1,16 +1,48 @@
 /**
- * Attempts of one call (gRFC A6): the metadata that counts and delays them, and marks on errors that record whether the
- * server may have processed the call.
+ * Attempts of one call (gRFC A6): their outcomes, which decide whether a request may be sent again, and the metadata that
+ * counts and delays them.
  */
-import type { ContextValues } from "./call.ts";
+import type { Attempt, ContextValues } from "./call.ts";
 import type { RpcError } from "./error.ts";
+
+/**
+ * The outcome of an attempt that failed (RFC 9113, sections 6.8 and 8.7; gRFC A6). It is a value of that attempt and never a
+ * property of its error, because all calls of a lost connection may fail with the same error.
+ *
+ *     notSent      no connection was found: nothing was sent, and the request body was not read
+ *     unprocessed  no server has processed it: its stream was never opened, it was refused (REFUSED_STREAM), or its id is
+ *                  above the last one of a GOAWAY
+ *     unknown      a server may have processed it
+ *     committed    response headers had arrived; a trailers-only gRPC response has none
+ */
+export type Outcome = "notSent" | "unprocessed" | "unknown" | "committed";
+
+/** The ways in which a request may be sent again: three transparent ones, and the policy of the call. */
+export type Resend = "sameEndpoint" | "whenConnected" | "otherEndpoint" | "policy";
+
+const RESENDS: Readonly<Record<Outcome, readonly Resend[]>> = {
+  notSent: ["whenConnected", "otherEndpoint", "policy"],
+  unprocessed: ["sameEndpoint", "otherEndpoint", "policy"],
+  unknown: ["policy"],
+  committed: [],
+};
+
+/** Reports whether a request with this outcome may be sent again in this way. */
+export function mayResend(outcome: Outcome, how: Resend): boolean {
+  return RESENDS[outcome].includes(how);
+}
+
+/** Records that response headers have arrived: the call is committed to this attempt. */
+export function commit({ attempt }: RequestContext): void {
+  if (attempt !== undefined) attempt.outcome = "committed";
+}
 
 /** The part of a call's context that its requests carry. */
 export interface RequestContext {
   /** True if the request waits while no server can be reached. `undefined`: the default of the connections applies. */
   readonly waitForReady?: boolean | undefined;
-  /** The endpoints that attempts of the call were sent to. */
-  readonly tried?: Set<object> | undefined;
+  /** The attempt that the request belongs to. `undefined` for a call without a policy. */
+  readonly attempt?: Attempt | undefined;
   /** Values that interceptors and the handler of the call share. `undefined`: none. */
   readonly values?: ContextValues | undefined;
   /** The server that the request was sent to last, which the engine sets. */
@@ -37,49 +69,3 @@ export const PREVIOUS_ATTEMPTS = "grpc-previous-rpc-attempts";
 
 /** Metadata by which a server delays the next attempt, in milliseconds, or forbids it with a negative number (pushback). */
 export const RETRY_PUSHBACK = "grpc-retry-pushback-ms";
-
-const committed = new WeakSet<RpcError>();
-
-/** Marks the error of a call whose response headers had arrived: the call is committed to this attempt. */
-export function markCommitted(error: RpcError): RpcError {
-  committed.add(error);
-  return error;
-}
-
-/**
- * Reports whether response headers had arrived before the call failed with this error. A trailers-only gRPC response
- * has none.
- */
-export function isCommitted(error: RpcError): boolean {
-  return committed.has(error);
-}
-
-const unprocessed = new WeakSet<RpcError>();
-
-/** Marks the error of an exchange that the server certainly has not processed. */
-export function markUnprocessed(error: RpcError): RpcError {
-  unprocessed.add(error);
-  return error;
-}
-
-/**
- * Reports whether the server has not processed the exchange that failed with this error, so that a transparent retry
- * is safe: the stream was never opened, it was refused (REFUSED_STREAM), or its id is above the last one of a GOAWAY
- * (RFC 9113, sections 6.8 and 8.7; gRFC A6).
- */
-export function isUnprocessed(error: unknown): boolean {
-  return unprocessed.has(error as RpcError);
-}
-
-const notSent = new WeakSet<RpcError>();
-
-/** Marks the error of an exchange that found no connection: nothing was sent, and the request body was not read. */
-export function markNotSent(error: RpcError): RpcError {
-  notSent.add(error);
-  return error;
-}
-
-/** Reports whether the exchange that failed with this error was never sent, so that it can be sent to another server. */
-export function isNotSent(error: unknown): boolean {
-  return notSent.has(error as RpcError);
-}

@@ -68,10 +68,10 @@ export interface CallContext {
    */
   readonly waitForReady?: boolean | undefined;
   /**
-   * On a client, the endpoints that attempts of the call were sent to; further attempts go to others if there are any.
-   * `undefined` for a call without a policy for retries or hedging.
+   * On a client, the attempt of a call with a policy for retries or hedging: the endpoints that attempts of the call were sent
+   * to, and whether response headers have arrived. `undefined` for a call without a policy.
    */
-  readonly tried?: Set<object> | undefined;
+  readonly attempt?: Attempt | undefined;
   /** Values that interceptors and options such as `values` pass to the handler of the call. */
   readonly values: ContextValues;
   /**
@@ -87,6 +87,14 @@ export interface CallContext {
    * it gets the request, and it is `target` of the call's error. `undefined` before that, in memory and on a server.
    */
   target?: string | undefined;
+}
+
+/** An attempt of a call with a policy for retries or hedging (gRFC A6). */
+export interface Attempt {
+  /** The endpoints that attempts of the call were sent to. */
+  readonly tried: Set<object>;
+  /** The outcome if the attempt fails: `committed` after response headers have arrived, which the protocol sets. */
+  outcome: "unknown" | "committed";
 }
 
 /** The parts that all requests have. */

@@ -4,6 +4,7 @@
  */
 import { PREVIOUS_ATTEMPTS } from "../call/attempt.ts";
 import type {
+  Attempt,
   CallContext,
   CallRequest,
   CallResponse,
@@ -25,14 +26,14 @@ export async function repeatable(request: CallRequest): Promise<RepeatableReques
   return { stream: true, method, headers, selector, context, sent };
 }
 
-/** The context of an attempt: that of the call, with the endpoints that the attempts of the call were sent to. */
+/** The context of an attempt: that of the call, with the outcome of the attempt and the endpoints of all attempts. */
 export class AttemptContext implements CallContext {
-  readonly tried: Set<object>;
+  readonly attempt: Attempt;
   protected readonly call: CallContext;
 
   constructor(call: CallContext, tried: Set<object>) {
     this.call = call;
-    this.tried = tried;
+    this.attempt = { tried, outcome: "unknown" };
   }
 
   get signal(): AbortSignal | undefined {

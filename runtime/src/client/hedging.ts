@@ -9,7 +9,7 @@
  *     hedging delay over                     → the next attempt, unless the budget is used up
  *     no attempt running, none left          → the last error
  */
-import { isCommitted } from "../call/attempt.ts";
+import { mayResend } from "../call/attempt.ts";
 import type { Call, CallContext, CallResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { callHook, RpcError } from "../call/error.ts";
@@ -93,7 +93,7 @@ export function hedge(
       if (isOver) return;
       lastError = error;
       const pushback = readPushback(error);
-      const isFatal = isCommitted(error) || !policy.codes.has(error.code);
+      const isFatal = !mayResend(context.attempt.outcome, "policy") || !policy.codes.has(error.code);
       if (!isFatal || pushback === "stop") tokens?.failed();
       if (isFatal) finish(() => reject(error));
       else if (pushback === "stop") {

@@ -3,7 +3,7 @@
  * with any number of attempts. Transparent retry, of requests that no server has processed, is part of the connection
  * pool and is not counted here.
  */
-import { isCommitted } from "../call/attempt.ts";
+import { mayResend } from "../call/attempt.ts";
 import type { Call, CallRequest, CallResponse, Interceptor } from "../call/call.ts";
 import { diagnostics } from "../call/diagnostics.ts";
 import { callHook, RpcError } from "../call/error.ts";
@@ -96,12 +96,14 @@ async function retry(
 ): Promise<CallResponse> {
   const { method, context } = request;
   const backoff = new RetryBackoff(policy);
-  const attempts = new AttemptContext(context, new Set());
+  const tried = new Set<object>();
   for (let number = 1; ; number++) {
+    const current = new AttemptContext(context, tried);
     try {
-      return withAttempts(await next(attemptRequest(request, number, attempts)), number);
+      return withAttempts(await next(attemptRequest(request, number, current)), number);
     } catch (reason) {
-      const delayMs = delayAfter(reason, number, policy, backoff, tokens);
+      const mayRetry = mayResend(current.attempt.outcome, "policy") && number < policy.maxAttempts;
+      const delayMs = delayAfter(reason, mayRetry, policy, backoff, tokens);
       if (delayMs === undefined || delayMs >= (context.timeoutMs() ?? Number.POSITIVE_INFINITY)) throw reason;
       if (context.signal?.aborted) throw reason;
       const error = RpcError.from(reason);
@@ -119,7 +121,7 @@ async function retry(
 /** The delay before the next attempt, in milliseconds; `undefined` if the call is not retried. */
 function delayAfter(
   reason: unknown,
-  number: number,
+  mayRetry: boolean,
   policy: RetryPolicy,
   backoff: RetryBackoff,
   tokens: RetryTokens | undefined,
@@ -128,7 +130,7 @@ function delayAfter(
   const pushback = readPushback(error);
   const isRetryable = policy.codes.has(error.code);
   if (isRetryable || pushback === "stop") tokens?.failed();
-  if (!isRetryable || pushback === "stop" || isCommitted(error) || number >= policy.maxAttempts) return undefined;
+  if (!isRetryable || pushback === "stop" || !mayRetry) return undefined;
   return tokens?.allowsRetry === false ? undefined : backoff.next(pushback);
 }
 

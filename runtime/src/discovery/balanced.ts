@@ -3,7 +3,6 @@
  * sent to another endpoint (transparent retry). A request that may have been processed is not: retry policies decide
  * about it.
  */
-import { isNotSent, isUnprocessed } from "../call/attempt.ts";
 import { Code } from "../call/code.ts";
 import { noteObstacle } from "../call/context.ts";
 import { diagnostics } from "../call/diagnostics.ts";
@@ -18,7 +17,13 @@ import {
   reportOutcome,
 } from "../http/exchange.ts";
 import { ReplayBody } from "../http/replay.ts";
-import { reportTransparentRetry, type TransparentRetryHook } from "../http/transparent-retry.ts";
+import {
+  errorOf,
+  mayRetry,
+  outcomeOf,
+  reportTransparentRetry,
+  type TransparentRetryHook,
+} from "../http/transparent-retry.ts";
 import type { Balancer, Picker } from "./balancer.ts";
 import { nameEndpoint } from "./endpoint.ts";
 import type { Member } from "./member.ts";
@@ -59,14 +64,14 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
 
   /** Picks an endpoint, one that earlier attempts of the call were not sent to if there is one. */
   function pick(picker: Picker, request: HttpRequest): Member {
-    const tried = request.context?.tried;
+    const tried = request.context?.attempt?.tried;
     if (tried === undefined || tried.size === 0) return picker(request) as Member;
     return target.pickOther(request, tried) ?? (picker(request) as Member);
   }
 
   function attempt(member: Member, request: HttpRequest): Promise<HttpResponse> {
     diagnostics.write?.(`picked ${member.endpoint.address} for ${request.path}`);
-    request.context?.tried?.add(member);
+    request.context?.attempt?.tried.add(member);
     if (isOwn) return reportOutcome(member.send(request), request, createObserver(member));
     return (member.observed ?? member.observe(createObserver(member)))(request);
   }
@@ -99,11 +104,11 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
       failed.set(member, error);
       note(member, error);
       const delayMs = REPICK_DELAYS_MS[repicks];
-      if (delayMs === undefined || !mayGoElsewhere(request, error)) throw explain(failed, error);
-      const { tried } = request.context ?? {};
+      if (delayMs === undefined || !mayRetry(request, error, "otherEndpoint")) throw explain(failed, error);
+      const tried = request.context?.attempt?.tried;
       const other = target.pickOther(request, new Set([...failed.keys(), ...(tried ?? [])]));
       // Only an endpoint that was tried before needs the delay.
-      reportTransparentRetry(request, other === undefined ? delayMs : 0, error as RpcError, onTransparentRetry);
+      reportTransparentRetry(request, other === undefined ? delayMs : 0, error, onTransparentRetry);
       if (other === undefined) {
         if (delayMs > 0) await delay(delayMs, request.signal);
         member = await pickWhenReady(request, failed);
@@ -178,9 +183,10 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
 
   /** Counts an error as a failure of its endpoint, if the endpoint may have caused it. */
   function note(member: Member, reason: unknown): void {
-    const error = RpcError.from(reason);
-    if (isNotSent(reason)) target.unreachable(member, error);
-    else if (isUnprocessed(reason)) return;
+    const error = RpcError.from(errorOf(reason));
+    const outcome = outcomeOf(reason);
+    if (outcome === "notSent") target.unreachable(member, error);
+    else if (outcome === "unprocessed") return;
     else if (error.code === Code.Unavailable || error.code === Code.DeadlineExceeded) target.failed(member, error);
   }
 
@@ -194,16 +200,12 @@ function isUnavailable(status: number, headers: Metadata): boolean {
   return status === 502 || status === 503 || status === 504;
 }
 
-function mayGoElsewhere({ body, signal }: HttpRequest, error: unknown): boolean {
-  if (signal?.aborted || !(isUnprocessed(error) || isNotSent(error))) return false;
-  return !(body instanceof ReplayBody) || body.replayable;
-}
-
 /** The error of a request that has tried several endpoints: it names up to three of them, each with its reason. */
-function explain(failed: ReadonlyMap<Member, unknown>, error: unknown): unknown {
-  if (failed.size < 2 || !(isUnprocessed(error) || isNotSent(error))) return error;
+function explain(failed: ReadonlyMap<Member, unknown>, last: unknown): unknown {
+  const error = errorOf(last);
+  if (failed.size < 2 || outcomeOf(last) === "unknown") return error;
   const reasons = [...failed].map(([{ endpoint }, reason]) =>
-    nameEndpoint(endpoint.address, RpcError.from(reason).rawMessage),
+    nameEndpoint(endpoint.address, RpcError.from(errorOf(reason)).rawMessage),
   );
   const more = reasons.length > 3 ? ` and ${reasons.length - 3} more` : "";
   return new RpcError(Code.Unavailable, `no endpoint accepted the call: ${reasons.slice(0, 3).join("; ")}${more}`, {

@@ -1,7 +1,8 @@
 /**
  * Endpoints of a target, the resolvers that find them, and the connections that carry calls to them.
  */
-import type { Connections, Exchange, ExchangeObserver } from "../http/exchange.ts";
+import { abortError } from "../call/error.ts";
+import { type Connections, type Exchange, type ExchangeObserver, reportOutcome } from "../http/exchange.ts";
 
 /** An address that serves a target. Two endpoints with the same address are the same endpoint. */
 export interface Endpoint {
@@ -79,6 +80,18 @@ export interface EndpointConnections extends Connections {
    * HTTP/1.1 an attempt to connect.
    */
   check(): Promise<boolean>;
+}
+
+/** Makes the exchange function of connections whose outcomes are reported to the observer. */
+export function observedBy({ exchange, observed }: EndpointConnections, observer: ExchangeObserver): Exchange {
+  return (
+    observed?.(observer) ??
+    ((request) => {
+      const { signal } = request;
+      if (signal?.aborted) return Promise.reject(abortError(signal));
+      return reportOutcome(exchange(request), request, observer);
+    })
+  );
 }
 
 /**

@@ -7,16 +7,16 @@
  *     failing     the last connection attempt failed; waits for the backoff of its connections
  *     ejected     ready, but failed too many calls in a row: takes no calls for a while
  */
-import { abortError, type RpcError } from "../call/error.ts";
-import {
-  type Exchange,
-  type ExchangeObserver,
-  type HttpRequest,
-  type HttpResponse,
-  reportOutcome,
-} from "../http/exchange.ts";
+import type { RpcError } from "../call/error.ts";
+import type { Exchange, ExchangeObserver, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { ReadyEndpoint } from "./balancer.ts";
-import { type ConnectEndpoint, DEFAULT_WEIGHT, type Endpoint, type EndpointConnections } from "./endpoint.ts";
+import {
+  type ConnectEndpoint,
+  DEFAULT_WEIGHT,
+  type Endpoint,
+  type EndpointConnections,
+  observedBy,
+} from "./endpoint.ts";
 
 /**
  * The state of an endpoint: not connected, connecting, connected, failing to connect, or connected and without calls
@@ -92,14 +92,7 @@ export class Member implements ReadyEndpoint {
 
   /** Makes {@link observed}, whose outcomes the observer receives. */
   observe(observer: ExchangeObserver): Exchange {
-    const { exchange, observed } = this.#connections as EndpointConnections;
-    this.observed =
-      observed?.(observer) ??
-      ((request) => {
-        const { signal } = request;
-        if (signal?.aborted) return Promise.reject(abortError(signal));
-        return reportOutcome(exchange(request), request, observer);
-      });
+    this.observed = observedBy(this.#connections as EndpointConnections, observer);
     return this.observed;
   }
 

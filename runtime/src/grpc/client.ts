@@ -1,7 +1,7 @@
 /**
  * Sub-protocol B, client half: converts an HTTP/2 exchange to a call (spec: Sub-protocol B).
  */
-import { markCommitted } from "../call/attempt.ts";
+import { commit } from "../call/attempt.ts";
 import { concat } from "../call/bytes.ts";
 import type { Call, CallRequest, Method, StreamRequest, UnaryRequest } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
@@ -60,14 +60,15 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   async function callUnary(request: UnaryRequest): ReturnType<Call> {
     const { method, context } = request;
     let response: HttpResponse | undefined;
-    let isAccepted = false;
     try {
       const encoded = encode(method, request.message);
       const body = wholeBody(encoded instanceof Uint8Array ? encoded : await encoded);
       response = await exchange(httpRequest(request, body));
       const headers = headersOf(response);
       const compression = checkResponse(response, method);
-      isAccepted = true;
+      // A call with a trailers-only response may be attempted again, and so may a call with a response that is not gRPC
+      // (gRFC A6).
+      if (context.attempt !== undefined && !response.headers.has("grpc-status")) commit(context);
       let bytes: Uint8Array;
       try {
         bytes = await response.body.bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
@@ -83,10 +84,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       const message = decoding instanceof Promise ? await decoding : decoding;
       return { stream: false, message, headers, trailers: trailersOf(response) };
     } catch (reason) {
-      const error = failure(reason, response, context);
-      // A call with a trailers-only response may be attempted again, and so may a call with a response that is not gRPC
-      // (gRFC A6).
-      throw isAccepted && response?.headers.has("grpc-status") === false ? markCommitted(error) : error;
+      throw failure(reason, response, context);
     }
   }
 

@@ -1,6 +1,7 @@
 /**
  * Sub-protocol A, client half: converts an HTTP exchange to a unary call (spec: Sub-protocol A: unary call).
  */
+import { commit } from "../call/attempt.ts";
 import type { Call, Method, UnaryRequest, UnaryResponse } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
@@ -17,7 +18,6 @@ import type { ClientProtocol } from "../protocol/protocol.ts";
 import { aliasPath, writeSelector } from "../protocol/selector.ts";
 import { acceptExchange } from "./accept-exchange.ts";
 import { codecPayload } from "./arguments.ts";
-import { commitExchange } from "./commit-exchange.ts";
 import { compressExchange } from "./compressed-exchange.ts";
 import { codecNameIn, formatMilliseconds, PROTOCOL_VERSION, splitMetadata } from "./headers.ts";
 import { readErrorResponse } from "./status.ts";
@@ -41,8 +41,7 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options) => {
     },
   };
   const compressing = compressExchange(limitHeaders(exchange, options.headerLimits), options);
-  const committing = commitExchange(compressing);
-  return refuseStreams(createUnaryCall(acceptExchange(committing, options.accept), schemas, options));
+  return refuseStreams(createUnaryCall(acceptExchange(compressing, options.accept), schemas, options));
 };
 
 /**
@@ -62,7 +61,7 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
       const failure = await response.body.bytes(MAX_ERROR_BYTES).catch(() => new Uint8Array());
       return readErrorResponse(path, response.status, failure, metadata);
     }
-    const bytes = await readBody(path, payload, response);
+    const bytes = await readBody(request, payload, response);
     try {
       return { stream: false, message: await payload.decodeResponse(method, bytes), ...metadata };
     } catch (cause) {
@@ -107,7 +106,7 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
   }
 
   async function readBody(
-    path: string,
+    { method: { path }, context }: UnaryRequest,
     { name, answer = name }: HttpRpcPayload,
     response: HttpResponse,
   ): Promise<Uint8Array> {
@@ -118,6 +117,7 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
         `${path} answered with ${contentType?.slice(0, 100) || "no content type"}, not application/${answer}`,
       );
     }
+    commit(context);
     return response.body.bytes(options.maxMessageBytes);
   }
 

@@ -1,10 +1,41 @@
 /**
- * Reports of transparent retries: requests that are sent again because no server has processed them (gRFC A6).
+ * Transparent retries: requests that are sent again because no server has processed them (gRFC A6).
  */
-import type { TransparentRetryEvent } from "../call/attempt.ts";
+import { mayResend, type Outcome, type Resend, type TransparentRetryEvent } from "../call/attempt.ts";
 import { diagnostics } from "../call/diagnostics.ts";
 import { callHook, type RpcError } from "../call/error.ts";
 import type { HttpRequest } from "./exchange.ts";
+import { ReplayBody } from "./replay.ts";
+
+/**
+ * The rejection of an exchange whose outcome is known: a new object for each exchange, beside the error, which exchanges may
+ * share. It stays between engines, pools and balancers: callers of a transport get the error.
+ */
+export class ExchangeFailure {
+  readonly error: RpcError;
+  readonly outcome: Outcome;
+
+  constructor(error: RpcError, outcome: Outcome) {
+    this.error = error;
+    this.outcome = outcome;
+  }
+}
+
+/** The outcome of an exchange that was rejected with this reason. */
+export function outcomeOf(reason: unknown): Outcome {
+  return reason instanceof ExchangeFailure ? reason.outcome : "unknown";
+}
+
+/** The error of an exchange that was rejected with this reason. */
+export function errorOf(reason: unknown): unknown {
+  return reason instanceof ExchangeFailure ? reason.error : reason;
+}
+
+/** Reports whether a request whose exchange was rejected with this reason may be sent again, its body included. */
+export function mayRetry({ body, signal }: HttpRequest, reason: unknown, how: Resend): boolean {
+  if (signal?.aborted || !mayResend(outcomeOf(reason), how)) return false;
+  return !(body instanceof ReplayBody) || body.replayable;
+}
 
 export type TransparentRetryHook = (event: TransparentRetryEvent) => void;
 
@@ -12,9 +43,10 @@ export type TransparentRetryHook = (event: TransparentRetryEvent) => void;
 export function reportTransparentRetry(
   { path, context }: HttpRequest,
   delayMs: number,
-  error: RpcError,
+  reason: unknown,
   hook: TransparentRetryHook | undefined,
 ): void {
+  const error = errorOf(reason) as RpcError;
   diagnostics.write?.(`transparent retry of ${path} in ${delayMs} ms: ${error.message}`);
   if (hook !== undefined) callHook("the hook onTransparentRetry", () => hook({ path, context, delayMs, error }));
 }

@@ -13,8 +13,8 @@ export interface Connection {
   /** True if new streams can be opened. Once false, it stays false. */
   readonly open: boolean;
   /**
-   * Makes one exchange, and reports its outcome to the observer. If the server has certainly not processed it, the
-   * error is one for which `isUnprocessed` is true.
+   * Makes one exchange, and reports its outcome to the observer. If the server has certainly not processed it, it is
+   * rejected with an `ExchangeFailure`.
    */
   exchange(request: HttpRequest, observer?: ExchangeObserver): Promise<HttpResponse>;
   /** Sends a PING. Rejects as unavailable if it is not acknowledged within `timeoutMs`. */

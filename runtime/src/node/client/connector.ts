@@ -7,9 +7,11 @@ import {
   type Address,
   type ConnectEndpoint,
   type EndpointConnections,
+  observedBy,
   parseAddress,
 } from "../../discovery/endpoint.ts";
-import type { Exchange } from "../../http/exchange.ts";
+import type { Connections, Exchange, ExchangeObserver } from "../../http/exchange.ts";
+import { errorOf } from "../../http/transparent-retry.ts";
 import { checkTlsOptions } from "../io/tls-options.ts";
 import { Backoff } from "./backoff.ts";
 import { connectHttp1 } from "./http1.ts";
@@ -103,7 +105,7 @@ const DURATIONS = {
 } as const;
 
 /** Creates the connector for the origin of a base URL. Throws a `TypeError` for an invalid base URL or option. */
-export function createConnector(options: ConnectOptions): EndpointConnections {
+export function createConnector(options: ConnectOptions): Connections {
   const { origin, socketPath } = parseBaseUrl(options.baseUrl);
   checkOptions(options);
   // Without this check, a program with certificates for the connection would send its calls in cleartext.
@@ -114,9 +116,17 @@ export function createConnector(options: ConnectOptions): EndpointConnections {
   }
   const target: Target = { origin, socketPath, tls: options.tls, peer: socketPath ?? origin.host };
   const prefix = origin.pathname.replace(/\/$/, "");
-  const connector = connectTo(target, options);
-  return prefix === "" ? connector : { ...connector, exchange: withPrefix(connector.exchange, prefix) };
+  const connections = connectTo(target, options);
+  const { close, destroy } = connections;
+  const exchange = observedBy(connections, WITHOUT_OTHERS);
+  return { exchange: prefix === "" ? exchange : withPrefix(exchange, prefix), close, destroy };
 }
+
+/** The observer of exchanges that cannot be sent to another server: their callers get the error. */
+const WITHOUT_OTHERS: ExchangeObserver = {
+  onResponse() {},
+  onFailure: (_, reason) => Promise.reject(errorOf(reason)),
+};
 
 /** Options of the connections to one of several endpoints. */
 export interface EndpointOptions extends Omit<ConnectOptions, "baseUrl"> {

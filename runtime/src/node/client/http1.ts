@@ -5,7 +5,6 @@
 import { type ClientRequest, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
-import { markNotSent, markUnprocessed } from "../../call/attempt.ts";
 import { Code } from "../../call/code.ts";
 import { noteObstacle } from "../../call/context.ts";
 import { diagnostics } from "../../call/diagnostics.ts";
@@ -14,6 +13,7 @@ import { Metadata } from "../../call/metadata.ts";
 import { MAX_TIMER_MS, onAbort, startTimer } from "../../call/timer.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
 import type { Exchange } from "../../http/exchange.ts";
+import { ExchangeFailure } from "../../http/transparent-retry.ts";
 import { MAX_JOINED_BYTES, ReadableBody } from "../io/body.ts";
 import { closedSilently, connectTimeout, exchangeError, isClosedByPeer } from "../io/error.ts";
 import { lowerNames } from "../io/http1-fields.ts";
@@ -103,7 +103,7 @@ export function connectHttp1(
         failure ??= exchangeError(explain(cause, outgoing.socket), peer, maxHeaderBytes);
         diagnostics.write?.(`request of ${path} failed: ${failure.message}`);
         // The end of the call says nothing about the server.
-        reject(connected || signal?.aborted ? failure : markNotSent(markUnprocessed(failure)));
+        reject(connected || signal?.aborted ? failure : new ExchangeFailure(failure, "notSent"));
       });
       outgoing.on("close", () => {
         running.delete(member);

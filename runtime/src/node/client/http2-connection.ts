@@ -2,13 +2,13 @@
  * A client's HTTP/2 connection: it moves exchanges over the streams of a socket.
  */
 import type { Socket } from "node:net";
-import { markUnprocessed } from "../../call/attempt.ts";
 import { Code } from "../../call/code.ts";
 import { diagnostics } from "../../call/diagnostics.ts";
 import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { startBackgroundTimer, startTimer } from "../../call/timer.ts";
 import type { ExchangeObserver, HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import { ExchangeFailure } from "../../http/transparent-retry.ts";
 import { ClientConnection, NotOpen } from "../../http2/client.ts";
 import { ErrorCode } from "../../http2/codes.ts";
 import type { ConnectionEvent, ConnectionHandler } from "../../http2/events.ts";
@@ -184,7 +184,9 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     try {
       exchange.stream = this.#engine.open(request, exchange, whole, whole !== undefined);
     } catch (cause) {
-      if (cause instanceof NotOpen) return exchange.refuse(markUnprocessed(connectionError(cause, this.#peer)));
+      if (cause instanceof NotOpen) {
+        return exchange.refuse(new ExchangeFailure(connectionError(cause, this.#peer), "unprocessed"));
+      }
       // HeadersTooLarge is thrown for the server's SETTINGS_MAX_HEADER_LIST_SIZE. Any other error is a TypeError that names
       // the invalid field of the request.
       const code = cause instanceof HeadersTooLarge ? Code.ResourceExhausted : Code.Internal;

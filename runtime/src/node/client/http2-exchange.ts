@@ -1,7 +1,6 @@
 /**
  * One exchange on a stream of a client's HTTP/2 connection.
  */
-import { markUnprocessed } from "../../call/attempt.ts";
 import { NO_BYTES } from "../../call/bytes.ts";
 import { Code } from "../../call/code.ts";
 import { diagnostics } from "../../call/diagnostics.ts";
@@ -10,6 +9,7 @@ import { Metadata } from "../../call/metadata.ts";
 import { onAbort } from "../../call/timer.ts";
 import type { Body } from "../../http/body.ts";
 import type { ExchangeObserver, HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import { ExchangeFailure } from "../../http/transparent-retry.ts";
 import { ErrorCode } from "../../http2/codes.ts";
 import { MAX_HEADER_BYTES } from "../../http2/limits.ts";
 import type { HeaderBlock } from "../../http2/messages.ts";
@@ -39,7 +39,7 @@ export class Http2Exchange implements StreamSink, BodySender {
   stream!: Stream;
   readonly #owner: ExchangeOwner;
   #resolve!: (response: HttpResponse | Promise<HttpResponse>) => void;
-  #rejectResponse!: (reason: RpcError) => void;
+  #rejectResponse!: (reason: RpcError | ExchangeFailure) => void;
   /** The request, for the observer. `undefined` after the outcome. */
   #request: HttpRequest | undefined;
   readonly #observer: ExchangeObserver | undefined;
@@ -60,13 +60,13 @@ export class Http2Exchange implements StreamSink, BodySender {
   }
 
   /** Fails an exchange for which no stream could be opened. Returns its outcome. */
-  refuse(reason: RpcError): Promise<HttpResponse> {
+  refuse(reason: RpcError | ExchangeFailure): Promise<HttpResponse> {
     this.#reject(reason);
     return this.response;
   }
 
   /** Ends the exchange without a response. No effect if it has one already, or has failed. */
-  #reject(reason: RpcError): void {
+  #reject(reason: RpcError | ExchangeFailure): void {
     const request = this.#request;
     if (request === undefined) return;
     this.#request = undefined;
@@ -145,8 +145,7 @@ export class Http2Exchange implements StreamSink, BodySender {
         `stream ${this.stream.id} to ${this.#owner.peer} was reset with HTTP/2 code ${code} by ${by}`,
       );
     }
-    if (isUnprocessed) markUnprocessed(error);
-    this.#reject(error);
+    this.#reject(isUnprocessed ? new ExchangeFailure(error, "unprocessed") : error);
     if (this.#owner.isDestroyed) this.#body?.drop(error);
     else this.#body?.fail(error);
   }

@@ -2,14 +2,18 @@
  * The pool of a transport's HTTP/2 connections. It opens connections on demand, verifies idle ones by a PING, replaces
  * connections that end, and transparently retries requests that no server has processed (gRFC A6).
  */
-import { isUnprocessed, markNotSent } from "../../call/attempt.ts";
 import { Code } from "../../call/code.ts";
 import { abortError, RpcError, transportClosed } from "../../call/error.ts";
 import { delay, startBackgroundTimer } from "../../call/timer.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
 import { type Exchange, type ExchangeObserver, type HttpRequest, reportOutcome } from "../../http/exchange.ts";
 import { ReplayBody } from "../../http/replay.ts";
-import { reportTransparentRetry, type TransparentRetryHook } from "../../http/transparent-retry.ts";
+import {
+  ExchangeFailure,
+  mayRetry,
+  reportTransparentRetry,
+  type TransparentRetryHook,
+} from "../../http/transparent-retry.ts";
 import { repeat, unlessAborted } from "../io/timer.ts";
 import { ConnectionAttempts } from "./attempts.ts";
 import type { Backoff } from "./backoff.ts";
@@ -208,7 +212,9 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
           await attempts.ready(signal, waitForReady && pooled.length === 0);
         } catch (error) {
           if (signal?.aborted || attempts.abandoned.aborted) throw error;
-          if (pooled.length === 0 && !waitForReady) throw markNotSent(RpcError.from(error, Code.Unavailable));
+          if (pooled.length === 0 && !waitForReady) {
+            throw new ExchangeFailure(RpcError.from(error, Code.Unavailable), "notSent");
+          }
           full = true;
         }
       }
@@ -290,16 +296,15 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
 
   /** Repeats an exchange that failed with this error, as long as no server has processed it. Rejects with the last error. */
   async function retry(request: HttpRequest, first: unknown): ReturnType<Exchange> {
-    const { signal, body } = request;
+    const { signal } = request;
     let error = first;
     for (let retries = 0; ; retries++) {
       if (signal?.aborted && abortError(signal).code === Code.DeadlineExceeded) {
         for (const one of pooled) one.suspect = true;
       }
       const delayMs = delaysMs[retries];
-      const mayRetry = isUnprocessed(error) && (!(body instanceof ReplayBody) || body.replayable);
-      if (!mayRetry || delayMs === undefined || signal?.aborted) throw error;
-      reportTransparentRetry(request, delayMs, error as RpcError, options.onTransparentRetry);
+      if (delayMs === undefined || !mayRetry(request, error, "sameEndpoint")) throw error;
+      reportTransparentRetry(request, delayMs, error, options.onTransparentRetry);
       if (delayMs > 0) await delay(delayMs, signal);
       try {
         return await attempt(request);

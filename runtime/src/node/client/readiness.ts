@@ -1,19 +1,19 @@
 /**
  * Wait for ready (gRPC): requests wait for a server that cannot be reached, in an engine that connects for each request.
  */
-import { isUnprocessed, markUnprocessed } from "../../call/attempt.ts";
 import { noteObstacle } from "../../call/context.ts";
 import { endpointRemoved, type RpcError, transportClosed } from "../../call/error.ts";
 import type { Exchange, HttpRequest } from "../../http/exchange.ts";
 import { ReplayBody } from "../../http/replay.ts";
+import { ExchangeFailure, errorOf, mayRetry } from "../../http/transparent-retry.ts";
 import type { ConnectionAttempts } from "./attempts.ts";
 
 /**
  * The error of a request after `close` of the connections. If requests can go to other servers (`waitForReady` is
  * `undefined`), the list of endpoints may have changed after this one was picked, and the request goes to another one.
  */
-export function closedError(peer: string, waitForReady: boolean | undefined): RpcError {
-  return waitForReady === undefined ? markUnprocessed(endpointRemoved(peer)) : transportClosed();
+export function closedError(peer: string, waitForReady: boolean | undefined): RpcError | ExchangeFailure {
+  return waitForReady === undefined ? new ExchangeFailure(endpointRemoved(peer), "unprocessed") : transportClosed();
 }
 
 /**
@@ -37,8 +37,8 @@ export function waitingExchange(
         try {
           return await exchange(sent);
         } catch (error) {
-          if (!isUnprocessed(error) || signal?.aborted || replay?.replayable === false) throw error;
-          noteObstacle(signal, error as RpcError);
+          if (!mayRetry(sent, error, "whenConnected")) throw error;
+          noteObstacle(signal, errorOf(error) as RpcError);
         }
         await attempts.ready(signal, true);
       }
