@@ -97,7 +97,7 @@ const TABLES: readonly Table[] = [
   {
     type: ["index", "RetryBudget"],
     title: "budget",
-    text: "The token bucket of retries, in the option `budget` of `retry`, which has the defaults.",
+    text: "The limit on retries relative to recent calls, in the option `budget` of `retry`.",
   },
   {
     type: ["fetch", "FetchTransportOptions"],

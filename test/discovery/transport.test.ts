@@ -246,7 +246,7 @@ describe("a transport with a resolver", () => {
     );
     const { client, transport } = connect({
       resolver: fixed(addressesOf(servers)),
-      retry: { applies: () => true, initialBackoffMs: 1, budget: { maxTokens: 1_000, tokenRatio: 1 } },
+      retry: { applies: () => true, initialBackoffMs: 1 },
       ejection: { failures: 0 },
     });
     await client.greet({ name: "first" });

@@ -145,9 +145,9 @@ describe("a server stream over grpc", () => {
     expect(calls).toBe(1);
   });
 
-  it("that fails after its headers takes a token from the budget", async () => {
+  it("that fails after its headers counts as a failure for the budget", async () => {
     let calls = 0;
-    const options = { budget: { maxTokens: 2, tokenRatio: 0.1 } };
+    const options = { budget: { ratio: 0, minPerSecond: 0.1 } };
     const client = connect(
       "grpc",
       {

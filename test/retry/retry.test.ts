@@ -4,6 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { GreetService_greet, GreetService_greetTogether } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { commit } from "../../runtime/src/call/attempt.ts";
 import type { CallRequest } from "../../runtime/src/call/call.ts";
+import { diagnostics } from "../../runtime/src/call/diagnostics.ts";
 import { MAX_ATTEMPTS, RetryBackoff, resolvePolicy } from "../../runtime/src/client/attempt-policy.ts";
 import { RetryTokens } from "../../runtime/src/client/retry-budget.ts";
 import { answer, idempotent, outcomeOf, unary, unavailable } from "./calls.ts";
@@ -52,16 +53,10 @@ describe("a call that fails as unavailable", () => {
     expect(requests).toHaveLength(2);
   });
 
-  it.each([2, 4, 5])("is attempted %d times at most, by its policy", async (maxAttempts) => {
+  it.each([2, 4, MAX_ATTEMPTS])("is attempted %d times at most, by its policy", async (maxAttempts) => {
     const { call, requests } = scripted(...Array.from({ length: 9 }, () => unavailable()));
-    await settle(retrying(call, { maxAttempts, budget: { maxTokens: 100, tokenRatio: 1 } }));
+    await settle(retrying(call, { maxAttempts }));
     expect(requests).toHaveLength(maxAttempts);
-  });
-
-  it(`is attempted ${MAX_ATTEMPTS} times at most, regardless of the policy`, async () => {
-    const { call, requests } = scripted(...Array.from({ length: 9 }, () => unavailable()));
-    await settle(retrying(call, { maxAttempts: 9, budget: { maxTokens: 100, tokenRatio: 1 } }));
-    expect(requests).toHaveLength(MAX_ATTEMPTS);
   });
 
   it("is not attempted again if its method is not idempotent", async () => {
@@ -227,60 +222,157 @@ describe("the deadline of a call", () => {
 });
 
 describe("the budget", () => {
-  it("ends retries at half of its tokens, and successes refill it", async () => {
-    const budget = { maxTokens: 4, tokenRatio: 0.5 };
-    const failing = { down: true };
-    let attempts = 0;
+  /** A call that succeeds or fails as `isDown` says, after 50 ms. */
+  function service(options: RetryOptions = {}) {
+    const state = { isDown: false, calls: 0, attempts: 0, lost: 0 };
     const call = retrying(
       async () => {
-        attempts++;
-        if (failing.down) throw unavailable();
+        state.attempts++;
+        await new Promise((resolve) => setTimeout(resolve, 50));
+        if (state.isDown) throw unavailable();
         return answer();
       },
-      { budget, maxAttempts: 5 },
+      { maxAttempts: 5, initialBackoffMs: 1, ...options },
     );
-    // The bucket has 4 tokens: the first failure leaves 3, the second 2, which is half of them.
-    await settle(call);
-    expect(attempts).toBe(2);
-    await settle(call);
-    expect(attempts).toBe(3);
-    failing.down = false;
-    for (let i = 0; i < 6; i++) await settle(call);
-    failing.down = true;
-    attempts = 0;
-    await settle(call);
-    expect(attempts).toBe(2);
+    const start = (): void => {
+      state.calls++;
+      const request = unary();
+      call(request)
+        .catch(() => state.lost++)
+        .finally(() => request.context.close());
+    };
+    /** Makes calls for a time, in seconds. */
+    const run = async (seconds: number, callsPerSecond: number): Promise<void> => {
+      for (let i = 0; i < seconds * callsPerSecond; i++) {
+        start();
+        await vi.advanceTimersByTimeAsync(1_000 / callsPerSecond);
+      }
+    };
+    return { state, start, run };
+  }
+
+  it.each([
+    ["20 of 100 calls in flight, right after the start of the program", 20, 0],
+    ["all 100 calls in flight, right after the start of the program", 100, 0],
+    ["all 350 calls in flight, after 2,000 calls in ten seconds", 350, 200],
+  ])("covers the loss of %s", async (_, inFlight, callsPerSecond) => {
+    const { state, start, run } = service();
+    await run(10, callsPerSecond);
+    for (let i = 0; i < inFlight; i++) start();
+    state.isDown = true;
+    await vi.advanceTimersByTimeAsync(50);
+    state.isDown = false;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(state.lost).toBe(0);
+    expect(state.attempts).toBeGreaterThanOrEqual(state.calls + inFlight);
   });
 
-  it("limits attempts to a tenth more than the calls if all of them fail", async () => {
+  it("ends retries in an outage: one attempt for each call, after those of the first seconds", async () => {
+    const { state, run } = service();
+    state.isDown = true;
+    await run(60, 200);
+    // One hundred failed attempts, of which some are retries.
+    expect(state.attempts).toBeLessThanOrEqual(state.calls + 100);
+    const { calls, attempts } = state;
+    await run(10, 200);
+    expect(state.attempts - attempts).toBe(state.calls - calls);
+  });
+
+  it("allows a fifth of the calls that succeeded in the ten seconds before an outage, and then none", async () => {
+    const { state, run } = service();
+    await run(30, 200);
+    state.isDown = true;
+    await run(60, 200);
+    expect(state.attempts).toBeLessThanOrEqual(state.calls + 400);
+    const { calls, attempts } = state;
+    await run(10, 200);
+    expect(state.attempts - attempts).toBe(state.calls - calls);
+  });
+
+  it("allows ten retries a second of a program that makes few calls, and no more than ten attempts in an outage", async () => {
+    const { state, run } = service();
+    state.isDown = true;
+    await run(60, 2);
+    expect(state.attempts).toBe(state.calls * 5);
+    const { attempts } = state;
+    await run(60, 5);
+    expect(state.attempts - attempts).toBeGreaterThan(600 * 0.9);
+    expect(state.attempts - attempts).toBeLessThanOrEqual(600 + 100);
+  });
+
+  it("limits retries to a fifth of the successes while some calls fail", async () => {
+    let number = 0;
     let attempts = 0;
     const call = retrying(async () => {
       attempts++;
-      throw unavailable();
+      if (number++ % 2 === 0) throw unavailable();
+      return answer();
     });
-    for (let i = 0; i < 200; i++) await settle(call);
-    expect(attempts).toBeLessThanOrEqual(220);
+    for (let i = 0; i < 12_000; i++) {
+      void outcomeOf(call(unary()));
+      await vi.advanceTimersByTimeAsync(5);
+    }
+    expect(attempts / 12_000).toBeGreaterThan(1.05);
+    expect(attempts / 12_000).toBeLessThan(1.2);
   });
 
-  it("counts neither codes that are not retried nor calls that are over", async () => {
-    const tokens = new RetryTokens({ maxTokens: 10, tokenRatio: 0.1 });
-    expect(tokens.filled).toBe(1);
-    const { call } = scripted(...Array.from({ length: 40 }, () => new RpcError(Code.NotFound, "not found")));
+  it("allows retries again with the first call that succeeds after an outage", async () => {
+    const { state, run, start } = service();
+    state.isDown = true;
+    await run(60, 200);
+    state.isDown = false;
+    await run(1, 1);
+    state.isDown = true;
+    const { attempts } = state;
+    start();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(state.attempts - attempts).toBe(5);
+  });
+
+  it("is named in the error and in the diagnostics of a call that it does not allow to retry", async () => {
+    const lines: string[] = [];
+    diagnostics.write = (line) => lines.push(line);
+    try {
+      const { call } = scripted(unavailable({ note: "x" }));
+      const { error } = await settle(retrying(call, { budget: { minPerSecond: 0 } }));
+      expect(error?.rawMessage).toBe(
+        "the server is away (not retried: the retry budget is used up: 1 failed attempts and no success in 10 s)",
+      );
+      expect(error?.code).toBe(Code.Unavailable);
+      expect(error?.trailers.get("note")).toBe("x");
+      expect(lines).toEqual([expect.stringMatching(/^not retried: .*Greet, because the retry budget is used up/)]);
+    } finally {
+      diagnostics.write = undefined;
+    }
+  });
+
+  it("has no limit if it is infinite", async () => {
+    const { state, run } = service({ budget: { minPerSecond: Number.POSITIVE_INFINITY } });
+    state.isDown = true;
+    await run(10, 200);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(state.attempts).toBe(state.calls * 5);
+  });
+
+  it("does not count codes that are not retried", async () => {
+    const { call } = scripted(...Array.from({ length: 200 }, () => new RpcError(Code.NotFound, "not found")));
     const retried = retrying(call);
-    for (let i = 0; i < 40; i++) await settle(retried);
+    for (let i = 0; i < 200; i++) await settle(retried);
     const again = scripted(unavailable());
     await settle(retrying(again.call));
     expect(again.requests).toHaveLength(2);
   });
+});
 
-  it("is exact to a thousandth of a token, and never below none", () => {
+describe("the tokens of a service config", () => {
+  it("are exact to a thousandth, and never below none", () => {
     const tokens = new RetryTokens({ maxTokens: 2, tokenRatio: 0.0019 });
     for (let i = 0; i < 5; i++) tokens.failed();
     expect(tokens.filled).toBe(0);
     for (let i = 0; i < 1_000; i++) tokens.succeeded();
-    expect(tokens.allowsRetry).toBe(false);
+    expect(tokens.refusal()).toBe("the retry budget is used up: retryThrottling has 1 of 2 tokens left");
     tokens.succeeded();
-    expect(tokens.allowsRetry).toBe(true);
+    expect(tokens.refusal()).toBeUndefined();
     expect(tokens.filled).toBe(1_001 / 2_000);
   });
 });
@@ -307,16 +399,17 @@ describe("the hook onRetry", () => {
 
 describe("an invalid option", () => {
   it.each<[RetryOptions, string]>([
-    [{ maxAttempts: 1 }, "maxAttempts must be an integer of 2 or more, not 1"],
+    [{ maxAttempts: 1 }, "maxAttempts must be an integer from 2 to 5, not 1"],
+    [{ maxAttempts: 50 }, "maxAttempts must be an integer from 2 to 5, not 50"],
     [{ maxAttempts: 2.5 }, "maxAttempts must be"],
     [{ codes: [99 as Code] }, "codes must be values of Code, not 99"],
     [{ initialBackoffMs: 0 }, "initialBackoffMs must be more than 0, not 0"],
     [{ maxBackoffMs: Number.NaN }, "maxBackoffMs must be more than 0, not NaN"],
     [{ backoffMultiplier: -1 }, "backoffMultiplier must be more than 0, not -1"],
     [{ hedgingDelayMs: -1 }, "hedgingDelayMs must be 0 or more, not -1"],
-    [{ budget: { maxTokens: 0, tokenRatio: 1 } }, "maxTokens must be more than 0 and at most 1,000, not 0"],
-    [{ budget: { maxTokens: 1_001, tokenRatio: 1 } }, "maxTokens must be"],
-    [{ budget: { maxTokens: 10, tokenRatio: 0 } }, "tokenRatio must be more than 0, not 0"],
+    [{ budget: { ratio: -1 } }, "budget.ratio must be a number of 0 or more, not -1"],
+    [{ budget: { minPerSecond: Number.NaN } }, "budget.minPerSecond must be a number of 0 or more, not NaN"],
+    [{ budget: { maxTokens: 10 } as object }, 'budget: "maxTokens" is not among: ratio, minPerSecond'],
   ])("%j is refused when it is given", (options, message) => {
     expect(() => createRetry(options)).toThrow(new TypeError(message).message);
     expect(() => createRetry(options)).toThrow(TypeError);

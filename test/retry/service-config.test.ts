@@ -1,6 +1,6 @@
 /** Service configs in gRPC's JSON: their effect on each method, and invalid configs. */
 import fc from "fast-check";
-import { type Call, Code } from "triple-es";
+import { type Call, Code, type RpcError } from "triple-es";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import type { CallRequest, Method } from "../../runtime/src/call/call.ts";
 import { configureCalls } from "../../runtime/src/client/configured.ts";
@@ -90,7 +90,7 @@ describe("an invalid config", () => {
       { methodConfig: [{ name: [{}], retryPolicy: RETRY_POLICY, hedgingPolicy: { maxAttempts: 2 } }] },
       "methodConfig[0] must not have both retryPolicy and hedgingPolicy",
     ],
-    [withPolicy({ maxAttempts: 1 }), "methodConfig[0].retryPolicy: maxAttempts must be an integer of 2 or more, not 1"],
+    [withPolicy({ maxAttempts: 1 }), "methodConfig[0].retryPolicy: maxAttempts must be an integer from 2 to 5, not 1"],
     [withPolicy({ maxAttempts: "3" }), "methodConfig[0].retryPolicy: maxAttempts must be"],
     [withPolicy({ initialBackoff: "0s" }), "methodConfig[0].retryPolicy.initialBackoff must be more than 0, not 0"],
     [withPolicy({ maxBackoff: undefined }), "methodConfig[0].retryPolicy.maxBackoff must be a duration"],
@@ -209,6 +209,21 @@ describe("calls under a config", () => {
     await vi.advanceTimersByTimeAsync(5_000);
     expect(outcome.error).toBeDefined();
     expect(requests).toHaveLength(1);
+  });
+
+  it("have the default budget of the option retry without throttling, and at most five attempts", async () => {
+    const policy = { ...RETRY_POLICY, maxAttempts: 50, maxBackoff: "0.1s" };
+    const { call, requests } = configured(all({ retryPolicy: policy }), "fails");
+    const run = async (calls: number): Promise<RpcError[]> => {
+      const outcomes = Array.from({ length: calls }, () => outcomeOf(call(unary())));
+      await vi.advanceTimersByTimeAsync(2_000);
+      return outcomes.map(({ error }) => error as RpcError);
+    };
+    await run(2);
+    expect(requests).toHaveLength(10);
+    const errors = await run(1_000);
+    expect(requests.length).toBeLessThanOrEqual(1_002 + 100);
+    expect(errors.at(-1)?.rawMessage).toMatch(/ \(not retried: the retry budget is used up: .*\)$/);
   });
 
   it("go by the config that is current when they begin, and keep the share of tokens across a change", async () => {

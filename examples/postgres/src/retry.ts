@@ -7,7 +7,7 @@ export const shopRetry: RetryOptions = {
   // The server answers `aborted` when two transactions have changed the same rows: one of them is repeated.
   codes: [Code.Unavailable, Code.Aborted],
   // Conflicts are normal, so more calls may be repeated than after failures of a server.
-  budget: { maxTokens: 100, tokenRatio: 0.1 },
+  budget: { ratio: 1 },
   // By default only methods are retried whose proto file says that this is safe. The key makes it safe for orders too.
   applies: ({ name, idempotency }) => idempotency !== undefined || name === "PlaceOrder",
 };

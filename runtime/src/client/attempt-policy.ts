@@ -48,7 +48,7 @@ export interface RetryEvent {
 
 /** Options for retries and hedging of calls (gRFC A6). */
 export interface RetryOptions {
-  /** Attempts of one call, the first included: 2 or more, of which at most 5 are made. Default: 3. */
+  /** Attempts of one call, the first included: an integer from 2 to 5, the limit of gRFC A6. Default: 3. */
   readonly maxAttempts?: number | undefined;
   /** Codes after which another attempt is made. Default: `unavailable` alone. */
   readonly codes?: readonly Code[] | undefined;
@@ -58,7 +58,7 @@ export interface RetryOptions {
   readonly maxBackoffMs?: number | undefined;
   /** Factor between consecutive delays. Default: 2. */
   readonly backoffMultiplier?: number | undefined;
-  /** The token bucket that all calls of the transport share. Default: `{ maxTokens: 10, tokenRatio: 0.1 }`. */
+  /** The limit on the retries of all calls of the transport together. Default: `{ ratio: 0.2, minPerSecond: 10 }`. */
   readonly budget?: RetryBudget | undefined;
   /**
    * Hedging: the delay in milliseconds after which a further attempt is made while others have not been answered; 0
@@ -91,10 +91,10 @@ export function resolvePolicy(options: RetryOptions): AttemptPolicy {
   return { ...common, hedgingDelayMs };
 }
 
-/** The number of attempts. Throws a `TypeError` for anything but an integer above 1. */
+/** Validates a number of attempts. Throws a `TypeError` for anything but an integer from 2 to {@link MAX_ATTEMPTS}. */
 export function attemptsOf(maxAttempts: number): number {
-  if (Number.isInteger(maxAttempts) && maxAttempts >= 2) return Math.min(maxAttempts, MAX_ATTEMPTS);
-  throw new TypeError(`maxAttempts must be an integer of 2 or more, not ${maxAttempts}`);
+  if (Number.isInteger(maxAttempts) && maxAttempts >= 2 && maxAttempts <= MAX_ATTEMPTS) return maxAttempts;
+  throw new TypeError(`maxAttempts must be an integer from 2 to ${MAX_ATTEMPTS}, not ${maxAttempts}`);
 }
 
 function requireAbove(name: string, value: number): void {

@@ -1,6 +1,6 @@
 /**
- * One attempt of a call that may be made several times: its request, and the number of earlier attempts in its response
- * headers.
+ * One attempt of a call that may be made several times: its request, the number of earlier attempts in its response headers,
+ * and its error if the budget allows no further attempt.
  */
 import { PREVIOUS_ATTEMPTS } from "../call/attempt.ts";
 import type {
@@ -9,9 +9,12 @@ import type {
   CallRequest,
   CallResponse,
   ContextValues,
+  Method,
   StreamRequest,
   UnaryRequest,
 } from "../call/call.ts";
+import { diagnostics } from "../call/diagnostics.ts";
+import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 
 /** A request that can be sent any number of times. The message is kept as an object and encoded again for each attempt. */
@@ -80,4 +83,11 @@ async function* eachOf(messages: readonly object[]): AsyncGenerator<object, void
 export function withAttempts<Response extends CallResponse>(response: Response, number: number): Response {
   if (number === 1) return response;
   return { ...response, headers: new Metadata(response.headers).set(PREVIOUS_ATTEMPTS, String(number - 1)) };
+}
+
+/** Returns the error of a call that the budget does not allow to attempt again, with the reason, and writes it to the diagnostics. */
+export function notRetried({ path }: Method, error: RpcError, refusal: string): RpcError {
+  diagnostics.write?.(`not retried: ${path}, because ${refusal}: ${error.message}`);
+  // The error may be shared with other calls.
+  return new RpcError(error.code, `${error.rawMessage} (not retried: ${refusal})`, { ...error, cause: error });
 }

@@ -7,7 +7,7 @@ import { Status } from "../call/code.ts";
 import { type ContextOptions, eachWithin, OpenContext, StreamContext } from "../call/context.ts";
 import type { RetryOptions } from "./attempt-policy.ts";
 import { attemptCalls } from "./retry.ts";
-import { RetryTokens } from "./retry-budget.ts";
+import { RecentRetries, type RetryThrottle, RetryTokens } from "./retry-budget.ts";
 import { allowedPolicy, type MethodConfig, type ServiceConfig } from "./service-config.ts";
 
 /** Applies the service config that is current when a call begins. `onRetry` is called for each further attempt. */
@@ -16,8 +16,7 @@ export function configureCalls(
   current: () => ServiceConfig | undefined,
   onRetry?: RetryOptions["onRetry"],
 ): Call {
-  const tokens = createTokens(current);
-  const attempted = attemptCalls(next, { tokens, onRetry });
+  const attempted = attemptCalls(next, { throttle: createThrottle(current), onRetry });
   return (request) => {
     const config = current()?.methodConfigOf(request.method);
     if (config === undefined) return next(request);
@@ -27,17 +26,22 @@ export function configureCalls(
   };
 }
 
-/** Returns the retry tokens of the target. If the throttling changes, the fraction of remaining tokens is kept. */
-function createTokens(current: () => ServiceConfig | undefined): () => RetryTokens | undefined {
+/**
+ * Returns the limit on the retries of the target: the throttling of the config, or else the default budget. If the throttling
+ * changes, the fraction of remaining tokens is kept.
+ */
+function createThrottle(current: () => ServiceConfig | undefined): () => RetryThrottle {
+  const budget = new RecentRetries();
   let config: ServiceConfig | undefined;
   let tokens: RetryTokens | undefined;
   return () => {
     const now = current();
-    if (now === config) return tokens;
-    config = now;
-    const budget = now?.retryThrottling;
-    tokens = budget && new RetryTokens(budget, tokens?.filled);
-    return tokens;
+    if (now !== config) {
+      config = now;
+      const throttling = now?.retryThrottling;
+      tokens = throttling && new RetryTokens(throttling, tokens?.filled);
+    }
+    return tokens ?? budget;
   };
 }
 

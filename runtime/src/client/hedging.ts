@@ -15,16 +15,16 @@ import { Code } from "../call/code.ts";
 import { callHook, RpcError } from "../call/error.ts";
 import { endMessages, watchEnd } from "../call/message-stream.ts";
 import { onAbort, startTimer } from "../call/timer.ts";
-import { AttemptContext, attemptRequest, type RepeatableRequest, withAttempts } from "./attempt.ts";
+import { AttemptContext, attemptRequest, notRetried, type RepeatableRequest, withAttempts } from "./attempt.ts";
 import { type HedgingPolicy, type RetryOptions, readPushback } from "./attempt-policy.ts";
-import type { RetryTokens } from "./retry-budget.ts";
+import type { RetryThrottle } from "./retry-budget.ts";
 
 /** Makes the attempts of a call, and settles with the first decisive outcome. */
 export function hedge(
   next: Call,
   request: RepeatableRequest,
   policy: HedgingPolicy,
-  tokens: RetryTokens | undefined,
+  throttle: RetryThrottle,
   onRetry: RetryOptions["onRetry"],
 ): Promise<CallResponse> {
   return new Promise((resolve, reject) => {
@@ -32,6 +32,7 @@ export function hedge(
     const tried = new Set<object>();
     let started = 0;
     let lastError: RpcError | undefined;
+    let refusal: string | undefined;
     let isStopped = false;
     let isOver = false;
     let stopTimer = (): void => {};
@@ -47,8 +48,12 @@ export function hedge(
       settle();
     };
 
-    const mayStart = (): boolean =>
-      !isOver && !isStopped && started < policy.maxAttempts && (started === 0 || tokens?.allowsRetry !== false);
+    const mayStart = (): boolean => {
+      refusal = undefined;
+      if (isOver || isStopped || started >= policy.maxAttempts) return false;
+      if (started > 0) refusal = throttle.refusal();
+      return refusal === undefined;
+    };
 
     function startLater(delayMs: number): void {
       stopTimer();
@@ -61,6 +66,8 @@ export function hedge(
         return;
       }
       const number = ++started;
+      // An attempt beside one that still runs is no retry.
+      if (lastError !== undefined) throttle.retried();
       if (number > 1 && onRetry !== undefined) {
         const { method, context } = request;
         const event = { method, context, attempt: number, delayMs, error, isHedge: true };
@@ -94,7 +101,7 @@ export function hedge(
       lastError = error;
       const pushback = readPushback(error);
       const isFatal = !mayResend(context.attempt.outcome, "policy") || !policy.codes.has(error.code);
-      if (!isFatal || pushback === "stop") tokens?.failed();
+      if (!isFatal || pushback === "stop") throttle.failed();
       if (isFatal) finish(() => reject(error));
       else if (pushback === "stop") {
         isStopped = true;
@@ -106,7 +113,9 @@ export function hedge(
 
     function settleIfLast(): void {
       const failure = lastError;
-      if (running.size === 0 && failure !== undefined) finish(() => reject(failure));
+      if (running.size > 0 || failure === undefined) return;
+      const reason = refusal;
+      finish(() => reject(reason === undefined ? failure : notRetried(request.method, failure, reason)));
     }
 
     // The callback runs at once if the signal has already fired.

@@ -10,7 +10,14 @@ import { callHook, RpcError } from "../call/error.ts";
 import { watchEnd } from "../call/message-stream.ts";
 import { assertObject } from "../call/option.ts";
 import { delay } from "../call/timer.ts";
-import { AttemptContext, attemptRequest, type RepeatableRequest, repeatable, withAttempts } from "./attempt.ts";
+import {
+  AttemptContext,
+  attemptRequest,
+  notRetried,
+  type RepeatableRequest,
+  repeatable,
+  withAttempts,
+} from "./attempt.ts";
 import {
   type AttemptPolicy,
   isIdempotent,
@@ -22,16 +29,14 @@ import {
   resolvePolicy,
 } from "./attempt-policy.ts";
 import { hedge } from "./hedging.ts";
-import { RetryTokens } from "./retry-budget.ts";
+import { RecentRetries, type RetryThrottle } from "./retry-budget.ts";
 
 /** Settings for the attempts of a target's calls. */
 export interface AttemptOptions {
-  /** Returns the retry tokens of the target. `undefined`: retries are not throttled. */
-  readonly tokens: () => RetryTokens | undefined;
+  /** Returns the limit on the retries of the target. */
+  readonly throttle: () => RetryThrottle;
   readonly onRetry?: RetryOptions["onRetry"];
 }
-
-const DEFAULT_BUDGET = { maxTokens: 10, tokenRatio: 0.1 };
 
 /**
  * Makes an interceptor that retries failed calls (gRFC A6): after an error with one of the policy's codes, if no
@@ -43,16 +48,15 @@ const DEFAULT_BUDGET = { maxTokens: 10, tokenRatio: 0.1 };
  */
 export function createRetry(options: RetryOptions = {}): Interceptor {
   assertObject("the options of createRetry", options, "{ maxAttempts: 4 }");
-  assertObject("budget", options.budget, "{ maxTokens: 10, tokenRatio: 0.1 }");
   const policy = resolvePolicy(options);
   const { applies = isIdempotent, onRetry } = options;
-  const tokens = new RetryTokens(options.budget ?? DEFAULT_BUDGET);
+  const budget = new RecentRetries(options.budget);
   const policyOf = ({ method }: CallRequest): AttemptPolicy | undefined => {
     if (policy.hedgingDelayMs !== undefined && !isIdempotent(method)) return undefined;
     return applies(method) ? policy : undefined;
   };
   return (next) => {
-    const call = attemptCalls(next, { tokens: () => tokens, onRetry });
+    const call = attemptCalls(next, { throttle: () => budget, onRetry });
     return (request) => call(request, policyOf(request));
   };
 }
@@ -76,14 +80,13 @@ async function attempt(
   options: AttemptOptions,
 ): Promise<CallResponse> {
   const request = await repeatable(original);
-  const tokens = options.tokens();
+  const throttle = options.throttle();
   const response =
     policy.hedgingDelayMs === undefined
-      ? await retry(next, request, policy, options, tokens)
-      : await hedge(next, request, policy, tokens, options.onRetry);
-  if (tokens === undefined) return response;
-  if (response.stream) return { ...response, messages: countOutcome(response.messages, policy, tokens) };
-  tokens.succeeded();
+      ? await retry(next, request, policy, options, throttle)
+      : await hedge(next, request, policy, throttle, options.onRetry);
+  if (response.stream) return { ...response, messages: countOutcome(response.messages, policy, throttle) };
+  throttle.succeeded();
   return response;
 }
 
@@ -92,7 +95,7 @@ async function retry(
   request: RepeatableRequest,
   policy: RetryPolicy,
   { onRetry }: AttemptOptions,
-  tokens: RetryTokens | undefined,
+  throttle: RetryThrottle,
 ): Promise<CallResponse> {
   const { method, context } = request;
   const backoff = new RetryBackoff(policy);
@@ -102,11 +105,17 @@ async function retry(
     try {
       return withAttempts(await next(attemptRequest(request, number, current)), number);
     } catch (reason) {
-      const mayRetry = mayResend(current.attempt.outcome, "policy") && number < policy.maxAttempts;
-      const delayMs = delayAfter(reason, mayRetry, policy, backoff, tokens);
-      if (delayMs === undefined || delayMs >= (context.timeoutMs() ?? Number.POSITIVE_INFINITY)) throw reason;
-      if (context.signal?.aborted) throw reason;
       const error = RpcError.from(reason);
+      const pushback = readPushback(error);
+      const isRetryable = policy.codes.has(error.code);
+      if (isRetryable || pushback === "stop") throttle.failed();
+      const isOver = number >= policy.maxAttempts || context.signal?.aborted;
+      if (!isRetryable || pushback === "stop" || isOver || !mayResend(current.attempt.outcome, "policy")) throw reason;
+      const refusal = throttle.refusal();
+      if (refusal !== undefined) throw notRetried(method, error, refusal);
+      const delayMs = backoff.next(pushback);
+      if (delayMs >= (context.timeoutMs() ?? Number.POSITIVE_INFINITY)) throw reason;
+      throttle.retried();
       diagnostics.write?.(`retry ${number} of ${method.path} in ${Math.round(delayMs)} ms: ${error.message}`);
       if (onRetry !== undefined) {
         callHook("the hook onRetry", () =>
@@ -118,30 +127,14 @@ async function retry(
   }
 }
 
-/** The delay before the next attempt, in milliseconds; `undefined` if the call is not retried. */
-function delayAfter(
-  reason: unknown,
-  mayRetry: boolean,
-  policy: RetryPolicy,
-  backoff: RetryBackoff,
-  tokens: RetryTokens | undefined,
-): number | undefined {
-  const error = RpcError.from(reason);
-  const pushback = readPushback(error);
-  const isRetryable = policy.codes.has(error.code);
-  if (isRetryable || pushback === "stop") tokens?.failed();
-  if (!isRetryable || pushback === "stop" || !mayRetry) return undefined;
-  return tokens?.allowsRetry === false ? undefined : backoff.next(pushback);
-}
-
 /** Counts the outcome of a stream whose headers have arrived: a success, or a failure that can no longer be retried. */
 function countOutcome(
   messages: AsyncIterable<object>,
   { codes }: AttemptPolicy,
-  tokens: RetryTokens,
+  throttle: RetryThrottle,
 ): AsyncIterable<object> {
   return watchEnd(messages, (how, reason) => {
-    if (how === "read") tokens.succeeded();
-    else if (how === "failed" && codes.has(RpcError.from(reason).code)) tokens.failed();
+    if (how === "read") throttle.succeeded();
+    else if (how === "failed" && codes.has(RpcError.from(reason).code)) throttle.failed();
   });
 }

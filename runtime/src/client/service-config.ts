@@ -5,8 +5,8 @@
  */
 import type { Method } from "../call/call.ts";
 import { type Code, codeFromName, codeFromNumber } from "../call/code.ts";
-import { type AttemptPolicy, attemptsOf, isIdempotent } from "./attempt-policy.ts";
-import { type RetryBudget, RetryTokens } from "./retry-budget.ts";
+import { type AttemptPolicy, attemptsOf, isIdempotent, MAX_ATTEMPTS } from "./attempt-policy.ts";
+import { type RetryThrottling, RetryTokens } from "./retry-budget.ts";
 
 /** The service config of one method. */
 export interface MethodConfig {
@@ -29,8 +29,8 @@ export interface BalancingConfig {
 export interface ServiceConfig {
   /** Returns the config of a method: that of its name, of its service, or of all methods, in this order. */
   readonly methodConfigOf: (method: Method) => MethodConfig | undefined;
-  /** The throttling of retries. `undefined`: none. */
-  readonly retryThrottling: RetryBudget | undefined;
+  /** The throttling of retries, which replaces the default budget. `undefined`: the default budget applies. */
+  readonly retryThrottling: RetryThrottling | undefined;
   /** Policies in order of preference: the first known one is used. */
   readonly loadBalancing: readonly BalancingConfig[];
 }
@@ -120,9 +120,12 @@ function hedgingPolicyOf(fields: Fields, at: string): AttemptPolicy {
   };
 }
 
+/** Reads the number of attempts. A larger one than the limit is valid in a service config, and means the limit (gRFC A6). */
 function maxAttemptsOf({ maxAttempts }: Fields, at: string): number {
   try {
-    return attemptsOf(maxAttempts as number);
+    return attemptsOf(
+      Number.isInteger(maxAttempts) ? Math.min(maxAttempts as number, MAX_ATTEMPTS) : (maxAttempts as number),
+    );
   } catch (cause) {
     throw new TypeError(`${at}: ${(cause as Error).message}`, { cause });
   }
@@ -143,16 +146,16 @@ function codesOf(given: unknown, at: string): ReadonlySet<Code> {
   return new Set(codes);
 }
 
-function throttlingOf(given: unknown): RetryBudget | undefined {
+function throttlingOf(given: unknown): RetryThrottling | undefined {
   if (given === undefined) return undefined;
   const { maxTokens, tokenRatio } = fieldsOf(given, "retryThrottling");
-  const budget = { maxTokens: maxTokens as number, tokenRatio: tokenRatio as number };
+  const throttling = { maxTokens: maxTokens as number, tokenRatio: tokenRatio as number };
   try {
-    void new RetryTokens(budget);
+    void new RetryTokens(throttling);
   } catch (cause) {
     throw new TypeError(`retryThrottling: ${(cause as Error).message}`, { cause });
   }
-  return budget;
+  return throttling;
 }
 
 /** Reads `loadBalancingConfig`, or the older `loadBalancingPolicy` if the former is absent. */
