@@ -43,6 +43,34 @@ it("a body whose reader has left is cancelled as soon as no other reader may fol
   expect(cancelled()).toBe(1);
 });
 
+it("a reader that ends after the next one has begun neither ends the body nor takes chunks of it", async () => {
+  const waiting: ((size: number) => void)[] = [];
+  let cancelled = 0;
+  const slow: AsyncIterableIterator<Uint8Array> = {
+    next: () => new Promise((resolve) => waiting.push((size) => resolve({ done: false, value: new Uint8Array(size) }))),
+    return: () => {
+      cancelled += 1;
+      return Promise.resolve({ done: true, value: undefined });
+    },
+    [Symbol.asyncIterator]: () => slow,
+  };
+  const replay = new ReplayBody(streamBody(slow));
+  const refused = replay[Symbol.asyncIterator]();
+  const first = refused.next();
+  const reader = replay[Symbol.asyncIterator]();
+  const chunk = reader.next();
+  waiting.shift()?.(1);
+  expect((await first).value).toHaveLength(1);
+  await refused.return?.();
+  replay.settle();
+  expect((await refused.next()).done).toBe(true);
+  expect(cancelled).toBe(0);
+  expect((await chunk).value).toHaveLength(1);
+  const last = reader.next();
+  waiting.shift()?.(2);
+  expect((await last).value).toHaveLength(2);
+});
+
 it.each([
   ["before the first message", 0, 1],
   ["after a message", 1, 0],

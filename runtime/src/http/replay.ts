@@ -21,7 +21,9 @@ export class ReplayBody implements Body {
   #recording = true;
   /** The pending step of the source. A previous reader may have begun it. */
   #step: Promise<IteratorResult<Uint8Array>> | undefined;
-  /** True if the reader has left. Another reader may follow until `settle` is called. */
+  /** The number of readers so far. Only the latest one counts: an earlier one may still wait in `next` when it ends. */
+  #readers = 0;
+  /** True if the latest reader has left. Another reader may follow until `settle` is called. */
   #abandoned = false;
 
   constructor(source: Body) {
@@ -47,9 +49,11 @@ export class ReplayBody implements Body {
     this.#iterator ??= this.#source[Symbol.asyncIterator]();
     this.#abandoned = false;
     const iterator = this.#iterator;
+    const reader = ++this.#readers;
     let position = 0;
     return {
       next: () => {
+        if (reader !== this.#readers) return Promise.resolve({ done: true, value: undefined });
         const kept = this.#kept[position];
         if (kept !== undefined) {
           position++;
@@ -65,8 +69,10 @@ export class ReplayBody implements Body {
         });
       },
       return: async () => {
-        this.#abandoned = true;
-        if (!this.#recording) this.#close();
+        if (reader === this.#readers) {
+          this.#abandoned = true;
+          if (!this.#recording) this.#close();
+        }
         return { done: true, value: undefined };
       },
     };
