@@ -238,6 +238,25 @@ describe.each(WAYS.filter(({ version }) => version === "1.1"))("over $name, the 
     },
   );
 
+  it.each(["http://", "http:///", "http://user@b.test/"])(
+    "refuses the request target %s, whose host is not valid",
+    async (target) => {
+      const { port } = await start();
+      const connection = await open(port);
+      const answer = await connection.post(target, JSON_TYPE, "[{}]");
+      expect([answer.status, answer.headers["connection"]]).toEqual([400, "close"]);
+      expect(errorOf(answer)).toMatchObject({ status: 40, message: expect.stringContaining("must have a host") });
+    },
+  );
+
+  it("ignores an expectation over HTTP/1.0", async () => {
+    const { port } = await start();
+    const connection = await open(port);
+    const head = `POST ${GREET} HTTP/1.0\r\ncontent-type: application/json\r\ncontent-length: 4\r\n`;
+    connection.write(`${head}expect: 100-continue, x\r\n\r\n[{}]`);
+    expect((await connection.answer()).status).toBe(200);
+  });
+
   it("answers CONNECT with 405 and names the right verb", async () => {
     const { port } = await start();
     const connection = await open(port);
@@ -333,6 +352,17 @@ describe.each(WAYS.filter(({ version }) => version === "1.1"))("over $name, the 
       "unimplemented",
     ],
     ["an expectation", "HTTP/1.1\r\nhost: a\r\nexpect: 200-ok\r\n", 417, "100-continue", "invalid_argument"],
+    ["a similar one", "HTTP/1.1\r\nhost: a\r\nexpect: x-100-continue\r\n", 417, "100-continue", "invalid_argument"],
+    ["two of them", "HTTP/1.1\r\nhost: a\r\nexpect: y 100-continue\r\n", 417, "100-continue", "invalid_argument"],
+    ["a coding in HTTP/1.0", "HTTP/1.0\r\ntransfer-encoding: chunked\r\n", 400, "HTTP/1.0", "invalid_argument"],
+    ["length 2^53", "HTTP/1.1\r\nhost: a\r\ncontent-length: 9007199254740992\r\n", 400, "at most", "invalid_argument"],
+    [
+      "length 2^63",
+      "HTTP/1.1\r\nhost: a\r\ncontent-length: 9223372036854775808\r\n",
+      400,
+      "at most",
+      "invalid_argument",
+    ],
   ])(
     "refuses a request with %s, with the reason, and closes the connection",
     async (_, head, status, message, code) => {

@@ -6,6 +6,7 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { connect } from "node:http2";
 import { createRequire } from "node:module";
+import { text } from "node:stream/consumers";
 import express from "express";
 import { Hono } from "hono";
 import { createRouter } from "triple-es";
@@ -237,6 +238,19 @@ describe.each(VERSIONS)("a fallback over %s", (version) => {
     expect(await probe("/readyz")).toEqual([503, "not_serving\n"]);
   });
 });
+
+it.each<[shape: string, fallback: FallbackApplication]>([
+  ["fetch", { fetch: (request) => new Response(`${new URL(request.url).host} ${request.headers.get("host")}`) }],
+  ["node:http", ({ headers: { host } }, response) => response.end(`${host} ${host}`)],
+])(
+  "receives the host of a whole URL in the request line instead of the header, in the shape of %s",
+  async (_, fallback) => {
+    const { port } = await startServer({}, { fallback });
+    const socket = await openSocket(port);
+    socket.write("GET http://b.test:8080/page HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\n\r\n");
+    expect(await text(socket)).toContain("b.test:8080 b.test:8080");
+  },
+);
 
 it("refuses a host that would change the path of a URL", async () => {
   const fallback = { fetch: ({ url }: Request) => new Response(new URL(url).pathname) };

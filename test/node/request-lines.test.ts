@@ -97,3 +97,27 @@ describe("request lines", () => {
     expect(lines.validate({ method: "POST", url: "/a", httpVersion: "1.1" }, new Metadata())).toBe(MALFORMED_LINE);
   });
 });
+
+describe("bytes after a request with the field Upgrade", () => {
+  const upgrade = new Metadata({ upgrade: "h2c" });
+  const request = Buffer.from("GET / HTTP/1.1\r\nhost: a\r\nupgrade: h2c\r\n\r\n");
+  const line = { method: "GET", url: "/", httpVersion: "1.1" };
+
+  it("may be dropped if they are in the same read", () => {
+    const lines = new RequestLines();
+    lines.begin(Buffer.concat([request, Buffer.from("G")]), true);
+    lines.validate(line, upgrade);
+    expect(lines.end()).toBe(true);
+  });
+
+  it("are not dropped in a later read", () => {
+    const lines = new RequestLines();
+    lines.begin(request, true);
+    lines.validate(line, upgrade);
+    expect(lines.end()).toBe(false);
+    for (const part of ["GET / HT", "TP/1.1\r\nhost: a\r\n"]) {
+      lines.begin(Buffer.from(part), true);
+      expect(lines.end()).toBe(false);
+    }
+  });
+});

@@ -16,7 +16,8 @@ import { ignore } from "../io/error.ts";
 import { discard } from "../io/pump.ts";
 import { setHead } from "./adapter-headers.ts";
 import { failHttp2, Http2Request, respondHttp2 } from "./adapter-http2.ts";
-import { Http1Request, writeBody } from "./http1.ts";
+import { writeBody } from "./http1.ts";
+import { Http1Request } from "./http1-request.ts";
 import { ExchangeSignals } from "./signals.ts";
 import { type TrustProxyOptions, withTrustedProxies } from "./trusted-proxies.ts";
 

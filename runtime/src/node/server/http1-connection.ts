@@ -32,6 +32,8 @@ export class Http1Connection implements MemoryHolder {
   #waiting = 0;
   readonly #lines = new RequestLines();
   #failed = false;
+  /** True if no request after the last one is processed. */
+  #isLast = false;
   // The progress at the last sweep.
   #unsent = 0;
   #received = 0;
@@ -60,7 +62,9 @@ export class Http1Connection implements MemoryHolder {
     this.socket.prependListener("data", (chunk: Buffer) => {
       this.#lines.begin(chunk, this.#last === undefined || this.#last.req.complete);
     });
-    this.socket.on("data", () => this.#lines.end());
+    this.socket.on("data", () => {
+      if (this.#lines.end()) this.#closeAfterLast();
+    });
   }
 
   /** Validates the line of a request that `node:http` emits. Returns the response to an invalid one. */
@@ -70,9 +74,11 @@ export class Http1Connection implements MemoryHolder {
 
   /**
    * Starts to process a request: at once, or, if it is pipelined, after the client has received the previous response (RFC
-   * 9112, section 9.3.2). No further requests are read meanwhile.
+   * 9112, section 9.3.2). No further requests are read meanwhile. Ignores the request if the connection ends after the
+   * one before it.
    */
   schedule(response: ServerResponse, start: () => void): void {
+    if (this.#isLast) return;
     const before = this.#last;
     this.#beforeLast = before;
     this.#last = response;
@@ -94,6 +100,18 @@ export class Http1Connection implements MemoryHolder {
       if (this.#waiting === 0) this.#resume();
       start();
     });
+  }
+
+  /**
+   * Ends the connection after the response to the last request, because `node:http` drops the bytes that follow a request with
+   * the field Upgrade in the same read. The response to a later request would be taken for that to a dropped one.
+   */
+  #closeAfterLast(): void {
+    const last = this.#last;
+    if (this.#isLast || last === undefined) return;
+    this.#isLast = true;
+    if (!last.headersSent) last.shouldKeepAlive = false;
+    onClosed(last, () => this.socket.end());
   }
 
   /**

@@ -59,7 +59,7 @@ export const NO_TUNNEL: ErrorResponse = {
   header: "allow: POST\r\n",
 };
 
-export const NO_EXPECTATION: ErrorResponse = {
+const NO_EXPECTATION: ErrorResponse = {
   httpStatus: "417 Expectation Failed",
   status: Status.BadRequest,
   code: Code.InvalidArgument,
@@ -85,6 +85,21 @@ const INVALID_HOST: ErrorResponse = {
   message: "the header host must be a host, with an optional port",
 };
 
+const INVALID_TARGET: ErrorResponse = {
+  ...ONE_HOST,
+  message: "the URL in the request line must have a host, with an optional port",
+};
+
+const INVALID_LENGTH: ErrorResponse = {
+  ...ONE_HOST,
+  message: `content-length must be at most ${Number.MAX_SAFE_INTEGER}`,
+};
+
+const NO_CODING: ErrorResponse = {
+  ...ONE_HOST,
+  message: "a request over HTTP/1.0 must not have the header transfer-encoding",
+};
+
 /** Characters that neither a host nor a port has (RFC 3986, section 3.2.2). */
 const NOT_IN_HOST = /[\s"#/<>?@\\^`{|}]/;
 
@@ -96,17 +111,25 @@ const ONLY_CHUNKED: ErrorResponse = {
 };
 
 /**
- * Validates the version (RFC 9110, section 15.6.6), Host (RFC 9112, section 3.2) and Transfer-Encoding (RFC 9112, section
- * 6.1), which `node:http` accepts unchecked or rejects without a message. Returns the response to an invalid request.
+ * Validates the version (RFC 9110, section 15.6.6), Host and the authority of the target (RFC 9112, section 3.2), Expect (RFC
+ * 9110, section 10.1.1), Content-Length and Transfer-Encoding (RFC 9112, section 6), which `node:http` accepts unchecked or
+ * rejects without a message. Returns the response to an invalid request.
  */
-export function validateRequest(headers: Metadata, httpVersion: string): ErrorResponse | undefined {
+export function validateRequest(headers: Metadata, httpVersion: string, authority?: string): ErrorResponse | undefined {
   if (httpVersion !== "1.1" && httpVersion !== "1.0") return WRONG_VERSION;
   const host = headers.get("host");
   // Node joins repeated fields with commas.
   if (host === undefined ? httpVersion !== "1.0" : host.includes(",")) return ONE_HOST;
   if (host !== undefined && NOT_IN_HOST.test(host)) return INVALID_HOST;
+  if (authority !== undefined && (authority === "" || NOT_IN_HOST.test(authority))) return INVALID_TARGET;
+  const expectation = httpVersion === "1.0" ? undefined : headers.get("expect");
+  if (expectation !== undefined && expectation.toLowerCase() !== "100-continue") return NO_EXPECTATION;
+  if (Number(headers.get("content-length") ?? 0) > Number.MAX_SAFE_INTEGER) return INVALID_LENGTH;
   const coding = headers.get("transfer-encoding");
-  return coding === undefined || coding.toLowerCase() === "chunked" ? undefined : ONLY_CHUNKED;
+  if (coding === undefined) return undefined;
+  // The framing of such a message is faulty (RFC 9112, section 6.1): a proxy may have read it in another way.
+  if (httpVersion === "1.0") return NO_CODING;
+  return coding.toLowerCase() === "chunked" ? undefined : ONLY_CHUNKED;
 }
 
 /** Sends an error response and ends the connection, because the start of the next request cannot be found reliably. */

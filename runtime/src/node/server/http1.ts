@@ -5,23 +5,21 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import { Metadata } from "../../call/metadata.ts";
-import type { PeerConnection } from "../../call/peer.ts";
-import { type Body, onRead } from "../../http/body.ts";
-import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
-import { clientGone } from "../../http/exchange.ts";
-import { MAX_JOINED_BYTES, ReadableBody, type ReadableBodyOptions } from "../io/body.ts";
+import type { Body } from "../../http/body.ts";
+import type { Exchange, HttpResponse } from "../../http/exchange.ts";
+import { MAX_JOINED_BYTES } from "../io/body.ts";
 import { ignore } from "../io/error.ts";
-import { lowerNames } from "../io/http1-fields.ts";
 import type { MemoryBudget, MemoryShare } from "../io/memory-budget.ts";
 import { discard, pump } from "../io/pump.ts";
 import { ConnectionAge } from "./connection-age.ts";
 import { OUT_OF_MEMORY, type ServerEngine } from "./engine.ts";
 import type { Fallback } from "./fallback.ts";
 import { Http1Connection } from "./http1-connection.ts";
-import { errorResponseFor, NO_EXPECTATION, NO_TUNNEL, sendErrorResponse, validateRequest } from "./http1-errors.ts";
+import { errorResponseFor, NO_TUNNEL, sendErrorResponse, validateRequest } from "./http1-errors.ts";
+import { Http1Request } from "./http1-request.ts";
 import { type Limits, sweepIntervalMs } from "./limits.ts";
 import { peerOf } from "./peer.ts";
+import { parseTarget } from "./request-target.ts";
 import { ExchangeSignals } from "./signals.ts";
 
 /** Largest rest of a request, in bytes, that is discarded after an early response to keep the connection. */
@@ -32,9 +30,6 @@ const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
  * holds a copy of one slice only.
  */
 const TLS_SLICE_BYTES = 128 * 1024;
-
-/** Options for reading a request body. The part that is not read is discarded. */
-const HTTP1_BODY_OPTIONS: ReadableBodyOptions = { lost: clientGone, cancel: () => {}, cutOff: () => false };
 
 /**
  * Bytes beyond the header fields, whose size the protocols limit: the request line, and part of a field that exceeds the
@@ -80,8 +75,8 @@ export function serveHttp1(
       if (!outgoing.headersSent) outgoing.writeContinue();
     });
   });
+  server.on("checkExpectation", (incoming, outgoing) => receive(incoming, outgoing));
   server.on("clientError", (error, socket) => Http1Connection.of(socket as Socket).fail(errorResponseFor(error)));
-  server.on("checkExpectation", (_incoming, outgoing) => sendErrorResponse(outgoing, NO_EXPECTATION));
   server.on("connect", (_incoming, socket) => Http1Connection.of(socket as Socket).fail(NO_TUNNEL));
   // Node would silently drop fields beyond 2,000. `maxHeaderSize` bounds them, and the protocols count them.
   server.maxHeadersCount = 0;
@@ -95,12 +90,20 @@ export function serveHttp1(
     incoming.on("error", ignore);
     outgoing.on("error", ignore);
     const connection = Http1Connection.of(incoming.socket);
-    const request = new Http1Request(incoming, outgoing, signals, pathOf(incoming.url ?? ""), connection.memory, begin);
+    const { path, authority } = parseTarget(incoming.url ?? "");
+    const request = new Http1Request(incoming, outgoing, signals, path, connection.memory, begin);
     const malformed = connection.validateLine(incoming, request.headers);
     connection.schedule(outgoing, () => {
-      const invalid = malformed ?? validateRequest(request.headers, incoming.httpVersion);
-      if (invalid !== undefined) sendErrorResponse(outgoing, invalid);
-      else if (fallback?.listener === undefined || fallback.isCall(request)) serve(connection, request);
+      const invalid = malformed ?? validateRequest(request.headers, incoming.httpVersion, authority);
+      if (invalid !== undefined) {
+        sendErrorResponse(outgoing, invalid);
+        return;
+      }
+      if (authority !== undefined) {
+        request.headers.set("host", authority);
+        incoming.headers.host = authority;
+      }
+      if (fallback?.listener === undefined || fallback.isCall(request)) serve(connection, request);
       else {
         begin?.();
         passOn(connection, fallback.listener, incoming, outgoing);
@@ -202,62 +205,6 @@ function flushed(socket: Socket): Promise<void> {
     if (socket.writableEnded || socket.destroyed) socket.once("close", () => resolve());
     else socket.write("", () => resolve());
   });
-}
-
-/** A request of `node:http`. */
-export class Http1Request implements HttpRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly version = "1.1";
-  readonly headers: Metadata;
-  readonly body: Body;
-  /** The body as it is received. */
-  readonly received: ReadableBody;
-  readonly incoming: IncomingMessage;
-  readonly outgoing: ServerResponse;
-  readonly #signals: ExchangeSignals;
-  #signal: AbortSignal | undefined;
-
-  constructor(
-    incoming: IncomingMessage,
-    outgoing: ServerResponse,
-    signals: ExchangeSignals,
-    path: string,
-    memory?: MemoryShare,
-    begin?: () => void,
-  ) {
-    this.method = incoming.method ?? "";
-    this.path = path;
-    this.headers = Metadata.fromRaw(lowerNames(incoming.rawHeaders));
-    this.received = new ReadableBody(incoming, HTTP1_BODY_OPTIONS, memory);
-    this.body = begin === undefined ? this.received : onRead(this.received, begin);
-    this.incoming = incoming;
-    this.outgoing = outgoing;
-    this.#signals = signals;
-  }
-
-  get peer(): PeerConnection {
-    return peerOf(this.incoming.socket, "h1");
-  }
-
-  get draining(): AbortSignal | undefined {
-    return this.#signals.draining;
-  }
-
-  get signal(): AbortSignal {
-    this.#signal ??= this.#signals.create(this.outgoing, this.incoming.socket);
-    return this.#signal;
-  }
-}
-
-// absolute-form = absolute-URI    (RFC 9112, section 3.2.2: a server must accept it)
-const ABSOLUTE_FORM = /^https?:\/\/[^/?#]*/i;
-
-/** Returns the path of a request target, with its query. Proxies receive the whole URL, and some forward it. */
-function pathOf(target: string): string {
-  if (target.startsWith("/")) return target;
-  const path = target.replace(ABSOLUTE_FORM, "");
-  return path === "" || path.startsWith("?") ? `/${path}` : path;
 }
 
 /** Sends a response. Returns a promise for a streamed body, which settles when the body has ended. */

@@ -24,23 +24,33 @@ export class RequestLines {
   #next: number | undefined = 0;
   /** The start of a request whose headers are incomplete. */
   #incomplete: Buffer | undefined;
+  /** True if the request that is received has the field Upgrade. */
+  #isUpgrade = false;
 
   /** Takes data before it is parsed. `idle` reports that all requests before are complete. */
   begin(chunk: Buffer, idle: boolean): void {
-    if (idle) this.#next ??= 0;
+    if (idle) {
+      this.#next ??= 0;
+      this.#isUpgrade = false;
+    }
     this.#data = this.#incomplete === undefined ? chunk : Buffer.concat([this.#incomplete, chunk]);
   }
 
-  /** Ends the data: it has been parsed. */
-  end(): void {
+  /**
+   * Ends the data: it has been parsed. Reports whether the parser may have dropped bytes after a request with the field
+   * Upgrade: it ends such a read with the request. After a chunked body, that is not known.
+   */
+  end(): boolean {
     const data = this.#data as Buffer;
     this.#data = undefined;
     this.#incomplete = undefined;
-    if (this.#next === undefined) return;
+    if (this.#next === undefined) return this.#isUpgrade;
+    const isDropped = this.#isUpgrade && skipLineEnds(data, Math.max(0, this.#next)) < data.byteLength;
     const incomplete = data.byteLength - this.#next;
     this.#next = incomplete > MAX_INCOMPLETE_BYTES ? undefined : Math.max(0, -incomplete);
     // A copy, because the data may contain a large body too.
     if (this.#next === 0 && incomplete > 0) this.#incomplete = Buffer.from(data.subarray(-incomplete));
+    return isDropped;
   }
 
   /**
@@ -49,6 +59,7 @@ export class RequestLines {
    * the same read, is not checked.
    */
   validate({ method, url, httpVersion }: Line, headers: Metadata): ErrorResponse | undefined {
+    this.#isUpgrade = headers.has("upgrade");
     const data = this.#data;
     if (data === undefined || this.#next === undefined) return undefined;
     const start = skipLineEnds(data, this.#next);
