@@ -850,6 +850,12 @@ export const ATTACKS: readonly Attack[] = [
       Buffer.from(Buffer.from(envelope(make(bytes - 5))).toString("base64")),
     ),
   ).slice(0, 4),
+  ...all("gRPC-Web text", { "padding after each byte": (bytes: number) => field(1, text(bytes - 8)) }, (make) =>
+    http("application/grpc-web-text+proto", TAKE, (bytes) => {
+      const runs = Array.from(envelope(make(bytes - 5)), (byte) => Buffer.of(byte).toString("base64"));
+      return Buffer.from(runs.join(""));
+    }),
+  ),
 ].map((attack) =>
   attack.format.startsWith("inflated")
     ? { ...attack, headers: { ...attack.headers, "content-encoding": attack.name } }

@@ -1,9 +1,12 @@
 /** The server of gRPC-Web: sub-protocol B over either version of HTTP, with the trailers at the end of the body. */
+import fc from "fast-check";
 import { Code, createRouter, RpcError } from "triple-es";
 import { fetchHandler } from "triple-es/fetch";
 import { gzip, nodeCompressions } from "triple-es/node";
 import { describe, expect, it } from "vitest";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { decodeBase64Body } from "../../runtime/src/grpc/web-text.ts";
+import { streamBody } from "../../runtime/src/http/body.ts";
 import type { HttpRequest, HttpResponse } from "../../runtime/src/http/exchange.ts";
 import {
   envelope,
@@ -266,7 +269,52 @@ describe("a call of gRPC-Web in text", () => {
     expect((await chunks.next()).done).toBe(true);
   });
 
-  it.each(["!!!!", "AAAAA", "=AAA"])("refuses the body %s, which is not base64", async (body) => {
+  async function decode(text: readonly Uint8Array[]): Promise<Uint8Array[]> {
+    const received = streamBody(
+      (async function* () {
+        yield* text;
+      })(),
+    );
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of decodeBase64Body(received)) chunks.push(chunk);
+    return chunks;
+  }
+
+  it("is decoded in chunks that do not depend on its padding", async () => {
+    const text = Buffer.from("AQ==".repeat(64 * 1024));
+    const chunks = await decode([text]);
+    expect(chunks.map(({ byteLength }) => byteLength)).toEqual(Array.from({ length: 8 }, () => 8 * 1024));
+    expect(joined(...chunks)).toEqual(new Uint8Array(64 * 1024).fill(1));
+  });
+
+  it("is decoded in the same way wherever it is cut", async () => {
+    const parts = fc.array(fc.uint8Array({ maxLength: 20 }), { maxLength: 5 });
+    await fc.assert(
+      fc.asyncProperty(parts, fc.boolean(), fc.integer({ min: 1, max: 9 }), async (given, isPadded, size) => {
+        const encoded = given.map((one) => Buffer.from(one).toString("base64")).join("");
+        const text = Buffer.from(isPadded ? encoded : encoded.replace(/==?$/, ""));
+        const pieces = Array.from({ length: Math.ceil(text.length / size) }, (_, i) =>
+          text.subarray(i * size, (i + 1) * size),
+        );
+        const chunks = await decode(pieces);
+        expect(joined(...chunks)).toEqual(joined(...given));
+      }),
+    );
+  });
+
+  it.each([
+    "!!!!",
+    "AAAAA",
+    "=AAA",
+    "AA=A",
+    "A===",
+    "====",
+    "AAAA\n",
+    "AAAA AAAA",
+    `${" ".repeat(4_000)}AAAA`,
+    "AAA\u0141",
+    "AA-_",
+  ])("refuses the body %j, which is not base64", async (body) => {
     const answer = await exchange(webRequest({ headers, body }));
     const decoded = Buffer.from(await textOf(answer), "base64").toString();
     expect(decoded).toContain("grpc-status: 3\r\n");
