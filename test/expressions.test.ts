@@ -110,7 +110,8 @@ const found = files.sort().map(expressionsIn);
 describe("the regular expressions", () => {
   it(`are those of ${TABLE}`, () => {
     const keyOf = ({ file, expression }: Found) => `${file}\t${expression}`;
-    expect(rows.map(keyOf).sort()).toEqual(found.flatMap(({ literals }) => literals.map(keyOf)).sort());
+    const keys = new Set(found.flatMap(({ literals }) => literals.map(keyOf)));
+    expect(rows.map(keyOf).sort()).toEqual([...keys].sort());
     for (const { reach, verdict } of rows) {
       expect(REACHES).toContain(reach);
       expect(VERDICTS).toContain(verdict);
