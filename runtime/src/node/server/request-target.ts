@@ -6,7 +6,7 @@
 const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)/i;
 
 /** The parts of a request target. */
-export interface RequestTarget {
+export interface TargetParts {
   /** The path with its query. */
   readonly path: string;
   /** The host and port of a target in absolute-form, which replace the field `host` (RFC 9112, section 3.2.2). */
@@ -14,7 +14,7 @@ export interface RequestTarget {
 }
 
 /** Parses a request target. Proxies receive the whole URL, and some forward it. */
-export function parseTarget(target: string): RequestTarget {
+export function parseTarget(target: string): TargetParts {
   if (target.startsWith("/")) return { path: target, authority: undefined };
   const [origin = "", authority] = ABSOLUTE_FORM.exec(target) ?? [];
   const path = target.slice(origin.length);
