@@ -6,6 +6,7 @@ import { Code } from "../../call/code.ts";
 import { noteObstacle } from "../../call/context.ts";
 import { abortError, RpcError } from "../../call/error.ts";
 import { delay, onAbort, startBackgroundTimer } from "../../call/timer.ts";
+import { isClosedByPeer } from "../io/error.ts";
 import { unlessAborted } from "../io/timer.ts";
 import type { Backoff } from "./backoff.ts";
 
@@ -97,15 +98,28 @@ export class ConnectionAttempts {
     const attempt = new AbortController();
     this.#giveUp = () => attempt.abort(new RpcError(Code.Unavailable, "no call needed the connection any more"));
     const unlink = onAbort(this.abandoned, (reason) => attempt.abort(reason));
-    this.#backoff.started();
     try {
-      await this.#connect(attempt.signal);
-      this.#backoff.succeeded();
-    } catch (reason) {
-      this.#backoff.failed(RpcError.from(reason, Code.Unavailable));
-      throw reason;
+      await this.#connectOnce(attempt.signal).catch((error: RpcError) => {
+        // A server that closes a connection right after accepting it was shutting down, and may have been replaced: the retry
+        // that needs no wait is made for the same calls.
+        const isNew = this.#backoff.isNewOutage && isClosedByPeer(error.cause);
+        if (!isNew || attempt.signal.aborted) throw error;
+        return this.#connectOnce(attempt.signal);
+      });
     } finally {
       unlink();
+    }
+  }
+
+  async #connectOnce(signal: AbortSignal): Promise<void> {
+    this.#backoff.started();
+    try {
+      await this.#connect(signal);
+      this.#backoff.succeeded();
+    } catch (reason) {
+      const error = RpcError.from(reason, Code.Unavailable);
+      this.#backoff.failed(error);
+      throw error;
     }
   }
 

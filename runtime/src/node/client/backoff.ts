@@ -1,16 +1,13 @@
 /**
- * Exponential backoff between attempts to connect, as in gRPC's document "connection-backoff", with three differences: the
- * first retry is made without a wait, because the server may have just been restarted; during the first minute of an outage
- * waits are limited to five seconds; and they are limited to one second if this machine itself refuses the connection.
+ * Exponential backoff between attempts to connect, as in gRPC's document "connection-backoff", with two differences: the first
+ * retry is made without a wait, because the server may have just been restarted; and waits are limited to one second if this
+ * machine itself refuses the connection.
  */
 import { BACKOFF_MULTIPLIER, INITIAL_BACKOFF_MS, JITTER } from "../../call/backoff.ts";
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { isRefusedLocally } from "../io/error.ts";
 
-/** The time in which most restarts end. Attempts that begin within it have a separate upper bound, without jitter. */
-const RESTART_MS = 60_000;
-const RESTART_MAX_MS = 5_000;
 /** The upper bound of waits, jitter included, if this machine itself refused the connection. */
 const LOCAL_MAX_MS = 1_000;
 
@@ -28,9 +25,10 @@ export class Backoff {
   readonly #maxMs: number;
   readonly #now: () => number;
   readonly #random: () => number;
-  /** The times at which the current attempt and the first attempt of the outage began. */
+  /** The number of attempts that have failed since the last success. */
+  #failures = 0;
+  /** The time at which the current attempt began. */
   #startedAt = 0;
-  #outageAt = 0;
   /** The last wait without jitter, in milliseconds; 0 before the first wait. */
   #waitMs = 0;
   #nextAt = 0;
@@ -40,6 +38,11 @@ export class Backoff {
     this.#maxMs = maxMs;
     this.#now = now;
     this.#random = random;
+  }
+
+  /** True if the last attempt was the first one of an outage. */
+  get isNewOutage(): boolean {
+    return this.#failures === 1;
   }
 
   /** The time until the next attempt is allowed, in milliseconds. */
@@ -62,15 +65,11 @@ export class Backoff {
 
   /** Records the failure of the attempt, and computes the next wait. */
   failed(error: RpcError): void {
-    const isFirst = this.#last === undefined;
     this.#last = error;
-    if (isFirst) {
-      this.#outageAt = this.#startedAt;
-      return;
-    }
+    this.#failures++;
+    if (this.#failures === 1) return;
     const isLocal = isRefusedLocally(error.cause);
-    const isRestart = this.#startedAt - this.#outageAt < RESTART_MS;
-    const maxMs = Math.min(this.#maxMs, isLocal ? LOCAL_MAX_MS : isRestart ? RESTART_MAX_MS : Number.POSITIVE_INFINITY);
+    const maxMs = isLocal ? Math.min(this.#maxMs, LOCAL_MAX_MS) : this.#maxMs;
     this.#waitMs = Math.min(maxMs, Math.max(INITIAL_BACKOFF_MS, this.#waitMs * BACKOFF_MULTIPLIER));
     const jitter = isLocal ? -JITTER * this.#random() : JITTER * (2 * this.#random() - 1);
     this.#nextAt = this.#startedAt + this.#waitMs * (1 + jitter);
@@ -78,6 +77,7 @@ export class Backoff {
 
   /** Records the success of the attempt, and ends the backoff. */
   succeeded(): void {
+    this.#failures = 0;
     this.#waitMs = 0;
     this.#nextAt = 0;
     this.#last = undefined;

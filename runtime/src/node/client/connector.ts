@@ -42,8 +42,7 @@ export interface ConnectionOptions {
   /**
    * Upper bound of the exponential backoff between attempts to connect, as in gRPC's document "connection-backoff". Backoff
    * begins with one second after the second failure in a row; calls that do not wait for the server fail at once meanwhile,
-   * with the reason. During the first minute the bound is five seconds, and one second if this machine itself refuses the
-   * connection. 0 disables backoff. Over HTTP/1.1 it applies only to attempts for calls that wait; every other call makes one
+   * with the reason. The bound is one second if this machine itself refuses the connection. 0 disables backoff. Over HTTP/1.1 it applies only to attempts for calls that wait; every other call makes one
    * attempt. Default: 120,000.
    */
   readonly maxBackoffMs?: number | undefined;

@@ -4,7 +4,6 @@
  */
 import type { Socket } from "node:net";
 import { diagnostics } from "../../call/diagnostics.ts";
-import type { RpcError } from "../../call/error.ts";
 import { onAbort, startTimer } from "../../call/timer.ts";
 import { CLOSED_BY_PEER, closedSilently, connectionError, connectTimeout, isClosedByPeer } from "../io/error.ts";
 import type { Connect, Connection, ConnectionOwner } from "./connection.ts";
@@ -15,17 +14,11 @@ import { openSocket, silenceOf, type Target } from "./socket.ts";
 export function connectHttp2(target: Target, connectTimeoutMs: number): Connect {
   /** True if the server has answered, so that it is known to speak HTTP/2 with or without TLS as configured. */
   let answered = false;
-  const connectOnce = async (owner: ConnectionOwner, signal: AbortSignal): Promise<Connection> => {
+  return async (owner, signal) => {
     const connection = await connectSocket(target, connectTimeoutMs, answered, owner, signal);
     answered = true;
     return connection;
   };
-  return (owner, signal) =>
-    connectOnce(owner, signal).catch((error: RpcError) => {
-      // A server that closes a connection right after accepting it was shutting down, and may have been replaced: one retry.
-      if (signal.aborted || !isClosedByPeer(error.cause)) throw error;
-      return connectOnce(owner, signal);
-    });
 }
 
 function connectSocket(
