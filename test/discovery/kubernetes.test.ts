@@ -71,6 +71,8 @@ describe("the endpoints of slices", () => {
       { metadata, ports, endpoints: [{}] },
       { metadata, ports, endpoints: [{ addresses: "10.0.0.9" }] },
       { metadata, ports, endpoints: [{ addresses: [5] }] },
+      { metadata, ports, endpoints: [{ addresses: ["unix:/run/docker.sock"] }] },
+      { metadata, ports, endpoints: [{ addresses: ["unix"] }] },
       { ...old, endpoints: [{ addresses: ["10.0.0.9"] }] },
     ];
     for (const one of malformed as unknown as EndpointSlice[]) {

@@ -221,6 +221,30 @@ describe.skipIf(!hasNacos)("nacos", () => {
     expect(lost).toEqual([]);
   });
 
+  it("finds old and new providers beside applications whose names it refuses", async () => {
+    const naming = await openNaming(server);
+    const fields = { namespace: "public", groupName: "DEFAULT_GROUP", subscribe: true, clusters: "" };
+    const refused = await naming.query("SubscribeServiceRequest", { ...fields, serviceName: "a b" });
+    expect(refused).toMatchObject({ errorCode: 400, message: expect.stringContaining("serviceName") });
+    const before = openConsumer(open({ levels: "instance" }));
+    const provider = await startProvider(open(), { application: "named", mode: "instance" });
+    await provider.registration.ready;
+    await before.client.greet({}, { waitForReady: true, timeoutMs: 20_000 });
+    const content = `a b#?%é,${"x".repeat(600)},@shop,商店,named`;
+    const query = new URLSearchParams({ dataId: SERVICE, group: "mapping", content });
+    expect(await server.api(`/v1/cs/configs?${query}`, { method: "POST" })).toBe("true");
+    const after = openConsumer(open({ levels: "instance" }));
+    expect(await after.client.greet({})).toMatchObject({ greeting: provider.address });
+    const problems = () => after.events.flatMap((one) => (one.type === "invalid endpoint" ? one.problem : []));
+    await timeUntil(() => problems().length === 4, 20_000);
+    const other = await startProvider(open(), { application: "later", mode: "instance" });
+    await other.registration.ready;
+    for (const { addresses } of [before, after]) {
+      const foundMs = await timeUntil(() => addresses().includes(other.address), 20_000);
+      figure(`a provider of another application found after ${Math.round(foundMs)} ms`);
+    }
+  });
+
   it("skips malformed instances of peers with one warning each", async () => {
     const provider = await startProvider(open(), { application: "odd", mode: "instance" });
     await provider.registration.ready;

@@ -213,6 +213,21 @@ export function describeCells({
     expect(lost).toEqual([]);
   });
 
+  it("a provider whose registry is down closes without waiting for it", async () => {
+    const server = await startServer();
+    const provider = await startProvider(open(server));
+    await provider.registration.ready;
+    await server.kill();
+    // It notices the loss, and tries to connect again meanwhile.
+    await new Promise((resolve) => setTimeout(resolve, ttlMs));
+    const start = performance.now();
+    await provider.server.close();
+    const closedMs = performance.now() - start;
+    figure(`closed after ${Math.round(closedMs)} ms, of which 300 ms are propagation`);
+    // A registration gives up after 5 s.
+    expect(closedMs).toBeLessThan(4_000);
+  });
+
   it("a registry that loses its data is filled again, without a lost call", async () => {
     const server = await startServer();
     const provider = await startProvider(open(server));

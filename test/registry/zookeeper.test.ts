@@ -123,6 +123,39 @@ it("a server that is gone after a session has expired is tried again after delay
   expect(connects).toBeLessThan(30);
 });
 
+it.each<[string, (peer: Peer, xid: number) => void]>([
+  ["a list without an end", (peer, xid) => peer.reply(xid, (writer) => writer.int(2 ** 31 - 1))],
+  ["a reply to another request", (peer, xid) => peer.reply(xid + 1, (writer) => writer.strings([]))],
+])("a server that accepts sessions and sends %s is connected to with backoff", async (_, reply) => {
+  let sessions = 0;
+  const client = await scripted(
+    (peer) => {
+      sessions++;
+      peer.session(10_000);
+    },
+    (peer, { xid }) => reply(peer, xid),
+  );
+  const watcher = { onValue: () => {}, onFailure: () => {} };
+  const stop = createZooKeeperTree(client, "zookeeper", false).watchNames("/p", watcher);
+  onTestFinished(() => void stop());
+  const start = performance.now();
+  await expect.poll(() => sessions, { timeout: 60_000 }).toBe(7);
+  // Six delays of 50 ms, each 1.6 times as long as the one before, less 20 % of jitter.
+  expect(performance.now() - start).toBeGreaterThan(1_000);
+});
+
+it("the removal of a node fails if no server can be reached soon, before the session has expired", async () => {
+  const sockets: Socket[] = [];
+  const client = await scripted((peer) => {
+    if (sockets.push(peer.socket) === 1) peer.session(60_000);
+    else peer.socket.destroy();
+  });
+  const session = await createZooKeeperTree(client, "zookeeper", false).session(new AbortController().signal);
+  sockets[0]?.destroy();
+  await expect.poll(() => sockets.length, { timeout: 10_000 }).toBeGreaterThan(1);
+  await expect(session.remove("/p")).rejects.toThrow("no server can be reached");
+});
+
 it("contents that were read before the connection was lost are current after it is back", async () => {
   let version = 1;
   let loses = false;

@@ -122,10 +122,17 @@ export function nameEndpoint(address: string, reason: string): string {
   return reason.includes(address) ? reason : `${address}: ${reason}`;
 }
 
-/** Describes the first invalid field of an endpoint. Returns `undefined` if all are valid. */
-export function endpointProblem(endpoint: Endpoint): string | undefined {
+/**
+ * Describes the first invalid field of an endpoint. Returns `undefined` if all are valid. An endpoint that others have written,
+ * in a registry for example, must not be a Unix socket: the programs that listen on one trust whoever may open it.
+ */
+export function endpointProblem(endpoint: Endpoint, from: "program" | "network" = "program"): string | undefined {
   const { address, weight = DEFAULT_WEIGHT, since = 0 } = endpoint ?? {};
-  if (typeof address !== "string" || parseAddress(address) === undefined) {
+  const parsed = typeof address === "string" ? parseAddress(address) : undefined;
+  if (from === "network" && parsed !== undefined && "path" in parsed) {
+    return `address ${JSON.stringify(address)} is a Unix socket, which only lists of the program may contain`;
+  }
+  if (parsed === undefined) {
     return `address ${JSON.stringify(address)} must be host:port, [v6]:port or unix: and a path`;
   }
   if (!(typeof weight === "number" && weight >= 0 && weight <= 1e6)) {

@@ -164,7 +164,7 @@ class ParsedInstances {
     for (const [name, content] of contents) {
       if (this.#known.get(name)?.content === content) continue;
       this.#known.set(name, { content, instance: this.#parse(name, content) });
-      const turn = steps.count();
+      const turn = steps.countText(content);
       if (turn !== undefined) await turn;
       if (this.#latest !== contents) return;
     }

@@ -5,7 +5,7 @@
 import { isIP } from "node:net";
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
-import type { Endpoint } from "../../discovery/endpoint.ts";
+import { type Endpoint, endpointProblem } from "../../discovery/endpoint.ts";
 
 /** The members of an EndpointSlice that are read. All others are ignored. */
 export interface EndpointSlice {
@@ -82,7 +82,9 @@ export function endpointsOf(
       }
       const target = isReady(member) ? ready : isServing(member) ? terminating : undefined;
       const address = isIP(host) === 6 ? `[${host}]:${number}` : `${host}:${number}`;
-      target?.set(address, describe(address, member));
+      const problem = endpointProblem({ address }, "network");
+      if (problem === undefined) target?.set(address, describe(address, member));
+      else warn(`an endpoint of the EndpointSlice ${name} is skipped: ${problem}`);
     }
   }
   if (!hasPort && failure !== undefined) throw failure;

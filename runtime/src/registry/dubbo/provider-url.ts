@@ -17,6 +17,13 @@ const DUBBO_VERSION = "2.0.2";
 /** The name of this implementation in the parameter `release`. */
 export const RELEASE: string = `triple-es-${VERSION}`;
 
+/**
+ * The maximum length of a provider URL, in characters, and the maximum number of its parameters. Dubbo writes up to 40, and the
+ * names of all methods are one of them.
+ */
+const MAX_URL_LENGTH = 16_384;
+const MAX_URL_PARAMETERS = 500;
+
 /** A provider of one service. */
 export interface Provider {
   readonly key: ServiceKey;
@@ -84,6 +91,7 @@ function parseUrl(url: string): ProviderUrl | undefined {
   if (match === null) return undefined;
   const [, protocol = "", address = "", path = "", query = ""] = match;
   const pairs = query.split("&").filter((pair) => pair !== "");
+  if (pairs.length > MAX_URL_PARAMETERS) throw new Error(`it has more than ${MAX_URL_PARAMETERS} parameters`);
   const parameters = new Map<string, string>();
   for (const pair of pairs) {
     const end = pair.indexOf("=");
@@ -98,6 +106,7 @@ function parseUrl(url: string): ProviderUrl | undefined {
  * another protocol, or a disabled one. Throws an `Error` with the reason if the entry is malformed.
  */
 export function parseProvider(url: string): Provider | undefined {
+  if (url.length > MAX_URL_LENGTH) throw new Error(`it is longer than ${MAX_URL_LENGTH} characters`);
   const parsed = parseUrl(url);
   if (parsed === undefined) throw new Error("it is not a URL");
   const { protocol, address, path, parameters } = parsed;
@@ -113,7 +122,7 @@ export function parseProvider(url: string): Provider | undefined {
     since: parseSince(get("timestamp")),
     attributes: readAttributes(parameters),
   };
-  const problem = endpointProblem(endpoint);
+  const problem = endpointProblem(endpoint, "network");
   if (problem !== undefined) throw new Error(problem);
   return {
     key: { service, group: get("group"), version: get("version") },

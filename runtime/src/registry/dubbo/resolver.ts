@@ -15,10 +15,11 @@ import type { Endpoint, Resolver } from "../../discovery/endpoint.ts";
 import type { DescribedService, Registry, ServiceKey, ServiceResolverOptions } from "../../discovery/registry.ts";
 import { EntryCounter } from "../steps.ts";
 import { Changes, type StopWatch, type Watcher } from "../watch.ts";
+import { checkApplications, MAX_PROVIDERS, takeFirst } from "./limits.ts";
 import { MetadataCache } from "./metadata-cache.ts";
 import { type Provider, parseProvider } from "./provider-url.ts";
 import { endpointOfInstance, type ServiceInstance } from "./service-instance.ts";
-import { servesKey } from "./service-key.ts";
+import { formatServiceKey, servesKey } from "./service-key.ts";
 import type { DubboSource, Warn } from "./source.ts";
 
 /** Which levels consumers read. */
@@ -168,7 +169,7 @@ class ServiceView {
       this.#stops.push(
         source.watchApplications(
           key.service,
-          this.#watcher((names) => this.#mapped(names)),
+          this.#watcher((names) => this.#mapped(checkApplications(names, key.service, warn))),
         ),
       );
   }
@@ -210,7 +211,7 @@ class ServiceView {
     for (const url of this.#providers ?? []) {
       const isKnown = this.#parsed.has(url);
       const provider = isKnown ? this.#parsed.get(url) : this.#provider(url);
-      const turn = isKnown ? undefined : steps.count();
+      const turn = isKnown ? undefined : steps.countText(url);
       if (turn !== undefined) await turn;
       if (provider === undefined) continue;
       const { endpoint } = provider;
@@ -248,15 +249,17 @@ class ServiceView {
   }
 
   #listed(urls: readonly string[]): void {
-    this.#providers = urls;
-    const current = new Set(urls);
+    const service = formatServiceKey(this.#key);
+    this.#providers = takeFirst(urls, MAX_PROVIDERS, `the list of providers of ${service}`, this.#warn);
+    const current = new Set(this.#providers);
     for (const url of this.#parsed.keys()) if (!current.has(url)) this.#parsed.delete(url);
   }
 
   #mapped(names: readonly string[]): void {
     this.#isMapped = true;
+    const current = new Set(names);
     for (const [name, { stop }] of this.#applications) {
-      if (names.includes(name)) continue;
+      if (current.has(name)) continue;
       stop();
       this.#applications.delete(name);
     }
@@ -265,7 +268,7 @@ class ServiceView {
       const entry = { stop: () => {}, instances: undefined as readonly ServiceInstance[] | undefined };
       this.#applications.set(name, entry);
       const watcher = this.#watcher<readonly ServiceInstance[]>((instances) => {
-        entry.instances = instances;
+        entry.instances = takeFirst(instances, MAX_PROVIDERS, `the list of instances of ${name}`, this.#warn);
       });
       entry.stop = this.#source.watchInstances(name, this.#warn, watcher);
     }

@@ -142,7 +142,7 @@ export function endpointOfInstance(
     since: parseSince(metadata["timestamp"]),
     attributes: { ...readAttributes(Object.entries(metadata)), application },
   };
-  const problem = endpointProblem(endpoint);
+  const problem = endpointProblem(endpoint, "network");
   if (problem !== undefined) throw new Error(problem);
   return endpoint;
 }
@@ -156,6 +156,7 @@ export function metadataAddress({ host, metadata }: ServiceInstance): string | u
   } catch {
     return undefined;
   }
-  const port = Number(parameters["port"]);
-  return parameters["protocol"] === TRIPLE && port > 0 ? formatAddress(host, port) : undefined;
+  const address = formatAddress(host, Number(parameters["port"]));
+  const isValid = parameters["protocol"] === TRIPLE && endpointProblem({ address }, "network") === undefined;
+  return isValid ? address : undefined;
 }

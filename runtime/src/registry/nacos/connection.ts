@@ -55,8 +55,8 @@ const UNCONFIRMED_SETUP_MS = 200;
 const LEAVING_MS = 1_000;
 /** The error code for a connection that the server does not know. */
 const UNKNOWN_CONNECTION = 301;
-/** The error code for a token that is missing or expired. */
-const FORBIDDEN = 403;
+/** Error codes of requests that are refused each time: an invalid name, and a token that is missing or expired. */
+const REFUSALS: Readonly<Record<number, Code>> = { 400: Code.InvalidArgument, 403: Code.PermissionDenied };
 
 /** Handles a request of the server. The response is sent afterwards. */
 export type RequestHandler = (request: NacosMessage) => void;
@@ -117,7 +117,7 @@ export class NacosConnection {
     const response = await this.query(type, fields);
     const { resultCode, errorCode, message } = response;
     if (resultCode === 200) return response;
-    const code = errorCode === FORBIDDEN ? Code.PermissionDenied : Code.Unavailable;
+    const code = REFUSALS[errorCode ?? 0] ?? Code.Unavailable;
     throw new RpcError(code, `the server refused ${type}: ${message ?? "no reason"} (${errorCode ?? resultCode})`);
   }
 

@@ -12,8 +12,9 @@ export function watchUrls({ onValue, onFailure }: Watcher<readonly string[]>): W
     const steps = new EntryCounter();
     const urls: string[] = [];
     for (const instance of instances) {
-      urls.push(urlOf(instance));
-      const turn = steps.count();
+      const url = urlOf(instance);
+      urls.push(url);
+      const turn = steps.countText(url);
       if (turn !== undefined) await turn;
       if (last !== instances) return;
     }

@@ -6,6 +6,8 @@
  *     configuration SERVICE, group mapping      the applications that provide a service
  *     configuration APP, group REVISION         the services of an application, if it stores them in the registry
  */
+import { Code } from "../../call/code.ts";
+import { RpcError } from "../../call/error.ts";
 import type { ClosableTransport } from "../../client/client.ts";
 import type { Instance, OfferedService, Registration, Registry, ServiceKey } from "../../discovery/registry.ts";
 import { createGrpcClient } from "../../grpc/client.ts";
@@ -15,7 +17,7 @@ import { createNodeTransport } from "../../node/client/transport.ts";
 import { addToMapping, parseMapping } from "../dubbo/mapping.ts";
 import { parseMetadata } from "../dubbo/metadata.ts";
 import { providerParameters } from "../dubbo/provider-url.ts";
-import { type ConsumerOptions, createDubboResolvers } from "../dubbo/resolver.ts";
+import { type ConsumerOptions, createDubboResolvers, shorten } from "../dubbo/resolver.ts";
 import { instanceMetadata } from "../dubbo/service-instance.ts";
 import { TRIPLE } from "../dubbo/service-key.ts";
 import type { DubboSource } from "../dubbo/source.ts";
@@ -148,6 +150,9 @@ const interfaceService = ({ service, version = "", group = "" }: ServiceKey): st
 
 const mappingOf = (service: string) => ({ dataId: service, group: "mapping" });
 
+/** The names of services that servers of Nacos accept (their `ParamCheckRule`), in addition to a length of 512. */
+const SERVICE_NAME = /^(?!@)(?:(?!@@)[^\u4e00-\u9fa5\s])+$/;
+
 function createSource(naming: Naming, configs: Configs): DubboSource {
   return {
     name: "nacos",
@@ -157,12 +162,25 @@ function createSource(naming: Naming, configs: Configs): DubboSource {
         ...watcher,
         onValue: (content) => watcher.onValue(parseMapping(content)),
       }),
-    watchInstances: (application, _warn, watcher) =>
-      naming.watch(application, {
-        ...watcher,
+    watchInstances: (application, warn, watcher) => {
+      // The mapping contains the names that any provider has written, and no provider removes one.
+      const skip = (reason: string): void => {
+        warn(`the application ${shorten(application)} is skipped: ${reason}`);
+        watcher.onValue([]);
+      };
+      if (!SERVICE_NAME.test(application)) {
+        skip("Nacos refuses its name");
+        return () => {};
+      }
+      return naming.watch(application, {
         onValue: (instances) =>
           watcher.onValue(instances.map(({ ip, port, metadata }) => ({ application, host: ip, port, metadata }))),
-      }),
+        onFailure: (reason) => {
+          if (reason instanceof RpcError && reason.code === Code.InvalidArgument) skip(reason.rawMessage);
+          else watcher.onFailure(reason);
+        },
+      });
+    },
     async readStoredMetadata(application, revision) {
       const content = await configs.read({ dataId: application, group: revision });
       try {

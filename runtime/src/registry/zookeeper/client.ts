@@ -2,7 +2,7 @@
  * The client of a ZooKeeper ensemble: keeps one session, over one connection at a time.
  *
  *     connection lost    requests in flight fail; the client connects to the next server with the same session, and sets its
- *                        watches again
+ *                        watches again: at once, or after a backoff if the connection was a short one
  *     session expired    its ephemeral nodes are gone; all watches fire, the session's signal fires, and a new session begins
  *     unreachable        for longer than a session lives, or from the start: `connected` rejects, and the outage is reported
  */
@@ -36,9 +36,17 @@ interface Waiter {
   readonly reject: (reason: unknown) => void;
 }
 
-/** The first and the longest delay before another attempt to connect, in milliseconds. */
+/**
+ * The first and the longest delay before another attempt to connect, in milliseconds. A connection that lasted for less than the
+ * longest delay counts as a failed attempt: its server accepts sessions and does not serve them.
+ */
 const FIRST_RECONNECT_MS = 50;
 const LONGEST_RECONNECT_MS = 5_000;
+/**
+ * The time that a change to another server may take, in milliseconds, for requests that must not wait for an outage to end: a
+ * server that closes waits for the removal of its entries, which end with the session anyway.
+ */
+const CHANGE_MS = 500;
 
 export class ZooKeeperClient {
   readonly watches: Watches = new Watches();
@@ -52,6 +60,8 @@ export class ZooKeeperClient {
   #waiters = new Set<Waiter>();
   #outageListeners = new Set<(reason: Error) => void>();
   #server: number;
+  /** The time at which the last connection was lost. */
+  #lostAt = Number.NEGATIVE_INFINITY;
   #isRunning = false;
   #isClosed = false;
   #wake = (): void => {};
@@ -81,6 +91,17 @@ export class ZooKeeperClient {
       if (this.#isRunning) this.#wake();
       else void this.#run();
     });
+  }
+
+  /** Rejects if there is no connection, and none within {@link CHANGE_MS} of the loss of the last one. */
+  async connectedSoon(): Promise<void> {
+    const connected = this.connected().then(
+      () => true,
+      () => false,
+    );
+    const maxMs = Math.max(0, this.#lostAt + CHANGE_MS - performance.now());
+    if ((await settledWithin(connected, maxMs)) && (await connected)) return;
+    throw new RpcError(Code.Unavailable, "no server can be reached");
   }
 
   /** Sends a request when there is a connection, as {@link ZooKeeperConnection.request} does. */
@@ -131,13 +152,19 @@ export class ZooKeeperClient {
     let outageAt = Number.NEGATIVE_INFINITY;
     let failures = 0;
     while (!this.#isClosed) {
+      let isShort = false;
       try {
         const connection = await this.#connect();
-        retry.reset();
-        failures = 0;
-        await connection.closed;
+        const connectedAt = performance.now();
+        if (outageAt === Number.NEGATIVE_INFINITY) outageAt = connectedAt;
+        const reason = await connection.closed;
+        this.#lostAt = performance.now();
         this.#connection = undefined;
         this.#lastZxid = connection.lastZxid;
+        isShort = performance.now() - connectedAt < LONGEST_RECONNECT_MS;
+        if (isShort) throw reason;
+        retry.reset();
+        failures = 0;
         outageAt = performance.now();
       } catch (reason) {
         if (this.#isClosed) return;
@@ -148,7 +175,7 @@ export class ZooKeeperClient {
         if (outageMs > 2 * sessionTimeoutMs && this.#state !== NEW_SESSION) this.#expire();
         // Without a session, each server is tried before the first delay.
         if (failures < servers.length && this.#state === NEW_SESSION) continue;
-        await this.#pause(retry.next());
+        await this.#pause(retry.next(), !isShort);
       }
     }
   }
@@ -204,10 +231,11 @@ export class ZooKeeperClient {
     for (const listener of [...this.#outageListeners]) listener(reason);
   }
 
-  /** Waits for the backoff, or until a connection is requested. */
-  #pause(ms: number): Promise<void> {
+  /** Waits for the backoff, or, if `mayWake`, until a connection is requested. */
+  #pause(ms: number, mayWake: boolean): Promise<void> {
     return new Promise((resolve) => {
       const stop = startBackgroundTimer(ms, resolve);
+      if (!mayWake) return;
       this.#wake = () => {
         this.#wake = () => {};
         stop();

@@ -34,6 +34,7 @@ export interface ConnectionSettings {
 
 /** A request that waits for its reply. */
 interface Pending {
+  readonly xid: number;
   readonly path: string;
   /** Reads the reply. Runs before later replies and events are read. `failure` is 0 or a code that `accepts` contains. */
   readonly onReply: (reader: JuteReader, failure: number) => void;
@@ -96,7 +97,7 @@ export class ZooKeeperConnection {
       if (this.state === undefined) throw new Error("the server has not answered the connect request");
       if (this.state.timeoutMs > 0 && auth !== undefined) {
         const authenticate = startRequest(Xid.Auth, Op.Auth).int(0).string(auth.scheme);
-        await this.#enqueue(authenticate.string(auth.credentials), "", () => {}, []);
+        await this.#enqueue(Xid.Auth, authenticate.string(auth.credentials), "", () => {}, []);
       }
     } finally {
       stop();
@@ -119,7 +120,7 @@ export class ZooKeeperConnection {
     this.#xid = (this.#xid + 1) & 0x7fffffff;
     const writer = startRequest(this.#xid, type);
     write(writer);
-    return this.#enqueue(writer, path, read, accepts);
+    return this.#enqueue(this.#xid, writer, path, read, accepts);
   }
 
   /** Sets watches again after a reconnection; the server reports changes since `lastZxid` at once. */
@@ -134,7 +135,7 @@ export class ZooKeeperConnection {
       .strings(data)
       .strings(exist)
       .strings(child);
-    return this.#enqueue(writer, "", () => {}, []);
+    return this.#enqueue(Xid.SetWatches, writer, "", () => {}, []);
   }
 
   /** Ends the connection at once. */
@@ -143,6 +144,7 @@ export class ZooKeeperConnection {
   }
 
   #enqueue<T>(
+    xid: number,
     writer: JuteWriter,
     path: string,
     read: (reader: JuteReader, failure: number) => T,
@@ -158,7 +160,7 @@ export class ZooKeeperConnection {
           throw reason;
         }
       };
-      this.#pending.push({ path, onReply, accepts, onError: reject });
+      this.#pending.push({ xid, path, onReply, accepts, onError: reject });
       // The process must not end while a reply is expected.
       this.#socket.ref();
       this.#socket.write(writer.frame());
@@ -191,6 +193,10 @@ export class ZooKeeperConnection {
     }
     const pending = this.#pending.shift();
     if (pending === undefined) throw new RangeError("a reply without a request");
+    if (pending.xid !== xid) {
+      this.#pending.unshift(pending);
+      throw new RangeError(`a reply to the request ${xid} instead of ${pending.xid}`);
+    }
     if (this.#pending.length === 0) this.#socket.unref();
     if (failure === 0 || pending.accepts.includes(failure)) pending.onReply(reader, failure);
     else pending.onError(new ZooKeeperError(failure, pending.path));

@@ -1,6 +1,8 @@
 /**
  * The nodes of ZooKeeper as a tree of entries. Entries of a session are ephemeral nodes; their parents are persistent.
  */
+import { unlessAborted } from "../../node/io/timer.ts";
+import { MAX_PROVIDERS } from "../dubbo/limits.ts";
 import { EntryCounter } from "../steps.ts";
 import { MAX_TRIES, type Tree, type TreeSession } from "../tree.ts";
 import { Changes, startWatch } from "../watch.ts";
@@ -60,7 +62,9 @@ export function createZooKeeperTree(client: ZooKeeperClient, name: string, hasAu
         // The last contents, also those that a failed round has read: only nodes with an event are read again.
         const contents = new Map<string, string | undefined>();
         return follow(signal, async (scope) => {
-          const names = new Set(await nodes.children(path, scope.callback(path)));
+          const children = (await nodes.children(path, scope.callback(path))) ?? [];
+          // Each is a request. The reader of the list reports that there are more.
+          const names = new Set(children.slice(0, MAX_PROVIDERS + 1));
           for (const child of contents.keys()) {
             if (names.has(child)) continue;
             contents.delete(child);
@@ -92,15 +96,18 @@ export function createZooKeeperTree(client: ZooKeeperClient, name: string, hasAu
       }),
     read: async (path) => (await nodes.get(path))?.content,
     change: (path, change) => nodes.change(path, change),
-    async session() {
-      await client.connected();
+    async session(signal) {
+      await unlessAborted(client.connected(), signal);
       const { id, lost } = client.session;
       const known = sessions.get(lost);
       if (known !== undefined) return known;
       const session: TreeSession = {
         lost,
         put: (path, content) => nodes.put(path, content, id),
-        remove: (path) => nodes.remove(path, id),
+        async remove(path) {
+          await client.connectedSoon();
+          await nodes.remove(path, id);
+        },
       };
       sessions.set(lost, session);
       return session;

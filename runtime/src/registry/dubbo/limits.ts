@@ -1,0 +1,37 @@
+/**
+ * Limits of what a consumer reads of one service. Every client of a registry may write its lists, so that a list without a
+ * limit could stop the consumers that read it. The rest of a list is skipped with a warning.
+ */
+import type { Warn } from "./source.ts";
+
+/** The maximum number of applications that a mapping names: each is watched. */
+export const MAX_APPLICATIONS = 1_000;
+/** The maximum number of provider URLs of a service, and of instances of an application. */
+export const MAX_PROVIDERS = 50_000;
+/** The maximum length of the name of an application: that of Nacos. */
+const MAX_NAME_LENGTH = 512;
+
+/** Returns the first entries of a list. Warns if there are more. `list` describes it, such as `the mapping of greet`. */
+export function takeFirst<T>(entries: readonly T[], max: number, list: string, warn: Warn): readonly T[] {
+  if (entries.length <= max) return entries;
+  warn(`${list} has more than ${max} entries: the others are skipped`);
+  return entries.slice(0, max);
+}
+
+/** Returns the applications of a mapping that can be looked up in any registry, with warnings for the others. */
+export function checkApplications(names: readonly string[], service: string, warn: Warn): readonly string[] {
+  const valid = takeFirst(names, MAX_APPLICATIONS, `the mapping of ${service}`, warn);
+  return valid.filter((name) => {
+    const problem = nameProblem(name);
+    if (problem !== undefined) warn(`an application of the mapping of ${service} is skipped: its name ${problem}`);
+    return problem === undefined;
+  });
+}
+
+function nameProblem(name: string): string | undefined {
+  if (name.length > MAX_NAME_LENGTH) return `has more than ${MAX_NAME_LENGTH} characters`;
+  // Names are parts of paths.
+  if (name === "." || name === ".." || /[/\p{Cc}\p{Surrogate}]/u.test(name))
+    return `is no part of a path: ${JSON.stringify(name)}`;
+  return undefined;
+}
