@@ -20,6 +20,7 @@ const BUF_TEMPLATES = [
   "bench/buf.gen.yaml",
   "test/interop/grpc/buf.gen.yaml",
   "test/interop/dubbo/buf.gen.yaml",
+  "test/simulation/buf.gen.yaml",
 ];
 
 writeWellKnownCodecs(`${root}/runtime/src/gen`);

@@ -1,0 +1,74 @@
+/**
+ * Runs many seeds, and fails if an invariant breaks or if something that should happen now and then has never happened: a
+ * campaign that sees nothing proves nothing.
+ */
+import type { Bundle } from "./bundle.ts";
+import { drawPlan } from "./draw-plan.ts";
+import { type Result, run } from "./run.ts";
+
+/** What every long campaign must have seen. */
+const MUST_SEE = [
+  "outcome 0",
+  "outcome 1",
+  "outcome 4",
+  "outcome 14",
+  "fault: cut",
+  "fault: crash",
+  "fault: restart",
+  "fault: partition",
+  "fault: dial",
+  "fault: list",
+  "fault: close client",
+  "transparent retry",
+  "retry by policy",
+  "executed again by a policy",
+  "stream limit reached",
+  "window of a connection used up",
+  "window of a stream used up",
+  "GOAWAY of a server, code 0",
+  "GOAWAY of a client, code 0",
+  "RST_STREAM 0",
+  "RST_STREAM 7",
+  "RST_STREAM 8",
+  "endpoint event: resolver failed",
+  "endpoint event: removed",
+];
+/** Seeds after which all of {@link MUST_SEE} are expected. */
+const LONG = 200;
+
+export interface CampaignOptions {
+  readonly first: number;
+  readonly seeds: number;
+  readonly excluded: readonly string[];
+  readonly onBroken: (result: Result) => Promise<void>;
+}
+
+export interface CampaignResult {
+  readonly calls: number;
+  readonly events: number;
+  readonly broken: number;
+  /** What should have happened and did not. */
+  readonly missing: readonly string[];
+  readonly seen: ReadonlyMap<string, number>;
+}
+
+export async function runCampaign(
+  bundle: Bundle,
+  { first, seeds, excluded, onBroken }: CampaignOptions,
+): Promise<CampaignResult> {
+  const seen = new Map<string, number>();
+  let calls = 0;
+  let events = 0;
+  let broken = 0;
+  for (let seed = first; seed < first + seeds; seed++) {
+    const result = await run(drawPlan(seed), bundle, { excluded });
+    calls += result.calls;
+    events += result.events;
+    for (const [what, times] of result.seen) seen.set(what, (seen.get(what) ?? 0) + times);
+    if (result.violation === undefined) continue;
+    broken++;
+    await onBroken(result);
+  }
+  const missing = seeds < LONG ? [] : MUST_SEE.filter((what) => !seen.has(what));
+  return { calls, events, broken, missing, seen };
+}

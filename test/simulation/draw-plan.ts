@@ -1,0 +1,205 @@
+/**
+ * Draws the plan of a seed. Each kind of call and of fault is on with a probability of one half (swarm testing): plans with
+ * everything hide what a plan with a few things shows.
+ */
+import type { Behaviour, ClientPlan, Fault, Kind, Operation, Plan, ServerPlan } from "./plan.ts";
+import { createRandom, type Random } from "./random.ts";
+
+const KIB = 1024;
+/** Sizes around constants of the runtime: reads, compression, windows and slabs, framed output. */
+const EDGES = [16 * KIB, 32 * KIB, 64 * KIB, 128 * KIB, 256 * KIB];
+const FAULT_KINDS = ["cut", "reset all", "partition", "dial", "crash", "restart", "close client", "list"] as const;
+const BEHAVIOURS: readonly Behaviour[] = ["delay", "wait", "early", "fail", "unknown method"];
+/** Codes that handlers fail with; the policies for attempts repeat `unavailable` (14). */
+const HANDLER_CODES = [3, 5, 7, 9, 10, 14, 14, 14];
+
+/** Draws a plan. Its numbers have three decimals, so that its JSON is short, and gives the same run. */
+export function drawPlan(seed: number): Plan {
+  const short = (_key: string, value: unknown): unknown =>
+    typeof value === "number" ? Math.round(value * 1_000) / 1_000 : value;
+  return JSON.parse(JSON.stringify(draw(seed), short)) as Plan;
+}
+
+function draw(seed: number): Plan {
+  const random = createRandom(seed, "plan");
+  const profile = random.pick(["mixed", "mixed", "mixed", "uploads", "burst", "quiet", "faultless"] as const);
+  const chaosMs = profile === "quiet" ? random.log(20_000, 200_000) : random.log(1_500, 15_000);
+  const servers = Array.from({ length: random.pick([1, 1, 2, 3, 4]) }, () => drawServer(random));
+  const clients = Array.from({ length: random.pick([1, 1, 2, 3]) }, () => drawClient(random, servers.length));
+  const kinds = FAULT_KINDS.filter(() => random.chance(0.5));
+  const faults = profile === "faultless" ? [] : drawFaults(random, kinds, { chaosMs, servers, clients });
+  return {
+    seed,
+    profile,
+    clock: { cpuMs: random.chance(0.5) ? 0 : random.between(0.01, 0.4), latenessMs: random.pick([0, 0.5, 5]) },
+    link: {
+      latencyMs: random.log(0.05, 20),
+      jitterMs: random.pick([0, 0.5, 5, 30]),
+      chunking: random.pick(["whole", "random", "random", "bytes", "frames"] as const),
+      bufferBytes: random.pick([4 * KIB, 64 * KIB, 512 * KIB, 4096 * KIB]),
+    },
+    servers,
+    clients,
+    operations: drawOperations(random, profile, chaosMs, clients.length),
+    faults,
+    chaosMs,
+  };
+}
+
+function drawServer(random: Random): ServerPlan {
+  const limits: Record<string, number> = {};
+  if (random.chance(0.4)) limits["maxStreams"] = random.pick([1, 2, 5, 20]);
+  if (random.chance(0.2)) limits["maxHandlers"] = random.pick([2, 10, 50]);
+  if (random.chance(0.2)) limits["idleTimeoutMs"] = 10 * random.int(50, 6_000);
+  if (random.chance(0.2)) limits["maxConnectionAgeMs"] = 10 * random.int(50, 2_000);
+  if (random.chance(0.3)) limits["keepaliveTimeMs"] = 10 * random.int(20, 2_000);
+  if (random.chance(0.3)) limits["keepaliveTimeoutMs"] = 10 * random.int(50, 500);
+  return { maxConnections: random.chance(0.05) ? random.int(1, 3) : undefined, limits };
+}
+
+function drawClient(random: Random, servers: number): ClientPlan {
+  const options: Record<string, number | boolean> = {};
+  if (random.chance(0.4)) options["maxConnections"] = random.int(1, 3);
+  if (random.chance(0.3)) options["pingIntervalMs"] = random.log(50, 5_000);
+  if (random.chance(0.3)) options["pingTimeoutMs"] = random.log(200, 5_000);
+  if (random.chance(0.3)) options["idleTimeoutMs"] = random.log(50, 10_000);
+  if (random.chance(0.3)) options["verifyAfterMs"] = random.log(10, 2_000);
+  if (random.chance(0.3)) options["maxBackoffMs"] = random.pick([0, 100, 2_000]);
+  if (random.chance(0.3)) options["connectTimeoutMs"] = random.log(200, 5_000);
+  if (random.chance(0.2)) options["waitForReady"] = true;
+  const hasPolicy = random.chance(0.5);
+  return {
+    balancer: random.chance(servers > 1 ? 0.7 : 0.2) ? random.pick(["p2c", "roundRobin"] as const) : undefined,
+    server: random.int(0, servers - 1),
+    protocol: random.chance(0.8) ? "grpc" : "http-rpc",
+    maxAttempts: hasPolicy ? random.int(2, 5) : 1,
+    hedgingDelayMs: hasPolicy && random.chance(0.4) ? random.pick([0, 5, 50]) : undefined,
+    options,
+  };
+}
+
+function drawOperations(random: Random, profile: Plan["profile"], chaosMs: number, clients: number): Operation[] {
+  const count =
+    profile === "quiet" ? random.int(10, 60) : profile === "uploads" ? random.int(60, 200) : random.int(100, 800);
+  const kinds = (["ask", "ask", "askAgain", "download", "upload", "talk"] as const).filter(() => random.chance(0.6));
+  const behaviours = BEHAVIOURS.filter(() => random.chance(0.5));
+  const largest = random.pick([100, 2_000, 40_000, 300_000]);
+  const bursts = Array.from({ length: random.int(1, 6) }, () => random.between(0, chaosMs));
+  return Array.from({ length: count }, (_, id) => {
+    const isBurst = profile === "burst" && random.chance(0.8);
+    return drawOperation(random, {
+      id,
+      at: isBurst ? random.pick(bursts) : random.between(0, chaosMs),
+      client: random.int(0, clients - 1),
+      kind:
+        profile === "uploads"
+          ? random.pick(["upload", "ask"] as const)
+          : random.pick(kinds.length > 0 ? kinds : ["ask"]),
+      behaviours: profile === "uploads" ? ["early", "fail", "unknown method"] : behaviours,
+      largest: profile === "uploads" ? 300_000 : largest,
+    });
+  });
+}
+
+interface Choice {
+  readonly id: number;
+  readonly at: number;
+  readonly client: number;
+  readonly kind: Kind;
+  readonly behaviours: readonly Behaviour[];
+  readonly largest: number;
+}
+
+function drawOperation(random: Random, { behaviours, largest, ...given }: Choice): Operation {
+  const behaviour = behaviours.length > 0 && random.chance(0.4) ? random.pick(behaviours) : "answer";
+  const isStream = given.kind !== "ask" && given.kind !== "askAgain";
+  const messages = isStream ? random.pick([0, 1, 2, 5, 20]) : 1;
+  const ends = behaviour === "wait" ? random.chance(0.5) : random.chance(0.1);
+  const timeoutMs = random.chance(0.1) ? random.log(0.5, 20) : random.log(50, 8_000);
+  return {
+    ...given,
+    behaviour,
+    delayMs: random.log(0.5, 2_000),
+    code: random.pick(HANDLER_CODES),
+    requestBytes: drawSize(random, largest),
+    responseBytes: drawSize(random, largest),
+    messages,
+    pauseMs: random.chance(0.7) ? 0 : random.log(0.1, 100),
+    timeoutMs: ends ? undefined : timeoutMs,
+    cancelAfterMs: ends ? random.log(0.1, 1_000) : undefined,
+    readMessages: isStream && random.chance(0.1) ? random.int(0, Math.max(0, messages - 1)) : undefined,
+    waitForReady: random.chance(0.15) ? random.chance(0.7) : undefined,
+  };
+}
+
+function drawSize(random: Random, largest: number): number {
+  if (random.chance(0.1)) return 0;
+  if (random.chance(0.25)) {
+    const edges = EDGES.filter((edge) => edge <= largest);
+    if (edges.length > 0) return random.pick(edges) + random.int(-20, 20);
+  }
+  return Math.round(random.log(1, largest));
+}
+
+interface Topology {
+  readonly chaosMs: number;
+  readonly servers: readonly ServerPlan[];
+  readonly clients: readonly ClientPlan[];
+}
+
+function drawFaults(random: Random, kinds: readonly (typeof FAULT_KINDS)[number][], topology: Topology): Fault[] {
+  if (kinds.length === 0) return [];
+  const { chaosMs, servers, clients } = topology;
+  return Array.from({ length: Math.round(random.log(1, 40)) }, () => {
+    const at = random.between(0, chaosMs);
+    const kind = random.pick(kinds);
+    const server = random.int(0, servers.length - 1);
+    const client = random.int(0, clients.length - 1);
+    // Long outages build up a backoff.
+    const ms = random.log(5, chaosMs > 15_000 ? 30_000 : 4_000);
+    switch (kind) {
+      case "cut": {
+        const of = random.pick(["reset", "reset", "end", "silence", "stall"] as const);
+        const cut = { kind: of, afterBytes: Math.round(random.log(1, 200_000)), ms };
+        return { at, kind, client, server, upstream: random.chance(0.5), cut };
+      }
+      case "partition":
+        return {
+          at,
+          kind,
+          client,
+          server,
+          held: random.pick([
+            [true, true],
+            [true, false],
+            [false, true],
+          ] as const),
+          ms,
+        };
+      case "dial":
+        return {
+          at,
+          kind,
+          server,
+          fault: random.pick(["refuse", "lose", "accept and close", "accept and ignore"] as const),
+          ms,
+        };
+      case "crash":
+        return { at, kind, server, isSilent: random.chance(0.4), ms };
+      case "restart":
+        return { at, kind, server, graceMs: random.pick([0, 100, 3_000]), ms };
+      case "list":
+        return {
+          at,
+          kind,
+          client,
+          servers: servers.map((_, i) => i).filter(() => random.chance(0.6)),
+          isFailure: random.chance(0.3),
+        };
+      case "close client":
+        return { at, kind, client };
+      default:
+        return { at, kind, server };
+    }
+  }).sort((a, b) => a.at - b.at);
+}

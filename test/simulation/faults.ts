@@ -1,0 +1,123 @@
+/**
+ * Applies the faults of a plan, and heals them at the end of the chaos.
+ */
+import type { Connection } from "./network.ts";
+import type { Fault } from "./plan.ts";
+import { type Scenario, serverName } from "./scenario.ts";
+
+type CutFault = Extract<Fault, { kind: "cut" }>;
+
+export class FaultInjector {
+  readonly #scenario: Scenario;
+  /** Cuts that wait for a connection of their client and server. */
+  #cuts: CutFault[] = [];
+  #isHealed = false;
+  /** Servers that are away, with the promise of their end. */
+  readonly #away = new Map<number, Promise<void>>();
+
+  constructor(scenario: Scenario) {
+    this.#scenario = scenario;
+  }
+
+  apply(fault: Fault): void {
+    const { world, network, ledger } = this.#scenario;
+    if (this.#isHealed) return;
+    const { kind, at, ...rest } = fault;
+    world.note("fault", kind, JSON.stringify(rest));
+    ledger.see(`fault: ${kind}`);
+    ledger.firstFaultAt = Math.min(ledger.firstFaultAt, world.now);
+    if (kind === "cut") this.#cut(fault);
+    else if (kind === "reset all") this.#resetAll(serverName(fault.server));
+    else if (kind === "partition") {
+      const link = [`client${fault.client + 1}`, serverName(fault.server)] as const;
+      network.hold(...link, fault.held);
+      world.after(fault.ms, () => network.hold(...link, [false, false]));
+    } else if (kind === "dial") {
+      network.setDialFault(serverName(fault.server), fault.fault);
+      world.after(fault.ms, () => network.setDialFault(serverName(fault.server), undefined));
+    } else if (kind === "crash")
+      this.#takeAway(fault.server, fault.ms, () => this.#crash(fault.server, fault.isSilent));
+    else if (kind === "restart") {
+      this.#takeAway(fault.server, fault.ms, () => this.#scenario.closeServer(fault.server, fault.graceMs));
+    } else if (kind === "close client") this.#scenario.restartClient(fault.client);
+    else this.#publish(fault);
+  }
+
+  /** Ends all faults. Resolves when all servers listen again. */
+  async heal(): Promise<void> {
+    const { network, plan, clients, world } = this.#scenario;
+    this.#isHealed = true;
+    this.#cuts = [];
+    world.note("heal", "all faults");
+    network.resetIgnored();
+    for (const server of plan.servers.keys()) {
+      network.setDialFault(serverName(server), undefined);
+      for (const client of plan.clients.keys()) network.hold(`client${client + 1}`, serverName(server), [false, false]);
+    }
+    for (const [index, { registry }] of clients.entries()) {
+      registry?.publish(plan.servers.map((_, server) => this.#scenario.endpoint(index, server)));
+    }
+    for (const { upstream, downstream } of network.connections) {
+      upstream.cut = undefined;
+      downstream.cut = undefined;
+    }
+    await Promise.all(this.#away.values());
+  }
+
+  onDial(_client: string, _server: string): void {}
+
+  onConnection(connection: Connection): void {
+    const index = this.#cuts.findIndex((cut) => isFor(cut, connection));
+    const [cut] = index < 0 ? [] : this.#cuts.splice(index, 1);
+    if (cut !== undefined) attach(cut, connection);
+  }
+
+  #cut(fault: CutFault): void {
+    const { network } = this.#scenario;
+    const connection = [...network.connections].find(
+      (one) => isFor(fault, one) && one.upstream.cut === undefined && one.downstream.cut === undefined,
+    );
+    if (connection === undefined) this.#cuts.push(fault);
+    else attach(fault, connection);
+  }
+
+  #resetAll(server: string): void {
+    for (const { accepted, server: name } of [...this.#scenario.network.connections]) {
+      if (name !== server) continue;
+      accepted.resetPeer();
+      accepted.receiveReset();
+    }
+  }
+
+  #publish(fault: Extract<Fault, { kind: "list" }>): void {
+    const { clients } = this.#scenario;
+    const list = fault.servers.map((server) => this.#scenario.endpoint(fault.client, server));
+    clients[fault.client]?.registry?.publish(fault.isFailure ? undefined : list);
+  }
+
+  /** Takes a server away, and starts it again at the same address after `ms`. */
+  #takeAway(server: number, ms: number, leave: () => Promise<void>): void {
+    if (this.#away.has(server)) return;
+    const { world } = this.#scenario;
+    const back = async (): Promise<void> => {
+      await Promise.all([leave(), world.sleep(ms)]);
+      await this.#scenario.startServer(server);
+      this.#away.delete(server);
+    };
+    this.#away.set(server, back());
+  }
+
+  async #crash(server: number, isSilent: boolean): Promise<void> {
+    this.#scenario.network.crash(serverName(server), isSilent);
+    await this.#scenario.closeServer(server, 0);
+  }
+}
+
+function isFor({ client, server }: CutFault, connection: Connection): boolean {
+  return connection.client === `client${client + 1}` && connection.server === serverName(server);
+}
+
+function attach({ upstream, cut }: CutFault, connection: Connection): void {
+  const pipe = upstream ? connection.upstream : connection.downstream;
+  pipe.cut = { ...cut, afterBytes: cut.afterBytes + pipe.arrived };
+}

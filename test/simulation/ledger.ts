@@ -1,0 +1,184 @@
+/**
+ * The ledger of all calls: what callers saw and what servers did. Its checks are the invariants of calls: at most once (I1),
+ * honest results (I2), an end in time (I3), and the end of every handler (I6).
+ */
+import type { Operation, Plan } from "./plan.ts";
+import type { World } from "./world.ts";
+
+/** Codes of gRPC that the checks name. */
+export const OK = 0;
+const CANCELED = 1;
+const DEADLINE_EXCEEDED = 4;
+const UNIMPLEMENTED = 12;
+const UNAVAILABLE = 14;
+
+/** Time by which a call may end after its deadline, in milliseconds, beyond the lateness of timers: the work of a busy turn. */
+const TURN_MS = 30;
+
+/** A broken invariant. */
+export interface Violation {
+  readonly invariant: string;
+  readonly text: string;
+  /** The events before it. */
+  readonly lines: readonly string[];
+}
+
+/** Events in a report. */
+const LINES = 6;
+
+export interface Entry {
+  readonly operation: Operation;
+  /** Most executions that are allowed. */
+  readonly maxExecutions: number;
+  startedAt: number | undefined;
+  /** The servers that ran its handler, in order. */
+  readonly executions: string[];
+  running: number;
+  settledAt: number | undefined;
+  outcome: number | undefined;
+}
+
+/** The bytes of a message: they identify the call, the direction and the position. */
+export function fill(id: number, direction: "q" | "a", sequence: number, bytes: number): Buffer {
+  return Buffer.alloc(bytes, `${direction}${id}.${sequence};`);
+}
+
+export class Ledger {
+  readonly entries: Map<string, Entry> = new Map();
+  readonly violations: Violation[] = [];
+  /** Things that happened at least once, by name. */
+  readonly seen: Map<string, number> = new Map();
+  readonly #world: World;
+  readonly #plan: Plan;
+  readonly #excluded: readonly string[];
+  /** The time of the first fault; calls before it have no reason to fail. */
+  firstFaultAt: number = Number.POSITIVE_INFINITY;
+
+  /** Broken invariants in `excluded` are not recorded. */
+  constructor(world: World, plan: Plan, excluded: readonly string[] = []) {
+    this.#excluded = excluded;
+    this.#world = world;
+    this.#plan = plan;
+    // A server with such a limit refuses connections or calls without any fault.
+    if (plan.servers.some(({ maxConnections, limits }) => maxConnections ?? limits["maxHandlers"]))
+      this.firstFaultAt = 0;
+  }
+
+  /** Counts something that must happen now and then in a campaign. */
+  see(what: string): void {
+    this.seen.set(what, (this.seen.get(what) ?? 0) + 1);
+  }
+
+  /** Records a broken invariant. The first one ends the simulation. */
+  violate(invariant: string, text: string): void {
+    if (this.#excluded.includes(invariant)) return;
+    this.violations.push({ invariant, text, lines: this.#world.trace.last(LINES) });
+    this.#world.note("BROKEN", invariant, text);
+    this.#world.stop();
+  }
+
+  start(id: string, operation: Operation, maxExecutions: number): Entry {
+    const entry: Entry = {
+      operation,
+      maxExecutions,
+      startedAt: this.#world.now,
+      executions: [],
+      running: 0,
+      settledAt: undefined,
+      outcome: undefined,
+    };
+    this.entries.set(id, entry);
+    this.#world.note("call", id, `${operation.kind} ${operation.behaviour}`);
+    return entry;
+  }
+
+  /** Records that a handler has begun. */
+  execute(id: string, server: string): Entry {
+    const entry = this.entries.get(id);
+    if (entry === undefined) throw new Error(`the call ${id} was never made`);
+    entry.executions.push(server);
+    entry.running++;
+    this.#world.note("execute", id, server);
+    const { length } = entry.executions;
+    if (length > 1) this.see("executed again by a policy");
+    if (length > entry.maxExecutions) {
+      const allowed = entry.maxExecutions === 1 ? "once" : `${entry.maxExecutions} times`;
+      this.violate(
+        "I1",
+        `call ${id} (${entry.operation.kind}) ran ${length} times, at ${entry.executions.join(", ")}; allowed is ${allowed}`,
+      );
+    }
+    return entry;
+  }
+
+  /** Records the result of a call, and checks it. `messages` is the number of responses that its caller read. */
+  settle(id: string, entry: Entry, outcome: number, text: string): void {
+    if (entry.settledAt !== undefined) {
+      this.violate("I3", `call ${id} ended twice`);
+      return;
+    }
+    entry.settledAt = this.#world.now;
+    entry.outcome = outcome;
+    this.#world.note("settle", id, outcome === OK ? "ok" : `${outcome} ${text}`);
+    this.see(`outcome ${outcome}`);
+    this.#checkTime(id, entry);
+    const problem = this.#problemOf(entry, outcome);
+    if (problem !== undefined)
+      this.violate("I2", `call ${id} (${entry.operation.kind}, ${entry.operation.behaviour}) ${problem}: ${text}`);
+  }
+
+  /** Checks that every call and every handler has ended. */
+  checkEnds(): void {
+    for (const [id, { operation, settledAt, running, executions }] of this.entries) {
+      if (settledAt === undefined)
+        this.violate("I3", `call ${id} (${operation.kind}, ${operation.behaviour}) has not ended`);
+      if (running > 0)
+        this.violate(
+          "I6",
+          `the handler of call ${id} (${operation.kind}, ${operation.behaviour}) still runs at ${executions.at(-1)}`,
+        );
+    }
+  }
+
+  #checkTime(id: string, { operation, startedAt = 0, settledAt = 0 }: Entry): void {
+    const { timeoutMs, cancelAfterMs, behaviour, pauseMs } = operation;
+    const limit = Math.min(timeoutMs ?? Number.POSITIVE_INFINITY, cancelAfterMs ?? Number.POSITIVE_INFINITY);
+    // A caller that pauses between two messages sees the end after its pause.
+    const slack = TURN_MS + pauseMs + 2 * this.#plan.clock.latenessMs + 500 * this.#plan.clock.cpuMs;
+    const late = settledAt - startedAt - limit;
+    if (late > slack)
+      this.violate(
+        "I3",
+        `call ${id} (${operation.kind}, ${behaviour}) ended ${late.toFixed(1)} ms after its deadline or cancellation`,
+      );
+  }
+
+  /** Explains why a result cannot be true; `undefined` if it can. */
+  #problemOf(entry: Entry, outcome: number): string | undefined {
+    const { operation, executions, startedAt = 0, settledAt = 0 } = entry;
+    const elapsed = settledAt - startedAt;
+    switch (outcome) {
+      case OK:
+        if (operation.readMessages === 0) return undefined;
+        if (executions.length === 0) return "succeeded, but no server ran it";
+        if (operation.behaviour === "fail") return "succeeded, although its handler failed";
+        return operation.behaviour === "unknown method" ? "succeeded, although it has no method" : undefined;
+      case CANCELED:
+        if (operation.cancelAfterMs === undefined) return "was canceled, but not by its caller";
+        return elapsed < operation.cancelAfterMs - 0.01 ? `was canceled after ${elapsed} ms, too early` : undefined;
+      case DEADLINE_EXCEEDED:
+        if (operation.timeoutMs === undefined) return "exceeded a deadline that it did not have";
+        return elapsed < operation.timeoutMs - 2
+          ? `exceeded its deadline of ${operation.timeoutMs} ms after ${elapsed} ms`
+          : undefined;
+      case UNIMPLEMENTED:
+        return operation.behaviour === "unknown method" ? undefined : "has no method at the server";
+      case UNAVAILABLE:
+        if (settledAt < this.firstFaultAt && operation.behaviour !== "fail")
+          return "was unavailable before anything had gone wrong";
+        return undefined;
+      default:
+        return operation.behaviour === "fail" && outcome === operation.code ? undefined : `failed with code ${outcome}`;
+    }
+  }
+}

@@ -1,0 +1,55 @@
+/**
+ * Planted faults: each patch in `mutants/` puts back a fault of the past, or makes a new one. A simulator that does not find
+ * them proves nothing by finding nothing else.
+ */
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { type Bundle, bundleProduct, root } from "./bundle.ts";
+import { drawPlan } from "./draw-plan.ts";
+import { run } from "./run.ts";
+
+const FOLDER = join(root, "test/simulation/mutants");
+
+export interface Mutant {
+  /** The name of the file, without its extension. */
+  readonly name: string;
+  /** The first line of the file: the fault in words. */
+  readonly title: string;
+  readonly patch: string;
+}
+
+export interface Verdict {
+  readonly mutant: Mutant;
+  /** The broken invariant, or why there is none. */
+  readonly outcome: string;
+  readonly isFound: boolean;
+  readonly seed: number | undefined;
+  readonly seconds: number;
+}
+
+export function readMutants(): readonly Mutant[] {
+  return readdirSync(FOLDER)
+    .filter((file) => file.endsWith(".patch"))
+    .sort()
+    .map((file) => {
+      const patch = readFileSync(join(FOLDER, file), "utf8");
+      return { name: file.replace(/\.patch$/, ""), title: patch.split("\n", 1)[0] ?? "", patch };
+    });
+}
+
+/**
+ * Runs seeds on a mutant until one breaks an invariant that the unchanged product keeps with the same seed, or until the time
+ * is over.
+ */
+export async function findMutant(mutant: Mutant, original: Bundle, maxSeconds: number): Promise<Verdict> {
+  const start = performance.now();
+  const seconds = (): number => (performance.now() - start) / 1_000;
+  const bundle = await bundleProduct(mutant.patch);
+  for (let seed = 1; seconds() < maxSeconds; seed++) {
+    const { violation } = await run(drawPlan(seed), bundle);
+    if (violation === undefined) continue;
+    if ((await run(drawPlan(seed), original)).violation !== undefined) continue;
+    return { mutant, outcome: `${violation.invariant}: ${violation.text}`, isFound: true, seed, seconds: seconds() };
+  }
+  return { mutant, outcome: "not found", isFound: false, seed: undefined, seconds: seconds() };
+}

@@ -1,0 +1,271 @@
+/**
+ * The simulated network: hosts, listeners, the links between hosts, and the substitute of `node:net`.
+ *
+ * The address `10.CLIENT.0.SERVER` leads from a client to a server, so that a connection knows both of its hosts.
+ */
+import { EventEmitter } from "node:events";
+import { type Link, type LinkOptions, Pipe } from "./pipe.ts";
+import { SimulatedSocket, systemError } from "./socket.ts";
+import type { World } from "./world.ts";
+
+/** What happens to connections to a server, other than being accepted. */
+export type DialFault = "refuse" | "lose" | "accept and close" | "accept and ignore";
+
+/** An open connection. */
+export interface Connection {
+  readonly id: number;
+  readonly client: string;
+  readonly server: string;
+  readonly socket: SimulatedSocket;
+  readonly accepted: SimulatedSocket;
+  readonly upstream: Pipe;
+  readonly downstream: Pipe;
+}
+
+/** Receives the events of connections. */
+export interface NetworkObserver {
+  onDial(client: string, server: string): void;
+  onConnection(connection: Connection): void;
+  onClosed(connection: Connection): void;
+}
+
+export class SimulatedServer extends EventEmitter {
+  maxConnections: number | undefined;
+  readonly sockets: Set<SimulatedSocket> = new Set();
+  readonly #network: Network;
+  #address: { readonly address: string; readonly port: number; readonly family: string } | undefined;
+  #isClosing = false;
+
+  constructor(network: Network) {
+    super();
+    this.#network = network;
+  }
+
+  listen({ host = "10.1.0.1", port = 0 }: { host?: string; port?: number }, onListening?: () => void): this {
+    if (onListening !== undefined) this.once("listening", onListening);
+    const problem = this.#network.listen(host, port, this);
+    this.#network.world.after(0, () => {
+      if (problem !== undefined) return void this.emit("error", problem);
+      this.#address = { address: host, port, family: "IPv4" };
+      this.emit("listening");
+    });
+    return this;
+  }
+
+  address(): object | null {
+    return this.#address ?? null;
+  }
+
+  close(onClose?: (error?: Error) => void): this {
+    if (onClose !== undefined) this.once("close", () => onClose());
+    if (this.#address !== undefined) this.#network.unlisten(this.#address.address, this);
+    this.#isClosing = true;
+    this.#closeIfIdle();
+    return this;
+  }
+
+  forget(socket: SimulatedSocket): void {
+    this.sockets.delete(socket);
+    this.#closeIfIdle();
+  }
+
+  #closeIfIdle(): void {
+    if (!this.#isClosing || this.sockets.size > 0) return;
+    this.#isClosing = false;
+    this.#network.world.after(0, () => this.emit("close"));
+  }
+}
+
+export class Network {
+  readonly world: World;
+  readonly connections: Set<Connection> = new Set();
+  readonly #options: LinkOptions;
+  readonly #observer: NetworkObserver;
+  readonly #listeners = new Map<string, SimulatedServer>();
+  readonly #links = new Map<string, Link>();
+  readonly #dialFaults = new Map<string, DialFault>();
+  /** Dials that a partition holds, by link. */
+  readonly #heldDials: { readonly link: Link; readonly retry: () => void }[] = [];
+  /** Accepted sockets that no program reads. */
+  #ignored: SimulatedSocket[] = [];
+  #ids = 0;
+
+  constructor(world: World, options: LinkOptions, observer: NetworkObserver) {
+    this.world = world;
+    this.#options = options;
+    this.#observer = observer;
+  }
+
+  listen(host: string, port: number, server: SimulatedServer): Error | undefined {
+    const name = serverOf(host);
+    if (this.#listeners.has(name)) return systemError("EADDRINUSE", "listen", { address: host, port });
+    this.#listeners.set(name, server);
+    return undefined;
+  }
+
+  unlisten(host: string, server: SimulatedServer): void {
+    if (this.#listeners.get(serverOf(host)) === server) this.#listeners.delete(serverOf(host));
+  }
+
+  /** Sets what happens to new connections of a server; `undefined` for no fault. */
+  setDialFault(server: string, fault: DialFault | undefined): void {
+    if (fault === undefined) this.#dialFaults.delete(server);
+    else this.#dialFaults.set(server, fault);
+  }
+
+  /** Holds all bytes of a link in one or both directions, or releases them. */
+  hold(client: string, server: string, held: readonly [boolean, boolean]): void {
+    const link = this.#link(client, server);
+    link.held[0] = held[0];
+    link.held[1] = held[1];
+    for (const connection of this.connections) {
+      if (connection.client !== client || connection.server !== server) continue;
+      if (!held[0]) connection.upstream.release();
+      if (!held[1]) connection.downstream.release();
+    }
+    if (held[0] || held[1]) return;
+    const waiting = this.#heldDials.filter((one) => one.link === link);
+    for (const one of waiting) {
+      this.#heldDials.splice(this.#heldDials.indexOf(one), 1);
+      // A lost SYN is sent again after a second or more.
+      this.world.after(link.random.between(0, 1_000), one.retry);
+    }
+  }
+
+  /** Resets the connections that were accepted and ignored. */
+  resetIgnored(): void {
+    for (const socket of this.#ignored) socket.resetAndDestroy();
+    this.#ignored = [];
+  }
+
+  /** Ends a server's process: its listener is gone, and its connections are reset, or silent if the host is gone too. */
+  crash(server: string, isSilent: boolean): void {
+    this.#listeners.delete(server);
+    for (const connection of [...this.connections]) {
+      if (connection.server !== server) continue;
+      if (isSilent) connection.accepted.silence();
+      else connection.accepted.resetPeer();
+      connection.accepted.receiveReset();
+    }
+  }
+
+  /** The substitute of the module `node:net`. */
+  module(original: object): object {
+    return {
+      ...original,
+      Socket: SimulatedSocket,
+      connect: (to: { readonly host: string; readonly port: number }) => this.connect(to),
+      createServer: () => new SimulatedServer(this),
+    };
+  }
+
+  connect({ host, port }: { readonly host: string; readonly port: number }): SimulatedSocket {
+    const { world } = this;
+    const client = `client${host.split(".")[1]}`;
+    const server = serverOf(host);
+    const link = this.#link(client, server);
+    const id = ++this.#ids;
+    const local = { address: `10.${host.split(".")[1]}.0.200`, port: 20_000 + (id % 40_000) };
+    const remote = { address: host, port };
+    let connection: Connection | undefined;
+    const socket = new SimulatedSocket(world, `${client}#${id}`, client, { local, remote }, () => {
+      if (connection !== undefined) this.#onSocketClosed(connection);
+    });
+    world.note("dial", `${client}#${id}`, server);
+    this.#observer.onDial(client, server);
+    const refuse = (): void => {
+      if (socket.destroyed) return;
+      world.note("refused", `${client}#${id}`, server);
+      socket.connecting = false;
+      socket.destroy(systemError("ECONNREFUSED", "connect", remote));
+    };
+    const arrive = (): void => {
+      const fault = this.#dialFaults.get(server);
+      if (fault === "lose" || socket.destroyed) return;
+      if (link.held[0] || link.held[1]) {
+        this.#heldDials.push({ link, retry: arrive });
+        return;
+      }
+      const listener = this.#listeners.get(server);
+      if (listener === undefined || fault === "refuse") {
+        world.after(link.latencyMs, refuse);
+        return;
+      }
+      connection = this.#open(id, link, client, server, socket, listener, fault);
+    };
+    world.after(link.latencyMs, arrive);
+    return socket;
+  }
+
+  #open(
+    id: number,
+    link: Link,
+    client: string,
+    server: string,
+    socket: SimulatedSocket,
+    listener: SimulatedServer,
+    fault: DialFault | undefined,
+  ): Connection {
+    const { world } = this;
+    const addresses = {
+      local: { address: socket.remoteAddress as string, port: socket.remotePort as number },
+      remote: { address: socket.localAddress, port: socket.localPort },
+    };
+    const accepted = new SimulatedSocket(world, `${server}#${id}`, server, addresses, () => {
+      listener.forget(accepted);
+      this.#onSocketClosed(connection);
+    });
+    const upstream = new Pipe(world, link, 0, socket, accepted);
+    const downstream = new Pipe(world, link, 1, accepted, socket);
+    const connection: Connection = { id, client, server, socket, accepted, upstream, downstream };
+    this.connections.add(connection);
+    this.#observer.onConnection(connection);
+    accepted.open(upstream, downstream);
+    world.after(link.latencyMs, () => {
+      if (socket.destroyed) return accepted.receiveReset();
+      world.note("connected", socket.label, server);
+      socket.open(downstream, upstream);
+      socket.emit("connect");
+      socket.emit("ready");
+    });
+    const { maxConnections = Number.POSITIVE_INFINITY } = listener;
+    accepted.on("error", ignore);
+    if (fault === "accept and ignore") {
+      this.#ignored.push(accepted);
+      return connection;
+    }
+    if (fault === "accept and close" || listener.sockets.size >= maxConnections) {
+      accepted.destroy();
+      return connection;
+    }
+    listener.sockets.add(accepted);
+    // The kernel has accepted the connection; the program does so a little later.
+    world.after(link.random.next() * 0.2, () => {
+      accepted.off("error", ignore);
+      if (!accepted.destroyed) listener.emit("connection", accepted);
+    });
+    return connection;
+  }
+
+  #onSocketClosed(connection: Connection): void {
+    if (!connection.socket.destroyed || !connection.accepted.destroyed) return;
+    if (this.connections.delete(connection)) this.#observer.onClosed(connection);
+  }
+
+  #link(client: string, server: string): Link {
+    const name = `${client}-${server}`;
+    let link = this.#links.get(name);
+    if (link === undefined) {
+      link = { ...this.#options, name, random: this.world.random(`link/${name}`), held: [false, false] };
+      this.#links.set(name, link);
+    }
+    return link;
+  }
+}
+
+/** The listener of sockets that the program has not accepted: nothing sees their errors. */
+function ignore(): void {}
+
+function serverOf(host: string): string {
+  return `server${host.split(".")[3]}`;
+}

@@ -1,0 +1,101 @@
+/**
+ * The plan of a simulation: topology, options, calls and faults, with times and targets, as JSON. A seed gives a plan; a
+ * failure gives a smaller plan, which is kept instead of the seed because seeds change their meaning with the code.
+ */
+
+import type { DialFault } from "./network.ts";
+import type { Cut, LinkOptions } from "./pipe.ts";
+import type { ClockOptions } from "./world.ts";
+
+export type Kind = "ask" | "askAgain" | "download" | "upload" | "talk";
+
+/** What the handler of a call does. */
+export type Behaviour =
+  | "answer"
+  /** Answers after `delayMs`, whatever happens to the call. */
+  | "delay"
+  /** Waits for its signal. */
+  | "wait"
+  /** Answers or fails before it has read its requests. */
+  | "early"
+  /** Fails with `code`. */
+  | "fail"
+  /** The method does not exist. */
+  | "unknown method";
+
+/** One call. */
+export interface Operation {
+  readonly id: number;
+  readonly at: number;
+  readonly client: number;
+  readonly kind: Kind;
+  readonly behaviour: Behaviour;
+  readonly delayMs: number;
+  readonly code: number;
+  /** Bytes of each request and of each response. */
+  readonly requestBytes: number;
+  readonly responseBytes: number;
+  /** Messages of a stream, and the pause between them. */
+  readonly messages: number;
+  readonly pauseMs: number;
+  readonly timeoutMs: number | undefined;
+  /** The time after which the caller cancels. */
+  readonly cancelAfterMs: number | undefined;
+  /** The caller leaves a stream of responses after this number. */
+  readonly readMessages: number | undefined;
+  readonly waitForReady: boolean | undefined;
+}
+
+/** Something that goes wrong, or changes. Times are in milliseconds since the start of the chaos. */
+export type Fault = { readonly at: number } & (
+  | {
+      readonly kind: "cut";
+      readonly client: number;
+      readonly server: number;
+      readonly upstream: boolean;
+      readonly cut: Cut;
+    }
+  | { readonly kind: "reset all"; readonly server: number }
+  | {
+      readonly kind: "partition";
+      readonly client: number;
+      readonly server: number;
+      readonly held: readonly [boolean, boolean];
+      readonly ms: number;
+    }
+  | { readonly kind: "dial"; readonly server: number; readonly fault: DialFault; readonly ms: number }
+  | { readonly kind: "crash"; readonly server: number; readonly isSilent: boolean; readonly ms: number }
+  | { readonly kind: "restart"; readonly server: number; readonly graceMs: number; readonly ms: number }
+  | { readonly kind: "close client"; readonly client: number }
+  | { readonly kind: "list"; readonly client: number; readonly servers: readonly number[]; readonly isFailure: boolean }
+);
+
+export interface ServerPlan {
+  readonly maxConnections: number | undefined;
+  readonly limits: Readonly<Record<string, number>>;
+}
+
+export interface ClientPlan {
+  /** `undefined`: one server, by base URL; otherwise a resolver that lists all servers. */
+  readonly balancer: "p2c" | "roundRobin" | undefined;
+  readonly server: number;
+  readonly protocol: "grpc" | "http-rpc";
+  /** Attempts of calls that may be repeated; 1: no policy. */
+  readonly maxAttempts: number;
+  readonly hedgingDelayMs: number | undefined;
+  readonly options: Readonly<Record<string, number | boolean>>;
+}
+
+export interface Plan {
+  readonly seed: number;
+  /** The name of the profile that the plan was drawn from, for people. */
+  readonly profile: string;
+  readonly clock: ClockOptions;
+  readonly link: LinkOptions;
+  readonly servers: readonly ServerPlan[];
+  readonly clients: readonly ClientPlan[];
+  readonly operations: readonly Operation[];
+  readonly faults: readonly Fault[];
+  /** Duration of the phase with faults; then everything is healed. */
+  readonly chaosMs: number;
+}

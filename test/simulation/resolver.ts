@@ -1,0 +1,38 @@
+/**
+ * A resolver by plan: the lists of a registry, its failures, and its return.
+ */
+import type { Endpoint, Resolver } from "triple-es/discovery";
+
+export class PlannedRegistry {
+  #list: readonly Endpoint[];
+  #isFailing = false;
+  #version = 0;
+  #waiting: (() => void)[] = [];
+
+  constructor(list: readonly Endpoint[]) {
+    this.#list = list;
+  }
+
+  /** Publishes a list, or fails until the next list. */
+  publish(list: readonly Endpoint[] | undefined): void {
+    this.#isFailing = list === undefined;
+    if (list !== undefined) this.#list = list;
+    this.#version++;
+    const waiting = this.#waiting;
+    this.#waiting = [];
+    for (const wake of waiting) wake();
+  }
+
+  readonly resolver: Resolver = ({ signal }) => this.#lists(signal);
+
+  async *#lists(signal: AbortSignal): AsyncGenerator<readonly Endpoint[]> {
+    const onAbort = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
+    for (let seen = -1; !signal.aborted; ) {
+      if (this.#isFailing) throw new Error("the registry cannot be reached");
+      if (seen !== this.#version) {
+        seen = this.#version;
+        yield this.#list;
+      } else await Promise.race([onAbort, new Promise<void>((resolve) => this.#waiting.push(resolve))]);
+    }
+  }
+}

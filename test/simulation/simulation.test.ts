@@ -1,0 +1,53 @@
+/**
+ * A sample of what `npm run simulate` does: a few seeds, the same trace in two processes, and mutants that must be found.
+ */
+import { execFileSync } from "node:child_process";
+import { join } from "node:path";
+import { beforeAll, describe, expect, test } from "vitest";
+import { type Bundle, bundleProduct, patchSources, root } from "./bundle.ts";
+import { drawPlan } from "./draw-plan.ts";
+import { findMutant, readMutants } from "./mutants.ts";
+import { report } from "./report.ts";
+import { run } from "./run.ts";
+
+/** Seeds of different profiles, with few events. */
+const SEEDS = [3, 4, 5, 7, 10];
+
+let bundle: Bundle;
+
+beforeAll(async () => {
+  bundle = await bundleProduct();
+});
+
+describe("the product in a simulated world", () => {
+  test.each(SEEDS)("keeps all invariants with seed %i", async (seed) => {
+    const result = await run(drawPlan(seed), bundle);
+    expect(result.violation && report(result, undefined)).toBeUndefined();
+    expect(result.calls).toBeGreaterThan(10);
+  });
+
+  test("runs the same events for the same seed, in this process and in another one", async () => {
+    const [seed] = SEEDS;
+    const first = await run(drawPlan(seed as number), bundle);
+    const again = await run(drawPlan(seed as number), bundle);
+    const flags = ["scripts/run.js", "test/simulation/main.ts", "--seed", String(seed), "--hash"];
+    const other = execFileSync(process.execPath, flags, { cwd: root, encoding: "utf8" }).trim();
+    expect([again.hash, other]).toEqual([first.hash, first.hash]);
+    expect((await run(drawPlan(SEEDS[1] as number), bundle)).hash).not.toBe(first.hash);
+  });
+});
+
+describe("planted faults", () => {
+  const mutants = readMutants();
+
+  test("are found: a connection whose ticks are not stopped leaves a timer", async () => {
+    const mutant = mutants.find(({ name }) => name.startsWith("n07"));
+    const { outcome } = await findMutant(mutant as (typeof mutants)[number], bundle, 60);
+    expect(outcome).toMatch(/^I9: a timer is left after the end/);
+  });
+
+  test.each(mutants)("the patch of $name applies", ({ patch, title }) => {
+    expect(title).not.toBe("");
+    for (const path of patchSources(patch).keys()) expect(path.startsWith(join(root, "runtime/src/"))).toBe(true);
+  });
+});
