@@ -2,7 +2,13 @@
  * OpenAPI documents: what they say about services, messages, errors and routes. test/openapi/judges.test.ts validates
  * them.
  */
-import { createFileRegistry, type DescMessage, type DescService, type JsonObject } from "@bufbuild/protobuf";
+import {
+  createFileRegistry,
+  type DescMessage,
+  type DescMethod,
+  type DescService,
+  type JsonObject,
+} from "@bufbuild/protobuf";
 import { createRouter, type ServiceDef } from "triple-es";
 import { fetchHandler } from "triple-es/fetch";
 import { addHealth } from "triple-es/health";
@@ -24,7 +30,7 @@ import { ClassesDef } from "../../fixtures/interface/gen/classes_triple.ts";
 import { OverloadsDef } from "../../fixtures/interface/gen/overloads_triple.ts";
 import { queryLeaves } from "../../runtime/src/openapi/query-leaves.ts";
 import { keyOf } from "../../runtime/src/rest/field-path.ts";
-import { compile } from "../plugin/support/protos.ts";
+import { compile, requestFor, run } from "../plugin/support/protos.ts";
 import { greeter } from "../support/server.ts";
 import { DOCUMENTED_PROTO } from "./documented.ts";
 
@@ -247,16 +253,66 @@ describe("the schema of a message", () => {
     });
   });
 
-  it("has the comments of files of the option when the generated code has none", () => {
-    const router = routerOf(GreetServiceDef);
-    const withComment = compile({
-      "greet/v1/greet.proto":
-        'syntax = "proto3";\npackage greet.v1;\n// Greets.\nservice GreetService { rpc Greet(A) returns (A); }\nmessage A {}',
-    });
-    const { tags } = createOpenApi(router, { files: [...createFileRegistry(withComment).files] });
-    expect(tags[0]?.["description"]).toBe("Greets.");
+  it("are copied from the documents that the plugin writes, at the same places", () => {
+    const set = compile({ "shop/v1/shop.proto": DOCUMENTED_PROTO, "mask/v1/mask.proto": ROUTED_PROTO });
+    const written = [...run(requestFor(set, "target=ts,openapi=true"))].filter(([path]) => path.endsWith(".json"));
+    const documents = written.map(([, text]) => JSON.parse(text) as OpenApiDocument);
+    expect(documents).toHaveLength(2);
+    // Generated code has no source info.
+    for (const file of set.file) file.sourceCodeInfo = undefined;
+    const registry = createFileRegistry(set);
+    for (const [index, name] of ["mask.v1.MaskService", "shop.v1.ShopService"].entries()) {
+      const { typeName, methods } = registry.getService(name) as DescService;
+      const methodOf = ({ name: method, input, output, deprecated }: DescMethod) =>
+        ({
+          kind: "unary",
+          service: typeName,
+          name: method,
+          path: `/${name}/${method}`,
+          input,
+          output,
+          deprecated,
+        }) as const;
+      const router = routerOf({
+        typeName,
+        methods: Object.fromEntries(methods.map((one) => [one.name, methodOf(one)])),
+      });
+      addRest(router, { rules: index === 0 ? [{ selector: `${name}.Get`, get: "/v1/{id}" }] : [] });
+      expect(createOpenApi(router).tags).toEqual([{ name }]);
+      const document = createOpenApi(router, { documents });
+      expect(document.tags[0]?.["description"]).toMatch(/\.$/);
+      const own = documents[index] as OpenApiDocument;
+      for (const path of Object.keys(own.paths)) expect(document.paths[path]).toEqual(own.paths[path]);
+      expect(document.components).toEqual(own.components);
+    }
+  });
+
+  it("are left out of a document without them, which is valid for the option, and others are refused", () => {
+    const documents = [createOpenApi(routerOf(IdempotencyServiceDef))];
+    expect(createOpenApi(routerOf(GreetServiceDef), { documents })).toEqual(createOpenApi(routerOf(GreetServiceDef)));
+    expect(() => createOpenApi(routerOf(GreetServiceDef), { documents: [{}] })).toThrow(
+      new TypeError("documents must be OpenAPI documents as JSON, such as the plugin writes with openapi=true"),
+    );
   });
 });
+
+/** A service without the annotation of its route, whose message has a field with the name of a text. */
+const ROUTED_PROTO = `
+syntax = "proto3";
+package mask.v1;
+// Hides things.
+service MaskService {
+  // Gets a mask. Always.
+  rpc Get(Mask) returns (Mask);
+}
+// A mask.
+message Mask {
+  // Its name.
+  string id = 1;
+  // Says more.
+  string description = 2;
+}
+`;
 
 describe("routes of REST", () => {
   const document = createOpenApi(

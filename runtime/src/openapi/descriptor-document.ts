@@ -35,7 +35,7 @@ export function createOpenApiOf(services: readonly DescService[], options: OpenA
     };
   });
   const files = new Set(services.map(({ file }) => file));
-  return buildDocument(described, { ...options, files: [...files, ...(options.files ?? [])] });
+  return buildDocument(described, options, files);
 }
 
 function methodOf(method: DescMethod): ProtoMethod {

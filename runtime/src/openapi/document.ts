@@ -10,6 +10,7 @@ import { errorComponents } from "./error-schema.ts";
 import { descriptionOf, Operations, PARAMETERS, type ServiceDescription } from "./operation.ts";
 import { describePath, isDescribed, restOperation } from "./rest-operation.ts";
 import { SchemaCollection } from "./schema.ts";
+import { copyTexts } from "./texts.ts";
 
 /** An OpenAPI document (OpenAPI 3.1.1, section 4.8.1), as JSON. */
 export interface OpenApiDocument {
@@ -46,10 +47,10 @@ export interface OpenApiOptions {
   /** Security Requirement Objects of all operations. Default: none. */
   readonly security?: readonly JsonObject[] | undefined;
   /**
-   * Files with comments, such as those of the registry that `createFileRegistry` creates from the output of `buf build` or
-   * `protoc --include_source_info`. Generated code contains no comments. Default: none.
+   * Documents that the plugin has written (`openapi=true`), as JSON. The comments of the proto files are in their
+   * summaries and descriptions, from which they are copied: generated code contains no comments. Default: none.
    */
-  readonly files?: readonly DescFile[] | undefined;
+  readonly documents?: readonly object[] | undefined;
 }
 
 /** A service with its REST routes. */
@@ -57,10 +58,15 @@ export interface RoutedService extends ServiceDescription {
   readonly routes: readonly Route[];
 }
 
-/** Returns the document of services. Throws a `TypeError` for an invalid option. */
-export function buildDocument(services: readonly RoutedService[], options: OpenApiOptions = {}): OpenApiDocument {
-  const { info = {}, servers = [{ url: "/" }], securitySchemes, security = [], files = [] } = options;
+/** Returns the document of services, with the comments of files. Throws a `TypeError` for an invalid option. */
+export function buildDocument(
+  services: readonly RoutedService[],
+  options: OpenApiOptions,
+  files: Iterable<DescFile>,
+): OpenApiDocument {
+  const { info = {}, servers = [{ url: "/" }], securitySchemes, security = [], documents = [] } = options;
   checkInfo(info);
+  checkDocuments(documents);
   const schemas = new SchemaCollection(new Comments(files));
   const operations = new Operations(schemas);
   const paths = new Paths();
@@ -72,18 +78,25 @@ export function buildDocument(services: readonly RoutedService[], options: OpenA
   for (const service of services) addRoutes(paths, service, schemas);
   const errors = errorComponents();
   const [only] = services.length === 1 ? services : [];
-  return {
-    openapi: "3.1.1",
-    info: { title: only?.typeName ?? "Services", version: "1.0.0", ...info },
-    servers: [...servers],
-    security: [...security],
+  // Schemas of scalars are shared.
+  const described = structuredClone({
     tags: services.map(({ typeName }) => ({
       name: typeName,
       ...descriptionOf([schemas.comments.of(typeName) ?? ""]),
     })),
     paths: paths.items,
+    components: { schemas: Object.fromEntries([...schemas.schemas].sort(byName)) },
+  });
+  for (const document of documents) copyTexts(described, document as JsonObject);
+  return {
+    openapi: "3.1.1",
+    info: { title: only?.typeName ?? "Services", version: "1.0.0", ...info },
+    servers: [...servers],
+    security: [...security],
+    tags: described.tags,
+    paths: described.paths,
     components: {
-      schemas: { ...Object.fromEntries([...schemas.schemas].sort(byName)), ...errors.schemas },
+      schemas: { ...described.components.schemas, ...errors.schemas },
       parameters: PARAMETERS,
       responses: errors.responses,
       ...(securitySchemes === undefined ? {} : { securitySchemes: { ...securitySchemes } }),
@@ -95,6 +108,14 @@ function checkInfo(info: JsonObject): void {
   for (const name of ["title", "version"]) {
     const value = info[name];
     if (value !== undefined && typeof value !== "string") throw new TypeError(`info.${name} must be a string`);
+  }
+}
+
+function checkDocuments(documents: readonly object[]): void {
+  for (const document of documents) {
+    if (typeof document !== "object" || !("paths" in document)) {
+      throw new TypeError("documents must be OpenAPI documents as JSON, such as the plugin writes with openapi=true");
+    }
   }
 }
 

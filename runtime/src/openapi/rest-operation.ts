@@ -9,7 +9,7 @@ import { ERROR_RESPONSES } from "./error-schema.ts";
 import { exampleOf, exampleOfField } from "./example.ts";
 import { descriptionOf, exampleWith, factsOf, type ServiceDescription, selectorParameters } from "./operation.ts";
 import { queryLeaves } from "./query-leaves.ts";
-import type { SchemaCollection } from "./schema.ts";
+import { isRequired, type SchemaCollection } from "./schema.ts";
 
 /** HTTP methods that a path item of OpenAPI 3.1 can have. */
 const DESCRIBED_METHODS: ReadonlySet<string> = new Set([
@@ -166,6 +166,7 @@ function queryParameters({ target, variables, body }: Route, schemas: SchemaColl
       name: keyOf(path),
       in: "query",
       ...descriptionOf([comment]),
+      ...(path.length === 1 && isRequired(field) ? { required: true } : {}),
       ...(field.deprecated ? { deprecated: true } : {}),
       schema: schemas.field(field),
     };

@@ -17,7 +17,7 @@ export type DescribedRouter = Pick<Router, "services" | "resources">;
  * `/<service>/<method>`, and, if `addRest` has been called, its routes. Without `includeGrpcServices`, health checking and
  * reflection are left out. Throws a `TypeError` for an invalid option.
  *
- * Comments are those of the files in `options.files`, and of files of the services that have source info.
+ * Comments are those of `options.documents`, and of files of the services that have source info.
  */
 export function createOpenApi(router: DescribedRouter, options: RouterDocumentOptions = {}): OpenApiDocument {
   const index = new FileIndex();
@@ -25,8 +25,7 @@ export function createOpenApi(router: DescribedRouter, options: RouterDocumentOp
     ? router.services
     : router.services.filter(({ service }) => !GRPC_PACKAGE.test(service.typeName));
   for (const { service } of services) index.addService(service);
-  const files = [...index.files(), ...(options.files ?? [])];
-  return buildDocument(routedServices(services, router.resources), { ...options, files });
+  return buildDocument(routedServices(services, router.resources), options, index.files());
 }
 
 /** gRPC's own package, with the services for health checking and reflection. */
@@ -105,7 +104,7 @@ class DocumentResource implements Resource {
 
   constructor(router: DescribedRouter, path: string, options: RouterDocumentOptions) {
     // Reports invalid options when the server starts.
-    buildDocument([], options);
+    buildDocument([], options, []);
     this.options = options;
     this.#router = router;
     this.#path = path;

@@ -1,7 +1,8 @@
 /**
  * JSON Schemas of scalar types, and of the well-known types, whose JSON is defined by ProtoJSON instead of their fields.
  */
-import { type DescMessage, type JsonObject, ScalarType } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
+import { LONG_TYPES } from "../codec/json-estimate.ts";
 
 const LONG_PATTERN = "^-?[0-9]{1,19}$";
 const UNSIGNED_LONG_PATTERN = "^[0-9]{1,20}$";
@@ -48,6 +49,29 @@ export function scalarSchema(scalar: ScalarType): JsonObject {
     default:
       return int32;
   }
+}
+
+/** Returns the zero value of a field in ProtoJSON; `undefined` for messages, which have none. */
+export function zeroOf(field: DescField): JsonValue | undefined {
+  switch (field.fieldKind) {
+    case "scalar":
+      return zeroOfScalar(field.scalar);
+    case "enum":
+      return field.enum.typeName === "google.protobuf.NullValue" ? null : field.enum.values[0]?.name;
+    case "list":
+      return [];
+    case "map":
+      return {};
+    case "message":
+      return undefined;
+  }
+}
+
+/** Returns the zero value of a scalar in ProtoJSON. */
+export function zeroOfScalar(scalar: ScalarType): JsonValue {
+  if (scalar === ScalarType.BOOL) return false;
+  if (scalar === ScalarType.STRING || scalar === ScalarType.BYTES) return "";
+  return LONG_TYPES.has(scalar) ? "0" : 0;
 }
 
 const WELL_KNOWN: Readonly<Record<string, JsonObject>> = {

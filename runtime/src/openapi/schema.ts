@@ -5,6 +5,8 @@ import { type DescEnum, type DescField, type DescMessage, type JsonObject, Scala
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import type { SharedSchemas } from "../call/method.ts";
 import type { Comments } from "./comments.ts";
+import { joinSchemas } from "./rule-keywords.ts";
+import { isOneofNeeded, type Rules, rulesOf } from "./rules.ts";
 import { scalarSchema, wellKnownSchema } from "./scalar.ts";
 
 /** A schema, or another object of an OpenAPI document. */
@@ -43,11 +45,11 @@ export class SchemaCollection implements SharedSchemas {
 
   /** Returns the schema of an object with some of the fields of a message. */
   messageObject(type: DescMessage, fields: readonly DescField[]): JsonSchema {
-    const required = fields.filter(({ presence }) => presence === Presence.LEGACY_REQUIRED);
+    const required = fields.filter(isRequired);
     const oneofs = type.oneofs
-      .map((oneof) => oneof.fields.filter((field) => fields.includes(field)).map(({ jsonName }) => jsonName))
-      .filter(({ length }) => length > 1)
-      .map(atMostOne);
+      .map((oneof) => ({ oneof, members: oneof.fields.filter((field) => fields.includes(field)) }))
+      .filter(({ members }) => members.length > 1)
+      .map(({ oneof, members }) => atMostOne(members, isOneofNeeded(oneof) && members.length === oneof.fields.length));
     return {
       type: "object",
       ...this.#text(type.typeName, type.deprecated),
@@ -57,8 +59,12 @@ export class SchemaCollection implements SharedSchemas {
     };
   }
 
-  /** Returns the schema of the value of a field. */
+  /** Returns the schema of the value of a field, with its rules. */
   field(field: DescField): JsonSchema {
+    return withRules(this.#value(field), rulesOf(field));
+  }
+
+  #value(field: DescField): JsonSchema {
     switch (field.fieldKind) {
       case "scalar":
         return scalarSchema(field.scalar);
@@ -134,10 +140,30 @@ function oneofText({ oneof, jsonName }: DescField): string[] {
   return others.length > 0 ? [`Excludes ${others.map((field) => `\`${field.jsonName}\``).join(", ")}.`] : [];
 }
 
+/** Reports whether a field must be in the JSON of a message. */
+export function isRequired(field: DescField): boolean {
+  return field.presence === Presence.LEGACY_REQUIRED || rulesOf(field)?.isNeeded === true;
+}
+
+/** Adds rules to the schema of a value, and of its elements and keys. */
+function withRules(schema: JsonSchema, rules: Rules | undefined): JsonSchema {
+  if (rules === undefined) return schema;
+  const { keywords, elements, keys } = rules;
+  const name = schema["type"] === "array" ? "items" : "additionalProperties";
+  return {
+    ...joinSchemas(schema, keywords),
+    ...(elements === undefined ? {} : { [name]: withRules(schema[name] as JsonSchema, elements) }),
+    ...(keys === undefined
+      ? {}
+      : { propertyNames: joinSchemas((schema["propertyNames"] ?? {}) as JsonSchema, keys.keywords) }),
+  };
+}
+
 /** Returns the constraint that an object has at most one of the members. Its size is proportional to their number. */
-function atMostOne(names: readonly string[]): JsonSchema {
+function atMostOne(members: readonly DescField[], isNeeded: boolean): JsonSchema {
+  const names = members.map(({ jsonName }) => jsonName);
   const none = { properties: Object.fromEntries(names.map((name) => [name, false])) };
-  return { oneOf: [...names.map((name) => ({ required: [name] })), none] };
+  return { oneOf: [...names.map((name) => ({ required: [name] })), ...(isNeeded ? [] : [none])] };
 }
 
 /** Returns the constraint on the keys of a map, which are text in JSON. */
