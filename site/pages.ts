@@ -58,7 +58,7 @@ export function writePages(root: string, pages: string): void {
       if (existsSync(join(root, path))) return linkTo(path);
       throw new Error(`${document}: dead link: ${path}`);
     };
-    writeFileSync(file, rewriteLinks(text, document, linkFrom));
+    writeFileSync(file, withoutNotes(rewriteLinks(text, document, linkFrom)));
   }
 
   function linkTo(path: string): string {
@@ -68,6 +68,14 @@ export function writePages(root: string, pages: string): void {
     }
     return copyOf(root, path, join(pages, "public"));
   }
+}
+
+/**
+ * Removes the notes of the tests after the language of a block, such as `from=a/v1/b.proto`: VitePress reads a number between
+ * slashes there as a line to highlight.
+ */
+export function withoutNotes(text: string): string {
+  return text.replaceAll(/^(```\w+) .*$/gm, "$1");
 }
 
 /** Replaces the targets of all links to files. `linkTo` gets the path of a target in the repository. */

@@ -11,7 +11,7 @@ import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { checkSite } from "../site/check.ts";
 import { ADDRESSES, anchorOf } from "../site/navigation.ts";
-import { rewriteLinks } from "../site/pages.ts";
+import { rewriteLinks, withoutNotes } from "../site/pages.ts";
 import { createStaticServer } from "../site/serve.ts";
 import { EXECUTABLE, launchBrowser } from "./support/chromium.ts";
 import { ROOT, readDocument } from "./support/documents.ts";
@@ -68,6 +68,11 @@ describe("links of documents", () => {
   it("have the anchors of the repository's viewer", () => {
     expect(anchorOf("`createServer()`: TLS & mTLS, 2_x-y")).toBe("createserver-tls--mtls-2_x-y");
   });
+});
+
+it("blocks of code have no notes for the tests, in which VitePress would find lines to highlight", () => {
+  const text = "a\n```proto from=proto/greet/v1/greet.proto\nb\n```\n```sh\nc d\n```\n";
+  expect(withoutNotes(text)).toBe("a\n```proto\nb\n```\n```sh\nc d\n```\n");
 });
 
 describe("the check of a built site", () => {
@@ -201,6 +206,38 @@ describe.skipIf(!isInstalled)("the built site", () => {
       expect(requests.length).toBeGreaterThan(5);
       expect(foreign(requests, url)).toEqual([]);
       expect(errors).toEqual([]);
+    });
+
+    it("shows documents before the API reference among the results of a search", async () => {
+      const { page, errors } = await open("/");
+      await page.locator(".VPNavBarSearch button").first().click();
+      const results = page.locator("a.result");
+      for (const [query, address] of [
+        ["CORS", "/options.html#cors"],
+        ["upload", "/http-rpc.html#uploads"],
+        ["retry budget", "/options.html#budget"],
+      ] as const) {
+        await page.locator("#localsearch-input").fill(query);
+        await expect.poll(() => results.first().getAttribute("href")).toBe(address);
+      }
+      await expect.poll(() => results.nth(2).getAttribute("href")).toBe("/discovery.html#retries");
+      expect(errors).toEqual([]);
+    });
+
+    it("has room for code of 100 columns on a screen of 1280 px, in which no line is marked", async () => {
+      const { page } = await open("/guide.html");
+      await page.setViewportSize({ width: 1280, height: 800 });
+      const columns = await page.evaluate(`(() => {
+        const pre = document.querySelector("div[class*=language-] pre");
+        const line = document.createElement("span");
+        line.textContent = "0".repeat(100);
+        pre.querySelector("code").append(line);
+        const { paddingLeft, paddingRight } = getComputedStyle(pre.querySelector("code"));
+        const room = pre.clientWidth - Number.parseFloat(paddingLeft) - Number.parseFloat(paddingRight);
+        return (100 * room) / line.getBoundingClientRect().width;
+      })()`);
+      expect(columns).toBeGreaterThan(100);
+      expect(await page.locator(".line.highlighted").count()).toBe(0);
     });
 
     it("goes from a document to another by a link of its text, in the dark too", async () => {
