@@ -24,10 +24,8 @@ export const TRAILER_PREFIX = "trailer-";
  */
 export function codecNameIn(contentType: string): string | undefined {
   const [name = "", ...parameters] = contentType.toLowerCase().split(";");
-  for (const parameter of parameters) {
-    const [key = "", ...value] = parameter.split("=");
-    if (key.trim() === "charset" && !/^"?(?:utf-?8|us-ascii)?"?$/.test(value.join("=").trim())) return undefined;
-  }
+  const isOther = (one: string) => /^charset=(?!"?(?:utf-?8|us-ascii)?"?$)/.test(one.replace(/\s+/g, ""));
+  if (parameters.some(isOther)) return undefined;
   return /^application\/(\S+)$/.exec(canonicalType(name.trim()))?.[1];
 }
 

@@ -98,16 +98,18 @@ const MAX_PARTS = 16;
  */
 function splitElements(value: string): string[] {
   const parts = value.split(",");
+  /** From the right: adding at the front would move all others each time. */
   const elements: string[] = [];
   let end = parts.length;
   for (let start = end - 1; start >= 0 && end - start <= MAX_PARTS; start--) {
     const element = parts.slice(start, end).join(",");
     if (!ELEMENT.test(element)) continue;
-    elements.unshift(element);
+    elements.push(element);
     end = start;
   }
   // The rest is malformed; the client before it is unknown.
-  return end > 0 ? [parts.slice(0, end).join(","), ...elements] : elements;
+  if (end > 0) elements.push(parts.slice(0, end).join(","));
+  return elements.reverse();
 }
 
 /**
