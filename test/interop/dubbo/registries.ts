@@ -2,7 +2,8 @@
  * Providers and consumers of Dubbo and ours, which find each other in a registry: `npm run interop:dubbo --
  * --registries`. Each cell counts the answers of each provider. In each registry:
  *
- *     mixed fleet       consumers of peers and of ours call providers of peers and of ours, at each level
+ *     mixed fleet       consumers of peers and of ours call providers of peers and of ours, at each level. The name of a
+ *                       cell has the providers that must answer: some peers do not find all of the fleet
  *     rolling restart   a provider of ours is replaced while consumers of peers call, and no call fails
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -63,9 +64,6 @@ const REGISTRIES: readonly RegistryKind[] = [
     connect: (address, levels) => etcd({ servers: [address], levels }),
   },
 ];
-
-/** Reports whether the answers to a peer are as they must be. */
-type Criterion = (answers: Answers, consumer: { readonly name: string; readonly level: Level }) => boolean;
 
 interface RegistryPeer {
   readonly name: "java" | "go";
@@ -167,25 +165,6 @@ async function runRegistry(kind: RegistryKind, peers: readonly RegistryPeer[], v
     for (const { reason } of (await Promise.allSettled(opened)).filter((one) => one.status === "rejected")) {
       verdicts.failure(`${kind.name}, a consumer of a peer`, reason);
     }
-    const consume = (cell: string, ask: (program: Conversation) => Promise<Answers>, isPassed: Criterion, tries = 1) =>
-      Promise.all(
-        consumers.map(async ({ peer, level, program }) => {
-          const name = `${kind.name}, ${peer.name} consumes ${cell}, ${level}`;
-          try {
-            let answers = await ask(program);
-            let hasPassed = isPassed(answers, { name: peer.name, level });
-            for (let left = tries - 1; left > 0 && !hasPassed; left--) {
-              await delay(1_000);
-              answers = await ask(program);
-              hasPassed = isPassed(answers, { name: peer.name, level });
-            }
-            verdicts.judge(name, answers, hasPassed);
-          } catch (reason) {
-            verdicts.failure(name, reason);
-          }
-        }),
-      );
-
     const names = [...peers.map(({ name }) => name), "triple-es"].sort();
     for (const level of LEVELS) {
       const cell = `${kind.name}, we consume ${names.join(", ")}, ${level}`;
@@ -197,20 +176,25 @@ async function runRegistry(kind: RegistryKind, peers: readonly RegistryPeer[], v
       }
     }
     // A consumer may not know all providers yet, and is asked again then: in Nacos, dubbo-go has needed more than 10 s.
-    const all = async (program: Conversation) => parseAnswers(await program.ask("200 0"));
-    const isWholeFleet: Criterion = (answers, { name, level }) => {
-      const isFound = (one: string): boolean => {
-        // dubbo-go writes the weight 0. Its provider gets no calls beside others, except from its own consumers at the
-        // level of applications, which do not read it.
-        if (one === "go") return name === "go" && level === "instance";
-        // At that level, Java does not find its own provider of a service whose name in Java differs, even if it is the
-        // only one.
-        return one !== "java" || name !== "java" || level === "interface";
-      };
-      const expected = names.filter(isFound);
-      return expected.every((one) => (answers[one] ?? 0) > 0) && isWhole(answers, names);
-    };
-    await consume("the mixed fleet", all, isWholeFleet, 30);
+    await Promise.all(
+      consumers.map(async ({ peer, level, program }) => {
+        const expected = names.filter((name) => isFound(name, peer.name, level));
+        const cell = `${kind.name}, ${peer.name} consumes ${expected.join(", ")} of ${names.join(", ")}, ${level}`;
+        const ask = async () => parseAnswers(await program.ask("200 0"));
+        const isPassed = (answers: Answers): boolean =>
+          expected.every((name) => (answers[name] ?? 0) > 0) && isWhole(answers, names);
+        try {
+          let answers = await ask();
+          for (let left = 29; left > 0 && !isPassed(answers); left--) {
+            await delay(1_000);
+            answers = await ask();
+          }
+          verdicts.judge(cell, answers, isPassed(answers));
+        } catch (reason) {
+          verdicts.failure(cell, reason);
+        }
+      }),
+    );
 
     if (kind.name === "etcd") {
       console.log(
@@ -239,6 +223,15 @@ async function runRegistry(kind: RegistryKind, peers: readonly RegistryPeer[], v
     await server.close();
     rmSync(folder, { recursive: true });
   }
+}
+
+/** Reports whether a provider gets calls of a consumer in the mixed fleet. */
+function isFound(provider: string, consumer: RegistryPeer["name"], level: Level): boolean {
+  // dubbo-go writes the weight 0. Its provider gets no calls beside others, except from its own consumers at the level of
+  // applications, which do not read it.
+  if (provider === "go") return consumer === "go" && level === "instance";
+  // At that level, Java does not find its own provider of a service whose name in Java differs, even if it is the only one.
+  return provider !== "java" || consumer !== "java" || level === "interface";
 }
 
 const isWhole = (answers: Answers, names: readonly string[]): boolean =>
