@@ -87,6 +87,7 @@ export const CostlyServiceDef: ServiceDef<CostlyServiceClient, CostlyServiceHand
     take: CostlyService_take,
     say: CostlyService_say,
   },
+  format: 1,
 };
 
 /** Creates a client of bench.v1.CostlyService. */

@@ -165,6 +165,7 @@ export const EchoServiceDef: ServiceDef<EchoServiceClient, EchoServiceHandler> =
     echoBlob: EchoService_echoBlob,
     talk: EchoService_talk,
   },
+  format: 1,
 };
 
 /** Creates a client of bench.v1.EchoService. */

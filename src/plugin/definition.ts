@@ -4,6 +4,7 @@ import { type ConstantDeclaration, objectLiteral } from "../print/declaration.ts
 import type { ImportedModule } from "../print/imports.ts";
 import { describeAgain } from "../print/jsdoc.ts";
 import { literal } from "../print/literal.ts";
+import { FORMAT } from "../version.ts";
 import { javaNames } from "./java-names.ts";
 import type { TripleOptions } from "./options.ts";
 import type { MethodOutline, ServiceOutline } from "./outline.ts";
@@ -87,6 +88,7 @@ export function serviceDefinition(
       objectLiteral([
         ["typeName", literal(service.typeName)],
         ["methods", objectLiteral(table, "  ")],
+        ["format", FORMAT],
       ]),
   };
 }

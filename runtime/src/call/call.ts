@@ -18,8 +18,16 @@ export interface ServiceDef<C extends object, H extends object> {
    * The version and group that clients request and servers serve, unless an option overrides them. Default: neither.
    */
   readonly selector?: Selector;
+  /** The format of the generated code, which the runtime must support. Absent in definitions that were not generated. */
+  readonly format?: 1;
   /** The types of the client and the handler, for inference. It has no value at run time. */
   readonly "~types"?: { readonly client: C; readonly handler: H };
+}
+
+/** Returns the lacking part if this runtime does not support the format of generated code. */
+export function lackOf(format: number = 1): string | undefined {
+  if (format === 1) return undefined;
+  return format > 1 ? "a newer triple-es" : "newer generated code";
 }
 
 /** The version and group that distinguish services with the same name (spec: Versioning, point 4). */

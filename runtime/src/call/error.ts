@@ -43,6 +43,8 @@ const RPC_ERROR_BRAND = Symbol.for("triple-es.RpcError");
  * receives.
  *
  * `code`, message, details, headers and trailers are sent to the peer; `cause` and the stack are not.
+ *
+ * The body of the class does not name it: esbuild would rename the class to `_RpcError`, which logs would show.
  */
 export class RpcError extends Error {
   /** The name of the class. */
@@ -102,13 +104,16 @@ export class RpcError extends Error {
    * value is the cause of the new error.
    */
   static from(reason: unknown, fallback: Code = Code.Unknown): RpcError {
-    if (reason instanceof RpcError) return reason;
-    const name = reason instanceof Error ? reason.name : "";
-    if (name === "AbortError") return new RpcError(Code.Canceled, "the call was cancelled", { cause: reason });
-    if (name === "TimeoutError")
-      return new RpcError(Code.DeadlineExceeded, "the deadline has passed", { cause: reason });
-    return new RpcError(fallback, reasonOf(reason), { cause: reason });
+    return toRpcError(reason, fallback);
   }
+}
+
+function toRpcError(reason: unknown, fallback: Code): RpcError {
+  if (reason instanceof RpcError) return reason;
+  const name = reason instanceof Error ? reason.name : "";
+  if (name === "AbortError") return new RpcError(Code.Canceled, "the call was cancelled", { cause: reason });
+  if (name === "TimeoutError") return new RpcError(Code.DeadlineExceeded, "the deadline has passed", { cause: reason });
+  return new RpcError(fallback, reasonOf(reason), { cause: reason });
 }
 
 /**

@@ -25,6 +25,8 @@ const NO_FIELDS: string[] = [];
  * A field whose name ends in `-bin` carries bytes: set them as a `Uint8Array` and read them with {@link getBinary}. On the
  * wire they are base64, sent without padding and accepted with or without it. Setting a field with an invalid name or value
  * throws a `TypeError`, so malformed metadata is never sent.
+ *
+ * The body of the class does not name it: esbuild would rename the class to `_Metadata`, which logs would show.
  */
 export class Metadata implements Iterable<[name: string, value: string]> {
   /** A flat list (name, value, name, value …), the layout of engines, which needs no object for each field. */
@@ -40,14 +42,15 @@ export class Metadata implements Iterable<[name: string, value: string]> {
 
   /** Wraps the flat list of fields that an engine received. Names must be in lower case; nothing is validated. */
   static fromRaw(fields: string[]): Metadata {
-    const metadata = new Metadata();
+    const metadata = new this();
     metadata.#fields = fields;
     return metadata;
   }
 
   /** Wraps a flat list that must not change: the metadata copies it before its first change. */
   static fromShared(fields: readonly string[]): Metadata {
-    const metadata = Metadata.fromRaw(fields as string[]);
+    // biome-ignore lint/complexity/noThisInStatic: see the comment on the class
+    const metadata = this.fromRaw(fields as string[]);
     metadata.#isShared = true;
     return metadata;
   }
@@ -133,8 +136,8 @@ export class Metadata implements Iterable<[name: string, value: string]> {
 
   /** Adds all fields of other metadata, a record or a list. Throws a `TypeError` for an invalid name or value. */
   appendAll(this: this, init: MetadataInit): this {
-    if (init instanceof Metadata) return this.appendRaw(init.#fields);
     if (typeof init !== "object" || !init) throw new TypeError("headers and trailers must be objects");
+    if (#fields in init) return this.appendRaw(init.#fields);
     const entries = Symbol.iterator in init ? (init as Iterable<[string, string]>) : Object.entries(init);
     for (const [name, value] of entries) {
       if (value === undefined) continue;
@@ -161,7 +164,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
 
   /** Returns a copy with the fields for whose names `keep` returns true. */
   filter(this: this, keep: (name: string) => boolean): Metadata {
-    return Metadata.fromRaw(this.#filter(keep));
+    return fromRaw(this.#filter(keep));
   }
 
   /** Iterates over the fields in order, as pairs of name and value. Values of `-bin` fields are base64. */
@@ -193,6 +196,8 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     return this.#fields.filter((_, i, fields) => keep(fields[i - (i % 2)] as string));
   }
 }
+
+const fromRaw = (fields: string[]): Metadata => Metadata.fromRaw(fields);
 
 /**
  * Names of metadata that the specification defines for users to send and read (spec: Sub-protocol B request headers).

@@ -2,15 +2,16 @@
  * Clients: convert the methods of a service to functions that make calls. The four kinds of method are reduced to unary
  * calls and streams.
  */
-import type {
-  Call,
-  ContextValues,
-  Method,
-  Selector,
-  ServiceDef,
-  StreamRequest,
-  StreamResponse,
-  UnaryRequest,
+import {
+  type Call,
+  type ContextValues,
+  lackOf,
+  type Method,
+  type Selector,
+  type ServiceDef,
+  type StreamRequest,
+  type StreamResponse,
+  type UnaryRequest,
 } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { type CloseOptions, type ContextOptions, eachWithin, OpenContext, StreamContext } from "../call/context.ts";
@@ -130,9 +131,9 @@ function createClientOf<C extends object>(
   transport: Transport,
   defaults: CallDefaults,
 ): C {
-  if (typeof transport?.call !== "function") {
-    throw new TypeError(`a client of ${service.typeName} needs a transport (createTransport)`);
-  }
+  const lack =
+    lackOf(service.format) ?? (typeof transport?.call === "function" ? undefined : "a transport (createTransport)");
+  if (lack !== undefined) throw new TypeError(`a client of ${service.typeName} needs ${lack}`);
   const selected = { ...service.selector, ...defaults };
   const client: Record<string, unknown> = Object.create(null);
   for (const [name, method] of Object.entries(service.methods)) {
@@ -165,17 +166,17 @@ const stubs: Readonly<Record<Method["kind"], StubMaker>> = {
   server_streaming:
     (method, call, defaults): ServerStreamingFunction<object, object> =>
     (message, options) =>
-      callStream(method, call, { [Symbol.asyncIterator]: () => oneMessage(message) }, defaults, options),
+      new ResponseStream(method, call, { [Symbol.asyncIterator]: () => oneMessage(message) }, defaults, options),
   client_streaming:
     (method, call, defaults): ClientStreamingFunction<object, object> =>
     (messages, options) =>
-      onlyMessage(callStream(method, call, messages, defaults, options), (received) =>
+      onlyMessage(new ResponseStream(method, call, messages, defaults, options), (received) =>
         withCaller(responseCountError(method, received), method.path),
       ),
   bidi_streaming:
     (method, call, defaults): BidiStreamingFunction<object, object> =>
     (messages, options) =>
-      callStream(method, call, messages, defaults, options),
+      new ResponseStream(method, call, messages, defaults, options),
 };
 
 async function callUnary(
@@ -206,26 +207,20 @@ async function callUnary(
 
 const NO_OPTIONS: CallOptions = {};
 
-function callStream(
+type StreamingCall = readonly [
   method: Method,
   call: Call,
   messages: AsyncIterable<object>,
   defaults: CallDefaults,
-  options: CallOptions = NO_OPTIONS,
-): AsyncIterable<object> {
-  return new ResponseStream(method, call, messages, defaults, options);
-}
+  options: CallOptions | undefined,
+];
 
 /**
  * The responses of a streaming call. The call starts when the first response is read, and is cancelled when the reader leaves
  * the loop early.
  */
 class ResponseStream extends MessageStream {
-  readonly #method: Method;
-  readonly #call: Call;
-  readonly #requests: AsyncIterable<object>;
-  readonly #defaults: CallDefaults;
-  readonly #options: CallOptions;
+  readonly #given: StreamingCall;
   #context: StreamContext | undefined;
   #responses: AsyncIterator<object> | undefined;
   #response: StreamResponse | undefined;
@@ -233,19 +228,9 @@ class ResponseStream extends MessageStream {
   #stream: MessageStream | undefined;
   #isOver = false;
 
-  constructor(
-    method: Method,
-    call: Call,
-    requests: AsyncIterable<object>,
-    defaults: CallDefaults,
-    options: CallOptions,
-  ) {
+  constructor(...given: StreamingCall) {
     super();
-    this.#method = method;
-    this.#call = call;
-    this.#requests = requests;
-    this.#defaults = defaults;
-    this.#options = options;
+    this.#given = given;
   }
 
   protected ready(): object | undefined {
@@ -253,17 +238,18 @@ class ResponseStream extends MessageStream {
   }
 
   protected async wait(): Promise<IteratorResult<object, undefined>> {
+    const [method, , , , options] = this.#given;
     try {
       if (this.#isOver) return DONE;
       const step = await (this.#responses ?? (await this.#start())).next();
       if (!step.done) return step;
       this.#end();
-      this.#options.onTrailers?.((this.#response as StreamResponse).trailers);
+      options?.onTrailers?.((this.#response as StreamResponse).trailers);
       return DONE;
     } catch (reason) {
       this.#context?.cancel();
       this.#end();
-      throw withCaller(reason, this.#method.path, this.#context?.target);
+      throw withCaller(reason, method.path, this.#context?.target);
     } finally {
       this.waited();
     }
@@ -279,10 +265,7 @@ class ResponseStream extends MessageStream {
   }
 
   async #start(): Promise<AsyncIterator<object>> {
-    const method = this.#method;
-    const messages = this.#requests;
-    const defaults = this.#defaults;
-    const options = this.#options;
+    const [method, call, messages, defaults, options = NO_OPTIONS] = this.#given;
     if (typeof messages?.[Symbol.asyncIterator] !== "function") {
       throw clientError(`the requests of ${method.path} must be an async iterable`);
     }
@@ -292,7 +275,7 @@ class ResponseStream extends MessageStream {
     context.waitsFor = "response";
     this.#context = context;
     const request: StreamRequest = { stream: true, method, messages, context, headers, selector };
-    const response = await context.race(() => this.#call(request));
+    const response = await context.race(() => call(request));
     if (!response?.stream) throw shapeError(method, response);
     options.onHeaders?.(response.headers);
     context.waitsFor = "next message";

@@ -2,16 +2,17 @@
  * Handlers: convert a user's implementation of a service into calls. The four kinds of method are reduced to unary
  * calls and streams, and errors of the user's code are converted to an `RpcError`.
  */
-import type {
-  Call,
-  CallContext,
-  CallRequest,
-  ContextValues,
-  Handler,
-  Method,
-  ServiceDef,
-  StreamRequest,
-  UnaryRequest,
+import {
+  type Call,
+  type CallContext,
+  type CallRequest,
+  type ContextValues,
+  lackOf,
+  type Handler,
+  type Method,
+  type ServiceDef,
+  type StreamRequest,
+  type UnaryRequest,
 } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
@@ -67,6 +68,9 @@ export function checkService(service: unknown, implementation: unknown): void {
   ) {
     throw new TypeError("add takes the definition of a service, such as GreetServiceDef, and its implementation");
   }
+  const { format, typeName } = service as ServiceDef<object, object>;
+  const lack = lackOf(format);
+  if (lack !== undefined) throw new TypeError(`a server of ${typeName} needs ${lack}`);
 }
 
 /**

@@ -6,6 +6,7 @@ import { type ImportedModule, Imports, type PathOptions } from "../../print/impo
 import { describe, describeAgain, jsDoc } from "../../print/jsdoc.ts";
 import { literal, propertyKey } from "../../print/literal.ts";
 import { Scope } from "../../print/names.ts";
+import { FORMAT } from "../../version.ts";
 import type { Method, MethodParameter, TypeNames } from "../model/contract.ts";
 import { type Field, type JavaTypeModel, typeLiteral } from "../model/java-type.ts";
 import { JAVA_MODULE } from "../model/known-types.ts";
@@ -229,6 +230,7 @@ function definitionValue({ service, methods }: StubServiceOutline): string {
   return objectLiteral([
     ["typeName", literal(javaName)],
     ["methods", objectLiteral(table, "  ")],
+    ["format", FORMAT],
     ...(selector.length > 0 ? [["selector", objectLiteral(selector, "  ")] as [string, string]] : []),
   ]);
 }

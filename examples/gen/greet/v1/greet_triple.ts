@@ -165,6 +165,7 @@ export const GreetServiceDef: ServiceDef<GreetServiceClient, GreetServiceHandler
     greetTogether: GreetService_greetTogether,
     greetOnArrival: GreetService_greetOnArrival,
   },
+  format: 1,
 };
 
 /** Creates a client of greet.v1.GreetService. */

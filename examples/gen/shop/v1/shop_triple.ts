@@ -136,6 +136,7 @@ export const ShopServiceDef: ServiceDef<ShopServiceClient, ShopServiceHandler> =
     placeOrder: ShopService_placeOrder,
     watchOrders: ShopService_watchOrders,
   },
+  format: 1,
 };
 
 /** Creates a client of shop.v1.ShopService. */

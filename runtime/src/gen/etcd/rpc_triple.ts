@@ -124,6 +124,7 @@ export const KVDef: ServiceDef<KVClient, KVHandler> = {
     range: KV_range,
     txn: KV_txn,
   },
+  format: 1,
 };
 
 /** Creates a client of etcdserverpb.KV. */
@@ -166,6 +167,7 @@ export const WatchDef: ServiceDef<WatchClient, WatchHandler> = {
   methods: {
     watch: Watch_watch,
   },
+  format: 1,
 };
 
 /** Creates a client of etcdserverpb.Watch. */
@@ -250,6 +252,7 @@ export const LeaseDef: ServiceDef<LeaseClient, LeaseHandler> = {
     leaseRevoke: Lease_leaseRevoke,
     leaseKeepAlive: Lease_leaseKeepAlive,
   },
+  format: 1,
 };
 
 /** Creates a client of etcdserverpb.Lease. */
@@ -292,6 +295,7 @@ export const AuthDef: ServiceDef<AuthClient, AuthHandler> = {
   methods: {
     authenticate: Auth_authenticate,
   },
+  format: 1,
 };
 
 /** Creates a client of etcdserverpb.Auth. */

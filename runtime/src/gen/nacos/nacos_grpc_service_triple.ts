@@ -56,6 +56,7 @@ export const RequestDef: ServiceDef<RequestClient, RequestHandler> = {
   methods: {
     request: Request_request,
   },
+  format: 1,
 };
 
 /** Creates a client of Request. */
@@ -102,6 +103,7 @@ export const BiRequestStreamDef: ServiceDef<BiRequestStreamClient, BiRequestStre
   methods: {
     requestBiStream: BiRequestStream_requestBiStream,
   },
+  format: 1,
 };
 
 /** Creates a client of BiRequestStream. */

@@ -780,6 +780,7 @@ export const PlainServiceDef: ServiceDef<PlainServiceClient, PlainServiceHandler
     fail: PlainService_fail,
     failUnchecked: PlainService_failUnchecked,
   },
+  format: 1,
 };
 
 /** Creates a client of com.example.interop.PlainService. */

@@ -138,6 +138,7 @@ export const HealthDef: ServiceDef<HealthClient, HealthHandler> = {
     list: Health_list,
     watch: Health_watch,
   },
+  format: 1,
 };
 
 /** Creates a client of grpc.health.v1.Health. */

@@ -77,6 +77,7 @@ export const ServerReflectionDef: ServiceDef<ServerReflectionClient, ServerRefle
   methods: {
     serverReflectionInfo: ServerReflection_serverReflectionInfo,
   },
+  format: 1,
 };
 
 /** Creates a client of grpc.reflection.v1alpha.ServerReflection. */

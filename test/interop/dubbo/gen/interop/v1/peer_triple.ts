@@ -150,6 +150,7 @@ export const PeerServiceDef: ServiceDef<PeerServiceClient, PeerServiceHandler> =
     bidiStream: PeerService_bidiStream,
     watch: PeerService_watch,
   },
+  format: 1,
 };
 
 /** Creates a client of interop.v1.PeerService. */

@@ -181,6 +181,7 @@ export const TestServiceDef: ServiceDef<TestServiceClient, TestServiceHandler> =
     fullDuplexCall: TestService_fullDuplexCall,
     unimplementedCall: TestService_unimplementedCall,
   },
+  format: 1,
 };
 
 /** Creates a client of grpc.testing.TestService. */
@@ -226,6 +227,7 @@ export const UnimplementedServiceDef: ServiceDef<UnimplementedServiceClient, Uni
   methods: {
     unimplementedCall: UnimplementedService_unimplementedCall,
   },
+  format: 1,
 };
 
 /** Creates a client of grpc.testing.UnimplementedService. */

@@ -64,6 +64,7 @@ export const MetadataServiceV2Def: ServiceDef<MetadataServiceV2Client, MetadataS
   methods: {
     getMetadataInfo: MetadataServiceV2_getMetadataInfo,
   },
+  format: 1,
 };
 
 /** Creates a client of org.apache.dubbo.metadata.MetadataServiceV2. */
