@@ -5,7 +5,7 @@
  */
 import "./call/inspect.ts";
 import type { Interceptor } from "./call/call.ts";
-import { assertOneOf } from "./call/option.ts";
+import { assertMembers, assertOneOf } from "./call/option.ts";
 import type { Transport } from "./client/client.ts";
 import { interceptStreams } from "./client/request-messages.ts";
 import type { Codec } from "./codec/codec.ts";
@@ -20,7 +20,7 @@ import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createHttpRpcServer } from "./http-rpc/server.ts";
 import type { Serialization } from "./java/serialization.ts";
 import { resolveClientOptions } from "./protocol/options.ts";
-import { type BaseRouterOptions, resolveRouterOptions } from "./server/options.ts";
+import { type BaseRouterOptions, ROUTER_OPTIONS, resolveRouterOptions } from "./server/options.ts";
 import { createRouterWith, type Router } from "./server/router.ts";
 
 export type { RequestContext, TransparentRetryEvent } from "./call/attempt.ts";
@@ -115,6 +115,7 @@ export interface RouterOptions extends BaseRouterOptions {
  * `RangeError` for an invalid option.
  */
 export function createRouter(options: RouterOptions = {}): Router {
+  assertMembers("the options of createRouter", options, ROUTER_OPTIONS);
   const { codecs = [boundedProtoCodec, boundedJsonCodec], compressions = webCompressions() } = options;
   const resolved = resolveRouterOptions({ ...options, codecs, compressions });
   const protocols = [createGrpcServer(resolved), createGrpcWebServer(resolved), createHttpRpcServer(resolved)];
@@ -139,11 +140,19 @@ export interface InMemoryTransportOptions {
  * invalid option.
  */
 export function createInMemoryTransport(router: Router, options: InMemoryTransportOptions = {}): Transport {
+  assertMembers("the options of createInMemoryTransport", options, IN_MEMORY_OPTIONS);
   const { protocol = "grpc", codec = "proto", serializations, interceptors } = options;
   const createProtocol = CLIENT_PROTOCOLS[assertOneOf("protocol", protocol, ["grpc", "http-rpc"])];
   const exchange = connectInMemory((request) => router.exchange(request));
   const resolved = { ...resolveClientOptions({ codec: findBoundedCodec(codec), compressions: [] }), serializations };
   return { call: interceptStreams(createProtocol(exchange, resolved), interceptors) };
 }
+
+const IN_MEMORY_OPTIONS: readonly (keyof InMemoryTransportOptions)[] = [
+  "protocol",
+  "codec",
+  "serializations",
+  "interceptors",
+];
 
 const CLIENT_PROTOCOLS = { grpc: createGrpcClient, "http-rpc": createHttpRpcClient };

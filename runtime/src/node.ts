@@ -4,6 +4,7 @@
  * @module triple-es/node
  */
 import "./call/inspect.ts";
+import { assertMembers, pickMembers } from "./call/option.ts";
 import type { ClosableTransport } from "./client/client.ts";
 import { boundedJsonCodec } from "./codec/large-message.ts";
 import { createGrpcClient } from "./grpc/client.ts";
@@ -22,8 +23,9 @@ import { startDiagnostics } from "./node/io/debug.ts";
 import { nodeProtoCodec } from "./node/proto-codec.ts";
 import { createNodeHandler, type NodeHandler, type NodeHandlerOptions } from "./node/server/adapter.ts";
 import { mountConsole } from "./node/server/console.ts";
-import { type SocketServer, type SocketServerOptions, withSockets } from "./node/server/server.ts";
+import { SOCKET_OPTIONS, type SocketServer, type SocketServerOptions, withSockets } from "./node/server/server.ts";
 import type { createConsole } from "./openapi/console.ts";
+import { ROUTER_OPTIONS } from "./server/options.ts";
 import type { Resource } from "./server/resource.ts";
 
 export type { CloseOptions } from "./call/context.ts";
@@ -71,8 +73,16 @@ export interface Server extends Router, SocketServer {
  * `Error` if the option `console` needs a package that is not installed.
  */
 export function createRouter(options: NodeRouterOptions = {}): Router {
+  assertMembers("the options of createRouter", options, NODE_ROUTER_OPTIONS);
+  return createNodeRouter(options);
+}
+
+const NODE_ROUTER_OPTIONS = [...ROUTER_OPTIONS, "console"];
+const SERVER_OPTIONS = [...NODE_ROUTER_OPTIONS, ...SOCKET_OPTIONS];
+
+function createNodeRouter(options: NodeRouterOptions): Router {
   const { codecs = [nodeProtoCodec, boundedJsonCodec], compressions = nodeCompressions } = options;
-  const router = createPortableRouter({ ...options, codecs, compressions });
+  const router = createPortableRouter(pickMembers({ ...options, codecs, compressions }, ROUTER_OPTIONS));
   return mountConsole(router, options, loadConsole);
 }
 
@@ -85,8 +95,9 @@ const loadConsole = async (...args: Parameters<typeof createConsole>): Promise<R
  * an invalid option.
  */
 export function createServer(options: ServerOptions = {}): Server {
+  assertMembers("the options of createServer", options, SERVER_OPTIONS);
   startDiagnostics();
-  return withSockets(createRouter(options), options);
+  return withSockets(createNodeRouter(options), options);
 }
 
 /**

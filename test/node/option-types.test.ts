@@ -1,8 +1,10 @@
 /** Options of the wrong type, of callers without a type checker: the error names the option and a valid value. */
-import { createRetry, createRouter } from "triple-es";
+import { createInMemoryTransport, createRetry, createRouter, type ServiceOptions } from "triple-es";
 import { fixed } from "triple-es/discovery";
-import { createServer, createTransport } from "triple-es/node";
+import { createRouter as createNodeRouter, createServer, createTransport } from "triple-es/node";
 import { describe, expect, it } from "vitest";
+import { GreetServiceDef, type GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { greeter } from "../support/server.ts";
 
 const WRONG = [null, "text", 5, true, []];
 
@@ -73,5 +75,55 @@ describe("an option of the wrong type is refused by name:", () => {
 
   it("undefined is the default", () => {
     for (const [name, create] of [...OBJECTS, ...ARRAYS]) create({ [optionOf(name)]: undefined });
+  });
+});
+
+const add = (options: object): unknown => createRouter().add(GreetServiceDef, greeter, options as ServiceOptions);
+
+describe("an unknown option is refused, with the name that was probably meant:", () => {
+  it.each<readonly [string, (options: object) => unknown, string, string]>([
+    ["createServer", (options) => createServer(options), "inteceptors", "interceptors"],
+    ["createServer", (options) => createServer(options), "fallBack", "fallback"],
+    ["createRouter", (options) => createRouter(options), "codec", "codecs"],
+    ["createRouter", (options) => createNodeRouter(options), "consol", "console"],
+    ["createTransport", https, "timeoutMS", ""],
+    ["createTransport", balanced, "ballancer", "balancer"],
+    ["createInMemoryTransport", (options) => createInMemoryTransport(createRouter(), options), "protocoll", "protocol"],
+    ["add", add, "limit", "limits"],
+  ])("%s", (taker, create, written, meant) => {
+    const error = meant === "" ? `"${written}" is not among: ` : `there is no "${written}", did you mean "${meant}"?`;
+    expect(() => create({ [written]: [] })).toThrow(`the options of ${taker}: ${error}`);
+  });
+
+  it("routers of createRouter do not take the options of sockets", () => {
+    expect(() => createNodeRouter({ tls: {} } as object)).toThrow('the options of createRouter: "tls" is not among: ');
+  });
+
+  it.each([undefined, null, "http://a"])("createTransport(%j)", (options) => {
+    expect(() => createTransport(options as never)).toThrow(
+      /^the options of createTransport must be an object with some of: baseUrl, /,
+    );
+  });
+});
+
+describe("an implementation", () => {
+  const { greet, ...others } = greeter;
+  const addOf = (implementation: object) => () =>
+    createRouter().add(GreetServiceDef, implementation as GreetServiceHandler);
+
+  it("must have all methods", () => {
+    expect(addOf(others)).toThrow(new TypeError("the implementation of greet.v1.GreetService lacks: greet"));
+    expect(addOf({ ...others, greett: greet })).toThrow("lacks: greet; it has greett");
+    expect(addOf({ ...greeter, greet: "Hello" })).toThrow("lacks: greet");
+    expect(addOf({})).toThrow("lacks: greet, greetEach, greetTogether, greetOnArrival");
+  });
+
+  it("may have others, and inherit its methods", () => {
+    class Greeter {
+      greet = greet;
+      helper(): void {}
+    }
+    Object.assign(Greeter.prototype, others);
+    expect(addOf(new Greeter())).not.toThrow();
   });
 });

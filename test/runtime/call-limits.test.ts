@@ -142,7 +142,7 @@ it.each([
   [{ maxConcurrent: 0 }, "limits.maxConcurrent must be an integer between 1 and"],
   [{ maxTimeoutMs: 1.5 }, "limits.maxTimeoutMs must be an integer of milliseconds between 1 and"],
   [{ methods: { greet: { maxMessageBytes: -1 } } }, "limits.methods.greet.maxMessageBytes must be an integer"],
-  [{ methods: { Greet: {} } }, 'limits.methods: "Greet" is not among: greet, greetEach'],
+  [{ methods: { Greet: {} } }, 'limits.methods: there is no "Greet", did you mean "greet"?'],
   [{ methods: null }, "limits.methods must be an object with some of: greet, greetEach"],
   [{ maxMessages: 1 }, 'limits: "maxMessages" is not among: maxMessageBytes'],
 ])("refuses %j", (limits, message) => {
@@ -261,7 +261,7 @@ describe("compressMinBytes of a service", () => {
     const add = (compressMinBytes: never) => () => createRouter().add(GreetServiceDef, greeter, { compressMinBytes });
     expect(add(-1 as never)).toThrow("compressMinBytes must be a number of bytes, at least 0, not -1");
     expect(add({ greet: "1" } as never)).toThrow("compressMinBytes must be a number of bytes, at least 0, not 1");
-    expect(add({ Greet: 1 } as never)).toThrow('compressMinBytes: "Greet" is not among: greet, ');
+    expect(add({ Greet: 1 } as never)).toThrow('compressMinBytes: there is no "Greet", did you mean "greet"?');
     expect(add(null as never)).toThrow("compressMinBytes must be an object with some of: greet, ");
   });
 });

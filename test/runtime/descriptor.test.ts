@@ -73,10 +73,13 @@ describe("reflection", () => {
 
   it("finds the file of a service by its descriptors if its messages do not refer to it", () => {
     const { descriptor: _, ...withoutDescriptor } = ThingsService_hTTPGet;
-    expect(() => addReflection(createRouter().add(foreign({ hTTPGet: withoutDescriptor }), {}))).toThrow(
+    const hTTPGet = (): object => ({});
+    expect(() => addReflection(createRouter().add(foreign({ hTTPGet: withoutDescriptor }), { hTTPGet }))).toThrow(
       "reflection cannot find the proto file that declares fixture.options.v1.ThingsService",
     );
-    expect(() => addReflection(createRouter().add(foreign({ hTTPGet: ThingsService_hTTPGet }), {}))).not.toThrow();
+    expect(() =>
+      addReflection(createRouter().add(foreign({ hTTPGet: ThingsService_hTTPGet }), { hTTPGet })),
+    ).not.toThrow();
     expect(Object.values(ThingsServiceDef.methods).map((method) => descriptorOf(method)?.parent.typeName)).toEqual(
       Array(5).fill("fixture.options.v1.ThingsService"),
     );

@@ -199,8 +199,12 @@ describe("a service whose file its messages do not lead to", () => {
     expect(errorOf((await askOf(later, { case: "fileContainingSymbol", value }))[0])).toEqual([Code.NotFound, missing]);
   });
 
+  /** An implementation whose methods are not called. */
+  const stubs = ({ methods }: { readonly methods: object }): never =>
+    Object.fromEntries(Object.keys(methods).map((name) => [name, () => ({})])) as never;
+
   it("is found with the option files", async () => {
-    const given = createRouter().add(WellknownServiceDef, {} as never);
+    const given = createRouter().add(WellknownServiceDef, stubs(WellknownServiceDef));
     expect(() => addReflection(given)).toThrow("option files");
     addReflection(given, { files: [file_fixture_wellknown_v1_wellknown] });
     const value = "fixture.wellknown.v1.WellknownService";
@@ -210,9 +214,7 @@ describe("a service whose file its messages do not lead to", () => {
   });
 
   it("is found next to a service of its file", () => {
-    const both = createRouter()
-      .add(EmptyServiceDef, nothing)
-      .add(FirstServiceDef, {} as never);
+    const both = createRouter().add(EmptyServiceDef, nothing).add(FirstServiceDef, stubs(FirstServiceDef));
     expect(() => addReflection(both)).not.toThrow();
   });
 });

@@ -38,6 +38,9 @@ function kindOf(value: unknown): string {
   return typeof value === "object" ? "an object" : `a ${typeof value}`;
 }
 
+/** The names of the members of an interface. The compiler reports a missing one. */
+export type MemberNames<Options> = Readonly<Record<keyof Options, true>>;
+
 /** Throws a `TypeError` for a value that is not an object, or has a member that is not in the list of known names. */
 export function assertMembers(option: string, given: object, known: readonly string[]): void {
   const names = known.join(", ");
@@ -45,8 +48,38 @@ export function assertMembers(option: string, given: object, known: readonly str
     throw new TypeError(`${option} must be an object with some of: ${names}`);
   }
   for (const name of Object.keys(given)) {
-    if (!known.includes(name)) throw new TypeError(`${option}: "${name}" is not among: ${names}`);
+    if (known.includes(name)) continue;
+    const meant = similarName(name, known);
+    throw new TypeError(
+      meant === undefined
+        ? `${option}: "${name}" is not among: ${names}`
+        : `${option}: there is no "${name}", did you mean "${meant}"?`,
+    );
   }
+}
+
+/** Returns a copy of an object with some of its members. */
+export function pickMembers<Options extends object>(given: Options, names: readonly string[]): Options {
+  return Object.fromEntries(Object.entries(given).filter(([name]) => names.includes(name))) as Options;
+}
+
+/** Returns the name that was probably meant: one that differs in case, or in at most two letters. */
+export function similarName(written: string, known: readonly string[]): string | undefined {
+  return known.find((name) => distance(name.toLowerCase(), written.toLowerCase()) <= 2);
+}
+
+/** Computes the Levenshtein distance: the number of letters to add, remove or replace to turn one word into the other. */
+function distance(from: string, to: string): number {
+  let row = Array.from({ length: to.length + 1 }, (_, i) => i);
+  for (const [i, letter] of [...from].entries()) {
+    const next = [i + 1];
+    for (let j = 0; j < to.length; j++) {
+      const replaced = (row[j] as number) + (to[j] === letter ? 0 : 1);
+      next.push(Math.min(replaced, (row[j + 1] as number) + 1, (next[j] as number) + 1));
+    }
+    row = next;
+  }
+  return row[to.length] as number;
 }
 
 /**

@@ -7,17 +7,18 @@ import {
   type CallContext,
   type CallRequest,
   type ContextValues,
-  lackOf,
   type Handler,
+  lackOf,
   type Method,
   type ServiceDef,
   type StreamRequest,
   type UnaryRequest,
 } from "../call/call.ts";
-import { Code, Status } from "../call/code.ts";
+import { Code } from "../call/code.ts";
 import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
 import { DONE, oneMessage, onlyMessage } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
+import { similarName } from "../call/option.ts";
 import { requestCountError } from "../call/outcome.ts";
 import type { Peer } from "../call/peer.ts";
 import { type HandlerOptions, headersOf, interceptHandler } from "./interceptors.ts";
@@ -71,27 +72,33 @@ export function checkService(service: unknown, implementation: unknown): void {
   const { format, typeName } = service as ServiceDef<object, object>;
   const lack = lackOf(format);
   if (lack !== undefined) throw new TypeError(`a server of ${typeName} needs ${lack}`);
+  checkImplementation(service as ServiceDef<object, object>, implementation as Record<string, unknown>);
 }
 
-/**
- * Creates the handlers of a service. The handler of a method without an implementation answers `unimplemented`. Throws
- * a `TypeError` for a method that only clients support.
- */
+/** Throws a `TypeError` for an implementation that lacks methods. It may have others, such as helpers of a class. */
+function checkImplementation({ typeName, methods }: ServiceDef<object, object>, given: Record<string, unknown>): void {
+  const missing = Object.keys(methods).filter((name) => typeof given[name] !== "function");
+  if (missing.length === 0) return;
+  const meant = missing.map((name) => similarName(name, Object.keys(given))).find((name) => name !== undefined);
+  const hint = meant === undefined ? "" : `; it has ${meant}`;
+  throw new TypeError(`the implementation of ${typeName} lacks: ${missing.join(", ")}${hint}`);
+}
+
+/** Creates the handlers of a service. Throws a `TypeError` for a method that only clients support. */
 export function createHandlers<H extends object>(
   service: ServiceDef<object, H>,
   implementation: H,
   options: HandlerOptions,
 ): Handler[] {
   return Object.entries(service.methods).map(([name, method]) => {
-    const implemented = (implementation as Record<string, unknown>)[name];
-    const bound = typeof implemented === "function" ? implemented.bind(implementation) : undefined;
+    const implemented = (implementation as Record<string, Implementation>)[name] as Implementation;
+    const bound: Implementation = implemented.bind(implementation);
     const { payload } = method;
     if (payload !== undefined && payload.server === undefined) {
       throw new TypeError(`${method.path} is declared for clients only, so it cannot be served`);
     }
-    const run: Implementation | undefined = bound && payload?.server ? payload.server.bind(method, bound) : bound;
-    const call =
-      run === undefined ? async () => unimplemented({ method }) : implementations[method.kind](run, method, options);
+    const run = payload?.server ? (payload.server.bind(method, bound) as Implementation) : bound;
+    const call = implementations[method.kind](run, method, options);
     return { method, call: interceptHandler(call, options) };
   });
 }
@@ -208,11 +215,11 @@ class Outputs implements AsyncIterableIterator<object> {
 }
 
 /**
- * Throws the error of a method without an implementation (`unimplemented`). Generated base classes call this in every
+ * Throws the error of a method that is not implemented yet (`unimplemented`). Generated base classes call this in every
  * method.
  */
 export function unimplemented({ method }: Pick<HandlerContext, "method">): never {
-  throw new RpcError(Code.Unimplemented, `${method.path} is not implemented`, { status: Status.ServiceNotFound });
+  throw new RpcError(Code.Unimplemented, `${method.path} is not implemented`);
 }
 
 /** The peer of contexts that were not created by a server, such as one of an interceptor. */

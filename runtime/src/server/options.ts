@@ -5,7 +5,7 @@ import type { Registry } from "@bufbuild/protobuf";
 import type { Authorize, Interceptor } from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
 import type { PayloadOptions } from "../call/method.ts";
-import { assertArrays, assertFunction, assertObject, assertOneOf } from "../call/option.ts";
+import { assertArrays, assertFunction, assertObject, assertOneOf, type MemberNames } from "../call/option.ts";
 import type { Codec } from "../codec/codec.ts";
 import type { Compression } from "../codec/compression.ts";
 import type { HeaderLimitsInit } from "../protocol/header-limits.ts";
@@ -93,6 +93,30 @@ export interface BaseRouterOptions {
    */
   readonly onError?: ErrorHook | undefined;
 }
+
+const ROUTER_OPTION_NAMES: MemberNames<BaseRouterOptions & PayloadOptions> = {
+  authorize: true,
+  interceptors: true,
+  codecs: true,
+  compressions: true,
+  compressMinBytes: true,
+  maxMessageBytes: true,
+  maxDecodedBytes: true,
+  maxTotalDecodedBytes: true,
+  bodyLimits: true,
+  headerLimits: true,
+  maxTimeoutMs: true,
+  requireProtocolVersion: true,
+  requireTe: true,
+  registry: true,
+  cors: true,
+  versionMatch: true,
+  onError: true,
+  serializations: true,
+};
+
+/** The names of all options of a router. */
+export const ROUTER_OPTIONS: readonly string[] = Object.keys(ROUTER_OPTION_NAMES);
 
 /** Options with defaults: those of the protocols, and those of the router itself. */
 export interface ResolvedRouterOptions extends ServerProtocolOptions, RouterPolicy {}

@@ -4,7 +4,7 @@
  */
 import type { Authorize, Handler, Interceptor, Method, Selector, ServiceDef } from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
-import { assertFunction, assertMembers } from "../call/option.ts";
+import { assertFunction, assertMembers, type MemberNames } from "../call/option.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { checkCompressMinBytes } from "../protocol/options.ts";
 import { methodsOf } from "../protocol/payload.ts";
@@ -45,6 +45,18 @@ export interface ServiceOptions extends Selector {
   /** Limits of the calls of this service and of its methods. Default: those of the router. */
   readonly limits?: ServiceLimits | undefined;
 }
+
+const SERVICE_OPTION_NAMES: MemberNames<ServiceOptions> = {
+  version: true,
+  group: true,
+  interceptors: true,
+  authorize: true,
+  bodies: true,
+  csrf: true,
+  compressMinBytes: true,
+  limits: true,
+};
+const SERVICE_OPTIONS = Object.keys(SERVICE_OPTION_NAMES);
 
 /**
  * The services of a server and their methods: it answers HTTP requests of both sub-protocols, and is independent of
@@ -172,6 +184,7 @@ export function createRouterWith(settings: RouterSettings): Router {
     resources,
     add(service, implementation, options = {}) {
       checkService(service, implementation);
+      assertMembers("the options of add", options, SERVICE_OPTIONS);
       const { version = service.selector?.version, group = service.selector?.group } = options;
       const selector: Selector = { version, group };
       const all = { interceptors: [...interceptors, ...(options.interceptors ?? [])], onError };

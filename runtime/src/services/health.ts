@@ -64,10 +64,10 @@ const MAX_LISTED = 100;
  *     health.set("greet.v1.GreetService", "not_serving");
  */
 export function addHealth(router: Router, options: HealthOptions = {}): Health {
-  const { probes = false } = options;
+  const { probes = false, ...serviceOptions } = options;
   const health = new RouterHealth(router);
   if (probes !== false) router.mount(createProbes((service) => health.get(service), probes === true ? {} : probes));
-  router.add(HealthDef, createHealthHandler(health), { ...options, limits: limitsOf(options) });
+  router.add(HealthDef, createHealthHandler(health), { ...serviceOptions, limits: limitsOf(options) });
   router.onClose?.(() => health.shutdown());
   return health;
 }

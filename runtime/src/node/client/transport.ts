@@ -4,7 +4,7 @@
 
 import type { Call, Interceptor } from "../../call/call.ts";
 import type { PayloadOptions } from "../../call/method.ts";
-import { assertArrays, assertObject, assertOneOf } from "../../call/option.ts";
+import { assertArrays, assertMembers, assertObject, assertOneOf, type MemberNames } from "../../call/option.ts";
 import type { RetryOptions } from "../../client/attempt-policy.ts";
 import type { ClosableTransport } from "../../client/client.ts";
 import { configureCalls } from "../../client/configured.ts";
@@ -127,6 +127,52 @@ type RegistryTargetOptions = Omit<BaseTransportOptions, "baseUrl"> &
 
 type AnyOptions = (BaseTransportOptions | TargetOptions | RegistryTargetOptions) & PayloadOptions;
 
+const TRANSPORT_OPTION_NAMES: MemberNames<
+  BaseTransportOptions & DiscoveryOptions & RegistryDiscoveryOptions & PayloadOptions
+> = {
+  baseUrl: true,
+  resolver: true,
+  registry: true,
+  protocol: true,
+  httpVersion: true,
+  codec: true,
+  compression: true,
+  compressions: true,
+  compressMinBytes: true,
+  headerLimits: true,
+  maxMessageBytes: true,
+  maxDecodedBytes: true,
+  jsonBody: true,
+  javaNames: true,
+  accept: true,
+  messageType: true,
+  wrapperContentType: true,
+  serializations: true,
+  retry: true,
+  serviceConfig: true,
+  onRetry: true,
+  interceptors: true,
+  tls: true,
+  connectTimeoutMs: true,
+  idleTimeoutMs: true,
+  waitForReady: true,
+  maxBackoffMs: true,
+  maxConnections: true,
+  verifyAfterMs: true,
+  pingIntervalMs: true,
+  pingTimeoutMs: true,
+  onTransparentRetry: true,
+  authority: true,
+  balancer: true,
+  subset: true,
+  emptyAfterMs: true,
+  warmUpMs: true,
+  slowStartMs: true,
+  ejection: true,
+  onEndpoint: true,
+};
+const TRANSPORT_OPTIONS = Object.keys(TRANSPORT_OPTION_NAMES);
+
 /** The client halves of the sub-protocols, by the option `protocol`. */
 export interface ClientProtocols {
   readonly grpc: ClientProtocol;
@@ -140,6 +186,7 @@ const WRAPPER_CONTENT_TYPES: readonly WrapperContentType[] = ["application/grpc+
  * invalid option.
  */
 export function createNodeTransport(protocols: ClientProtocols, options: AnyOptions): ClosableTransport {
+  assertMembers("the options of createTransport", options, TRANSPORT_OPTIONS);
   const { protocol = "grpc", interceptors } = options;
   assertArrays({ interceptors, compressions: options.compressions, serializations: options.serializations });
   const httpVersion = resolveHttpVersion(options);

@@ -5,7 +5,7 @@ import type { AddressInfo } from "node:net";
 import type { ContextValues } from "../../call/call.ts";
 import { type CloseOptions, gracePeriod } from "../../call/context.ts";
 import type { ErrorHook } from "../../call/error.ts";
-import { assertFunction } from "../../call/option.ts";
+import { assertFunction, type MemberNames } from "../../call/option.ts";
 import type { Exchange, HttpRequest } from "../../http/exchange.ts";
 import { isMarkedCall } from "../../protocol/headers.ts";
 import { resolveErrorHook } from "../../protocol/options.ts";
@@ -42,6 +42,23 @@ export interface SocketServerOptions extends ListenerOptions {
   /** The hook that is called with every error that is hidden from the peer. Default: prints it with `console.error`. */
   readonly onError?: ErrorHook | undefined;
 }
+
+const SOCKET_OPTION_NAMES: MemberNames<SocketServerOptions> = {
+  tls: true,
+  onTlsError: true,
+  maxConnections: true,
+  limits: true,
+  maxBufferedBytes: true,
+  maxMessageBytes: true,
+  headerLimits: true,
+  values: true,
+  trustProxy: true,
+  fallback: true,
+  onError: true,
+};
+
+/** The names of all options of a server's sockets and requests. */
+export const SOCKET_OPTIONS: readonly string[] = Object.keys(SOCKET_OPTION_NAMES);
 
 /** The functions that a server has in addition to those of its router. */
 export interface SocketServer {
