@@ -165,9 +165,9 @@ const TRANSPORT_OPTION_NAMES: MemberNames<
   authority: true,
   balancer: true,
   subset: true,
-  emptyAfterMs: true,
   warmUpMs: true,
   slowStartMs: true,
+  keepUnlistedMs: true,
   ejection: true,
   onEndpoint: true,
 };
