@@ -17,6 +17,7 @@ export const GROUPS: readonly Group[] = [
     pages: [
       ["README.md", "Introduction"],
       ["docs/guide.md", "Guide"],
+      ["docs/project.md", "A project"],
       ["docs/examples.md", "Examples"],
       ["docs/testing.md", "Testing"],
       ["docs/migration.md", "Migration"],
