@@ -28,7 +28,7 @@ const OBJECTS: readonly (readonly [name: string, create: (options: object) => un
   ["createTransport: retry", https, /^retry must be an object, such as \{ maxAttempts: /],
   ["createTransport: tls, of endpoints", balanced, /^tls must be an object, such as .*\{ ca \}/],
   ["createTransport: ejection", balanced, /^ejection must be an object, such as \{ failures: /],
-  ["createRetry: budget", (options) => createRetry(options), /^budget must be an object, such as \{ maxTokens: /],
+  ["createRetry: budget", (options) => createRetry(options), /^budget must be an object with some of: ratio, /],
 ];
 
 const ARRAYS: readonly (readonly [name: string, create: (options: object) => unknown])[] = [
