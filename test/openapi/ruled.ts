@@ -10,8 +10,10 @@ const VALIDATE_PROTO = `
 syntax = "proto2";
 package buf.validate;
 import "google/protobuf/descriptor.proto";
+extend google.protobuf.MessageOptions { optional MessageRules message = 1159; }
 extend google.protobuf.OneofOptions { optional OneofRules oneof = 1159; }
 extend google.protobuf.FieldOptions { optional FieldRules field = 1159; }
+message MessageRules { repeated Rule cel = 3; }
 message OneofRules { optional bool required = 1; }
 enum Ignore { IGNORE_UNSPECIFIED = 0; IGNORE_IF_ZERO_VALUE = 1; IGNORE_ALWAYS = 3; }
 message Rule { optional string id = 1; optional string message = 2; optional string expression = 3; }
