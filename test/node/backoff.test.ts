@@ -161,6 +161,44 @@ describe("calls to a server that cannot be connected to", () => {
     return { ...pool, exchange };
   }
 
+  it("do not fail because other calls take each new connection", async () => {
+    const CALLS = 40;
+    let connections = 0;
+    const pool = startPool(new Clock(), async (owner) => {
+      connections++;
+      // Each connection serves one call, and then leaves as after GOAWAY.
+      const leaving: Connection = {
+        ...answering,
+        open: true,
+        maxStreams: 1,
+        exchange: (sent) => {
+          owner.onUnusable(leaving, true);
+          return answering.exchange(sent);
+        },
+      };
+      return leaving;
+    });
+    const statuses = await Promise.all(
+      Array.from({ length: CALLS }, async () => (await pool.exchange(request)).status),
+    );
+    expect(statuses).toEqual(Array(CALLS).fill(200));
+    expect(connections).toBe(CALLS);
+    await pool.close();
+  });
+
+  it("fail as not sent if the server closes every connection before it can be used", async () => {
+    let connections = 0;
+    const pool = startPool(new Clock(), async () => {
+      connections++;
+      return { ...answering, open: false };
+    });
+    expect((await failureOf(pool.exchange(request))).rawMessage).toContain(
+      "closes every connection before it can be used",
+    );
+    expect(connections).toBeLessThan(50);
+    await pool.close();
+  });
+
   it("make two attempts, and then fail at once, naming the last failure, until it is time for the next", async () => {
     const clock = new Clock();
     let attempts = 0;

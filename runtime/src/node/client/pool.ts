@@ -54,6 +54,7 @@ const NEARLY_FULL = 0.8;
 const RETRY_DELAYS_MS = [0, 20, 100, 500];
 /** The number of lost connections, beyond `maxConnections`, after which a request fails. */
 const EXTRA_ATTEMPTS = 5;
+const LOST_AT_ONCE = "the server closes every connection before it can be used";
 
 /** A connection that accepts new streams, and its timers. */
 interface PooledConnection {
@@ -198,8 +199,10 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
     const waitForReady = options.waitForReady !== undefined && (context?.waitForReady ?? options.waitForReady);
     let full = false;
     unconnected++;
+    // Every new connection serves at least one of the calls that wait already, unless it is lost.
+    let connectionsLeft = unconnected + maxConnections + EXTRA_ATTEMPTS;
     try {
-      for (let turn = 0; turn < maxConnections + EXTRA_ATTEMPTS; turn++) {
+      for (;;) {
         const connection = pick();
         if (connection !== undefined) return connection.exchange(request);
         const unverified = pooled.find(mustBeVerified);
@@ -207,7 +210,10 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
           await unlessAborted(verify(unverified), signal);
           continue;
         }
+        const isLast = connectionsLeft-- === 0;
+        full ||= isLast;
         if (pooled.length >= maxConnections || (full && pooled.length > 0)) return leastLoaded().exchange(request);
+        if (isLast) throw new ExchangeFailure(new RpcError(Code.Unavailable, LOST_AT_ONCE), "notSent");
         try {
           await attempts.ready(signal, waitForReady && pooled.length === 0);
         } catch (error) {
@@ -218,7 +224,6 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
           full = true;
         }
       }
-      throw new RpcError(Code.Unavailable, "the server closes every connection before it can be used");
     } finally {
       unconnected--;
     }
