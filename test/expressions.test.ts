@@ -27,8 +27,15 @@ const REACHES = ["peer", "option", "source", "own"];
  */
 const VERDICTS = ["proved", "tried"];
 
-/** The only expression of text that is not constant: a pattern of the option `rewrite_imports`, for paths of imports. */
-const NOT_CONSTANT = [`src/print/imports.ts\tnew RegExp(\`^\${source}$\`)`];
+/**
+ * Expressions of text that is not constant: a pattern of the option `rewrite_imports`, for paths of imports; patterns of the
+ * rules of a proto file, for examples in its OpenAPI document.
+ */
+const NOT_CONSTANT = [
+  `runtime/src/openapi/pattern-example.ts\tnew RegExp(\`^\${token}$\`, "u")`,
+  'runtime/src/openapi/rule-keywords.ts\tnew RegExp(pattern, "u")',
+  `src/print/imports.ts\tnew RegExp(\`^\${source}$\`)`,
+];
 
 interface Diagnostics {
   readonly status: "safe" | "vulnerable" | "unknown";
