@@ -110,6 +110,53 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     expect(socket.alpnProtocol).toBe("h2");
   });
 
+  it.each(["ECDHE-ECDSA-AES128-SHA", "ECDHE-ECDSA-AES256-SHA384"])(
+    "refuses %s with TLS 1.2, which HTTP/2 prohibits, unless the options allow it",
+    async (ciphers) => {
+      const { port } = await start();
+      const offer = { ALPNProtocols: ["h2"], ciphers, maxVersion: "TLSv1.2" } as const;
+      await expect(handshake(port, offer)).rejects.toThrow(/handshake failure/);
+      const { port: lenient } = await startServer({}, { tls: { ...identity, ciphers } });
+      expect((await handshake(lenient, offer)).getCipher().name).toBe(ciphers);
+    },
+  );
+
+  it.each([
+    ["ECDHE-ECDSA-AES128-GCM-SHA256", "TLSv1.2"],
+    ["ECDHE-ECDSA-AES256-GCM-SHA384", "TLSv1.2"],
+    ["ECDHE-ECDSA-CHACHA20-POLY1305", "TLSv1.2"],
+    ["TLS_AES_128_GCM_SHA256", "TLSv1.3"],
+    ["TLS_AES_256_GCM_SHA384", "TLSv1.3"],
+    ["TLS_CHACHA20_POLY1305_SHA256", "TLSv1.3"],
+  ] as const)("accepts %s with %s", async (ciphers, version) => {
+    const { port } = await start();
+    const socket = await handshake(port, { ALPNProtocols: ["h2"], ciphers, minVersion: version, maxVersion: version });
+    expect(socket.getCipher().name).toBe(ciphers);
+  });
+
+  it("a client refuses the cipher suites that HTTP/2 prohibits, unless its options allow them", async () => {
+    const ciphers = "ECDHE-ECDSA-AES128-SHA";
+    const { baseUrl } = await startServer({}, { tls: { ...identity, ciphers, maxVersion: "TLSv1.2" } });
+    const { code, rawMessage } = await failureOf(connectGreeter(baseUrl, { tls: { ca } }).greet({}));
+    expect([code, rawMessage]).toEqual([Code.Unavailable, expect.stringMatching(/handshake failure/)]);
+    const lenient = connectGreeter(baseUrl, { tls: { ca, ciphers } });
+    expect((await lenient.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+  });
+
+  it("a client over HTTP/2 refuses a server that does not negotiate by ALPN, unless its options allow it", async () => {
+    const tls = { ...identity, ALPNProtocols: [] };
+    const { port, baseUrl } = await startServer({}, { tls });
+    const { code, rawMessage } = await failureOf(connectGreeter(baseUrl, { tls: { ca } }).greet({}));
+    expect([code, rawMessage]).toEqual([
+      Code.Unavailable,
+      `connection to 127.0.0.1:${port} failed: the server did not negotiate HTTP/2 by ALPN (if it speaks HTTP/2 nevertheless, set tls.ALPNProtocols to [])`,
+    ]);
+    const lenient = connectGreeter(baseUrl, { tls: { ca, ALPNProtocols: [] } });
+    expect((await lenient.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+    const overHttp1 = connectGreeter(baseUrl, { protocol: "http-rpc", httpVersion: "1.1", tls: { ca } });
+    expect((await overHttp1.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+  });
+
   it("serves HTTP/1.1 to a client that takes nothing else", async () => {
     const { port } = await start();
     const socket = await handshake(port, { ALPNProtocols: ["http/1.1"] });

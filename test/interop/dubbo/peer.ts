@@ -1,6 +1,7 @@
 /**
  * A Triple peer of the matrix.
  */
+import type { ClientTlsOptions } from "triple-es/node";
 import type { Credentials, Target } from "../peer.ts";
 import type { Running } from "../program.ts";
 
@@ -9,6 +10,8 @@ export interface DubboPeer {
   readonly version: string;
   /** True if its server requires the option `javaNames` of clients. */
   readonly javaNames: boolean;
+  /** True if its server over TLS negotiates HTTP/2 by ALPN. */
+  readonly alpn: boolean;
   /** True if its server supports sub-protocol A. */
   readonly httpRpc: boolean;
   /** True if its server supports sub-protocol A for an interface without a proto file. */
@@ -25,6 +28,11 @@ export interface DubboPeer {
   readonly runHttpClient?: (port: number) => Promise<ReadonlyMap<string, string | undefined>>;
   /** Sends the other bodies of sub-protocol A to the interface without a proto file, with an HTTP client of the peer. */
   readonly runHttpBodies?: (port: number) => Promise<ReadonlyMap<string, string | undefined>>;
+}
+
+/** The options of a client for a server with these credentials, which negotiates HTTP/2 by ALPN or not. */
+export function clientTls({ ca, servername }: Credentials, alpn: boolean): ClientTlsOptions {
+  return { ca, servername, ALPNProtocols: alpn ? undefined : [] };
 }
 
 /** Parses the output of clients of peers: a line for each case with its name, a tab, and `ok` or the error. */

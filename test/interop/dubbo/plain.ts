@@ -5,6 +5,7 @@ import { type Credentials, failureOf, type Target } from "../peer.ts";
 import type { Running } from "../program.ts";
 import { AddressClass, createPlainServiceClient, PlainServiceDef } from "./gen/plain-service_triple.ts";
 import type { Outcomes } from "./matrix.ts";
+import { clientTls } from "./peer.ts";
 import { plainCaseNames, plainCases } from "./plain-cases.ts";
 import { createPlainService } from "./plain-service.ts";
 
@@ -28,12 +29,13 @@ export async function startPlainServer(credentials: Credentials | undefined): Pr
 /** Runs the cases with the client of triple-es. Returns the error of each. */
 export async function runPlainCases(
   { port, credentials }: Target,
+  alpn: boolean,
   options: Pick<NodeTransportOptions, "protocol" | "httpVersion" | "jsonBody"> = {},
 ): Promise<Outcomes> {
   const transport = createTransport({
     baseUrl: `${credentials === undefined ? "http" : "https"}://127.0.0.1:${port}`,
     serializations: [hessian2],
-    tls: credentials === undefined ? undefined : { ca: credentials.ca, servername: credentials.servername },
+    tls: credentials === undefined ? undefined : clientTls(credentials, alpn),
     ...options,
   });
   const client = createPlainServiceClient(transport, { timeoutMs: CALL_TIMEOUT_MS });

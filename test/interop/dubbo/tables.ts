@@ -99,7 +99,8 @@ function withoutIdl(peers: readonly DubboPeer[], both: readonly (Credentials | u
       {
         title: `us → ${name}`,
         ways: WAYS,
-        run: () => inTurn(both, (own) => during(peer.startServer(own), own, (target) => runPlainCases(target))),
+        run: () =>
+          inTurn(both, (own) => during(peer.startServer(own), own, (target) => runPlainCases(target, peer.alpn))),
       },
       {
         title: `${name} → us`,
@@ -113,7 +114,7 @@ function withoutIdl(peers: readonly DubboPeer[], both: readonly (Credentials | u
       run: () =>
         inTurn(HTTP_VERSIONS, (httpVersion) =>
           during(peer.startServer(undefined), undefined, (target) =>
-            runPlainCases(target, { protocol: "http-rpc", httpVersion, jsonBody: "object" }),
+            runPlainCases(target, peer.alpn, { protocol: "http-rpc", httpVersion, jsonBody: "object" }),
           ),
         ),
     };

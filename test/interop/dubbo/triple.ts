@@ -7,6 +7,7 @@ import { type Credentials, failureOf, type Target } from "../peer.ts";
 import type { Running } from "../program.ts";
 import { type CaseName, cases } from "./cases.ts";
 import { createPeerServiceClient, PeerServiceDef } from "./gen/interop/v1/peer_triple.ts";
+import { clientTls } from "./peer.ts";
 import { createPeerService } from "./service.ts";
 
 /** Time limit of a call. A longer call has failed, and must not keep its transport open. */
@@ -77,7 +78,7 @@ export async function startTripleServer(credentials: Credentials | undefined): P
 export async function runTripleCases(
   names: readonly CaseName[],
   { port, credentials }: Target,
-  { javaNames = false }: { readonly javaNames?: boolean } = {},
+  { javaNames = false, alpn = true }: { readonly javaNames?: boolean; readonly alpn?: boolean } = {},
 ): Promise<Map<CaseName, string | undefined>> {
   const counting = new CountingGzip();
   const open = (options: { readonly compression?: string; readonly javaNames?: boolean } = {}) =>
@@ -87,7 +88,7 @@ export async function runTripleCases(
       ...options,
       compressMinBytes: 0,
       pingIntervalMs: PING_INTERVAL_MS,
-      tls: credentials === undefined ? undefined : { ca: credentials.ca, servername: credentials.servername },
+      tls: credentials === undefined ? undefined : clientTls(credentials, alpn),
     });
   const [plain, compressing, javaNamed] = [open(), open({ compression: "gzip" }), open({ javaNames: true })];
   const timeoutMs = CALL_TIMEOUT_MS;

@@ -25,6 +25,12 @@ export interface ClientTlsOptions extends SecureContextOptions {
   readonly servername?: string | undefined;
   /** True if servers with an untrusted certificate are refused. Default: true. */
   readonly rejectUnauthorized?: boolean | undefined;
+  /**
+   * An empty list, for servers that speak HTTP/2 over TLS without ALPN, such as those of Dubbo for Java: ALPN is neither
+   * offered nor required. Default: the version of HTTP in use. Over HTTP/2 a server that does not select it is refused (RFC
+   * 9113, section 3.2).
+   */
+  readonly ALPNProtocols?: readonly [] | undefined;
 }
 
 /** Options for making, keeping and closing connections. Durations are in milliseconds. */

@@ -3,12 +3,18 @@
  * frame (RFC 9113, section 3.4).
  */
 import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import { diagnostics } from "../../call/diagnostics.ts";
 import { onAbort, startTimer } from "../../call/timer.ts";
 import { CLOSED_BY_PEER, closedSilently, connectionError, connectTimeout, isClosedByPeer } from "../io/error.ts";
 import type { Connect, Connection, ConnectionOwner } from "./connection.ts";
 import { Http2Connection } from "./http2-connection.ts";
-import { openSocket, silenceOf, type Target } from "./socket.ts";
+import { openSocket, silenceOf, type Target, usesAlpn } from "./socket.ts";
+
+/** The cause for a server that selects no protocol by ALPN. Servers of HTTP/1.1 do so, and few of HTTP/2. */
+const NO_ALPN = new Error(
+  "the server did not negotiate HTTP/2 by ALPN (if it speaks HTTP/2 nevertheless, set tls.ALPNProtocols to [])",
+);
 
 /** Creates a function that connects to a server. `connectTimeoutMs` limits the time for making a connection, TLS included. */
 export function connectHttp2(target: Target, connectTimeoutMs: number): Connect {
@@ -53,6 +59,10 @@ function connectSocket(
       reject(error);
     };
     socket.once("error", (error) => fail(isClosedByPeer(error) ? closed() : error));
+    // RFC 9113, section 3.2
+    if (usesAlpn(target)) {
+      socket.once("secureConnect", () => (socket as TLSSocket).alpnProtocol === false && fail(NO_ALPN));
+    }
     const stopTimer = startTimer(connectTimeoutMs, () => fail(connectTimeout(connectTimeoutMs, peer)));
     const unlink = onAbort(signal, fail);
     const connection = new Http2Connection(socket, target, owner, {

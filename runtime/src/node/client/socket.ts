@@ -8,6 +8,7 @@ import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import { abortError } from "../../call/error.ts";
 import { onAbort, startTimer } from "../../call/timer.ts";
 import { CLOSED_BY_PEER, connectionError, connectTimeout, ignore, type Silence } from "../io/error.ts";
+import { DEFAULT_CIPHERS } from "../io/tls-options.ts";
 import { connectionContext } from "./attempts.ts";
 import { readAfterFailedWrite } from "./write-failure.ts";
 
@@ -30,8 +31,18 @@ export function openSocket(target: Target, alpnProtocol: "h2" | "http/1.1"): Soc
   const { origin, socketPath, tls } = target;
   if (socketPath !== undefined) return guardSocket(connectTcp(socketPath));
   if (origin.protocol !== "https:") return guardSocket(connectTcp(addressOf(target)));
-  const options = { servername: servernameOf(origin), ...withoutUndefined(tls), ALPNProtocols: [alpnProtocol] };
-  return guardSocket(connectTls({ ...options, ...addressOf(target) }));
+  const options = { servername: servernameOf(origin), ciphers: DEFAULT_CIPHERS, ...withoutUndefined(tls) };
+  const ALPNProtocols = usesAlpn(target) ? [alpnProtocol] : [];
+  return guardSocket(connectTls({ ...options, ALPNProtocols, ...addressOf(target) }));
+}
+
+/** Reports whether the protocol of a connection is negotiated by ALPN: always over TLS, unless the options exclude it. */
+export function usesAlpn({ origin, socketPath, tls }: Target): boolean {
+  return socketPath === undefined && origin.protocol === "https:" && !isEmpty(tls?.ALPNProtocols);
+}
+
+function isEmpty(list: unknown): boolean {
+  return Array.isArray(list) && list.length === 0;
 }
 
 /** Returns the host and port to connect to. */

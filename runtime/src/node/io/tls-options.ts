@@ -1,8 +1,15 @@
 /**
- * Validation of TLS options that Node would ignore silently.
+ * TLS options: the default cipher suites, and validation of what Node would ignore silently.
  */
 import type { SecureContextOptions } from "node:tls";
 import { assertObject } from "../../call/option.ts";
+
+/**
+ * The default cipher suites: those of TLS 1.3, and for TLS 1.2 those with ephemeral keys and authenticated encryption. HTTP/2
+ * prohibits the others (RFC 9113, section 9.2.2 and appendix A), of which Node's default has several.
+ */
+export const DEFAULT_CIPHERS =
+  "TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20";
 
 /**
  * Throws a `TypeError` for options that are not an object, a certificate without its key, a key without its certificate, and

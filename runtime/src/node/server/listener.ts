@@ -39,7 +39,10 @@ export type TlsErrorHook = (error: Error, client: { readonly address: string | u
 
 /** Options of the sockets of a server. */
 export interface ListenerOptions {
-  /** Certificate and key, in the form that `node:tls` accepts. Default: no TLS. */
+  /**
+   * Certificate and key, in the form that `node:tls` accepts. Without `ciphers`, TLS 1.2 has only the cipher suites that HTTP/2
+   * allows. Default: no TLS.
+   */
   readonly tls?: TlsOptions | undefined;
   /**
    * Called for TLS handshakes that fail: a client without a certificate, with an untrusted one, or that does not speak TLS.

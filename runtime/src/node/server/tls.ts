@@ -3,7 +3,7 @@
  */
 import type { TLSSocket, TlsOptions } from "node:tls";
 import { reportFailure } from "../../call/error.ts";
-import { checkTlsOptions } from "../io/tls-options.ts";
+import { checkTlsOptions, DEFAULT_CIPHERS } from "../io/tls-options.ts";
 
 /**
  * Adds defaults to the user's options, such as the time limit of a handshake in milliseconds, and wraps the callbacks:
@@ -15,7 +15,8 @@ export function resolveTlsOptions(options: TlsOptions, handshakeTimeoutMs: numbe
   if ((options.cert ?? options.pfx ?? SNICallback ?? pskCallback) === undefined) {
     throw new TypeError("tls needs key and cert, or pfx, or SNICallback");
   }
-  const resolved: TlsOptions = { handshakeTimeout: handshakeTimeoutMs, ...options };
+  const ciphers = options.ciphers ?? DEFAULT_CIPHERS;
+  const resolved: TlsOptions = { handshakeTimeout: handshakeTimeoutMs, ...options, ciphers };
   // Node accepts only one of the two options.
   if (ALPNCallback === undefined) resolved.ALPNProtocols = options.ALPNProtocols ?? ["h2", "http/1.1"];
   else resolved.ALPNCallback = (offer) => attempt("ALPNCallback", () => ALPNCallback(offer));

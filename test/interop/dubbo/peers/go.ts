@@ -21,6 +21,7 @@ export function setUpGo(): DubboPeer {
   return {
     name: "dubbo-go",
     version: VERSION.slice(1),
+    alpn: true,
     javaNames: false,
     httpRpc: true,
     plainHttpRpc: false,

@@ -64,6 +64,7 @@ export function setUpJava(version: Version): DubboPeer {
     version: version.dubbo,
     // 3.2 does not serve the Java name of a service with a proto file.
     javaNames: !isOld(version.dubbo),
+    alpn: false,
     httpRpc: !isOld(version.dubbo),
     plainHttpRpc: !isOld(version.dubbo),
     // The HTTP client of the JDK, which is the same for every version of Dubbo.
