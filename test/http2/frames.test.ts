@@ -57,7 +57,6 @@ const WRONG: readonly (readonly [name: string, bytes: Uint8Array, code: number])
   ["GOAWAY on a stream", frame(GoAway, 0, 1, uint32(0, 0)), ProtocolError],
   ["GOAWAY of seven bytes", frame(GoAway, 0, 0, [0, 0, 0, 0, 0, 0, 0]), FrameSizeError],
   ["WINDOW_UPDATE of five bytes", frame(WindowUpdate, 0, 0, [0, 0, 0, 1, 0]), FrameSizeError],
-  ["WINDOW_UPDATE of 0 on a stream", windowUpdate(1, 0), ProtocolError],
   ["WINDOW_UPDATE of 0 on the connection", windowUpdate(0, 0), ProtocolError],
   ["WINDOW_UPDATE beyond the largest window of the connection", windowUpdate(0, 2 ** 31 - 1), FlowControlError],
   ["CONTINUATION of nothing", frame(Continuation, END_HEADERS, 1, []), ProtocolError],
@@ -108,6 +107,17 @@ describe.each([
     // Nothing is read or written afterwards.
     side.receive(ping(), headers(1, role === "server" ? REQUEST : RESPONSE));
     expect(side.bytes()).toHaveLength(0);
+  });
+
+  it("resets a stream for WINDOW_UPDATE of 0 on it, and keeps the connection (section 6.9)", () => {
+    const side = open();
+    side.receive(windowUpdate(1, 0));
+    expect(side.over).toBeUndefined();
+    expect(side.frames()).toMatchObject([{ type: RstStream, streamId: 1, payload: Buffer.of(0, 0, 0, ProtocolError) }]);
+    expect(side.connection.streams).toBe(0);
+    // On the closed stream it has no effect.
+    side.receive(windowUpdate(1, 0));
+    expect([side.over, side.frames()]).toEqual([undefined, []]);
   });
 
   it("ignores the reserved bit, undefined flags, unknown frames and unknown settings", () => {

@@ -385,6 +385,39 @@ describe("the end of a connection", () => {
     server.requests[0]?.stream?.respond(200, NONE, Buffer.from("abc"), TRAILERS, true);
     expect(types(server.frames())).toEqual([FrameType.Headers, FrameType.Data, FrameType.Headers]);
   });
+
+  it("drops the responses that have no window if only the peer's side ends, before and after they are given", () => {
+    const server = new RecordedServer();
+    server.receive(settings([Setting.InitialWindowSize, 10]));
+    for (let id = 1; id < 8; id += 2) server.receive(headers(id, REQUEST, END));
+    const [before, partial, after, small] = server.requests.map(({ stream }) => stream);
+    before?.respond(200, NONE, new Uint8Array(2 ** 20), TRAILERS, true);
+    partial?.respond(200, NONE, undefined, undefined, false);
+    partial?.sendData(new Uint8Array(10), false);
+    server.bytes();
+    expect(server.connection.buffered).toBeGreaterThan(2 ** 20 - 20);
+    server.connection.receiveEnd();
+    server.bytes();
+    expect(server.connection.buffered).toBeLessThan(10_000);
+    expect(server.requests.map(({ closed }) => closed)).toEqual([1, 0, 0, 0]);
+    expect(server.requests[0]?.reset).toEqual({ code: ErrorCode.Cancel, by: "connection", isUnprocessed: false });
+    after?.respond(200, NONE, new Uint8Array(2 ** 20), TRAILERS, true);
+    partial?.sendData(new Uint8Array(1), false);
+    small?.respond(200, NONE, new Uint8Array(10), TRAILERS, true);
+    expect(
+      server
+        .frames()
+        .filter(({ streamId }) => streamId === 7)
+        .map(({ type }) => type),
+    ).toEqual([FrameType.Headers, FrameType.Data, FrameType.Headers]);
+    expect(server.requests.map(({ closed, reset }) => [closed, reset?.code])).toEqual([
+      [1, ErrorCode.Cancel],
+      [1, ErrorCode.Cancel],
+      [1, ErrorCode.Cancel],
+      [1, undefined],
+    ]);
+    expect(server.connection.streams).toBe(0);
+  });
 });
 
 describe("pings", () => {

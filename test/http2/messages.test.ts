@@ -57,6 +57,10 @@ describe("a request", () => {
     ["a :path of * with POST", requestWith({ ":path": "*" })],
     ["two :path", [":path", "/", ...REQUEST]],
     ["two :method", [":method", "GET", ...REQUEST]],
+    ["two :scheme", [":scheme", "http", ...REQUEST]],
+    ["two :authority", [":authority", "localhost", ...REQUEST]],
+    ["two :authority, of which the first is empty", [":authority", "", ...REQUEST]],
+    ["two empty :authority", [":authority", "", ...requestWith({ ":authority": "" })]],
     [":method that is no token", requestWith({ ":method": "PO ST" })],
     [":authority with userinfo", requestWith({ ":authority": "me@localhost" })],
     ["two host", [...REQUEST, "host", "localhost", "host", "localhost"]],
@@ -175,6 +179,7 @@ describe("a response", () => {
   it.each<[string, Uint8Array[]]>([
     ["no :status", [headers(1, ["content-type", "a/b"], END)]],
     ["two :status", [headers(1, [":status", "200", ":status", "200"], END)]],
+    ["two :status, of which the first is empty", [headers(1, [":status", "", ":status", "200"], END)]],
     ["a status of two digits", [headers(1, [":status", "20"], END)]],
     ["status 099", [headers(1, [":status", "099"], END)]],
     ["status 101", [headers(1, [":status", "101"])]],

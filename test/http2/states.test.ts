@@ -221,8 +221,8 @@ describe("a stream that was reset", () => {
     const side = new RecordedServer();
     side.receive(...frames);
     expect(resets(side)).toEqual([[1, ErrorCode.ProtocolError]]);
-    side.receive(data(1, "abc"));
-    expect(side.over?.code).toBe(ErrorCode.StreamClosed);
+    side.receive(data(1, "abc"), data(1, "abc"));
+    expect([resets(side), side.over]).toEqual([[[1, ErrorCode.StreamClosed]], undefined]);
   });
 
   it("ignores data that was sent before the client received the reset", () => {

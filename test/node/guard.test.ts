@@ -32,7 +32,7 @@ afterEach(() => {
  */
 class FakeRequest implements WatchedRequest {
   readonly reset = vi.fn();
-  readonly failBytes = vi.fn();
+  readonly stop = vi.fn();
   index = 0;
   collecting = false;
   received = 0;
@@ -267,9 +267,9 @@ describe("the message of a unary call", () => {
     const call = guarded.open(Object.assign(new FakeRequest(), { collecting: true, received: 10 }));
     // The first sweep starts the timer, because bytes have been received.
     guarded.pass(4_000);
-    expect(call.failBytes).not.toHaveBeenCalled();
+    expect(call.stop).not.toHaveBeenCalled();
     guarded.pass(1_000);
-    expect(call.failBytes.mock.calls[0]?.[0]).toMatchObject({
+    expect(call.stop.mock.calls[0]?.[0]).toMatchObject({
       code: Code.DeadlineExceeded,
       rawMessage: "no more of the message has arrived within 3000 ms",
     });
@@ -289,9 +289,9 @@ describe("the message of a unary call", () => {
       }
     };
     dribble(seconds + 1);
-    expect(call.failBytes).not.toHaveBeenCalled();
+    expect(call.stop).not.toHaveBeenCalled();
     dribble(1);
-    expect(call.failBytes.mock.calls[0]?.[0]).toMatchObject({
+    expect(call.stop.mock.calls[0]?.[0]).toMatchObject({
       rawMessage: `the message has not arrived within ${seconds * 1_000} ms`,
     });
   });
@@ -300,14 +300,14 @@ describe("the message of a unary call", () => {
     const guarded = new Guarded(limits);
     const call = guarded.open();
     guarded.pass(60_000);
-    expect(call.failBytes).not.toHaveBeenCalled();
+    expect(call.stop).not.toHaveBeenCalled();
     expect(call.reset).not.toHaveBeenCalled();
   });
 });
 
 describe("when memory is short, what has stalled for 5 s is ended", () => {
-  it.each<[name: string, state: Partial<FakeRequest>, end: "reset" | "failBytes"]>([
-    ["an upload", { collecting: true, received: MIB }, "failBytes"],
+  it.each<[name: string, state: Partial<FakeRequest>, end: "reset" | "stop"]>([
+    ["an upload", { collecting: true, received: MIB }, "stop"],
     ["a response", { hasResponded: true, unsent: MIB }, "reset"],
     ["a stream of messages", { unsent: MIB }, "reset"],
   ])("%s", (_, state, end) => {

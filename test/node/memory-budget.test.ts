@@ -34,7 +34,7 @@ describe("a memory budget", () => {
   it("bounds the memory that chunks of uploads keep beyond the counted bytes", async () => {
     const budget = new MemoryBudget(256 * MIB);
     const share = new MemoryShare(budget, ACTIVE);
-    const stream = { consumed: () => {} } as unknown as Stream;
+    const stream = { consumed: () => {}, store: () => {} } as unknown as Stream;
     const collecting = {} as Collecting;
     const bodies = Array.from({ length: 40 }, () => new IncomingBody(stream, [], collecting, () => {}, share));
     for (let round = 0; round < 64; round++) {

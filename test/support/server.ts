@@ -25,6 +25,7 @@ import {
   GreetServiceDef,
   type GreetServiceHandler,
 } from "../../examples/gen/greet/v1/greet_triple.ts";
+import "./windows.ts";
 
 /** Implements all four kinds of call as described in the comments of the proto file. */
 export const greeter: GreetServiceHandler = {

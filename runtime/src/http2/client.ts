@@ -259,7 +259,7 @@ export class ClientConnection extends EngineConnection {
         throw new ConnectionError(ErrorCode.StreamClosed, "HEADERS on a stream that has ended");
       case Action.Reset:
         this.read(bytes, start, end, BlockKind.Ignored);
-        this.resetClosed(streamId);
+        this.failClosed(streamId);
         break;
       default:
         this.read(bytes, start, end, BlockKind.Ignored);

@@ -118,12 +118,13 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
     return taken;
   }
 
-  /** Handles the end of input. Messages that the peer has not completed fail; complete requests may still be answered. */
+  /** Handles the end of input. Incomplete messages fail; complete requests may still be answered, within their windows. */
   receiveEnd(): void {
     if (this.state === "over") return;
     this.state = "leaving";
     for (const stream of this.live.values()) if (!stream.ended) this.#lose(stream, ErrorCode.Cancel);
     if (this.live.size === 0) this.lost("the peer ended the connection");
+    else this.scheduler.end();
   }
 
   /** Advances time, which refills the token buckets of the limits. */
@@ -140,7 +141,7 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
   take(budget: number): Segments {
     try {
       this.announceWindows();
-      this.scheduler.run(budget);
+      this.sendQueued(budget);
     } catch (reason) {
       this.#end(ErrorCode.InternalError, "internal error", true, reason);
     }
@@ -239,8 +240,7 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
   }
 
   #lose(stream: Stream, code: number): void {
-    const isUnprocessed = this.isUnprocessed(stream);
-    stream.sink.onReset(code, "connection", isUnprocessed);
+    stream.sink.onReset(code, "connection", this.isUnprocessed(stream));
     this.close(stream, State.PeerReset);
   }
 
@@ -276,12 +276,11 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
   }
 
   #onSettingsAck(): void {
-    if (this.settingsOwed === 0) {
-      this.exceed(this.meters.glitch(Glitch.StrayAck));
-      return;
+    if (this.settingsOwed === 0) this.exceed(this.meters.glitch(Glitch.StrayAck));
+    else {
+      this.settingsOwed--;
+      this.emit({ type: "settingsAck" });
     }
-    this.settingsOwed--;
-    this.emit({ type: "settingsAck" });
   }
 
   #onSettings(bytes: Uint8Array, start: number, end: number): void {
@@ -337,13 +336,14 @@ export abstract class EngineConnection extends DataStreams implements FrameHandl
       }
       if (action === Action.IgnoreGlitch) this.exceed(this.meters.glitch(Glitch.DeadStream));
     }
-    if (increment === 0) throw new ConnectionError(ErrorCode.ProtocolError, "WINDOW_UPDATE of 0");
+    if (increment === 0 && streamId === 0) throw new ConnectionError(ErrorCode.ProtocolError, "WINDOW_UPDATE of 0");
     this.countCaused(Glitch.WindowUpdate);
     if (streamId === 0) {
       if (this.scheduler.window.add(increment)) throw flowControlError("the connection of the peer");
       if (this.scheduler.isWaiting) this.output.wake();
     } else if (stream !== undefined) {
-      if (stream.sendWindow.add(increment)) this.failStream(stream, ErrorCode.FlowControlError);
+      if (increment === 0) this.failStream(stream, ErrorCode.ProtocolError);
+      else if (stream.sendWindow.add(increment)) this.failStream(stream, ErrorCode.FlowControlError);
       else this.scheduler.resume(stream);
     }
   }

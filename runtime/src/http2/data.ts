@@ -16,48 +16,43 @@ export abstract class DataStreams extends Streams {
   /** Returns the state of a stream that is not open. */
   protected abstract stateOf(streamId: number): State;
 
-  onDataStart(streamId: number, length: number): void {
-    if (this.receiveWindow.charge(length)) throw flowControlError("the connection");
-    const stream = this.live.get(streamId);
-    this.#dataStream = undefined;
-    switch (ON_DATA[stream === undefined ? this.stateOf(streamId) : stream.state]) {
-      case Action.Accept:
-        if (stream?.receiveWindow.charge(length)) throw flowControlError("a stream");
-        this.#dataStream = stream;
-        break;
-      case Action.Protocol:
-        throw new ConnectionError(ErrorCode.ProtocolError, "DATA on an idle stream");
-      case Action.Closed:
-        throw new ConnectionError(ErrorCode.StreamClosed, "DATA on a stream that has ended");
-      case Action.Ignore:
-        this.ignore(this.closedStreams.allowsData(length), Glitch.DeadStream);
-        break;
-      default:
-        this.resetClosed(streamId);
-    }
-  }
-
-  onDataLength(length: number, padding: number, isEnd: boolean): void {
-    if (length === 0 && !isEnd) this.exceed(this.meters.glitch(Glitch.EmptyData));
-    if (padding > length) this.exceed(this.meters.glitch(Glitch.Padding));
-    // The stream may have been reset since the frame began.
-    let stream = this.#dataStream?.closed ? undefined : this.#dataStream;
-    if (stream !== undefined) {
+  /**
+   * Accounts for a DATA frame. All of it, padding included, counts against the window of the connection, and is returned to it
+   * here (section 6.9) unless an open stream passes the data on: then `Stream` returns it.
+   */
+  onDataStart(streamId: number, length: number, padding: number, isEnd: boolean): void {
+    const size = length + padding;
+    if (this.receiveWindow.charge(size)) throw flowControlError("the connection");
+    const stream = this.#streamOf(streamId, size);
+    this.#dataStream = stream;
+    if (stream === undefined) this.credit(size);
+    else {
+      stream.hold(size);
+      if (padding > 0) stream.consumed(padding);
       stream.received += length;
       if (!this.mayReceiveData(stream) || (stream.expected >= 0 && stream.received > stream.expected)) {
         this.failStream(stream, ErrorCode.ProtocolError, isEnd);
-        this.#dataStream = undefined;
-        stream = undefined;
       }
     }
-    if (stream === undefined) {
-      this.credit(length + padding);
-      return;
-    }
-    stream.unconsumed += length;
-    if (padding > 0) {
-      this.credit(padding);
-      this.creditStream(stream, padding);
+    if (length === 0 && !isEnd) this.exceed(this.meters.glitch(Glitch.EmptyData));
+    if (padding > length) this.exceed(this.meters.glitch(Glitch.Padding));
+  }
+
+  /** Returns the stream that accepts DATA of this size; `undefined` if there is none. */
+  #streamOf(streamId: number, size: number): Stream | undefined {
+    const stream = this.live.get(streamId);
+    switch (ON_DATA[stream === undefined ? this.stateOf(streamId) : stream.state]) {
+      case Action.Accept:
+        if (stream?.receiveWindow.charge(size)) throw flowControlError("a stream");
+        return stream;
+      case Action.Protocol:
+        throw new ConnectionError(ErrorCode.ProtocolError, "DATA on an idle stream");
+      case Action.Ignore:
+        this.ignore(this.closedStreams.allowsData(size), Glitch.DeadStream);
+        return undefined;
+      default:
+        this.failClosed(streamId);
+        return undefined;
     }
   }
 
@@ -67,7 +62,7 @@ export abstract class DataStreams extends Streams {
 
   onDataBytes(bytes: Uint8Array): void {
     const stream = this.#dataStream;
-    if (stream === undefined || stream.closed) return;
+    if (stream === undefined || stream.closed || stream.discardable !== undefined) return;
     if (stream.early === undefined) stream.sink.onData(bytes);
     else stream.early.push(bytes);
   }

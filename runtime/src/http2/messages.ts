@@ -179,6 +179,8 @@ export class BlockBuilder implements FieldSink {
   #blockKind: BlockKind = BlockKind.Ignored;
   #fields: string[] = [];
   #cookies: string[] = NO_COOKIES;
+  /** The kinds of the pseudo-header fields that have occurred, as bits. */
+  #pseudo = 0;
   #method = "";
   #path = "";
   #authority = "";
@@ -192,6 +194,7 @@ export class BlockBuilder implements FieldSink {
     this.problem = undefined;
     this.#fields = [];
     this.#cookies = NO_COOKIES;
+    this.#pseudo = 0;
     this.#method = "";
     this.#path = "";
     this.#authority = "";
@@ -231,13 +234,14 @@ export class BlockBuilder implements FieldSink {
     if (this.#blockKind !== (isResponse ? BlockKind.Response : BlockKind.Request)) {
       this.problem ??= `${name} is not allowed here`;
     }
-    let before: string | number;
-    if (kind === Kind.Method) [before, this.#method] = [this.#method, value];
-    else if (kind === Kind.Path) [before, this.#path] = [this.#path, value];
-    else if (kind === Kind.Scheme) [before, this.#scheme] = [this.#scheme, value];
-    else if (kind === Kind.Status) [before, this.#status] = [this.#status, Number(value)];
-    else [before, this.#authority] = [this.#authority, value];
-    if (before) this.problem ??= `${name} occurs twice`;
+    // A set of kinds, because the value of :authority may be empty.
+    if (this.#pseudo & (1 << kind)) this.problem ??= `${name} occurs twice`;
+    this.#pseudo |= 1 << kind;
+    if (kind === Kind.Method) this.#method = value;
+    else if (kind === Kind.Path) this.#path = value;
+    else if (kind === Kind.Scheme) this.#scheme = value;
+    else if (kind === Kind.Status) this.#status = Number(value);
+    else this.#authority = value;
   }
 
   #onContentLength(name: string, value: string): void {

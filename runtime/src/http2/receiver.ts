@@ -11,10 +11,8 @@ import { MAX_CONTINUATIONS } from "./limits.ts";
 export interface FrameHandler {
   /** True if no more frames are accepted. */
   readonly isOver: boolean;
-  /** A DATA frame begins. `length` is the length of its payload. */
-  onDataStart(streamId: number, length: number): void;
-  /** The payload has this many bytes of data and of padding. */
-  onDataLength(length: number, padding: number, isEnd: boolean): void;
+  /** A DATA frame begins. Its payload has this many bytes of data and of padding. */
+  onDataStart(streamId: number, length: number, padding: number, isEnd: boolean): void;
   /** Part of the data has been received. */
   onDataBytes(bytes: Uint8Array): void;
   onDataEnd(isEnd: boolean): void;
@@ -169,7 +167,6 @@ export class Receiver {
       this.#work -= Math.floor(length / HEADER_BYTES_PER_FRAME);
     }
     if (type !== FrameType.Data) return;
-    this.#handler.onDataStart(streamId, length);
     if ((flags & Flag.Padded) === 0) this.#startData(length, 0);
     else if (length === 0) throw new ConnectionError(ErrorCode.FrameSizeError, "padded DATA has no pad length");
     else this.#phase = Phase.PadLength;
@@ -192,15 +189,15 @@ export class Receiver {
 
   #onPadLength(padding: number): void {
     if (padding >= this.#length) throw new ConnectionError(ErrorCode.ProtocolError, "padding is longer than its frame");
-    this.#startData(this.#length - padding - 1, padding);
+    // The pad length is padding too.
+    this.#startData(this.#length - padding - 1, padding + 1);
   }
 
   #startData(length: number, padding: number): void {
     this.#dataLeft = length;
-    this.#paddingLeft = padding;
+    this.#paddingLeft = Math.max(0, padding - 1);
     this.#phase = Phase.Data;
-    const isPadded = (this.#flags & Flag.Padded) !== 0;
-    this.#handler.onDataLength(length, isPadded ? padding + 1 : 0, (this.#flags & Flag.EndStream) !== 0);
+    this.#handler.onDataStart(this.#streamId, length, padding, (this.#flags & Flag.EndStream) !== 0);
     if (length === 0) this.#endData();
   }
 

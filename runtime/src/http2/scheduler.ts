@@ -44,6 +44,8 @@ export class Scheduler {
   queued = 0;
   /** Number of DATA frames written on the connection. */
   frames = 0;
+  /** True if the windows will not be opened any more. */
+  hasEnded = false;
   readonly #output: Output;
   readonly #headers: HeaderWriter;
   readonly #owner: SchedulerOwner;
@@ -132,6 +134,7 @@ export class Scheduler {
 
   /** Adds a stream to the ring, if it has data to send and flow control allows it. */
   resume(stream: Stream): void {
+    if (this.hasEnded && stream.unsent > 0) this.#output.wake();
     if (stream.isQueued || stream.unsent === 0 || stream.sendWindow.left <= 0 || stream.id === 0) return;
     stream.isQueued = true;
     stream.next = undefined;
@@ -169,6 +172,17 @@ export class Scheduler {
       if (stream.unsent > 0 && stream.sendWindow.left > 0) this.#sendFrame(stream);
       this.resume(stream);
     }
+  }
+
+  /** Handles the end of input, after which no window is opened. The output is taken once more, or after each `resume`. */
+  end(): void {
+    this.hasEnded = true;
+    this.#output.wake();
+  }
+
+  /** Reports whether a stream can send a part of its queue without a further WINDOW_UPDATE. */
+  mayEverSend({ unsent, sendWindow }: Stream): boolean {
+    return unsent === 0 || (sendWindow.left > 0 && this.window.left > 0);
   }
 
   /** Queues all further DATA until the next call of {@link run}. */

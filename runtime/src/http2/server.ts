@@ -101,7 +101,7 @@ export class ServerConnection extends EngineConnection {
         throw new ConnectionError(ErrorCode.ProtocolError, "HEADERS on a stream that was skipped");
       case Action.Reset:
         this.read(bytes, start, end, BlockKind.Ignored);
-        this.resetClosed(streamId);
+        this.failClosed(streamId);
         break;
       default:
         this.read(bytes, start, end, BlockKind.Ignored);

@@ -37,11 +37,7 @@ export const Action = {
   Open: 1,
   /** Connection error PROTOCOL_ERROR. */
   Protocol: 2,
-  /**
-   * Connection error STREAM_CLOSED. Where RFC 9113 prescribes a stream error, section 5.4.1 allows this: well-behaved
-   * peers do not send such frames, and answering with a reset would let the peer cause resets at no cost (MadeYouReset,
-   * CVE-2025-8671).
-   */
+  /** Connection error STREAM_CLOSED. */
   Closed: 3,
   /**
    * Minimal processing: a header block is decoded, DATA is credited to the connection. The frame counts as a glitch
@@ -50,7 +46,10 @@ export const Action = {
   Ignore: 4,
   /** Minimal processing, and the frame counts as a glitch. */
   IgnoreGlitch: 5,
-  /** Stream error STREAM_CLOSED (sections 5.1 and 6.1). Dubbo for Java sends DATA after it has reset a call. */
+  /**
+   * Stream error STREAM_CLOSED (sections 5.1 and 6.1). Dubbo for Java sends DATA after it has reset a call. It counts as a
+   * reset by the peer (MadeYouReset, CVE-2025-8671).
+   */
   Reset: 6,
 } as const;
 export type Action = (typeof Action)[keyof typeof Action];
@@ -61,9 +60,9 @@ const { Accept, Open, Protocol, Closed, Ignore, IgnoreGlitch, Reset } = Action;
 const REACTIONS: readonly (readonly [headers: Action, data: Action, reset: Action, windowUpdate: Action])[] = [
   [Open, Protocol, Protocol, Protocol], // idle
   [Accept, Accept, Accept, Accept], // open
-  [Closed, Closed, Accept, Accept], // half-closed (remote)
+  [Reset, Reset, Accept, Accept], // half-closed (remote)
   [Accept, Accept, Accept, Accept], // half-closed (local)
-  [Closed, Closed, Ignore, Ignore], // ended
+  [Closed, Reset, Ignore, Ignore], // ended
   [Ignore, Ignore, Ignore, Ignore], // we reset
   [Reset, Reset, IgnoreGlitch, IgnoreGlitch], // peer reset
   [Ignore, Ignore, Ignore, Ignore], // forgotten
@@ -129,6 +128,8 @@ export class Stream {
   unconsumed = 0;
   /** Bytes received and not consumed that count against the window of the stream only. */
   stored = 0;
+  /** Bytes that are still credited to the stream, if its data is discarded. */
+  discardable: number | undefined = undefined;
   /** True if it is in the list of streams whose windows are to be announced. */
   isAnnouncing = false;
   /** Chunks that wait to be sent, and the number of bytes of the first one that have been sent. */
@@ -214,6 +215,25 @@ export class Stream {
    */
   store(bytes: number): void {
     this.stored += this.#give(bytes);
+  }
+
+  /**
+   * Drops the data that follows, and credits all of it to the connection at once (RFC 9113, section 6.9). At most `bytes` of
+   * it are credited to the stream: after that, flow control stops the peer. A second call can only lower that number.
+   */
+  discard(bytes: number): void {
+    this.consumed(Number.POSITIVE_INFINITY);
+    this.discardable = Math.min(bytes, this.discardable ?? bytes);
+  }
+
+  /** Counts received bytes, for the connection: they stay unconsumed unless the data is discarded. */
+  hold(bytes: number): void {
+    this.unconsumed += bytes;
+    if (this.discardable === undefined) return;
+    this.store(bytes);
+    const credited = Math.min(this.discardable, this.stored);
+    this.discardable -= credited;
+    this.consumed(credited);
   }
 
   /** Returns bytes that have not been consumed to the window of the connection, at most `bytes`. Returns their number. */

@@ -150,8 +150,16 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     if (!isExpected) this.exceed(this.meters.glitch(weight));
   }
 
-  /** Answers a frame on a closed stream with a stream error. Further frames on the stream are ignored. */
-  protected resetClosed(streamId: number): void {
+  /**
+   * Answers a frame on a stream whose side the peer has ended or reset with a stream error. After that the stream is closed,
+   * and frames on it are ignored.
+   */
+  protected failClosed(streamId: number): void {
+    const stream = this.live.get(streamId);
+    if (stream !== undefined) {
+      this.failStream(stream, ErrorCode.StreamClosed, false);
+      return;
+    }
     this.closedStreams.add(streamId, State.WeReset, STREAM_WINDOW_BYTES);
     this.sendReset(streamId, ErrorCode.StreamClosed);
     this.exceed(this.meters.reset());
@@ -183,13 +191,25 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     this.closedStreams.add(stream.id, finalState, stream.ended ? 0 : stream.receiveWindow.left);
     this.scheduler.drop(stream);
     this.blockBytes -= stream.blockSize;
-    // A complete body may still be read; the body of a stream that was reset will not be.
-    if (state !== State.Ended && stream.unconsumed > 0) {
-      this.credit(stream.unconsumed);
-      stream.unconsumed = 0;
-    }
+    // Closed streams hold no part of the connection's window, whether or not their data has been read.
+    if (stream.unconsumed > 0) stream.store(stream.unconsumed);
     stream.sink.onClosed();
     this.onStreamClosed();
+  }
+
+  /**
+   * Writes queued DATA until the output has `budget` bytes. After the end of input, streams whose data waits for a window are
+   * reset: no WINDOW_UPDATE can follow.
+   */
+  protected sendQueued(budget: number): void {
+    this.scheduler.run(budget);
+    if (!this.scheduler.hasEnded) return;
+    for (const stream of this.live.values()) {
+      if (this.scheduler.mayEverSend(stream)) continue;
+      writeRstStream(this.output, stream.id, ErrorCode.Cancel);
+      stream.sink.onReset(ErrorCode.Cancel, "connection", false);
+      this.close(stream, State.WeReset);
+    }
   }
 
   /** Returns bytes to the receive window of the connection. */

@@ -7,6 +7,7 @@ import type { HeaderBlock } from "../../../runtime/src/http2/messages.ts";
 import { ServerConnection } from "../../../runtime/src/http2/server.ts";
 import type { StreamSink } from "../../../runtime/src/http2/sink.ts";
 import type { Stream } from "../../../runtime/src/http2/stream.ts";
+import "../../support/windows.ts";
 import { type Frame, PREFACE, parseFrames, settings } from "./frames.ts";
 
 /** The recorded events of one stream. */

@@ -117,11 +117,11 @@ const TINY_FIELDS = Buffer.concat([request("Greet"), Buffer.alloc(2_100, 0x80 | 
 const STREAMS: Row[] = [
   flood("opens and resets streams, each in one chunk", (i) => Buffer.concat([open(ODD(i)), reset(ODD(i))])),
   flood("opens and resets streams, a frame at a time", (i) => (i % 2 ? reset(i) : open(i + 1)), Reset.calm, 1),
-  frames("sends a window update of 0", Reset.protocol, open(1), update(1, 0)),
+  stream("sends a window update of 0", Reset.protocol, open(1), update(1, 0)),
   stream("sends a window update beyond 2^31 - 1", Code.flowControl, open(1), update(1, MAX_WINDOW)),
   flood("sends such window updates on many streams", (i) => Buffer.concat([open(ODD(i)), update(ODD(i), MAX_WINDOW)])),
-  frames("sends data after the end of a request", Code.streamClosed, open(1), data(1, Buffer.alloc(5), 1), data(1)),
-  frames("sends headers after the end of a request", Code.streamClosed, open(1), data(1, Buffer.alloc(5), 1), open(1)),
+  stream("sends data after the end of a request", Code.streamClosed, open(1), data(1, Buffer.alloc(5), 1), data(1)),
+  stream("sends headers after the end of a request", Code.streamClosed, open(1), data(1, Buffer.alloc(5), 1), open(1)),
   frames("sends PRIORITY of the wrong size", Code.frameSize, open(1), frame(Type.priority, 0, 1, Buffer.alloc(4))),
   frames(
     "sends a stream that depends on itself",

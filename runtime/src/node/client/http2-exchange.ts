@@ -113,7 +113,7 @@ export class Http2Exchange implements StreamSink, BodySender {
   onInformational(): void {}
 
   onResponse(block: HeaderBlock): void {
-    this.#body = new IncomingBody(this.stream, [], this.#owner.collecting, () => this.stream.reset(ErrorCode.Cancel));
+    this.#body = new IncomingBody(this.stream, [], this.#owner.collecting, cancelStream);
     this.#received = new ReceivedResponse(block.status, this.#owner.metadataOf(block.fields), this.#body);
     if (this.#request === undefined) return;
     this.#request = undefined;
@@ -146,8 +146,8 @@ export class Http2Exchange implements StreamSink, BodySender {
       );
     }
     this.#reject(isUnprocessed ? new ExchangeFailure(error, "unprocessed") : error);
-    if (this.#owner.isDestroyed) this.#body?.drop(error);
-    else this.#body?.fail(error);
+    this.#body?.fail(error);
+    if (this.#owner.isDestroyed) this.#body?.drop();
   }
 
   #errorOf(code: number, by: ResetBy): RpcError {
@@ -175,6 +175,10 @@ export class Http2Exchange implements StreamSink, BodySender {
     this.#outgoing?.onClosed();
     this.#owner.onExchangeClosed();
   }
+}
+
+function cancelStream(stream: Stream): void {
+  stream.reset(ErrorCode.Cancel);
 }
 
 const NO_TRAILERS: Metadata = new Metadata().freeze();

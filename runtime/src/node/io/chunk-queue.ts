@@ -26,6 +26,8 @@ const MAX_TAIL_BYTES: number = 64 * 1024;
 const NO_CHUNKS: Uint8Array[] = [];
 
 export class ChunkQueue {
+  /** Number of bytes in the queue. */
+  byteLength = 0;
   #chunks: Uint8Array[] = NO_CHUNKS;
   /** Memory for joined small chunks, which follow all other chunks; `#tailLength` is its used length. */
   #tail: Uint8Array | undefined;
@@ -36,6 +38,7 @@ export class ChunkQueue {
   /** Adds a chunk. With `compact`, it is copied unless it is all of its memory. */
   push(bytes: Uint8Array, compact = false): void {
     const { byteLength, buffer } = bytes;
+    this.byteLength += byteLength;
     const isKept = !compact && buffer === this.#kept && byteLength >= MIN_TAIL_BYTES;
     const mayBeView = byteLength >= MIN_VIEW_BYTES || (this.#tail === undefined && this.#chunks.length === 0);
     if (isKept || (mayBeView && byteLength * (compact ? 1 : 4) >= buffer.byteLength)) {
@@ -62,8 +65,10 @@ export class ChunkQueue {
   /** Removes and returns the first chunk. */
   shift(): Uint8Array | undefined {
     if (this.#chunks.length === 0) this.#flush();
+    const chunk = this.#chunks[0];
+    if (chunk === undefined) return undefined;
+    this.byteLength -= chunk.byteLength;
     if (this.#chunks.length > 1) return this.#chunks.shift();
-    const [chunk] = this.#chunks;
     this.#chunks = NO_CHUNKS;
     this.#kept = undefined;
     return chunk;
@@ -83,6 +88,7 @@ export class ChunkQueue {
   }
 
   clear(): void {
+    this.byteLength = 0;
     this.#chunks = NO_CHUNKS;
     this.#tail = undefined;
     this.#tailLength = 0;

@@ -12,6 +12,8 @@ let processBytes = 0;
 export interface CollectedBody extends Indexed {
   /** The number in the order of their start: older bodies have smaller numbers. */
   number: number;
+  /** Bytes that have been received and not read: those that are counted. */
+  readonly unread: number;
   /** Credits the bytes that were received while the limits were exceeded. */
   credit(): void;
 }
@@ -42,11 +44,11 @@ export class Collecting {
     return !this.#isFull || this.#isOldest(body);
   }
 
-  end(body: CollectedBody, bytes: number): void {
+  end(body: CollectedBody): void {
     const wasFull = this.#isFull;
     this.#bodies.delete(body);
-    this.#bytes -= bytes;
-    processBytes -= bytes;
+    this.#bytes -= body.unread;
+    processBytes -= body.unread;
     if (!wasFull) return;
     for (const other of this.#bodies) if (this.mayCredit(other)) other.credit();
   }

@@ -1,7 +1,8 @@
 /**
  * Bodies over HTTP/2, received on a stream with flow control (RFC 9113, section 5.2).
  */
-import type { RpcError } from "../../call/error.ts";
+import { Code } from "../../call/code.ts";
+import { RpcError } from "../../call/error.ts";
 import { DONE } from "../../call/message-stream.ts";
 import { type Body, type BodyCheck, type ChunkSource, tooLarge } from "../../http/body.ts";
 import type { Stream } from "../../http2/stream.ts";
@@ -24,7 +25,12 @@ interface ChunkReader {
   readonly reject: (reason: RpcError) => void;
 }
 
-/** The body that is received on a stream. */
+const COMPLETE = "complete";
+
+/**
+ * The body that is received on a stream. It owns the received data: bytes that it holds are not consumed on the stream, and
+ * bytes that it has passed on or dropped are.
+ */
 export class IncomingBody implements Body, CollectedBody {
   /** Bytes received so far. */
   received = 0;
@@ -36,33 +42,26 @@ export class IncomingBody implements Body, CollectedBody {
   number = 0;
   readonly #stream: Stream;
   readonly #collecting: Collecting;
-  readonly #cancel: () => void;
+  readonly #cancel: (stream: Stream) => void;
+  /** The share of the memory budget in which unread and kept bytes are counted, until {@link release}. */
   #memory: MemoryShare | undefined;
-  /** Bytes taken from the memory budget and not released. */
-  #taken = 0;
-  /** Those of them that were read and belong to an incomplete message. */
+  /** Bytes that were read and belong to an incomplete message. */
   #kept = 0;
   readonly #chunks = new ChunkQueue();
-  #isEnded = false;
-  #failure: RpcError | undefined;
-  /** True if received bytes are dropped. `#discardable` of them are still credited. */
-  #isIgnored = false;
-  #discardable = Number.POSITIVE_INFINITY;
+  /** The end of the reception: complete, or the reason why nothing more is received. */
+  #end: typeof COMPLETE | RpcError | undefined;
   #waiting: Waiting | undefined;
-  #uncredited = 0;
-  /** Bytes that are counted by {@link Collecting}. */
-  #collected = 0;
   #reader: ChunkReader | undefined;
 
   /**
-   * `cancel` is called when the reader leaves before the end. With a share of a memory budget, a body that does not fit
-   * into it fails as unavailable.
+   * `cancel` is called when the reader stops before the end. It resets the stream, or makes it discard what follows. With a
+   * share of a memory budget, a body that does not fit into it fails as unavailable.
    */
   constructor(
     stream: Stream,
     early: readonly Uint8Array[],
     collecting: Collecting,
-    cancel: () => void,
+    cancel: (stream: Stream) => void,
     memory?: MemoryShare,
   ) {
     this.#stream = stream;
@@ -74,8 +73,12 @@ export class IncomingBody implements Body, CollectedBody {
 
   /** All bytes, if they were all received before any were read. */
   get whole(): Uint8Array | undefined {
-    if (!this.#isEnded || this.#waiting !== undefined) return undefined;
-    return this.#take();
+    return this.#end === COMPLETE ? this.#take() : undefined;
+  }
+
+  /** Bytes that have been received and not read. */
+  get unread(): number {
+    return this.#chunks.byteLength;
   }
 
   /** True if a reader waits for the whole of the body. */
@@ -90,18 +93,12 @@ export class IncomingBody implements Body, CollectedBody {
 
   /** Takes a chunk that has been received. */
   push(bytes: Uint8Array): void {
+    if (this.#end !== undefined) return;
     const { byteLength } = bytes;
     this.received += byteLength;
-    if (this.#isIgnored) {
-      this.#creditIgnored(byteLength);
+    if (this.#memory?.take(byteLength) === false) {
+      this.stop(outOfMemory());
       return;
-    }
-    if (this.#memory !== undefined) {
-      if (!this.#memory.take(byteLength)) {
-        this.#refuse();
-        return;
-      }
-      this.#taken += byteLength;
     }
     this.#chunks.push(bytes, this.#memory?.compact);
     if (this.#waiting !== undefined) this.#collect(this.#waiting, byteLength);
@@ -110,7 +107,8 @@ export class IncomingBody implements Body, CollectedBody {
 
   /** Handles the end of the body by the peer. */
   end(): void {
-    this.#isEnded = true;
+    if (this.#end !== undefined) return;
+    this.#end = COMPLETE;
     const waiting = this.#settle();
     if (waiting !== undefined) {
       if (this.#memory?.short) this.#memory.admit(() => waiting.resolve(this.#take()), waiting.reject);
@@ -119,93 +117,73 @@ export class IncomingBody implements Body, CollectedBody {
     this.#resume();
   }
 
-  /** Fails the body: the rest will not be received. */
+  /** Handles the loss of the rest of the body. Received data can still be read. */
   fail(reason: RpcError): void {
-    if (this.#isEnded) return;
-    this.#failure ??= reason;
-    this.#settle()?.reject(this.#failure);
+    if (this.#end !== undefined) return;
+    this.#end = reason;
+    this.#settle()?.reject(reason);
     this.#resume();
   }
 
-  /** Fails the body like {@link fail}, and drops the bytes that have been received. */
-  drop(reason: RpcError): void {
-    if (this.#isEnded) return;
-    this.#ignore();
+  /** Stops reading before the end: fails pending and later reads, drops what has been received, and cancels the rest. */
+  stop(reason: RpcError): void {
+    if (this.#end !== undefined) return;
     this.fail(reason);
+    this.drop();
+    this.#cancel(this.#stream);
   }
 
-  /** Fails a pending {@link bytes} with that reason, and ignores the rest. */
-  failBytes(reason: RpcError): void {
-    const waiting = this.#settle();
-    if (waiting === undefined) return;
-    this.#ignore();
-    this.#cancel();
-    waiting.reject(reason);
-  }
-
-  /** Fails pending and later reads, because the time for them is over. */
-  abandon(reason: RpcError): void {
-    this.failBytes(reason);
-    this.fail(reason);
+  /** Drops the unread data of a body that has ended. */
+  drop(): void {
+    this.release();
+    this.#chunks.clear();
+    this.#kept = 0;
   }
 
   /**
-   * Drops received and later bytes, and credits at most `bytes` of the later ones: after that, flow control stops the
-   * peer.
-   */
-  discard(bytes: number, reason: RpcError): void {
-    this.drop(reason);
-    this.#discardable = bytes;
-  }
-
-  /**
-   * Releases the memory of received data when the exchange has ended, and returns what an ended body still takes from the
-   * window of the connection. Unread data can still be read.
+   * Releases the memory and the part of the connection's window that unread data takes, when the exchange has ended. Unread
+   * data can still be read.
    */
   release(): void {
-    if (this.#isEnded) this.#stream.consumed(Number.POSITIVE_INFINITY);
-    if (this.#taken > 0) this.#memory?.release(this.#taken);
-    this.#taken = 0;
-    this.#kept = 0;
+    this.#stream.store(Number.POSITIVE_INFINITY);
+    this.#memory?.release(this.#chunks.byteLength + this.#kept);
     this.#memory = undefined;
   }
 
   bytes(limit: number, framing = 0, check?: BodyCheck): Promise<Uint8Array> {
-    if (this.#isEnded) {
+    if (this.#end === COMPLETE) {
       const bytes = this.#take();
       const size = bytes.byteLength - framing;
       return size > limit ? Promise.reject(tooLarge(limit, size)) : Promise.resolve(bytes);
     }
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
+    if (this.#end !== undefined) return Promise.reject(this.#end);
     return new Promise((resolve, reject) => {
       const waiting = { limit, maxBytes: limit + framing, check, resolve, reject };
       this.#waiting = waiting;
       this.#collecting.begin(this);
-      this.#collect(waiting, this.received);
+      this.#collect(waiting, this.unread);
     });
   }
 
   /** Credits the bytes that were received while the limits of {@link Collecting} were exceeded. */
   credit(): void {
-    this.#stream.consumed(this.#uncredited);
-    this.#uncredited = 0;
+    this.#stream.consumed(Number.POSITIVE_INFINITY);
   }
 
   #collect(waiting: Waiting, bytes: number): void {
     this.#collecting.add(bytes);
-    this.#collected += bytes;
-    this.#uncredited += bytes;
     if (this.#collecting.mayCredit(this)) this.credit();
-    else this.#stream.store(bytes);
-    if (this.received > waiting.maxBytes) {
-      const size = this.received - (waiting.maxBytes - waiting.limit);
-      this.failBytes(tooLarge(waiting.limit, `at least ${size}`));
+    else this.#stream.store(Number.POSITIVE_INFINITY);
+    const { unread } = this;
+    if (unread > waiting.maxBytes) {
+      const size = unread - (waiting.maxBytes - waiting.limit);
+      this.stop(tooLarge(waiting.limit, `at least ${size}`));
       return;
     }
     try {
-      if (this.received > 0) waiting.check?.(this.#chunks.peek(), this.received, waiting.limit);
+      if (unread > 0) waiting.check?.(this.#chunks.peek(), unread, waiting.limit);
     } catch (reason) {
-      this.failBytes(reason as RpcError);
+      this.stop(reason as RpcError);
     }
   }
 
@@ -214,16 +192,8 @@ export class IncomingBody implements Body, CollectedBody {
     const waiting = this.#waiting;
     if (waiting === undefined) return undefined;
     this.#waiting = undefined;
-    this.#collecting.end(this, this.#collected);
-    this.#collected = 0;
+    this.#collecting.end(this);
     return waiting;
-  }
-
-  /** Fails the body, because a chunk does not fit into the memory budget. */
-  #refuse(): void {
-    const reason = outOfMemory();
-    this.failBytes(reason);
-    this.drop(reason);
   }
 
   /** Returns the received bytes that have not been read. */
@@ -233,28 +203,15 @@ export class IncomingBody implements Body, CollectedBody {
     return bytes;
   }
 
-  #ignore(): void {
-    this.#isIgnored = true;
-    this.#chunks.clear();
-    this.#stream.consumed(this.received);
-    this.release();
-  }
-
-  #creditIgnored(bytes: number): void {
-    if (this.#discardable <= 0) return;
-    this.#discardable -= bytes;
-    this.#stream.consumed(bytes);
-  }
-
   /** Answers the pending read, if there is one and its result is known. */
   #resume(): void {
     const reader = this.#reader;
     if (reader === undefined) return;
     const step = this.#step();
-    if (step === undefined && this.#failure === undefined) return;
+    if (step === undefined) return;
     this.#reader = undefined;
-    if (step !== undefined) reader.resolve(step);
-    else reader.reject(this.#failure as RpcError);
+    if (step instanceof RpcError) reader.reject(step);
+    else reader.resolve(step);
   }
 
   [Symbol.asyncIterator](): AsyncIterator<Uint8Array, undefined> {
@@ -264,8 +221,8 @@ export class IncomingBody implements Body, CollectedBody {
   /** Returns the next chunk. It is not called again before that. */
   next(): Promise<IteratorResult<Uint8Array, undefined>> {
     const step = this.#step();
+    if (step instanceof RpcError) return Promise.reject(step);
     if (step !== undefined) return Promise.resolve(step);
-    if (this.#failure !== undefined) return Promise.reject(this.#failure);
     return new Promise((resolve, reject) => {
       this.#reader = { resolve, reject };
     });
@@ -274,34 +231,26 @@ export class IncomingBody implements Body, CollectedBody {
   /** Counts the bytes that the reader keeps, see {@link ChunkSource.keep}. */
   keep(bytes: number): void {
     if (this.#memory === undefined) return;
-    if (!this.#memory.replace(this.#kept, bytes)) {
-      this.#refuse();
-      return;
-    }
-    this.#taken += bytes - this.#kept;
-    this.#kept = bytes;
+    if (this.#memory.replace(this.#kept, bytes)) this.#kept = bytes;
+    else this.stop(outOfMemory());
   }
 
   /** Handles a reader that leaves. */
   leave(): void {
-    if (!this.#isEnded && this.#failure === undefined && !this.#isIgnored) this.#cancel();
-    this.#ignore();
-    this.#isEnded = true;
-    this.#resume();
+    const reader = this.#reader;
+    this.#reader = undefined;
+    reader?.resolve(DONE);
+    if (this.#end === undefined) this.stop(new RpcError(Code.Canceled, "the reader of the body has left"));
+    else this.drop();
   }
 
-  #step(): IteratorResult<Uint8Array, undefined> | undefined {
+  /** Returns the next chunk, the end or the failure; `undefined` if it is not known yet. */
+  #step(): IteratorResult<Uint8Array, undefined> | RpcError | undefined {
     const chunk = this.#chunks.shift();
-    if (chunk === undefined) return this.#isEnded ? DONE : undefined;
+    if (chunk === undefined) return this.#end === COMPLETE ? DONE : this.#end;
     this.#stream.consumed(chunk.byteLength);
-    this.#releaseRead(chunk.byteLength);
+    this.#memory?.release(chunk.byteLength);
     return { done: false, value: chunk };
-  }
-
-  #releaseRead(bytes: number): void {
-    if (this.#memory === undefined) return;
-    this.#taken -= bytes;
-    this.#memory.release(bytes);
   }
 }
 

@@ -121,8 +121,8 @@ export class ConnectionGuard {
     for (const { incoming, progress, stream } of this.#requests) {
       if (progress === undefined) continue;
       if (incoming?.collecting && incoming.received > 0 && progress.receivedAt < since) {
-        incoming.failBytes(outOfMemory());
-      } else if (incoming?.isKept && progress.receivedAt < since) incoming.drop(outOfMemory());
+        incoming.stop(outOfMemory());
+      } else if (incoming?.isKept && progress.receivedAt < since) incoming.stop(outOfMemory());
       else if (progress.unsent > 0 && progress.unsentAt < since) stream.reset(ErrorCode.EnhanceYourCalm);
     }
     if (this.#socket.writableLength > 0 && this.#writtenAt < since) this.#socket.destroy();
@@ -182,8 +182,8 @@ export class ConnectionGuard {
     if (incoming?.collecting) {
       const timeoutMs = messageTimeoutMs * (1 + Math.floor(incoming.received / MIB));
       if (now - progress.receivedAt > messageIdleMs) {
-        incoming.failBytes(tooSlow(messageIdleMs, "no more of the message has"));
-      } else if (now - progress.since > timeoutMs) incoming.failBytes(tooSlow(timeoutMs, "the message has not"));
+        incoming.stop(tooSlow(messageIdleMs, "no more of the message has"));
+      } else if (now - progress.since > timeoutMs) incoming.stop(tooSlow(timeoutMs, "the message has not"));
     }
     const { unsent } = stream;
     const { hasResponded } = request;

@@ -14,7 +14,6 @@ import type { ServerConnection } from "../../http2/server.ts";
 import type { ResetBy, StreamSink } from "../../http2/sink.ts";
 import type { Stream } from "../../http2/stream.ts";
 import { DISCARD_BYTES, DISCARD_MS } from "../io/discard.ts";
-import { ignore } from "../io/error.ts";
 import type { Collecting } from "../io/http2-collecting.ts";
 import { IncomingBody } from "../io/http2-incoming.ts";
 import { type BodySender, OutgoingBody } from "../io/http2-outgoing.ts";
@@ -97,7 +96,7 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
       this.incoming = undefined;
       this.body = early.length === 0 ? emptyBody : wholeBody(joined(stream, early));
     } else {
-      this.incoming = new IncomingBody(stream, early, owner.collecting, ignore, owner.memory);
+      this.incoming = new IncomingBody(stream, early, owner.collecting, discardRest, owner.memory);
       const expects = block.fields.includes("100-continue") && this.headers.get("expect") === "100-continue";
       this.body = expects ? onRead(this.incoming, () => this.#continue()) : this.incoming;
     }
@@ -242,7 +241,7 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
   /** Aborts the call: fires its signal, and fails readers that wait for more of the request. */
   abort(reason: RpcError): void {
     this.abortSignal(reason);
-    if (!this.#isOver) this.incoming?.abandon(reason);
+    if (!this.#isOver) this.incoming?.stop(reason);
   }
 
   abortSignal(reason: RpcError): void {
@@ -282,7 +281,8 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
 
   /** Discards the rest of a request, within limits of size and time (RFC 9113, section 8.1). */
   #discard(): void {
-    this.incoming?.discard(DISCARD_BYTES, clientGone());
+    this.incoming?.stop(clientGone());
+    this.stream.discard(DISCARD_BYTES);
     this.#discarding = setTimeout(() => this.#onDiscarded(), DISCARD_MS).unref();
   }
 
@@ -318,6 +318,11 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
     if (!this.stream.ended) this.incoming?.fail(clientGone());
     this.#outgoing?.onClosed();
   }
+}
+
+/** Drops the rest of a request whose handler has stopped reading, while the handler runs. */
+function discardRest(stream: Stream): void {
+  stream.discard(Number.POSITIVE_INFINITY);
 }
 
 /**
