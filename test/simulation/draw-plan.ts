@@ -22,12 +22,21 @@ export function drawPlan(seed: number): Plan {
 
 function draw(seed: number): Plan {
   const random = createRandom(seed, "plan");
-  const profile = random.pick(["mixed", "mixed", "mixed", "uploads", "burst", "quiet", "faultless"] as const);
+  const profile = random.pick([
+    "mixed",
+    "mixed",
+    "mixed",
+    "uploads",
+    "burst",
+    "quiet",
+    "faultless",
+    "rolling",
+  ] as const);
   const chaosMs = profile === "quiet" ? random.log(20_000, 200_000) : random.log(1_500, 15_000);
   const servers = Array.from({ length: random.pick([1, 1, 2, 3, 4]) }, () => drawServer(random));
-  const clients = Array.from({ length: random.pick([1, 1, 2, 3]) }, () => drawClient(random, servers.length));
-  const kinds = FAULT_KINDS.filter(() => random.chance(0.5));
-  const faults = profile === "faultless" ? [] : drawFaults(random, kinds, { chaosMs, servers, clients });
+  const clients = Array.from({ length: random.pick([1, 1, 2, 3]) }, () => drawClient(random, servers.length, profile));
+  const kinds = profile === "rolling" ? ["restart" as const] : FAULT_KINDS.filter(() => random.chance(0.5));
+  const faults = profile === "faultless" ? [] : drawFaults(random, kinds, { profile, chaosMs, servers, clients });
   return {
     seed,
     profile,
@@ -36,7 +45,7 @@ function draw(seed: number): Plan {
       latencyMs: random.log(0.05, 20),
       jitterMs: random.pick([0, 0.5, 5, 30]),
       chunking: random.pick(["whole", "random", "random", "bytes", "frames"] as const),
-      bufferBytes: random.pick([4 * KIB, 64 * KIB, 512 * KIB, 4096 * KIB]),
+      bufferBytes: random.pick([16 * KIB, 64 * KIB, 512 * KIB, 4096 * KIB]),
     },
     servers,
     clients,
@@ -57,11 +66,11 @@ function drawServer(random: Random): ServerPlan {
   return { maxConnections: random.chance(0.05) ? random.int(1, 3) : undefined, limits };
 }
 
-function drawClient(random: Random, servers: number): ClientPlan {
+function drawClient(random: Random, servers: number, profile: Plan["profile"]): ClientPlan {
   const options: Record<string, number | boolean> = {};
-  if (random.chance(0.4)) options["maxConnections"] = random.int(1, 3);
+  if (random.chance(profile === "burst" ? 0.8 : 0.4)) options["maxConnections"] = random.int(1, 3);
   if (random.chance(0.3)) options["pingIntervalMs"] = random.log(50, 5_000);
-  if (random.chance(0.3)) options["pingTimeoutMs"] = random.log(200, 5_000);
+  if (random.chance(0.3)) options["pingTimeoutMs"] = random.log(2_000, 5_000);
   if (random.chance(0.3)) options["idleTimeoutMs"] = random.log(50, 10_000);
   if (random.chance(0.3)) options["verifyAfterMs"] = random.log(10, 2_000);
   if (random.chance(0.3)) options["maxBackoffMs"] = random.pick([0, 100, 2_000]);
@@ -142,6 +151,7 @@ function drawSize(random: Random, largest: number): number {
 }
 
 interface Topology {
+  readonly profile: Plan["profile"];
   readonly chaosMs: number;
   readonly servers: readonly ServerPlan[];
   readonly clients: readonly ClientPlan[];
@@ -149,7 +159,7 @@ interface Topology {
 
 function drawFaults(random: Random, kinds: readonly (typeof FAULT_KINDS)[number][], topology: Topology): Fault[] {
   if (kinds.length === 0) return [];
-  const { chaosMs, servers, clients } = topology;
+  const { profile, chaosMs, servers, clients } = topology;
   return Array.from({ length: Math.round(random.log(1, 40)) }, () => {
     const at = random.between(0, chaosMs);
     const kind = random.pick(kinds);
@@ -187,7 +197,7 @@ function drawFaults(random: Random, kinds: readonly (typeof FAULT_KINDS)[number]
       case "crash":
         return { at, kind, server, isSilent: random.chance(0.4), ms };
       case "restart":
-        return { at, kind, server, graceMs: random.pick([0, 100, 3_000]), ms };
+        return { at, kind, server, graceMs: profile === "rolling" ? 5_000 : random.pick([0, 100, 3_000]), ms };
       case "list":
         return {
           at,

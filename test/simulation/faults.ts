@@ -64,8 +64,6 @@ export class FaultInjector {
     await Promise.all(this.#away.values());
   }
 
-  onDial(_client: string, _server: string): void {}
-
   onConnection(connection: Connection): void {
     const index = this.#cuts.findIndex((cut) => isFor(cut, connection));
     const [cut] = index < 0 ? [] : this.#cuts.splice(index, 1);

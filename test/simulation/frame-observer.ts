@@ -21,8 +21,17 @@ const LARGE_READ_BYTES = 16 * 1024;
 /** Writes after GOAWAY that may contain requests from before it: what had been framed while an earlier write waited. */
 const STALE_WRITES = 3;
 
-/** Receives a broken rule. */
-export type Report = (invariant: string, text: string) => void;
+/** The owner of an observer. */
+export interface Watcher {
+  /** Receives a broken rule. */
+  readonly report: (invariant: string, text: string) => void;
+  /** Counts something that should happen now and then. */
+  readonly see: (what: string) => void;
+  /** Adds a frame to the trace. */
+  readonly note: (text: () => string) => void;
+  /** Returns the number of the current event. */
+  readonly turn: () => number;
+}
 
 interface StreamSide {
   hasEnded: boolean;
@@ -30,9 +39,9 @@ interface StreamSide {
   /** True if this side has read the reset of the other side. */
   peerReset: boolean;
   /** True if this side has read the end or the reset of the other side. */
-  knowsEnd: boolean;
-  /** True also if the engine may not have processed that yet, because it was in a large read. */
-  mayKnowEnd: boolean;
+  hasReadEnd: boolean;
+  /** The event after which its frames take that into account; infinite if some may have waited to be written. */
+  knowsEndAfter: number;
   /** Bytes of DATA that this side has sent, and the increments that it has read. */
   sent: number;
   allowed: number;
@@ -68,8 +77,8 @@ class End {
         hasEnded: false,
         wasReset: false,
         peerReset: false,
-        knowsEnd: false,
-        mayKnowEnd: false,
+        hasReadEnd: false,
+        knowsEndAfter: Number.POSITIVE_INFINITY,
         sent: 0,
         allowed: 0,
       };
@@ -81,14 +90,16 @@ class End {
 
 export class FrameObserver {
   readonly #connection: Connection;
+  readonly #turn: Watcher["turn"];
   readonly #client: End;
   readonly #server: End;
-  readonly #report: Report;
-  readonly #see: (what: string) => void;
+  readonly #report: Watcher["report"];
+  readonly #see: Watcher["see"];
   readonly #name: string;
   #open = new Set<number>();
 
-  constructor(connection: Connection, report: Report, see: (what: string) => void, note: (text: () => string) => void) {
+  constructor(connection: Connection, { report, see, note, turn }: Watcher) {
+    this.#turn = turn;
     this.#name = `${connection.client}#${connection.id}→${connection.server}`;
     this.#connection = connection;
     this.#client = new End(connection.client);
@@ -97,6 +108,11 @@ export class FrameObserver {
     this.#see = see;
     this.#attach(connection.upstream, this.#client, this.#server, note);
     this.#attach(connection.downstream, this.#server, this.#client, note);
+  }
+
+  /** True if one of the ends has sent GOAWAY. */
+  get isLeaving(): boolean {
+    return this.#client.sentGoAway !== undefined || this.#server.sentGoAway !== undefined;
   }
 
   /** Checks, when nothing is under way, that the windows of the connection are whole but for what is not announced yet. */
@@ -119,10 +135,10 @@ export class FrameObserver {
       note(() => `${this.#name} ${from.name} sends ${describe(frame)}`);
       this.#onSent(from, to, frame);
     });
-    let isLarge = false;
+    let isClear = false;
     const read = new FrameReader(isClient, (frame) => {
       note(() => `${this.#name} ${to.name} reads ${describe(frame)}`);
-      this.#onRead(to, frame, isLarge);
+      this.#onRead(to, frame, isClear);
     });
     pipe.observer = {
       onWritten: (bytes) => {
@@ -130,7 +146,7 @@ export class FrameObserver {
         written.read(bytes);
       },
       onRead: (bytes) => {
-        isLarge = bytes.length >= LARGE_READ_BYTES;
+        isClear = bytes.length < LARGE_READ_BYTES && pipe.to.outgoing?.isIdle === true;
         read.read(bytes);
       },
     };
@@ -170,7 +186,7 @@ export class FrameObserver {
     side.allowed = end.streamWindow;
     this.#open.add(stream);
     const ids = [...end.streams].flatMap(([id, one]) =>
-      one.wasReset || one.peerReset || (one.hasEnded && one.mayKnowEnd) ? [] : [id],
+      one.wasReset || one.peerReset || (one.hasEnded && one.hasReadEnd) ? [] : [id],
     );
     const open = ids.length;
     if (open > end.maxStreams)
@@ -212,7 +228,7 @@ export class FrameObserver {
     const side = end.stream(stream);
     if (!FRIENDLY.includes(code)) this.#break(`${end.name} resets stream ${stream} with code ${code}`);
     if (side.wasReset) this.#break(`${end.name} resets stream ${stream} twice`);
-    if (side.hasEnded && side.knowsEnd && code !== CANCEL)
+    if (side.hasEnded && this.#turn() > side.knowsEndAfter && code !== CANCEL)
       this.#break(`${end.name} resets stream ${stream}, which both sides have ended`);
     this.#see(`RST_STREAM ${code}`);
     side.wasReset = true;
@@ -235,13 +251,13 @@ export class FrameObserver {
     if (end === this.#server) this.#open.delete(stream);
   }
 
-  #onRead(end: End, { type, flags, stream, length, payload }: Frame, isLarge: boolean): void {
+  #onRead(end: End, { type, flags, stream, length, payload }: Frame, isClear: boolean): void {
     if (type === FRAME.data) end.received += length;
     if (type === FRAME.data || type === FRAME.headers) {
-      if (flags & FLAG_END_STREAM) this.#onEnd(end.stream(stream), isLarge);
+      if (flags & FLAG_END_STREAM) this.#onEnd(end.stream(stream), isClear);
     } else if (type === FRAME.reset) {
       end.stream(stream).peerReset = true;
-      this.#onEnd(end.stream(stream), isLarge);
+      this.#onEnd(end.stream(stream), isClear);
     } else if (type === FRAME.goAway) end.knowsGoAway = true;
     else if (type === FRAME.settings && (flags & FLAG_ACK) === 0) this.#onSettings(end, payload);
     else if (type === FRAME.windowUpdate) {
@@ -250,9 +266,9 @@ export class FrameObserver {
     }
   }
 
-  #onEnd(side: StreamSide, isLarge: boolean): void {
-    side.mayKnowEnd = true;
-    side.knowsEnd ||= !isLarge;
+  #onEnd(side: StreamSide, isClear: boolean): void {
+    side.hasReadEnd = true;
+    if (isClear) side.knowsEndAfter = Math.min(side.knowsEndAfter, this.#turn());
   }
 
   #onSettings(end: End, payload: Buffer): void {

@@ -174,6 +174,9 @@ export class Ledger {
       case UNIMPLEMENTED:
         return operation.behaviour === "unknown method" ? undefined : "has no method at the server";
       case UNAVAILABLE:
+        if (this.#plan.profile === "rolling" && isShort(operation) && executions.length > 0) {
+          return "was lost while its server was drained";
+        }
         if (settledAt < this.firstFaultAt && operation.behaviour !== "fail")
           return "was unavailable before anything had gone wrong";
         return undefined;
@@ -181,4 +184,9 @@ export class Ledger {
         return operation.behaviour === "fail" && outcome === operation.code ? undefined : `failed with code ${outcome}`;
     }
   }
+}
+
+/** Reports whether a call ends within the grace period of all shutdowns of its plan. */
+function isShort({ kind, behaviour }: Operation): boolean {
+  return (kind === "ask" || kind === "askAgain") && (behaviour === "answer" || behaviour === "delay");
 }

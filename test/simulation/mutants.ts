@@ -44,7 +44,18 @@ export function readMutants(): readonly Mutant[] {
 export async function findMutant(mutant: Mutant, original: Bundle, maxSeconds: number): Promise<Verdict> {
   const start = performance.now();
   const seconds = (): number => (performance.now() - start) / 1_000;
-  const bundle = await bundleProduct(mutant.patch);
+  let bundle: Bundle;
+  try {
+    bundle = await bundleProduct(mutant.patch);
+  } catch (reason) {
+    return {
+      mutant,
+      outcome: String(reason).replaceAll("\n", " "),
+      isFound: false,
+      seed: undefined,
+      seconds: seconds(),
+    };
+  }
   for (let seed = 1; seconds() < maxSeconds; seed++) {
     const { violation } = await run(drawPlan(seed), bundle);
     if (violation === undefined) continue;

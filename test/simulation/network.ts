@@ -24,7 +24,6 @@ export interface Connection {
 
 /** Receives the events of connections. */
 export interface NetworkObserver {
-  onDial(client: string, server: string): void;
   onConnection(connection: Connection): void;
   onClosed(connection: Connection): void;
 }
@@ -172,7 +171,6 @@ export class Network {
       if (connection !== undefined) this.#onSocketClosed(connection);
     });
     world.note("dial", `${client}#${id}`, server);
-    this.#observer.onDial(client, server);
     const refuse = (): void => {
       if (socket.destroyed) return;
       world.note("refused", `${client}#${id}`, server);

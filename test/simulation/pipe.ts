@@ -86,6 +86,11 @@ export class Pipe {
     this.to = to;
   }
 
+  /** True if no write waits. */
+  get isIdle(): boolean {
+    return this.#pending === undefined;
+  }
+
   get hasUnread(): boolean {
     return this.#unread.length > 0;
   }

@@ -11,6 +11,7 @@ import { FrameObserver } from "./frame-observer.ts";
 import type { Ledger } from "./ledger.ts";
 import { type Connection, Network } from "./network.ts";
 import type { ClientPlan, Operation, Plan } from "./plan.ts";
+import { checkConnections, checkQuiet } from "./quiet-checks.ts";
 import { PlannedRegistry } from "./resolver.ts";
 import { createHandler } from "./service.ts";
 import type { World } from "./world.ts";
@@ -19,6 +20,8 @@ const PORT = 50_051;
 /** The deadline of calls of the recovery phase, and the pause between them. */
 const PROBE_MS = 3_000;
 const PROBE_PAUSE_MS = 250;
+/** The size and the deadline of the last call: more than a window, over the slowest link. */
+const LAST_PROBE = [400_000, 30_000] as const;
 /** Successes in a row after which a client has recovered. */
 const PROBES = 5;
 /** Time in which a transport that has nothing to wait for must close, beyond the grace period. */
@@ -57,7 +60,6 @@ export class Scenario {
     this.ledger = ledger;
     this.#nextId = Math.max(0, ...plan.operations.map(({ id }) => id + 1));
     this.network = new Network(world, plan.link, {
-      onDial: (client, server) => this.#faults.onDial(client, server),
       onConnection: (connection) => this.#observe(connection),
       onClosed: (connection) => void this.observers.delete(connection),
     });
@@ -77,7 +79,7 @@ export class Scenario {
     await this.#faults.heal();
     await this.#settled();
     await this.#recover();
-    for (const observer of this.observers.values()) observer.checkQuiet();
+    await checkQuiet(this);
     await this.#shutDown();
   }
 
@@ -203,8 +205,8 @@ export class Scenario {
     const start = world.now;
     const limit = this.#recoveryMs(client.plan);
     for (let successes = 0; successes < PROBES; ) {
-      const bytes = successes === PROBES - 1 ? 400_000 : 100;
-      const outcome = await this.#make(client, probe(this.#nextId++, client.index, bytes));
+      const [bytes, timeoutMs] = successes === PROBES - 1 ? LAST_PROBE : [100, PROBE_MS];
+      const outcome = await this.#make(client, probe(this.#nextId++, client.index, bytes, timeoutMs));
       successes = outcome === 0 ? successes + 1 : 0;
       if (world.now - start > limit) {
         this.ledger.violate(
@@ -220,8 +222,8 @@ export class Scenario {
   /** The time in which a client must recover: its backoff, one attempt to connect, and dead connections to find out. */
   #recoveryMs({ options, balancer }: ClientPlan): number {
     const { maxBackoffMs = 120_000, connectTimeoutMs = 20_000, pingTimeoutMs = 5_000, maxConnections = 10 } = options;
-    const isLong = this.plan.chaosMs > 50_000;
-    const backoff = Math.min(Number(maxBackoffMs) * 1.2, isLong ? 150_000 : 8_000);
+    // Each wait is 1.6 times the last one, so the next one is no longer than the outage.
+    const backoff = Math.min(Number(maxBackoffMs) * 1.2, this.plan.chaosMs + 5_000);
     const dead = (Number(pingTimeoutMs) + PROBE_MS + 1_000) * Math.min(2, Number(maxConnections));
     // Ejected endpoints return after 30 s and more.
     const ejected = balancer === undefined ? 0 : 40_000;
@@ -261,13 +263,14 @@ export class Scenario {
 
   #observe(connection: Connection): void {
     const { ledger, world } = this;
-    const observer = new FrameObserver(
-      connection,
-      (invariant, text) => ledger.violate(invariant, text),
-      (what) => ledger.see(what),
-      (text) => world.trace.add(world.now, "frame", text, 0),
-    );
+    const observer = new FrameObserver(connection, {
+      report: (invariant, text) => ledger.violate(invariant, text),
+      see: (what) => ledger.see(what),
+      note: (text) => world.trace.add(world.now, "frame", text, 0),
+      turn: () => world.events,
+    });
     this.observers.set(connection, observer);
+    checkConnections(this, connection.client, connection.server);
     this.#faults.onConnection(connection);
   }
 }
@@ -276,7 +279,7 @@ export function serverName(index: number): string {
   return `server${index + 1}`;
 }
 
-function probe(id: number, client: number, bytes: number): Operation {
+function probe(id: number, client: number, bytes: number, timeoutMs: number): Operation {
   return {
     id,
     at: 0,
@@ -289,7 +292,7 @@ function probe(id: number, client: number, bytes: number): Operation {
     responseBytes: bytes,
     messages: 1,
     pauseMs: 0,
-    timeoutMs: PROBE_MS,
+    timeoutMs,
     cancelAfterMs: undefined,
     readMessages: undefined,
     waitForReady: undefined,
