@@ -3,7 +3,6 @@
  * of the body. It does not compress, because `fetch` decompresses by itself, and uses the codec of sub-protocol A, so
  * that a page loads one codec.
  */
-import { commit } from "../call/attempt.ts";
 import type { Call, CallRequest, Method } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
@@ -34,7 +33,6 @@ export function createGrpcWebCall(exchange: Exchange, schemas: HttpRpcPayload, o
       const headers = userMetadata(response.headers);
       const trailers = new Metadata();
       const messages = decodeEach(request, payload, checkResponse(response, payload), trailers);
-      if (!response.headers.has("grpc-status")) commit(context);
       if (request.stream)
         return { stream: true, messages: cancelledUnread(messages, response.body), headers, trailers };
       const message = await onlyMessage(messages, (received) => responseCountError(method, received));

@@ -41,7 +41,13 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options) => {
     },
   };
   const compressing = compressExchange(limitHeaders(exchange, options.headerLimits), options);
-  return refuseStreams(createUnaryCall(acceptExchange(compressing, options.accept), schemas, options));
+  // Not in `createUnaryCall`, which pages load.
+  const committing: Exchange = async (request) => {
+    const response = await compressing(request);
+    if (response.status === 200 && request.context !== undefined) commit(request.context);
+    return response;
+  };
+  return refuseStreams(createUnaryCall(acceptExchange(committing, options.accept), schemas, options));
 };
 
 /**
@@ -61,7 +67,7 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
       const failure = await response.body.bytes(MAX_ERROR_BYTES).catch(() => new Uint8Array());
       return readErrorResponse(path, response.status, failure, metadata);
     }
-    const bytes = await readBody(request, payload, response);
+    const bytes = await readBody(path, payload, response);
     try {
       return { stream: false, message: await payload.decodeResponse(method, bytes), ...metadata };
     } catch (cause) {
@@ -106,7 +112,7 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
   }
 
   async function readBody(
-    { method: { path }, context }: UnaryRequest,
+    path: string,
     { name, answer = name }: HttpRpcPayload,
     response: HttpResponse,
   ): Promise<Uint8Array> {
@@ -117,7 +123,6 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
         `${path} answered with ${contentType?.slice(0, 100) || "no content type"}, not application/${answer}`,
       );
     }
-    commit(context);
     return response.body.bytes(options.maxMessageBytes);
   }
 
