@@ -67,8 +67,32 @@ describe("p2c", () => {
     expect(Math.abs(heavy / (20_000 * 0.75) - 1)).toBeLessThan(0.1);
   });
 
-  it("sends fewer calls to a slow endpoint, on which calls accumulate", () => {
-    const ready = loads([100, 100, 100]);
+  it.each(
+    [
+      [50, 50],
+      [300, 100],
+      [900, 100],
+      [25, 75],
+      [300, 100, 300, 100, 300, 100],
+    ].flatMap((weights) => [1, 2, 8, 64].map((callers) => [weights, callers] as const)),
+  )("gives the endpoints of weights %j their shares within 4 points for %d callers", (weights, callers) => {
+    const ready = loads(weights);
+    const calls = 50_000;
+    spread(p2c({ random: seeded(4) }), ready, calls, callers - 1);
+    const total = weights.reduce((sum, weight) => sum + weight, 0);
+    for (const { weight, picked } of ready) expect(Math.abs(picked / calls - weight / total)).toBeLessThan(0.04);
+  });
+
+  it("sends fewer calls to a slow endpoint, on which calls accumulate, with and without weights", () => {
+    for (const weights of [
+      [100, 100, 100],
+      [100, 101, 102],
+    ])
+      expect(shareOfSlow(weights)).toBeLessThan(0.15);
+  });
+
+  function shareOfSlow(weights: readonly number[]): number {
+    const ready = loads(weights);
     const pick = p2c({ random: seeded(3) })(ready);
     const slow = ready[0] as Load;
     const endings: { at: number; load: Load }[] = [];

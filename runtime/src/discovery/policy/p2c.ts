@@ -1,7 +1,13 @@
 /**
  * The power of two choices by active streams (gRFC A48 with two choices; Finagle): two endpoints are drawn by weight, and the
- * one with fewer streams relative to its weight is chosen. The policy adapts to slow endpoints without a clock, and its cost
- * does not depend on their number.
+ * second replaces the first if it has fewer streams relative to its weight. The policy adapts to slow endpoints without a
+ * clock, and its cost does not depend on their number.
+ *
+ * With weights, a part of the new call counts for the second endpoint: the larger of two random numbers, whose distribution is
+ * that of the square root of one. If the whole call counted, the heavier endpoint would take all calls of two callers, and if
+ * none counted, too few: one active stream moves the next call away from it, however large its weight is. With this part, an
+ * endpoint of weight a beside one of weight b keeps the next call with the probability 1 - b / a while it has one stream, and
+ * gets it while the other has one, so that two callers use it for a / (a + b) of their calls.
  */
 import { type Balancer, drawByWeight, isEven, type Random, type ReadyEndpoint } from "../balancer.ts";
 
@@ -32,9 +38,9 @@ export function p2c(options: { readonly random?: Random | undefined } = {}): Bal
       let second = draw();
       for (let draws = 1; second === first && draws < MAX_DRAWS; draws++) second = draw();
       const a = ready[first] as ReadyEndpoint;
-      if (second === first) return a;
+      if (second === first || a.active === 0) return a;
       const b = ready[second] as ReadyEndpoint;
-      return b.active * a.weight < a.active * b.weight ? b : a;
+      return (b.active + Math.sqrt(random())) * a.weight < a.active * b.weight ? b : a;
     };
   };
   return Object.assign(balancer, { policy: "least_request" });
