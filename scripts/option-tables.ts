@@ -76,6 +76,18 @@ const TABLES: readonly Table[] = [
     kind: "partial",
   },
   {
+    type: ["node", "SuccessRateEjection"],
+    title: "successRateEjection",
+    text: "A member of `ejection`.",
+    kind: "partial",
+  },
+  {
+    type: ["node", "FailurePercentageEjection"],
+    title: "failurePercentageEjection",
+    text: "A member of `ejection`.",
+    kind: "partial",
+  },
+  {
     type: ["discovery", "Endpoint"],
     title: "Endpoint",
     text: "Members of an endpoint, which resolvers return and `fixed` accepts in place of an address.",

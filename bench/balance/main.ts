@@ -5,6 +5,7 @@
 import { Metadata } from "triple-es";
 import { type Balancer, consistentHash, p2c, pickFirst, type ReadyEndpoint, roundRobin } from "triple-es/discovery";
 import { balance } from "../../runtime/src/discovery/balanced.ts";
+import { resolveEjection } from "../../runtime/src/discovery/ejection-options.ts";
 import { TargetDriver } from "../../runtime/src/discovery/target.ts";
 import { emptyBody } from "../../runtime/src/http/body.ts";
 import type { Exchange, HttpRequest } from "../../runtime/src/http/exchange.ts";
@@ -104,7 +105,7 @@ function createTarget(count: number): TargetDriver {
       idleTimeoutMs: 900_000,
       warmUpMs: 0,
       slowStartMs: 0,
-      ejection: { failures: 5, ejectionMs: 30_000, maxEjectionMs: 300_000 },
+      ejection: resolveEjection(undefined),
     },
   );
 }

@@ -5,6 +5,7 @@
  * @module triple-es/discovery
  */
 export type { Balancer, Picker, Random, ReadyEndpoint } from "./discovery/balancer.ts";
+export type { EjectionMethod } from "./discovery/ejection.ts";
 export type { Endpoint, Resolver, ResolverContext } from "./discovery/endpoint.ts";
 export { fixed } from "./discovery/fixed.ts";
 export type { EndpointState } from "./discovery/member.ts";

@@ -31,7 +31,13 @@ import type { Resource } from "./server/resource.ts";
 export type { CloseOptions } from "./call/context.ts";
 export type { ClosableTransport } from "./client/client.ts";
 export type { Balancer, Picker, Random, ReadyEndpoint } from "./discovery/balancer.ts";
-export type { EjectionOptions } from "./discovery/ejection.ts";
+export type { EjectionMethod } from "./discovery/ejection.ts";
+export type {
+  EjectionOptions,
+  FailurePercentageEjection,
+  GivenEjection,
+  SuccessRateEjection,
+} from "./discovery/ejection-options.ts";
 export type { Endpoint, Resolver, ResolverContext } from "./discovery/endpoint.ts";
 export type { EndpointState } from "./discovery/member.ts";
 export type * from "./discovery/registry.ts";

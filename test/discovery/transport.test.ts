@@ -134,7 +134,7 @@ describe.each(["grpc", "http-rpc"] as const)("a provider among others, over %s",
     const { client, transport } = connect({
       resolver: fixed(addressesOf(servers)),
       balancer: roundRobin(),
-      ejection: { ejectionMs: 500 },
+      ejection: { baseEjectionTimeMs: 500 },
       protocol,
       httpVersion: "2",
       onEndpoint: (event) => {

@@ -5,6 +5,7 @@ import { Code, Metadata, RpcError, type TransparentRetryEvent } from "triple-es"
 import { type Endpoint, type Resolver, roundRobin } from "triple-es/discovery";
 import { vi } from "vitest";
 import { balance } from "../../runtime/src/discovery/balanced.ts";
+import { resolveEjection } from "../../runtime/src/discovery/ejection-options.ts";
 import { TargetDriver } from "../../runtime/src/discovery/target.ts";
 import type { TargetEvent, TargetOptions } from "../../runtime/src/discovery/target-options.ts";
 import { emptyBody } from "../../runtime/src/http/body.ts";
@@ -153,7 +154,7 @@ export function createWorld(options: Partial<TargetOptions> = {}, resolver?: Res
       idleTimeoutMs: 900_000,
       warmUpMs: 600_000,
       slowStartMs: 0,
-      ejection: { failures: 5, ejectionMs: 30_000, maxEjectionMs: 300_000 },
+      ejection: resolveEjection(undefined),
       onEvent: (event) => events.push(event),
       random: seeded(1),
       ...options,

@@ -22,7 +22,7 @@ describe.skipIf(!hasEtcd)("one of three providers", () => {
     const stopped = await startProviderProcess("etcd-slow", address, "shop");
     for (const registry of [open(), open()]) await (await startProvider(registry)).registration.ready;
     const callers = 10;
-    const consumer = openConsumer(open(), { ejection: { failures: 3, ejectionMs: 1_000 } });
+    const consumer = openConsumer(open(), { ejection: { failures: 3, baseEjectionTimeMs: 1_000 } });
     const load = startLoad(consumer, callers, 2_000);
     await timeUntil(() => consumer.addresses().length === 3 && load.made() > 200, 20_000);
 

@@ -7,7 +7,7 @@ import {
 } from "@opentelemetry/sdk-metrics";
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from "@opentelemetry/sdk-trace-base";
 import { Code, createInMemoryTransport, createRetry, createRouter, RpcError } from "triple-es";
-import { type Endpoint, fixed, type ResolverContext } from "triple-es/discovery";
+import { type Endpoint, fixed, type ResolverContext, roundRobin } from "triple-es/discovery";
 import { createServer, createTransport, type Server } from "triple-es/node";
 import { createClientTelemetry, createDiscoveryTelemetry } from "triple-es/opentelemetry";
 import { afterAll, beforeEach, expect, it, onTestFinished } from "vitest";
@@ -60,7 +60,7 @@ it("counts lists, connections, disconnections and endpoints by state", async () 
     }
   }
   const telemetry = createDiscoveryTelemetry({ target: "shop", meter });
-  const transport = createTransport({ resolver, onEndpoint: telemetry.onEndpoint });
+  const transport = createTransport({ resolver, keepUnlistedMs: 0, onEndpoint: telemetry.onEndpoint });
   onTestFinished(() => transport.close({ graceMs: 0 }));
   const stop = telemetry.observe(transport);
   await createGreetServiceClient(transport).greet({});
@@ -97,14 +97,18 @@ it("counts a resolver that fails, invalid endpoints, ejections and registrations
   const refuse = (): never => {
     throw new RpcError(Code.Unavailable, "busy");
   };
-  const servers = [await startServer({ greet: refuse }), await startServer({ greet: refuse })];
+  const servers = [await startServer({ greet: refuse }), await startServer({ greet: refuse }), await startServer()];
   const busy = createTransport({
     resolver: fixed(servers.map(({ port }) => `127.0.0.1:${port}`)),
+    balancer: roundRobin(),
     ejection: { failures: 2 },
     onEndpoint: telemetry.onEndpoint,
   });
   onTestFinished(() => busy.close({ graceMs: 0 }));
-  for (let calls = 0; calls < 5; calls++) await failureOf(createGreetServiceClient(busy).greet({}));
+  const greeter = createGreetServiceClient(busy);
+  await greeter.greet({}).catch(() => {});
+  await expect.poll(() => busy.endpoints().filter(({ state }) => state === "ready").length).toBe(3);
+  for (let calls = 0; calls < 12; calls++) await greeter.greet({}).catch(() => {});
   // At most half of the endpoints are ejected.
   await expect.poll(() => busy.endpoints().filter(({ state }) => state === "ejected").length).toBe(1);
 
@@ -121,7 +125,7 @@ it("counts a resolver that fails, invalid endpoints, ejections and registrations
     "grpc.lb.outlier_detection.ejections_enforced": 1,
     "grpc.lb.outlier_detection.ejections_unenforced": 1,
     "grpc.subchannel.connection_attempts_failed": 1,
-    "grpc.subchannel.connection_attempts_succeeded": 2,
+    "grpc.subchannel.connection_attempts_succeeded": 3,
     "triple.client.invalid_entries": 1,
     "triple.server.registrations failure": 1,
     "triple.server.registrations success": 1,

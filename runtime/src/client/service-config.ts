@@ -22,7 +22,9 @@ export interface MethodConfig {
 /** A load balancing policy, and its own configuration. */
 export interface BalancingConfig {
   readonly name: string;
-  readonly config: Readonly<Record<string, unknown>>;
+  readonly config: Fields;
+  /** The options of outlier detection (gRFC A50), if the policy is a child of it. Their values are not validated. */
+  readonly outlierDetection?: Fields | undefined;
 }
 
 /** A validated service config. */
@@ -163,13 +165,46 @@ function balancingOf({ loadBalancingConfig, loadBalancingPolicy }: Fields): Bala
   if (loadBalancingConfig === undefined && typeof loadBalancingPolicy === "string") {
     return [{ name: loadBalancingPolicy.toLowerCase(), config: {} }];
   }
-  return listOf(loadBalancingConfig, "loadBalancingConfig").map((entry, index) => {
-    const at = `loadBalancingConfig[${index}]`;
+  return policiesOf(loadBalancingConfig, "loadBalancingConfig");
+}
+
+function policiesOf(list: unknown, path: string): BalancingConfig[] {
+  return listOf(list, path).flatMap((entry, index) => {
+    const at = `${path}[${index}]`;
     const policies = Object.entries(fieldsOf(entry, at));
     const [policy] = policies;
     if (policy === undefined || policies.length > 1) throw new TypeError(`${at} must have one member, a policy's name`);
-    return { name: policy[0], config: fieldsOf(policy[1], `${at}.${policy[0]}`) };
+    const [name, given] = policy;
+    const config = fieldsOf(given, `${at}.${name}`);
+    if (name !== "outlier_detection") return [{ name, config }];
+    const outlierDetection = outlierDetectionOf(config, `${at}.${name}`);
+    return policiesOf(config["childPolicy"], `${at}.${name}.childPolicy`).map((child) => ({
+      ...child,
+      outlierDetection,
+    }));
   });
+}
+
+/**
+ * Reads the config of outlier detection (gRFC A50) as the option `ejection`, with A50's defaults: a rule without a config
+ * ejects no endpoint.
+ */
+function outlierDetectionOf(config: Fields, at: string): Fields {
+  const { maxEjectionPercent = 10, successRateEjection, failurePercentageEjection } = config;
+  const durations = ["interval", "baseEjectionTime", "maxEjectionTime"].map((name) => {
+    const value = config[name];
+    return [`${name}Ms`, value === undefined ? undefined : durationOf(value, `${at}.${name}`)] as const;
+  });
+  return {
+    ...Object.fromEntries(durations),
+    maxEjectionPercent,
+    successRateEjection: ruleOf(successRateEjection, `${at}.successRateEjection`),
+    failurePercentageEjection: ruleOf(failurePercentageEjection, `${at}.failurePercentageEjection`),
+  };
+}
+
+function ruleOf(given: unknown, at: string): Fields {
+  return given === undefined ? { enforcementPercentage: 0 } : { minimumHosts: 5, ...fieldsOf(given, at) };
 }
 
 /**

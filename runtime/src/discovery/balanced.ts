@@ -3,7 +3,7 @@
  * sent to another endpoint (transparent retry). A request that may have been processed is not: retry policies decide
  * about it.
  */
-import { Code } from "../call/code.ts";
+import { Code, codeFromNumber } from "../call/code.ts";
 import { noteObstacle } from "../call/context.ts";
 import { diagnostics } from "../call/diagnostics.ts";
 import { abortError, RpcError } from "../call/error.ts";
@@ -163,22 +163,25 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
   }
 
   /**
-   * Counts a response as a success of its endpoint, or as a failure if the endpoint is overloaded or shuts down. Failures are
-   * counted in a microtask, because hooks of the user may be called.
+   * Counts a response as a success of its endpoint or as a failure. Failures are counted in a microtask, because hooks of the
+   * user may be called.
    */
   function judge(member: Member, { status, headers }: HttpResponse): void {
     // Engines repeat the object of frozen headers.
-    if (status === 200 && headers === plainHeaders) target.succeeded(member);
-    else if (isUnavailable(status, headers)) queueMicrotask(() => countUnavailable(member));
+    if (status === 200 && headers === plainHeaders) {
+      member.countSuccess();
+      return;
+    }
+    const code = status === 200 ? codeOf(headers) : FAULT_OF_HTTP_STATUS[status];
+    if (code !== undefined && FAULTS.has(code)) queueMicrotask(() => countAnswer(member, code));
     else {
       if (status === 200 && headers.frozen) plainHeaders = headers;
-      target.succeeded(member);
+      member.countSuccess();
     }
   }
 
-  function countUnavailable(member: Member): void {
-    const { address } = member.endpoint;
-    target.failed(member, new RpcError(Code.Unavailable, `${address} answered that it is unavailable`));
+  function countAnswer(member: Member, code: Code): void {
+    target.failed(member, new RpcError(code, `${member.endpoint.address} answered with an error`));
   }
 
   /** Counts an error as a failure of its endpoint, if the endpoint may have caused it. */
@@ -193,11 +196,40 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
   return exchange;
 }
 
-const UNAVAILABLE = String(Code.Unavailable);
+/**
+ * The codes that count as failures of the endpoint in outlier detection. gRFC A50 counts every code, also those that tell the
+ * caller of a mistake (`invalid_argument`, `not_found` and others) or of a conflict, which every endpoint would answer with. Envoy
+ * counts those that its mapping to HTTP statuses turns into 5xx: all of these but `resource_exhausted`, which it maps to 429. That
+ * one is here because an endpoint that refuses calls at once has the fewest active streams, so that the power of two choices
+ * prefers it. `unimplemented` is the answer of another service that has got the address.
+ */
+const FAULTS: ReadonlySet<Code> = new Set([
+  Code.Unknown,
+  Code.DeadlineExceeded,
+  Code.ResourceExhausted,
+  Code.Unimplemented,
+  Code.Internal,
+  Code.Unavailable,
+  Code.DataLoss,
+]);
 
-function isUnavailable(status: number, headers: Metadata): boolean {
-  if (status === 200) return headers.get("grpc-status") === UNAVAILABLE;
-  return status === 502 || status === 503 || status === 504;
+/**
+ * The codes of HTTP statuses that are faults. 404 is none: over HTTP RPC it is `unimplemented` or `not_found`, by the body.
+ */
+const FAULT_OF_HTTP_STATUS: Readonly<Record<number, Code>> = {
+  408: Code.DeadlineExceeded,
+  429: Code.ResourceExhausted,
+  500: Code.Internal,
+  501: Code.Unimplemented,
+  502: Code.Unavailable,
+  503: Code.Unavailable,
+  504: Code.Unavailable,
+};
+
+/** Returns the code of a trailers-only gRPC response. `undefined` for other responses, and for success. */
+function codeOf(headers: Metadata): Code | undefined {
+  const status = headers.get("grpc-status");
+  return status === undefined ? undefined : codeFromNumber(Number(status));
 }
 
 /** The error of a request that has tried several endpoints: it names up to three of them, each with its reason. */

@@ -5,7 +5,7 @@
  *     connecting  a connection is being made
  *     ready       takes calls; policies see endpoints in this state only
  *     failing     the last connection attempt failed; waits for the backoff of its connections
- *     ejected     ready, but failed too many calls in a row: takes no calls for a while
+ *     ejected     ready, but failed more calls than the others: takes no calls for a while
  */
 import type { RpcError } from "../call/error.ts";
 import type { Exchange, ExchangeObserver, HttpRequest, HttpResponse } from "../http/exchange.ts";
@@ -20,7 +20,7 @@ import {
 
 /**
  * The state of an endpoint: not connected, connecting, connected, failing to connect, or connected and without calls
- * after failures in a row.
+ * because it failed more of them than the others.
  */
 export type EndpointState = "idle" | "connecting" | "ready" | "failing" | "ejected";
 
@@ -35,6 +35,10 @@ export interface SlowStart {
 /** The smallest share of its weight that a new endpoint has. */
 const MIN_WARM_UP_SHARE = 0.01;
 
+/** The number of calls that the moving average of failures remembers, and the rate below which it is 0. */
+const RECENT_CALLS = 16;
+const NEGLIGIBLE_RATE = 0.001;
+
 export class Member implements ReadyEndpoint {
   endpoint: Endpoint;
   state: Exclude<EndpointState, "ejected"> = "idle";
@@ -47,15 +51,19 @@ export class Member implements ReadyEndpoint {
    * ready.
    */
   lastError: RpcError | undefined;
-  /** The number of failures in a row. */
-  failures = 0;
-  /** The number of ejections in a row, each soon after the one before. */
+  failuresInRow = 0;
+  /** The moving average of failures in recent calls, from 0 to 1. */
+  failureRate = 0;
+  /** The number of ejections, each soon after the one before (the ejection time multiplier of gRFC A50). */
   ejections = 0;
   ejectedUntil = 0;
   readySince = 0;
   stopTimer: () => void = () => {};
   /** Sends requests, and reports their outcomes. `undefined` before the first call. */
   observed: Exchange | undefined;
+  /** Calls since the last sweep of outlier detection. */
+  #succeeded = 0;
+  #failed = 0;
   #connections: EndpointConnections | undefined;
 
   constructor(endpoint: Endpoint) {
@@ -98,6 +106,41 @@ export class Member implements ReadyEndpoint {
 
   isEjected(now: number): boolean {
     return this.ejectedUntil > now;
+  }
+
+  eject(ejections: number, until: number): void {
+    this.ejections = ejections;
+    this.ejectedUntil = until;
+    this.forgetFailures();
+  }
+
+  countSuccess(): void {
+    this.#succeeded++;
+    if (this.failureRate === 0) return;
+    this.failuresInRow = 0;
+    const rate = this.failureRate * (1 - 1 / RECENT_CALLS);
+    this.failureRate = rate < NEGLIGIBLE_RATE ? 0 : rate;
+  }
+
+  countFailure(): void {
+    this.#failed++;
+    this.failuresInRow++;
+    this.failureRate += (1 - this.failureRate) / RECENT_CALLS;
+  }
+
+  /** Returns the calls since the last time, and starts to count anew. */
+  takeCounts(): { readonly calls: number; readonly failed: number } {
+    const [calls, failed] = [this.#succeeded + this.#failed, this.#failed];
+    this.#succeeded = 0;
+    this.#failed = 0;
+    return { calls, failed };
+  }
+
+  /** Begins anew, when an endpoint is ejected or connected to. */
+  forgetFailures(): void {
+    this.takeCounts();
+    this.failuresInRow = 0;
+    this.failureRate = 0;
   }
 
   /** Computes the weight at the given time. Returns true if it will grow further. */

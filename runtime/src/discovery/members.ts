@@ -226,7 +226,7 @@ export class Members {
       this.#idle.delete(member);
       member.state = "ready";
       member.lastError = undefined;
-      member.failures = 0;
+      member.forgetFailures();
       member.readySince = performance.now();
       this.#owner.onReady(member);
       return;

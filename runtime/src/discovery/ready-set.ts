@@ -5,7 +5,7 @@
 import { startBackgroundTimer } from "../call/timer.ts";
 import type { HttpRequest } from "../http/exchange.ts";
 import type { Balancer, Picker, Random } from "./balancer.ts";
-import { withoutEjected } from "./ejection.ts";
+import type { OutlierDetector } from "./ejection.ts";
 import type { Member, SlowStart } from "./member.ts";
 
 export interface ReadySetOptions extends SlowStart {
@@ -39,6 +39,7 @@ export class ReadySet {
   /** Chooses an endpoint for a call. `undefined` while no endpoint is ready, or while the target is paused or closed. */
   picker: Picker | undefined;
   readonly #owner: ReadySetOwner;
+  readonly #outliers: OutlierDetector;
   readonly #options: ReadySetOptions;
   #balancer: Balancer;
   #ready: readonly Member[] = [];
@@ -48,8 +49,9 @@ export class ReadySet {
   #stopGrowth = (): void => {};
   #stopReturn = (): void => {};
 
-  constructor(owner: ReadySetOwner, balancer: Balancer, options: ReadySetOptions) {
+  constructor(owner: ReadySetOwner, outliers: OutlierDetector, balancer: Balancer, options: ReadySetOptions) {
     this.#owner = owner;
+    this.#outliers = outliers;
     this.#balancer = balancer;
     this.#options = options;
   }
@@ -103,7 +105,7 @@ export class ReadySet {
     for (const member of members) grows = member.grow(now, wallClock, this.#options) || grows;
     const returned = this.#ejected.filter((member) => member.state === "ready" && !member.isEjected(now));
     this.#ejected = members.filter((member) => member.isEjected(now));
-    const able = withoutEjected(preferListed(members, now), now);
+    const able = this.#outliers.withoutEjected(preferListed(members, now), now);
     const weighted = able.filter(({ weight }) => weight > 0);
     if (weighted.length === 0) for (const member of able) member.weight = 1;
     this.#ready = weighted.length === 0 ? able : weighted;

@@ -3,7 +3,8 @@
  */
 import type { RpcError } from "../call/error.ts";
 import type { Balancer } from "./balancer.ts";
-import type { EjectionOptions } from "./ejection.ts";
+import type { EjectionMethod } from "./ejection.ts";
+import type { EjectionOptions } from "./ejection-options.ts";
 import type { EndpointState, SlowStart } from "./member.ts";
 
 /** A change of a target that is worth reporting. There are no events for single calls. */
@@ -11,11 +12,23 @@ export type TargetEvent =
   | { readonly type: "resolved"; readonly endpoints: number }
   | { readonly type: "resolver failed"; readonly error: RpcError }
   /** An endpoint has a new state: `ready` also when its ejection is over. */
-  | { readonly type: "endpoint"; readonly address: string; readonly state: EndpointState; readonly error?: RpcError }
+  | {
+      readonly type: "endpoint";
+      readonly address: string;
+      readonly state: EndpointState;
+      readonly error?: RpcError;
+      /** The rule that ejected it. */
+      readonly method?: EjectionMethod;
+    }
   /** An attempt to connect has failed. The first of several in a row also changes the state to `failing`. */
   | { readonly type: "connection failed"; readonly address: string; readonly error: RpcError }
   /** An endpoint has failed as often as those that are ejected, but too many others are ejected already. */
-  | { readonly type: "ejection skipped"; readonly address: string; readonly error: RpcError }
+  | {
+      readonly type: "ejection skipped";
+      readonly address: string;
+      readonly error: RpcError;
+      readonly method: EjectionMethod;
+    }
   /** A list has left a connected endpoint out. It takes calls only while no listed endpoint does. */
   | { readonly type: "unlisted"; readonly address: string }
   | { readonly type: "removed"; readonly address: string }
@@ -28,8 +41,8 @@ export interface EndpointStatus {
   readonly address: string;
   /**
    * `idle`: not connected. `connecting`: an attempt to connect is running. `ready`: connected, takes calls. `failing`: the
-   * last attempt to connect has failed, and another one follows. `ejected`: connected, but takes no calls after failures in
-   * a row.
+   * last attempt to connect has failed, and another one follows. `ejected`: connected, but takes no calls because it
+   * failed more of them than the others.
    */
   readonly state: EndpointState;
   /** False if the last list has left it out, so that it takes calls only while no listed endpoint does. */

@@ -12,8 +12,8 @@ import { diagnostics } from "../call/diagnostics.ts";
 import { callHook, RpcError, reasonOf, transportClosed } from "../call/error.ts";
 import { startBackgroundTimer } from "../call/timer.ts";
 import type { HttpRequest } from "../http/exchange.ts";
-import type { Balancer, Picker } from "./balancer.ts";
-import { countFailure } from "./ejection.ts";
+import type { Picker } from "./balancer.ts";
+import { type EjectionMethod, OutlierDetector } from "./ejection.ts";
 import { type ConnectEndpoint, type Endpoint, nameEndpoint, type Resolver } from "./endpoint.ts";
 import { EndpointList } from "./endpoint-list.ts";
 import type { EndpointState, Member } from "./member.ts";
@@ -31,6 +31,7 @@ export class TargetDriver {
   readonly #seed: number;
   readonly #list: EndpointList;
   readonly #members: Members;
+  readonly #outliers: OutlierDetector;
   readonly #ready: ReadySet;
   #isResolved = false;
   #resolverError: RpcError | undefined;
@@ -42,7 +43,8 @@ export class TargetDriver {
     const { random = Math.random } = options;
     this.#options = options;
     this.#members = new Members(this, connect, options);
-    this.#ready = new ReadySet(this, options.balancer, options);
+    this.#outliers = new OutlierDetector(this, options.ejection, random);
+    this.#ready = new ReadySet(this, this.#outliers, options.balancer, options);
     this.#list = new EndpointList((problem) => this.#event({ type: "invalid endpoint", problem }));
     this.#seed = Math.floor(random() * 2 ** 32);
     this.#resolution = new Resolution(
@@ -71,7 +73,7 @@ export class TargetDriver {
     return this.#ready.picker;
   }
 
-  /** For {@link ReadySet}. */
+  /** For {@link ReadySet} and {@link OutlierDetector}. */
   get members(): Iterable<Member> {
     return this.#members;
   }
@@ -138,8 +140,9 @@ export class TargetDriver {
     this.#ready.update();
   }
 
-  /** Replaces the load balancing policy. */
-  balanceBy(balancer: Balancer): void {
+  /** Replaces the load balancing policy and the limits of outlier ejection. */
+  balanceBy({ balancer, ejection }: Pick<TargetOptions, "balancer" | "ejection">): void {
+    this.#outliers.options = ejection;
     if (balancer === this.#ready.balancer) return;
     this.#ready.balancer = balancer;
     this.#members.connectMore();
@@ -185,21 +188,21 @@ export class TargetDriver {
     return this.#ready.pickOther(request, tried);
   }
 
-  /** Counts a call that has been answered. */
-  succeeded(member: Member): void {
-    if (member.failures > 0) member.failures = 0;
-  }
-
   /** Counts a failed call whose failure was caused by the endpoint, not by the call. */
   failed(member: Member, error: RpcError): void {
-    if (member.state !== "ready") return;
-    const now = performance.now();
-    const outcome = countFailure(member, this.#members, this.#options.ejection, now);
-    if (outcome === "skipped") this.#event({ type: "ejection skipped", address: member.endpoint.address, error });
-    if (outcome !== "ejected") return;
-    member.lastError = error;
-    this.#report(member, "ejected", error);
-    this.#ready.changed();
+    if (member.state === "ready") this.#outliers.failed(member, error, performance.now());
+  }
+
+  /** For {@link OutlierDetector}. */
+  onOutlier(member: Member, error: RpcError, method: EjectionMethod, isEjected: boolean): void {
+    const change = { address: member.endpoint.address, error, method };
+    if (isEjected) {
+      member.lastError = error;
+      this.#ready.changed();
+    }
+    this.#event(
+      isEjected ? { type: "endpoint", state: "ejected", ...change } : { type: "ejection skipped", ...change },
+    );
   }
 
   /** Handles a call that could not be sent to the endpoint at all. */

@@ -21,8 +21,9 @@ export interface DiscoveryTelemetryOptions {
 
 /** A change of a target, such as transports report to `onEndpoint`. */
 export type DiscoveryEvent =
-  | { readonly type: "endpoint"; readonly address: string; readonly state: string }
-  | { readonly type: "connection failed" | "ejection skipped"; readonly address: string }
+  | { readonly type: "endpoint"; readonly address: string; readonly state: string; readonly method?: string }
+  | { readonly type: "ejection skipped"; readonly address: string; readonly method: string }
+  | { readonly type: "connection failed"; readonly address: string }
   | { readonly type: "unlisted" | "removed"; readonly address: string }
   | { readonly type: "resolved" | "resolver failed" | "invalid endpoint" | "invalid service config" };
 
@@ -72,7 +73,7 @@ export function createDiscoveryTelemetry(options: DiscoveryTelemetryOptions): Di
   const ejected = counter(
     "grpc.lb.outlier_detection.ejections_enforced",
     "{ejection}",
-    "Endpoints that were ejected after failures in a row",
+    "Endpoints that were ejected as outliers",
   );
   const skippedEjection = counter(
     "grpc.lb.outlier_detection.ejections_unenforced",
@@ -85,8 +86,8 @@ export function createDiscoveryTelemetry(options: DiscoveryTelemetryOptions): Di
   /** Addresses of endpoints that are ready. */
   const ready = new Set<string>();
 
-  function endpointChanged(address: string, state: string): void {
-    if (state === "ejected") ejected(DETECTION);
+  function endpointChanged(address: string, state: string, method: string | undefined): void {
+    if (state === "ejected") ejected({ [DETECTION_METHOD]: method });
     else if (state === "ready") {
       // An endpoint whose ejection is over was connected all the time.
       if (!ready.has(address)) connected();
@@ -96,11 +97,11 @@ export function createDiscoveryTelemetry(options: DiscoveryTelemetryOptions): Di
 
   return {
     onEndpoint(event) {
-      if (event.type === "endpoint") endpointChanged(event.address, event.state);
+      if (event.type === "endpoint") endpointChanged(event.address, event.state, event.method);
       // A removed endpoint is closed on purpose, which does not count as a disconnection.
       else if (event.type === "removed") ready.delete(event.address);
       else if (event.type === "connection failed") failed();
-      else if (event.type === "ejection skipped") skippedEjection(UNENFORCED);
+      else if (event.type === "ejection skipped") skippedEjection({ [DETECTION_METHOD]: event.method, ...UNENFORCED });
       else if (event.type === "resolved") resolved({ result: "success" });
       else if (event.type === "resolver failed") resolved({ result: "failure" });
       else if (event.type !== "unlisted") skipped();
@@ -124,12 +125,9 @@ export function createDiscoveryTelemetry(options: DiscoveryTelemetryOptions): Di
   };
 }
 
-/** The attribute of ejections. gRPC itself ejects by other methods. */
-const DETECTION: Attributes = { "grpc.lb.outlier_detection.detection_method": "consecutive_failures" };
-const UNENFORCED: Attributes = {
-  ...DETECTION,
-  "grpc.lb.outlier_detection.unenforced_reason": "max_ejection_overflow",
-};
+/** The attributes of ejections. gRPC does not have the method `consecutive_failures`. */
+const DETECTION_METHOD = "grpc.lb.outlier_detection.detection_method";
+const UNENFORCED: Attributes = { "grpc.lb.outlier_detection.unenforced_reason": "max_ejection_overflow" };
 
 /** States of endpoints. A state without endpoints is reported as 0. */
 const STATES = ["idle", "connecting", "ready", "failing", "ejected"];

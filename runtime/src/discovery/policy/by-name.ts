@@ -29,11 +29,14 @@ function ringHash({ requestHashHeader }: PolicyConfig["config"]): Balancer | und
     : undefined;
 }
 
-/** Returns the first known policy. Throws a `TypeError` if there are policies but none is known. */
-export function findPolicy(configs: readonly PolicyConfig[]): Balancer | undefined {
-  for (const { name, config } of configs) {
+/** Returns the first known policy, with its config. Throws a `TypeError` if there are policies but none is known. */
+export function findPolicy<Config extends PolicyConfig>(
+  configs: readonly Config[],
+): { readonly balancer: Balancer; readonly config: Config } | undefined {
+  for (const one of configs) {
+    const { name, config } = one;
     const balancer = Object.hasOwn(POLICIES, name) ? POLICIES[name]?.(config) : undefined;
-    if (balancer !== undefined) return balancer;
+    if (balancer !== undefined) return { balancer, config: one };
   }
   if (configs.length === 0) return undefined;
   const names = configs.map(({ name }) => name).join(", ");

@@ -2,11 +2,10 @@
  * Connections to the endpoints that a resolver finds for a target.
  */
 import type { RpcError } from "../../call/error.ts";
-import { assertObject } from "../../call/option.ts";
 import { parseServiceConfig, type ServiceConfig } from "../../client/service-config.ts";
 import { balance } from "../../discovery/balanced.ts";
 import type { Balancer } from "../../discovery/balancer.ts";
-import type { EjectionOptions } from "../../discovery/ejection.ts";
+import { type GivenEjection, resolveEjection } from "../../discovery/ejection-options.ts";
 import type { ConnectEndpoint, Resolver } from "../../discovery/endpoint.ts";
 import { findPolicy } from "../../discovery/policy/by-name.ts";
 import { p2c } from "../../discovery/policy/p2c.ts";
@@ -48,11 +47,10 @@ export interface DiscoveryOptions {
    */
   readonly slowStartMs?: number | undefined;
   /**
-   * Outlier ejection: an endpoint gets no calls for `ejectionMs` (default 30,000) after `failures` calls in a row (default 5;
-   * 0 disables ejection) that ended as `unavailable` or by a deadline without a response. Each further ejection is longer, up
-   * to `maxEjectionMs` (default 300,000).
+   * Outlier ejection (gRFC A50): an endpoint that fails more calls than the others gets no calls for a while. Default: the
+   * service config's `outlier_detection`, or else the defaults of its members.
    */
-  readonly ejection?: Partial<EjectionOptions> | undefined;
+  readonly ejection?: GivenEjection | undefined;
   /**
    * Called for changes: lists of endpoints, states of endpoints, failures of the resolver. An error that it throws is
    * printed. Default: none.
@@ -87,11 +85,8 @@ export function resolveDiscovery(options: Choice): DiscoverySettings {
   if (subset !== undefined && !(Number.isInteger(subset) && subset >= 1)) {
     throw new TypeError(`subset must be an integer of 1 or more, not ${subset}`);
   }
-  assertObject("ejection", options.ejection, "{ failures: 5 }");
-  const { failures = 5, ejectionMs = 30_000, maxEjectionMs = 300_000 } = options.ejection ?? {};
-  checkAmounts({ keepUnlistedMs, warmUpMs, slowStartMs, "ejection.failures": failures });
-  checkAmounts({ "ejection.ejectionMs": ejectionMs, "ejection.maxEjectionMs": maxEjectionMs });
-  const ejection = { failures, ejectionMs, maxEjectionMs };
+  checkAmounts({ keepUnlistedMs, warmUpMs, slowStartMs });
+  const ejection = resolveEjection(options.ejection);
   return { own, subset, keepUnlistedMs, idleTimeoutMs, warmUpMs, slowStartMs, ejection, onEvent: onEndpoint };
 }
 
@@ -111,20 +106,26 @@ export function createTargetConnector(
   const { own, ...settings } = resolveDiscovery(options);
   if (typeof resolver !== "function") throw new TypeError("resolver must be a function, such as fixed and dns make");
   const { authority = resolver.authority } = options;
-  const balancerOf = (config: ServiceConfig | undefined): Balancer =>
-    own ?? (config && findPolicy(config.loadBalancing)) ?? fallback;
   const fallback = p2c();
+  const balancingOf = (config: ServiceConfig | undefined): Pick<TargetOptions, "balancer" | "ejection"> => {
+    const found = config && findPolicy(config.loadBalancing);
+    const outliers = options.ejection === undefined ? found?.config.outlierDetection : undefined;
+    return {
+      balancer: own ?? found?.balancer ?? fallback,
+      ejection: outliers === undefined ? settings.ejection : resolveEjection(outliers, "outlier_detection"),
+    };
+  };
   let serviceConfig = given;
   const connect = owner?.connect ?? createEndpointConnector({ ...options, authority });
   const target = new TargetDriver(resolver, connect, {
     ...settings,
+    ...balancingOf(given),
     name: owner?.name ?? authority ?? "the service",
     emptyReason: resolver.emptyReason,
     source: resolver.source,
-    balancer: balancerOf(given),
     onServiceConfig(config) {
       const parsed = config === undefined ? given : parseServiceConfig(config);
-      target.balanceBy(balancerOf(parsed));
+      target.balanceBy(balancingOf(parsed));
       serviceConfig = parsed;
     },
   });
