@@ -59,6 +59,7 @@ export const SDef: ServiceDef<SClient, SHandler> = {
     client: S_client,
     bidi: S_bidi,
   },
+  format: 1,
 };
 
 /** Creates a client of a.v1.S. */

@@ -75,8 +75,13 @@ export function checkService(service: unknown, implementation: unknown): void {
   checkImplementation(service as ServiceDef<object, object>, implementation as Record<string, unknown>);
 }
 
-/** Throws a `TypeError` for an implementation that lacks methods. It may have others, such as helpers of a class. */
+/**
+ * Throws a `TypeError` for an implementation that lacks methods, and for methods that only clients support. An implementation
+ * may have others, such as helpers of a class.
+ */
 function checkImplementation({ typeName, methods }: ServiceDef<object, object>, given: Record<string, unknown>): void {
+  const ofClients = Object.values(methods).find(({ payload }) => payload !== undefined && payload.server === undefined);
+  if (ofClients) throw new TypeError(`${ofClients.path} is declared for clients only, so it cannot be served`);
   const missing = Object.keys(methods).filter((name) => typeof given[name] !== "function");
   if (missing.length === 0) return;
   const meant = missing.map((name) => similarName(name, Object.keys(given))).find((name) => name !== undefined);
@@ -84,7 +89,7 @@ function checkImplementation({ typeName, methods }: ServiceDef<object, object>, 
   throw new TypeError(`the implementation of ${typeName} lacks: ${missing.join(", ")}${hint}`);
 }
 
-/** Creates the handlers of a service. Throws a `TypeError` for a method that only clients support. */
+/** Creates the handlers of a service that {@link checkService} has accepted. */
 export function createHandlers<H extends object>(
   service: ServiceDef<object, H>,
   implementation: H,
@@ -94,9 +99,6 @@ export function createHandlers<H extends object>(
     const implemented = (implementation as Record<string, Implementation>)[name] as Implementation;
     const bound: Implementation = implemented.bind(implementation);
     const { payload } = method;
-    if (payload !== undefined && payload.server === undefined) {
-      throw new TypeError(`${method.path} is declared for clients only, so it cannot be served`);
-    }
     const run = payload?.server ? (payload.server.bind(method, bound) as Implementation) : bound;
     const call = implementations[method.kind](run, method, options);
     return { method, call: interceptHandler(call, options) };

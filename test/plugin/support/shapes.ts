@@ -29,6 +29,7 @@ const expressions: ReadonlyMap<SyntaxKind, RegExp> = new Map([
   ],
   [SyntaxKind.ObjectLiteralExpression, /^\{[\s\S]*\}$/],
   [SyntaxKind.StringLiteral, /^"(?:[^"\\\n\r\u2028\u2029]|\\.)*"$/],
+  [SyntaxKind.NumericLiteral, /^\d+$/],
   [SyntaxKind.ExpressionWithTypeArguments, /^[\w$]+$/],
   [SyntaxKind.Identifier, /^[\w$]+$/],
   [SyntaxKind.TrueKeyword, /^true$/],

@@ -160,6 +160,7 @@ export const SimulationServiceDef: ServiceDef<SimulationServiceClient, Simulatio
     upload: SimulationService_upload,
     talk: SimulationService_talk,
   },
+  format: 1,
 };
 
 /** Creates a client of simulation.v1.SimulationService. */
