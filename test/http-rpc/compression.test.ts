@@ -89,7 +89,7 @@ describe("a body", () => {
     expect(await jsonOf(answer)).toEqual({
       status: 40,
       message: 'content encoding "gzip" is not supported; supported are: none',
-      code: "internal",
+      code: "unimplemented",
     });
   });
 

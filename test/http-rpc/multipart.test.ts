@@ -1,13 +1,10 @@
 import { create, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
-import { type Codec, createRouter, jsonCodec, protoCodec, uploadOf } from "triple-es";
+import { type Codec, createRouter, jsonCodec, protoCodec, unimplemented, uploadOf } from "triple-es";
 import { fetchHandler } from "triple-es/fetch";
 import { describe, expect, it } from "vitest";
 import { AllParametersSchema } from "../../fixtures/gen/fixture/parameters/v1/parameters_pb.ts";
-import {
-  ParametersServiceDef,
-  type ParametersServiceHandler,
-} from "../../fixtures/gen/fixture/parameters/v1/parameters_triple.ts";
+import { ParametersServiceDef } from "../../fixtures/gen/fixture/parameters/v1/parameters_triple.ts";
 import { runAtOnce } from "../../runtime/src/call/steps.ts";
 import { loadMultipartParser, parseParts } from "../../runtime/src/http-rpc/body/multipart.ts";
 import { joined } from "../support/greeter.ts";
@@ -378,6 +375,10 @@ describe("the file name and the content type of a part", () => {
   async function upload(...parts: GivenPart[]): Promise<unknown> {
     let seen: unknown;
     const router = createRouter().add(ParametersServiceDef, {
+      map: (_, context) => unimplemented(context),
+      struct: (_, context) => unimplemented(context),
+      text: (_, context) => unimplemented(context),
+      bytes: (_, context) => unimplemented(context),
       file: ({ name, content }) => {
         seen = [name, Buffer.from(content).toString(), uploadOf(content)];
         return {};
@@ -386,7 +387,7 @@ describe("the file name and the content type of a part", () => {
         seen = [...files, ...(boxed === undefined ? [] : [boxed])].map(uploadOf);
         return {};
       },
-    } as Partial<ParametersServiceHandler> as ParametersServiceHandler);
+    });
     const method = parts.some(({ name }) => name === "files") ? "All" : "File";
     const response = await fetchHandler(router)(
       new Request(`http://localhost/fixture.parameters.v1.ParametersService/${method}`, {

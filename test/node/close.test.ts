@@ -347,7 +347,7 @@ describe("a connection", () => {
         else forward(socket, port);
       });
       expect(baseUrl).not.toContain(String(proxyPort));
-      const greeter = connectGreeter(`http://127.0.0.1:${proxyPort}`, options);
+      const greeter = connectGreeter(`http://127.0.0.1:${proxyPort}`, { ...options, maxBackoffMs: 0 });
       expect((await failureOf(greeter.greet({}))).code).toBe(Code.Unavailable);
       lose = false;
       expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");

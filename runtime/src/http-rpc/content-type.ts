@@ -224,5 +224,5 @@ function unsupported(contentType: string | undefined, mediaTypes: readonly strin
     contentType === undefined
       ? "the content type is missing"
       : `content type ${clipText(contentType, 100)} is not supported`;
-  return new Refusal(415, Code.Internal, `${problem}; supported are: ${supported}`, { "accept-post": supported });
+  return new Refusal(415, Code.Unimplemented, `${problem}; supported are: ${supported}`, { "accept-post": supported });
 }

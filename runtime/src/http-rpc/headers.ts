@@ -45,7 +45,7 @@ export function readCallHeaders(
     const supported = encodingList(options.compressions, ", ");
     throw new Refusal(
       415,
-      Code.Internal,
+      Code.Unimplemented,
       `content encoding ${quote(encoding)} is not supported; supported are: ${supported || "none"}`,
       supported === "" ? {} : { "accept-encoding": supported },
     );

@@ -25,7 +25,7 @@ export const form: BodyFormat = {
     if (!/^utf-?8$/i.test(charset)) {
       throw new Refusal(
         415,
-        Code.Internal,
+        Code.Unimplemented,
         `charset ${quote(charset)} is not supported in a form; supported is: UTF-8`,
       );
     }

@@ -99,7 +99,7 @@ class Part implements BodyPart {
       if (isUtf8(this.#mediaType)) return { shape: "json", bytes: this.bytes };
       throw new Refusal(
         415,
-        Code.Internal,
+        Code.Unimplemented,
         `the charset of the part ${quote(this.name)}, which is JSON, must be UTF-8`,
       );
     }
@@ -133,7 +133,7 @@ class Part implements BodyPart {
     const supported = [...new Set(["text/plain", JSON_TYPE, ...others])].join(", ");
     const type = clipText(this.#mediaType.name, 100);
     const problem = `content type ${type} is not supported for the part ${quote(this.name)}`;
-    return new Refusal(415, Code.Internal, `${problem}; supported are: ${supported}`);
+    return new Refusal(415, Code.Unimplemented, `${problem}; supported are: ${supported}`);
   }
 }
 

@@ -41,7 +41,7 @@ const JSON_START = /^\s*[{[]/;
 export function bindParameters<V>(type: DescMessage, values: readonly NamedValue<V>[]): FieldValue<V>[] {
   if (isTextual(type) && !WRAPPED_SCALARS.has(type.typeName)) {
     const problem = `the parameter is one ${type.typeName}, and the values of this content type are for several`;
-    throw new Refusal(415, Code.Internal, `${problem}; send it as application/json`);
+    throw new Refusal(415, Code.Unimplemented, `${problem}; send it as application/json`);
   }
   const byName = values.flatMap(({ name, value }) => {
     const field = findField(type, name);

@@ -44,7 +44,7 @@ function* decodeTextBody(json: BodyJson, type: DescMessage, value: string): Step
   const field = stringField(type);
   if (field !== undefined) return yield* messageFrom(json, type, [{ field, value }]);
   const problem = `text/plain is for methods with one string parameter, and ${type.typeName} has none or several`;
-  throw new Refusal(415, Code.Internal, problem);
+  throw new Refusal(415, Code.Unimplemented, problem);
 }
 
 /** Encodes a response that is a single string as text, the reverse of {@link decodeTextBody}. */
@@ -121,7 +121,7 @@ function createDecoder(label: string, charset: string): DecodePart {
   const decoder = findDecoder(label);
   if (decoder === undefined) {
     const supported = "UTF-8, UTF-16, US-ASCII, ISO-8859-1, GBK and others of the WHATWG encoding standard";
-    throw new Refusal(415, Code.Internal, `charset ${quote(charset)} is not supported; supported are: ${supported}`);
+    throw new Refusal(415, Code.Unimplemented, `charset ${quote(charset)} is not supported; supported are: ${supported}`);
   }
   return (bytes, _offset, stream) => {
     try {
