@@ -351,8 +351,12 @@ describe("a server", () => {
     const other = { ...count, signature: { parameters: [], result: "int" } } as InterfaceMethod;
     const twice = (methods: Record<string, InterfaceMethod | undefined>): ServiceDef<object, object> =>
       ({ typeName: "com.acme.Shop", methods }) as ServiceDef<object, object>;
-    expect(() => createRouter().add(twice({ count, other }), { count: shop.count, other: shop.count })).toThrow("has been added already");
-    expect(() => createRouter().add(twice({ sayHi, again: sayHi }), { sayHi: shop.sayHi, again: shop.sayHi })).toThrow("has been added already");
+    expect(() => createRouter().add(twice({ count, other }), { count: shop.count, other: shop.count })).toThrow(
+      "has been added already",
+    );
+    expect(() => createRouter().add(twice({ sayHi, again: sayHi }), { sayHi: shop.sayHi, again: shop.sayHi })).toThrow(
+      "has been added already",
+    );
   });
 });
 
@@ -442,7 +446,10 @@ describe("recorded calls of Dubbo for Java", () => {
   });
 
   it.each(replayed)("are answered with the bytes of Java: $name $request", async ({ path, request, response }) => {
-    const router = createRouter({ serializations: [hessian2] }).add(PlainDef, { ...PLAIN_HANDLER, fail: () => undefined });
+    const router = createRouter({ serializations: [hessian2] }).add(PlainDef, {
+      ...PLAIN_HANDLER,
+      fail: () => undefined,
+    });
     const answer = await post(router, path, bytesOf(request));
     expect(answer.status).toBe("0");
     expect(hexOf(answer.body)).toBe(response);

@@ -11,7 +11,7 @@ import { addRest } from "triple-es/rest";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { Http1Connection, Http2Connection } from "../support/connection.ts";
-import { failureOf, greeter, startServer } from "../support/server.ts";
+import { connectGreeter, failureOf, greeter, signalled, startServer } from "../support/server.ts";
 
 const GREET = "/greet.v1.GreetService/Greet";
 const TOGETHER = "/greet.v1.GreetService/GreetTogether";
@@ -179,5 +179,40 @@ describe("the option authorize", () => {
     await once(server, "listening");
     const { port } = server.address() as AddressInfo;
     expect((await refusedOverHttp1(port, GREET, { ...json.headers, "content-length": "99" })).status).toBe(401);
+  });
+});
+
+describe("a call that ends while the hook decides", () => {
+  it.each([
+    { protocol: "grpc", kind: "unary" },
+    { protocol: "grpc", kind: "stream" },
+    { protocol: "http-rpc", kind: "unary" },
+  ] as const)("does not reach the handler over $protocol, $kind", async ({ protocol, kind }) => {
+    const asked = signalled();
+    const decision = signalled();
+    const greet = vi.fn(greeter.greet);
+    const greetTogether = vi.fn(greeter.greetTogether);
+    const { baseUrl, server } = await startServer(
+      { greet, greetTogether },
+      {
+        authorize: ({ context }) => {
+          context.signal?.addEventListener("abort", () => decision.resolve());
+          asked.resolve();
+          return decision.promise;
+        },
+      },
+    );
+    const client = connectGreeter(baseUrl, { protocol });
+    const cancel = new AbortController();
+    const options = { signal: cancel.signal };
+    const call = kind === "unary" ? client.greet({}, options) : client.greetTogether(Readable.from([{}]), options);
+    const failed = failureOf(call);
+    await asked.promise;
+    cancel.abort();
+    expect((await failed).code).toBe(Code.Canceled);
+    await decision.promise;
+    await server.close();
+    expect(greet).not.toHaveBeenCalled();
+    expect(greetTogether).not.toHaveBeenCalled();
   });
 });

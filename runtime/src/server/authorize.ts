@@ -3,7 +3,7 @@
  * interceptor would run after the message of a unary call, and so after an upload that is refused.
  */
 import type { Authorize, CallContext, CallRequestBase, Handler } from "../call/call.ts";
-import { type ErrorHook, maskUnknownError } from "../call/error.ts";
+import { abortError, type ErrorHook, maskUnknownError } from "../call/error.ts";
 import type { HttpRequest } from "../http/exchange.ts";
 import { readSelector } from "../protocol/selector.ts";
 import { asOwn } from "./interceptors.ts";
@@ -36,11 +36,18 @@ function runHooks(hooks: readonly Authorize[], call: CallRequestBase, index = 0)
   return result instanceof Promise ? result.then(next) : next(result);
 }
 
-/** Asks the hooks of a handler. Returns a promise only if a hook does. Throws an `RpcError` for a call that is refused. */
+/**
+ * Asks the hooks of a handler. Returns a promise only if a hook does. Throws an `RpcError` for a call that is refused, or that has
+ * ended in the meantime: its handler must not begin.
+ */
 export function authorizeCall(
   { method, authorize }: Handler,
   { headers }: HttpRequest,
   context: CallContext,
 ): void | Promise<void> {
-  return authorize?.({ method, headers, selector: readSelector(headers), context });
+  const authorizing = authorize?.({ method, headers, selector: readSelector(headers), context });
+  if (!(authorizing instanceof Promise)) return;
+  return authorizing.then(() => {
+    if (context.signal?.aborted) throw abortError(context.signal);
+  });
 }

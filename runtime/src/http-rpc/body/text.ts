@@ -121,7 +121,11 @@ function createDecoder(label: string, charset: string): DecodePart {
   const decoder = findDecoder(label);
   if (decoder === undefined) {
     const supported = "UTF-8, UTF-16, US-ASCII, ISO-8859-1, GBK and others of the WHATWG encoding standard";
-    throw new Refusal(415, Code.Unimplemented, `charset ${quote(charset)} is not supported; supported are: ${supported}`);
+    throw new Refusal(
+      415,
+      Code.Unimplemented,
+      `charset ${quote(charset)} is not supported; supported are: ${supported}`,
+    );
   }
   return (bytes, _offset, stream) => {
     try {
