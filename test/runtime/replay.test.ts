@@ -71,6 +71,22 @@ it("a reader that ends after the next one has begun neither ends the body nor ta
   expect((await last).value).toHaveLength(2);
 });
 
+it("a body that outgrows the limit while a retry waits is read again as a whole, but not a third time", async () => {
+  const { body, cancelled } = counted(1, 65 * 1024, 3);
+  const replay = new ReplayBody(body);
+  const refused = replay[Symbol.asyncIterator]();
+  await refused.next();
+  const step = refused.next();
+  expect(replay.replayable).toBe(true);
+  await step;
+  await refused.return?.();
+  expect(cancelled()).toBe(0);
+  const sizes: number[] = [];
+  for await (const chunk of replay) sizes.push(chunk.byteLength);
+  expect(sizes).toEqual([1, 65 * 1024, 3]);
+  expect(replay.replayable).toBe(false);
+});
+
 it.each([
   ["before the first message", 0, 1],
   ["after a message", 1, 0],

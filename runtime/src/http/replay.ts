@@ -19,6 +19,8 @@ export class ReplayBody implements Body {
   #kept: Uint8Array[] = [];
   #keptBytes = 0;
   #recording = true;
+  /** True if no other reader will follow. Until then the source stays open: a retry that was decided may still wait. */
+  #settled = false;
   /** The pending step of the source. A previous reader may have begun it. */
   #step: Promise<IteratorResult<Uint8Array>> | undefined;
   /** The number of readers so far. Only the latest one counts: an earlier one may still wait in `next` when it ends. */
@@ -38,6 +40,7 @@ export class ReplayBody implements Body {
   /** Ends the recording, because no other reader will follow. */
   settle(): void {
     this.#recording = false;
+    this.#settled = true;
     if (this.#abandoned) this.#close();
   }
 
@@ -71,7 +74,7 @@ export class ReplayBody implements Body {
       return: async () => {
         if (reader === this.#readers) {
           this.#abandoned = true;
-          if (!this.#recording) this.#close();
+          if (this.#settled) this.#close();
         }
         return { done: true, value: undefined };
       },
