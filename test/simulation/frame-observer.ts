@@ -236,8 +236,8 @@ export class FrameObserver {
   }
 
   #onGoAway(end: End, lastStream: number, code: number): void {
-    // A connection on which nothing arrives any more ends with an incomplete frame.
-    if (!FRIENDLY.includes(code) && !this.#connection.upstream.isSilent)
+    // A connection on which bytes stand still for long ends with an incomplete frame.
+    if (!FRIENDLY.includes(code) && !this.#connection.upstream.hasStoodStill)
       this.#break(`${end.name} sends GOAWAY with code ${code}`);
     if (end.sentGoAway !== undefined && lastStream > end.sentGoAway)
       this.#break(`${end.name} raises the last stream of GOAWAY to ${lastStream}`);

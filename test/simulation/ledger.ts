@@ -144,7 +144,7 @@ export class Ledger {
     const { timeoutMs, cancelAfterMs, behaviour, pauseMs } = operation;
     const limit = Math.min(timeoutMs ?? Number.POSITIVE_INFINITY, cancelAfterMs ?? Number.POSITIVE_INFINITY);
     // A caller that pauses between two messages sees the end after its pause.
-    const slack = TURN_MS + pauseMs + 2 * this.#plan.clock.latenessMs + 500 * this.#plan.clock.cpuMs;
+    const slack = TURN_MS + pauseMs + 2 * this.#plan.clock.latenessMs + 1_500 * this.#plan.clock.cpuMs;
     const late = settledAt - startedAt - limit;
     if (late > slack)
       this.violate(

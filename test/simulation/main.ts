@@ -70,7 +70,7 @@ async function runSeeds(): Promise<number> {
 
 async function runMutants(): Promise<number> {
   const original = await bundleProduct();
-  const mutants = readMutants().filter(({ name }) => name.includes(values.only));
+  const mutants = readMutants().filter(({ name }) => name.startsWith(values.only));
   let found = 0;
   for (const mutant of mutants) {
     const { isFound, outcome, seed, seconds } = await findMutant(mutant, original, Number(values.seconds));

@@ -67,6 +67,7 @@ export class Pipe {
   /** Segments that a partition or a stall holds. */
   #held: Segment[] = [];
   #isStalled = false;
+  #hasStalled = false;
   /** True if a proxy has ended the connection. */
   #isCut = false;
   #lastAt = 0;
@@ -84,6 +85,11 @@ export class Pipe {
     this.#direction = direction;
     this.from = from;
     this.to = to;
+  }
+
+  /** True if bytes have stood still for a while, or for ever. */
+  get hasStoodStill(): boolean {
+    return this.isSilent || this.#hasStalled;
   }
 
   /** True if no write waits. */
@@ -257,6 +263,7 @@ export class Pipe {
       this.from.silence();
     } else {
       this.#isStalled = true;
+      this.#hasStalled = true;
       this.#held.unshift(rest);
       this.#world.after(ms, () => {
         this.#isStalled = false;
