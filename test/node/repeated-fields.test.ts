@@ -13,7 +13,7 @@ import { Http2Connection } from "../support/connection.ts";
 import { connectGreeter, failureOf, startServer } from "../support/server.ts";
 
 const TRANSPORTS = [
-  { protocol: "grpc", httpVersion: "2", maxHeaderBytes: 65_536 },
+  { protocol: "grpc", httpVersion: "2" },
   { protocol: "http-rpc", httpVersion: "1.1" },
   { protocol: "http-rpc", httpVersion: "2" },
 ] as const;

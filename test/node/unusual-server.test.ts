@@ -216,7 +216,7 @@ const ROWS: Row[] = [
   [
     "a window update of nothing",
     ({ connection, id }) => connection.write(frame(Type.windowUpdate, 0, id, words(0))),
-    Code.Unavailable,
+    Code.Internal,
   ],
   [
     "a window beyond all measure",

@@ -401,6 +401,7 @@ describe("an invalid option", () => {
   it.each<[RetryOptions, string]>([
     [{ maxAttempts: 1 }, "maxAttempts must be an integer from 2 to 5, not 1"],
     [{ maxAttempts: 50 }, "maxAttempts must be an integer from 2 to 5, not 50"],
+    [{ maxAttempt: 3 } as RetryOptions, 'retry: there is no "maxAttempt", did you mean "maxAttempts"?'],
     [{ maxAttempts: 2.5 }, "maxAttempts must be"],
     [{ codes: [99 as Code] }, "codes must be values of Code, not 99"],
     [{ initialBackoffMs: 0 }, "initialBackoffMs must be more than 0, not 0"],

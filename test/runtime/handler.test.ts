@@ -50,6 +50,14 @@ function throwing(make: () => unknown, before?: (context: HandlerContext) => voi
   };
 }
 
+const notYet = (_request: unknown, context: HandlerContext): never => unimplemented(context);
+const nothing: GreetServiceHandler = {
+  greet: notYet,
+  greetEach: notYet,
+  greetTogether: notYet,
+  greetOnArrival: notYet,
+};
+
 describe("an implementation", () => {
   it("may be an instance of a class, which is this in its methods", async () => {
     class Greeter implements GreetServiceHandler {
@@ -78,20 +86,24 @@ describe("an implementation", () => {
     expect((await connect({ greet: () => ({}) }).client.greet({})).greeting).toBe("");
   });
 
-  const notYet = (_request: unknown, context: HandlerContext): never => unimplemented(context);
-  const nothing: GreetServiceHandler = {
-    greet: notYet,
-    greetEach: notYet,
-    greetTogether: notYet,
-    greetOnArrival: notYet,
-  };
-
   it.each(Object.entries(FAILURES))("that calls `unimplemented` is unimplemented: %s", async (_kind, failure) => {
     const router = createRouter().add(GreetServiceDef, nothing);
     const client = createGreetServiceClient(createInMemoryTransport(router));
     expect(await failure(client)).toMatchObject({
       code: Code.Unimplemented,
       rawMessage: expect.stringContaining("is not implemented"),
+    });
+  });
+});
+
+describe("a method without an implementation", () => {
+  it("is unimplemented, with status 60 over HTTP RPC", async () => {
+    const { greet: _, ...others } = nothing;
+    const router = createRouter().add(GreetServiceDef, others as GreetServiceHandler);
+    const client = createGreetServiceClient(createInMemoryTransport(router, { protocol: "http-rpc" }));
+    expect(await failureOf(client.greet({}))).toMatchObject({
+      code: Code.Unimplemented,
+      status: Status.ServiceNotFound,
     });
   });
 });

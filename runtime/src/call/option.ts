@@ -63,9 +63,10 @@ export function pickMembers<Options extends object>(given: Options, names: reado
   return Object.fromEntries(Object.entries(given).filter(([name]) => names.includes(name))) as Options;
 }
 
-/** Returns the name that was probably meant: one that differs in case, or in at most two letters. */
+/** Returns the name that was probably meant: one that differs in case, in a letter, or in two of at least six letters. */
 export function similarName(written: string, known: readonly string[]): string | undefined {
-  return known.find((name) => distance(name.toLowerCase(), written.toLowerCase()) <= 2);
+  const letters = written.length < 6 ? 1 : 2;
+  return known.find((name) => distance(name.toLowerCase(), written.toLowerCase()) <= letters);
 }
 
 /** Computes the Levenshtein distance: the number of letters to add, remove or replace to turn one word into the other. */

@@ -6,6 +6,7 @@ import { RETRY_PUSHBACK } from "../call/attempt.ts";
 import type { CallContext, Method } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
+import { assertMembers, type MemberNames } from "../call/option.ts";
 import type { RetryBudget } from "./retry-budget.ts";
 
 /** Sequential attempts, each after the failure of the last one and a delay. */
@@ -78,8 +79,21 @@ export interface RetryOptions {
 /** Upper bound of attempts (gRFC A6, "Validation of retryPolicy"). */
 export const MAX_ATTEMPTS = 5;
 
+const RETRY_OPTIONS: MemberNames<RetryOptions> = {
+  maxAttempts: true,
+  codes: true,
+  initialBackoffMs: true,
+  maxBackoffMs: true,
+  backoffMultiplier: true,
+  budget: true,
+  hedgingDelayMs: true,
+  applies: true,
+  onRetry: true,
+};
+
 /** Validates a policy and fills in its defaults. Throws a `TypeError` that names the option. */
 export function resolvePolicy(options: RetryOptions): AttemptPolicy {
+  assertMembers("retry", options, Object.keys(RETRY_OPTIONS));
   const { codes = [Code.Unavailable], hedgingDelayMs } = options;
   const { initialBackoffMs = 100, maxBackoffMs = 5_000, backoffMultiplier = 2 } = options;
   const common = { maxAttempts: attemptsOf(options.maxAttempts ?? 3), codes: new Set(codes.map(knownCode)) };

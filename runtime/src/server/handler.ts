@@ -14,7 +14,7 @@ import {
   type StreamRequest,
   type UnaryRequest,
 } from "../call/call.ts";
-import { Code } from "../call/code.ts";
+import { Code, Status } from "../call/code.ts";
 import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
 import { DONE, oneMessage, onlyMessage } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
@@ -76,31 +76,42 @@ export function checkService(service: unknown, implementation: unknown): void {
 }
 
 /**
- * Throws a `TypeError` for an implementation that lacks methods, and for methods that only clients support. An implementation
- * may have others, such as helpers of a class.
+ * Throws a `TypeError` for an implementation of another service, with a misspelled method, or with a method that is no function,
+ * and for methods that only clients support. It may lack methods, and have others, such as helpers of a class.
  */
 function checkImplementation({ typeName, methods }: ServiceDef<object, object>, given: Record<string, unknown>): void {
   const ofClients = Object.values(methods).find(({ payload }) => payload !== undefined && payload.server === undefined);
   if (ofClients) throw new TypeError(`${ofClients.path} is declared for clients only, so it cannot be served`);
-  const missing = Object.keys(methods).filter((name) => typeof given[name] !== "function");
-  if (missing.length === 0) return;
-  const meant = missing.map((name) => similarName(name, Object.keys(given))).find((name) => name !== undefined);
-  const hint = meant === undefined ? "" : `; it has ${meant}`;
-  throw new TypeError(`the implementation of ${typeName} lacks: ${missing.join(", ")}${hint}`);
+  const names = Object.keys(methods);
+  const missing = names.filter((name) => typeof given[name] !== "function");
+  const others = Object.keys(given).filter((name) => !(name in methods));
+  for (const name of missing) {
+    const lack = `the implementation of ${typeName} lacks ${name}`;
+    const meant = similarName(name, others);
+    if (meant !== undefined) throw new TypeError(`${lack}; it has ${meant}`);
+    if (given[name] !== undefined) throw new TypeError(`${lack}, which must be a function`);
+  }
+  if (names.length > 0 && missing.length === names.length) {
+    throw new TypeError(`the implementation of ${typeName} has none of its methods: ${names.join(", ")}`);
+  }
 }
 
-/** Creates the handlers of a service that {@link checkService} has accepted. */
+/**
+ * Creates the handlers of a service that {@link checkService} has accepted. The handler of a method without an implementation
+ * answers `unimplemented`.
+ */
 export function createHandlers<H extends object>(
   service: ServiceDef<object, H>,
   implementation: H,
   options: HandlerOptions,
 ): Handler[] {
   return Object.entries(service.methods).map(([name, method]) => {
-    const implemented = (implementation as Record<string, Implementation>)[name] as Implementation;
-    const bound: Implementation = implemented.bind(implementation);
+    const implemented = (implementation as Record<string, Implementation | undefined>)[name];
+    const bound = implemented?.bind(implementation) as Implementation | undefined;
     const { payload } = method;
-    const run = payload?.server ? (payload.server.bind(method, bound) as Implementation) : bound;
-    const call = implementations[method.kind](run, method, options);
+    const run = bound && payload?.server ? (payload.server.bind(method, bound) as Implementation) : bound;
+    const call =
+      run === undefined ? async () => unimplemented({ method }) : implementations[method.kind](run, method, options);
     return { method, call: interceptHandler(call, options) };
   });
 }
@@ -217,11 +228,11 @@ class Outputs implements AsyncIterableIterator<object> {
 }
 
 /**
- * Throws the error of a method that is not implemented yet (`unimplemented`). Generated base classes call this in every
+ * Throws the error of a method without an implementation (`unimplemented`). Generated base classes call this in every
  * method.
  */
 export function unimplemented({ method }: Pick<HandlerContext, "method">): never {
-  throw new RpcError(Code.Unimplemented, `${method.path} is not implemented`);
+  throw new RpcError(Code.Unimplemented, `${method.path} is not implemented`, { status: Status.ServiceNotFound });
 }
 
 /** The peer of contexts that were not created by a server, such as one of an interceptor. */

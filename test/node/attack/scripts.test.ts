@@ -150,7 +150,7 @@ const SCRIPTS: Script[] = [
     "Ada",
     "kept",
   ],
-  ["DATA after the end", (id) => [...answer(id), data(id)], "Ada", "replaced"],
+  ["DATA after the end", (id) => [...answer(id), data(id)], "Ada", "kept"],
   ["HEADERS after the end", (id) => [...answer(id), headers(id, END)], "Ada", "replaced"],
   [
     "DATA after a reset that it has provoked",
@@ -161,7 +161,7 @@ const SCRIPTS: Script[] = [
   ["DATA on a stream that was never opened", (id) => [data(id + 2)], Code.Unavailable, "replaced"],
   ["a window for a stream that was never opened", (id) => [update(id + 2, 1)], Code.Unavailable, "replaced"],
   // Windows (section 6.9).
-  ["a window of nothing", (id) => [headers(id), update(id, 0)], Code.Unavailable, "replaced"],
+  ["a window of nothing", (id) => [headers(id), update(id, 0)], Code.Internal, "kept"],
   ["a window above 2^31 - 1", (id) => [headers(id), update(id, 2 ** 31 - 1)], Code.Unavailable, "kept"],
   [
     "a window above 2^31 - 1 by SETTINGS",
