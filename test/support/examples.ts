@@ -13,9 +13,9 @@ import { environment, type Program, startProgram } from "./program.ts";
 const run = promisify(execFile);
 const FOLDER = join(ROOT, "examples");
 
-/** The names of all examples. */
-export const EXAMPLES: readonly string[] = readdirSync(FOLDER).filter((name) =>
-  existsSync(join(FOLDER, name, "package.json")),
+/** The names of all examples. The files of `monorepo` are a template, whose packages its own test links. */
+export const EXAMPLES: readonly string[] = readdirSync(FOLDER).filter(
+  (name) => name !== "monorepo" && existsSync(join(FOLDER, name, "package.json")),
 );
 
 /** Returns true if the packages of the example are installed; otherwise prints that its tests are skipped. */

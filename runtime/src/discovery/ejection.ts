@@ -7,8 +7,8 @@
  *     failure_percentage    at a sweep, if more than a percentage of its calls failed (A50)
  *
  * Failures that the other endpoints have as well, as in an overload of all of them or for a method that none of them has,
- * eject no endpoint: each of the three rules also compares the endpoint with the others. A50 does not, so it ejects healthy
- * endpoints by chance: of ten that fail evenly, one in every fourth sweep.
+ * eject no endpoint: each of the three rules also compares the endpoint with the others, as far as their answers have arrived.
+ * A50 does not, so it ejects healthy endpoints by chance.
  */
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
