@@ -418,6 +418,20 @@ describe("the end of a connection", () => {
     ]);
     expect(server.connection.streams).toBe(0);
   });
+
+  it("has nothing more to send after the reset of a stream whose data waited for the socket", () => {
+    const server = new RecordedServer();
+    server.receive(headers(1, REQUEST, END));
+    const stream = server.requests[0]?.stream;
+    // The socket is full: a budget of 0.
+    server.connection.take(0);
+    stream?.respond(200, NONE, undefined, undefined, false);
+    stream?.sendData(new Uint8Array(10_000), false);
+    expect(server.connection.hasMore).toBe(true);
+    stream?.reset(ErrorCode.Cancel);
+    server.connection.take(0);
+    expect(server.connection.hasMore).toBe(false);
+  });
 });
 
 describe("pings", () => {

@@ -192,7 +192,8 @@ export class Scheduler {
 
   /** True if there are frames that a budget would allow to be written. */
   get isWaiting(): boolean {
-    return this.#first !== undefined && this.window.left > 0;
+    // A stream whose data was dropped stays in the ring until its turn, which may never come if nothing can be written.
+    return this.#first !== undefined && this.queued > 0 && this.window.left > 0;
   }
 
   /**
