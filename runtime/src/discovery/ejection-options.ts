@@ -57,7 +57,9 @@ export interface FailurePercentageEjection {
 /** Options of outlier ejection as users give them: each may be absent. */
 export interface GivenEjection
   extends Partial<Omit<EjectionOptions, "successRateEjection" | "failurePercentageEjection">> {
+  /** Ejection by success rate, at each sweep. */
   readonly successRateEjection?: Partial<SuccessRateEjection> | undefined;
+  /** Ejection by failure percentage, at each sweep. */
   readonly failurePercentageEjection?: Partial<FailurePercentageEjection> | undefined;
 }
 

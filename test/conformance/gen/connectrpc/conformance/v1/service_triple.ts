@@ -436,6 +436,7 @@ export const ConformanceServiceDef: ServiceDef<ConformanceServiceClient, Conform
     unimplemented: ConformanceService_unimplemented,
     idempotentUnary: ConformanceService_idempotentUnary,
   },
+  format: 1,
 };
 
 /** Creates a client of connectrpc.conformance.v1.ConformanceService. */
