@@ -79,7 +79,7 @@ export interface Consumer {
   readonly client: GreetServiceClient;
   readonly transport: BalancedTransport;
   readonly events: TargetEvent[];
-  /** The addresses that the consumer knows, sorted. */
+  /** The addresses that the registry lists for the consumer, sorted. */
   addresses(): string[];
 }
 
@@ -96,6 +96,7 @@ export function openConsumerOf(open: (onEndpoint: (event: TargetEvent) => void) 
   const addresses = (): string[] =>
     transport
       .endpoints()
+      .filter(({ listed }) => listed)
       .map(({ address }) => address)
       .sort();
   return { client: createGreetServiceClient(transport), transport, events, addresses };

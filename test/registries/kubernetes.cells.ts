@@ -93,6 +93,7 @@ describe.skipIf(!hasKubernetes || HOST === undefined)("kubernetes", () => {
     const addresses = (): string[] =>
       transport
         .endpoints()
+        .filter(({ listed }) => listed)
         .map(({ address }) => address)
         .sort();
     const all = state.map(({ port }) => `${HOST}:${port}`).sort();
