@@ -93,8 +93,8 @@ func httpCases(port int) map[string]func() error {
 		},
 		"unknown_codec": func() error {
 			err := open(tri.WithCodec(textCodec{"x-unknown", "?"})).CallUnary(context.Background(), tri.NewRequest(&PeerRequest{}), "Unary", tri.NewResponse(&PeerResponse{}))
-			if tri.CodeOf(err) != tri.CodeInternal {
-				return fmt.Errorf("expected internal, got %w", err)
+			if tri.CodeOf(err) != tri.CodeUnimplemented {
+				return fmt.Errorf("expected unimplemented, got %w", err)
 			}
 			return nil
 		},
