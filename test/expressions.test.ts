@@ -16,7 +16,7 @@ import { ROOT } from "./support/documents.ts";
 const TABLE = "test/expressions.tsv";
 
 /**
- * `peer`: whoever sends bytes, such as a client, a server, a proxy, a registry or DNS. `option`: who starts the program.
+ * `peer`: a sender of bytes, such as a client, a server, a proxy, a registry or DNS. `option`: who starts the program.
  * `source`: who writes its schemas and contracts. `own`: the runtime and its platform.
  */
 const REACHES = ["peer", "option", "source", "own"];

@@ -17,7 +17,7 @@ const GREET = "/greet.v1.GreetService/Greet";
 const TOGETHER = "/greet.v1.GreetService/GreetTogether";
 const LENGTH = 15_000_000;
 const TOKEN = { authorization: "Bearer right" };
-const user = createContextKey("nobody");
+const user = createContextKey("anonymous");
 
 const checkToken: Authorize = ({ headers, context }) => {
   if (headers.get("authorization") !== TOKEN.authorization) throw new RpcError(Code.Unauthenticated, "no valid token");

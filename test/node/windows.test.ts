@@ -168,7 +168,7 @@ class Peer {
 const output = { wake: () => {}, slab: () => new Uint8Array(64 * 1024) };
 const ignore = (): void => {};
 
-/** What a reader does with one body. */
+/** Steps of a reader on one body. */
 class Reader {
   readonly #body: IncomingBody;
   readonly #chunks: AsyncIterator<Uint8Array>;

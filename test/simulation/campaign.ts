@@ -6,7 +6,7 @@ import type { Bundle } from "./bundle.ts";
 import { drawPlan } from "./draw-plan.ts";
 import { type Result, run } from "./run.ts";
 
-/** What every long campaign must have seen. */
+/** Events that every long campaign must contain. */
 const MUST_SEE = [
   "outcome 0",
   "outcome 1",
@@ -47,7 +47,7 @@ export interface CampaignResult {
   readonly calls: number;
   readonly events: number;
   readonly broken: number;
-  /** What should have happened and did not. */
+  /** The expectation that was not met. */
   readonly missing: readonly string[];
   readonly seen: ReadonlyMap<string, number>;
 }

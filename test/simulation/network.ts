@@ -8,7 +8,7 @@ import { type Link, type LinkOptions, Pipe } from "./pipe.ts";
 import { SimulatedSocket, systemError } from "./socket.ts";
 import type { World } from "./world.ts";
 
-/** What happens to connections to a server, other than being accepted. */
+/** Reactions of a server to connections, other than accepting them. */
 export type DialFault = "refuse" | "lose" | "accept and close" | "accept and ignore";
 
 /** An open connection. */

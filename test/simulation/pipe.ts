@@ -6,7 +6,7 @@ import type { Random } from "./random.ts";
 import type { SimulatedSocket } from "./socket.ts";
 import type { World } from "./world.ts";
 
-/** How a link cuts the bytes of a write into reads. */
+/** The division of the bytes of a write into reads, by a link. */
 export type Chunking = "whole" | "random" | "bytes" | "frames";
 
 /** The properties of the links between two hosts. */

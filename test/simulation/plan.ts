@@ -9,7 +9,7 @@ import type { ClockOptions } from "./world.ts";
 
 export type Kind = "ask" | "askAgain" | "download" | "upload" | "talk";
 
-/** What the handler of a call does. */
+/** Behaviour of the handler of a call. */
 export type Behaviour =
   | "answer"
   /** Answers after `delayMs`, whatever happens to the call. */

@@ -7,7 +7,7 @@
 import { createRandom, type Random } from "./random.ts";
 import type { Trace } from "./trace.ts";
 
-/** How far the clock of a world differs from an ideal one. */
+/** Deviations of the clock of a world from an ideal one. */
 export interface ClockOptions {
   /** Upper bound of the time that one reading of the clock costs, in milliseconds. 0: time passes between events only. */
   readonly cpuMs: number;

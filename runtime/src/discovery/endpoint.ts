@@ -124,7 +124,7 @@ export function nameEndpoint(address: string, reason: string): string {
 
 /**
  * Describes the first invalid field of an endpoint. Returns `undefined` if all are valid. An endpoint that others have written,
- * in a registry for example, must not be a Unix socket: the programs that listen on one trust whoever may open it.
+ * in a registry for example, must not be a Unix socket: programs that listen on one trust every process that may open it.
  */
 export function endpointProblem(endpoint: Endpoint, from: "program" | "network" = "program"): string | undefined {
   const { address, weight = DEFAULT_WEIGHT, since = 0 } = endpoint ?? {};
