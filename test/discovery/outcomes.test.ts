@@ -4,8 +4,8 @@ import { fixed, type Resolver, roundRobin, type TargetEvent } from "triple-es/di
 import { createTransport } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient, type GreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { Backoff } from "../../runtime/src/node/client/backoff.ts";
 import type { Connect, ConnectionOwner } from "../../runtime/src/node/client/connection.ts";
+import { ConnectionBackoff } from "../../runtime/src/node/client/connection-backoff.ts";
 import { createPool } from "../../runtime/src/node/client/pool.ts";
 import { cuttableProxy } from "../support/cuttable-proxy.ts";
 import { failureOf, startServer } from "../support/server.ts";
@@ -175,7 +175,7 @@ it("a connection that is lost before its last stream has ended is not kept by it
     pingIntervalMs: undefined,
     pingTimeoutMs: 1_000,
     waitForReady: undefined,
-    backoff: new Backoff({ maxMs: 1_000 }),
+    backoff: new ConnectionBackoff({ maxMs: 1_000 }),
   });
   await pool.connect();
   connection.streams = 2;

@@ -12,8 +12,8 @@ import type { EndpointConnections } from "../../runtime/src/discovery/endpoint.t
 import { emptyBody } from "../../runtime/src/http/body.ts";
 import type { Exchange, HttpRequest } from "../../runtime/src/http/exchange.ts";
 import { errorOf } from "../../runtime/src/http/transparent-retry.ts";
-import { Backoff } from "../../runtime/src/node/client/backoff.ts";
 import type { Connect, Connection } from "../../runtime/src/node/client/connection.ts";
+import { ConnectionBackoff } from "../../runtime/src/node/client/connection-backoff.ts";
 import { createPool } from "../../runtime/src/node/client/pool.ts";
 import { CLOSED_BY_PEER, connectionError } from "../../runtime/src/node/io/error.ts";
 import {
@@ -44,7 +44,7 @@ const localRefusal = (address: string): RpcError =>
 /** Returns the delays after the given number of consecutive failures. */
 function waits(failures: number, maxMs: number, random = MIDDLE, error = REFUSED): number[] {
   const clock = new Clock();
-  const backoff = new Backoff({ maxMs, now: clock.read, random: () => random });
+  const backoff = new ConnectionBackoff({ maxMs, now: clock.read, random: () => random });
   return Array.from({ length: failures }, () => {
     backoff.started();
     backoff.failed(error);
@@ -98,7 +98,7 @@ describe("the wait before the next attempt", () => {
 
   it("counts from the beginning of the attempt that failed, which may have taken long", () => {
     const clock = new Clock();
-    const backoff = new Backoff({ maxMs: 10_000, now: clock.read, random: () => MIDDLE });
+    const backoff = new ConnectionBackoff({ maxMs: 10_000, now: clock.read, random: () => MIDDLE });
     for (let i = 0; i < 2; i++) {
       backoff.started();
       clock.now += 900;
@@ -110,7 +110,7 @@ describe("the wait before the next attempt", () => {
   });
 
   it("is forgotten with the first attempt that succeeds", () => {
-    const backoff = new Backoff({ maxMs: 10_000, now: () => 0 });
+    const backoff = new ConnectionBackoff({ maxMs: 10_000, now: () => 0 });
     const fail = (): void => {
       backoff.started();
       backoff.failed(REFUSED);
@@ -154,7 +154,7 @@ describe("calls to a server that cannot be connected to", () => {
       pingIntervalMs: undefined,
       pingTimeoutMs: 60_000,
       waitForReady,
-      backoff: new Backoff({ maxMs: 120_000, now: clock.read, random: () => MIDDLE }),
+      backoff: new ConnectionBackoff({ maxMs: 120_000, now: clock.read, random: () => MIDDLE }),
     });
     // The outcome beside the error is for balancers.
     const exchange: Exchange = (sent) => pool.exchange(sent).catch((reason) => Promise.reject(errorOf(reason)));

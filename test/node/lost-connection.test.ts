@@ -17,8 +17,8 @@ import { DEFAULT_LIMITS } from "../../runtime/src/http2/limits.ts";
 import { ServerConnection } from "../../runtime/src/http2/server.ts";
 import type { StreamSink } from "../../runtime/src/http2/sink.ts";
 import type { Stream } from "../../runtime/src/http2/stream.ts";
-import { Backoff } from "../../runtime/src/node/client/backoff.ts";
 import type { Connect, Connection } from "../../runtime/src/node/client/connection.ts";
+import { ConnectionBackoff } from "../../runtime/src/node/client/connection-backoff.ts";
 import { Http2Connection } from "../../runtime/src/node/client/http2-connection.ts";
 import { createPool } from "../../runtime/src/node/client/pool.ts";
 import { MemorySocket } from "../../runtime/src/node/io/duplex-pair.ts";
@@ -185,7 +185,7 @@ async function run(scenario: Scenario) {
     pingIntervalMs: undefined,
     pingTimeoutMs: 60_000,
     waitForReady: true,
-    backoff: new Backoff({ maxMs: 0 }),
+    backoff: new ConnectionBackoff({ maxMs: 0 }),
   });
   const make = async ({ startTurn, bytes, isStreamed }: Scenario["calls"][number], index: number) => {
     for (let i = 0; i < startTurn; i++) await turn();
@@ -278,7 +278,7 @@ describe("a request stream that fails with the error of another call", () => {
       pingIntervalMs: undefined,
       pingTimeoutMs: 60_000,
       waitForReady: true,
-      backoff: new Backoff({ maxMs: 0 }),
+      backoff: new ConnectionBackoff({ maxMs: 0 }),
     });
     const body = streamBody(
       (async function* () {

@@ -5,7 +5,7 @@ import { GreetService_greet, GreetService_greetTogether } from "../../examples/g
 import { commit } from "../../runtime/src/call/attempt.ts";
 import type { CallRequest } from "../../runtime/src/call/call.ts";
 import { diagnostics } from "../../runtime/src/call/diagnostics.ts";
-import { MAX_ATTEMPTS, RetryBackoff, resolvePolicy } from "../../runtime/src/client/attempt-policy.ts";
+import { MAX_ATTEMPTS } from "../../runtime/src/client/attempt-policy.ts";
 import { RetryTokens } from "../../runtime/src/client/retry-budget.ts";
 import { answer, idempotent, outcomeOf, unary, unavailable } from "./calls.ts";
 
@@ -134,18 +134,17 @@ describe("the metadata of attempts", () => {
 });
 
 describe("the wait before an attempt", () => {
-  const policy = { initialBackoffMs: 100, maxBackoffMs: 500, backoffMultiplier: 3, maxAttempts: 5 };
-  const waits = (random: () => number): number[] => {
-    const resolved = resolvePolicy(policy);
-    if (resolved.hedgingDelayMs !== undefined) throw new Error("the policy must not hedge");
-    const backoff = new RetryBackoff(resolved, random);
-    return Array.from({ length: 4 }, () => Math.round(backoff.next(undefined)));
-  };
-
-  it("grows by the multiplier up to the bound, and differs by a fifth at random", () => {
-    expect(waits(() => 0.5)).toEqual([100, 300, 500, 500]);
-    expect(waits(() => 0)).toEqual([80, 240, 400, 400]);
-    expect(waits(() => 1)).toEqual([120, 360, 600, 600]);
+  it.each([
+    [0.5, [100, 300, 500, 500]],
+    [0, [80, 240, 400, 400]],
+    [1, [120, 360, 600, 600]],
+  ])("grows by the multiplier up to the bound, and differs by a fifth at random: %d", async (random, expected) => {
+    vi.spyOn(Math, "random").mockReturnValue(random);
+    const delays: number[] = [];
+    const policy: RetryOptions = { initialBackoffMs: 100, maxBackoffMs: 500, backoffMultiplier: 3, maxAttempts: 5 };
+    const { call } = scripted(...Array.from({ length: 4 }, () => unavailable()));
+    await settle(retrying(call, { ...policy, onRetry: ({ delayMs }) => delays.push(Math.round(delayMs)) }));
+    expect(delays).toEqual(expected);
   });
 
   it("passes before the attempt starts", async () => {

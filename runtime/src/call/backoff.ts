@@ -1,10 +1,50 @@
 /**
- * Exponential backoff, with the constants of gRPC's document "connection-backoff".
+ * Exponential backoff, by default with the constants of gRPC's document "connection-backoff".
  */
 
-/** The first wait, in milliseconds. */
-export const INITIAL_BACKOFF_MS = 1_000;
-/** The factor by which each wait is longer than the one before. */
-export const BACKOFF_MULTIPLIER = 1.6;
 /** The share by which a wait is lengthened or shortened at random, so that clients do not all repeat at the same time. */
-export const JITTER = 0.2;
+const JITTER = 0.2;
+
+export interface BackoffOptions {
+  /** The first wait without jitter, in milliseconds. Default: 1,000. */
+  readonly initialMs?: number;
+  /** Upper bound of the waits without jitter, in milliseconds. */
+  readonly maxMs: number;
+  /** The factor by which each wait is longer than the one before. Default: 1.6. */
+  readonly multiplier?: number;
+  /** Returns a random number from 0 to 1. Default: `Math.random`. */
+  readonly random?: () => number;
+}
+
+/** The waits between attempts: `min(initialMs * multiplier ** n, maxMs)`, with 20 % jitter. */
+export class Backoff {
+  readonly #initialMs: number;
+  readonly #maxMs: number;
+  readonly #multiplier: number;
+  readonly #random: () => number;
+  #nextMs: number;
+
+  constructor({ initialMs = 1_000, maxMs, multiplier = 1.6, random = Math.random }: BackoffOptions) {
+    this.#initialMs = initialMs;
+    this.#maxMs = maxMs;
+    this.#multiplier = multiplier;
+    this.#random = random;
+    this.#nextMs = initialMs;
+  }
+
+  /**
+   * Returns the wait before the next attempt, in milliseconds. `boundMs` is an upper bound of this wait with its jitter,
+   * which then only shortens it; the next waits grow from there.
+   */
+  next(boundMs?: number): number {
+    if (boundMs !== undefined) this.#nextMs = Math.min(this.#nextMs, boundMs);
+    const waitMs = Math.min(this.#nextMs, this.#maxMs);
+    this.#nextMs *= this.#multiplier;
+    return waitMs * (1 + JITTER * (boundMs === undefined ? 2 * this.#random() - 1 : -this.#random()));
+  }
+
+  /** Begins with the first wait again. */
+  reset(): void {
+    this.#nextMs = this.#initialMs;
+  }
+}

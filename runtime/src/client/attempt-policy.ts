@@ -139,27 +139,3 @@ export function readPushback({ trailers, headers }: RpcError): number | "stop" |
   if (text === undefined) return undefined;
   return /^[0-9]{1,10}$/.test(text) ? Number(text) : "stop";
 }
-
-/** The delays of one call: `min(initial * multiplier ** n, max)`, with 20 % jitter. */
-export class RetryBackoff {
-  readonly #policy: RetryPolicy;
-  readonly #random: () => number;
-  #retries = 0;
-
-  constructor(policy: RetryPolicy, random: () => number = Math.random) {
-    this.#policy = policy;
-    this.#random = random;
-  }
-
-  /** The delay before the next attempt, in milliseconds. A server's pushback replaces it and restarts the sequence. */
-  next(pushbackMs: number | undefined): number {
-    if (pushbackMs !== undefined) {
-      this.#retries = 0;
-      return pushbackMs;
-    }
-    const { initialBackoffMs, backoffMultiplier, maxBackoffMs } = this.#policy;
-    const wait = Math.min(initialBackoffMs * backoffMultiplier ** this.#retries, maxBackoffMs);
-    this.#retries++;
-    return wait * (0.8 + 0.4 * this.#random());
-  }
-}

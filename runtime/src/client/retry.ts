@@ -4,6 +4,7 @@
  * pool and is not counted here.
  */
 import { mayResend } from "../call/attempt.ts";
+import { Backoff } from "../call/backoff.ts";
 import type { Call, CallRequest, CallResponse, Interceptor } from "../call/call.ts";
 import { diagnostics } from "../call/diagnostics.ts";
 import { callHook, RpcError } from "../call/error.ts";
@@ -22,7 +23,6 @@ import {
   type AttemptPolicy,
   isIdempotent,
   isRepeatable,
-  RetryBackoff,
   type RetryOptions,
   type RetryPolicy,
   readPushback,
@@ -98,7 +98,8 @@ async function retry(
   throttle: RetryThrottle,
 ): Promise<CallResponse> {
   const { method, context } = request;
-  const backoff = new RetryBackoff(policy);
+  const { initialBackoffMs: initialMs, maxBackoffMs: maxMs, backoffMultiplier: multiplier } = policy;
+  const backoff = new Backoff({ initialMs, maxMs, multiplier });
   const tried = new Set<object>();
   for (let number = 1; ; number++) {
     const current = new AttemptContext(context, tried);
@@ -113,7 +114,9 @@ async function retry(
       if (!isRetryable || pushback === "stop" || isOver || !mayResend(current.attempt.outcome, "policy")) throw reason;
       const refusal = throttle.refusal();
       if (refusal !== undefined) throw notRetried(method, error, refusal);
-      const delayMs = backoff.next(pushback);
+      // A server's pushback replaces a delay of the policy, and restarts their sequence.
+      if (pushback !== undefined) backoff.reset();
+      const delayMs = pushback ?? backoff.next();
       if (delayMs >= (context.timeoutMs() ?? Number.POSITIVE_INFINITY)) throw reason;
       throttle.retried();
       diagnostics.write?.(`retry ${number} of ${method.path} in ${Math.round(delayMs)} ms: ${error.message}`);

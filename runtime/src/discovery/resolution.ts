@@ -1,7 +1,7 @@
 /**
  * Runs a resolver, again with exponential backoff when it fails, and limits its lookups to one per second.
  */
-import { BACKOFF_MULTIPLIER, INITIAL_BACKOFF_MS, JITTER } from "../call/backoff.ts";
+import { Backoff } from "../call/backoff.ts";
 import { Code } from "../call/code.ts";
 import { abortError, RpcError } from "../call/error.ts";
 import { onAbort, startBackgroundTimer } from "../call/timer.ts";
@@ -24,17 +24,16 @@ export interface ResolutionOwner {
 export class Resolution {
   readonly #resolver: Resolver;
   readonly #owner: ResolutionOwner;
-  readonly #random: () => number;
+  readonly #backoff: Backoff;
   #running: AbortController | undefined;
   #lastNews = Number.NEGATIVE_INFINITY;
   /** Ends a wait of the resolver in `next` early. */
   #wake = (): void => {};
-  #backoffMs = INITIAL_BACKOFF_MS;
 
   constructor(resolver: Resolver, owner: ResolutionOwner, random: () => number) {
     this.#resolver = resolver;
     this.#owner = owner;
-    this.#random = random;
+    this.#backoff = new Backoff({ maxMs: MAX_BACKOFF_MS, random });
   }
 
   get isRunning(): boolean {
@@ -62,16 +61,14 @@ export class Resolution {
       try {
         for await (const list of this.#resolver({ signal, ...this.#context(signal) })) {
           if (signal.aborted) return;
-          this.#backoffMs = INITIAL_BACKOFF_MS;
+          this.#backoff.reset();
           this.#owner.onList(list);
         }
         return;
       } catch (reason) {
         if (signal.aborted) return;
         this.#owner.onFailure(RpcError.from(reason, Code.Unavailable));
-        const waitMs = this.#backoffMs * (1 + JITTER * (2 * this.#random() - 1));
-        this.#backoffMs = Math.min(this.#backoffMs * BACKOFF_MULTIPLIER, MAX_BACKOFF_MS);
-        await this.#wait(waitMs, signal, false).catch(() => {});
+        await this.#wait(this.#backoff.next(), signal, false).catch(() => {});
         if (signal.aborted) return;
       }
     }

@@ -6,6 +6,7 @@
  *     closed      the entries are removed
  */
 import { setMaxListeners } from "node:events";
+import { Backoff } from "../call/backoff.ts";
 import { Code } from "../call/code.ts";
 import { callHook, RpcError } from "../call/error.ts";
 import { delayInBackground, settledWithin } from "../call/timer.ts";
@@ -16,7 +17,6 @@ import type {
   RegistrationEvent,
   RegistrationHook,
 } from "../discovery/registry.ts";
-import { RetryDelay } from "./retry-delay.ts";
 import { Changes } from "./watch.ts";
 
 /** The hold of a client on its entries: a session of ZooKeeper, a lease of etcd, a connection of Nacos. */
@@ -39,7 +39,7 @@ export interface Publisher<S extends Session> {
  * soon, because new consumers read it.
  */
 const FIRST_RETRY_MS = 200;
-const LONGEST_RETRY_MS = 3_000;
+const MAX_RETRY_MS = 3_000;
 const DEFAULT_GRACE_MS = 5_000;
 
 /** Keeps an instance registered. The returned promise of `ready` need not be handled. */
@@ -91,7 +91,7 @@ export function keepRegistered<S extends Session>(
   }
 
   async function run(): Promise<void> {
-    const retry = new RetryDelay(FIRST_RETRY_MS, LONGEST_RETRY_MS);
+    const retry = new Backoff({ initialMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS });
     while (!ended.signal.aborted) {
       try {
         const session = await publisher.open(ended.signal);

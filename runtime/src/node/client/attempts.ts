@@ -8,7 +8,7 @@ import { abortError, RpcError } from "../../call/error.ts";
 import { delay, onAbort, startBackgroundTimer } from "../../call/timer.ts";
 import { isClosedByPeer } from "../io/error.ts";
 import { unlessAborted } from "../io/timer.ts";
-import type { Backoff } from "./backoff.ts";
+import type { ConnectionBackoff } from "./connection-backoff.ts";
 
 /**
  * Time in milliseconds after which an attempt that no call needs any more is aborted, because it would keep the program
@@ -26,7 +26,7 @@ export const connectionContext: AsyncResource = new AsyncResource("TRIPLE_CONNEC
 
 export class ConnectionAttempts {
   readonly #connect: (signal: AbortSignal) => Promise<void>;
-  readonly #backoff: Backoff;
+  readonly #backoff: ConnectionBackoff;
   readonly #abandoned = new AbortController();
   #current: Promise<void> | undefined;
   #giveUp: (() => void) | undefined;
@@ -35,7 +35,7 @@ export class ConnectionAttempts {
   #stopTimer = (): void => {};
 
   /** `connect` makes one attempt. It rejects when the attempt fails, and stops when the signal fires. */
-  constructor(connect: (signal: AbortSignal) => Promise<void>, backoff: Backoff) {
+  constructor(connect: (signal: AbortSignal) => Promise<void>, backoff: ConnectionBackoff) {
     this.#connect = connect;
     this.#backoff = backoff;
   }

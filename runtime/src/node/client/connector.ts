@@ -13,7 +13,7 @@ import {
 import type { Connections, Exchange, ExchangeObserver } from "../../http/exchange.ts";
 import { errorOf } from "../../http/transparent-retry.ts";
 import { checkTlsOptions } from "../io/tls-options.ts";
-import { Backoff } from "./backoff.ts";
+import { ConnectionBackoff } from "./connection-backoff.ts";
 import { connectHttp1 } from "./http1.ts";
 import { connectHttp2 } from "./http2-connect.ts";
 import { createPool } from "./pool.ts";
@@ -166,7 +166,7 @@ function connectTo(
   const { connectTimeoutMs = 20_000, idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS, maxHeaderBytes } = options;
   // Requests to one of several endpoints wait for any of them, not for this one.
   const waitForReady = onReadiness === undefined ? (options.waitForReady ?? false) : undefined;
-  const backoff = new Backoff({ maxMs: options.maxBackoffMs ?? 120_000 });
+  const backoff = new ConnectionBackoff({ maxMs: options.maxBackoffMs ?? 120_000 });
   return options.httpVersion === "1.1"
     ? connectHttp1(target, { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff, maxHeaderBytes })
     : createPool(connectHttp2(target, connectTimeoutMs), {

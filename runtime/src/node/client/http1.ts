@@ -21,7 +21,7 @@ import { nodeLatin1 } from "../io/http2-socket.ts";
 import { pump } from "../io/pump.ts";
 import { type Indexed, SwapList } from "../io/swap-list.ts";
 import { ConnectionAttempts } from "./attempts.ts";
-import type { Backoff } from "./backoff.ts";
+import type { ConnectionBackoff } from "./connection-backoff.ts";
 import { closedError, waitingExchange } from "./readiness.ts";
 import { addressOf, createAgent, probe, silenceOf, type Target } from "./socket.ts";
 
@@ -36,7 +36,7 @@ export interface Http1Options {
    */
   readonly waitForReady: boolean | undefined;
   /** The backoff between attempts to connect for requests that wait. Every other request makes one attempt. */
-  readonly backoff: Backoff;
+  readonly backoff: ConnectionBackoff;
   /** Limit of the status line and the headers of a response together, in bytes. */
   readonly maxHeaderBytes: number;
 }

@@ -16,8 +16,8 @@ import {
 } from "../../http/transparent-retry.ts";
 import { repeat, unlessAborted } from "../io/timer.ts";
 import { ConnectionAttempts } from "./attempts.ts";
-import type { Backoff } from "./backoff.ts";
 import type { Connect, Connection, ConnectionOwner } from "./connection.ts";
+import type { ConnectionBackoff } from "./connection-backoff.ts";
 import { closedError } from "./readiness.ts";
 
 export interface PoolOptions {
@@ -38,7 +38,7 @@ export interface PoolOptions {
    * none waits and the pool makes only one transparent retry.
    */
   readonly waitForReady: boolean | undefined;
-  readonly backoff: Backoff;
+  readonly backoff: ConnectionBackoff;
   /**
    * Called with true when there is a connection again, and with false when the last one was lost. Not called when an idle
    * connection is closed.

@@ -7,10 +7,10 @@
  *     unreachable        for longer than a session lives, or from the start: `connected` rejects, and the outage is reported
  */
 import type { ConnectionOptions } from "node:tls";
+import { Backoff } from "../../call/backoff.ts";
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { settledWithin, startBackgroundTimer } from "../../call/timer.ts";
-import { RetryDelay } from "../retry-delay.ts";
 import { REGISTRY_CLOSED } from "../tree.ts";
 import { ZooKeeperConnection } from "./connection.ts";
 import type { JuteReader, JuteWriter } from "./jute.ts";
@@ -41,7 +41,7 @@ interface Waiter {
  * longest delay counts as a failed attempt: its server accepts sessions and does not serve them.
  */
 const FIRST_RECONNECT_MS = 50;
-const LONGEST_RECONNECT_MS = 5_000;
+const MAX_RECONNECT_MS = 5_000;
 /**
  * The time that a change to another server may take, in milliseconds, for requests that must not wait for an outage to end: a
  * server that closes waits for the removal of its entries, which end with the session anyway.
@@ -148,7 +148,7 @@ export class ZooKeeperClient {
   async #run(): Promise<void> {
     this.#isRunning = true;
     const { servers, sessionTimeoutMs } = this.#settings;
-    const retry = new RetryDelay(FIRST_RECONNECT_MS, LONGEST_RECONNECT_MS);
+    const retry = new Backoff({ initialMs: FIRST_RECONNECT_MS, maxMs: MAX_RECONNECT_MS });
     let outageAt = Number.NEGATIVE_INFINITY;
     let failures = 0;
     while (!this.#isClosed) {
@@ -161,7 +161,7 @@ export class ZooKeeperClient {
         this.#lostAt = performance.now();
         this.#connection = undefined;
         this.#lastZxid = connection.lastZxid;
-        isShort = performance.now() - connectedAt < LONGEST_RECONNECT_MS;
+        isShort = performance.now() - connectedAt < MAX_RECONNECT_MS;
         if (isShort) throw reason;
         retry.reset();
         failures = 0;

@@ -3,7 +3,7 @@
  * retry is made without a wait, because the server may have just been restarted; and waits are limited to one second if this
  * machine itself refuses the connection.
  */
-import { BACKOFF_MULTIPLIER, INITIAL_BACKOFF_MS, JITTER } from "../../call/backoff.ts";
+import { Backoff } from "../../call/backoff.ts";
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { isRefusedLocally } from "../io/error.ts";
@@ -11,7 +11,7 @@ import { isRefusedLocally } from "../io/error.ts";
 /** The upper bound of waits, jitter included, if this machine itself refused the connection. */
 const LOCAL_MAX_MS = 1_000;
 
-export interface BackoffOptions {
+export interface ConnectionBackoffOptions {
   /** Upper bound of the waits, without jitter, in milliseconds. */
   readonly maxMs: number;
   /** Reads a monotonic clock, in milliseconds. Default: `performance.now`. */
@@ -21,23 +21,19 @@ export interface BackoffOptions {
 }
 
 /** The backoff of the attempts to connect to one server. */
-export class Backoff {
-  readonly #maxMs: number;
+export class ConnectionBackoff {
+  readonly #backoff: Backoff;
   readonly #now: () => number;
-  readonly #random: () => number;
   /** The number of attempts that have failed since the last success. */
   #failures = 0;
   /** The time at which the current attempt began. */
   #startedAt = 0;
-  /** The last wait without jitter, in milliseconds; 0 before the first wait. */
-  #waitMs = 0;
   #nextAt = 0;
   #last: RpcError | undefined;
 
-  constructor({ maxMs, now = () => performance.now(), random = Math.random }: BackoffOptions) {
-    this.#maxMs = maxMs;
+  constructor({ now = () => performance.now(), ...options }: ConnectionBackoffOptions) {
+    this.#backoff = new Backoff(options);
     this.#now = now;
-    this.#random = random;
   }
 
   /** True if the last attempt was the first one of an outage. */
@@ -68,17 +64,13 @@ export class Backoff {
     this.#last = error;
     this.#failures++;
     if (this.#failures === 1) return;
-    const isLocal = isRefusedLocally(error.cause);
-    const maxMs = isLocal ? Math.min(this.#maxMs, LOCAL_MAX_MS) : this.#maxMs;
-    this.#waitMs = Math.min(maxMs, Math.max(INITIAL_BACKOFF_MS, this.#waitMs * BACKOFF_MULTIPLIER));
-    const jitter = isLocal ? -JITTER * this.#random() : JITTER * (2 * this.#random() - 1);
-    this.#nextAt = this.#startedAt + this.#waitMs * (1 + jitter);
+    this.#nextAt = this.#startedAt + this.#backoff.next(isRefusedLocally(error.cause) ? LOCAL_MAX_MS : undefined);
   }
 
   /** Records the success of the attempt, and ends the backoff. */
   succeeded(): void {
     this.#failures = 0;
-    this.#waitMs = 0;
+    this.#backoff.reset();
     this.#nextAt = 0;
     this.#last = undefined;
   }
