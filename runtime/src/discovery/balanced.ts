@@ -22,15 +22,13 @@ import {
   mayRetry,
   outcomeOf,
   reportTransparentRetry,
+  TRANSPARENT_RETRY_DELAYS_MS,
   type TransparentRetryHook,
 } from "../http/transparent-retry.ts";
 import type { Balancer, Picker } from "./balancer.ts";
 import { nameEndpoint } from "./endpoint.ts";
 import type { Member } from "./member.ts";
 import type { TargetDriver } from "./target.ts";
-
-/** Delays before each further pick, in milliseconds, while every ready endpoint has already been tried by the request. */
-const REPICK_DELAYS_MS = [0, 20, 100, 500];
 
 export interface BalanceOptions {
   /** The default of `waitForReady` for calls that do not set it. Default: false. */
@@ -103,7 +101,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
     for (let repicks = 0; ; repicks++) {
       failed.set(member, error);
       note(member, error);
-      const delayMs = REPICK_DELAYS_MS[repicks];
+      const delayMs = TRANSPARENT_RETRY_DELAYS_MS[repicks];
       if (delayMs === undefined || !mayRetry(request, error, "otherEndpoint")) throw explain(failed, error);
       const tried = request.context?.attempt?.tried;
       const other = target.pickOther(request, new Set([...failed.keys(), ...(tried ?? [])]));

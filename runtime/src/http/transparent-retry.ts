@@ -7,6 +7,9 @@ import { callHook, type RpcError } from "../call/error.ts";
 import type { HttpRequest } from "./exchange.ts";
 import { ReplayBody } from "./replay.ts";
 
+/** The delays before each transparent retry of a request, in milliseconds. */
+export const TRANSPARENT_RETRY_DELAYS_MS: readonly number[] = [0, 20, 100, 500];
+
 /**
  * The rejection of an exchange whose outcome is known: a new object for each exchange, beside the error, which exchanges may
  * share. It stays between engines, pools and balancers: callers of a transport get the error.

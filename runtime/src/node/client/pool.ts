@@ -12,6 +12,7 @@ import {
   ExchangeFailure,
   mayRetry,
   reportTransparentRetry,
+  TRANSPARENT_RETRY_DELAYS_MS,
   type TransparentRetryHook,
 } from "../../http/transparent-retry.ts";
 import { repeat, unlessAborted } from "../io/timer.ts";
@@ -50,8 +51,6 @@ export interface PoolOptions {
 
 /** The share of the stream limit above which another connection is opened. */
 const NEARLY_FULL = 0.8;
-/** The wait before each transparent retry of a request, in milliseconds. */
-const RETRY_DELAYS_MS = [0, 20, 100, 500];
 /** The number of lost connections, beyond `maxConnections`, after which a request fails. */
 const EXTRA_ATTEMPTS = 5;
 const LOST_AT_ONCE = "the server closes every connection before it can be used";
@@ -76,7 +75,8 @@ export function createPool(connect: Connect, options: PoolOptions): EndpointConn
   const pooled: PooledConnection[] = [];
   /** All connections that are not closed yet, including those that accept no new streams. */
   const alive = new Set<Connection>();
-  const delaysMs = options.waitForReady === undefined ? RETRY_DELAYS_MS.slice(0, 1) : RETRY_DELAYS_MS;
+  const delaysMs =
+    options.waitForReady === undefined ? TRANSPARENT_RETRY_DELAYS_MS.slice(0, 1) : TRANSPARENT_RETRY_DELAYS_MS;
   /**
    * True if a failure must be handled in the asynchronous context of its call (AsyncLocalStorage), which a connection
    * does not keep.
