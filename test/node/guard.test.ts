@@ -111,8 +111,8 @@ describe("limits", () => {
     expect(resolveLimits()).toEqual({
       maxStreams: 100,
       maxHandlers: 200,
-      cancelBurst: 900,
-      cancelsPerSecond: 30,
+      resetBurst: 900,
+      resetsPerSecond: 30,
       handshakeTimeoutMs: 10_000,
       headersTimeoutMs: 10_000,
       firstCallTimeoutMs: 30_000,
@@ -121,9 +121,9 @@ describe("limits", () => {
       requestTimeoutMs: 60_000,
       stallTimeoutMs: 60_000,
       idleTimeoutMs: 300_000,
-      keepAliveTimeoutMs: 60_000,
-      keepaliveTimeMs: 300_000,
-      keepaliveTimeoutMs: 20_000,
+      http1IdleTimeoutMs: 60_000,
+      pingIntervalMs: 300_000,
+      pingTimeoutMs: 20_000,
       maxConnectionAgeMs: Number.POSITIVE_INFINITY,
       maxConnectionAgeGraceMs: Number.POSITIVE_INFINITY,
     });
@@ -146,7 +146,7 @@ describe("limits", () => {
     expect(sweepIntervalMs(resolveLimits({ messageIdleMs: 1 }))).toBe(5);
     // A fraction would be refused by node:http as its connectionsCheckingInterval.
     expect(sweepIntervalMs(resolveLimits({ messageIdleMs: 1_233 }))).toBe(124);
-    expect(sweepIntervalMs(resolveLimits({ maxHandlers: 1, cancelsPerSecond: 1 }))).toBe(1_000);
+    expect(sweepIntervalMs(resolveLimits({ maxHandlers: 1, resetsPerSecond: 1 }))).toBe(1_000);
   });
 });
 
@@ -191,8 +191,8 @@ describe("a connection", () => {
     expect(guarded.ended).toBe(ErrorCode.NoError);
   });
 
-  it("is not idle during a call, but must acknowledge a PING once in keepaliveTimeMs", () => {
-    const guarded = new Guarded({ idleTimeoutMs: 5_000, keepaliveTimeMs: 20_000, keepaliveTimeoutMs: 6_000 });
+  it("is not idle during a call, but must acknowledge a PING once in pingIntervalMs", () => {
+    const guarded = new Guarded({ idleTimeoutMs: 5_000, pingIntervalMs: 20_000, pingTimeoutMs: 6_000 });
     guarded.open();
     guarded.pass(20_000);
     expect(guarded.pings()).toEqual([]);
@@ -423,7 +423,7 @@ describe("over a socket", () => {
   });
 
   it("a client that cancels too often learns why its connection ends", async () => {
-    const { port } = await startServer({}, { limits: { cancelBurst: 2, cancelsPerSecond: 0.001 } });
+    const { port } = await startServer({}, { limits: { resetBurst: 2, resetsPerSecond: 0.001 } });
     const connection = await RawConnection.open(port);
     for (const stream of [1, 3, 5]) {
       connection.write(frame(Type.headers, Flag.endHeaders, stream, request("GreetTogether")));

@@ -20,7 +20,7 @@ it("a client that does not answer a keepalive PING loses its connection, and its
     ended.resolve();
     return {};
   };
-  const { port } = await startServer({ greetTogether }, { limits: { keepaliveTimeMs: 50, keepaliveTimeoutMs: 50 } });
+  const { port } = await startServer({ greetTogether }, { limits: { pingIntervalMs: 50, pingTimeoutMs: 50 } });
   const connection = await RawConnection.open(port);
   await connection.frame(Type.settings);
   connection.polite = false;
@@ -31,7 +31,7 @@ it("a client that does not answer a keepalive PING loses its connection, and its
 });
 
 it("a client that answers keepalive PINGs keeps its connection", async () => {
-  const { port } = await startServer({}, { limits: { keepaliveTimeMs: 20, keepaliveTimeoutMs: 10_000 } });
+  const { port } = await startServer({}, { limits: { pingIntervalMs: 20, pingTimeoutMs: 10_000 } });
   const connection = await RawConnection.open(port);
   connection.write(frame(Type.headers, Flag.endHeaders, 1, request("GreetTogether")));
   const pings = (): number => connection.received.filter(({ type, flags }) => type === Type.ping && flags === 0).length;
@@ -146,7 +146,7 @@ it("context.draining ends watchers of pages, and the server closes their connect
       for await (const [greeting] of on(new EventEmitter(), "event", { signal: draining })) yield { greeting };
     },
   };
-  const { server, baseUrl } = await startServer(handler, { limits: { keepAliveTimeoutMs: 3_600_000 } });
+  const { server, baseUrl } = await startServer(handler, { limits: { http1IdleTimeoutMs: 3_600_000 } });
   const client = createGreetServiceClient(createFetchTransport({ baseUrl }));
   const failure = failureOf(
     (async () => {
@@ -166,7 +166,7 @@ it("a stream over HTTP/1.1 that ends during the shutdown does not leave its conn
       await aborted(draining);
     },
   };
-  const { server, port } = await startServer(handler, { limits: { keepAliveTimeoutMs: 3_600_000 } });
+  const { server, port } = await startServer(handler, { limits: { http1IdleTimeoutMs: 3_600_000 } });
   const socket = await openSocket(port);
   const head = "POST /greet.v1.GreetService/GreetEach HTTP/1.1\r\nhost: a\r\ncontent-type: application/grpc-web+json";
   socket.write(`${head}\r\ncontent-length: 7\r\n\r\n\0\0\0\0\x02{}`);

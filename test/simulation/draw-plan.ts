@@ -61,8 +61,8 @@ function drawServer(random: Random): ServerPlan {
   if (random.chance(0.2)) limits["maxHandlers"] = random.pick([2, 10, 50]);
   if (random.chance(0.2)) limits["idleTimeoutMs"] = 10 * random.int(50, 6_000);
   if (random.chance(0.2)) limits["maxConnectionAgeMs"] = 10 * random.int(50, 2_000);
-  if (random.chance(0.3)) limits["keepaliveTimeMs"] = 10 * random.int(20, 2_000);
-  if (random.chance(0.3)) limits["keepaliveTimeoutMs"] = 10 * random.int(50, 500);
+  if (random.chance(0.3)) limits["pingIntervalMs"] = 10 * random.int(20, 2_000);
+  if (random.chance(0.3)) limits["pingTimeoutMs"] = 10 * random.int(50, 500);
   return { maxConnections: random.chance(0.05) ? random.int(1, 3) : undefined, limits };
 }
 

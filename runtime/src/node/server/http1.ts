@@ -49,7 +49,7 @@ export function serveHttp1(
   drainSignal: AbortSignal,
   fallback?: Pick<Fallback, "isCall" | "listener">,
 ): ServerEngine {
-  const { stallTimeoutMs, headersTimeoutMs, requestTimeoutMs, keepAliveTimeoutMs } = limits;
+  const { stallTimeoutMs, headersTimeoutMs, requestTimeoutMs, http1IdleTimeoutMs } = limits;
   const sweepMs = sweepIntervalMs(limits);
   const signals = new ExchangeSignals(drainSignal);
   const connections = new Set<Http1Connection>();
@@ -63,7 +63,7 @@ export function serveHttp1(
       maxHeaderSize: maxHeaderBytes + HEADROOM_BYTES,
       headersTimeout: headersTimeoutMs,
       requestTimeout: requestTimeoutMs,
-      keepAliveTimeout: keepAliveTimeoutMs,
+      keepAliveTimeout: http1IdleTimeoutMs,
       connectionsCheckingInterval: Math.min(5_000, 5 * sweepMs),
       // Node would answer without a message, so `validateRequest` checks the Host field.
       requireHostHeader: false,

@@ -2,7 +2,7 @@
  * Time limits of a server's HTTP/2 connection. Limits on counts, such as stream resets, are enforced by the connection itself
  * (`http2/limits.ts`).
  *
- * - Dead clients: keepalive PINGs, `keepaliveTimeMs`. Old connections: `maxConnectionAgeMs`.
+ * - Dead clients: keepalive PINGs, `pingIntervalMs`. Old connections: `maxConnectionAgeMs`.
  * - Slow CONTINUATION, header blocks that never end, and SETTINGS that are not acknowledged: `headersTimeoutMs`.
  * - Slowloris and slow bodies: `messageTimeoutMs`, `messageIdleMs`. Idle connections: `firstCallTimeoutMs`, `idleTimeoutMs`.
  * - Slow read, data dribble (CVE-2019-9511, CVE-2019-9517): `stallTimeoutMs`, and the memory budget of all connections.
@@ -140,7 +140,7 @@ export class ConnectionGuard {
   /** Enforces the time limits for the preface, frames, header blocks, the acknowledgement of our SETTINGS, and PINGs. */
   #sweepFrames(now: number): void {
     const connection = this.#connection;
-    const { headersTimeoutMs, keepaliveTimeMs, keepaliveTimeoutMs } = this.#limits;
+    const { headersTimeoutMs, pingIntervalMs, pingTimeoutMs } = this.#limits;
     const { framesReceived } = connection;
     if (framesReceived !== this.#framesBefore) {
       this.#receivedAt = now;
@@ -153,9 +153,8 @@ export class ConnectionGuard {
     } else if (connection.awaitsSettingsAck && now - this.#start > headersTimeoutMs) {
       connection.fail(ErrorCode.SettingsTimeout, "SETTINGS were not acknowledged in time");
     } else if (this.#pingedAt !== undefined) {
-      if (now - this.#pingedAt > keepaliveTimeoutMs)
-        connection.fail(ErrorCode.Cancel, "a PING was not answered in time");
-    } else if (this.#requests.size > 0 && now - this.#receivedAt > keepaliveTimeMs && connection.ping("keepalive")) {
+      if (now - this.#pingedAt > pingTimeoutMs) connection.fail(ErrorCode.Cancel, "a PING was not answered in time");
+    } else if (this.#requests.size > 0 && now - this.#receivedAt > pingIntervalMs && connection.ping("keepalive")) {
       this.#pingedAt = now;
     }
   }

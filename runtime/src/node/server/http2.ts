@@ -11,6 +11,7 @@ import { startTimer } from "../../call/timer.ts";
 import { clientGone, type Exchange, type HttpResponse } from "../../http/exchange.ts";
 import { ErrorCode } from "../../http2/codes.ts";
 import type { ConnectionEvent, ServerHandler } from "../../http2/events.ts";
+import type { EngineLimits } from "../../http2/limits.ts";
 import type { HeaderBlock } from "../../http2/messages.ts";
 import { ServerConnection } from "../../http2/server.ts";
 import type { Stream } from "../../http2/stream.ts";
@@ -36,9 +37,8 @@ const LEAVE_MS = 1_000;
 interface Service {
   readonly exchange: Exchange;
   readonly limits: Limits;
+  readonly engineLimits: EngineLimits;
   readonly budget: MemoryBudget;
-  /** Size limit of the headers that the protocols accept, in bytes. */
-  readonly maxHeaderBytes: number;
   /** The reason of {@link ServerEngine.abort}; `undefined` before that call. */
   aborted: RpcError | undefined;
   /** Fires when the server begins to close. */
@@ -53,7 +53,8 @@ export function serveHttp2(
   maxHeaderBytes: number,
   draining: AbortSignal,
 ): ServerEngine {
-  const service: Service = { exchange, limits, budget, maxHeaderBytes, draining, aborted: undefined };
+  const engineLimits = { ...limits, maxHeaderListBytes: maxHeaderBytes };
+  const service: Service = { exchange, limits, engineLimits, budget, draining, aborted: undefined };
   const connections = new SwapList<ServedConnection>();
   let sweeping: NodeJS.Timeout | undefined;
 
@@ -118,13 +119,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Memo
     this.connection = new ServerConnection(this, {
       output: this.#socket,
       latin1: nodeLatin1,
-      limits: {
-        maxStreams: limits.maxStreams,
-        maxHandlers: limits.maxHandlers,
-        resetBurst: limits.cancelBurst,
-        resetsPerSecond: limits.cancelsPerSecond,
-        maxHeaderListBytes: service.maxHeaderBytes,
-      },
+      limits: service.engineLimits,
     });
     this.memory = new MemoryShare(budget, this);
     this.guard = new ConnectionGuard(this.connection, socket, this.requests, limits, this);

@@ -3,6 +3,7 @@
  * (`http2/limits.ts`), and the periodic sweep of the server enforces the times.
  */
 import { assertMembers, assertObject } from "../../call/option.ts";
+import { DEFAULT_LIMITS } from "../../http2/limits.ts";
 
 /**
  * Limits of one connection to a server. They apply to HTTP/2 unless stated otherwise. Times are in milliseconds, and are
@@ -17,15 +18,15 @@ export interface ConnectionLimits {
    */
   readonly maxHandlers?: number | undefined;
   /**
-   * Maximum number of stream resets in a burst, in addition to `cancelsPerSecond`. Beyond it the connection is closed with
+   * Maximum number of stream resets in a burst, in addition to `resetsPerSecond`. Beyond it the connection is closed with
    * ENHANCE_YOUR_CALM (rapid reset, CVE-2023-44487). Default: 900.
    */
-  readonly cancelBurst?: number | undefined;
+  readonly resetBurst?: number | undefined;
   /**
    * Maximum number of stream resets per second on average. Beyond it the connection is closed with ENHANCE_YOUR_CALM.
    * Default: 30.
    */
-  readonly cancelsPerSecond?: number | undefined;
+  readonly resetsPerSecond?: number | undefined;
   /**
    * Both versions: time limit for a new connection to identify its protocol, TLS handshake included, unless `tls` has a
    * `handshakeTimeout`. Default: 10,000.
@@ -49,17 +50,17 @@ export interface ConnectionLimits {
   /** Time without calls after which a connection is closed (gRPC's MAX_CONNECTION_IDLE). Default: 5 minutes. */
   readonly idleTimeoutMs?: number | undefined;
   /** HTTP/1.1: time without a request after which a connection is closed. Default: 60,000. */
-  readonly keepAliveTimeoutMs?: number | undefined;
+  readonly http1IdleTimeoutMs?: number | undefined;
   /**
    * Keepalive: time without a received frame after which a PING is sent on a connection with open calls, so that the calls
    * of a client that has vanished end (gRPC's KEEPALIVE_TIME). Default: 5 minutes.
    */
-  readonly keepaliveTimeMs?: number | undefined;
+  readonly pingIntervalMs?: number | undefined;
   /**
    * Time limit for the acknowledgement of a keepalive PING. Then the connection is closed, and its calls are cancelled
    * (gRPC's KEEPALIVE_TIMEOUT). Default: 20,000.
    */
-  readonly keepaliveTimeoutMs?: number | undefined;
+  readonly pingTimeoutMs?: number | undefined;
   /**
    * Both versions: age at which a connection takes no further calls, plus or minus a tenth at random, so that clients behind
    * a layer-4 load balancer connect again (gRPC's MAX_CONNECTION_AGE). Clients that support GOAWAY lose no call. Default:
@@ -81,31 +82,32 @@ export const ABORT_GRACE_MS = 1_000;
 
 export type Limits = { readonly [Name in keyof ConnectionLimits]-?: number };
 
+const DEFAULT_CONNECTION_LIMITS: Limits = {
+  ...DEFAULT_LIMITS,
+  handshakeTimeoutMs: 10_000,
+  headersTimeoutMs: 10_000,
+  firstCallTimeoutMs: 30_000,
+  messageTimeoutMs: 60_000,
+  messageIdleMs: 15_000,
+  requestTimeoutMs: 60_000,
+  stallTimeoutMs: 60_000,
+  idleTimeoutMs: 5 * 60_000,
+  http1IdleTimeoutMs: 60_000,
+  pingIntervalMs: 5 * 60_000,
+  pingTimeoutMs: 20_000,
+  maxConnectionAgeMs: Number.POSITIVE_INFINITY,
+  maxConnectionAgeGraceMs: Number.POSITIVE_INFINITY,
+};
+
 /** Adds the defaults. Throws a `TypeError` for an unknown name, and a `RangeError` for a limit that is not more than 0. */
 export function resolveLimits(given: ConnectionLimits = {}): Limits {
   assertObject("limits", given, "{ maxStreams: 100 }");
-  const limits = {
-    maxStreams: given.maxStreams ?? 100,
-    maxHandlers: given.maxHandlers ?? 200,
-    cancelBurst: given.cancelBurst ?? 900,
-    cancelsPerSecond: given.cancelsPerSecond ?? 30,
-    handshakeTimeoutMs: given.handshakeTimeoutMs ?? 10_000,
-    headersTimeoutMs: given.headersTimeoutMs ?? 10_000,
-    firstCallTimeoutMs: given.firstCallTimeoutMs ?? 30_000,
-    messageTimeoutMs: given.messageTimeoutMs ?? 60_000,
-    messageIdleMs: given.messageIdleMs ?? 15_000,
-    requestTimeoutMs: given.requestTimeoutMs ?? 60_000,
-    stallTimeoutMs: given.stallTimeoutMs ?? 60_000,
-    idleTimeoutMs: given.idleTimeoutMs ?? 5 * 60_000,
-    keepAliveTimeoutMs: given.keepAliveTimeoutMs ?? 60_000,
-    keepaliveTimeMs: given.keepaliveTimeMs ?? 5 * 60_000,
-    keepaliveTimeoutMs: given.keepaliveTimeoutMs ?? 20_000,
-    maxConnectionAgeMs: given.maxConnectionAgeMs ?? Number.POSITIVE_INFINITY,
-    maxConnectionAgeGraceMs: given.maxConnectionAgeGraceMs ?? Number.POSITIVE_INFINITY,
-  };
-  assertMembers("limits", given, Object.keys(limits));
-  for (const [name, value] of Object.entries(limits)) {
+  assertMembers("limits", given, Object.keys(DEFAULT_CONNECTION_LIMITS));
+  const limits: { -readonly [Name in keyof Limits]: number } = { ...DEFAULT_CONNECTION_LIMITS };
+  for (const name of Object.keys(DEFAULT_CONNECTION_LIMITS) as (keyof Limits)[]) {
+    const value = given[name] ?? DEFAULT_CONNECTION_LIMITS[name];
     if (!(value > 0)) throw new RangeError(`limits.${name} must be more than 0, not ${value}`);
+    limits[name] = value;
   }
   return limits;
 }
