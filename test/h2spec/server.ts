@@ -30,7 +30,13 @@ async function listen(server: Server): Promise<number> {
 }
 
 const { signal } = new AbortController();
-const engine = serveHttp2(exchange, resolveLimits(), new MemoryBudget(64 * 1024 * 1024), 16 * 1024, signal);
+const engine = serveHttp2({
+  exchange,
+  limits: resolveLimits(),
+  budget: new MemoryBudget(64 * 1024 * 1024),
+  maxHeaderBytes: 16 * 1024,
+  draining: signal,
+});
 const accept = (socket: Socket): void => {
   socket.on("error", () => {});
   engine.accept(socket);

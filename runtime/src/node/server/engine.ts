@@ -6,9 +6,21 @@ import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { wholeBody } from "../../http/body.ts";
-import type { HttpResponse } from "../../http/exchange.ts";
+import type { Exchange, HttpResponse } from "../../http/exchange.ts";
 import { errorBody } from "../../protocol/error.ts";
-import { outOfMemory } from "../io/memory-budget.ts";
+import { type MemoryBudget, outOfMemory } from "../io/memory-budget.ts";
+import type { Limits } from "./limits.ts";
+
+/** The parts of a server that its engines share. */
+export interface ServerEngineOptions {
+  readonly exchange: Exchange;
+  readonly limits: Limits;
+  readonly budget: MemoryBudget;
+  /** Size limit of the headers that the protocols accept, in bytes. */
+  readonly maxHeaderBytes: number;
+  /** Fires when the server begins to close. */
+  readonly draining: AbortSignal;
+}
 
 /** Serves the connections of a port that use one version of HTTP. */
 export interface ServerEngine {

@@ -6,18 +6,18 @@ import { createServer, type IncomingMessage, type RequestListener, type ServerRe
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { Body } from "../../http/body.ts";
-import type { Exchange, HttpResponse } from "../../http/exchange.ts";
+import type { HttpResponse } from "../../http/exchange.ts";
 import { MAX_JOINED_BYTES } from "../io/body.ts";
 import { ignore } from "../io/error.ts";
-import type { MemoryBudget, MemoryShare } from "../io/memory-budget.ts";
+import type { MemoryShare } from "../io/memory-budget.ts";
 import { discard, pump } from "../io/pump.ts";
 import { ConnectionAge } from "./connection-age.ts";
-import { OUT_OF_MEMORY, type ServerEngine } from "./engine.ts";
+import { OUT_OF_MEMORY, type ServerEngine, type ServerEngineOptions } from "./engine.ts";
 import type { Fallback } from "./fallback.ts";
 import { Http1Connection } from "./http1-connection.ts";
 import { errorResponseFor, NO_TUNNEL, sendErrorResponse, validateRequest } from "./http1-errors.ts";
 import { Http1Request } from "./http1-request.ts";
-import { type Limits, sweepIntervalMs } from "./limits.ts";
+import { sweepIntervalMs } from "./limits.ts";
 import { peerOf } from "./peer.ts";
 import { parseTarget } from "./request-target.ts";
 import { ExchangeSignals } from "./signals.ts";
@@ -37,16 +37,9 @@ const TLS_SLICE_BYTES = 128 * 1024;
  */
 const HEADROOM_BYTES = 16 * 1024;
 
-/**
- * Creates the engine that serves HTTP/1.1 connections. The protocols refuse headers larger than `maxHeaderBytes`. The
- * listener of `fallback` answers requests that are not calls. `drainSignal` fires when the server begins to close.
- */
+/** Creates the engine that serves HTTP/1.1 connections. The listener of `fallback` answers requests that are not calls. */
 export function serveHttp1(
-  exchange: Exchange,
-  limits: Limits,
-  budget: MemoryBudget,
-  maxHeaderBytes: number,
-  drainSignal: AbortSignal,
+  { exchange, limits, budget, maxHeaderBytes, draining: drainSignal }: ServerEngineOptions,
   fallback?: Pick<Fallback, "isCall" | "listener">,
 ): ServerEngine {
   const { stallTimeoutMs, headersTimeoutMs, requestTimeoutMs, http1IdleTimeoutMs } = limits;

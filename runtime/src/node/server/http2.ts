@@ -17,14 +17,14 @@ import { ServerConnection } from "../../http2/server.ts";
 import type { Stream } from "../../http2/stream.ts";
 import { Collecting } from "../io/http2-collecting.ts";
 import { Http2Socket, nodeLatin1, type SocketOwner } from "../io/http2-socket.ts";
-import { type MemoryBudget, type MemoryHolder, MemoryShare } from "../io/memory-budget.ts";
+import { type MemoryHolder, MemoryShare } from "../io/memory-budget.ts";
 import { type Indexed, SwapList } from "../io/swap-list.ts";
-import { errorResponse, OUT_OF_MEMORY, type ServerEngine } from "./engine.ts";
+import { errorResponse, OUT_OF_MEMORY, type ServerEngine, type ServerEngineOptions } from "./engine.ts";
 import { hasOneHost } from "./host.ts";
 import { ConnectionGuard } from "./http2-guard.ts";
 import { Receipts } from "./http2-receipt.ts";
 import { type RequestOwner, ServedRequest } from "./http2-request.ts";
-import { type Limits, sweepIntervalMs } from "./limits.ts";
+import { sweepIntervalMs } from "./limits.ts";
 import { readPeer } from "./peer.ts";
 
 /**
@@ -34,27 +34,16 @@ import { readPeer } from "./peer.ts";
 const LEAVE_MS = 1_000;
 
 /** State that all connections of a server share. */
-interface Service {
-  readonly exchange: Exchange;
-  readonly limits: Limits;
+interface Service extends ServerEngineOptions {
   readonly engineLimits: EngineLimits;
-  readonly budget: MemoryBudget;
   /** The reason of {@link ServerEngine.abort}; `undefined` before that call. */
   aborted: RpcError | undefined;
-  /** Fires when the server begins to close. */
-  readonly draining: AbortSignal;
 }
 
 /** Creates the engine that serves HTTP/2 connections. */
-export function serveHttp2(
-  exchange: Exchange,
-  limits: Limits,
-  budget: MemoryBudget,
-  maxHeaderBytes: number,
-  draining: AbortSignal,
-): ServerEngine {
-  const engineLimits = { ...limits, maxHeaderListBytes: maxHeaderBytes };
-  const service: Service = { exchange, limits, engineLimits, budget, draining, aborted: undefined };
+export function serveHttp2(options: ServerEngineOptions): ServerEngine {
+  const engineLimits = { ...options.limits, maxHeaderListBytes: options.maxHeaderBytes };
+  const service: Service = { ...options, engineLimits, aborted: undefined };
   const connections = new SwapList<ServedConnection>();
   let sweeping: NodeJS.Timeout | undefined;
 
@@ -73,7 +62,7 @@ export function serveHttp2(
   return {
     accept(socket) {
       connections.add(new ServedConnection(service, socket, onClosed));
-      sweeping ??= setInterval(sweep, sweepIntervalMs(limits)).unref();
+      sweeping ??= setInterval(sweep, sweepIntervalMs(options.limits)).unref();
     },
     drain() {
       for (const connection of connections) connection.leave();

@@ -11,7 +11,7 @@ import type { Exchange } from "../../http/exchange.ts";
 import { type HeaderLimitsInit, resolveServerHeaderLimits } from "../../protocol/header-limits.ts";
 import { ignore } from "../io/error.ts";
 import { MemoryBudget, resolveBudgetBytes } from "../io/memory-budget.ts";
-import type { ServerEngine } from "./engine.ts";
+import type { ServerEngine, ServerEngineOptions } from "./engine.ts";
 import type { Fallback } from "./fallback.ts";
 import { serveHttp1 } from "./http1.ts";
 import { serveHttp2 } from "./http2.ts";
@@ -89,16 +89,19 @@ export class Listener {
     const { tls, maxBufferedBytes, maxMessageBytes, maxConnections = 10_000, onTlsError } = options;
     if (!(maxConnections > 0)) throw new RangeError(`maxConnections must be more than 0, not ${maxConnections}`);
     const limits = resolveLimits(options.limits);
-    const { signal: draining } = this.#draining;
     this.#limits = limits;
-    const maxHeaderBytes = resolveServerHeaderLimits(options.headerLimits).request.bytes;
-    const budget = new MemoryBudget(resolveBudgetBytes(maxBufferedBytes, maxMessageBytes));
-    const exchange: Exchange =
-      fallback === undefined
-        ? calls
-        : (request) => (fallback.isCall(request) ? calls(request) : fallback.exchange(request));
-    this.#http1 = serveHttp1(exchange, limits, budget, maxHeaderBytes, draining, fallback);
-    this.#http2 = serveHttp2(exchange, limits, budget, maxHeaderBytes, draining);
+    const engineOptions: ServerEngineOptions = {
+      exchange:
+        fallback === undefined
+          ? calls
+          : (request) => (fallback.isCall(request) ? calls(request) : fallback.exchange(request)),
+      limits,
+      budget: new MemoryBudget(resolveBudgetBytes(maxBufferedBytes, maxMessageBytes)),
+      maxHeaderBytes: resolveServerHeaderLimits(options.headerLimits).request.bytes,
+      draining: this.#draining.signal,
+    };
+    this.#http1 = serveHttp1(engineOptions, fallback);
+    this.#http2 = serveHttp2(engineOptions);
     this.#server = tls === undefined ? createNetServer({ noDelay: true }) : this.#createTlsServer(tls, onTlsError);
     this.#server.maxConnections = maxConnections;
     const sockets = this.#sockets;
