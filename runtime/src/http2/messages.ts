@@ -25,8 +25,11 @@ export interface HeaderBlock {
    * section 10.5.1).
    */
   readonly size: number;
-  /** A value that the owner of the connection derives from the block once, for all messages that share it. */
-  memo: unknown;
+  /**
+   * True if `host` and `:authority` agree, or one of them is missing. Serving a request where they differ lets it bypass
+   * checks of the host (RFC 9113, section 8.3.1).
+   */
+  readonly hasOneHost: boolean;
 }
 
 /** Kinds of header blocks. */
@@ -113,6 +116,11 @@ function isContentLength(value: string): boolean {
   return DIGITS.test(value) && Number(value) <= Number.MAX_SAFE_INTEGER;
 }
 
+/** Converts a host to lower case and removes the default port of the scheme (RFC 3986, sections 6.2.2.1 and 6.2.3). */
+function normalizeHost(host: string, scheme: string): string {
+  return host.toLowerCase().replace(scheme === "https" ? /:(?:443)?$/ : /:(?:80)?$/, "");
+}
+
 /** The rules of RFC 9113, sections 8.2 and 8.3, for single fields. */
 export const MESSAGE_RULES: FieldRules = {
   nameKind: (name) => NAME_KINDS.get(name) ?? (FIELD_NAME.test(name) ? Kind.Plain : Kind.Malformed),
@@ -186,7 +194,7 @@ export class BlockBuilder implements FieldSink {
   #authority = "";
   #scheme = "";
   #status = 0;
-  #hasHost = false;
+  #host: string | undefined;
   #contentLength = -1;
 
   begin(kind: BlockKind): void {
@@ -200,7 +208,7 @@ export class BlockBuilder implements FieldSink {
     this.#authority = "";
     this.#scheme = "";
     this.#status = 0;
-    this.#hasHost = false;
+    this.#host = undefined;
     this.#contentLength = -1;
   }
 
@@ -212,8 +220,8 @@ export class BlockBuilder implements FieldSink {
       if (this.#cookies.length === 0) this.#cookies = [value];
       else this.#cookies.push(value);
     } else if (kind === Kind.Host) {
-      if (this.#hasHost) this.problem ??= "host occurs twice";
-      this.#hasHost = true;
+      if (this.#host !== undefined) this.problem ??= "host occurs twice";
+      this.#host = value;
       this.#fields.push(name, value);
     } else if (kind === Kind.Padded && this.#blockKind !== BlockKind.Request) this.#onPadded(name, value);
     else this.problem ??= "a field is invalid";
@@ -266,8 +274,15 @@ export class BlockBuilder implements FieldSink {
       status: this.#status,
       contentLength: this.#contentLength,
       size,
-      memo: undefined,
+      hasOneHost: this.#hasOneHost(),
     };
+  }
+
+  #hasOneHost(): boolean {
+    const host = this.#host;
+    const authority = this.#authority;
+    if (host === undefined || authority === "" || host === authority) return true;
+    return normalizeHost(host, this.#scheme) === normalizeHost(authority, this.#scheme);
   }
 
   /**

@@ -20,7 +20,6 @@ import { Http2Socket, nodeLatin1, type SocketOwner } from "../io/http2-socket.ts
 import { type MemoryHolder, MemoryShare } from "../io/memory-budget.ts";
 import { type Indexed, SwapList } from "../io/swap-list.ts";
 import { errorResponse, OUT_OF_MEMORY, type ServerEngine, type ServerEngineOptions } from "./engine.ts";
-import { hasOneHost } from "./host.ts";
 import { ConnectionGuard } from "./http2-guard.ts";
 import { Receipts } from "./http2-receipt.ts";
 import { type RequestOwner, ServedRequest } from "./http2-request.ts";
@@ -247,7 +246,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Memo
 const MANUAL = { requireManualDestroy: true };
 
 function serve(exchange: Exchange, request: ServedRequest, block: HeaderBlock): void {
-  if (!hasOneHost(block)) request.answer(TWO_HOSTS);
+  if (!block.hasOneHost) request.answer(TWO_HOSTS);
   else if (!request.takeMemory()) request.answer(OUT_OF_MEMORY);
   else {
     exchange(request).then(
