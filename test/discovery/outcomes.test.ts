@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient, type GreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import type { Connect, ConnectionOwner } from "../../runtime/src/node/client/connection.ts";
 import { ConnectionBackoff } from "../../runtime/src/node/client/connection-backoff.ts";
-import { createPool } from "../../runtime/src/node/client/pool.ts";
+import { Pool } from "../../runtime/src/node/client/pool.ts";
 import { cuttableProxy } from "../support/cuttable-proxy.ts";
 import { failureOf, startServer } from "../support/server.ts";
 
@@ -167,7 +167,7 @@ it("a connection that is lost before its last stream has ended is not kept by it
     owner = given;
     return connection;
   };
-  const pool = createPool(connect, {
+  const pool = new Pool(connect, {
     peer: "server",
     maxConnections: 1,
     idleTimeoutMs: 60_000,

@@ -8,13 +8,12 @@ import { createTransport } from "triple-es/node";
 import { describe, expect, it, vi } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { Metadata } from "../../runtime/src/call/metadata.ts";
-import type { EndpointConnections } from "../../runtime/src/discovery/endpoint.ts";
 import { emptyBody } from "../../runtime/src/http/body.ts";
-import type { Exchange, HttpRequest } from "../../runtime/src/http/exchange.ts";
+import type { Connections, Exchange, HttpRequest } from "../../runtime/src/http/exchange.ts";
 import { errorOf } from "../../runtime/src/http/transparent-retry.ts";
 import type { Connect, Connection } from "../../runtime/src/node/client/connection.ts";
 import { ConnectionBackoff } from "../../runtime/src/node/client/connection-backoff.ts";
-import { createPool } from "../../runtime/src/node/client/pool.ts";
+import { Pool } from "../../runtime/src/node/client/pool.ts";
 import { CLOSED_BY_PEER, connectionError } from "../../runtime/src/node/io/error.ts";
 import {
   arriving,
@@ -145,8 +144,8 @@ describe("calls to a server that cannot be connected to", () => {
   };
 
   /** A pool whose attempts to connect end as the test specifies. */
-  function startPool(clock: Clock, connect: Connect, waitForReady = false): EndpointConnections {
-    const pool = createPool(connect, {
+  function startPool(clock: Clock, connect: Connect, waitForReady = false): Omit<Connections, "destroy"> {
+    const pool = new Pool(connect, {
       peer: "127.0.0.1:1",
       maxConnections: 2,
       idleTimeoutMs: 60_000,
@@ -158,7 +157,7 @@ describe("calls to a server that cannot be connected to", () => {
     });
     // The outcome beside the error is for balancers.
     const exchange: Exchange = (sent) => pool.exchange(sent).catch((reason) => Promise.reject(errorOf(reason)));
-    return { ...pool, exchange };
+    return { exchange, close: () => pool.close() };
   }
 
   it("do not fail because other calls take each new connection", async () => {

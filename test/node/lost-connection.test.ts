@@ -20,7 +20,7 @@ import type { Stream } from "../../runtime/src/http2/stream.ts";
 import type { Connect, Connection } from "../../runtime/src/node/client/connection.ts";
 import { ConnectionBackoff } from "../../runtime/src/node/client/connection-backoff.ts";
 import { Http2Connection } from "../../runtime/src/node/client/http2-connection.ts";
-import { createPool } from "../../runtime/src/node/client/pool.ts";
+import { Pool } from "../../runtime/src/node/client/pool.ts";
 import { MemorySocket } from "../../runtime/src/node/io/duplex-pair.ts";
 import { Http2Socket, nodeLatin1 } from "../../runtime/src/node/io/http2-socket.ts";
 import { runs } from "../http2/support/runs.ts";
@@ -177,7 +177,7 @@ function requestOf(path: string, bytes: number, isStreamed: boolean): HttpReques
 
 async function run(scenario: Scenario) {
   const network = new Network(scenario);
-  const pool = createPool(network.connect, {
+  const pool = new Pool(network.connect, {
     peer: "server",
     maxConnections: scenario.maxConnections,
     idleTimeoutMs: 60_000,
@@ -270,7 +270,7 @@ describe("a request stream that fails with the error of another call", () => {
       answerTurns: 100_000,
       calls: [],
     });
-    const pool = createPool(network.connect, {
+    const pool = new Pool(network.connect, {
       peer: "server",
       maxConnections: 1,
       idleTimeoutMs: 60_000,

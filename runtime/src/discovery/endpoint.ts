@@ -83,13 +83,13 @@ export interface EndpointConnections extends Connections {
 }
 
 /** Makes the exchange function of connections whose outcomes are reported to the observer. */
-export function observedBy({ exchange, observed }: EndpointConnections, observer: ExchangeObserver): Exchange {
+export function observedBy(connections: EndpointConnections, observer: ExchangeObserver): Exchange {
   return (
-    observed?.(observer) ??
+    connections.observed?.(observer) ??
     ((request) => {
       const { signal } = request;
       if (signal?.aborted) return Promise.reject(abortError(signal));
-      return reportOutcome(exchange(request), request, observer);
+      return reportOutcome(connections.exchange(request), request, observer);
     })
   );
 }

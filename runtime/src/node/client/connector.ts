@@ -16,7 +16,7 @@ import { checkTlsOptions } from "../io/tls-options.ts";
 import { ConnectionBackoff } from "./connection-backoff.ts";
 import { connectHttp1 } from "./http1.ts";
 import { connectHttp2 } from "./http2-connect.ts";
-import { createPool } from "./pool.ts";
+import { Pool } from "./pool.ts";
 import type { Target } from "./socket.ts";
 
 /** Trusted certificates and identity of a client, in the form that `node:tls` accepts. */
@@ -122,9 +122,12 @@ export function createConnector(options: ConnectOptions): Connections {
   const target: Target = { origin, socketPath, tls: options.tls, peer: socketPath ?? origin.host };
   const prefix = origin.pathname.replace(/\/$/, "");
   const connections = connectTo(target, options);
-  const { close, destroy } = connections;
   const exchange = observedBy(connections, WITHOUT_OTHERS);
-  return { exchange: prefix === "" ? exchange : withPrefix(exchange, prefix), close, destroy };
+  return {
+    exchange: prefix === "" ? exchange : withPrefix(exchange, prefix),
+    close: () => connections.close(),
+    destroy: (reason) => connections.destroy(reason),
+  };
 }
 
 /** The observer of exchanges that cannot be sent to another server: their callers get the error. */
@@ -169,7 +172,7 @@ function connectTo(
   const backoff = new ConnectionBackoff({ maxMs: options.maxBackoffMs ?? 120_000 });
   return options.httpVersion === "1.1"
     ? connectHttp1(target, { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff, maxHeaderBytes })
-    : createPool(connectHttp2(target, connectTimeoutMs), {
+    : new Pool(connectHttp2(target, connectTimeoutMs), {
         peer: target.peer,
         maxConnections: options.maxConnections ?? 10,
         idleTimeoutMs,

@@ -3,7 +3,7 @@
  * connections to an address that serves several of them.
  */
 import type { RpcError } from "../../call/error.ts";
-import type { ConnectEndpoint, EndpointConnections, Resolver } from "../../discovery/endpoint.ts";
+import { type ConnectEndpoint, type EndpointConnections, observedBy, type Resolver } from "../../discovery/endpoint.ts";
 import type { Registry, ServiceKey, ServiceResolverOptions } from "../../discovery/registry.ts";
 import type { EndpointStatus } from "../../discovery/target-options.ts";
 import type { Connections, HttpRequest } from "../../http/exchange.ts";
@@ -78,7 +78,7 @@ export function shareConnections(connect: ConnectEndpoint): ConnectEndpoint {
     };
     return {
       exchange: connections.exchange,
-      observed: connections.observed,
+      observed: (observer) => observedBy(connections, observer),
       get active() {
         return connections.active;
       },

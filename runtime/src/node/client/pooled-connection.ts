@@ -1,0 +1,94 @@
+/**
+ * A connection of a pool that accepts new streams, and its timers: keepalive PINGs, closing when idle, and the verification
+ * of a connection that has been quiet.
+ */
+import type { RpcError } from "../../call/error.ts";
+import { startBackgroundTimer } from "../../call/timer.ts";
+import { repeat } from "../io/timer.ts";
+import type { Connection } from "./connection.ts";
+
+/** Times of a connection, in milliseconds. */
+export interface ConnectionTimes {
+  /** Time without streams after which a connection is closed. */
+  readonly idleTimeoutMs: number;
+  /** Time without streams after which a connection must acknowledge a PING before it is used again. */
+  readonly verifyAfterMs: number;
+  /** Interval of keepalive PINGs on connections with open streams. `undefined`: none. */
+  readonly pingIntervalMs: number | undefined;
+  /** Time limit for the acknowledgement of a PING. */
+  readonly pingTimeoutMs: number;
+}
+
+/** Sends a PING if the connection has streams, and destroys the connection if it is not acknowledged. Never rejects. */
+export async function keepAlive(connection: Connection, timeoutMs: number): Promise<void> {
+  if (connection.streams === 0) return;
+  await connection.ping(timeoutMs).catch((error: RpcError) => connection.destroy(error));
+}
+
+export class PooledConnection {
+  readonly connection: Connection;
+  readonly #times: ConnectionTimes;
+  readonly #retire: (connection: Connection) => void;
+  readonly #stopPings: () => void;
+  #stopIdle: () => void;
+  /** The time since which it has had no streams, or of its last acknowledged PING, whichever is later. */
+  #quietSince = performance.now();
+  #verifying: Promise<void> | undefined;
+  /**
+   * True after a call on one of the connections exceeded its deadline: this connection may be dead without having been
+   * closed.
+   */
+  suspect = false;
+
+  /** `retire` takes the connection out of the pool and closes it. */
+  constructor(connection: Connection, times: ConnectionTimes, retire: (connection: Connection) => void) {
+    const { idleTimeoutMs, pingIntervalMs, pingTimeoutMs } = times;
+    this.connection = connection;
+    this.#times = times;
+    this.#retire = retire;
+    this.#stopPings =
+      pingIntervalMs === undefined ? () => {} : repeat(pingIntervalMs, () => keepAlive(connection, pingTimeoutMs));
+    this.#stopIdle = startBackgroundTimer(idleTimeoutMs, () => this.#closeIfIdle());
+  }
+
+  get mustBeVerified(): boolean {
+    if (this.suspect) return true;
+    return this.connection.streams === 0 && performance.now() - this.#quietSince > this.#times.verifyAfterMs;
+  }
+
+  /** Sends a PING, and destroys the connection if it is not acknowledged. Never rejects. */
+  verify(): Promise<void> {
+    const { connection } = this;
+    this.#verifying ??= connection
+      .ping(this.#times.pingTimeoutMs)
+      .then(
+        () => {
+          this.onQuiet();
+          this.suspect = false;
+        },
+        (error: RpcError) => connection.destroy(error),
+      )
+      .finally(() => {
+        this.#verifying = undefined;
+      });
+    return this.#verifying;
+  }
+
+  /** Records that the last stream has closed, or that a PING was acknowledged. */
+  onQuiet(): void {
+    this.#quietSince = performance.now();
+  }
+
+  stopTimers(): void {
+    this.#stopPings();
+    this.#stopIdle();
+  }
+
+  #closeIfIdle(): void {
+    const { connection } = this;
+    const { idleTimeoutMs } = this.#times;
+    const left = connection.streams > 0 ? idleTimeoutMs : this.#quietSince + idleTimeoutMs - performance.now();
+    if (left > 0) this.#stopIdle = startBackgroundTimer(left, () => this.#closeIfIdle());
+    else this.#retire(connection);
+  }
+}
