@@ -19,13 +19,8 @@ import type { Member } from "./member.ts";
 /** A rule of outlier detection, as gRFC A91 names them in metrics. A91 does not have the first, because A50 does not. */
 export type EjectionMethod = "consecutive_failures" | "success_rate" | "failure_percentage";
 
-/** The target of an {@link OutlierDetector}. */
-export interface OutlierOwner {
-  /** All endpoints of the target, ready or not. */
-  readonly members: Iterable<Member>;
-  /** Handles an outlier. It is not ejected if too many others are. */
-  onOutlier(member: Member, error: RpcError, method: EjectionMethod, isEjected: boolean): void;
-}
+/** Handles an outlier. It is not ejected if too many others are. */
+type OnOutlier = (member: Member, error: RpcError, method: EjectionMethod, isEjected: boolean) => void;
 
 /** The calls of an endpoint between two sweeps. */
 interface Count {
@@ -50,12 +45,15 @@ const GREATEST_DISTANCE_SHARE = 0.95;
 
 export class OutlierDetector {
   options: EjectionOptions;
-  readonly #owner: OutlierOwner;
+  readonly #members: Iterable<Member>;
+  readonly #onOutlier: OnOutlier;
   readonly #random: Random;
   #sweptAt = 0;
 
-  constructor(owner: OutlierOwner, options: EjectionOptions, random: Random) {
-    this.#owner = owner;
+  /** `members` are all endpoints of the target, ready or not. */
+  constructor(members: Iterable<Member>, onOutlier: OnOutlier, options: EjectionOptions, random: Random) {
+    this.#members = members;
+    this.#onOutlier = onOutlier;
     this.options = options;
     this.#random = random;
   }
@@ -116,11 +114,11 @@ export class OutlierDetector {
 
   #eject(member: Member, error: RpcError, method: EjectionMethod, now: number): void {
     const { intervalMs, baseEjectionTimeMs, maxEjectionTimeMs, maxEjectionPercent } = this.options;
-    const ready = [...this.#owner.members].filter(({ state }) => state === "ready");
+    const ready = [...this.#members].filter(({ state }) => state === "ready");
     const ejected = ready.filter((one) => one.isEjected(now)).length + 1;
     if (!mayBeEjected(ejected, ready.length, maxEjectionPercent)) {
       // Once for a series of failures.
-      if (member.failuresInRow <= this.options.failures) this.#owner.onOutlier(member, error, method, false);
+      if (member.failuresInRow <= this.options.failures) this.#onOutlier(member, error, method, false);
       return;
     }
     // The multiplier of A50: it decreases by one for each interval since the last ejection was over.
@@ -128,7 +126,7 @@ export class OutlierDetector {
     const multiplier = Math.max(0, member.ejections - intervals) + 1;
     const longestMs = Math.max(baseEjectionTimeMs, maxEjectionTimeMs);
     member.eject(multiplier, now + Math.min(baseEjectionTimeMs * multiplier, longestMs));
-    this.#owner.onOutlier(member, error, method, true);
+    this.#onOutlier(member, error, method, true);
   }
 
   /**
@@ -142,7 +140,7 @@ export class OutlierDetector {
 
   /** The endpoints that are ready and not ejected. */
   #able(now: number): Member[] {
-    return [...this.#owner.members].filter((member) => member.state === "ready" && !member.isEjected(now));
+    return [...this.#members].filter((member) => member.state === "ready" && !member.isEjected(now));
   }
 }
 

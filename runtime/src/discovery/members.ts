@@ -17,9 +17,9 @@ import { Member } from "./member.ts";
 
 /** The target of {@link Members}. */
 export interface MembersOwner {
-  readonly isClosed: boolean;
+  isClosed(): boolean;
   /** The maximum number of endpoints that are connected at a time. */
-  readonly connectAtMost: number;
+  connectAtMost(): number;
   /** Handles an endpoint that takes calls from now on. */
   onReady(member: Member): void;
   /** Handles an endpoint that takes no more calls because its last connection was lost. */
@@ -162,8 +162,8 @@ export class Members {
 
   /** Connects to endpoints that are not connected, as far as the limits permit. */
   connectMore(): void {
-    if (this.#owner.isClosed) return;
-    const { connectAtMost } = this.#owner;
+    if (this.#owner.isClosed()) return;
+    const connectAtMost = this.#owner.connectAtMost();
     const ready = this.#countReady();
     for (const member of this.#idle) {
       if (this.#recent >= MAX_CONNECTING || this.#connecting >= MAX_UNANSWERED) return;
@@ -175,7 +175,7 @@ export class Members {
   /** The number of listed endpoints that are ready, if it is limited. */
   #countReady(): number {
     let ready = 0;
-    if (this.#owner.connectAtMost === Number.POSITIVE_INFINITY) return ready;
+    if (this.#owner.connectAtMost() === Number.POSITIVE_INFINITY) return ready;
     for (const { state, isListed } of this) if (state === "ready" && isListed) ready++;
     return ready;
   }
@@ -211,14 +211,14 @@ export class Members {
   }
 
   #isMember(member: Member): boolean {
-    return !this.#owner.isClosed && this.#byAddress.get(member.endpoint.address) === member;
+    return !this.#owner.isClosed() && this.#byAddress.get(member.endpoint.address) === member;
   }
 
   /** Handles a new connection, or the loss of the last one. */
   #readiness(member: Member, isReady: boolean): void {
     if (!this.#isMember(member) || isReady === (member.state === "ready")) return;
     if (isReady) {
-      if (this.#countReady() >= this.#owner.connectAtMost) {
+      if (this.#countReady() >= this.#owner.connectAtMost()) {
         this.#drop(member);
         return;
       }

@@ -17,7 +17,7 @@ export interface ReadySetOwner {
   /** All endpoints of the target, ready or not, in the order of the resolver's list. */
   readonly members: Iterable<Member>;
   /** False while the target is paused or closed: pickers are not made then. */
-  readonly isActive: boolean;
+  isActive(): boolean;
   /** Handles an endpoint whose ejection is over. */
   onReturned(member: Member): void;
   /** Called after each new picker. */
@@ -96,7 +96,7 @@ export class ReadySet {
   update(): void {
     this.#stopBatch?.();
     this.#stopBatch = undefined;
-    if (!this.#owner.isActive) return;
+    if (!this.#owner.isActive()) return;
     this.#stopGrowth();
     const now = performance.now();
     const wallClock = Date.now();

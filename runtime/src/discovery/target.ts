@@ -42,9 +42,54 @@ export class TargetDriver {
   constructor(resolver: Resolver, connect: ConnectEndpoint, options: TargetOptions) {
     const { random = Math.random } = options;
     this.#options = options;
-    this.#members = new Members(this, connect, options);
-    this.#outliers = new OutlierDetector(this, options.ejection, random);
-    this.#ready = new ReadySet(this, this.#outliers, options.balancer, options);
+    this.#members = new Members(
+      {
+        isClosed: () => this.#isClosed,
+        connectAtMost: () => this.#ready.balancer.connectAtMost ?? Number.POSITIVE_INFINITY,
+        onReady: (member) => {
+          this.#report(member, "ready");
+          this.#ready.added();
+        },
+        onLost: (member) => {
+          this.#report(member, "idle");
+          this.#ready.changed();
+          this.#resolution.refresh();
+        },
+        onFailed: (member, error, isFirst) => {
+          this.#event({ type: "connection failed", address: member.endpoint.address, error });
+          if (isFirst) this.#report(member, "failing", error);
+          this.#ready.changed();
+          this.#resolution.refresh();
+        },
+        onUnlisted: ({ endpoint }) => this.#event({ type: "unlisted", address: endpoint.address }),
+        onRemoved: ({ endpoint }) => {
+          this.#event({ type: "removed", address: endpoint.address });
+          this.#ready.changed();
+        },
+      },
+      connect,
+      options,
+    );
+    this.#outliers = new OutlierDetector(
+      this.#members,
+      (member, error, method, isEjected) => this.#onOutlier(member, error, method, isEjected),
+      options.ejection,
+      random,
+    );
+    this.#ready = new ReadySet(
+      {
+        members: this.#members,
+        isActive: () => !this.#isClosed && this.#resolution.isRunning,
+        onReturned: (member) => {
+          member.lastError = undefined;
+          this.#report(member, "ready");
+        },
+        onPicker: () => this.#notify(),
+      },
+      this.#outliers,
+      options.balancer,
+      options,
+    );
     this.#list = new EndpointList((problem) => this.#event({ type: "invalid endpoint", problem }));
     this.#seed = Math.floor(random() * 2 ** 32);
     this.#resolution = new Resolution(
@@ -71,64 +116,6 @@ export class TargetDriver {
   /** Chooses an endpoint for a call. `undefined` while no endpoint is ready, or while the target is paused or closed. */
   get picker(): Picker | undefined {
     return this.#ready.picker;
-  }
-
-  /** For {@link ReadySet} and {@link OutlierDetector}. */
-  get members(): Iterable<Member> {
-    return this.#members;
-  }
-
-  /** For {@link Members}. */
-  get connectAtMost(): number {
-    return this.#ready.balancer.connectAtMost ?? Number.POSITIVE_INFINITY;
-  }
-
-  /** For {@link ReadySet}: whether pickers are made. */
-  get isActive(): boolean {
-    return !this.#isClosed && this.#resolution.isRunning;
-  }
-
-  /** For {@link ReadySet}: wakes the calls that wait for a change. */
-  onPicker(): void {
-    this.#notify();
-  }
-
-  /** For {@link ReadySet}: handles the end of an ejection. */
-  onReturned(member: Member): void {
-    member.lastError = undefined;
-    this.#report(member, "ready");
-  }
-
-  /** For {@link Members}. */
-  onReady(member: Member): void {
-    this.#report(member, "ready");
-    this.#ready.added();
-  }
-
-  /** For {@link Members}. */
-  onLost(member: Member): void {
-    this.#report(member, "idle");
-    this.#ready.changed();
-    this.#resolution.refresh();
-  }
-
-  /** For {@link Members}. */
-  onFailed(member: Member, error: RpcError, isFirst: boolean): void {
-    this.#event({ type: "connection failed", address: member.endpoint.address, error });
-    if (isFirst) this.#report(member, "failing", error);
-    this.#ready.changed();
-    this.#resolution.refresh();
-  }
-
-  /** For {@link Members}. */
-  onUnlisted(member: Member): void {
-    this.#event({ type: "unlisted", address: member.endpoint.address });
-  }
-
-  /** For {@link Members}. */
-  onRemoved(member: Member): void {
-    this.#event({ type: "removed", address: member.endpoint.address });
-    this.#ready.changed();
   }
 
   /** Resumes the resolver if it is paused. */
@@ -193,8 +180,7 @@ export class TargetDriver {
     if (member.state === "ready") this.#outliers.failed(member, error, performance.now());
   }
 
-  /** For {@link OutlierDetector}. */
-  onOutlier(member: Member, error: RpcError, method: EjectionMethod, isEjected: boolean): void {
+  #onOutlier(member: Member, error: RpcError, method: EjectionMethod, isEjected: boolean): void {
     const change = { address: member.endpoint.address, error, method };
     if (isEjected) {
       member.lastError = error;
