@@ -77,7 +77,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
   /** Creates the observer of all exchanges with an endpoint. */
   function createObserver(member: Member): ExchangeObserver {
     return {
-      onResponse: (response) => judge(member, response),
+      onResponse: (response) => countResponse(member, response),
       onFailure: (request, reason) => repick(request, member, reason),
     };
   }
@@ -100,7 +100,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
     let error = reason;
     for (let repicks = 0; ; repicks++) {
       failed.set(member, error);
-      note(member, error);
+      countFailure(member, error);
       const delayMs = TRANSPARENT_RETRY_DELAYS_MS[repicks];
       if (delayMs === undefined || !mayRetry(request, error, "otherEndpoint")) throw explain(failed, error);
       const tried = request.context?.attempt?.tried;
@@ -115,7 +115,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
       tried?.add(member);
       try {
         const response = await member.send(request);
-        judge(member, response);
+        countResponse(member, response);
         return response;
       } catch (next) {
         error = next;
@@ -164,26 +164,26 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
    * Counts a response as a success of its endpoint or as a failure. Failures are counted in a microtask, because hooks of the
    * user may be called.
    */
-  function judge(member: Member, { status, headers }: HttpResponse): void {
+  function countResponse(member: Member, { status, headers }: HttpResponse): void {
     // Engines repeat the object of frozen headers.
     if (status === 200 && headers === plainHeaders) {
       member.countSuccess();
       return;
     }
     const code = status === 200 ? codeOf(headers) : FAULT_OF_HTTP_STATUS[status];
-    if (code !== undefined && FAULTS.has(code)) queueMicrotask(() => countAnswer(member, code));
+    if (code !== undefined && FAULTS.has(code)) queueMicrotask(() => countFault(member, code));
     else {
       if (status === 200 && headers.frozen) plainHeaders = headers;
       member.countSuccess();
     }
   }
 
-  function countAnswer(member: Member, code: Code): void {
+  function countFault(member: Member, code: Code): void {
     target.failed(member, new RpcError(code, `${member.endpoint.address} answered with an error`));
   }
 
   /** Counts an error as a failure of its endpoint, if the endpoint may have caused it. */
-  function note(member: Member, reason: unknown): void {
+  function countFailure(member: Member, reason: unknown): void {
     const error = RpcError.from(errorOf(reason));
     const outcome = outcomeOf(reason);
     if (outcome === "notSent") target.unreachable(member, error);

@@ -144,7 +144,7 @@ export class Member implements ReadyEndpoint {
   }
 
   /** Computes the weight at the given time. Returns true if it will grow further. */
-  grow(now: number, wallClock: number, { warmUpMs, slowStartMs }: SlowStart): boolean {
+  updateWeight(now: number, wallClock: number, { warmUpMs, slowStartMs }: SlowStart): boolean {
     const { weight = DEFAULT_WEIGHT, since } = this.endpoint;
     const warm = since === undefined || warmUpMs === 0 ? 1 : (wallClock - since) / warmUpMs;
     const started = slowStartMs === 0 ? 1 : (now - this.readySince) / slowStartMs;

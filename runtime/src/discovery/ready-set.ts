@@ -102,7 +102,7 @@ export class ReadySet {
     const wallClock = Date.now();
     const members = [...this.#owner.members].filter(({ state }) => state === "ready");
     let grows = false;
-    for (const member of members) grows = member.grow(now, wallClock, this.#options) || grows;
+    for (const member of members) grows = member.updateWeight(now, wallClock, this.#options) || grows;
     const returned = this.#ejected.filter((member) => member.state === "ready" && !member.isEjected(now));
     this.#ejected = members.filter((member) => member.isEjected(now));
     const able = this.#outliers.withoutEjected(preferListed(members, now), now);
