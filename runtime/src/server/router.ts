@@ -295,8 +295,9 @@ function bodiesOf(
   methods: readonly string[],
 ): (readonly string[])[] {
   const byMethod = Array.isArray(bodies) ? {} : (bodies as { readonly [method: string]: readonly string[] });
-  const stranger = Object.keys(byMethod).find((name) => !methods.includes(name));
-  if (stranger !== undefined) throw new TypeError(`bodies: "${stranger}" is not among: ${methods.join(", ")}`);
+  const unknownMethod = Object.keys(byMethod).find((name) => !methods.includes(name));
+  if (unknownMethod !== undefined)
+    throw new TypeError(`bodies: "${unknownMethod}" is not among: ${methods.join(", ")}`);
   return methods.map((name) => {
     const kinds: readonly string[] = Array.isArray(bodies) ? bodies : (byMethod[name] ?? all);
     const unknown = kinds.find((kind) => !all.includes(kind));

@@ -20,7 +20,7 @@ export function checkJava(contracts: readonly Contract[], problems: Problems): v
       const hint = "Java allows one class of a name; exclude one of them with a pattern that begins with !";
       problems.error(
         one.node,
-        `${one.javaName} has a different declaration in ${problems.tell(placeOf(other.node))}: ${hint}`,
+        `${one.javaName} has a different declaration in ${problems.format(placeOf(other.node))}: ${hint}`,
       );
     }
   }

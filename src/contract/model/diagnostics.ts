@@ -56,11 +56,11 @@ export class Problems {
   lines(): string[] {
     return [...this.#found.values()]
       .sort((a, b) => (a.file === b.file ? a.line - b.line || a.column - b.column : a.file < b.file ? -1 : 1))
-      .map(({ severity, message, ...place }) => `${this.tell(place)}: ${severity}: ${message}`);
+      .map(({ severity, message, ...place }) => `${this.format(place)}: ${severity}: ${message}`);
   }
 
   /** Formats a position as {@link lines} does. */
-  tell({ file, line, column }: Place): string {
+  format({ file, line, column }: Place): string {
     return `${relative(this.#folder, file).replaceAll("\\", "/")}:${line}:${column}`;
   }
 
