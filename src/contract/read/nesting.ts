@@ -5,9 +5,9 @@
 import { type JavaTypeModel, sizeOf } from "../model/java-type.ts";
 
 /** Maximum depth of nested types, of chains of aliases, and of chains of classes that extend each other. */
-export const DEEPEST = 100;
+export const MAX_DEPTH = 100;
 /** Maximum number of types in a type after all aliases are resolved. */
-const LARGEST = 1_000;
+const MAX_TYPES = 1_000;
 
 export class Nesting {
   readonly #depth: number;
@@ -28,7 +28,7 @@ export class Nesting {
 
   /** True if a limit is exceeded, so that reading stops. */
   get isTooMuch(): boolean {
-    return this.#depth > DEEPEST || this.#read.types > LARGEST;
+    return this.#depth > MAX_DEPTH || this.#read.types > MAX_TYPES;
   }
 
   /**
@@ -36,8 +36,8 @@ export class Nesting {
    * limit.
    */
   get objection(): string | undefined {
-    if (this.#depth > DEEPEST) return `more than ${DEEPEST} types are nested here; ${REMEDY}`;
-    return this.#read.types === LARGEST + 1 ? TOO_LARGE : undefined;
+    if (this.#depth > MAX_DEPTH) return `more than ${MAX_DEPTH} types are nested here; ${REMEDY}`;
+    return this.#read.types === MAX_TYPES + 1 ? TOO_LARGE : undefined;
   }
 
   /**
@@ -45,9 +45,9 @@ export class Nesting {
    * argument is read once.
    */
   static objectionTo(type: JavaTypeModel): string | undefined {
-    return sizeOf(type) > LARGEST ? TOO_LARGE : undefined;
+    return sizeOf(type) > MAX_TYPES ? TOO_LARGE : undefined;
   }
 }
 
 const REMEDY = "declare parts of it as interfaces, with the tag @class";
-const TOO_LARGE = `this is made of more than ${LARGEST} types; ${REMEDY}`;
+const TOO_LARGE = `this is made of more than ${MAX_TYPES} types; ${REMEDY}`;

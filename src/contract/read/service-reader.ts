@@ -5,7 +5,7 @@ import type { Problems } from "../model/diagnostics.ts";
 import { isAscii, isClassName, notAscii } from "../model/java-name.ts";
 import { erasedSignature, methodKey, ofObject } from "../model/java-signature.ts";
 import { MethodReader } from "./method-reader.ts";
-import { DEEPEST } from "./nesting.ts";
+import { MAX_DEPTH } from "./nesting.ts";
 import { homeOf, isMerged, resolve } from "./resolve.ts";
 import { commentOf, deprecationOf, hasTag, tagValue } from "./tags.ts";
 import type { TypeReader } from "./type-reader.ts";
@@ -52,8 +52,8 @@ function methodsOf(
     problems.error(node, `${node.getName()} extends itself in a cycle`);
     return [];
   }
-  if (path.length > DEEPEST) {
-    problems.error(node, `more than ${DEEPEST} interfaces extend each other here; use fewer of them`);
+  if (path.length > MAX_DEPTH) {
+    problems.error(node, `more than ${MAX_DEPTH} interfaces extend each other here; use fewer of them`);
     return [];
   }
   const inherited = node.getExtends().flatMap((clause) => {

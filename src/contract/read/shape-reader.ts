@@ -21,7 +21,7 @@ import {
 } from "../model/java-type.ts";
 import { enumValues } from "./enum-values.ts";
 import { ownFields } from "./field-reader.ts";
-import { DEEPEST } from "./nesting.ts";
+import { MAX_DEPTH } from "./nesting.ts";
 import { homeOf, isMerged, resolve } from "./resolve.ts";
 import { commentOf, hasTag, tagValue } from "./tags.ts";
 import { type Declarations, type DeclaredType, type TypeContext, TypeReader } from "./type-reader.ts";
@@ -33,9 +33,9 @@ type Shape = ClassShape | EnumShape;
 type Filling = { -readonly [K in keyof ClassShape]: ClassShape[K] };
 
 /** Maximum length of type arguments as text, in characters. It ends cycles whose type arguments grow with each step. */
-const LONGEST_ARGUMENTS = 2_000;
+const MAX_ARGUMENTS_LENGTH = 2_000;
 /** Maximum number of type arguments. A chain of generic classes can double their number with each step. */
-const MOST_ARGUMENTS = 2_000;
+const MAX_ARGUMENTS = 2_000;
 
 export class ShapeReader implements Declarations {
   readonly types: TypeReader;
@@ -81,13 +81,13 @@ export class ShapeReader implements Declarations {
     const known = this.#shapes.get(declaration) ?? new Map<string, Shape | undefined>();
     this.#shapes.set(declaration, known);
     const key = args.map(typeKey).join(", ");
-    if (key.length > LONGEST_ARGUMENTS) {
+    if (key.length > MAX_ARGUMENTS_LENGTH) {
       this.#problems.error(declaration, `${declaration.getName()} contains itself with ever longer type arguments`);
       return undefined;
     }
     if (known.has(key)) return known.get(key);
-    if (known.size >= MOST_ARGUMENTS) {
-      const limit = `more than ${MOST_ARGUMENTS} different type arguments`;
+    if (known.size >= MAX_ARGUMENTS) {
+      const limit = `more than ${MAX_ARGUMENTS} different type arguments`;
       this.#problems.error(
         declaration,
         `${declaration.getName()} is used with ${limit}; split it into several classes`,
@@ -184,8 +184,8 @@ export class ShapeReader implements Declarations {
         : [];
     const { bases = [] } = place;
     return heritage.flatMap((clause) => {
-      if (bases.length + this.#open.size > DEEPEST) {
-        this.#problems.error(clause, `more than ${DEEPEST} classes extend each other here; use fewer of them`);
+      if (bases.length + this.#open.size > MAX_DEPTH) {
+        this.#problems.error(clause, `more than ${MAX_DEPTH} classes extend each other here; use fewer of them`);
         return [];
       }
       const resolved = resolve(clause.getExpression());
