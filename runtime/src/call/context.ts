@@ -8,6 +8,8 @@ import { RpcError } from "./error.ts";
 import { iteration } from "./message-stream.ts";
 import { onAbort, startTimer } from "./timer.ts";
 
+const NOTHING_TO_RELEASE: (() => void)[] = [];
+
 export interface ContextOptions {
   /**
    * The timeout of the call, in milliseconds. `undefined` and `Infinity`: no limit. 0: the deadline has passed already.
@@ -157,8 +159,6 @@ export class StreamContext extends OpenContext {
     this.#closed = true;
   }
 }
-
-const NOTHING_TO_RELEASE: (() => void)[] = [];
 
 /**
  * Reasons why calls wait, by signal: an error, or the name of the event that they wait for. If the deadline of a waiting call

@@ -20,6 +20,8 @@ import { DONE, MessageStream, oneMessage, onlyMessage } from "../call/message-st
 import { Metadata, type MetadataInit } from "../call/metadata.ts";
 import { responseCountError, shapeError } from "../call/outcome.ts";
 
+const NO_OPTIONS: CallOptions = {};
+
 /** The basis of clients: makes calls over HTTP connections, which it manages or the platform provides. */
 export interface Transport {
   /** Makes one call, with the transport's interceptors. Clients call it; programs rarely do. */
@@ -204,8 +206,6 @@ async function callUnary(
     context?.close();
   }
 }
-
-const NO_OPTIONS: CallOptions = {};
 
 type StreamingCall = readonly [
   method: Method,

@@ -12,6 +12,8 @@ import { clientGone, type Exchange, type HttpRequest } from "../http/exchange.ts
 import { pathsBelow, removedPrefix } from "../http/path-prefix.ts";
 import { readBody, readHeaders } from "./message.ts";
 
+const MANUAL_ENCODING = { encodeBody: "manual" } as const;
+
 /**
  * Answers a `Request` with a `Response`. `platform` are the arguments that the platform passes after the request, such as
  * `env` in Cloudflare Workers.
@@ -90,8 +92,6 @@ function writeStream(body: Body, request: FetchRequest): ReadableStream<Uint8Arr
     { highWaterMark: 0 },
   );
 }
-
-const MANUAL_ENCODING = { encodeBody: "manual" } as const;
 
 /** Adapts a `Request` to an exchange. */
 class FetchRequest implements HttpRequest {

@@ -11,6 +11,12 @@ import {
   type ObservedTransparentRetry,
 } from "./retry-telemetry.ts";
 
+/** The attributes of ejections. gRPC does not have the method `consecutive_failures`. */
+const DETECTION_METHOD = "grpc.lb.outlier_detection.detection_method";
+const UNENFORCED: Attributes = { "grpc.lb.outlier_detection.unenforced_reason": "max_ejection_overflow" };
+/** States of endpoints. A state without endpoints is reported as 0. */
+const STATES = ["idle", "connecting", "ready", "failing", "ejected"];
+
 /** Options of {@link createDiscoveryTelemetry}. */
 export interface DiscoveryTelemetryOptions {
   /** The value of the attribute `grpc.target`, such as the name of the service. */
@@ -124,10 +130,3 @@ export function createDiscoveryTelemetry(options: DiscoveryTelemetryOptions): Di
     },
   };
 }
-
-/** The attributes of ejections. gRPC does not have the method `consecutive_failures`. */
-const DETECTION_METHOD = "grpc.lb.outlier_detection.detection_method";
-const UNENFORCED: Attributes = { "grpc.lb.outlier_detection.unenforced_reason": "max_ejection_overflow" };
-
-/** States of endpoints. A state without endpoints is reported as 0. */
-const STATES = ["idle", "connecting", "ready", "failing", "ejected"];

@@ -9,6 +9,9 @@ import type { Router } from "../server/router.ts";
 import { FileIndex } from "../services/file-index.ts";
 import { buildDocument, type OpenApiDocument, type OpenApiOptions, type RoutedService } from "./document.ts";
 
+/** gRPC's own package, with the services for health checking and reflection. */
+const GRPC_PACKAGE = /^grpc\./;
+
 /** The parts of a router that a document describes. */
 export type DescribedRouter = Pick<Router, "services" | "resources">;
 
@@ -27,9 +30,6 @@ export function createOpenApi(router: DescribedRouter, options: RouterDocumentOp
   for (const { service } of services) index.addService(service);
   return buildDocument(routedServices(services, router.resources), options, index.files());
 }
-
-/** gRPC's own package, with the services for health checking and reflection. */
-const GRPC_PACKAGE = /^grpc\./;
 
 /** Joins the versions and groups of each service. */
 function routedServices(

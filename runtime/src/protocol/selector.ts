@@ -7,14 +7,14 @@ import { RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
 import type { MethodAlias } from "../call/method.ts";
 
+const NO_SELECTOR: Selector = /*@__PURE__*/ Object.freeze({});
+
 /** Reads the version and group of the called service. */
 export function readSelector(headers: Metadata): Selector {
   const version = headers.get("tri-service-version");
   const group = headers.get("tri-service-group");
   return version === undefined && group === undefined ? NO_SELECTOR : { version, group };
 }
-
-const NO_SELECTOR: Selector = /*@__PURE__*/ Object.freeze({});
 
 /**
  * Writes the version and group. An empty string writes no header; callers use it to override a default of the client. Throws an

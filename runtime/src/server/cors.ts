@@ -8,6 +8,11 @@ import { encodeJson } from "../codec/codec.ts";
 import { emptyBody, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 
+/** The name of an HTTP method that pages may use. */
+const METHOD_NAME = /^[A-Z]+$/;
+// 1#field-name, the form in which preflight requests list names
+const HEADER_LIST = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:\s*,\s*[!#$%&'*+.^_`|~0-9A-Za-z-]+)*$/;
+
 /** Origins whose pages may call a server (CORS). */
 export interface CorsOptions {
   /** Origins whose pages may call, such as `https://app.example.com`, or `"*"` for all. */
@@ -81,12 +86,6 @@ export function createOriginPolicy({ origins, credentials }: CorsOptions) {
   return (origin: string, withCredentials: boolean): boolean =>
     (origins === "*" || origins.includes(origin)) && (!withCredentials || credentials === true);
 }
-
-/** The name of an HTTP method that pages may use. */
-const METHOD_NAME = /^[A-Z]+$/;
-
-// 1#field-name, the form in which preflight requests list names
-const HEADER_LIST = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+(?:\s*,\s*[!#$%&'*+.^_`|~0-9A-Za-z-]+)*$/;
 
 function isPreflight({ method, headers }: HttpRequest): boolean {
   return method === "OPTIONS" && headers.has("access-control-request-method");

@@ -3,6 +3,9 @@
  */
 import { type Resource, readOnly, TEXT_TYPE, textResponse } from "../server/resource.ts";
 
+/** A path that `URL` does not change. */
+const PROBE_PATH = /^(?:\/[\w.~-]+)+$/;
+
 /** Paths of the probes. */
 export interface ProbePaths {
   /**
@@ -42,6 +45,3 @@ export function createProbes(statusOf: StatusOf, { live = "/healthz", ready = "/
     }),
   };
 }
-
-/** A path that `URL` does not change. */
-const PROBE_PATH = /^(?:\/[\w.~-]+)+$/;

@@ -5,6 +5,8 @@ import { type IndexedAccessTypeNode, Node, SyntaxKind, type TypeNode } from "ts-
 import type { Problems } from "../model/diagnostics.ts";
 import { isJavaName } from "../model/java-name.ts";
 
+const CONSTANT_FORM = "the values of a constant object: (typeof Color)[keyof typeof Color]";
+
 export function enumValues(declaration: Node, problems: Problems): string[] {
   const found = Node.isEnumDeclaration(declaration)
     ? declaration.getMembers().map((member) => ({ node: member as Node, value: member.getValue() }))
@@ -29,8 +31,6 @@ export function enumValues(declaration: Node, problems: Problems): string[] {
     return [];
   });
 }
-
-const CONSTANT_FORM = "the values of a constant object: (typeof Color)[keyof typeof Color]";
 
 interface Found {
   readonly node: Node;

@@ -8,6 +8,8 @@ import { type JavaTypeModel, sizeOf } from "../model/java-type.ts";
 export const MAX_DEPTH = 100;
 /** Maximum number of types in a type after all aliases are resolved. */
 const MAX_TYPES = 1_000;
+const REMEDY = "declare parts of it as interfaces, with the tag @class";
+const TOO_LARGE = `this is made of more than ${MAX_TYPES} types; ${REMEDY}`;
 
 export class Nesting {
   readonly #depth: number;
@@ -48,6 +50,3 @@ export class Nesting {
     return sizeOf(type) > MAX_TYPES ? TOO_LARGE : undefined;
   }
 }
-
-const REMEDY = "declare parts of it as interfaces, with the tag @class";
-const TOO_LARGE = `this is made of more than ${MAX_TYPES} types; ${REMEDY}`;

@@ -3,6 +3,8 @@ import { Node, SyntaxKind, type Symbol as TypeSymbol } from "ts-morph";
 import type { Home } from "../model/java-type.ts";
 import { JAVA_MODULE } from "../model/known-types.ts";
 
+const IMPORT = SyntaxKind.ImportDeclaration;
+
 export type Resolved =
   | { readonly kind: "brand"; readonly name: string }
   /** `specifier` and `name` are those of the import, if the declaration is imported from a package. */
@@ -61,8 +63,6 @@ function isJavaModule(name: Node): boolean {
   const statement = Node.isNamespaceImport(declaration) ? declaration.getFirstAncestorByKind(IMPORT) : undefined;
   return statement?.getModuleSpecifierValue() === JAVA_MODULE;
 }
-
-const IMPORT = SyntaxKind.ImportDeclaration;
 
 function isTypeDeclaration(node: Node): boolean {
   return (

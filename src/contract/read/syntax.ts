@@ -4,6 +4,8 @@
 import { type SourceFile, ts } from "ts-morph";
 import type { Problems } from "../model/diagnostics.ts";
 
+export const TOO_DEEP = "this is nested too deeply for the compiler; declare parts of it under names of their own";
+
 /** Reports the compiler's syntax errors. Returns true if there are none. */
 export function checkSyntax(file: SourceFile, problems: Problems): boolean {
   const { parseDiagnostics: broken = [] } = file.compilerNode as { parseDiagnostics?: ts.DiagnosticWithLocation[] };
@@ -26,8 +28,6 @@ export function readDeep<T>(file: SourceFile, problems: Problems, read: () => T)
     return undefined;
   }
 }
-
-export const TOO_DEEP = "this is nested too deeply for the compiler; declare parts of it under names of their own";
 
 /** Finds the most deeply nested position of a file, without recursion. */
 function deepest(file: SourceFile): { file: SourceFile; offset: number; depth: number } {

@@ -26,6 +26,8 @@ const TICK_MS = 1_000;
 
 /** Time in which a server may read the GOAWAY of a destroyed connection and close its side, in milliseconds. */
 const DESTROY_GRACE_MS = 50;
+const NO_KNOWN_FIELDS: Metadata = new Metadata().freeze();
+const NO_HTTP2 = new Error("the server does not speak HTTP/2");
 
 /** Receives the result of the handshake: the server's SETTINGS frame, or a failure. */
 export interface HandshakeOwner {
@@ -275,6 +277,3 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     if (this.#refs === 0 && this.open) this.#socket.unref();
   }
 }
-
-const NO_KNOWN_FIELDS: Metadata = new Metadata().freeze();
-const NO_HTTP2 = new Error("the server does not speak HTTP/2");

@@ -29,6 +29,9 @@ import { type ConnectOptions, createConnector, createEndpointConnector, type End
 import { createRegistryConnector, type RegistryConnections, shareConnections } from "./registry-connector.ts";
 import { createTargetConnector, type DiscoveryOptions, resolveDiscovery } from "./target-connector.ts";
 
+/** Time limit for connecting to the metadata service of an instance, in milliseconds. */
+const OPEN_TIMEOUT_MS = 2_000;
+
 /** Options of a transport to one server, other than those of interface methods. */
 export interface BaseTransportOptions extends Omit<ConnectOptions, "httpVersion" | "maxHeaderBytes"> {
   /** The protocol: `grpc`, for all four kinds of call, or `http-rpc` (HTTP RPC), for unary calls only. Default: `grpc`. */
@@ -228,9 +231,6 @@ function connectRegistry(
     createTargetConnector({ ...options, resolver }, config, { connect, name }),
   );
 }
-
-/** Time limit for connecting to the metadata service of an instance, in milliseconds. */
-const OPEN_TIMEOUT_MS = 2_000;
 
 /** Returns the version of HTTP. Throws a `TypeError` for an invalid word, or a version that the protocol does not support. */
 function resolveHttpVersion({ protocol = "grpc", ...options }: AnyOptions): "1.1" | "2" {

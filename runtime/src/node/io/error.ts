@@ -6,6 +6,8 @@ import { RpcError } from "../../call/error.ts";
 import { ErrorCode } from "../../http2/codes.ts";
 import { clipText } from "../../protocol/error.ts";
 
+const SPEAKS_TLS = new Error("the server speaks TLS (try https://)");
+
 /** A listener for `error` events that are also reported in another way. Without a listener they would end the process. */
 export function ignore(): void {}
 
@@ -105,7 +107,6 @@ class ClosedByPeer extends Error {
 }
 
 export const CLOSED_BY_PEER: Error = new ClosedByPeer();
-const SPEAKS_TLS = new Error("the server speaks TLS (try https://)");
 
 /** Properties of a connection that the server closed before it sent anything. They suggest a probable reason. */
 export interface Silence {

@@ -8,6 +8,8 @@ import { request as requestHttps } from "node:https";
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 
+const NEWLINE = 0x0a;
+
 /** The address and credentials of the API server. */
 export interface KubernetesApi {
   /**
@@ -126,8 +128,6 @@ export async function* readLines(response: AsyncIterable<Buffer>): AsyncGenerato
     if (objects.length > 0) yield objects;
   }
 }
-
-const NEWLINE = 0x0a;
 
 async function* chunksOf(response: AsyncIterable<Buffer>): AsyncGenerator<Buffer, void> {
   try {

@@ -10,6 +10,13 @@ import { quote } from "../../protocol/error.ts";
 import { TEXT_TYPE, textResponse } from "../../server/resource.ts";
 import { withoutConnectionFields } from "./connection-fields.ts";
 
+/** `RequestInit` with the option of streamed bodies, which the types of Node 20 do not have. */
+interface DuplexRequestInit extends RequestInit {
+  duplex?: "half";
+}
+
+const EMPTY_STREAM: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} };
+
 /** The second argument of a fallback's `fetch`. In Hono it is `c.env`. */
 export interface FallbackEnvironment {
   /** The client of the request, as in `context.peer`. */
@@ -55,13 +62,12 @@ function toRequest(request: HttpRequest): Request {
   // HTTP/2 has no field `host`.
   if (!fields.has("host")) fields.set("host", host);
   const hasBody = method !== "GET" && method !== "HEAD";
-  return new Request(`${scheme}://${host}${path}`, {
-    method,
-    headers: fields,
-    // biome-ignore lint/suspicious/noExplicitAny: the types of Node 20 do not have the option
-    ...(hasBody ? { body: toStream(request.body), ...({ duplex: "half" } as any) } : {}),
-    signal: signal ?? null,
-  });
+  const init: DuplexRequestInit = { method, headers: fields, signal: signal ?? null };
+  if (hasBody) {
+    init.body = toStream(request.body);
+    init.duplex = "half";
+  }
+  return new Request(`${scheme}://${host}${path}`, init);
 }
 
 function toStream(body: Body): ReadableStream<Uint8Array> {
@@ -97,8 +103,6 @@ function toResponse(response: Response, { method, path }: HttpRequest, onError: 
     trailers: new Metadata(),
   };
 }
-
-const EMPTY_STREAM: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} };
 
 /** Yields the chunks of a body, and reports its error. */
 async function* reporting(body: ReadableStream<Uint8Array>, report: (reason: unknown) => void) {

@@ -8,6 +8,9 @@ import { pathsBelow } from "../../http/path-prefix.ts";
 import { createNodeHandler, type NodeRequest, type ServedExchange } from "./adapter.ts";
 import type { TrustProxyOptions } from "./trusted-proxies.ts";
 
+/** The value of the constraint for requests that the exchange serves. */
+const SERVED = "served";
+
 /** Options of the Fastify plugin, other than its router. */
 export interface FastifyHandlerOptions {
   /**
@@ -71,9 +74,6 @@ function add(app: FastifyInstance, served: RoutedExchange, { values, trustProxy 
 
 type Constraint = Parameters<FastifyInstance["addConstraintStrategy"]>[0];
 type Route = Parameters<ReturnType<Constraint["storage"]>["set"]>[1];
-
-/** The value of the constraint for requests that the exchange serves. */
-const SERVED = "served";
 
 /**
  * Creates a constraint for the requests that the exchange serves. With it, a route for all paths leaves other requests to the

@@ -31,6 +31,7 @@ import { readPeer } from "./peer.ts";
  * second GOAWAY names the last stream.
  */
 const LEAVE_MS = 1_000;
+const MANUAL = { requireManualDestroy: true };
 
 /** State that all connections of a server share. */
 interface Service extends ServerEngineOptions {
@@ -242,8 +243,6 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Memo
     this.#onClosed(this);
   }
 }
-
-const MANUAL = { requireManualDestroy: true };
 
 function serve(exchange: Exchange, request: ServedRequest, block: HeaderBlock): void {
   if (!block.hasOneHost) request.answer(TWO_HOSTS);

@@ -7,6 +7,9 @@ import { type StopWatch, startWatch, type Watcher } from "../watch.ts";
 import type { NacosClient } from "./client.ts";
 import type { NacosConnection } from "./connection.ts";
 
+const SUBSCRIBE = { subscribe: true, clusters: "" };
+const UNSUBSCRIBE = { subscribe: false, clusters: "" };
+
 /** An instance of a service. */
 export interface NacosInstance {
   readonly ip: string;
@@ -138,9 +141,6 @@ export class Naming {
     leaving.set(service, left);
   }
 }
-
-const SUBSCRIBE = { subscribe: true, clusters: "" };
-const UNSUBSCRIBE = { subscribe: false, clusters: "" };
 
 /** Returns the name of a service without its group, which some versions write before it: `GROUP@@NAME`. */
 function nameOf({ name = "" }: ServiceInfo): string {

@@ -17,6 +17,9 @@ import type { JuteReader, JuteWriter } from "./jute.ts";
 import { NEW_SESSION, type NodeEvent, Op, type SessionState } from "./protocol.ts";
 import { Watches, type WatchKind } from "./watches.ts";
 
+/** Time for the server to confirm the end of a session, in milliseconds. */
+const CLOSE_TIMEOUT_MS = 1_000;
+
 export interface ClientSettings {
   readonly servers: readonly { readonly host: string; readonly port: number }[];
   readonly tls: ConnectionOptions | undefined;
@@ -244,6 +247,3 @@ export class ZooKeeperClient {
     });
   }
 }
-
-/** Time for the server to confirm the end of a session, in milliseconds. */
-const CLOSE_TIMEOUT_MS = 1_000;

@@ -22,6 +22,8 @@ import {
 
 /** The largest reply, in bytes: a list of all providers of a service may be large. */
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
+/** Time for a ping's answer beyond two thirds of the timeout, because timers of a busy process are late. */
+const PING_ALLOWANCE_MS = 20;
 
 export interface ConnectionSettings {
   readonly host: string;
@@ -151,7 +153,10 @@ export class ZooKeeperConnection {
     accepts: readonly number[],
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
-      if (this.#isClosed) return void this.closed.then(reject);
+      if (this.#isClosed) {
+        void this.closed.then(reject);
+        return;
+      }
       const onReply = (reader: JuteReader, failure: number): void => {
         try {
           resolve(read(reader, failure));
@@ -224,6 +229,3 @@ export class ZooKeeperConnection {
     this.#onClosed(reason);
   }
 }
-
-/** Time for a ping's answer beyond two thirds of the timeout, because timers of a busy process are late. */
-const PING_ALLOWANCE_MS = 20;
