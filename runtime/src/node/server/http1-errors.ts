@@ -18,12 +18,19 @@ export interface ErrorResponse {
   readonly header?: string;
 }
 
-const MALFORMED: ErrorResponse = {
-  httpStatus: "400 Bad Request",
-  status: Status.BadRequest,
-  code: Code.InvalidArgument,
-  message: "the request is not HTTP/1.1",
-};
+function badRequest(message: string): ErrorResponse {
+  return { httpStatus: "400 Bad Request", status: Status.BadRequest, code: Code.InvalidArgument, message };
+}
+
+const MALFORMED: ErrorResponse = badRequest("the request is not HTTP/1.1");
+export const MALFORMED_LINE: ErrorResponse = badRequest(
+  "the parts of the request line must be separated by one space each",
+);
+const ONE_HOST: ErrorResponse = badRequest("a request must have one header host");
+const INVALID_HOST: ErrorResponse = badRequest("the header host must be a host, with an optional port");
+const INVALID_TARGET: ErrorResponse = badRequest("the URL in the request line must have a host, with an optional port");
+const INVALID_LENGTH: ErrorResponse = badRequest(`content-length must be at most ${Number.MAX_SAFE_INTEGER}`);
+const NO_CODING: ErrorResponse = badRequest("a request over HTTP/1.0 must not have the header transfer-encoding");
 
 /** Responses by the code of the error that `node:http` reports. */
 const RESPONSE_OF_CODE: Readonly<Record<string, ErrorResponse>> = {
@@ -46,11 +53,6 @@ export function errorResponseFor({ code }: NodeJS.ErrnoException): ErrorResponse
   return RESPONSE_OF_CODE[code ?? ""] ?? MALFORMED;
 }
 
-export const MALFORMED_LINE: ErrorResponse = {
-  ...MALFORMED,
-  message: "the parts of the request line must be separated by one space each",
-};
-
 export const NO_TUNNEL: ErrorResponse = {
   httpStatus: "405 Method Not Allowed",
   status: Status.BadRequest,
@@ -71,33 +73,6 @@ export const WRONG_VERSION: ErrorResponse = {
   status: Status.BadRequest,
   code: Code.Unimplemented,
   message: "the version in the request line must be HTTP/1.1 or HTTP/1.0",
-};
-
-const ONE_HOST: ErrorResponse = {
-  httpStatus: "400 Bad Request",
-  status: Status.BadRequest,
-  code: Code.InvalidArgument,
-  message: "a request must have one header host",
-};
-
-const INVALID_HOST: ErrorResponse = {
-  ...ONE_HOST,
-  message: "the header host must be a host, with an optional port",
-};
-
-const INVALID_TARGET: ErrorResponse = {
-  ...ONE_HOST,
-  message: "the URL in the request line must have a host, with an optional port",
-};
-
-const INVALID_LENGTH: ErrorResponse = {
-  ...ONE_HOST,
-  message: `content-length must be at most ${Number.MAX_SAFE_INTEGER}`,
-};
-
-const NO_CODING: ErrorResponse = {
-  ...ONE_HOST,
-  message: "a request over HTTP/1.0 must not have the header transfer-encoding",
 };
 
 /** Characters that neither a host nor a port has (RFC 3986, section 3.2.2). */
