@@ -154,8 +154,8 @@ export function createTransport(options: BalancedTransportOptions): BalancedTran
  */
 export function createTransport(options: NodeTransportOptions): ClosableTransport;
 /**
- * Creates a transport of any of these kinds. The compiler reports errors of options for the last signature, so this one makes
- * it name the wrong option.
+ * Creates a transport of any of these kinds. Of more than three signatures, the compiler reports errors of options for the last
+ * one alone, so this one makes it name the wrong option.
  */
 export function createTransport(
   options: NodeTransportOptions | BalancedTransportOptions | RegistryTransportOptions,
