@@ -191,8 +191,8 @@ describe.each([
     for (const state of ["WeReset", "Forgotten"] as const) {
       const { side, id } = scenes[state]();
       let announced = 0;
-      // A window of a stream at a time causes no glitches; that of the connection is four times as large.
-      for (let i = 0; i < 100; i++) {
+      // A window of a stream at a time causes no glitches; half of that of the connection is announced.
+      for (let i = 0; i < 150; i++) {
         side.receive(data(id, bytesOf(16_000)));
         for (const { type, streamId } of side.frames())
           if (type === FrameType.WindowUpdate && streamId === 0) announced++;

@@ -40,7 +40,7 @@ import {
 } from "../http2/support/frames.ts";
 import { runs } from "../http2/support/runs.ts";
 import { envelope } from "../support/connection.ts";
-import { startServer } from "../support/server.ts";
+import { connectGreeter, signalled, startServer } from "../support/server.ts";
 import { outstanding, windowOf } from "../support/windows.ts";
 
 const MIB = 1024 * 1024;
@@ -424,12 +424,59 @@ describe("calls that are answered before their end, and whose requests are compl
     const session = connect(baseUrl, { maxSessionMemory: 1_000 });
     onTestFinished(() => session.destroy());
     const message = envelope(toBinary(GreetRequestSchema, create(GreetRequestSchema, { name: "a".repeat(bytes) })));
-    // Together they are larger than the largest window of a connection.
+    // Together they are larger than the window of a connection, for messages of 200 kB.
     for (let i = 0; i < 24; i++) {
       const received = await post(session, path, headers, message);
       expect([i, received]).toEqual([i, status]);
     }
     expect(await post(session, greet, {}, envelope(new Uint8Array(0)))).toBe("0");
     await expect.poll(() => session.state.remoteWindowSize).toBeGreaterThanOrEqual(MIB / 2);
+  });
+});
+
+describe("streams that are read slowly", () => {
+  // Twenty streams hold 5 MiB, more than the window of the connection.
+  const STREAMS = 20;
+  const names = Array.from({ length: 5 }, () => "a".repeat(64_000));
+
+  it("stop no other call of their connection: uploads to a server", async () => {
+    const gate = signalled();
+    let started = 0;
+    const { baseUrl } = await startServer({
+      greetTogether: async (requests) => {
+        let size = 0;
+        for await (const { name } of requests) {
+          if (size === 0) started++;
+          size += name.length;
+          await gate.promise;
+        }
+        return { greeting: String(size) };
+      },
+    });
+    const greeter = connectGreeter(baseUrl, { maxConnections: 1 });
+    const uploads = Array.from({ length: STREAMS }, () =>
+      greeter.greetTogether(
+        (async function* () {
+          for (const name of names) yield { name };
+        })(),
+      ),
+    );
+    await expect.poll(() => started).toBe(STREAMS);
+    for (let i = 0; i < 10; i++) expect(await greeter.greet({ name: "b".repeat(60_000) })).toBeDefined();
+    gate.resolve();
+    for (const { greeting } of await Promise.all(uploads)) expect(greeting).toBe("320000");
+  });
+
+  it("stop no other call of their connection: responses to a client", async () => {
+    const { baseUrl } = await startServer();
+    const greeter = connectGreeter(baseUrl, { maxConnections: 1 });
+    const streams = Array.from({ length: STREAMS }, () => greeter.greetEach({ names })[Symbol.asyncIterator]());
+    for (const stream of streams) await stream.next();
+    for (let i = 0; i < 10; i++) expect(await greeter.greet({ name: "b".repeat(60_000) })).toBeDefined();
+    for (const stream of streams) {
+      let messages = 1;
+      while ((await stream.next()).done !== true) messages++;
+      expect(messages).toBe(names.length);
+    }
   });
 });

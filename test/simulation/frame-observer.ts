@@ -18,8 +18,8 @@ const FRIENDLY: readonly number[] = [NO_ERROR, REFUSED_STREAM, CANCEL];
 
 /** Size of a read that the engine may process in steps, over several turns. */
 const LARGE_READ_BYTES = 16 * 1024;
-/** Writes after GOAWAY that may contain requests from before it: what had been framed while an earlier write waited. */
-const STALE_WRITES = 3;
+/** Turns with writes after GOAWAY that may contain requests from before it: what had been framed while an earlier write waited. */
+const STALE_TURNS = 3;
 
 /** The owner of an observer. */
 export interface Watcher {
@@ -63,7 +63,9 @@ class End {
   maxStreams: number = Number.POSITIVE_INFINITY;
   lastStream = 0;
   knowsGoAway = false;
-  writesAfterGoAway = 0;
+  /** Turns with writes since GOAWAY was read, and the last turn with a write. */
+  turnsAfterGoAway = 0;
+  lastTurn = -1;
   sentGoAway: number | undefined;
 
   constructor(name: string) {
@@ -142,7 +144,8 @@ export class FrameObserver {
     });
     pipe.observer = {
       onWritten: (bytes) => {
-        if (from.knowsGoAway) from.writesAfterGoAway++;
+        if (from.knowsGoAway && from.lastTurn !== this.#turn()) from.turnsAfterGoAway++;
+        from.lastTurn = this.#turn();
         written.read(bytes);
       },
       onRead: (bytes) => {
@@ -180,8 +183,7 @@ export class FrameObserver {
   #onOpened(end: End, stream: number, side: StreamSide): void {
     if (stream <= end.lastStream || stream % 2 === 0)
       this.#break(`${end.name} opens stream ${stream} after ${end.lastStream}`);
-    if (end.writesAfterGoAway > STALE_WRITES)
-      this.#break(`${end.name} opens stream ${stream} after it has read GOAWAY`);
+    if (end.turnsAfterGoAway > STALE_TURNS) this.#break(`${end.name} opens stream ${stream} after it has read GOAWAY`);
     end.lastStream = stream;
     side.allowed = end.streamWindow;
     this.#open.add(stream);

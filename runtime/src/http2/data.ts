@@ -17,16 +17,17 @@ export abstract class DataStreams extends Streams {
   protected abstract stateOf(streamId: number): State;
 
   /**
-   * Accounts for a DATA frame. All of it, padding included, counts against the window of the connection, and is returned to it
-   * here (section 6.9) unless an open stream passes the data on: then `Stream` returns it.
+   * Accounts for a DATA frame. All of it, padding included, counts against both windows (section 6.9). It is returned to the
+   * window of the connection here, so that a stream which is not read stops no other one (head-of-line blocking); the window
+   * of the stream bounds what is held.
    */
   onDataStart(streamId: number, length: number, padding: number, isEnd: boolean): void {
     const size = length + padding;
     if (this.receiveWindow.charge(size)) throw flowControlError("the connection");
+    this.credit(size);
     const stream = this.#streamOf(streamId, size);
     this.#dataStream = stream;
-    if (stream === undefined) this.credit(size);
-    else {
+    if (stream !== undefined) {
       stream.hold(size);
       if (padding > 0) stream.consumed(padding);
       stream.received += length;

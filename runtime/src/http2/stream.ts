@@ -86,8 +86,6 @@ export interface StreamOwner {
   ): void;
   sendData(stream: Stream, bytes: Uint8Array, isEnd: boolean): boolean;
   sendTrailers(stream: Stream, trailers: FieldList): void;
-  /** Returns bytes to the receive window of the connection. */
-  credit(bytes: number): void;
   /** Returns bytes to the receive window of a stream. */
   creditStream(stream: Stream, bytes: number): void;
   reset(stream: Stream, code: number): void;
@@ -124,10 +122,8 @@ export class Stream {
   readonly owner: StreamOwner;
   readonly sendWindow: SendWindow;
   readonly receiveWindow: ReceiveWindow;
-  /** Bytes received and not consumed, which count against the windows of the stream and of the connection. */
+  /** Bytes received and not consumed, which count against the window of the stream. */
   unconsumed = 0;
-  /** Bytes received and not consumed that count against the window of the stream only. */
-  stored = 0;
   /** Bytes that are still credited to the stream, if its data is discarded. */
   discardable: number | undefined = undefined;
   /** True if it is in the list of streams whose windows are to be announced. */
@@ -201,25 +197,16 @@ export class Stream {
     if (!this.closed) this.owner.sendTrailers(this, trailers);
   }
 
-  /** Reports that the reader has consumed this many bytes, so that the peer may send as many more. */
+  /** Reports that the reader has consumed this many bytes, so that the peer may send as many more on this stream. */
   consumed(bytes: number): void {
-    const stored = Math.min(bytes, this.stored);
-    this.stored -= stored;
-    const taken = stored + this.#give(bytes - stored);
+    const taken = Math.min(bytes, this.unconsumed);
+    this.unconsumed -= taken;
     if (taken > 0) this.owner.creditStream(this, taken);
   }
 
   /**
-   * Reports that the reader keeps this many bytes. The peer may send as many more on other streams: otherwise streams that
-   * wait would use up the window of the connection, and also stop those that may continue.
-   */
-  store(bytes: number): void {
-    this.stored += this.#give(bytes);
-  }
-
-  /**
-   * Drops the data that follows, and credits all of it to the connection at once (RFC 9113, section 6.9). At most `bytes` of
-   * it are credited to the stream: after that, flow control stops the peer. A second call can only lower that number.
+   * Drops the data that follows. At most `bytes` of it are credited to the stream: after that, flow control stops the peer.
+   * A second call can only lower that number.
    */
   discard(bytes: number): void {
     this.consumed(Number.POSITIVE_INFINITY);
@@ -230,18 +217,9 @@ export class Stream {
   hold(bytes: number): void {
     this.unconsumed += bytes;
     if (this.discardable === undefined) return;
-    this.store(bytes);
-    const credited = Math.min(this.discardable, this.stored);
+    const credited = Math.min(this.discardable, bytes);
     this.discardable -= credited;
     this.consumed(credited);
-  }
-
-  /** Returns bytes that have not been consumed to the window of the connection, at most `bytes`. Returns their number. */
-  #give(bytes: number): number {
-    const given = Math.min(bytes, this.unconsumed);
-    this.unconsumed -= given;
-    if (given > 0) this.owner.credit(given);
-    return given;
   }
 
   /** Resets the stream. Queued data is dropped. `onClosed` is called; `onReset` is not. */

@@ -14,10 +14,12 @@ import { Scheduler, type SchedulerOwner } from "./scheduler.ts";
 import { State, type Stream, type StreamOwner } from "./stream.ts";
 import { StreamTable } from "./stream-table.ts";
 
-/** Receive windows, in bytes: that of a stream, and that of the connection, which grows while readers keep up. */
+/**
+ * Receive windows, in bytes. That of a stream bounds what is held for its reader; that of the connection is credited on
+ * receipt, and bounds only what is on its way.
+ */
 export const STREAM_WINDOW_BYTES: number = 256 * 1024;
-const CONNECTION_WINDOW_BYTES: number = 1024 * 1024;
-const MAX_CONNECTION_WINDOW_BYTES: number = 4 * 1024 * 1024;
+const CONNECTION_WINDOW_BYTES: number = 4 * 1024 * 1024;
 
 export abstract class Streams implements StreamOwner, SchedulerOwner {
   /** Number of times that output has been taken. */
@@ -191,8 +193,6 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     this.closedStreams.add(stream.id, finalState, stream.ended ? 0 : stream.receiveWindow.left);
     this.scheduler.drop(stream);
     this.blockBytes -= stream.blockSize;
-    // Closed streams hold no part of the connection's window, whether or not their data has been read.
-    if (stream.unconsumed > 0) stream.store(stream.unconsumed);
     stream.sink.onClosed();
     this.onStreamClosed();
   }
@@ -229,11 +229,7 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
   /** Writes all due WINDOW_UPDATE frames, one for the connection and one for each stream. */
   protected announceWindows(): void {
     const window = this.receiveWindow;
-    if (window.credit >= window.size / 2) {
-      const unread = window.size - window.left - window.credit;
-      if (unread < window.size / 4 && window.size < MAX_CONNECTION_WINDOW_BYTES) window.grow(2 * window.size);
-      writeWindowUpdate(this.output, 0, window.announce());
-    }
+    if (window.credit >= window.size / 2) writeWindowUpdate(this.output, 0, window.announce());
     if (this.#announcing === undefined) return;
     for (const stream of this.#announcing) {
       stream.isAnnouncing = false;

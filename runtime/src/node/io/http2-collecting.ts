@@ -21,7 +21,7 @@ export interface CollectedBody extends Indexed {
 /**
  * Counts the bytes of whole bodies that are collected on a connection. Such bodies are larger than the windows, so
  * their bytes are credited on arrival. Beyond the limits only the stream of the oldest body is credited: it can end, and then the
- * next one follows. The window of the connection, which all bodies share, is always credited.
+ * next one follows.
  */
 export class Collecting {
   #bytes = 0;

@@ -140,12 +140,8 @@ export class IncomingBody implements Body, CollectedBody {
     this.#kept = 0;
   }
 
-  /**
-   * Releases the memory and the part of the connection's window that unread data takes, when the exchange has ended. Unread
-   * data can still be read.
-   */
+  /** Releases the memory that unread data takes, when the exchange has ended. Unread data can still be read. */
   release(): void {
-    this.#stream.store(Number.POSITIVE_INFINITY);
     this.#memory?.release(this.#chunks.byteLength + this.#kept);
     this.#memory = undefined;
   }
@@ -173,7 +169,6 @@ export class IncomingBody implements Body, CollectedBody {
   #collect(waiting: Waiting, bytes: number): void {
     this.#collecting.add(bytes);
     if (this.#collecting.mayCredit(this)) this.credit();
-    else this.#stream.store(Number.POSITIVE_INFINITY);
     const { unread } = this;
     if (unread > waiting.maxBytes) {
       const size = unread - (waiting.maxBytes - waiting.limit);
