@@ -235,7 +235,7 @@ describe("an endpoint", () => {
 
 describe("ejection", () => {
   const away = (): Exchange => async () => {
-    throw new RpcError(Code.Unavailable, "reset");
+    throw new ExchangeFailure(new RpcError(Code.Unavailable, "reset"), "unknown");
   };
   const call = (exchange: Exchange): Promise<unknown> => exchange(request()).catch(() => {});
 
@@ -279,13 +279,13 @@ describe("ejection", () => {
     expect(states()["a:1"]).toBe("ejected");
   });
 
-  it("does not count other failures, and restarts the count after a success", async () => {
+  it("does not count failures of this side, and restarts the count after a success", async () => {
     const { exchange, server, states } = await listed(["a:1", "b:1"]);
     let calls = 0;
     server("a:1").answer = async () => {
       calls++;
       if (calls % 5 === 0) return response();
-      throw new RpcError(Code.Unavailable, "reset");
+      throw new ExchangeFailure(new RpcError(Code.Unavailable, "reset"), "unknown");
     };
     server("b:1").answer = async () => {
       throw new RpcError(Code.Internal, "broken");

@@ -318,6 +318,7 @@ async function call(steps: readonly Step[]): Promise<void> {
       {
         collecting,
         peer: "peer",
+        open: true,
         isDestroyed: false,
         lost,
         metadataOf: (raw) => Metadata.fromShared(raw),

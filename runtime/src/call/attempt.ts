@@ -3,6 +3,7 @@
  * counts and delays them.
  */
 import type { Attempt, ContextValues } from "./call.ts";
+import type { Code } from "./code.ts";
 import type { RpcError } from "./error.ts";
 
 /**
@@ -10,18 +11,19 @@ import type { RpcError } from "./error.ts";
  * property of its error, because all calls of a lost connection may fail with the same error.
  *
  *     notSent      no connection was found: nothing was sent, and the request body was not read
- *     unprocessed  no server has processed it: its stream was never opened, it was refused (REFUSED_STREAM), or its id is
- *                  above the last one of a GOAWAY
+ *     refused      the server has refused the stream (REFUSED_STREAM)
+ *     unprocessed  no server has processed it: its stream was never opened, or its id is above the last one of a GOAWAY
  *     unknown      a server may have processed it
  *     committed    response headers had arrived; a trailers-only gRPC response has none
  */
-export type Outcome = "notSent" | "unprocessed" | "unknown" | "committed";
+export type Outcome = "notSent" | "refused" | "unprocessed" | "unknown" | "committed";
 
 /** The ways in which a request may be sent again: three transparent ones, and the policy of the call. */
 export type Resend = "sameEndpoint" | "whenConnected" | "otherEndpoint" | "policy";
 
 const RESENDS: Readonly<Record<Outcome, readonly Resend[]>> = {
   notSent: ["whenConnected", "otherEndpoint", "policy"],
+  refused: ["sameEndpoint", "otherEndpoint", "policy"],
   unprocessed: ["sameEndpoint", "otherEndpoint", "policy"],
   unknown: ["policy"],
   committed: [],
@@ -37,6 +39,11 @@ export function commit({ attempt }: RequestContext): void {
   if (attempt !== undefined) attempt.outcome = "committed";
 }
 
+/** Reports the code of an error that the caller has read from the body of a response. */
+export function reportCode({ onCode }: RequestContext, code: Code): void {
+  onCode?.(code);
+}
+
 /** The part of a call's context that its requests carry. */
 export interface RequestContext {
   /** True if the request waits while no server can be reached. `undefined`: the default of the connections applies. */
@@ -47,6 +54,8 @@ export interface RequestContext {
   readonly values?: ContextValues | undefined;
   /** The server that the request was sent to last, which the engine sets. */
   target?: string | undefined;
+  /** Receives the code of an error whose HTTP status has several codes. A balancer sets it when such a response arrives. */
+  onCode?: ((code: Code) => void) | undefined;
 }
 
 /** A request that is sent again because no server has processed it (transparent retry). */

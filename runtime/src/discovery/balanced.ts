@@ -9,15 +9,10 @@ import { diagnostics } from "../call/diagnostics.ts";
 import { abortError, RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
 import { delay, onAbort } from "../call/timer.ts";
-import {
-  type Exchange,
-  type ExchangeObserver,
-  type HttpRequest,
-  type HttpResponse,
-  reportOutcome,
-} from "../http/exchange.ts";
+import type { Exchange, ExchangeObserver, HttpRequest, HttpResponse, ResponseEnd } from "../http/exchange.ts";
 import { ReplayBody } from "../http/replay.ts";
 import {
+  ExchangeFailure,
   errorOf,
   mayRetry,
   outcomeOf,
@@ -47,8 +42,6 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
    * (AsyncLocalStorage).
    */
   const isOwn = balancer !== undefined && balancer.policy === undefined;
-  /** The headers of the last response that was a success. */
-  let plainHeaders: Metadata | undefined;
   const { name } = target;
 
   function exchange(request: HttpRequest): Promise<HttpResponse> {
@@ -70,15 +63,41 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
   function attempt(member: Member, request: HttpRequest): Promise<HttpResponse> {
     diagnostics.write?.(`picked ${member.endpoint.address} for ${request.path}`);
     request.context?.attempt?.tried.add(member);
-    if (isOwn) return reportOutcome(member.send(request), request, createObserver(member));
-    return (member.observed ?? member.observe(createObserver(member)))(request);
+    if (isOwn) {
+      const observed = member.observed ?? member.observe(createObserver(member, fail));
+      return observed(request).catch((reason) => repick(request, member, reason));
+    }
+    const observed =
+      member.observed ?? member.observe(createObserver(member, (failed, reason) => repick(failed, member, reason)));
+    return observed(request);
   }
 
-  /** Creates the observer of all exchanges with an endpoint. */
-  function createObserver(member: Member): ExchangeObserver {
+  /** Creates an observer of exchanges with an endpoint, which counts responses. */
+  function createObserver(member: Member, onFailure: ExchangeObserver["onFailure"]): ExchangeObserver {
+    /** The headers and trailers of the last response that was a success. Engines repeat such objects. */
+    let plainHeaders: Metadata | undefined;
+    let plainTrailers: Metadata | undefined;
     return {
-      onResponse: (response) => countResponse(member, response),
-      onFailure: (request, reason) => repick(request, member, reason),
+      onResponse() {},
+      onFailure,
+      onEnd(request, response, end) {
+        const { status, headers, trailers } = response;
+        if (end === "complete" && status === 200 && headers === plainHeaders && trailers === plainTrailers) {
+          member.countSuccess();
+          return;
+        }
+        const { context } = request;
+        if (status === 404 && context !== undefined && !isGrpc(request.headers)) {
+          // `unimplemented` or `not_found`, by the body, which the caller reads.
+          context.onCode = (code) => count(member, FAULTS.has(code) ? code : undefined);
+          return;
+        }
+        const fault = faultOf(request.headers, response, end);
+        count(member, fault);
+        if (fault !== undefined || end !== "complete" || !headers.frozen || !trailers.frozen) return;
+        plainHeaders = headers;
+        plainTrailers = trailers;
+      },
     };
   }
 
@@ -114,9 +133,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
       diagnostics.write?.(`picked ${member.endpoint.address} for ${request.path}, after a failure`);
       tried?.add(member);
       try {
-        const response = await member.send(request);
-        countResponse(member, response);
-        return response;
+        return await member.send(request, createObserver(member, fail));
       } catch (next) {
         error = next;
       }
@@ -160,35 +177,27 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
     });
   }
 
-  /**
-   * Counts a response as a success of its endpoint or as a failure. Failures are counted in a microtask, because hooks of the
-   * user may be called.
-   */
-  function countResponse(member: Member, { status, headers }: HttpResponse): void {
-    // Engines repeat the object of frozen headers.
-    if (status === 200 && headers === plainHeaders) {
+  /** Counts a response, as a failure of its endpoint if it has the code of a fault. */
+  function count(member: Member, fault: Code | undefined): void {
+    if (fault === undefined) {
       member.countSuccess();
       return;
     }
-    const code = status === 200 ? codeOf(headers) : FAULT_OF_HTTP_STATUS[status];
-    if (code !== undefined && FAULTS.has(code)) queueMicrotask(() => countFault(member, code));
-    else {
-      if (status === 200 && headers.frozen) plainHeaders = headers;
-      member.countSuccess();
-    }
+    const error = new RpcError(fault, `${member.endpoint.address} answered with an error`);
+    // In a microtask, because hooks of the user may be called.
+    queueMicrotask(() => target.failed(member, error));
   }
 
-  function countFault(member: Member, code: Code): void {
-    target.failed(member, new RpcError(code, `${member.endpoint.address} answered with an error`));
-  }
-
-  /** Counts an error as a failure of its endpoint, if the endpoint may have caused it. */
+  /**
+   * Counts an error as a failure of its endpoint, if the endpoint may have caused it. This side has caused the errors that are
+   * no `ExchangeFailure`, of which a deadline tells something about the endpoint.
+   */
   function countFailure(member: Member, reason: unknown): void {
     const error = RpcError.from(errorOf(reason));
     const outcome = outcomeOf(reason);
     if (outcome === "notSent") target.unreachable(member, error);
     else if (outcome === "unprocessed") return;
-    else if (error.code === Code.Unavailable || error.code === Code.DeadlineExceeded) target.failed(member, error);
+    else if (reason instanceof ExchangeFailure || error.code === Code.DeadlineExceeded) target.failed(member, error);
   }
 
   return exchange;
@@ -211,9 +220,10 @@ const FAULTS: ReadonlySet<Code> = new Set([
   Code.DataLoss,
 ]);
 
-/**
- * The codes of HTTP statuses that are faults. 404 is none: over HTTP RPC it is `unimplemented` or `not_found`, by the body.
- */
+/** Rejects an exchange with its reason. */
+const fail = (_: HttpRequest, reason: unknown): Promise<never> => Promise.reject(reason);
+
+/** The codes of HTTP statuses that are faults, of responses without `grpc-status`. */
 const FAULT_OF_HTTP_STATUS: Readonly<Record<number, Code>> = {
   408: Code.DeadlineExceeded,
   429: Code.ResourceExhausted,
@@ -224,10 +234,25 @@ const FAULT_OF_HTTP_STATUS: Readonly<Record<number, Code>> = {
   504: Code.Unavailable,
 };
 
-/** Returns the code of a trailers-only gRPC response. `undefined` for other responses, and for success. */
-function codeOf(headers: Metadata): Code | undefined {
-  const status = headers.get("grpc-status");
-  return status === undefined ? undefined : codeFromNumber(Number(status));
+/** The content types of gRPC. */
+const GRPC = "application/grpc";
+
+/** Returns the code of a response that is a fault of its endpoint. `undefined` for other responses, and for success. */
+function faultOf(sent: Metadata, { status, headers, trailers }: HttpResponse, end: ResponseEnd): Code | undefined {
+  if (end instanceof RpcError) return end.code;
+  const grpcStatus = headers.get("grpc-status") ?? trailers.get("grpc-status");
+  if (grpcStatus !== undefined) {
+    const code = codeFromNumber(Number(grpcStatus));
+    return code !== undefined && FAULTS.has(code) ? code : undefined;
+  }
+  const byStatus = FAULT_OF_HTTP_STATUS[status];
+  if (byStatus !== undefined || !isGrpc(sent)) return byStatus;
+  // An answer that is not gRPC, such as that of a web server that has got the address, or one without a status.
+  return status !== 200 || !isGrpc(headers) || end === "complete" ? Code.Unknown : undefined;
+}
+
+function isGrpc(headers: Metadata): boolean {
+  return headers.get("content-type")?.startsWith(GRPC) ?? false;
 }
 
 /** The error of a request that has tried several endpoints: it names up to three of them, each with its reason. */

@@ -70,7 +70,7 @@ export interface EndpointConnections extends Connections {
   readonly backoffMs: number;
   /**
    * Makes an exchange function whose outcomes are reported to the observer. Default: the observer is chained to the
-   * promises of `exchange`.
+   * promises of `exchange`, and the ends of responses are unknown.
    */
   readonly observed?: ((observer: ExchangeObserver) => Exchange) | undefined;
   /** Connects before there are calls. Rejects if that fails. */
@@ -89,7 +89,11 @@ export function observedBy(connections: EndpointConnections, observer: ExchangeO
     ((request) => {
       const { signal } = request;
       if (signal?.aborted) return Promise.reject(abortError(signal));
-      return reportOutcome(connections.exchange(request), request, observer);
+      const response = connections.exchange(request).then((received) => {
+        observer.onEnd?.(request, received, "unknown");
+        return received;
+      });
+      return reportOutcome(response, request, observer);
     })
   );
 }

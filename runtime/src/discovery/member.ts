@@ -93,9 +93,9 @@ export class Member implements ReadyEndpoint {
     return connections;
   }
 
-  /** Sends a request without an observer. */
-  send(request: HttpRequest): Promise<HttpResponse> {
-    return (this.#connections as EndpointConnections).exchange(request);
+  /** Sends one request with an observer of its own. */
+  send(request: HttpRequest, observer: ExchangeObserver): Promise<HttpResponse> {
+    return observedBy(this.#connections as EndpointConnections, observer)(request);
   }
 
   /** Makes {@link observed}, whose outcomes the observer receives. */

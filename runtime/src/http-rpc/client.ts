@@ -1,7 +1,7 @@
 /**
  * Sub-protocol A, client half: converts an HTTP exchange to a unary call (spec: Sub-protocol A: unary call).
  */
-import { commit } from "../call/attempt.ts";
+import { commit, reportCode } from "../call/attempt.ts";
 import type { Call, Method, UnaryRequest, UnaryResponse } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
@@ -65,7 +65,9 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
     if (response.status !== 200) {
       // If the body cannot be read, the HTTP status alone determines the error.
       const failure = await response.body.bytes(MAX_ERROR_BYTES).catch(() => new Uint8Array());
-      return readErrorResponse(path, response.status, failure, metadata);
+      const error = readErrorResponse(path, response.status, failure, metadata);
+      reportCode(request.context, error.code);
+      return error;
     }
     const bytes = await readBody(path, payload, response);
     try {

@@ -64,9 +64,18 @@ export interface HttpResponse {
 export type Exchange = (request: HttpRequest) => Promise<HttpResponse>;
 
 /**
+ * The end of a response. `unknown`: this side has stopped to read, or its engine does not report ends. An error: the server
+ * has reset the stream, or its response is malformed.
+ */
+export type ResponseEnd = "complete" | "unknown" | RpcError;
+
+/** Receives the end of a response. It must not throw, and must not run code of the user. */
+export type OnResponseEnd = (request: HttpRequest, response: HttpResponse, end: ResponseEnd) => void;
+
+/**
  * Receives the outcomes of exchanges without a promise chained to each of them, which would cost more than the rest of what a
- * pool or a balancer adds to a call. Exactly one of the functions is called for each exchange, unless its signal has fired
- * before it begins.
+ * pool or a balancer adds to a call. Either `onResponse` or `onFailure` is called once for each exchange, unless its signal has
+ * fired before it begins.
  */
 export interface ExchangeObserver {
   /**
@@ -76,6 +85,11 @@ export interface ExchangeObserver {
   onResponse(response: HttpResponse): void;
   /** Called if there is no response. Returns the outcome of the exchange for the caller. */
   onFailure(request: HttpRequest, reason: unknown): Promise<HttpResponse>;
+  /**
+   * Called when the response has ended, if the connection still takes calls then: the loss of a connection and a graceful
+   * shutdown tell nothing about the response.
+   */
+  readonly onEnd?: OnResponseEnd | undefined;
 }
 
 /** Reports the outcome of an exchange to an observer, for exchanges that take no observer themselves. */

@@ -3,7 +3,7 @@
  * The pool does not depend on the engine that creates a connection.
  */
 import type { RpcError } from "../../call/error.ts";
-import type { ExchangeObserver, HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import type { ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd } from "../../http/exchange.ts";
 
 export interface Connection {
   /** Number of open streams, including those that wait for the server's stream limit. */
@@ -13,10 +13,10 @@ export interface Connection {
   /** True if new streams can be opened. Once false, it stays false. */
   readonly open: boolean;
   /**
-   * Makes one exchange, and reports its outcome to the observer. If the server has certainly not processed it, it is
-   * rejected with an `ExchangeFailure`.
+   * Makes one exchange, and reports its outcome to the observer and the end of its response to `onEnd`. If this side has not
+   * caused its failure, it is rejected with an `ExchangeFailure`.
    */
-  exchange(request: HttpRequest, observer?: ExchangeObserver): Promise<HttpResponse>;
+  exchange(request: HttpRequest, observer?: ExchangeObserver, onEnd?: OnResponseEnd): Promise<HttpResponse>;
   /** Sends a PING. Rejects as unavailable if it is not acknowledged within `timeoutMs`. */
   ping(timeoutMs: number): Promise<void>;
   /**

@@ -102,15 +102,16 @@ export function connectHttp1(
       outgoing.on("error", (cause) => {
         failure ??= exchangeError(explain(cause, outgoing.socket), peer, maxHeaderBytes);
         diagnostics.write?.(`request of ${path} failed: ${failure.message}`);
-        // The end of the call says nothing about the server.
-        reject(connected || signal?.aborted ? failure : new ExchangeFailure(failure, "notSent"));
+        // The end of the call, or a failure of its request body, says nothing about the server.
+        if (signal?.aborted || (connected && cause instanceof RpcError)) reject(failure);
+        else reject(new ExchangeFailure(failure, connected ? "unknown" : "notSent"));
       });
       outgoing.on("close", () => {
         running.delete(member);
         if (closed && running.size === 0) agent.destroy();
         unlink();
         stopTimer();
-        if (!responded) reject(lost());
+        if (!responded) reject(new ExchangeFailure(lost(), "unknown"));
       });
       outgoing.on("response", (incoming) => {
         responded = true;

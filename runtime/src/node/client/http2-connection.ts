@@ -7,7 +7,7 @@ import { diagnostics } from "../../call/diagnostics.ts";
 import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { startBackgroundTimer, startTimer } from "../../call/timer.ts";
-import type { ExchangeObserver, HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import type { ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd } from "../../http/exchange.ts";
 import { ExchangeFailure } from "../../http/transparent-retry.ts";
 import { ClientConnection, NotOpen } from "../../http2/client.ts";
 import { ErrorCode } from "../../http2/codes.ts";
@@ -179,8 +179,8 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     return metadata;
   }
 
-  exchange(request: HttpRequest, observer?: ExchangeObserver): Promise<HttpResponse> {
-    const exchange = new Http2Exchange(this, request, observer);
+  exchange(request: HttpRequest, observer?: ExchangeObserver, onEnd?: OnResponseEnd): Promise<HttpResponse> {
+    const exchange = new Http2Exchange(this, request, observer, onEnd);
     const { body } = request;
     const { whole } = body;
     try {

@@ -8,7 +8,7 @@ import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { onAbort } from "../../call/timer.ts";
 import type { Body } from "../../http/body.ts";
-import type { ExchangeObserver, HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import type { ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd, ResponseEnd } from "../../http/exchange.ts";
 import { ExchangeFailure } from "../../http/transparent-retry.ts";
 import { ErrorCode } from "../../http2/codes.ts";
 import { MAX_HEADER_BYTES } from "../../http2/limits.ts";
@@ -25,6 +25,8 @@ export interface ExchangeOwner {
   readonly collecting: Collecting;
   /** The server, for messages. */
   readonly peer: string;
+  /** True if the connection takes more exchanges. */
+  readonly open: boolean;
   /** True if this side has destroyed the connection. */
   readonly isDestroyed: boolean;
   /** Returns the error for exchanges that were open when the connection ended. */
@@ -43,16 +45,26 @@ export class Http2Exchange implements StreamSink, BodySender {
   /** The request, for the observer. `undefined` after the outcome. */
   #request: HttpRequest | undefined;
   readonly #observer: ExchangeObserver | undefined;
+  readonly #onEnd: OnResponseEnd | undefined;
+  /** The request, for the receiver of the response's end. `undefined` if there is none. */
+  readonly #sent: HttpRequest | undefined;
   #unlink: (() => void) | undefined;
   #received: ReceivedResponse | undefined;
   #body: IncomingBody | undefined;
   #outgoing: OutgoingBody | undefined;
-  #isEnded = false;
+  #end: ResponseEnd = "unknown";
 
-  constructor(owner: ExchangeOwner, request: HttpRequest, observer: ExchangeObserver | undefined) {
+  constructor(
+    owner: ExchangeOwner,
+    request: HttpRequest,
+    observer: ExchangeObserver | undefined,
+    onEnd?: OnResponseEnd,
+  ) {
     this.#owner = owner;
     this.#request = request;
     this.#observer = observer;
+    this.#onEnd = onEnd;
+    if (onEnd !== undefined) this.#sent = request;
     this.response = new Promise((resolve, reject) => {
       this.#resolve = resolve;
       this.#rejectResponse = reject;
@@ -126,7 +138,7 @@ export class Http2Exchange implements StreamSink, BodySender {
   }
 
   onEnd(trailers: readonly string[] | undefined): void {
-    this.#isEnded = true;
+    this.#end = "complete";
     if (trailers !== undefined && this.#received !== undefined) {
       this.#received.trailers = this.#owner.metadataOf(trailers);
     }
@@ -138,14 +150,15 @@ export class Http2Exchange implements StreamSink, BodySender {
   onReset(code: number, by: ResetBy, isUnprocessed: boolean): void {
     // After a complete response the server may reset the stream because it does not read the rest of the request (RFC 9113,
     // section 8.1).
-    if (this.#isEnded) return;
+    if (this.#end === "complete") return;
     const error = this.#errorOf(code, by);
+    this.#end = error;
     if (by !== "connection") {
       diagnostics.write?.(
         `stream ${this.stream.id} to ${this.#owner.peer} was reset with HTTP/2 code ${code} by ${by}`,
       );
     }
-    this.#reject(isUnprocessed ? new ExchangeFailure(error, "unprocessed") : error);
+    this.#reject(new ExchangeFailure(error, isUnprocessed ? (by === "peer" ? "refused" : "unprocessed") : "unknown"));
     this.#body?.fail(error);
     if (this.#owner.isDestroyed) this.#body?.drop();
   }
@@ -173,6 +186,8 @@ export class Http2Exchange implements StreamSink, BodySender {
   onClosed(): void {
     this.#unlink?.();
     this.#outgoing?.onClosed();
+    if (this.#received !== undefined && this.#owner.open)
+      this.#onEnd?.(this.#sent as HttpRequest, this.#received, this.#end);
     this.#owner.onExchangeClosed();
   }
 }

@@ -6,7 +6,13 @@ import { Code } from "../../call/code.ts";
 import { abortError, RpcError, transportClosed } from "../../call/error.ts";
 import { delay } from "../../call/timer.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
-import { type Exchange, type ExchangeObserver, type HttpRequest, reportOutcome } from "../../http/exchange.ts";
+import {
+  type Exchange,
+  type ExchangeObserver,
+  type HttpRequest,
+  type OnResponseEnd,
+  reportOutcome,
+} from "../../http/exchange.ts";
 import { ReplayBody } from "../../http/replay.ts";
 import {
   ExchangeFailure,
@@ -129,13 +135,14 @@ export class Pool implements EndpointConnections, ConnectionOwner {
   /** Makes the exchange function of an observer. One observer serves all requests, so a request allocates nothing for it. */
   observed(observer?: ExchangeObserver): Exchange {
     const { peer, waitForReady } = this.#options;
+    const onEnd = observer?.onEnd;
     const counted: ExchangeObserver = {
       onResponse: (response) => {
         this.#settled();
         observer?.onResponse(response);
       },
       onFailure: (request, reason) => {
-        const retried = this.#retry(request, reason).finally(() => this.#settled());
+        const retried = this.#retry(request, reason, onEnd).finally(() => this.#settled());
         return observer === undefined ? retried : reportOutcome(retried, request, observer);
       },
     };
@@ -150,8 +157,8 @@ export class Pool implements EndpointConnections, ConnectionOwner {
       }
       this.#waiting++;
       // A body that is already a ReplayBody is settled by the caller that created it.
-      if (body.whole !== undefined || body instanceof ReplayBody) return this.#attempt(request, counted);
-      const replayed = this.#exchangeReplayed(request, new ReplayBody(body));
+      if (body.whole !== undefined || body instanceof ReplayBody) return this.#attempt(request, counted, onEnd);
+      const replayed = this.#exchangeReplayed(request, new ReplayBody(body), onEnd);
       return observer === undefined ? replayed : reportOutcome(replayed, request, observer);
     };
   }
@@ -205,15 +212,16 @@ export class Pool implements EndpointConnections, ConnectionOwner {
    * Makes an exchange on a pooled connection. The choice and the opening of the stream must happen in one synchronous step;
    * otherwise concurrent calls would all choose the same connection.
    */
-  #attempt(request: HttpRequest, observer?: ExchangeObserver): ReturnType<Exchange> {
+  #attempt(request: HttpRequest, observer?: ExchangeObserver, onEnd?: OnResponseEnd): ReturnType<Exchange> {
     const connection = this.#pick();
-    if (connection !== undefined && !this.#isHooked) return connection.exchange(request, observer);
-    const response = connection === undefined ? this.#attemptLater(request) : connection.exchange(request);
+    if (connection !== undefined && !this.#isHooked) return connection.exchange(request, observer, onEnd);
+    const response =
+      connection === undefined ? this.#attemptLater(request, onEnd) : connection.exchange(request, undefined, onEnd);
     return observer === undefined ? response : reportOutcome(response, request, observer);
   }
 
   /** Makes an exchange as soon as a connection is available. */
-  async #attemptLater(request: HttpRequest): ReturnType<Exchange> {
+  async #attemptLater(request: HttpRequest, onEnd: OnResponseEnd | undefined): ReturnType<Exchange> {
     const { signal, context } = request;
     const { maxConnections, waitForReady: byDefault } = this.#options;
     const waitForReady = byDefault !== undefined && (context?.waitForReady ?? byDefault);
@@ -226,7 +234,7 @@ export class Pool implements EndpointConnections, ConnectionOwner {
     try {
       for (;;) {
         const connection = this.#pick();
-        if (connection !== undefined) return connection.exchange(request);
+        if (connection !== undefined) return connection.exchange(request, undefined, onEnd);
         const unverified = pooled.find((one) => one.mustBeVerified);
         if (unverified !== undefined) {
           await unlessAborted(unverified.verify(), signal);
@@ -235,7 +243,7 @@ export class Pool implements EndpointConnections, ConnectionOwner {
         const isLast = connectionsLeft-- === 0;
         full ||= isLast;
         if (pooled.length >= maxConnections || (full && pooled.length > 0)) {
-          return this.#leastLoaded().exchange(request);
+          return this.#leastLoaded().exchange(request, undefined, onEnd);
         }
         if (isLast) throw new ExchangeFailure(new RpcError(Code.Unavailable, LOST_AT_ONCE), "notSent");
         try {
@@ -258,10 +266,14 @@ export class Pool implements EndpointConnections, ConnectionOwner {
     return this.#pooled.map(({ connection }) => connection).reduce((a, b) => (b.streams < a.streams ? b : a));
   }
 
-  async #exchangeReplayed(request: HttpRequest, replay: ReplayBody): ReturnType<Exchange> {
+  async #exchangeReplayed(
+    request: HttpRequest,
+    replay: ReplayBody,
+    onEnd: OnResponseEnd | undefined,
+  ): ReturnType<Exchange> {
     const sent = { ...request, body: replay };
     try {
-      return await this.#attempt(sent).catch((error) => this.#retry(sent, error));
+      return await this.#attempt(sent, undefined, onEnd).catch((error) => this.#retry(sent, error, onEnd));
     } finally {
       replay.settle();
       this.#settled();
@@ -275,7 +287,7 @@ export class Pool implements EndpointConnections, ConnectionOwner {
   }
 
   /** Repeats an exchange that failed with this error, as long as no server has processed it. Rejects with the last error. */
-  async #retry(request: HttpRequest, first: unknown): ReturnType<Exchange> {
+  async #retry(request: HttpRequest, first: unknown, onEnd: OnResponseEnd | undefined): ReturnType<Exchange> {
     const { signal } = request;
     let error = first;
     for (let retries = 0; ; retries++) {
@@ -287,7 +299,7 @@ export class Pool implements EndpointConnections, ConnectionOwner {
       reportTransparentRetry(request, delayMs, error, this.#options.onTransparentRetry);
       if (delayMs > 0) await delay(delayMs, signal);
       try {
-        return await this.#attempt(request);
+        return await this.#attempt(request, undefined, onEnd);
       } catch (reason) {
         error = reason;
       }
