@@ -77,10 +77,19 @@ describe("the headers of authorized schemes", () => {
     schema: { type: "http", scheme },
     value,
   });
+  const token = (type: string) => ({ schema: { type }, token: { access_token: "t" } });
   const key = (place: string) => ({ schema: { type: "apiKey", in: place, name: "x-key" }, value: "k" });
   it.each([
     ["bearer", http("Bearer", "t"), { authorization: "Bearer t" }],
     ["basic", http("basic", { username: "Zoë", password: "a:b" }), { authorization: "Basic Wm/DqzphOmI=" }],
+    ["an OAuth 2 token", token("oauth2"), { authorization: "Bearer t" }],
+    ["an OpenID Connect token", token("openIdConnect"), { authorization: "Bearer t" }],
+    [
+      "a token that is inside the value",
+      { schema: { type: "oauth2" }, value: token("oauth2") },
+      { authorization: "Bearer t" },
+    ],
+    ["OAuth 2 before there is a token", { schema: { type: "oauth2" } }, {}],
     ["a key in a header", key("header"), { "x-key": "k" }],
     ["a key in the query", key("query"), {}],
     ["a key in a cookie", key("cookie"), {}],
