@@ -246,9 +246,11 @@ it.each<[shape: string, fallback: FallbackApplication]>([
   "receives the host of a whole URL in the request line instead of the header, in the shape of %s",
   async (_, fallback) => {
     const { port } = await startServer({}, { fallback });
-    const socket = await openSocket(port);
-    socket.write("GET http://b.test:8080/page HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\n\r\n");
-    expect(await text(socket)).toContain("b.test:8080 b.test:8080");
+    for (const scheme of ["http", "HTTPS", "ws"]) {
+      const socket = await openSocket(port);
+      socket.write(`GET ${scheme}://b.test:8080/page HTTP/1.1\r\nhost: a.test\r\nconnection: close\r\n\r\n`);
+      expect(await text(socket)).toContain("b.test:8080 b.test:8080");
+    }
   },
 );
 

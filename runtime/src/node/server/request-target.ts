@@ -3,7 +3,8 @@
  */
 
 // absolute-form = absolute-URI    (RFC 9112, section 3.2.2: a server must accept it)
-const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)/i;
+// scheme        = ALPHA *( ALPHA / DIGIT / "+" / "-" / "." )
+const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i;
 
 /** The parts of a request target. */
 export interface TargetParts {
