@@ -77,7 +77,7 @@ export interface BaseRouterOptions {
    */
   readonly requireTe?: boolean | undefined;
   /**
-   * The types of error details, such as `createRegistry(file_google_rpc_error_details)` of protobuf-es. Sub-protocol A also
+   * The types of error details, such as `createRegistry(file_google_rpc_error_details)` of protobuf-es. HTTP RPC also
    * sends details of these types as JSON, in the member `debug`. Default: only details that `createDetail` has created.
    */
   readonly registry?: Registry | undefined;
