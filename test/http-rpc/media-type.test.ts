@@ -85,6 +85,12 @@ describe("accept", () => {
     expect(qualityOf(accept, mediaType)).toBe(quality);
   });
 
+  it("is read up to eight parameters of an item, so that thousands of them cost nothing", () => {
+    const parameters = (count: number) => ";a=1".repeat(count);
+    expect(qualityOf(`application/json${parameters(7)};q=0.2`, "application/json")).toBe(0.2);
+    expect(qualityOf(`application/json${parameters(8)};q=0.2`, "application/json")).toBe(1);
+  });
+
   it("is served with the type it prefers, and of equal ones with the first", () => {
     const types = ["application/json", "application/proto"];
     expect(chooseMediaType("application/proto, application/json;q=0.9", types)).toBe("application/proto");
