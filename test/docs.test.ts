@@ -16,7 +16,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { createRequire } from "node:module";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
@@ -26,6 +26,7 @@ import { hasJudges, judgePath } from "./openapi/installed.ts";
 import { createCertificates, hasOpenssl } from "./support/certificate.ts";
 import { type Block, expectedOutput, ROOT, readBlocks, readDocument } from "./support/documents.ts";
 import { isInstalled, PLATFORMS, platformEnvironment } from "./support/platforms.ts";
+import { freePort } from "./support/port.ts";
 
 const run = promisify(execFile);
 const TSX = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
@@ -160,15 +161,6 @@ function fileOf(block: Block): string | undefined {
 
 function withPort(text: string): string {
   return text.replaceAll(PORT, (found, port) => found.replace(port, String(ports.get(port))));
-}
-
-async function freePort(): Promise<number> {
-  const taken = createServer().listen(0);
-  await once(taken, "listening");
-  const { port: free } = taken.address() as AddressInfo;
-  taken.close();
-  await once(taken, "close");
-  return free;
 }
 
 /** Starts a server that runs until the end of the tests. Returns when it listens on the port in its code. */

@@ -26,16 +26,8 @@ import {
   type GreetServiceHandler,
 } from "../examples/gen/greet/v1/greet_triple.ts";
 import { createThingsServiceClient } from "../fixtures/options/gen/json/fixture/options/v1/options_triple.ts";
-import {
-  aborted,
-  arriving,
-  failureOf,
-  freePort,
-  greeter,
-  greetings,
-  signalled,
-  startServer,
-} from "./support/server.ts";
+import { freePort } from "./support/port.ts";
+import { aborted, arriving, failureOf, greeter, greetings, signalled, startServer } from "./support/server.ts";
 import { createShopClient, ShopDef, shop } from "./support/shop.ts";
 
 const PATH = "/greet.v1.GreetService/Greet";

@@ -5,7 +5,7 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { type AddressInfo, connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -13,6 +13,7 @@ import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Block, expectedOutput, ROOT, readBlocks, readDocument } from "./support/documents.ts";
+import { freePort } from "./support/port.ts";
 
 const run = promisify(execFile);
 const INSTALL = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"];
@@ -161,15 +162,6 @@ function withTarballs(line: string, tarballs: readonly { name: string; filename:
 
 function withPort(text: string): string {
   return text.replaceAll(/\b(?:808[01]|50051)\b/g, (documented) => String(ports.get(documented)));
-}
-
-async function freePort(): Promise<number> {
-  const taken = createServer().listen(0);
-  await once(taken, "listening");
-  const { port: free } = taken.address() as AddressInfo;
-  taken.close();
-  await once(taken, "close");
-  return free;
 }
 
 /** Waits until the process listens on the port. */

@@ -6,7 +6,8 @@ import { type BalancedTransportOptions, createTransport } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { createCertificates, hasOpenssl } from "../support/certificate.ts";
-import { failureOf, freePort, startServer } from "../support/server.ts";
+import { freePort } from "../support/port.ts";
+import { failureOf, startServer } from "../support/server.ts";
 
 const connect = (options: BalancedTransportOptions) => {
   const transport = createTransport(options);

@@ -3,10 +3,11 @@
  */
 import { type ChildProcess, type ChildProcessByStdio, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { connect, createServer } from "node:net";
+import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
+import { freePort } from "../support/port.ts";
 
 /** A server of a peer, or a proxy in front of one. */
 export interface Running {
@@ -139,16 +140,6 @@ function launch(
   child.stdout.on("data", add);
   child.stderr.on("data", add);
   return { child, output: () => text.trim() };
-}
-
-/** Returns a port that was free a moment ago, for programs that cannot report the port they listen on. */
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 function isListening(port: number): Promise<boolean> {

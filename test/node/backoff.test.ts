@@ -15,11 +15,11 @@ import type { Connect, Connection } from "../../runtime/src/node/client/connecti
 import { ConnectionBackoff } from "../../runtime/src/node/client/connection-backoff.ts";
 import { Pool } from "../../runtime/src/node/client/pool.ts";
 import { CLOSED_BY_PEER, connectionError } from "../../runtime/src/node/io/error.ts";
+import { freePort } from "../support/port.ts";
 import {
   arriving,
   connectGreeter,
   failureOf,
-  freePort,
   greetings,
   openTransport,
   startPeer,

@@ -10,12 +10,12 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { Http1Connection, Http2Connection } from "../support/connection.ts";
 import { Flag, frame, RawConnection, Reset, request, Type, words } from "../support/frames.ts";
+import { freePort } from "../support/port.ts";
 import {
   aborted,
   arriving,
   connectGreeter,
   failureOf,
-  freePort,
   greetings,
   openSocket,
   openTransport,

@@ -11,7 +11,8 @@ import { createServer } from "triple-es/node";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { envelope, Http1Connection, Http2Connection } from "../support/connection.ts";
-import { connectGreeter, failureOf, freePort, greeter, openSocket, startServer } from "../support/server.ts";
+import { freePort } from "../support/port.ts";
+import { connectGreeter, failureOf, greeter, openSocket, startServer } from "../support/server.ts";
 
 const hasIpv6 = Object.values(networkInterfaces()).some((all) => all?.some(({ address }) => address === "::1"));
 const PATH = "/greet.v1.GreetService/Greet";

@@ -6,7 +6,8 @@ import { createServer, type Server } from "triple-es/node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { ROOT } from "../support/documents.ts";
-import { freePort, startPeer } from "../support/server.ts";
+import { freePort } from "../support/port.ts";
+import { startPeer } from "../support/server.ts";
 
 let server: Server;
 beforeAll(async () => {

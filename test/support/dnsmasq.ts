@@ -7,7 +7,7 @@ import { mkdirSync, mkdtempSync, renameSync, rmSync, writeFileSync } from "node:
 import { tmpdir, userInfo } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
-import { freePort } from "./server.ts";
+import { freePort } from "./port.ts";
 
 const PATH = `${process.env["PATH"]}:/usr/sbin:/sbin`;
 

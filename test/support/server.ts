@@ -183,16 +183,6 @@ export async function startPeer(onSocket: (socket: Socket) => void, tls?: TlsOpt
   return address.port;
 }
 
-/** Returns a port on which no server listens. */
-export async function freePort(): Promise<number> {
-  const server = createNetServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const address = server.address();
-  await new Promise((resolve) => server.close(resolve));
-  if (address === null || typeof address === "string") throw new Error("there is no free port");
-  return address.port;
-}
-
 /** A TCP connection to a server, which is destroyed at the end of the test. */
 export async function openSocket(port: number): Promise<Socket> {
   const socket = connectNet({ port, host: "127.0.0.1" });

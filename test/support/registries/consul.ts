@@ -2,7 +2,8 @@
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { installRegistry, lowPort, REGISTRIES, type RegistryProcess, startRegistry } from "./process.ts";
+import { freePort } from "../port.ts";
+import { installRegistry, REGISTRIES, type RegistryProcess, startRegistry } from "./process.ts";
 
 const PROGRAM = join(REGISTRIES, "consul-1.12.9", "consul");
 
@@ -18,10 +19,10 @@ export interface ConsulProcess extends RegistryProcess {
 }
 
 export async function startConsul(): Promise<ConsulProcess> {
-  const http = await lowPort();
-  const dns = await lowPort();
+  const http = await freePort();
+  const dns = await freePort();
   const url = `http://127.0.0.1:${http}`;
-  const ports = [`-dns-port=${dns}`, `-server-port=${await lowPort()}`, `-serf-lan-port=${await lowPort()}`];
+  const ports = [`-dns-port=${dns}`, `-server-port=${await freePort()}`, `-serf-lan-port=${await freePort()}`];
   const registry = await startRegistry({
     name: "consul",
     port: http,

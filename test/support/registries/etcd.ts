@@ -2,7 +2,8 @@
 import { existsSync, readFileSync } from "node:fs";
 import { request } from "node:https";
 import { join } from "node:path";
-import { installRegistry, lowPort, REGISTRIES, type RegistryProcess, startRegistry } from "./process.ts";
+import { freePort } from "../port.ts";
+import { installRegistry, REGISTRIES, type RegistryProcess, startRegistry } from "./process.ts";
 
 const INSTALLED = join(REGISTRIES, "etcd", "usr", "bin", "etcd");
 
@@ -26,8 +27,8 @@ export interface EtcdProcess extends RegistryProcess {
 
 /** Starts an etcd. Over TLS it asks for certificates, and `own` is that of the test. */
 export async function startEtcd(tls?: EtcdTls, own?: EtcdTls): Promise<EtcdProcess> {
-  const port = await lowPort();
-  const peers = `http://127.0.0.1:${await lowPort()}`;
+  const port = await freePort();
+  const peers = `http://127.0.0.1:${await freePort()}`;
   const clients = `${tls === undefined ? "http" : "https"}://127.0.0.1:${port}`;
   const program = existsSync(INSTALLED) ? INSTALLED : "etcd";
   const arch = { x64: "amd64", arm64: "arm64" }[process.arch as string] ?? process.arch;

@@ -7,8 +7,9 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "no
 import { request } from "node:https";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { freePort } from "../port.ts";
 import { hasEtcd, startEtcd } from "./etcd.ts";
-import { lowPort, startRegistry } from "./process.ts";
+import { startRegistry } from "./process.ts";
 
 const PROGRAM = process.env["KUBE_APISERVER"] ?? "";
 
@@ -35,7 +36,7 @@ export async function startKubernetes(): Promise<KubernetesProcess> {
   openssl("rsa", "-in", file("sa.key"), "-pubout", "-out", file("sa.pub"));
   writeFileSync(file("tokens"), `${ADMIN_TOKEN},admin,1,"system:masters"\n`);
   const etcd = await startEtcd();
-  const port = await lowPort();
+  const port = await freePort();
   const send = (method: string, path: string, body = "", type = "application/json"): Promise<[number, string]> =>
     new Promise((resolve, reject) => {
       const headers = { authorization: `Bearer ${ADMIN_TOKEN}`, "content-type": type };

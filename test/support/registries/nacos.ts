@@ -5,14 +5,8 @@ import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { join } from "node:path";
 import type { Certificates } from "../certificate.ts";
-import {
-  installRegistry,
-  lowPort,
-  REGISTRIES,
-  type RegistryProcess,
-  type RegistryProgram,
-  startRegistry,
-} from "./process.ts";
+import { freePort } from "../port.ts";
+import { installRegistry, REGISTRIES, type RegistryProcess, type RegistryProgram, startRegistry } from "./process.ts";
 
 const hasJava = spawnSync("java", ["-version"], { stdio: "ignore" }).status === 0;
 
@@ -42,7 +36,7 @@ export interface NacosOptions {
 }
 
 export async function startNacos({ secured = false, certificates }: NacosOptions = {}): Promise<NacosProcess> {
-  const port = await lowPort();
+  const port = await freePort();
   const url = `${certificates === undefined ? "http" : "https"}://127.0.0.1:${port}/nacos`;
   const api: NacosProcess["api"] = (path, { method = "GET", body } = {}) =>
     new Promise((resolve, reject) => {

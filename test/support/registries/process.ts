@@ -4,7 +4,6 @@
  */
 import { type ChildProcess, spawn, spawnSync } from "node:child_process";
 import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { ROOT } from "../documents.ts";
@@ -36,23 +35,6 @@ export function installRegistry(name: "etcd" | "zookeeper" | "nacos" | "consul")
 
 /** The time limit of an installation, in milliseconds: Consul is built. */
 const INSTALL_MS = 1_200_000;
-
-/** Ports that this process has given out. */
-const given = new Set<number>();
-
-/** A free port below 32768: ports above may be those of outgoing connections when a registry is started again. */
-export async function lowPort(): Promise<number> {
-  for (;;) {
-    const port = 10_000 + Math.floor(Math.random() * 20_000);
-    if (given.has(port)) continue;
-    given.add(port);
-    const isFree = await new Promise<boolean>((resolve) => {
-      const server = createServer().once("error", () => resolve(false));
-      server.listen(port, "127.0.0.1", () => server.close(() => resolve(true)));
-    });
-    if (isFree) return port;
-  }
-}
 
 export interface RegistryProgram {
   readonly name: string;

@@ -3,7 +3,8 @@ import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
-import { installRegistry, lowPort, REGISTRIES, type RegistryProcess, startRegistry } from "./process.ts";
+import { freePort } from "../port.ts";
+import { installRegistry, REGISTRIES, type RegistryProcess, startRegistry } from "./process.ts";
 
 const hasJava = spawnSync("java", ["-version"], { stdio: "ignore" }).status === 0;
 
@@ -14,7 +15,7 @@ const JVM = ["-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare
 
 /** Starts a ZooKeeper. With `tls`, the path of a PEM file with a key and its certificate, it accepts TLS alone. */
 export async function startZooKeeper(tls?: string): Promise<RegistryProcess> {
-  const port = await lowPort();
+  const port = await freePort();
   const clients =
     tls === undefined
       ? { clientPort: port, clientPortAddress: "127.0.0.1" }
