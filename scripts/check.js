@@ -1,6 +1,7 @@
 /**
  * Runs all checks that must pass before a change is merged: `npm run check`. Runs every step even if one fails, prints
- * the output of failed steps, and ends with a line that counts steps and tests.
+ * the output of failed steps, and ends with a line that counts steps and tests. Steps that do not disturb each other run at
+ * the same time, and the output of each is printed whole when it ends.
  */
 import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -44,15 +45,46 @@ const OTHER_PACKAGES = [
   "site",
 ];
 
+/** Steps that run at the same time, list after list. Generators and builds write files that the other steps read. */
 const steps = [
-  ["format", () => run("biome format . && buf format --diff --exit-code")],
-  ["lint", () => run("biome lint . && buf lint")],
-  ["types", () => run("npm run --silent types")],
-  ["generated files", checkGenerated],
-  ["build and packages", () => run("npm run --silent packages")],
-  ["unused code", () => run("knip")],
-  ["lock files", checkLockFiles],
+  [
+    ["format", () => run("biome format . && buf format --diff --exit-code")],
+    ["lint", () => run("biome lint . && buf lint")],
+    ["types", () => run("npm run --silent types")],
+    ["unused code", () => run("knip")],
+    ["lock files", checkLockFiles],
+  ],
+  [["generated files", checkGenerated]],
+  [["build and packages", () => run("npm run --silent packages")]],
 ];
+
+/**
+ * Checks by independent implementations: lists that run at the same time, each one after the other. Registries wait most of
+ * the time, so the others share the processor with them at a lower priority.
+ */
+const JUDGES = [
+  // h2specd listens on a range of fixed ports, which registries might have been given.
+  ["registries", "interop:dubbo -- --registries", "h2spec"],
+  [
+    "conformance",
+    "conformance:protobuf",
+    "interop:grpc",
+    "interop:dubbo",
+    "proxies",
+    // The same sequences each time; run it without arguments for others.
+    "differential -- 1000 1",
+  ],
+];
+/** Downloads and builds of the judges, which take place while the tests run. */
+const PREPARATIONS = [
+  "h2spec -- --prepare",
+  "conformance -- --prepare",
+  "interop:grpc -- --prepare",
+  "interop:dubbo -- --prepare",
+  "differential -- 0",
+];
+/** Runs a command at a lower priority than the tests and registries, whose time limits are real. */
+const LOW_PRIORITY = process.platform === "win32" ? "" : "nice -n 10 ";
 
 // The module child.js has passed the signal on to the running command.
 for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
@@ -71,7 +103,22 @@ const JUDGE_TIMEOUT_MS = 12 * 60_000;
 const LAST_RETRY_MS = 45 * 60_000;
 const isLate = () => performance.now() > LAST_RETRY_MS;
 
-for (const [name, step] of steps) {
+for (const list of steps) await Promise.all(list.map(([name, step]) => runStep(name, step)));
+const prepared = prepareJudges();
+await runTests();
+await prepared;
+await Promise.all(
+  JUDGES.map(async (list, index) => {
+    for (const judge of list) await runJudge(judge, index === 0 ? "" : LOW_PRIORITY);
+  }),
+);
+
+for (const name of failedTests) console.log(`failed test: ${name}`);
+if (failures.length > 0) console.log(`\nfailed: ${failures.join(", ")}`);
+console.log(`${count.passed} passed, ${count.failed} failed${count.skipped > 0 ? `, ${count.skipped} skipped` : ""}`);
+process.exit(count.failed === 0 ? 0 : 1);
+
+async function runStep(name, step) {
   const start = Date.now();
   const problem = await step();
   count[problem === undefined ? "passed" : "failed"] += 1;
@@ -81,25 +128,6 @@ for (const [name, step] of steps) {
   );
   if (problem !== undefined) console.log(`\n${problem.trim()}\n`);
 }
-await runTests();
-const JUDGES = [
-  "h2spec",
-  "conformance",
-  "conformance:protobuf",
-  "registries",
-  "interop:grpc",
-  "interop:dubbo",
-  "interop:dubbo -- --registries",
-  "proxies",
-  // The same sequences each time; run it without arguments for others.
-  "differential -- 10000 1",
-];
-for (const judge of JUDGES) await runJudge(judge);
-
-for (const name of failedTests) console.log(`failed test: ${name}`);
-if (failures.length > 0) console.log(`\nfailed: ${failures.join(", ")}`);
-console.log(`${count.passed} passed, ${count.failed} failed${count.skipped > 0 ? `, ${count.skipped} skipped` : ""}`);
-process.exit(count.failed === 0 ? 0 : 1);
 
 /** Runs a command. Returns its output if it fails, `undefined` if it succeeds. */
 async function run(command) {
@@ -174,30 +202,39 @@ async function runTests() {
 }
 
 /**
- * Runs the given test files, or all without an argument, with 10,000 runs of each property test of the HTTP/2 engine. Returns
- * the exit status and the report.
+ * Runs the given test files, or all without an argument, with 1,000 runs of each property test of the HTTP/2 engine; `npm run
+ * campaign` makes a million. Returns the exit status and the report.
  */
 async function runTestFiles(files) {
   rmSync(testReport, { force: true });
   const command = `npm test -- ${files.map((file) => JSON.stringify(file)).join(" ")} --reporter=default --reporter=json`;
   const { status } = await runGroup(`${command} --outputFile.json=${JSON.stringify(testReport)}`, TESTS_TIMEOUT_MS, {
     cwd: root,
-    env: { ...env, HTTP2_RUNS: "10000" },
+    env: { ...env, HTTP2_RUNS: "1000" },
   });
   return { status, report: readReport() };
 }
 
+/** Prepares the judges one after the other. A judge that cannot be prepared reports the reason when it runs. */
+async function prepareJudges() {
+  const options = { cwd: root, env, stderr: "pipe", print: () => {} };
+  for (const name of PREPARATIONS) {
+    await runGroup(`${LOW_PRIORITY}npm run --silent ${name}`, JUDGE_TIMEOUT_MS, options);
+  }
+}
+
 /**
- * Runs a check by an independent implementation. Its output is printed. Missing programs count as skipped. A check that
- * fails runs once more, as failed tests do.
+ * Runs a check by an independent implementation, and prints its output when it has ended. Missing programs count as skipped.
+ * A check that fails runs once more, as failed tests do.
  */
-async function runJudge(name) {
+async function runJudge(name, priority) {
   const start = Date.now();
   const CANNOT_RUN = 3;
-  const judge = () => runGroup(`npm run --silent ${name}`, JUDGE_TIMEOUT_MS, { cwd: root, env });
+  const options = { cwd: root, env, stderr: "pipe", print: () => {} };
+  const judge = () => runGroup(`${priority}npm run --silent ${name}`, JUDGE_TIMEOUT_MS, options);
   let { status, output } = await judge();
   if (status !== 0 && status !== CANNOT_RUN && !isLate()) {
-    console.log(`again   ${name}, which has failed`);
+    console.log(`${output.trim()}\nagain   ${name}, which has failed`);
     ({ status, output } = await judge());
     if (status === 0) failedTests.push(`${name} (passed on the second try)`);
   }
@@ -207,7 +244,7 @@ async function runJudge(name) {
   if (!ok) count.failed += 1;
   if (!ok) failures.push(name);
   const verdict = status === 0 ? "ok    " : ok ? "skip  " : "FAILED";
-  console.log(`${verdict}  ${name}  (${((Date.now() - start) / 1000).toFixed(1)} s)`);
+  console.log(`\n${output.trim()}\n${verdict}  ${name}  (${((Date.now() - start) / 1000).toFixed(1)} s)`);
 }
 
 function readReport() {

@@ -9,16 +9,19 @@ import { setTimeout as sleep } from "node:timers/promises";
 const parent = process.ppid;
 /** How long the output of a command is read after the command has ended. */
 const REST_MS = 2000;
-let child;
-let isGroup = false;
+/** Ids of the running children, as `kill` takes them: that of a process group is negative. */
+const running = new Set();
 
-for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => kill(signal));
-setInterval(() => process.ppid !== parent && kill("SIGTERM"), 200).unref();
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => killAll(signal));
+setInterval(() => process.ppid !== parent && killAll("SIGTERM"), 200).unref();
 
-function kill(signal) {
-  if (child?.pid === undefined) return;
+function killAll(signal) {
+  for (const id of running) kill(id, signal);
+}
+
+function kill(id, signal) {
   try {
-    process.kill(isGroup ? -child.pid : child.pid, signal);
+    process.kill(id, signal);
   } catch {
     // It has ended.
   }
@@ -26,9 +29,10 @@ function kill(signal) {
 
 /** Runs a program with the input and output of this process. Returns its exit code. */
 export async function runChild(program, args, options) {
-  isGroup = false;
-  child = spawn(program, args, { stdio: "inherit", ...options });
+  const child = spawn(program, args, { stdio: "inherit", ...options });
+  running.add(child.pid);
   const [code, signal] = await once(child, "exit");
+  running.delete(child.pid);
   return code ?? (signal === null ? 1 : 128);
 }
 
@@ -42,8 +46,9 @@ export async function runGroup(
   timeoutMs,
   { stderr = "inherit", print = (text) => process.stdout.write(text), ...options },
 ) {
-  isGroup = true;
-  child = spawn(command, { ...options, stdio: ["ignore", "pipe", stderr], shell: true, detached: true });
+  const child = spawn(command, { ...options, stdio: ["ignore", "pipe", stderr], shell: true, detached: true });
+  const group = -child.pid;
+  running.add(group);
   const streams = [child.stdout, child.stderr].filter((stream) => stream !== null);
   let output = "";
   for (const stream of streams) {
@@ -55,11 +60,12 @@ export async function runGroup(
   const closed = once(child, "close");
   const timer = setTimeout(() => {
     console.log(`\n${command}: killed after ${timeoutMs / 60_000} minutes`);
-    kill("SIGKILL");
+    kill(group, "SIGKILL");
   }, timeoutMs);
   const [code] = await once(child, "exit");
   clearTimeout(timer);
-  kill("SIGKILL");
+  kill(group, "SIGKILL");
+  running.delete(group);
   // A process that has left the group may still hold a pipe.
   await Promise.race([closed, sleep(REST_MS, undefined, { ref: false })]);
   for (const stream of streams) stream.destroy();

@@ -4,6 +4,7 @@
  *
  *     npm run h2spec              # both sides
  *     npm run h2spec -- server    # the server alone
+ *     npm run h2spec -- --prepare # builds the programs, and runs nothing
  *
  * h2specd of that version judges every connection of a client, not the first alone: a client that connects again without a
  * request fails a case.
@@ -104,7 +105,7 @@ async function runClient(
 
 const programs = findPrograms();
 if (programs === undefined) process.exitCode = CANNOT_RUN;
-else {
+else if (process.argv[2] !== "--prepare") {
   const results: boolean[] = [];
   const server = spawn(process.execPath, [...NODE, join(HERE, "server.ts")], { stdio: ["pipe", "pipe", "inherit"] });
   const line = await new Promise<string>((resolve) => server.stdout.once("data", (chunk) => resolve(String(chunk))));

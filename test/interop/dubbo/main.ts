@@ -2,7 +2,8 @@
  * `npm run interop:dubbo`: what Triple promises between us and Dubbo for Java and dubbo-go, in both directions. Prints a
  * matrix and everything that is not as it has to be. Words choose among tables and columns: `npm run interop:dubbo -- Java`.
  *
- * `--registries` runs providers and consumers in a registry instead.
+ * `--registries` runs providers and consumers in a registry instead. `--prepare` installs and builds the peers, and runs
+ * nothing.
  *
  * `--write` puts the matrix into docs/interop.md, `--record` what Dubbo for Java sends into fixtures/wire/dubbo.
  */
@@ -52,6 +53,7 @@ async function main(): Promise<number> {
     console.log(versions);
     for (const line of skipped) console.log(line);
     if (peers.length === 0) return CANNOT_RUN;
+    if (options.has("--prepare")) return 0;
 
     if (options.has("--record")) {
       await recordJava();

@@ -1,7 +1,7 @@
 /**
  * `npm run interop:grpc`: the functional cases of gRPC's interop description between us and other implementations, in
  * both directions, in cleartext and over TLS, and through a proxy. Prints a matrix and every failure. Words choose among
- * the columns: `npm run interop:grpc -- java`.
+ * the columns: `npm run interop:grpc -- java`. `--prepare` installs and builds the peers, and runs nothing.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -150,6 +150,7 @@ async function main(): Promise<number> {
     const versions = peers.map(({ name, version }) => `${name} ${version}`);
     console.log(`Node ${process.version}, ${versions.join(", ")}${nginx === undefined ? "" : `, nginx ${nginx}`}`);
     for (const line of skipped) console.log(line);
+    if (process.argv[2] === "--prepare") return 0;
 
     const columns = peers.flatMap((peer) => [
       column(
