@@ -296,17 +296,7 @@ describe("an attack by entities", () => {
     expect(JSON.stringify(answer.body).length).toBeLessThan(2_000);
   });
 
-  it("takes no more than 10 ms of the CPU to refuse, at best of five times, and no document type is read to its end", async () => {
-    for (const [what, xml] of attacks) {
-      const times: number[] = [];
-      for (let i = 0; i < 5; i += 1) {
-        const start = process.cpuUsage();
-        await send("all", "application/xml", xml);
-        const { user, system } = process.cpuUsage(start);
-        times.push((user + system) / 1_000);
-      }
-      expect(Math.min(...times), what.slice(0, 60)).toBeLessThan(10);
-    }
+  it("is refused without reading its document type to the end", async () => {
     const endless = `<?xml version="1.0"?>\n<!-- <!DOCTYPE --><!DOCTYPE x [${"<".repeat(3_000_000)}`;
     expect(await send("all", "application/xml", endless)).toMatchObject({
       body: { message: expect.stringMatching(/has a document type, which is not allowed$/) },

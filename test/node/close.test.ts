@@ -6,7 +6,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { promisify } from "node:util";
 import { Code } from "triple-es";
 import { createTransport } from "triple-es/node";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { Http1Connection, Http2Connection } from "../support/connection.ts";
 import { Flag, frame, RawConnection, Reset, request, Type, words } from "../support/frames.ts";
@@ -368,15 +368,28 @@ describe("a connection", () => {
   it.each(TRANSPORTS)(
     "over $protocol, HTTP/$httpVersion does not limit the call once it is established",
     async (options) => {
+      let running = signalled();
+      let gate = signalled();
       const { baseUrl } = await startServer({
-        greet: async ({ name }) => {
-          if (name === "slow") await new Promise((resolve) => setTimeout(resolve, 150));
+        greet: async () => {
+          running.resolve();
+          await gate.promise;
           return {};
         },
       });
       const greeter = connectGreeter(baseUrl, { ...options, connectTimeoutMs: 75, idleTimeoutMs: 75 });
-      await greeter.greet({ name: "slow" });
-      await greeter.greet({ name: "slow" });
+      vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+      onTestFinished(() => {
+        vi.useRealTimers();
+      });
+      for (let calls = 0; calls < 2; calls++) {
+        [running, gate] = [signalled(), signalled()];
+        const call = greeter.greet({});
+        await running.promise;
+        await vi.advanceTimersByTimeAsync(150);
+        gate.resolve();
+        await call;
+      }
     },
   );
 

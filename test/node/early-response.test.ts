@@ -1,5 +1,4 @@
 /** Responses over HTTP/2 that are sent before the end of their requests (RFC 9113, section 8.1), frame by frame. */
-import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { block, Flag, frame, RawConnection, Type } from "../support/frames.ts";
 import { startServer } from "../support/server.ts";
@@ -28,11 +27,19 @@ function framesOf(connection: RawConnection, stream: number): string[] {
     .map(({ type, flags }) => (type === Type.reset ? "reset" : (flags & Flag.endStream) === 0 ? "part" : "end"));
 }
 
+/** Waits until the server has answered a PING, and so has handled everything before it. */
+async function roundTrip(connection: RawConnection): Promise<void> {
+  connection.write(frame(Type.ping, 0, 0, Buffer.from("sent now")));
+  await expect
+    .poll(() => connection.received.some(({ flags, payload }) => flags === Flag.ack && payload.includes("sent now")))
+    .toBe(true);
+}
+
 describe("a response to a request that has not ended", () => {
   it("has no end until the client has acknowledged a PING that was sent after it", async () => {
     const connection = await openUploads(1);
     const ping = await connection.frame(Type.ping);
-    await delay(400);
+    await roundTrip(connection);
     expect(framesOf(connection, 1)).toEqual(["part", "part"]);
     connection.write(frame(Type.ping, Flag.ack, 0, ping.payload));
     await connection.frame(Type.reset, 1);
@@ -61,12 +68,13 @@ describe("a response to a request that has not ended", () => {
     connection.write(frame(Type.headers, Flag.endHeaders, 3, UNKNOWN_METHOD));
     await connection.frame(Type.data, 3);
     // By now the second response waits for a PING of its own.
-    await delay(300);
+    await roundTrip(connection);
     connection.write(frame(Type.ping, Flag.ack, 0, ping.payload));
     await connection.frame(Type.reset, 1);
-    await expect.poll(() => connection.received.filter(({ type }) => type === Type.ping).length).toBe(2);
+    const pings = () => connection.received.filter(({ type, flags }) => type === Type.ping && flags === 0);
+    await expect.poll(() => pings().length).toBe(2);
     expect(framesOf(connection, 3)).toEqual(["part", "part"]);
-    const second = connection.received.filter(({ type }) => type === Type.ping)[1];
+    const second = pings()[1];
     connection.write(frame(Type.ping, Flag.ack, 0, second?.payload));
     await connection.frame(Type.reset, 3);
     expect(framesOf(connection, 3)).toEqual(["part", "part", "end", "reset"]);
