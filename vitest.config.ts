@@ -14,6 +14,8 @@ export default defineConfig({
     hookTimeout: 180_000,
     // The default is a second. This is less than the shortest limits of the runtime, which would hide that an event is missing.
     expect: { poll: { timeout: 9_000 } },
+    // Tests wait for sockets and processes, so one core less, which is the default, leaves a machine of two half idle.
+    maxWorkers: "100%",
     typecheck: { enabled: true, include: ["test/**/*.test-d.ts"], tsconfig: "tsconfig.json" },
     coverage: { include: ["src/**", "runtime/src/**"], exclude: ["**/gen/**"] },
   },

@@ -6,9 +6,15 @@ import { delimiter, join } from "node:path";
 import { runChild } from "./child.js";
 import "./install.js";
 
+/** Folders of tests that run in memory or in the simulator, but for a few that open sockets. */
+const UNIT = ["codec", "grpc", "hessian2", "http-rpc", "http2", "registry", "rest", "retry", "simulation"];
+/** The files of a worker share their modules, which takes half the time. One that replaces a module cannot. */
+const SHARED = "--no-isolate --exclude test/http-rpc/body-format.test.ts";
+
 const tasks = {
   demo: ["buf generate", "node scripts/run.js examples/demo/main.ts"],
   test: ["vitest run"],
+  "test:unit": [`vitest run --typecheck.enabled=false ${SHARED} ${UNIT.map((name) => `test/${name}/`).join(" ")}`],
   registries: ["vitest run --config test/registries/vitest.config.ts"],
   format: ["biome check --write .", "buf format --write"],
   lint: ["biome check .", "buf lint"],

@@ -1,0 +1,51 @@
+/**
+ * Runs, one after the other, the long random checks of which `npm run check` runs samples: `npm run campaign`. Names choose
+ * among them: `npm run campaign -- simulate soak`. Prints the output of each, with the seeds that repeat a failure, runs all
+ * even if one fails, and ends with a line of totals.
+ */
+import { dirname } from "node:path";
+import { fileURLToPath } from "node:url";
+import { runGroup } from "./child.js";
+import "./install.js";
+
+const root = dirname(dirname(fileURLToPath(import.meta.url)));
+/** Time limit for a part, which only a hang exceeds. */
+const TIMEOUT_MS = 48 * 60 * 60_000;
+
+/** Another one in each campaign. */
+const seed = Date.now() & 0x3fff_ffff;
+
+/** The parts, in the order of their duration. */
+const PARTS = {
+  soak: "soak",
+  corpus: "corpus",
+  mutants: "simulate -- --mutants",
+  simulate: `simulate -- --seed ${seed} --seeds 10000`,
+  codecs: `codecs:differential -- --cases 1000000 --seed ${seed}`,
+  differential: "differential -- 1000000",
+  fuzz: "fuzz -- 1000000",
+};
+
+const given = process.argv.slice(2);
+const unknown = given.filter((name) => !Object.hasOwn(PARTS, name));
+if (unknown.length > 0) {
+  console.error(`unknown: ${unknown.join(", ")}; known are ${Object.keys(PARTS).join(", ")}`);
+  process.exit(2);
+}
+
+for (const signal of ["SIGINT", "SIGTERM"]) process.on(signal, () => process.exit(1));
+
+const names = given.length > 0 ? given : Object.keys(PARTS);
+const failed = [];
+for (const [index, name] of names.entries()) {
+  const start = Date.now();
+  console.log(`\n${index + 1} of ${names.length}: npm run ${PARTS[name]}`);
+  const { status } = await runGroup(`npm run --silent ${PARTS[name]}`, TIMEOUT_MS, { cwd: root });
+  if (status !== 0) failed.push(name);
+  console.log(
+    `${status === 0 ? "ok    " : "FAILED"}  ${name}  (${((Date.now() - start) / 60_000).toFixed(1)} minutes)`,
+  );
+}
+if (failed.length > 0) console.log(`\nfailed: ${failed.join(", ")}`);
+console.log(`${names.length - failed.length} passed, ${failed.length} failed`);
+process.exitCode = failed.length === 0 ? 0 : 1;
