@@ -25,6 +25,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasJudges, judgePath } from "./openapi/installed.ts";
 import { createCertificates, hasOpenssl } from "./support/certificate.ts";
 import { type Block, expectedOutput, ROOT, readBlocks, readDocument } from "./support/documents.ts";
+import { pause } from "./support/pause.ts";
 import { isInstalled, PLATFORMS, platformEnvironment } from "./support/platforms.ts";
 import { freePort } from "./support/port.ts";
 
@@ -178,7 +179,7 @@ async function startServer(path: string, text: string): Promise<void> {
     });
     socket.destroy();
     if (reachable) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(50);
   }
 }
 

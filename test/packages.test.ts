@@ -13,6 +13,7 @@ import type { Readable } from "node:stream";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Block, expectedOutput, ROOT, readBlocks, readDocument } from "./support/documents.ts";
+import { pause } from "./support/pause.ts";
 import { freePort } from "./support/port.ts";
 
 const run = promisify(execFile);
@@ -175,7 +176,7 @@ async function listening(child: ChildProcess, port: number): Promise<void> {
     });
     socket.destroy();
     if (reachable) return;
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(50);
   }
 }
 

@@ -5,7 +5,6 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
 import { build } from "esbuild";
 import type { Browser, Page } from "playwright-core";
 import { RpcError } from "triple-es";
@@ -16,6 +15,7 @@ import { createCallee } from "../platforms/callee.ts";
 import { type Calls, type CodecName, EXPECTED } from "../platforms/calls.ts";
 import { EXECUTABLE, launchBrowser } from "../support/chromium.ts";
 import { ROOT } from "../support/documents.ts";
+import { pause } from "../support/pause.ts";
 import { signalled } from "../support/server.ts";
 import type { StreamOfPage } from "./page.ts";
 
@@ -108,7 +108,7 @@ describe.skipIf(!hasChromium)("the generated client in Chromium", () => {
       await inPage("open", urlOf(streams), "Ada");
       expect(await inPage("read", 1)).toEqual({ read: 1 });
       // The page stops reading, so the buffers fill up and the handler stops.
-      for (let before = -1; before !== made; await delay(500)) before = made;
+      for (let before = -1; before !== made; await pause(500)) before = made;
       expect(made).toBeGreaterThan(0);
       expect(made).toBeLessThan(9_000);
       expect(await inPage("read", 10_000)).toEqual({ read: 9_999, end: "done" });

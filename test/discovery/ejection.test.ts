@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { parseServiceConfig } from "../../runtime/src/client/service-config.ts";
 import { type GivenEjection, resolveEjection } from "../../runtime/src/discovery/ejection-options.ts";
 import type { Exchange } from "../../runtime/src/http/exchange.ts";
+import { pause } from "../support/pause.ts";
 import { seeded } from "./random.ts";
 import { createWorld, listed, request, response, settle, type World } from "./world.ts";
 
@@ -30,7 +31,7 @@ function serve(
   const server = world.server(address);
   server.answer = async () => {
     server.active++;
-    if (ms > 0) await new Promise((resolve) => setTimeout(resolve, ms));
+    if (ms > 0) await pause(ms);
     server.active--;
     return answer(random() < failing ? code : 0);
   };

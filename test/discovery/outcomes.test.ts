@@ -8,6 +8,7 @@ import type { Connect, ConnectionOwner } from "../../runtime/src/node/client/con
 import { ConnectionBackoff } from "../../runtime/src/node/client/connection-backoff.ts";
 import { Pool } from "../../runtime/src/node/client/pool.ts";
 import { cuttableProxy } from "../support/cuttable-proxy.ts";
+import { pause } from "../support/pause.ts";
 import { failureOf, startServer } from "../support/server.ts";
 
 const addressesOf = (servers: readonly { readonly port: number }[]): string[] =>
@@ -78,7 +79,7 @@ describe.each(["2", "1.1"] as const)("over HTTP/%s", (httpVersion) => {
     const servers = await startServers(2);
     let isSlow = false;
     const late: Interceptor = (next) => async (call) => {
-      if (isSlow) await new Promise((resolve) => setTimeout(resolve, 40));
+      if (isSlow) await pause(40);
       return next(call);
     };
     const transport = createTransport({
@@ -97,7 +98,7 @@ describe.each(["2", "1.1"] as const)("over HTTP/%s", (httpVersion) => {
     isSlow = true;
     const calls = Array.from({ length: 10 }, () => failureOf(client.greet({}, { timeoutMs: 10 })));
     for (const error of await Promise.all(calls)) expect(error.message).toContain("deadline");
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(50);
     expect(states()).toEqual(["ready", "ready"]);
   });
 });

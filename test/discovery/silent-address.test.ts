@@ -7,13 +7,13 @@ import dnsModule from "node:dns";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
 import { connect as connectNet, createServer as createNetServer, type Socket } from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
 import type { ClosableTransport } from "triple-es";
 import { dns, fixed, p2c, pickFirst } from "triple-es/discovery";
 import { createServer, createTransport } from "triple-es/node";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { hasDnsmasq, startDns } from "../support/dnsmasq.ts";
+import { pause } from "../support/pause.ts";
 import { greeter } from "../support/server.ts";
 
 const hasIpv6 = await new Promise<boolean>((resolve) => {
@@ -62,7 +62,7 @@ async function listenSilently(host: string, port: number): Promise<void> {
     sockets.push(socket);
     // The state of the kernel, because this process may learn late that it has been answered.
     for (let checks = 0; socket.connecting && checks < 30; checks = hasUnanswered(port) ? checks + 1 : 0) {
-      await delay(10);
+      await pause(10);
     }
     if (socket.connecting) return;
   }

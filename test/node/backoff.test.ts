@@ -15,6 +15,7 @@ import type { Connect, Connection } from "../../runtime/src/node/client/connecti
 import { ConnectionBackoff } from "../../runtime/src/node/client/connection-backoff.ts";
 import { Pool } from "../../runtime/src/node/client/pool.ts";
 import { CLOSED_BY_PEER, connectionError } from "../../runtime/src/node/io/error.ts";
+import { pause } from "../support/pause.ts";
 import { freePort } from "../support/port.ts";
 import {
   arriving,
@@ -299,11 +300,9 @@ describe("calls to a server that cannot be connected to", () => {
 /** A server that starts later, on a port on which no server listened before. */
 async function startLater(afterMs: number): Promise<{ baseUrl: string; started: Promise<unknown> }> {
   const port = await freePort();
-  const started = turn(afterMs).then(() => startServer({}, {}, port));
+  const started = pause(afterMs).then(() => startServer({}, {}, port));
   return { baseUrl: `http://127.0.0.1:${port}`, started };
 }
-
-const turn = (ms: number): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 
 describe.each([
   { protocol: "grpc", httpVersion: "2" },
@@ -350,7 +349,7 @@ describe.each([
     const controller = new AbortController();
     const cancelled = failureOf(client.greet({}, { signal: controller.signal }));
     const closed = failureOf(client.greet({}));
-    await turn(50);
+    await pause(50);
     controller.abort();
     expect((await cancelled).code).toBe(Code.Canceled);
     await transport.close({ graceMs: 10 });
@@ -374,7 +373,7 @@ describe("calls that wait for the server to be ready", () => {
     await Promise.all(calls);
     let connections = 0;
     await startPeer(() => void connections++, undefined, port);
-    await turn(100);
+    await pause(100);
     expect(connections).toBe(0);
   });
 

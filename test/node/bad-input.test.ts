@@ -1,12 +1,12 @@
 /** Invalid requests over real connections: each gets the right response, and the next call on the same connection works. */
 import { once } from "node:events";
 import type { OutgoingHttpHeaders } from "node:http2";
-import { setTimeout as sleep } from "node:timers/promises";
 import { gzipSync } from "node:zlib";
 import { nodeCompressions, type ServerOptions } from "triple-es/node";
 import { describe, expect, it } from "vitest";
 import type { GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { type Answer, envelope, type Http1Connection, Http2Connection } from "../support/connection.ts";
+import { pause } from "../support/pause.ts";
 import { type RunningServer, startServer } from "../support/server.ts";
 import { openHttp1, openHttp2, openWay, tlsOf, WAYS } from "../support/ways.ts";
 
@@ -285,7 +285,7 @@ describe.each(WAYS.filter(({ version }) => version === "1.1"))("over $name, the 
   ])("answers %s after the requests before it, and closes the connection", async (_, bytes, status) => {
     const { port } = await start({
       greet: async ({ name }) => {
-        await new Promise((resolve) => setTimeout(resolve, 30));
+        await pause(30);
         return { greeting: name };
       },
     });
@@ -295,7 +295,7 @@ describe.each(WAYS.filter(({ version }) => version === "1.1"))("over $name, the 
     connection.write(bodies.map((body) => head + body).join("") + bytes);
     // Each of these bytes makes the request malformed in another way.
     for (const byte of "more") {
-      await new Promise((resolve) => setTimeout(resolve, 2));
+      await pause(2);
       connection.write(byte);
     }
     expect((await connection.answer()).body.toString()).toBe('{"greeting":"Ada"}');
@@ -423,7 +423,7 @@ describe.each(WAYS.filter(({ version }) => version === "1.1"))("over $name, the 
         expect((await connection.answer()).status).toBe(200);
         for (const part of request.match(/.{1,16}/gs) ?? []) {
           connection.write(part);
-          await sleep(5);
+          await pause(5);
         }
         await expectRefusal(connection);
       });
@@ -499,7 +499,7 @@ describe.each(WAYS.filter(({ version }) => version === "1.1"))("over $name, the 
     connection.write(
       `POST ${GREET} HTTP/1.1\r\nhost: a\r\ncontent-type: application/proto\r\ncontent-length: 9\r\n\r\n\n\u0003Ada`,
     );
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pause(20);
     connection.destroy();
     expect((await (await open(port)).post(GREET, JSON_TYPE, "[{}]")).status).toBe(200);
     expect(calls).toBe(1);

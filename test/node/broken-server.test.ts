@@ -4,6 +4,7 @@ import { type AddressInfo, connect } from "node:net";
 import { Code } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { block, Flag, frame, greet, respond, startRawServer, Type, words } from "../support/frames.ts";
+import { pause } from "../support/pause.ts";
 import { arriving, connectGreeter, failureOf, greetings, signalled, startPeer } from "../support/server.ts";
 
 const ILL_FORMED: Readonly<Record<string, (id: number) => Uint8Array[]>> = {
@@ -80,7 +81,7 @@ describe("a server that takes its time", () => {
     const client = connectGreeter(`http://127.0.0.1:${port}`);
     const called = client.greetTogether(arriving(...Array<string>(32).fill(name)));
     await stopped.promise;
-    await new Promise((resolve) => setTimeout(resolve, 100));
+    await pause(100);
     going.resolve();
     expect((await called).greeting).toBe("Hi");
   });

@@ -4,6 +4,7 @@ import { describe, expect, it } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { Http1Connection, Http2Connection } from "../support/connection.ts";
 import { block, Flag, frame, greet, type RawStream, Reset, respond, startRawServer, Type } from "../support/frames.ts";
+import { pause } from "../support/pause.ts";
 import {
   aborted,
   arriving,
@@ -26,7 +27,7 @@ const TRANSPORTS = [
 async function* endless(): AsyncGenerator<{ name: string }, void> {
   for (;;) {
     yield { name: "Ada" };
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    await pause(1);
   }
 }
 
@@ -149,7 +150,7 @@ describe.each(TRANSPORTS)("a unary call over $protocol, HTTP/$httpVersion", (opt
     const transport = openTransport(baseUrl, options);
     await createGreetServiceClient(transport).greet({}, { timeoutMs: 60_000 });
     await transport.close();
-    await new Promise((resolve) => setTimeout(resolve, 10));
+    await pause(10);
     expect(signal?.aborted).toBe(false);
   });
 });
@@ -424,7 +425,7 @@ describe("a stream", () => {
         controller.abort();
         await call;
       } else await missDeadline(running.promise, (options) => failureOf(greeter.greetEach({}, options)));
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await pause(20);
       gate.resolve();
       await closed.promise;
     },

@@ -10,6 +10,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { Http1Connection, Http2Connection } from "../support/connection.ts";
 import { Flag, frame, RawConnection, Reset, request, Type, words } from "../support/frames.ts";
+import { pause } from "../support/pause.ts";
 import { freePort } from "../support/port.ts";
 import {
   aborted,
@@ -99,7 +100,7 @@ describe("closing a server", () => {
     const { server, port } = await startServer();
     await openSocket(port);
     (await openSocket(port)).write("PRI * HT");
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pause(20);
     expect(await within(SOON_MS, server.close())).toBe(true);
   });
 
@@ -168,7 +169,7 @@ describe("closing a server", () => {
         try {
           while (!signal.aborted) {
             yield { greeting: "Hello!" };
-            await new Promise((resolve) => setTimeout(resolve, 1));
+            await pause(1);
           }
           throw signal.reason;
         } finally {
@@ -195,7 +196,7 @@ describe("closing a server", () => {
       const { server, baseUrl } = await startServer({
         greet: async (_, context) => {
           running.resolve();
-          await new Promise((resolve) => setTimeout(resolve, 100));
+          await pause(100);
           firedAtOnce = context.signal.aborted;
           return {};
         },
@@ -332,7 +333,7 @@ describe("a connection", () => {
       await server.close();
       await startServer({}, {}, port);
       // The client has to notice that its connection has ended.
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await pause(20);
       expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
     },
   );
@@ -494,7 +495,7 @@ describe("a transport", () => {
     async (options) => {
       const { baseUrl } = await startServer({
         greet: async () => {
-          await new Promise((resolve) => setTimeout(resolve, 300));
+          await pause(300);
           return { greeting: "at last" };
         },
       });

@@ -1,9 +1,9 @@
 /** Ends of HTTP/2 connections and exchanges that peers make difficult: full sockets, an early GOAWAY, unread requests. */
 import type { Socket } from "node:net";
-import { setTimeout as delay } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { Flag, frame, RawConnection, request, settings, Type, words } from "../support/frames.ts";
+import { pause } from "../support/pause.ts";
 import { arriving, connectGreeter, failureOf, openTransport, startPeer, startServer } from "../support/server.ts";
 
 const LARGE_WINDOWS = [settings([4, 0x7fff_ffff]), frame(Type.windowUpdate, 0, 0, words(0x7fff_0000))];
@@ -73,7 +73,7 @@ describe("an exchange whose request arrives after its headers", () => {
   it("leaves the window of its connection to others, although its handler does not read", async () => {
     const { baseUrl } = await startServer({
       greetTogether: async () => {
-        await delay(20);
+        await pause(20);
         return { greeting: "unread" };
       },
     });
@@ -81,7 +81,7 @@ describe("an exchange whose request arrives after its headers", () => {
     const large = { name: "x".repeat(60_000) };
     async function* late() {
       yield { name: "a" };
-      await delay(5);
+      await pause(5);
       yield large;
     }
     // Together they are four times as large as the window of a connection.

@@ -7,6 +7,7 @@ import type { AddressInfo } from "node:net";
 import { Code, Status } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { envelope } from "../support/connection.ts";
+import { pause } from "../support/pause.ts";
 import { connectGreeter, failureOf, greetings, startPeer, startServer } from "../support/server.ts";
 
 /** A server that responds to HTTP/1.1 requests with the given bytes. */
@@ -63,7 +64,7 @@ async function startFrames(...steps: (Buffer | "close")[]): Promise<string> {
     socket.once("data", async () => {
       // The client's preface is followed by its settings and its request.
       for (const step of steps) {
-        await new Promise((resolve) => setTimeout(resolve, 20));
+        await pause(20);
         if (step === "close") socket.destroy();
         else socket.write(step);
       }

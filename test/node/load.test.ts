@@ -1,6 +1,7 @@
 /** High load: large messages, many calls, and readers that are slower than their writers. */
 import { Code } from "triple-es";
 import { describe, expect, it } from "vitest";
+import { pause } from "../support/pause.ts";
 import { connectGreeter, failureOf, greetings, openSocket, signalled, startServer } from "../support/server.ts";
 
 const TRANSPORTS = [
@@ -41,7 +42,7 @@ describe.each(TRANSPORTS)("over $protocol, HTTP/$httpVersion", (options) => {
   it("250 calls at a time are all answered", async () => {
     const { baseUrl } = await startServer({
       greet: async ({ name }) => {
-        await new Promise((resolve) => setTimeout(resolve, 5));
+        await pause(5);
         return { greeting: name };
       },
     });
@@ -86,7 +87,7 @@ describe("streams", () => {
     let ahead = 0;
     for (let i = 0; i < 10; i++) {
       await next();
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await pause(20);
       ahead = Math.max(ahead, sent() - received());
     }
     return ahead;

@@ -25,6 +25,7 @@ import { MemorySocket } from "../../runtime/src/node/io/duplex-pair.ts";
 import { Http2Socket, nodeLatin1 } from "../../runtime/src/node/io/http2-socket.ts";
 import { runs } from "../http2/support/runs.ts";
 import { cuttableProxy } from "../support/cuttable-proxy.ts";
+import { pause } from "../support/pause.ts";
 import { connectGreeter, startServer } from "../support/server.ts";
 
 /** The loss of a connection. */
@@ -239,7 +240,7 @@ describe("the calls of a connection that is lost", () => {
         async greet({ name }) {
           ran.push(name);
           if (ran.length === 6) proxy.cut();
-          if (ran.length <= 6 && name !== "warm") await new Promise((resolve) => setTimeout(resolve, 20));
+          if (ran.length <= 6 && name !== "warm") await pause(20);
           return { greeting: name };
         },
       },

@@ -24,6 +24,7 @@ import {
   startRawServer,
   Type,
 } from "../support/frames.ts";
+import { pause } from "../support/pause.ts";
 import {
   arriving,
   connectGreeter,
@@ -38,8 +39,6 @@ import {
 const MAX_CONCURRENT_STREAMS = 3;
 const endWithOk = ({ connection, id }: RawStream): boolean =>
   connection.write(frame(Type.headers, Flag.endHeaders | Flag.endStream, id, block(["grpc-status", "0"])));
-const turn = (ms = 20): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
-
 describe("a call that the server has not processed", () => {
   const refusals: [name: string, refuse: (stream: RawStream) => void][] = [
     ["is above the last stream of a GOAWAY", (stream) => goAway(stream, 0)],
@@ -128,9 +127,9 @@ describe("a call that the server has not processed", () => {
     const { code } = await failureOf(connectGreeter(server.baseUrl).greet({}, { timeoutMs: 50 }));
     expect(code).toBe(Code.DeadlineExceeded);
     // Data that was in flight arrives first.
-    await turn(100);
+    await pause(100);
     const { length } = server.streams;
-    await turn(200);
+    await pause(200);
     expect(server.streams).toHaveLength(length);
   });
 });
@@ -147,7 +146,7 @@ describe("a call that the server may have processed is not retried when", () => 
   ])("%s", async (_, end, code) => {
     const server = await startRawServer(end);
     expect((await failureOf(connectGreeter(server.baseUrl).greet({}))).code).toBe(code);
-    await turn();
+    await pause(20);
     expect(server.streams).toHaveLength(1);
   });
 });
@@ -174,7 +173,7 @@ describe("a server that sends GOAWAY", () => {
     await client.greet({});
     goAway(server.streams[0] as RawStream, 1);
     await expect.poll(() => server.connections[0]?.closed).toBe(true);
-    await turn();
+    await pause(20);
     expect(server.connections).toHaveLength(1);
     await client.greet({});
     expect(server.connections).toHaveLength(2);
@@ -204,7 +203,7 @@ describe("a connection that fails", () => {
     const client = connectGreeter(server.baseUrl);
     expect((await failureOf(client.greet({}))).code).toBe(Code.Unavailable);
     await expect.poll(() => server.connections[0]?.closed).toBe(true);
-    await turn();
+    await pause(20);
     expect(server.connections).toHaveLength(1);
     expect((await client.greet({})).greeting).toBe("Hello!");
     expect(server.connections).toHaveLength(2);
@@ -263,7 +262,7 @@ describe("an idle connection", () => {
     await client.greet({});
     const [first] = server.connections;
     if (first !== undefined) first.polite = false;
-    await turn(30);
+    await pause(30);
     expect((await client.greet({})).greeting).toBe("Hello!");
     expect(server.streams.map(({ connectionIndex }) => connectionIndex)).toEqual([0, 1]);
   });
@@ -272,7 +271,7 @@ describe("an idle connection", () => {
     const server = await startRawServer((stream) => greet(stream));
     const client = connectGreeter(server.baseUrl, { verifyAfterMs: 10 });
     await client.greet({});
-    await turn(30);
+    await pause(30);
     await Promise.all([client.greet({}), client.greet({}), client.greet({})]);
     expect(server.connections).toHaveLength(1);
     const pings = server.connections[0]?.received.filter(({ type, flags }) => type === Type.ping && flags === 0);
@@ -325,7 +324,7 @@ describe("a server that allows few streams on a connection", () => {
     await expect.poll(() => server.streams.length).toBe(1);
     const calls = Array.from({ length: 8 }, () => client.greet({}));
     await expect.poll(() => server.streams.length).toBe(6);
-    await turn();
+    await pause(20);
     expect(server.connections).toHaveLength(3);
     expect(server.streams).toHaveLength(6);
     let answered = 0;
@@ -366,7 +365,7 @@ describe("closing a transport", () => {
     const transport = openTransport(server.baseUrl, { verifyAfterMs: 10 });
     const client = createGreetServiceClient(transport);
     await client.greet({});
-    await turn(30);
+    await pause(30);
     const call = client.greet({});
     const closed = transport.close();
     expect((await call).greeting).toBe("Hello!");
@@ -394,7 +393,7 @@ describe("closing a transport", () => {
     const transport = openTransport(server.baseUrl);
     const reading = greetings(createGreetServiceClient(transport).greetEach({}));
     await expect.poll(() => server.streams.length).toBe(1);
-    await turn();
+    await pause(20);
     const closed = transport.close();
     expect(await reading).toEqual([]);
     await closed;
@@ -416,7 +415,7 @@ describe("closing a transport", () => {
     });
     const transport = openTransport(server.baseUrl, { pingTimeoutMs: 3_600_000 });
     await createGreetServiceClient(transport).greet({});
-    await turn();
+    await pause(20);
     await transport.close();
   });
 });

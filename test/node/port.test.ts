@@ -11,6 +11,7 @@ import { createServer } from "triple-es/node";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { envelope, Http1Connection, Http2Connection } from "../support/connection.ts";
+import { pause } from "../support/pause.ts";
 import { freePort } from "../support/port.ts";
 import { connectGreeter, failureOf, greeter, openSocket, startServer } from "../support/server.ts";
 
@@ -50,7 +51,7 @@ describe("one cleartext port", () => {
     const { port } = await startServer();
     const connection = await Http1Connection.open(port);
     connection.write("P");
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await pause(5);
     connection.write("ROPFIND / HTTP/1.1\r\nhost: a\r\n\r\n");
     expect((await connection.answer()).status).toBe(404);
   });

@@ -1,6 +1,7 @@
 /** Servers that are replaced one after the other behind a constant address: no call is lost, and none is made twice. */
 import { connect } from "node:net";
 import { expect, it } from "vitest";
+import { pause } from "../support/pause.ts";
 import { connectGreeter, greetings, type RunningServer, startPeer, startServer } from "../support/server.ts";
 
 /** Number of servers that start and stop. */
@@ -14,7 +15,7 @@ it("a server that is replaced under load loses no call, and handles none twice",
     startServer({
       greet: async ({ name }) => {
         count(name);
-        await new Promise((resolve) => setTimeout(resolve, Math.random() * 5));
+        await pause(Math.random() * 5);
         return { greeting: name };
       },
       async *greetEach({ names: [name = ""] }) {
@@ -47,7 +48,7 @@ it("a server that is replaced under load loses no call, and handles none twice",
     }
   });
   for (let i = 0; i < ROTATIONS; i++) {
-    await new Promise((resolve) => setTimeout(resolve, 30));
+    await pause(30);
     const { server } = current;
     current = await start();
     await server.close();

@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { envelope } from "../support/connection.ts";
 import { block, Flag, frame, RawConnection, Reset, request, Type, words } from "../support/frames.ts";
+import { pause } from "../support/pause.ts";
 import { aborted, signalled, startServer } from "../support/server.ts";
 
 const SHORT: [string, string] = ["grpc-timeout", "20m"];
@@ -132,7 +133,7 @@ describe("a handler counts until it has ended, even if", () => {
     await begun.promise;
     await leave(connection);
     // Without the gate, the calls would have ended by now.
-    await new Promise((resolve) => setTimeout(resolve, 60));
+    await pause(60);
     expect(await admitted(connection, 3)).toBe(false);
     gate.resolve();
     await expectAdmission(connection, 5);

@@ -9,6 +9,7 @@ import {
   type GreetServiceHandler,
 } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { Flag, frame, RawConnection, request, Type } from "../support/frames.ts";
+import { pause } from "../support/pause.ts";
 import { aborted, connectGreeter, failureOf, greeter, openSocket, signalled, startServer } from "../support/server.ts";
 
 const H1 = { protocol: "http-rpc", codec: "json" } as const;
@@ -54,7 +55,7 @@ it("clients move from a connection at its maximum age to another without a faile
 it("over HTTP/1.1, the response to a request at the maximum age closes the connection", async () => {
   const { baseUrl, port } = await startServer({}, { limits: { maxConnectionAgeMs: 1 } });
   const socket = await openSocket(port);
-  await new Promise((resolve) => setTimeout(resolve, 5));
+  await pause(5);
   const body = '{"name":"Ada"}';
   const type = "content-type: application/json";
   socket.write(

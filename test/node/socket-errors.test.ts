@@ -7,9 +7,9 @@ import { TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { type Certificates, createCertificates, hasOpenssl } from "../support/certificate.ts";
 import { block, Flag, frame, settings, Type } from "../support/frames.ts";
+import { pause } from "../support/pause.ts";
 import { arriving, connectGreeter, greetings, openSocket, secure, startPeer, startServer } from "../support/server.ts";
 
-const turn = (ms = 10): Promise<void> => new Promise((resolve) => setTimeout(resolve, ms));
 const ignore = (): void => {};
 
 /** Sockets that were found without a listener, and at which moment. */
@@ -62,7 +62,7 @@ beforeAll(() => {
   process.on("uncaughtException", onUncaught);
 });
 afterEach(async () => {
-  await turn();
+  await pause(10);
   for (const socket of seen) inspect(socket, "at the end");
   expect([...new Set(unguarded.splice(0))], "sockets without a listener").toEqual([]);
   expect(uncaught.splice(0), "uncaught errors").toEqual([]);
@@ -178,7 +178,7 @@ describe.each([{ overTls: false }, { overTls: true }])("over TLS: $overTls", ({ 
       const { baseUrl, server } = await startServer({}, { tls: certificates?.server });
       await callInAllWays(baseUrl, client, tls);
       const calls = callInAllWays(baseUrl, client, tls);
-      await turn(20);
+      await pause(20);
       await server.close({ graceMs: 0 });
       await calls;
     });
@@ -226,7 +226,7 @@ describe.each([{ overTls: false }, { overTls: true }])("over TLS: $overTls", ({ 
             const socket = overTls && alpn !== "none" ? await secure(tcp, options) : tcp;
             socket.on("error", ignore);
             if (alpn !== "none") socket.write(bytes);
-            await turn(2);
+            await pause(2);
             tcp[close]();
             socket.destroy();
           }
@@ -241,7 +241,7 @@ describe.each([{ overTls: false }, { overTls: true }])("over TLS: $overTls", ({ 
       sockets[0]?.write("PRI * HTT");
       sockets[1]?.write("POST / HTTP/1.1\r\nhost: a\r\ncontent-length: 10\r\n\r\n");
       sockets[2]?.write(Buffer.concat([Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n"), settings()]));
-      await turn(20);
+      await pause(20);
       await server.close({ graceMs: 0 });
     });
   });

@@ -8,6 +8,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { type Certificates, createCertificates, hasOpenssl } from "../support/certificate.ts";
 import { Http1Connection } from "../support/connection.ts";
+import { pause } from "../support/pause.ts";
 import {
   connectGreeter,
   failureOf,
@@ -100,7 +101,7 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     controller.abort();
     expect((await failureOf(call)).code).toBe(Code.Canceled);
     await closed.promise;
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pause(20);
     expect(thrown).toEqual([]);
   });
 

@@ -4,6 +4,7 @@ import type { NodeTransportOptions } from "triple-es/node";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { oneMessage } from "../../runtime/src/call/message-stream.ts";
+import { pause } from "../support/pause.ts";
 import {
   aborted,
   connectGreeter,
@@ -264,7 +265,7 @@ it("a server waits for its calls without a limit if the grace period is infinite
   const call = connectGreeter(baseUrl).greet({});
   await begun.promise;
   const closed = server.close({ graceMs: Number.POSITIVE_INFINITY });
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await pause(20);
   finish.resolve();
   expect((await call).greeting).toBe("at last");
   await closed;

@@ -6,6 +6,7 @@ import { Code } from "triple-es";
 import { expect, it } from "vitest";
 import type { GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { block, Flag, frame, RawConnection, Reset, request, settings, Type, words } from "../support/frames.ts";
+import { pause } from "../support/pause.ts";
 import { aborted, connectGreeter, signalled, startServer } from "../support/server.ts";
 
 const INITIAL_WINDOW_SIZE = 4;
@@ -162,7 +163,7 @@ it("a client that shrinks its window below the data in flight receives the rest 
   await expect.poll(received).toBe(20_000);
   connection.write(settings([INITIAL_WINDOW_SIZE, 0]));
   connection.write(frame(Type.windowUpdate, 0, STREAM, words(20_000)));
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await pause(50);
   expect(received()).toBe(20_000);
   connection.write(frame(Type.windowUpdate, 0, STREAM, words(40_000)));
   await expect.poll(received).toBeGreaterThan(50_000);

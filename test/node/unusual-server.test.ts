@@ -18,6 +18,7 @@ import {
   Type,
   words,
 } from "../support/frames.ts";
+import { pause } from "../support/pause.ts";
 import { connectGreeter, failureOf, greetings, signalled } from "../support/server.ts";
 
 const MAX_CONCURRENT_STREAMS = 3;
@@ -256,7 +257,7 @@ describe("a server that sends", () => {
       expect([code, rawMessage]).toEqual([outcome, expect.any(String)]);
     }
     // A connection that is closing may accept another call before its end is known.
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pause(20);
     expect((await client.greet({})).greeting).toBe("Hello!");
   });
 
@@ -274,7 +275,7 @@ describe("a server that sends", () => {
       try {
         for (;;) {
           yield { name: "Ada" };
-          await new Promise((resolve) => setTimeout(resolve, 1));
+          await pause(1);
         }
       } finally {
         stopped.resolve();
@@ -293,7 +294,7 @@ describe("a server that allows no streams", () => {
     const client = connectGreeter(server.baseUrl, { maxConnections: 1 }, { timeoutMs: TIMEOUT_MS });
     const call = client.greet({});
     await expect.poll(() => server.connections.length).toBe(1);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(50);
     expect(server.streams).toHaveLength(0);
     server.connections[0]?.write(settings([MAX_CONCURRENT_STREAMS, 10]));
     expect((await call).greeting).toBe("Hello!");
@@ -318,7 +319,7 @@ describe("a server that allows no streams", () => {
       .poll(() => connection?.received.filter(({ type, flags }) => type === Type.settings && flags === Flag.ack).length)
       .toBeGreaterThan(1);
     const call = client.greet({});
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(50);
     expect(server.streams).toHaveLength(1);
     connection?.write(settings([MAX_CONCURRENT_STREAMS, 1]));
     expect((await call).greeting).toBe("Hello!");

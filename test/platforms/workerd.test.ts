@@ -15,6 +15,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { ROOT } from "../support/documents.ts";
 import { isExampleInstalled } from "../support/examples.ts";
+import { pause } from "../support/pause.ts";
 import { type Calls, type CodecName, calls, EXPECTED } from "./calls.ts";
 
 const WORKERD = join(ROOT, "examples/workers/node_modules/workerd/bin/workerd");
@@ -83,7 +84,7 @@ describe.skipIf(!isExampleInstalled("workers"))("the handler in workerd", () => 
       let before = "";
       for (let now = await readState(); now !== before; now = await readState()) {
         before = now;
-        await new Promise((resolve) => setTimeout(resolve, 300));
+        await pause(300);
       }
       expect(before).toMatch(/^runs \d+$/);
       break;

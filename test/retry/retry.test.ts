@@ -7,6 +7,7 @@ import type { CallRequest } from "../../runtime/src/call/call.ts";
 import { diagnostics } from "../../runtime/src/call/diagnostics.ts";
 import { MAX_ATTEMPTS } from "../../runtime/src/client/attempt-policy.ts";
 import { RetryTokens } from "../../runtime/src/client/retry-budget.ts";
+import { pause } from "../support/pause.ts";
 import { answer, idempotent, outcomeOf, unary, unavailable } from "./calls.ts";
 
 beforeEach(() => {
@@ -227,7 +228,7 @@ describe("the budget", () => {
     const call = retrying(
       async () => {
         state.attempts++;
-        await new Promise((resolve) => setTimeout(resolve, 50));
+        await pause(50);
         if (state.isDown) throw unavailable();
         return answer();
       },

@@ -9,6 +9,7 @@ import {
   GreetServiceDef,
   type GreetServiceHandler,
 } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { pause } from "../support/pause.ts";
 import { aborted, arriving, failureOf, greeter, greetings, signalled } from "../support/server.ts";
 
 function connect(
@@ -200,7 +201,7 @@ describe("maxTimeoutMs of a router", () => {
     const health = addHealth(router, options);
     const watch = createHealthClient(createInMemoryTransport(router)).watch({})[Symbol.asyncIterator]();
     expect((await watch.next()).done).toBe(false);
-    await new Promise((resolve) => setTimeout(resolve, 50));
+    await pause(50);
     health.set("", "not_serving");
     expect((await watch.next()).done).toBe(false);
     await watch.return?.();

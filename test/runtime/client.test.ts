@@ -19,6 +19,7 @@ import { createContextValues } from "../../runtime/src/call/context.ts";
 import { RpcError } from "../../runtime/src/call/error.ts";
 import { Metadata } from "../../runtime/src/call/metadata.ts";
 import { type CallDefaults, type CallOptions, createClient, createStub } from "../../runtime/src/client/client.ts";
+import { pause } from "../support/pause.ts";
 import { arriving, failureOf, greetings } from "../support/server.ts";
 
 const greeting = (text: string): CallResponse => ({
@@ -61,7 +62,7 @@ async function unhandledDuring(work: () => Promise<unknown> | unknown): Promise<
   const listener = (reason: unknown): void => void unhandled.push(reason);
   process.on("unhandledRejection", listener);
   await work();
-  await new Promise((resolve) => setTimeout(resolve, 5));
+  await pause(5);
   process.off("unhandledRejection", listener);
   return unhandled;
 }

@@ -6,6 +6,7 @@ import { describe, expect, it, vi } from "vitest";
 import { GreetService } from "../../examples/gen/greet/v1/greet_pb.ts";
 import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { GREET, grpcRequest, rpcRequest } from "../support/greeter.ts";
+import { pause } from "../support/pause.ts";
 import { failureOf, greeter } from "../support/server.ts";
 
 type Protocol = "grpc" | "http-rpc";
@@ -86,7 +87,7 @@ describe("an interceptor", () => {
     process.on("unhandledRejection", unhandled);
     const { client } = connect({}, [forgetful]);
     expect((await failureOf(read(client.greetEach({ names: ["Ada"] })))).code).toBe(Code.Internal);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await pause(20);
     process.off("unhandledRejection", unhandled);
     expect(unhandled).not.toHaveBeenCalled();
   });

@@ -7,6 +7,7 @@ import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
 import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
 import { Flag, frame, RawConnection, request, settings, Type, words } from "../../support/frames.ts";
+import { pause } from "../../support/pause.ts";
 import { openSocket, secure } from "../../support/server.ts";
 import { behave, startVictim } from "./victim-process.ts";
 
@@ -40,7 +41,7 @@ describe.each([
     const before = await victim.health();
     const wellBehaved = behave(victim.port, overTls);
     await run(victim.port);
-    await new Promise((resolve) => setTimeout(resolve, 3_000));
+    await pause(3_000);
     await wellBehaved.end();
     const after = await victim.health();
     expect(after.peakLiveBytes).toBeLessThan(before.liveBytes + BUDGET_BYTES + HEADROOM_BYTES);
@@ -135,7 +136,7 @@ async function window(connection: RawConnection, stream: number, bytes: number):
     );
   while (!connection.closed && opened(stream, 256 * KIB) < bytes + 10) {
     if (connection.received.some(({ type, stream: id }) => id === stream && type !== Type.windowUpdate)) return;
-    await new Promise((resolve) => setTimeout(resolve, 1));
+    await pause(1);
   }
 }
 

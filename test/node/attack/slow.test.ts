@@ -2,6 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
 import { Flag, frame, RawConnection, Reset, request, settings, Type, words } from "../../support/frames.ts";
+import { pause } from "../../support/pause.ts";
 import { connectGreeter, openSocket, signalled, startServer } from "../../support/server.ts";
 import { behave, startVictim } from "./victim-process.ts";
 
@@ -62,7 +63,7 @@ const SILENCES: Silence[] = [
     async (connection) => {
       connection.write(frame(Type.headers, Flag.endHeaders, 1, request("GreetTogether")));
       await connection.frame(Type.settings);
-      await new Promise((resolve) => setTimeout(resolve, 100));
+      await pause(100);
       connection.polite = false;
       connection.write(frame(Type.headers, 0, 3, request()));
     },
@@ -190,7 +191,7 @@ it("a client that takes no answer over HTTP/1.1 is disconnected", async () => {
   socket.write(`${head}content-length: 2\r\n\r\n{}`);
   // The server is in this process, so that its timers fire as often as this one, however slow the machine is.
   await called.promise;
-  for (let i = 0; i < 300; i++) await new Promise((resolve) => setTimeout(resolve, 5));
+  for (let i = 0; i < 300; i++) await pause(5);
   let received = 0;
   for await (const chunk of socket) received += chunk.length;
   expect(received).toBeLessThan(20 * 1024 * 1024);
