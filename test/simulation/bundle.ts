@@ -60,6 +60,9 @@ export async function bundleProduct(patch?: string): Promise<Bundle> {
     const require = (name: string): unknown => {
       if (name === "node:net") return network.module(nodeRequire(name) as object);
       if (name === "node:zlib") return simulatedZlib(world);
+      if (name === "node:timers/promises") {
+        return { setImmediate: () => new Promise<void>((resolve) => void platform.setImmediate(() => resolve())) };
+      }
       return nodeRequire(name);
     };
     const evaluate = script.runInThisContext() as (...values: unknown[]) => void;

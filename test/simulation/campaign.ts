@@ -18,6 +18,11 @@ const MUST_SEE = [
   "fault: partition",
   "fault: dial",
   "fault: list",
+  "fault: lose data",
+  "fault: expire",
+  "fault: compact",
+  "fault: malform",
+  "fault: update",
   "fault: close client",
   "transparent retry",
   "retry by policy",
@@ -32,6 +37,12 @@ const MUST_SEE = [
   "RST_STREAM 8",
   "endpoint event: resolver failed",
   "endpoint event: removed",
+  "endpoint event: unlisted",
+  "endpoint event: ejected",
+  "registration: registered",
+  "registration: failed",
+  "list of a registry",
+  "empty list of a registry",
 ];
 /** Seeds after which all of {@link MUST_SEE} are expected. */
 const LONG = 200;

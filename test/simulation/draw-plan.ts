@@ -2,7 +2,18 @@
  * Draws the plan of a seed. Each kind of call and of fault is on with a probability of one half (swarm testing): plans with
  * everything hide what a plan with a few things shows.
  */
-import type { Behaviour, ClientPlan, Fault, Kind, Operation, Plan, ServerPlan } from "./plan.ts";
+import {
+  type Behaviour,
+  type ClientPlan,
+  type Fault,
+  type Kind,
+  MEMBER,
+  type Operation,
+  type Plan,
+  PROVIDER,
+  type RegistryPlan,
+  type ServerPlan,
+} from "./plan.ts";
 import { createRandom, type Random } from "./random.ts";
 
 const KIB = 1024;
@@ -13,11 +24,16 @@ const BEHAVIOURS: readonly Behaviour[] = ["delay", "wait", "early", "fail", "unk
 /** Codes that handlers fail with; the policies for attempts repeat `unavailable` (14). */
 const HANDLER_CODES = [3, 5, 7, 9, 10, 14, 14, 14];
 
+/** Reports whether the plan of a seed has a registry. */
+export function hasRegistry(seed: number): boolean {
+  return seed % 2 === 0;
+}
+
 /** Draws a plan. Its numbers have three decimals, so that its JSON is short, and gives the same run. */
 export function drawPlan(seed: number): Plan {
   const short = (_key: string, value: unknown): unknown =>
     typeof value === "number" ? Math.round(value * 1_000) / 1_000 : value;
-  return JSON.parse(JSON.stringify(draw(seed), short)) as Plan;
+  return JSON.parse(JSON.stringify(hasRegistry(seed) ? drawRegistryPlan(seed) : draw(seed), short)) as Plan;
 }
 
 function draw(seed: number): Plan {
@@ -212,4 +228,106 @@ function drawFaults(random: Random, kinds: readonly (typeof FAULT_KINDS)[number]
         return { at, kind, server };
     }
   }).sort((a, b) => a.at - b.at);
+}
+
+const REGISTRY_FAULT_KINDS = ["lose data", "expire", "compact", "malform", "update"] as const;
+
+/** Draws a plan in which servers register, and clients find them in a registry. Its faults meet the registry, too. */
+function drawRegistryPlan(seed: number): Plan {
+  const plan = draw(seed);
+  const random = createRandom(seed, "registry plan");
+  const isRolling = random.chance(0.25);
+  const registry: RegistryPlan = {
+    kind: random.pick(["zookeeper", "etcd"] as const),
+    members: random.pick([1, 1, 2, 3]),
+    sessionTimeoutMs: Math.round(random.log(1_000, 8_000)),
+    mode: random.pick(["all", "all", "instance", "interface"] as const),
+  };
+  const some = isRolling || random.chance(0.5) ? 2 : 1;
+  const servers = Array.from({ length: Math.max(some, plan.servers.length) }, (_, index) => plan.servers[index]);
+  const topology = { ...plan, registry, servers: servers.map((server) => withoutLimits(server)) };
+  const isLong = random.chance(0.25);
+  const chaosMs = isRolling ? 8_000 * servers.length : isLong ? 40_000 : Math.max(plan.chaosMs, 10_000);
+  const profile = isRolling ? "rolling" : plan.profile === "rolling" ? "mixed" : plan.profile;
+  const hosts = { profile, chaosMs };
+  const stretch = chaosMs / plan.chaosMs;
+  return {
+    ...topology,
+    ...hosts,
+    clients: plan.clients.map((client) => ({
+      ...client,
+      balancer: client.balancer ?? "roundRobin",
+      // A transport without calls pauses its resolver.
+      options: { ...client.options, idleTimeoutMs: 600_000 },
+    })),
+    operations: plan.operations.map((operation) => ({
+      ...operation,
+      at: operation.at * stretch,
+      behaviour: operation.behaviour === "unknown method" ? "answer" : operation.behaviour,
+    })),
+    faults:
+      profile === "faultless"
+        ? []
+        : isRolling
+          ? rollOver(servers.length)
+          : drawRegistryFaults(random, { ...topology, ...hosts }),
+  };
+}
+
+/** A server that refuses calls and connections makes them fail without any fault. */
+function withoutLimits(server: ServerPlan | undefined): ServerPlan {
+  const { maxHandlers: _, ...limits } = server?.limits ?? {};
+  return { maxConnections: undefined, limits };
+}
+
+/** Restarts one server after the other. */
+function rollOver(servers: number): Fault[] {
+  return Array.from({ length: servers }, (_, server) => {
+    return { at: 500 + 8_000 * server, kind: "restart", server, graceMs: 5_000, ms: 100 };
+  });
+}
+
+interface RegistryTopology extends Topology, Pick<Plan, "link"> {
+  readonly registry: RegistryPlan;
+}
+
+function drawRegistryFaults(random: Random, topology: RegistryTopology): Fault[] {
+  const { chaosMs, servers, clients, registry, link } = topology;
+  const members = Array.from({ length: registry.members }, (_, member) => MEMBER + member);
+  const some = drawFaults(
+    random,
+    FAULT_KINDS.filter((kind) => kind !== "list" && random.chance(0.4)),
+    topology,
+  );
+  const kinds = REGISTRY_FAULT_KINDS.filter(() => random.chance(0.5));
+  // Half of the faults of hosts and links meet the registry instead.
+  const moved = some.map((fault): Fault => {
+    if (random.chance(0.5) || fault.kind === "restart" || !("server" in fault)) return fault;
+    const server = MEMBER + random.int(0, registry.members - 1);
+    if (!("client" in fault)) return { ...fault, server };
+    const isProvider = random.chance(0.5);
+    const client = isProvider ? PROVIDER + random.int(0, servers.length - 1) : random.int(0, clients.length - 1);
+    return { ...fault, server, client };
+  });
+  const own = kinds.flatMap((kind) =>
+    Array.from({ length: random.int(1, kind === "update" ? 10 : 4) }, (): Fault[] => {
+      const at = random.between(0, chaosMs);
+      if (kind === "lose data") return [{ at, kind, ms: random.log(5, 6_000) }];
+      if (kind === "malform") return [{ at, kind, replies: random.int(1, 5) }];
+      if (kind === "expire" || kind === "compact") return [{ at, kind }];
+      const update = { at, kind, server: random.int(0, servers.length - 1), weight: random.pick([50, 100, 200]) };
+      if (random.chance(0.5)) return [update];
+      // The registry is lost while its entries change, or while clients read the change.
+      const later = at + link.latencyMs * random.between(0, 12);
+      return [update, ...members.map((server): Fault => ({ at: later, kind: "reset all", server }))];
+    }).flat(),
+  );
+  // The registry is away for a long time, with its data.
+  const outage =
+    chaosMs < 40_000
+      ? []
+      : members.map((server): Fault => {
+          return { at: 5_000, kind: "crash", server, isSilent: random.chance(0.5), ms: 25_000 };
+        });
+  return [...moved, ...own, ...outage].sort((a, b) => a.at - b.at);
 }

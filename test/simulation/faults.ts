@@ -2,8 +2,8 @@
  * Applies the faults of a plan, and heals them at the end of the chaos.
  */
 import type { Connection } from "./network.ts";
-import type { Fault } from "./plan.ts";
-import { type Scenario, serverName } from "./scenario.ts";
+import { type Fault, MEMBER } from "./plan.ts";
+import { clientName, type Scenario, serverName } from "./scenario.ts";
 
 type CutFault = Extract<Fault, { kind: "cut" }>;
 
@@ -29,7 +29,7 @@ export class FaultInjector {
     if (kind === "cut") this.#cut(fault);
     else if (kind === "reset all") this.#resetAll(serverName(fault.server));
     else if (kind === "partition") {
-      const link = [`client${fault.client + 1}`, serverName(fault.server)] as const;
+      const link = [clientName(fault.client), serverName(fault.server)] as const;
       network.hold(...link, fault.held);
       world.after(fault.ms, () => network.hold(...link, [false, false]));
     } else if (kind === "dial") {
@@ -40,7 +40,12 @@ export class FaultInjector {
     else if (kind === "restart") {
       this.#takeAway(fault.server, fault.ms, () => this.#scenario.closeServer(fault.server, fault.graceMs));
     } else if (kind === "close client") this.#scenario.restartClient(fault.client);
-    else this.#publish(fault);
+    else if (kind === "list") this.#publish(fault);
+    else if (kind === "update") this.#scenario.updateServer(fault.server, fault.weight);
+    else if (kind === "lose data") this.#loseData(fault.ms);
+    else if (kind === "compact") this.#scenario.registry?.model.compact();
+    else if (kind === "expire") this.#scenario.registry?.model.expire();
+    else this.#scenario.registry?.model.malform(fault.replies);
   }
 
   /** Ends all faults. Resolves when all servers listen again. */
@@ -49,13 +54,10 @@ export class FaultInjector {
     this.#isHealed = true;
     this.#cuts = [];
     world.note("heal", "all faults");
-    network.resetIgnored();
-    for (const server of plan.servers.keys()) {
-      network.setDialFault(serverName(server), undefined);
-      for (const client of plan.clients.keys()) network.hold(`client${client + 1}`, serverName(server), [false, false]);
-    }
-    for (const [index, { registry }] of clients.entries()) {
-      registry?.publish(plan.servers.map((_, server) => this.#scenario.endpoint(index, server)));
+    network.heal();
+    this.#scenario.registry?.model.malform(0);
+    for (const [index, { list }] of clients.entries()) {
+      list?.publish(plan.servers.map((_, server) => this.#scenario.endpoint(index, server)));
     }
     for (const { upstream, downstream } of network.connections) {
       upstream.cut = undefined;
@@ -90,7 +92,7 @@ export class FaultInjector {
   #publish(fault: Extract<Fault, { kind: "list" }>): void {
     const { clients } = this.#scenario;
     const list = fault.servers.map((server) => this.#scenario.endpoint(fault.client, server));
-    clients[fault.client]?.registry?.publish(fault.isFailure ? undefined : list);
+    clients[fault.client]?.list?.publish(fault.isFailure ? undefined : list);
   }
 
   /** Takes a server away, and starts it again at the same address after `ms`. */
@@ -99,20 +101,29 @@ export class FaultInjector {
     const { world } = this.#scenario;
     const back = async (): Promise<void> => {
       await Promise.all([leave(), world.sleep(ms)]);
-      await this.#scenario.startServer(server);
+      await this.#scenario.startHost(server);
       this.#away.delete(server);
     };
     this.#away.set(server, back());
   }
 
   async #crash(server: number, isSilent: boolean): Promise<void> {
-    this.#scenario.network.crash(serverName(server), isSilent);
-    await this.#scenario.closeServer(server, 0);
+    const { network, registry } = this.#scenario;
+    network.crash(serverName(server), isSilent, this.#scenario.process(server));
+    await (server < MEMBER ? this.#scenario.closeServer(server, 0) : registry?.model.stop(server - MEMBER));
+  }
+
+  #loseData(ms: number): void {
+    const { registry } = this.#scenario;
+    for (let member = 0; member < (registry?.members ?? 0); member++) {
+      this.#takeAway(MEMBER + member, ms, () => this.#crash(MEMBER + member, false));
+    }
+    registry?.model.loseData();
   }
 }
 
 function isFor({ client, server }: CutFault, connection: Connection): boolean {
-  return connection.client === `client${client + 1}` && connection.server === serverName(server);
+  return connection.client === clientName(client) && connection.server === serverName(server);
 }
 
 function attach({ upstream, cut }: CutFault, connection: Connection): void {

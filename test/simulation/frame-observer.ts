@@ -16,6 +16,8 @@ const CANCEL = 8;
 /** Error codes that one of our ends may send to the other: all others say that the other broke a rule. */
 const FRIENDLY: readonly number[] = [NO_ERROR, REFUSED_STREAM, CANCEL];
 
+/** The largest frame of both ends, in bytes. */
+const MAX_FRAME_BYTES = 16 * 1024;
 /** Size of a read that the engine may process in steps, over several turns. */
 const LARGE_READ_BYTES = 16 * 1024;
 /** Turns with writes after GOAWAY that may contain requests from before it: what had been framed while an earlier write waited. */
@@ -121,7 +123,8 @@ export class FrameObserver {
   checkQuiet(): void {
     if (this.#open.size > 0) return;
     for (const end of [this.#client, this.#server]) {
-      const lost = end.largestLeft - (end.announced - end.received);
+      // The end may have announced its window before this observer has read the whole frame in between.
+      const lost = end.largestLeft - MAX_FRAME_BYTES - (end.announced - end.received);
       if (lost > end.largestLeft / 2) {
         this.#report(
           "I4",

@@ -174,8 +174,10 @@ export class Ledger {
       case UNIMPLEMENTED:
         return operation.behaviour === "unknown method" ? undefined : "has no method at the server";
       case UNAVAILABLE:
-        if (this.#plan.profile === "rolling" && isShort(operation) && executions.length > 0) {
-          return "was lost while its server was drained";
+        if (this.#plan.profile === "rolling" && isShort(operation)) {
+          if (executions.length > 0) return "was lost while its server was drained";
+          // One server after the other leaves the registry, and then drains.
+          if (this.#plan.registry !== undefined) return "was lost in a rolling restart";
         }
         if (settledAt < this.firstFaultAt && operation.behaviour !== "fail")
           return "was unavailable before anything had gone wrong";

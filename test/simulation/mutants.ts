@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Bundle, bundleProduct, root } from "./bundle.ts";
-import { drawPlan } from "./draw-plan.ts";
+import { drawPlan, hasRegistry } from "./draw-plan.ts";
 import { run } from "./run.ts";
 
 const FOLDER = join(root, "test/simulation/mutants");
@@ -56,7 +56,9 @@ export async function findMutant(mutant: Mutant, original: Bundle, maxSeconds: n
       seconds: seconds(),
     };
   }
+  const isOfRegistry = mutant.patch.includes("+++ b/runtime/src/registry/");
   for (let seed = 1; seconds() < maxSeconds; seed++) {
+    if (isOfRegistry && !hasRegistry(seed)) continue;
     const { violation } = await run(drawPlan(seed), bundle);
     if (violation === undefined) continue;
     if ((await run(drawPlan(seed), original)).violation !== undefined) continue;

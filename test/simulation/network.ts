@@ -1,7 +1,9 @@
 /**
  * The simulated network: hosts, listeners, the links between hosts, and the substitute of `node:net`.
  *
- * The address `10.CLIENT.0.SERVER` leads from a client to a server, so that a connection knows both of its hosts.
+ * The address `10.FROM.PROCESS.TO` leads from a host to another, so that a connection knows both of its hosts: client 1 has the
+ * number 1 there, server 1 has 101 where it connects and 1 where it listens, and member 1 of a registry has 201. The processes
+ * that run on a host one after the other have different numbers, because a program goes on after its host has crashed.
  */
 import { EventEmitter } from "node:events";
 import { type Link, type LinkOptions, Pipe } from "./pipe.ts";
@@ -24,6 +26,9 @@ export interface Connection {
 
 /** Receives the events of connections. */
 export interface NetworkObserver {
+  onDial(client: string, server: string): void;
+  /** Called when a program has ended its listener. */
+  onUnlistened(server: string): void;
   onConnection(connection: Connection): void;
   onClosed(connection: Connection): void;
 }
@@ -85,6 +90,8 @@ export class Network {
   readonly #dialFaults = new Map<string, DialFault>();
   /** Dials that a partition holds, by link. */
   readonly #heldDials: { readonly link: Link; readonly retry: () => void }[] = [];
+  /** The first three numbers of the addresses that crashed processes connect to. */
+  readonly #crashed = new Set<string>();
   /** Accepted sockets that no program reads. */
   #ignored: SimulatedSocket[] = [];
   #ids = 0;
@@ -103,7 +110,9 @@ export class Network {
   }
 
   unlisten(host: string, server: SimulatedServer): void {
-    if (this.#listeners.get(serverOf(host)) === server) this.#listeners.delete(serverOf(host));
+    if (this.#listeners.get(serverOf(host)) !== server) return;
+    this.#listeners.delete(serverOf(host));
+    this.#observer.onUnlistened(serverOf(host));
   }
 
   /** Sets what happens to new connections of a server; `undefined` for no fault. */
@@ -131,20 +140,28 @@ export class Network {
     }
   }
 
-  /** Resets the connections that were accepted and ignored. */
-  resetIgnored(): void {
+  /** Ends the faults of links and of dials, and resets the connections that were accepted and ignored. */
+  heal(): void {
     for (const socket of this.#ignored) socket.resetAndDestroy();
     this.#ignored = [];
+    this.#dialFaults.clear();
+    for (const name of this.#links.keys()) this.hold(...(name.split("-") as [string, string]), [false, false]);
   }
 
-  /** Ends a server's process: its listener is gone, and its connections are reset, or silent if the host is gone too. */
-  crash(server: string, isSilent: boolean): void {
-    this.#listeners.delete(server);
-    for (const connection of [...this.connections]) {
-      if (connection.server !== server) continue;
-      if (isSilent) connection.accepted.silence();
-      else connection.accepted.resetPeer();
-      connection.accepted.receiveReset();
+  /**
+   * Ends the process of a host: its listener is gone, and its connections are reset, or silent if the host is gone too. Nothing
+   * that the process sends to `prefix` arrives.
+   */
+  crash(host: string, isSilent: boolean, prefix?: string): void {
+    this.#listeners.delete(host);
+    if (prefix !== undefined) this.#crashed.add(prefix);
+    for (const { client, server, socket, accepted } of [...this.connections]) {
+      for (const [owner, end] of [[client, socket] as const, [server, accepted] as const]) {
+        if (owner !== host) continue;
+        if (isSilent) end.silence();
+        else end.resetPeer();
+        end.receiveReset();
+      }
     }
   }
 
@@ -160,8 +177,9 @@ export class Network {
 
   connect({ host, port }: { readonly host: string; readonly port: number }): SimulatedSocket {
     const { world } = this;
-    const client = `client${host.split(".")[1]}`;
+    const client = clientOf(host);
     const server = serverOf(host);
+    this.#observer.onDial(client, server);
     const link = this.#link(client, server);
     const id = ++this.#ids;
     const local = { address: `10.${host.split(".")[1]}.0.200`, port: 20_000 + (id % 40_000) };
@@ -179,7 +197,7 @@ export class Network {
     };
     const arrive = (): void => {
       const fault = this.#dialFaults.get(server);
-      if (fault === "lose" || socket.destroyed) return;
+      if (fault === "lose" || socket.destroyed || this.#crashed.has(host.slice(0, host.lastIndexOf(".")))) return;
       if (link.held[0] || link.held[1]) {
         this.#heldDials.push({ link, retry: arrive });
         return;
@@ -264,6 +282,12 @@ export class Network {
 /** The listener of sockets that the program has not accepted: nothing sees their errors. */
 function ignore(): void {}
 
+function clientOf(host: string): string {
+  const number = Number(host.split(".")[1]);
+  return number > 100 ? `server${number - 100}` : `client${number}`;
+}
+
 function serverOf(host: string): string {
-  return `server${host.split(".")[3]}`;
+  const number = Number(host.split(".")[3]);
+  return number > 200 ? `registry${number - 200}` : `server${number}`;
 }

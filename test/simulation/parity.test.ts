@@ -168,7 +168,12 @@ async function playSimulated(script: Script): Promise<Pair["events"]> {
   const world = new World(1, { cpuMs: 0, latenessMs: 0 }, new Trace());
   const link = { latencyMs: 0.1, jitterMs: 0, chunking: "whole" as const, bufferBytes: 4 * 1024 * 1024 };
   const ignore = (): void => {};
-  const network = new Network(world, link, { onConnection: ignore, onClosed: ignore });
+  const network = new Network(world, link, {
+    onDial: ignore,
+    onUnlistened: ignore,
+    onConnection: ignore,
+    onClosed: ignore,
+  });
   const simulated = network.module(net) as Pick<typeof net, "connect" | "createServer">;
   const played = play(script, {
     connect: (port) => simulated.connect({ host: "10.1.0.1", port }),

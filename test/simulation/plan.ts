@@ -46,7 +46,11 @@ export interface Operation {
   readonly waitForReady: boolean | undefined;
 }
 
-/** Something that goes wrong, or changes. Times are in milliseconds since the start of the chaos. */
+/**
+ * Something that goes wrong, or changes. Times are in milliseconds since the start of the chaos. Hosts other than clients and
+ * servers have numbers as well: a `server` from {@link MEMBER} on is a member of the registry, and a `client` from
+ * {@link PROVIDER} on is a server in its connections to the registry.
+ */
 export type Fault = { readonly at: number } & (
   | {
       readonly kind: "cut";
@@ -68,7 +72,26 @@ export type Fault = { readonly at: number } & (
   | { readonly kind: "restart"; readonly server: number; readonly graceMs: number; readonly ms: number }
   | { readonly kind: "close client"; readonly client: number }
   | { readonly kind: "list"; readonly client: number; readonly servers: readonly number[]; readonly isFailure: boolean }
+  /** All members of the registry end, and return after `ms` without their data. */
+  | { readonly kind: "lose data"; readonly ms: number }
+  /** All sessions or leases of the registry end. */
+  | { readonly kind: "expire" }
+  | { readonly kind: "compact" }
+  | { readonly kind: "malform"; readonly replies: number }
+  /** A provider changes its weight, and so its entries. */
+  | { readonly kind: "update"; readonly server: number; readonly weight: number }
 );
+
+export const PROVIDER = 100;
+export const MEMBER = 200;
+
+/** A registry, in which servers register and where clients find them. */
+export interface RegistryPlan {
+  readonly kind: "zookeeper" | "etcd";
+  readonly members: number;
+  readonly sessionTimeoutMs: number;
+  readonly mode: "all" | "instance" | "interface";
+}
 
 export interface ServerPlan {
   readonly maxConnections: number | undefined;
@@ -94,6 +117,7 @@ export interface Plan {
   readonly link: LinkOptions;
   readonly servers: readonly ServerPlan[];
   readonly clients: readonly ClientPlan[];
+  readonly registry?: RegistryPlan | undefined;
   readonly operations: readonly Operation[];
   readonly faults: readonly Fault[];
   /** Duration of the phase with faults; then everything is healed. */

@@ -32,7 +32,8 @@ export function checkConnections({ plan, network, observers, ledger }: Scenario,
   const { options } = plan.clients[Number(client.slice("client".length)) - 1] ?? {};
   const { maxConnections = 10 } = options ?? {};
   // A connection that has failed remains for a moment beside the next one, and a transport that closes beside its successor.
-  if (plan.faults.length > 0) return;
+  // Clients of a registry ask providers for their metadata, on connections of their own.
+  if (plan.faults.length > 0 || plan.registry !== undefined) return;
   const open = [...network.connections].filter(
     (one) =>
       one.client === client && one.server === server && !one.socket.writableEnded && !observers.get(one)?.isLeaving,

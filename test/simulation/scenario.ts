@@ -2,16 +2,18 @@
  * Runs a plan: servers, clients, calls and faults, then a phase without faults in which everything must recover, then the
  * shutdown of all, after which nothing may be left.
  */
-import type { Endpoint } from "triple-es/discovery";
-import type { ClosableTransport, Server } from "triple-es/node";
+import type { Endpoint, Registration, Registry, TargetEvent } from "triple-es/discovery";
+import type { BalancedTransport, ClosableTransport, Server } from "triple-es/node";
 import type { Bundle, Product } from "./bundle.ts";
 import { Caller, type Clients } from "./caller.ts";
 import { FaultInjector } from "./faults.ts";
 import { FrameObserver } from "./frame-observer.ts";
 import type { Ledger } from "./ledger.ts";
 import { type Connection, Network } from "./network.ts";
-import type { ClientPlan, Operation, Plan } from "./plan.ts";
+import { type ClientPlan, MEMBER, type Operation, type Plan, PROVIDER } from "./plan.ts";
 import { checkConnections, checkQuiet } from "./quiet-checks.ts";
+import { SimulatedRegistry } from "./registry.ts";
+import { APPLICATION } from "./registry-model.ts";
 import { PlannedRegistry } from "./resolver.ts";
 import { createHandler } from "./service.ts";
 import type { World } from "./world.ts";
@@ -31,11 +33,24 @@ const GRACE_MS = 2_000;
 /** Time after which nothing of closed clients and servers may be left. */
 const REST_MS = 35_000;
 
-interface RunningClient {
+/** Time in which the connection to a registry must close: a request that runs ends, and the registry confirms the end. */
+const REGISTRY_CLOSE_MS = 12_000;
+
+/** A server, and its connection to the registry. */
+interface RunningServer {
+  readonly server: Server;
+  readonly registry: Registry | undefined;
+  readonly registration: Registration | undefined;
+}
+
+export interface RunningClient {
   readonly plan: ClientPlan;
   readonly index: number;
-  readonly registry: PlannedRegistry | undefined;
+  readonly list: PlannedRegistry | undefined;
+  readonly registry: Registry | undefined;
   transport: ClosableTransport;
+  /** The last reported state of each endpoint. */
+  states: ReadonlyMap<string, string>;
   clients: Clients;
 }
 
@@ -45,7 +60,10 @@ export class Scenario {
   readonly plan: Plan;
   readonly world: World;
   readonly ledger: Ledger;
-  readonly servers: (Server | undefined)[] = [];
+  readonly registry: SimulatedRegistry | undefined;
+  readonly #servers: (RunningServer | undefined)[] = [];
+  /** The number of the process of each server. */
+  readonly #processes: number[] = [];
   readonly clients: RunningClient[] = [];
   readonly observers: Map<Connection, FrameObserver> = new Map();
   readonly #caller: Caller;
@@ -60,17 +78,22 @@ export class Scenario {
     this.ledger = ledger;
     this.#nextId = Math.max(0, ...plan.operations.map(({ id }) => id + 1));
     this.network = new Network(world, plan.link, {
+      onDial: (client, server) => this.registry?.onDial(client, server),
+      onUnlistened: (server) => this.registry?.onUnlistened(server),
       onConnection: (connection) => this.#observe(connection),
       onClosed: (connection) => void this.observers.delete(connection),
     });
     this.#faults = new FaultInjector(this);
     this.product = bundle(world, this.network);
     this.#caller = new Caller(this.product, world, ledger);
+    this.registry = plan.registry && new SimulatedRegistry(this, plan.registry);
   }
 
   async run(): Promise<void> {
     const { world, plan } = this;
-    for (const index of plan.servers.keys()) await this.startServer(index);
+    await this.registry?.start();
+    for (const index of plan.servers.keys()) await this.startHost(index);
+    await Promise.all(this.#servers.map((one) => one?.registration?.ready));
     for (const [index, client] of plan.clients.entries()) this.clients.push(this.#createClient(index, client));
     const start = world.now;
     for (const operation of plan.operations) world.at(start + operation.at, () => this.#call(operation));
@@ -79,11 +102,14 @@ export class Scenario {
     await this.#faults.heal();
     await this.#settled();
     await this.#recover();
+    await this.registry?.checkViews();
     await checkQuiet(this);
     await this.#shutDown();
   }
 
-  async startServer(index: number): Promise<void> {
+  /** Starts a server, or a member of the registry. */
+  async startHost(index: number): Promise<void> {
+    if (index >= MEMBER) return this.registry?.model.start(index - MEMBER);
     const { maxConnections, limits } = this.plan.servers[index] ?? { maxConnections: undefined, limits: {} };
     const name = serverName(index);
     const server = this.product.createServer({
@@ -92,17 +118,49 @@ export class Scenario {
       onError: (error: unknown) => this.ledger.violate("I13", `${name} reports ${error}`),
     });
     server.add(this.product.SimulationServiceDef, createHandler(this.product, this.world, this.ledger, name));
-    this.servers[index] = server;
+    this.weights[index] = 100;
+    this.#processes[index] = (this.#processes[index] ?? 0) + 1;
     await server.listen({ host: `10.0.0.${index + 1}`, port: PORT });
+    const registry = this.registry?.connect(this.process(index));
+    this.#servers[index] = { server, registry, registration: registry && this.#register(server, registry) };
     this.world.note("listening", name);
+  }
+
+  #register(server: Server, registry: Registry): Registration {
+    return this.product.register(server, registry, {
+      application: APPLICATION,
+      warmUp: false,
+      mode: this.plan.registry?.mode,
+      onRegistration: ({ type }) => this.ledger.see(`registration: ${type}`),
+    });
+  }
+
+  /** The beginning of the addresses that the process of a server connects to; `undefined` for a member of the registry. */
+  process(index: number): string | undefined {
+    return index >= MEMBER ? undefined : `10.${PROVIDER + index + 1}.${this.#processes[index]}`;
+  }
+
+  /** The weight of each server. */
+  readonly weights: number[] = [];
+
+  updateServer(index: number, weight: number): void {
+    if (this.#servers[index] === undefined) return;
+    this.weights[index] = weight;
+    // It rejects if the server closes before.
+    this.#servers[index]?.registration?.update({ weight }).catch(() => {});
   }
 
   /** Closes a server, and checks that it takes no longer than the grace period allows. */
   async closeServer(index: number, graceMs: number): Promise<void> {
-    const server = this.servers[index];
-    if (server === undefined) return;
-    this.servers[index] = undefined;
-    await this.#within(`${serverName(index)}.close`, graceMs + CLOSE_MS, server.close({ graceMs }));
+    const running = this.#servers[index];
+    if (running === undefined) return;
+    this.#servers[index] = undefined;
+    await this.#within(`${serverName(index)}.close`, graceMs + CLOSE_MS, running.server.close({ graceMs }));
+    await this.#closeRegistry(serverName(index), running.registry);
+  }
+
+  async #closeRegistry(host: string, registry: Registry | undefined): Promise<void> {
+    if (registry !== undefined) await this.#within(`the registry of ${host}`, REGISTRY_CLOSE_MS, registry.close());
   }
 
   /** Closes the transport of a client and creates another one. */
@@ -110,7 +168,14 @@ export class Scenario {
     const client = this.clients[index];
     if (client === undefined) return;
     this.#shutdowns.push(this.#closeTransport(client));
-    Object.assign(client, this.#createTransport(index, client.plan, client.registry));
+    Object.assign(client, this.#createTransport(index, client.plan, client.list, client.registry));
+  }
+
+  /** Makes a call that belongs to no plan. Returns its outcome, and the server that has answered. */
+  async probe(client: RunningClient, bytes = 100, timeoutMs = PROBE_MS): Promise<[outcome: number, server: string]> {
+    const id = this.#nextId++;
+    const outcome = await this.#make(client, probe(id, client.index, bytes, timeoutMs));
+    return [outcome, this.ledger.entries.get(String(id))?.executions.at(-1) ?? ""];
   }
 
   endpoint(client: number, server: number): Endpoint {
@@ -119,16 +184,19 @@ export class Scenario {
 
   #createClient(index: number, plan: ClientPlan): RunningClient {
     const all = this.plan.servers.map((_, server) => this.endpoint(index, server));
-    const registry = plan.balancer === undefined ? undefined : new PlannedRegistry(all);
-    return { plan, index, registry, ...this.#createTransport(index, plan, registry) };
+    const registry = this.registry?.connect(`10.${index + 1}.0`);
+    const list = plan.balancer === undefined || registry !== undefined ? undefined : new PlannedRegistry(all);
+    return { plan, index, list, registry, ...this.#createTransport(index, plan, list, registry) };
   }
 
   #createTransport(
     index: number,
     plan: ClientPlan,
-    registry: PlannedRegistry | undefined,
-  ): Pick<RunningClient, "transport" | "clients"> {
+    list: PlannedRegistry | undefined,
+    registry: Registry | undefined,
+  ): Pick<RunningClient, "transport" | "states" | "clients"> {
     const { product } = this;
+    const states = new Map<string, string>();
     const { balancer, maxAttempts, hedgingDelayMs, protocol, options } = plan;
     const common = {
       ...options,
@@ -138,15 +206,26 @@ export class Scenario {
       onTransparentRetry: plan.server % 2 === 0 ? () => this.ledger.see("transparent retry") : undefined,
       onRetry: () => this.ledger.see("retry by policy"),
     };
-    const transport: ClosableTransport =
-      registry === undefined
-        ? product.createTransport({ ...common, baseUrl: `http://${this.endpoint(index, plan.server).address}` })
-        : product.createTransport({
-            ...common,
-            resolver: registry.resolver,
-            balancer: balancer === "p2c" ? product.p2c() : product.roundRobin(),
-            onEndpoint: ({ type }) => this.ledger.see(`endpoint event: ${type}`),
-          });
+    const balanced = {
+      ...common,
+      balancer: balancer === "p2c" ? product.p2c() : product.roundRobin(),
+      onEndpoint: (event: TargetEvent) => {
+        this.ledger.see(`endpoint event: ${event.type}`);
+        if (event.type === "removed") {
+          states.delete(event.address);
+          this.registry?.onRemoved(index, event.address);
+        }
+        if (event.type !== "endpoint") return;
+        states.set(event.address, event.state);
+        this.ledger.see(`endpoint event: ${event.state}`);
+      },
+    };
+    const transport: ClosableTransport | BalancedTransport =
+      this.registry !== undefined && registry !== undefined
+        ? product.createTransport({ ...balanced, registry: this.registry.watched(index, registry) })
+        : list !== undefined
+          ? product.createTransport({ ...balanced, resolver: list.resolver })
+          : product.createTransport({ ...common, baseUrl: `http://${this.endpoint(index, plan.server).address}` });
     const known = product.createSimulationServiceClient(transport);
     const unknown = product.createSimulationServiceClient({
       call: (request) =>
@@ -155,7 +234,7 @@ export class Scenario {
           method: { ...request.method, path: "/simulation.v1.None/Ask", service: "simulation.v1.None" },
         }),
     });
-    return { transport, clients: { known, unknown } };
+    return { transport, states, clients: { known, unknown } };
   }
 
   #call(operation: Operation): void {
@@ -206,7 +285,7 @@ export class Scenario {
     const limit = this.#recoveryMs(client.plan);
     for (let successes = 0; successes < PROBES; ) {
       const [bytes, timeoutMs] = successes === PROBES - 1 ? LAST_PROBE : [100, PROBE_MS];
-      const outcome = await this.#make(client, probe(this.#nextId++, client.index, bytes, timeoutMs));
+      const [outcome] = await this.probe(client, bytes, timeoutMs);
       successes = outcome === 0 ? successes + 1 : 0;
       if (world.now - start > limit) {
         this.ledger.violate(
@@ -232,6 +311,7 @@ export class Scenario {
       Number(connectTimeoutMs) * 2 +
       dead * (balancer === undefined ? 1 : this.plan.servers.length) +
       ejected +
+      (this.registry?.recoveryMs ?? 0) +
       5_000
     );
   }
@@ -239,7 +319,10 @@ export class Scenario {
   async #shutDown(): Promise<void> {
     const { world, ledger, network } = this;
     await Promise.all(this.clients.map((client) => this.#closeTransport(client)));
-    await Promise.all(this.servers.map((_, index) => this.closeServer(index, GRACE_MS)));
+    await Promise.all(this.clients.map(({ index, registry }) => this.#closeRegistry(clientName(index), registry)));
+    await Promise.all(this.#servers.map((_, index) => this.closeServer(index, GRACE_MS)));
+    this.registry?.checkEmpty();
+    await this.registry?.model.close();
     await world.sleep(REST_MS);
     ledger.checkEnds();
     for (const { client, server, id } of network.connections)
@@ -263,6 +346,8 @@ export class Scenario {
 
   #observe(connection: Connection): void {
     const { ledger, world } = this;
+    this.#faults.onConnection(connection);
+    if (connection.server.startsWith("registry")) return;
     const observer = new FrameObserver(connection, {
       report: (invariant, text) => ledger.violate(invariant, text),
       see: (what) => ledger.see(what),
@@ -271,12 +356,15 @@ export class Scenario {
     });
     this.observers.set(connection, observer);
     checkConnections(this, connection.client, connection.server);
-    this.#faults.onConnection(connection);
   }
 }
 
 export function serverName(index: number): string {
-  return `server${index + 1}`;
+  return index >= MEMBER ? `registry${index - MEMBER + 1}` : `server${index + 1}`;
+}
+
+export function clientName(index: number): string {
+  return index >= PROVIDER ? `server${index - PROVIDER + 1}` : `client${index + 1}`;
 }
 
 function probe(id: number, client: number, bytes: number, timeoutMs: number): Operation {

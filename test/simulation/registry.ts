@@ -1,0 +1,186 @@
+/**
+ * The registry of a simulation: its members, the connections of clients and servers to it, and its invariants: what clients
+ * see is what the registry has (I12), no endpoint of it stays unused (I11), and connections are not made too often (I10).
+ */
+import type { Endpoint, Registry } from "triple-es/discovery";
+import type { BalancedTransport } from "triple-es/node";
+import { EtcdModel } from "./etcd-model.ts";
+import type { RegistryPlan } from "./plan.ts";
+import { contentOf, memberAddress, type RegistryModel } from "./registry-model.ts";
+import type { RunningClient, Scenario } from "./scenario.ts";
+import { ZooKeeperModel } from "./zookeeper-model.ts";
+
+/** Most connections of one host to all members within a second. */
+const MAX_DIALS = 20;
+/** Pause between two looks at the view of a client. */
+const LOOK_MS = 250;
+
+export class SimulatedRegistry {
+  readonly model: RegistryModel;
+  readonly members: number;
+  readonly #scenario: Scenario;
+  readonly #plan: RegistryPlan;
+  /** The times of the last connections, by host. */
+  readonly #dials = new Map<string, number[]>();
+  /** The last list that each client has received. */
+  readonly #lists: (readonly Endpoint[])[] = [];
+  /** True if the registry has had no provider since the start of the clients. */
+  #wasEmpty = false;
+
+  constructor(scenario: Scenario, plan: RegistryPlan) {
+    this.#scenario = scenario;
+    this.#plan = plan;
+    this.members = plan.members;
+    const { network, product, world } = scenario;
+    const onChange = (): void => this.#changed();
+    this.model = plan.kind === "etcd" ? new EtcdModel(product, world, onChange) : new ZooKeeperModel(network, onChange);
+  }
+
+  /** The time after which all clients know the content of a registry that has returned. */
+  get recoveryMs(): number {
+    // Sessions end, clients of lost data wait for twice the time, etcd's client finds a dead connection, resolvers have a backoff.
+    return 3 * this.#plan.sessionTimeoutMs + 30_000 + Math.min(36_000, 2 * this.#scenario.plan.chaosMs);
+  }
+
+  async start(): Promise<void> {
+    for (let member = 0; member < this.members; member++) await this.model.start(member);
+  }
+
+  /** Connects a process to the registry. `process` is the beginning of the addresses that it connects to. */
+  connect(process: string | undefined): Registry {
+    const { sessionTimeoutMs, kind } = this.#plan;
+    const { product } = this.#scenario;
+    const servers = Array.from(
+      { length: this.members },
+      (_, member) => `${process}.${memberAddress(member).split(".")[3]}:${this.model.port}`,
+    );
+    const common = { servers, connectTimeoutMs: 2_000 };
+    if (kind === "etcd") return product.etcd({ ...common, ttlMs: sessionTimeoutMs });
+    return product.zookeeper({ ...common, sessionTimeoutMs });
+  }
+
+  /** Leads the addresses of a registry to the hosts that a client sees, and checks the lists of its resolvers. */
+  watched(client: number, registry: Registry): Registry {
+    const route = (address: string): string => this.#route(client, address);
+    return {
+      ...registry,
+      resolver: (key, options = {}) => {
+        const { open } = options;
+        const routed = { ...options, open: open && ((address: string) => open(route(address))) };
+        const resolver = registry.resolver(key, routed);
+        const lists = async function* (this: SimulatedRegistry, context: Parameters<typeof resolver>[0]) {
+          for await (const list of resolver(context)) {
+            this.#checkList(client, list);
+            yield list.map((endpoint) => ({ ...endpoint, address: route(endpoint.address) }));
+          }
+        };
+        return lists.bind(this);
+      },
+    };
+  }
+
+  onDial(host: string, server: string): void {
+    if (!server.startsWith("registry")) return;
+    const { world, ledger } = this.#scenario;
+    const recent = [...(this.#dials.get(host) ?? []), world.now].filter((at) => at > world.now - 1_000);
+    this.#dials.set(host, recent);
+    if (recent.length > MAX_DIALS) {
+      ledger.violate("I10", `${host} has connected to the registry ${recent.length} times within a second`);
+    }
+  }
+
+  /** Checks that a server leaves the registry before it stops to accept connections, if nothing delays that. */
+  onUnlistened(server: string): void {
+    const { plan, ledger } = this.#scenario;
+    const { providers, instances } = contentOf(this.model);
+    const isListed = [...providers, ...instances].some((address) => `server${address.split(/[.:]/)[3]}` === server);
+    if (plan.profile === "rolling" && isListed) {
+      ledger.violate("I8", `${server} does not accept connections any more, and the registry still has it`);
+    }
+  }
+
+  /** Waits until each client sees what the registry has, and uses it; that is one entry for each provider (I11, I12). */
+  async checkViews(): Promise<void> {
+    await Promise.all(this.#scenario.clients.map((client) => this.#checkClient(client)));
+  }
+
+  /** Checks that closed providers have no entries. */
+  checkEmpty(): void {
+    const { providers, instances } = contentOf(this.model);
+    const left = [...providers, ...instances];
+    if (left.length > 0) this.#scenario.ledger.violate("I12", `the registry still has ${left} after all have closed`);
+  }
+
+  async #checkClient(client: RunningClient): Promise<void> {
+    const { world, ledger, plan } = this.#scenario;
+    const all = plan.servers.map((_, index) => `server${index + 1}`);
+    const unused = new Set(all);
+    const until = world.now + this.recoveryMs + 40_000;
+    for (;;) {
+      const problem = this.#problemOf(client);
+      if (problem === undefined && unused.size === 0) return;
+      if (world.now > until) {
+        if (problem !== undefined) ledger.violate("I12", problem);
+        else ledger.violate("I11", `client${client.index + 1} does not use ${[...unused]}, which its registry lists`);
+        return;
+      }
+      const [outcome, server] = await this.#scenario.probe(client);
+      if (outcome === 0) unused.delete(server);
+      await world.sleep(LOOK_MS);
+    }
+  }
+
+  /** Explains how the registry differs from its providers, or a client from the registry. */
+  #problemOf({ transport, index, states }: RunningClient): string | undefined {
+    const expected = this.#scenario.plan.servers.map((_, server) => this.#scenario.endpoint(-1, server).address);
+    const { providers, instances } = contentOf(this.model);
+    for (const [level, found, isWritten] of [
+      ["interface", providers, this.#plan.mode !== "instance"],
+      ["application", instances, this.#plan.mode !== "interface"],
+    ] as const) {
+      if (isWritten && String(found) !== String(expected))
+        return `the registry has ${found.join(", ") || "nothing"} at the ${level} level, in place of ${expected.join(", ")}`;
+    }
+    const name = `client${index + 1}`;
+    const weighted = expected.map((address, server) => `${address} (${this.#scenario.weights[server]})`);
+    const received = this.#lists[index]?.map(({ address, weight }) => `${address} (${weight})`).sort();
+    if (String(received) !== String(weighted)) return `${name} has received ${received}, in place of ${weighted}`;
+    const endpoints = (transport as BalancedTransport).endpoints();
+    const listed = endpoints.filter((one) => one.listed);
+    const used = listed.map(({ address }) => address.replace(`10.${index + 1}.`, "10.0.")).sort();
+    if (String(used) !== String(expected)) return `${name} uses ${used}, in place of ${expected}`;
+    const silent = endpoints.find(({ address, state, lastError }) => {
+      return state === "ready" && (lastError !== undefined || states.get(address) !== state);
+    });
+    if (silent === undefined) return undefined;
+    const { address, lastError } = silent;
+    return `${name} has reported that ${address} is ${states.get(address)}, but it is ready (error: ${lastError?.message})`;
+  }
+
+  /** Checks that a client has removed an endpoint because of its last list, not because the registry is unreachable. */
+  onRemoved(client: number, address: string): void {
+    const { ledger } = this.#scenario;
+    const isListed = this.#lists[client]?.some((one) => this.#route(client, one.address) === address);
+    if (isListed) ledger.violate("I12", `client${client + 1} has removed ${address}, which its last list contains`);
+  }
+
+  #route(client: number, address: string): string {
+    return address.replace(/^10\.0\./, `10.${client + 1}.`);
+  }
+
+  #checkList(client: number, list: readonly Endpoint[]): void {
+    const { ledger } = this.#scenario;
+    this.#lists[client] = list;
+    ledger.see(list.length === 0 ? "empty list of a registry" : "list of a registry");
+    if (list.length > 0 || this.#wasEmpty) return;
+    ledger.violate("I12", `client${client + 1} received an empty list from a registry that was never empty`);
+  }
+
+  #changed(): void {
+    if (this.#scenario.clients.length === 0) return;
+    const { providers, instances } = contentOf(this.model);
+    const { mode } = this.#plan;
+    if (mode !== "instance" && providers.length === 0) this.#wasEmpty = true;
+    if (mode !== "interface" && instances.length === 0) this.#wasEmpty = true;
+  }
+}
