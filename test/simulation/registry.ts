@@ -101,7 +101,11 @@ export class SimulatedRegistry {
 
   /** Waits until each client sees what the registry has, and uses it; that is one entry for each provider (I11, I12). */
   async checkViews(): Promise<void> {
-    await Promise.all(this.#scenario.clients.map((client) => this.#checkClient(client)));
+    const { clients, plan } = this.#scenario;
+    await Promise.all(clients.map((client) => this.#checkClient(client)));
+    // Clients that have lost their watches see no change.
+    for (const server of plan.servers.keys()) this.#scenario.updateServer(server, 101 + server);
+    await Promise.all(clients.map((client) => this.#checkClient(client)));
   }
 
   /** Checks that closed providers have no entries. */
