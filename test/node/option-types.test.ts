@@ -1,7 +1,10 @@
 /** Options of the wrong type, of callers without a type checker: the error names the option and a valid value. */
-import { createInMemoryTransport, createRetry, createRouter, type ServiceOptions } from "triple-es";
+import { type CorsOptions, createInMemoryTransport, createRetry, createRouter, type ServiceOptions } from "triple-es";
 import { fixed } from "triple-es/discovery";
-import { createRouter as createNodeRouter, createServer, createTransport } from "triple-es/node";
+import { createTransport as createFetchTransport, fetchHandler } from "triple-es/fetch";
+import { createTransport as createJsonTransport } from "triple-es/json";
+import { createRouter as createNodeRouter, createServer, createTransport, nodeHandler } from "triple-es/node";
+import { createTransport as createProtoTransport } from "triple-es/proto";
 import { describe, expect, it } from "vitest";
 import { GreetServiceDef, type GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { greeter } from "../support/server.ts";
@@ -97,6 +100,36 @@ describe("an unknown option is refused, with the name that was probably meant:",
 
   it("routers of createRouter do not take the options of sockets", () => {
     expect(() => createNodeRouter({ tls: {} } as object)).toThrow('the options of createRouter: "tls" is not among: ');
+  });
+
+  it.each<readonly [string, (options: object) => unknown, object, string]>([
+    ["fetchHandler", (options) => fetchHandler(createRouter(), options), { prefx: "/api" }, '"prefix"'],
+    ["nodeHandler", (options) => nodeHandler(createRouter(), options), { trustProxys: {} }, '"trustProxy"'],
+  ])("%s", (taker, create, options, meant) => {
+    expect(() => create(options)).toThrow(`the options of ${taker}: there is no`);
+    expect(() => create(options)).toThrow(`did you mean ${meant}?`);
+  });
+
+  it("cors", () => {
+    const cors = { origins: "*", maxage: 5 } as object as CorsOptions;
+    expect(() => createRouter({ cors })).toThrow('cors: there is no "maxage", did you mean "maxAge"?');
+  });
+
+  it.each(["balancer", "subset", "warmUpMs", "slowStartMs", "keepUnlistedMs", "ejection", "onEndpoint"])(
+    "%s beside baseUrl, where it has no effect",
+    (name) => {
+      expect(() => https({ [name]: 1 })).toThrow(
+        new TypeError(`${name} needs a resolver or a registry, and has no effect beside baseUrl`),
+      );
+    },
+  );
+
+  it.each<[string, (options: never) => unknown]>([
+    ["fetch", createFetchTransport],
+    ["json", createJsonTransport],
+    ["proto", createProtoTransport],
+  ])("createTransport() of triple-es/%s", (_, create) => {
+    expect(() => create(undefined as never)).toThrow(/^baseUrl "undefined" must start with http/);
   });
 
   it.each([undefined, null, "http://a"])("createTransport(%j)", (options) => {

@@ -25,7 +25,8 @@ const BASE_URL = /^(https?:\/\/.|\/|$)[^?#]*$/i;
  * still contain `content-encoding`. Throws a `TypeError` for an invalid base URL.
  */
 export function connectFetch(options: FetchOptions): Exchange {
-  const { baseUrl, credentials, fetch: given } = options;
+  // Without options, the check of the URL fails.
+  const { baseUrl, fetch: given, credentials } = options ?? {};
   if (typeof baseUrl !== "string" || !BASE_URL.test(baseUrl)) {
     throw new TypeError(`baseUrl "${baseUrl}" must start with http://, https:// or / and have no query`);
   }
@@ -65,7 +66,7 @@ export function connectFetch(options: FetchOptions): Exchange {
  * omits this function to save bytes.
  */
 export function withReasons<Options extends FetchOptions>(options: Options): Options {
-  const { baseUrl, fetch: given } = options;
+  const { baseUrl, fetch: given } = options ?? {};
   const send = async (input: Parameters<typeof fetch>[0], init?: RequestInit): Promise<Response> => {
     try {
       return await (given ?? globalThis.fetch)(input, init);

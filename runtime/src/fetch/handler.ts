@@ -4,7 +4,7 @@
  */
 import type { ContextValues } from "../call/call.ts";
 import type { Metadata } from "../call/metadata.ts";
-import { assertFunction } from "../call/option.ts";
+import { assertFunction, assertMembers } from "../call/option.ts";
 import type { PeerConnection } from "../call/peer.ts";
 import { onAbort } from "../call/timer.ts";
 import type { Body } from "../http/body.ts";
@@ -47,8 +47,10 @@ export type FetchPeer = Partial<Pick<PeerConnection, "address" | "port">>;
 /** Creates a handler that serves an exchange. Throws a `TypeError` for an invalid option. */
 export function createFetchHandler<Platform extends readonly unknown[]>(
   exchange: Exchange,
-  { prefix, values, peer }: FetchHandlerOptions<Platform>,
+  options: FetchHandlerOptions<Platform>,
 ): FetchHandler<Platform> {
+  assertMembers("the options of fetchHandler", options, ["prefix", "values", "peer"]);
+  const { prefix, values, peer } = options;
   const pathOf = pathsBelow(prefix);
   assertFunction("values", values);
   assertFunction("peer", peer);

@@ -4,6 +4,7 @@
  */
 import { Status } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
+import { assertMembers } from "../call/option.ts";
 import { encodeJson } from "../codec/codec.ts";
 import { emptyBody, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
@@ -127,10 +128,11 @@ function checkOptions(options: CorsOptions): CorsOptions {
   }
   if (!Number.isInteger(maxAge) || maxAge < 0)
     throw new RangeError(`cors: maxAge must be whole seconds, not ${maxAge}`);
-  if (origins === "*") return options;
-  if (!Array.isArray(origins)) {
+  if (origins !== "*" && !Array.isArray(origins)) {
     throw new TypeError('cors takes { origins: ["https://app.example.com"] } or { origins: "*" }');
   }
+  assertMembers("cors", options, ["origins", "credentials", "maxAge"]);
+  if (origins === "*") return options;
   for (const origin of origins) {
     if (!isOrigin(origin)) {
       throw new TypeError(`cors: "${origin}" is not an origin; it must be like https://app.example.com, with no path`);

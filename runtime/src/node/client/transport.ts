@@ -208,10 +208,23 @@ export function createNodeTransport(protocols: ClientProtocols, options: AnyOpti
     const all = connectRegistry(protocols, connecting, config);
     return Object.assign(connect(all, config && (() => config)), { endpoints: all.endpoints });
   }
-  if (!hasResolver(connecting)) return connect(createConnector(connecting), config && (() => config));
+  if (!hasResolver(connecting)) {
+    refuseDiscovery(options);
+    return connect(createConnector(connecting), config && (() => config));
+  }
   const target = createTargetConnector(connecting, config);
   return Object.assign(connect(target, target.serviceConfig), { endpoints: target.endpoints });
 }
+
+/** Throws a `TypeError` for an option that has an effect with several endpoints only. */
+function refuseDiscovery(options: AnyOptions): void {
+  for (const name of DISCOVERY_OPTIONS) {
+    if ((options as object as Readonly<Record<string, unknown>>)[name] === undefined) continue;
+    throw new TypeError(`${name} needs a resolver or a registry, and has no effect beside baseUrl`);
+  }
+}
+
+const DISCOVERY_OPTIONS = ["balancer", "subset", "warmUpMs", "slowStartMs", "keepUnlistedMs", "ejection", "onEndpoint"];
 
 /** Makes a target for each service that is called, with connections that they share. */
 function connectRegistry(

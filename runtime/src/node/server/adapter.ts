@@ -7,7 +7,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { ContextValues } from "../../call/call.ts";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
-import { assertFunction } from "../../call/option.ts";
+import { assertFunction, assertMembers } from "../../call/option.ts";
 import type { Body } from "../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { pathsBelow, removedPrefix } from "../../http/path-prefix.ts";
@@ -56,6 +56,7 @@ export interface NodeHandlerOptions {
  * one. Throws a `TypeError` for an invalid option.
  */
 export function createNodeHandler(served: ServedExchange, options: NodeHandlerOptions): NodeHandler {
+  assertMembers("the options of nodeHandler", options, ["prefix", "values", "trustProxy"]);
   const { values, trustProxy } = options;
   assertFunction("values", values);
   const pathOf = pathsBelow(options.prefix);
