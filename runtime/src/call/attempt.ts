@@ -39,11 +39,6 @@ export function commit({ attempt }: RequestContext): void {
   if (attempt !== undefined) attempt.outcome = "committed";
 }
 
-/** Reports the code of an error that the caller has read from the body of a response. */
-export function reportCode({ onCode }: RequestContext, code: Code): void {
-  onCode?.(code);
-}
-
 /** The part of a call's context that its requests carry. */
 export interface RequestContext {
   /** True if the request waits while no server can be reached. `undefined`: the default of the connections applies. */

@@ -1,7 +1,7 @@
 /**
  * Sub-protocol A, client half: converts an HTTP exchange to a unary call (spec: Sub-protocol A: unary call).
  */
-import { commit, reportCode } from "../call/attempt.ts";
+import { commit, type RequestContext } from "../call/attempt.ts";
 import type { Call, Method, UnaryRequest, UnaryResponse } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
@@ -47,7 +47,13 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options) => {
     if (response.status === 200 && request.context !== undefined) commit(request.context);
     return response;
   };
-  return refuseStreams(createUnaryCall(acceptExchange(committing, options.accept), schemas, options));
+  const unary = createUnaryCall(acceptExchange(committing, options.accept), schemas, options);
+  return refuseStreams((request) =>
+    unary(request).catch((reason: RpcError) => {
+      (request.context as RequestContext).onCode?.(reason.code);
+      throw reason;
+    }),
+  );
 };
 
 /**
@@ -65,9 +71,7 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
     if (response.status !== 200) {
       // If the body cannot be read, the HTTP status alone determines the error.
       const failure = await response.body.bytes(MAX_ERROR_BYTES).catch(() => new Uint8Array());
-      const error = readErrorResponse(path, response.status, failure, metadata);
-      reportCode(request.context, error.code);
-      return error;
+      return readErrorResponse(path, response.status, failure, metadata);
     }
     const bytes = await readBody(path, payload, response);
     try {
