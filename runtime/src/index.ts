@@ -88,7 +88,7 @@ export type { DecodeBudget } from "./codec/memory.ts";
 export type { Body, BodyCheck } from "./http/body.ts";
 export type { Exchange, HttpRequest, HttpResponse } from "./http/exchange.ts";
 export { type Upload, uploadOf } from "./http-rpc/body/upload.ts";
-export type { Cost, CostLimits } from "./java/cost.ts";
+export type { Cost } from "./java/cost.ts";
 export type { JavaException, JavaExceptionOptions } from "./java/exception.ts";
 export type { Serialization } from "./java/serialization.ts";
 export type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType } from "./java/signature.ts";

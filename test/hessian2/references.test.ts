@@ -5,6 +5,7 @@
 import { createHessian2, hessian2 } from "triple-es/hessian2";
 import { type JavaClass, type JavaType, typed } from "triple-es/java";
 import { afterEach, describe, expect, it, vi } from "vitest";
+import { Cost } from "../../runtime/src/java/cost.ts";
 import { ClassDefinition, RawObject } from "../../runtime/src/java/hessian2/raw.ts";
 
 const ANY: JavaType = "java.lang.Object";
@@ -102,10 +103,11 @@ describe("reading", () => {
   it("counts values that are created for missing fields", () => {
     const fields = Object.fromEntries(Array.from({ length: 100 }, (_, index) => [`f${index}`, ANY] as const));
     const Wide: JavaClass = { name: "W", fields };
-    const strict = createHessian2({ classes: [Wide], limits: { maxValues: 1000 } });
+    const known = createHessian2({ classes: [Wide] });
     const bytes = (objects: number) => hex(`58 ${int(objects)} 43 ${text("W")} 90 ${"60".repeat(objects)}`);
-    expect(strict.decode(ANY, bytes(9))).toHaveLength(9);
-    expect(() => strict.decode(ANY, bytes(10))).toThrow("the limit of 1000 values");
+    // An object with 100 fields counts as 26, and the list as 1.
+    expect(known.decode(ANY, bytes(9), new Cost(260))).toHaveLength(9);
+    expect(() => known.decode(ANY, bytes(10), new Cost(260))).toThrow("more than the limit of 260 (");
   });
 });
 
@@ -161,11 +163,13 @@ describe("writing", () => {
   });
 
   it("stops at its limits", () => {
-    const strict = createHessian2({ limits: { maxValues: 10, maxContainers: 3, maxBytes: 1000 } });
+    const strict = createHessian2({ limits: { maxBytes: 1000 } });
+    const TOO_MANY = "there are at least 4 values, more than the limit of 3 (option maxMessageValues)";
     const numbers = (count: number): number[] => Array.from({ length: count }, () => 1);
-    expect(strict.encode(ANY, numbers(9))).toHaveLength(11);
-    expect(() => strict.encode(ANY, numbers(10))).toThrow("the limit of 10 values");
-    expect(() => strict.encode(ANY, [[], [], []])).toThrow("the limit of 3 lists, maps and objects");
+    expect(strict.encode(ANY, numbers(8), new Cost(3))).toHaveLength(10);
+    expect(() => strict.encode(ANY, numbers(9), new Cost(3))).toThrow(TOO_MANY);
+    expect(strict.encode(ANY, [[], []], new Cost(3))).toHaveLength(3);
+    expect(() => strict.encode(ANY, [[], [], []], new Cost(3))).toThrow(TOO_MANY);
     expect(() => strict.encode(ANY, ["x".repeat(600), "x".repeat(600)])).toThrow("the limit of 1000 bytes");
     expect(() => strict.encode("[B", new Uint8Array(1001))).toThrow("the limit of 1000 bytes");
   });
@@ -179,6 +183,15 @@ describe("writing", () => {
       expect(hessian2.decode(type, hex(`72${text("[[B")}21012102`))).toEqual(value);
     }
   });
+});
+
+it("a million references to one object are refused, to read and to write", () => {
+  const references = 1_000_000;
+  const bytes = Buffer.from(`5748 5a${"5191".repeat(references)}5a`.replaceAll(" ", ""), "hex");
+  expect(() => hessian2.decode(ANY, bytes)).toThrow("more than the limit of 65536 (");
+  const one = { a: 1 };
+  const list = Array.from({ length: references }, () => one);
+  expect(() => hessian2.encode(ANY, list)).toThrow("more than the limit of 65536 (");
 });
 
 describe("sets", () => {

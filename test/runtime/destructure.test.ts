@@ -39,7 +39,6 @@ import {
   type GreetServiceClient,
   GreetServiceDef,
 } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { Cost } from "../../runtime/src/java/cost.ts";
 import { nodeProtoCodec } from "../../runtime/src/node/proto-codec.ts";
 import { arriving, greeter, startServer } from "../support/server.ts";
 
@@ -153,10 +152,6 @@ const compressionMembers = (compression: Compression): Members<Compression> => (
 const serializationMembers = (serialization: Serialization): Members<Serialization> => ({
   encode: (encode) => encode("java.lang.String", "text"),
   decode: (decode) => expect(decode("java.lang.String", serialization.encode("java.lang.String", "text"))).toBe("text"),
-  decodeLarge: async (decodeLarge) =>
-    decodeLarge("java.lang.String", serialization.encode("java.lang.String", "text"), new Cost()),
-  encodeLarge: async (encodeLarge) =>
-    expect(await encodeLarge("java.lang.String", "text")).toEqual(serialization.encode("java.lang.String", "text")),
   encodeException: () => {},
   decodeException: () => {},
 });

@@ -94,14 +94,20 @@ export interface PayloadOptions {
   readonly serializations?: readonly { readonly name: string }[] | undefined;
 }
 
+/** The settings of a transport or server that payloads read. */
+export interface PayloadSettings extends PayloadOptions {
+  /** Most values in a message. Default: 65,536. */
+  readonly maxMessageValues?: number | undefined;
+}
+
 /** The client half of a payload in sub-protocol B: wrapped messages (spec: Payload schema of the extended content type). */
 export interface GrpcPayload {
   /** Encodes a request. Throws an `RpcError` for a message that cannot be sent. */
-  encodeRequest(method: Method, message: object, options: PayloadOptions): Uint8Array;
+  encodeRequest(method: Method, message: object, options: PayloadSettings): Uint8Array;
   /** Decodes a response. Throws an error for bytes that are not a response of the method. */
-  decodeResponse(method: Method, bytes: Uint8Array, options: PayloadOptions): object;
+  decodeResponse(method: Method, bytes: Uint8Array, options: PayloadSettings): object;
   /** Returns the error that a successful response carries in place of its message; `undefined` if it carries none. */
-  readError?(response: GrpcResponse, options: PayloadOptions): Error | undefined;
+  readError?(response: GrpcResponse, options: PayloadSettings): Error | undefined;
 }
 
 /** A unary response of sub-protocol B that has ended with `grpc-status: 0`. */
@@ -124,9 +130,9 @@ export interface HttpRpcPayload {
    * Encodes a request. In JSON, `form` selects whether a single argument is sent in the specification's array of one
    * element, or bare. Throws an `RpcError` for a message that cannot be sent.
    */
-  encodeRequest(method: Method, message: object, form: "array" | "object"): Uint8Array;
+  encodeRequest(method: Method, message: object, form: "array" | "object", options?: PayloadSettings): Uint8Array;
   /** Decodes a response. Throws an error for bytes that are not a response of the method. */
-  decodeResponse(method: Method, bytes: Uint8Array): object | Promise<object>;
+  decodeResponse(method: Method, bytes: Uint8Array, options?: PayloadSettings): object | Promise<object>;
   /** Returns the path of a call. Default: the path of the method, or of its alias. */
   path?(method: Method): string;
 }
@@ -142,9 +148,9 @@ export interface ServerPayload {
   /** Adapts an implementation, whose arguments and result may differ from messages, to a function of messages. */
   bind(method: Method, implementation: (...values: never[]) => unknown): (input: never, context: never) => unknown;
   /** Begins a call over sub-protocol B to one of the methods of a path. */
-  openGrpc(methods: readonly Method[], options: PayloadOptions): GrpcPayloadCall;
+  openGrpc(methods: readonly Method[], options: PayloadSettings): GrpcPayloadCall;
   /** Begins a call over sub-protocol A to one of the methods of a path. */
-  openHttpRpc(methods: readonly Method[]): HttpRpcPayloadCall;
+  openHttpRpc(methods: readonly Method[], options: PayloadSettings): HttpRpcPayloadCall;
   /** Returns the JSON Schemas of the messages in sub-protocol A, for documents. If it is absent, they are not described. */
   describe?(method: Method, shared: SharedSchemas): MessageSchemas;
 }
@@ -179,11 +185,9 @@ export interface PayloadCall {
 /** One call over sub-protocol B on a server. */
 export interface GrpcPayloadCall extends PayloadCall {
   /** Decodes a request. Throws an `RpcError` for invalid bytes. */
-  decode(bytes: Uint8Array): object | Promise<object>;
+  decode(bytes: Uint8Array): object;
   /** Encodes the message of a response. */
   encode(message: object): Uint8Array;
-  /** Encodes it in steps that leave the event loop its turns, for a request that was large. */
-  encodeInSteps(message: object): Uint8Array | Promise<Uint8Array>;
   /**
    * Returns the unary response that carries the error in its message. Throws an error that must be sent as a status instead.
    */
@@ -211,7 +215,7 @@ export interface JsonPayloadCall extends PayloadCall {
 }
 
 /** One call over sub-protocol A on a server. */
-export interface HttpRpcPayloadCall extends JsonPayloadCall {
+export interface HttpRpcPayloadCall extends Omit<JsonPayloadCall, "encodeInSteps"> {
   /** Returns the result in the message of a response, for formats other than JSON. */
   resultOf(message: object, notation: Notation): NamedResult;
 }

@@ -88,11 +88,6 @@ export function* membersInParts(object: JsonObject): Generator<[key: string, val
   else for (const part of keys.parts()) yield part.map((key) => [key, object[key] as JsonValue]);
 }
 
-/** Returns the number of members of an object. */
-export function countMembers(object: JsonObject): number {
-  return keysOfObjects.get(object)?.count ?? Object.keys(object).length;
-}
-
 /** Sets a member. A plain assignment to `__proto__` would change the prototype (prototype pollution). */
 export function setMember(target: object, name: string, value: unknown): void {
   if (name !== "__proto__") (target as Record<string, unknown>)[name] = value;

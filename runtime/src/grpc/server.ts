@@ -270,7 +270,7 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     const data =
       method.payload === undefined
         ? contentType.codec.encodeLarge?.(method.output, message, method.codecs?.output)
-        : (payload as GrpcPayloadCall).encodeInSteps(message);
+        : (payload as GrpcPayloadCall).encode(message);
     if (data === undefined) return encode(call, message);
     return data instanceof Promise ? data.then((bytes) => encodeEnvelope(bytes)) : encodeEnvelope(data);
   }

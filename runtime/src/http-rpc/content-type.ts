@@ -193,7 +193,7 @@ function codecResponse(mediaType: string, codec: Codec): ResponseFormat {
     ...responseHead(mediaType),
     encode: (type, message, generated) => codec.encode(type, message, generated),
     encodeLarge: (type, message, generated) => codec.encodeLarge?.(type, message, generated),
-    encodeResult: (call, message, isLarge) => (isLarge ? call.encodeInSteps(message) : call.encode(message)),
+    encodeResult: (call, message) => call.encode(message),
   };
 }
 

@@ -82,7 +82,7 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
     const responseFormat = formats.chooseResponse(request.headers.get("accept"), requestFormat, handler);
     const { timeoutMs } = headers;
     const context = new ServerContext(request, limitTimeout(timeoutMs, handler.limits));
-    const payload = handler.method.payload?.server?.openHttpRpc(methodsOf(handler));
+    const payload = handler.method.payload?.server?.openHttpRpc(methodsOf(handler), options);
     const memory = new MessageShare(options.messageMemory);
     return { request, handler, headers, requestFormat, responseFormat, context, memory, payload, isLarge: false };
   }

@@ -2,17 +2,15 @@
  * The arguments of a method in JSON: by position in an array, or by name in an object (as Dubbo for Java reads them).
  */
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Steps } from "../call/steps.ts";
-import { Cost } from "./cost.ts";
+import type { Cost } from "./cost.ts";
+import { ExactNumber } from "./exact-number.ts";
 import { toJson } from "./json.ts";
-import { ExactNumber } from "./json-text.ts";
-import { stepsFromJson } from "./read-json.ts";
+import { fromJson } from "./read-json.ts";
 import type { JavaType, Parameter, Signature } from "./signature.ts";
-import { isBytes, isRecord, scalarOf, within, withinSteps } from "./type.ts";
+import { isBytes, isRecord, scalarOf, within } from "./type.ts";
 
 /** The array of the arguments. */
-export function argumentsToJson({ parameters }: Signature, values: readonly unknown[]): JsonValue[] {
-  const cost = new Cost();
+export function argumentsToJson({ parameters }: Signature, values: readonly unknown[], cost: Cost): JsonValue[] {
   return parameters.map(({ name, type }, index) =>
     within(`argument "${name}"`, () => toJson(type, values[index], cost)),
   );
@@ -43,20 +41,16 @@ export interface Fit {
 }
 
 /**
- * Converts the first reading that is valid for the types. If none is valid, throws the error of the first reading. `cost` is
- * that of parsing the body.
+ * Converts the first reading that is valid for the types. If none is valid, throws the error of the first reading. The cost
+ * is that of the message: failed attempts count too.
  */
-export function* valuesOf({ parameters }: Signature, readings: readonly JsonValue[][], cost: Cost): Steps<Fit> {
+export function valuesOf({ parameters }: Signature, readings: readonly JsonValue[][], cost: Cost): Fit {
   let problem: unknown;
   for (const reading of readings) {
     try {
-      const attempt = cost.fork();
-      const values: unknown[] = [];
-      for (const [index, { name, type }] of parameters.entries()) {
-        values.push(
-          yield* withinSteps(`argument "${name}"`, stepsFromJson(type, reading[index] as JsonValue, attempt)),
-        );
-      }
+      const values = parameters.map(({ name, type }, index) =>
+        within(`argument "${name}"`, () => fromJson(type, reading[index] as JsonValue, cost)),
+      );
       return { values, plain: isPlainReading(parameters, reading) };
     } catch (reason) {
       problem ??= reason;

@@ -21,7 +21,8 @@ export function dateFromJson(json: unknown): Date {
   const text = `${year}-${month}-${day}`;
   const date = new Date(time === undefined ? text : `${text}T${time}${zone.replace(/^(...)(..)$/, "$1:$2")}`);
   // JavaScript accepts a day beyond the end of its month, and converts it to a day of the next month.
-  if (Number.isNaN(date.getTime()) || new Date(`${text}T00:00Z`).getUTCDate() !== Number(day)) {
+  const isLate = Number(day) > 28 && new Date(`${text}T00:00Z`).getUTCDate() !== Number(day);
+  if (Number.isNaN(date.getTime()) || isLate) {
     throw new TypeError(`${show(json)} is not a valid date`);
   }
   return date;

@@ -1,123 +1,156 @@
 /**
  * Parser for JSON text as Dubbo for Java writes it. A `long` or a `BigDecimal` is a number with all its digits, which
- * `JSON.parse` would round, and integer keys of a map have no quotes. Such text is rewritten before it is parsed.
+ * `JSON.parse` would round, and integer keys of a map have no quotes.
  */
-import type { JsonValue } from "@bufbuild/protobuf";
-import { Cost } from "./cost.ts";
-
-/** A number of JSON text that a JavaScript number cannot represent. It is not accepted for a string. */
-export class ExactNumber {
-  readonly #text: string;
-
-  constructor(text: string) {
-    this.#text = text;
-  }
-
-  toString(): string {
-    return this.#text;
-  }
-}
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { decodeJsonText } from "../codec/codec.ts";
+import { setMember } from "../codec/json-parts.ts";
+import type { Cost } from "./cost.ts";
+import { ExactNumber, MAX_DIGITS } from "./exact-number.ts";
+import { createRecord } from "./record.ts";
 
 /** Shorter numbers without an exponent are exact: a double holds any 15 digits. */
 const LONG_NUMBER = /[0-9.]{16}|[0-9][eE]/;
 const BARE_KEY = /[{,]\s*-?[0-9]+\s*:/;
-const NUMBER_CHARACTERS = /[0-9.eE+-]*/y;
-const QUOTATION_MARK = '"';
-/** Marks that tell strings from exact numbers while both are strings. */
-const STRING_MARK = "'";
-const NUMBER_MARK = "#";
 
 /** The value of JSON text, in which numbers that would lose digits are instances of {@link ExactNumber}. */
-export function parseExactJson(text: string, cost: Cost = new Cost()): JsonValue {
-  if (text.length > MIN_COUNTED_LENGTH) countValues(text, 0, cost);
-  return parseCountedJson(text);
+export function parseExactJson(bytes: Uint8Array, cost: Cost): JsonValue {
+  cost.addJson(bytes);
+  const text = decodeJsonText(bytes);
+  const isPlain = !LONG_NUMBER.test(text) && !BARE_KEY.test(text);
+  return isPlain ? (JSON.parse(text) as JsonValue) : new Parser(text, cost).parse();
 }
 
-/**
- * A parser for the parts of one large text, which are an array or object each: it does as {@link parseExactJson} does, and
- * counts the values of all parts together.
- */
-export function createPartParser(cost: Cost): (text: string) => JsonValue {
-  return (text) => {
-    // The brackets of a part are not in the text.
-    countValues(text, 1, cost);
-    return parseCountedJson(text);
-  };
-}
+const isNumberCharacter = (character: string): boolean => character !== "" && "+-.0123456789Ee".includes(character);
+const NUMBER_TEXT = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
+const WHOLE_TEXT = /^-?[0-9]+$/;
+const BARE_NAME = /-?[0-9]+/y;
+const LITERALS: ReadonlyMap<string, JsonValue> = new Map<string, JsonValue>([
+  ["t", true],
+  ["f", false],
+  ["n", null],
+]);
 
-function parseCountedJson(text: string): JsonValue {
-  if (!LONG_NUMBER.test(text) && !BARE_KEY.test(text)) return JSON.parse(text) as JsonValue;
-  const quoted = quoteKeys(text, false);
-  if (quoted !== undefined) return JSON.parse(quoted) as JsonValue;
-  return JSON.parse(quoteKeys(text, true) ?? text, (_key, value: unknown) => {
-    if (typeof value !== "string") return value;
-    return value.startsWith(NUMBER_MARK) ? new ExactNumber(value.slice(1)) : value.slice(1);
-  }) as JsonValue;
-}
+/** Parses text that `JSON.parse` would round or refuse. The text is not nested deeply. */
+class Parser {
+  readonly #text: string;
+  readonly #cost: Cost;
+  #at = 0;
 
-/** Shorter text has fewer values than the limits. */
-const MIN_COUNTED_LENGTH = 256 * 1024;
-
-/**
- * Counts the values of text from an index on before they are made, which takes far longer. Text that is not JSON may
- * pass: the parser refuses it.
- */
-function countValues(text: string, start: number, cost: Cost): void {
-  for (let i = start; i < text.length; i += 1) {
-    const character = text.charCodeAt(i);
-    if (character === 0x22) i = closingQuote(text, i);
-    else if (character === 0x2c) cost.addValues(1);
-    else if (character === 0x5b || character === 0x7b) cost.addContainer();
+  constructor(text: string, cost: Cost) {
+    this.#text = text;
+    this.#cost = cost;
   }
-}
 
-/**
- * Puts quotes around keys and, with `exact`, around numbers that would lose digits; then it also marks strings, so that
- * the two can be told apart. Without `exact`, returns nothing for text with such numbers.
- */
-function quoteKeys(text: string, exact: boolean): string | undefined {
-  const parts: string[] = [];
-  let done = 0;
-  const replace = (start: number, end: number, part: string): void => {
-    parts.push(text.slice(done, start), part);
-    done = end;
-  };
-  for (let i = 0; i < text.length; i += 1) {
-    const character = text[i] as string;
-    if (character === QUOTATION_MARK) {
-      const end = closingQuote(text, i);
-      if (exact && !isKey(text, end + 1)) replace(i, i + 1, QUOTATION_MARK + STRING_MARK);
-      i = end;
-    } else if (character === "-" || (character >= "0" && character <= "9")) {
-      const end = endOfNumber(text, i);
-      const number = text.slice(i, end);
-      if (isKey(text, end)) replace(i, end, QUOTATION_MARK + number + QUOTATION_MARK);
-      else if (isNumber(number) && losesDigits(number)) {
-        if (!exact) return undefined;
-        replace(i, end, QUOTATION_MARK + NUMBER_MARK + number + QUOTATION_MARK);
-      }
-      i = end - 1;
+  parse(): JsonValue {
+    const value = this.#value();
+    if (this.#next() !== "") throw this.#unexpected();
+    return value;
+  }
+
+  #value(): JsonValue {
+    const first = this.#next();
+    if (first === "{") return this.#object();
+    if (first === "[") return this.#array();
+    if (first === '"') return this.#string();
+    const literal = LITERALS.get(first);
+    if (literal === undefined) return this.#number();
+    const word = String(literal);
+    if (!this.#text.startsWith(word, this.#at)) throw this.#unexpected();
+    this.#at += word.length;
+    return literal;
+  }
+
+  #array(): JsonValue[] {
+    const items: JsonValue[] = [];
+    for (let more = this.#opens("]"); more; more = this.#continues("]")) items.push(this.#value());
+    return items;
+  }
+
+  #object(): JsonObject {
+    const object = createRecord() as JsonObject;
+    for (let more = this.#opens("}"); more; more = this.#continues("}")) {
+      // To add a member takes longer than in `JSON.parse`.
+      this.#cost.add(1 / 2);
+      const name = this.#next() === '"' ? this.#string() : this.#match(BARE_NAME);
+      if (this.#next() !== ":") throw this.#unexpected();
+      this.#at += 1;
+      setMember(object, name, this.#value());
+    }
+    return object;
+  }
+
+  /** Reads the opening bracket. Reports whether there are items. */
+  #opens(end: string): boolean {
+    this.#at += 1;
+    if (this.#next() !== end) return true;
+    this.#at += 1;
+    return false;
+  }
+
+  /** Reads what follows an item. Reports whether there is another one. */
+  #continues(end: string): boolean {
+    const next = this.#next();
+    if (next !== end && next !== ",") throw this.#unexpected();
+    this.#at += 1;
+    return next === ",";
+  }
+
+  #string(): string {
+    const text = this.#text;
+    let isPlain = true;
+    let end = this.#at + 1;
+    for (let unit = text.charCodeAt(end); unit !== 0x22; unit = text.charCodeAt(end)) {
+      if (Number.isNaN(unit)) throw this.#unexpected();
+      if (unit === 0x5c || unit < 0x20) isPlain = false;
+      end += unit === 0x5c ? 2 : 1;
+    }
+    const start = this.#at;
+    this.#at = end + 1;
+    return isPlain ? text.slice(start + 1, end) : (JSON.parse(text.slice(start, end + 1)) as string);
+  }
+
+  #number(): JsonValue {
+    const start = this.#at;
+    let end = start;
+    while (end - start <= MAX_DIGITS && isNumberCharacter(this.#text.charAt(end))) end += 1;
+    if (end - start > MAX_DIGITS) throw new TypeError(`a number has more than ${MAX_DIGITS} digits`);
+    const text = this.#text.slice(start, end);
+    if (!NUMBER_TEXT.test(text)) throw this.#unexpected();
+    this.#at = end;
+    if (!LONG_NUMBER.test(text)) return Number(text);
+    // To find out whether digits are lost takes as long as to read several other values.
+    this.#cost.add(WHOLE_TEXT.test(text) ? 1 : 2);
+    return losesDigits(text) ? (new ExactNumber(text) as unknown as JsonValue) : Number(text);
+  }
+
+  #match(expression: RegExp): string {
+    expression.lastIndex = this.#at;
+    const [found] = expression.exec(this.#text) ?? [];
+    if (found === undefined) throw this.#unexpected();
+    this.#at += found.length;
+    return found;
+  }
+
+  /** Skips space. Returns the next character, empty at the end. */
+  #next(): string {
+    const text = this.#text;
+    for (;;) {
+      const unit = text.charCodeAt(this.#at);
+      if (unit !== 0x20 && unit !== 0x0a && unit !== 0x0d && unit !== 0x09) return text.charAt(this.#at);
+      this.#at += 1;
     }
   }
-  return parts.join("") + text.slice(done);
-}
 
-/** Reports whether a colon follows. */
-function isKey(text: string, end: number): boolean {
-  let next = end;
-  while (text[next] === " " || text[next] === "\n" || text[next] === "\r" || text[next] === "\t") next += 1;
-  return text[next] === ":";
-}
-
-/** Reports whether the text is a number. The parser refuses anything else. */
-function isNumber(text: string): boolean {
-  return /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/.test(text);
+  #unexpected(): SyntaxError {
+    return new SyntaxError(`the text is not JSON at position ${this.#at}`);
+  }
 }
 
 /** Reports whether a double loses digits of the number. Integers beyond 2^53 always count as losing some. */
 function losesDigits(text: string): boolean {
   const number = Number(text);
-  if (/^-?[0-9]+$/.test(text)) return !Number.isSafeInteger(number);
+  if (WHOLE_TEXT.test(text)) return !Number.isSafeInteger(number);
   return !Number.isFinite(number) || normalize(text) !== normalize(String(number));
 }
 
@@ -132,19 +165,4 @@ function normalize(text: string): string {
   while (end > start && digits[end - 1] === "0") end -= 1;
   if (start === end) return "0";
   return `${digits.slice(start, end)}e${Number(exponent) - fraction.length + digits.length - end}`;
-}
-
-function endOfNumber(text: string, start: number): number {
-  NUMBER_CHARACTERS.lastIndex = start + 1;
-  NUMBER_CHARACTERS.test(text);
-  return NUMBER_CHARACTERS.lastIndex;
-}
-
-/** The position of the closing quote of a string, or the end of the text. */
-function closingQuote(text: string, start: number): number {
-  for (let i = start + 1; i < text.length; i += 1) {
-    if (text[i] === QUOTATION_MARK) return i;
-    if (text[i] === "\\") i += 1;
-  }
-  return text.length;
 }

@@ -3,9 +3,9 @@
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Notation } from "../call/method.ts";
-import { runAtOnce, StepCounter, type Steps } from "../call/steps.ts";
-import { LargeObject, setMember } from "../codec/json-parts.ts";
-import { Cost } from "./cost.ts";
+import { setMember } from "../codec/json-parts.ts";
+import { Cost, LEAF } from "./cost.ts";
+import { createRecord } from "./record.ts";
 import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "./signature.ts";
 import {
   errorIn,
@@ -30,34 +30,17 @@ import { runtimeType, TypedValue } from "./typed.ts";
 /** Deepest nesting accepted: recursion over deeper values, or over one that contains itself, would overflow the stack. */
 const MAX_VALUE_DEPTH = 100;
 
-/** Members up to which an object is created at once, and its keys are listed at once. */
-const SMALL_OBJECT = 256;
-
-/** Bytes that are converted in one step. */
-const BYTES_PER_STEP = 16 * 1024;
-
-/** A notation whose representation of long bytes takes time. */
-interface SlowNotation extends Notation {
-  /** Represents bytes like {@link Notation.bytes}, in steps. */
-  readonly bytesInSteps?: (value: Uint8Array) => Steps<unknown>;
-}
+/** The count of a byte in JSON, which is a number in a list. */
+const BYTE_IN_JSON = 1 / 32;
 
 /**
  * JSON has neither NaN nor Infinity, and many parsers lose digits of integers beyond 2^53. Bytes are numbers, as in
  * Java: Dubbo does not read base64 here.
  */
-const JSON_NOTATION: SlowNotation = {
+const JSON_NOTATION: Notation = {
   long: (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : String(value)),
   double: (value) => (Number.isFinite(value) ? value : String(value)),
   bytes: signedBytes,
-  *bytesInSteps(value) {
-    const numbers: number[] = [];
-    for (let start = 0; start < value.byteLength; start += BYTES_PER_STEP) {
-      numbers.push(...signedBytes(value.subarray(start, start + BYTES_PER_STEP)));
-      yield undefined;
-    }
-    return numbers;
-  },
   date: (value) => value.getTime(),
 };
 
@@ -73,150 +56,103 @@ export function toJson(type: JavaType, value: unknown, cost: Cost = new Cost()):
   return toPlain(type, value, JSON_NOTATION, cost) as JsonValue;
 }
 
-/** Converts a value in steps, like {@link toJson}. */
-export function stepsToJson(type: JavaType, value: unknown, cost: Cost = new Cost()): Steps<JsonValue> {
-  return stepsToPlain(type, value, JSON_NOTATION, cost) as Steps<JsonValue>;
-}
-
 /**
  * The same for formats like JSON: plain objects, arrays, strings, and the notation's representation of everything else.
  */
 export function toPlain(type: JavaType, value: unknown, notation: Notation, cost: Cost): unknown {
-  const writer = new PlainWriter(notation, cost);
-  const steps = writer.steps(type, value);
-  return steps === undefined ? writer.leaf(type, value) : runAtOnce(steps);
-}
-
-/** Converts a value in steps, like {@link toPlain}. The result has no references to lists, maps or objects of the value. */
-export function* stepsToPlain(type: JavaType, value: unknown, notation: Notation, cost: Cost): Steps<unknown> {
-  const writer = new PlainWriter(notation, cost);
-  const steps = writer.steps(type, value);
-  return steps === undefined ? writer.leaf(type, value) : yield* steps;
+  return new PlainWriter(notation, cost).write(type, value);
 }
 
 type ContainerType = Exclude<JavaType, string | { readonly enum: unknown }>;
 
-/** Converts the values of one value, and counts them together. A generator for each number in a list would double the time. */
+/**
+ * Converts the values of one value, and counts them together. JSON has no references: an object that occurs twice is
+ * written twice, and counts twice.
+ */
 class PlainWriter {
-  readonly #notation: SlowNotation;
+  readonly #notation: Notation;
   readonly #cost: Cost;
-  readonly #counter = new StepCounter();
   #depth = 0;
 
-  constructor(notation: SlowNotation, cost: Cost) {
+  constructor(notation: Notation, cost: Cost) {
     this.#notation = notation;
     this.#cost = cost;
   }
 
-  /** Returns the steps that convert a container or long bytes. Returns `undefined` for values that {@link leaf} converts. */
-  steps(type: JavaType, value: unknown): Steps<unknown> | undefined {
-    if (value === null || value === undefined) return undefined;
-    if (typeof value !== "object" && typeof type === "string") return undefined;
-    if (type === "java.lang.Object") return this.steps(runtimeType(value), bareValue(value));
-    if (isBytes(type)) {
-      const isLong = value instanceof Uint8Array && value.byteLength > BYTES_PER_STEP;
-      return isLong && this.#notation.bytesInSteps !== undefined ? this.#longBytes(value) : undefined;
+  write(type: JavaType, value: unknown): unknown {
+    if (value === null || value === undefined) {
+      if (type !== "void" && isPrimitive(type)) throw new TypeError(`${value} is not a valid ${type}`);
+      this.#cost.add(LEAF);
+      return null;
     }
-    if (typeof type === "string" || "enum" in type) return undefined;
-    this.#cost.addValues(1);
-    return this.#container(type, value);
-  }
-
-  /** Converts a value for which {@link steps} returns nothing. */
-  leaf(type: JavaType, value: unknown): unknown {
-    this.#cost.addValues(1);
+    if (type === "java.lang.Object") {
+      return this.write(runtimeType(value), value instanceof TypedValue ? value.value : value);
+    }
+    if (typeof type === "object" && !("enum" in type) && !isBytes(type)) return this.#container(type, value);
+    this.#cost.add(LEAF);
     return this.#leaf(type, value);
   }
 
   #leaf(type: JavaType, value: unknown): unknown {
-    if (value === null || value === undefined) {
-      if (type !== "void" && isPrimitive(type)) throw new TypeError(`${value} is not a valid ${type}`);
-      return null;
-    }
     const scalar = scalarOf(type);
     if (scalar !== undefined) return scalarToPlain(toScalar(scalar, value), this.#notation);
     if (isBytes(type)) {
       const bytes = toBytes(value);
       this.#cost.addBytes(bytes.byteLength);
+      if (this.#notation === JSON_NOTATION) this.#cost.add(bytes.byteLength * BYTE_IN_JSON);
       return this.#notation.bytes(bytes);
     }
-    if (type === "java.lang.Object") return this.#leaf(runtimeType(value), bareValue(value));
     if (typeof type === "string") return builtInToPlain(type, value, this.#notation, this.#cost);
     if ("enum" in type) return toEnum(type.enum, value);
     throw new TypeError(`${show(value)} is not a valid ${nameOf(type)}`);
   }
 
-  #container(type: ContainerType, value: unknown): Steps<unknown> {
+  #container(type: ContainerType, value: unknown): unknown {
+    this.#cost.add(1);
     if (isChars(type)) {
       const units = toItems(value);
       this.#cost.addBytes(units.length);
-      return joinChars(units, this.#counter);
+      return joinChars(units);
     }
     if (this.#depth >= MAX_VALUE_DEPTH) throw new TypeError(`the value is more than ${MAX_VALUE_DEPTH} levels deep`);
     this.#depth += 1;
-    // JSON has no references: an object that occurs twice is written twice, and counts twice.
-    this.#cost.addContainer();
+    const plain = this.#contents(type, value);
+    this.#depth -= 1;
+    return plain;
+  }
+
+  #contents(type: ContainerType, value: unknown): unknown {
     if ("class" in type) return this.#object(type.class(), value);
     if ("map" in type) return this.#map(type.map, value);
-    return this.#items("list" in type ? type.list : "set" in type ? type.set : type.array, value);
+    const item = "list" in type ? type.list : "set" in type ? type.set : type.array;
+    return toItems(value).map((one) => this.write(item, one));
   }
 
-  #longBytes(bytes: Uint8Array): Steps<unknown> {
-    this.#cost.addValues(1);
-    this.#cost.addBytes(bytes.byteLength);
-    return (this.#notation.bytesInSteps as (value: Uint8Array) => Steps<unknown>)(bytes);
-  }
-
-  *#items(type: JavaType, value: unknown): Steps<unknown[]> {
-    const items: unknown[] = [];
-    for (const item of toItems(value)) {
-      if (this.#counter.add()) yield undefined;
-      const steps = this.steps(type, item);
-      items.push(steps === undefined ? this.leaf(type, item) : yield* steps);
-    }
-    this.#depth -= 1;
-    return items;
-  }
-
-  *#object({ name, fields }: JavaClass, value: unknown): Steps<object> {
+  #object({ name, fields }: JavaClass, value: unknown): object {
     if (!isRecord(value)) throw new TypeError(`${show(value)} is not a valid ${name}`);
     const object = {};
-    for (const field of Object.keys(fields)) {
-      if (this.#counter.add()) yield undefined;
+    for (const [field, type] of Object.entries(fields)) {
       try {
-        const type = fields[field] as JavaType;
-        const member = memberOf(value, field);
-        const steps = this.steps(type, member);
-        setMember(object, field, steps === undefined ? this.leaf(type, member) : yield* steps);
+        setMember(object, field, this.write(type, memberOf(value, field)));
       } catch (cause) {
         throw errorIn(`field "${field}"`, cause);
       }
     }
-    this.#depth -= 1;
     return object;
   }
 
-  *#map([keyType, valueType]: readonly [JavaType, JavaType], value: unknown): Steps<object> {
-    const entries = toEntries(value);
-    const large = entries.size > SMALL_OBJECT ? new LargeObject() : undefined;
-    const object = large?.object ?? {};
-    for (const [key, member] of entries) {
-      if (this.#counter.add(2)) yield undefined;
-      const keySteps = this.steps(keyType, key);
-      const name = keySteps === undefined ? this.leaf(keyType, key) : yield* keySteps;
+  #map([keyType, valueType]: readonly [JavaType, JavaType], value: unknown): object {
+    const object = createRecord();
+    for (const [key, member] of toEntries(value)) {
+      this.#cost.add(1);
+      const name = this.write(keyType, key);
       const text = name instanceof Date ? name.getTime() : name;
       if (text === null || typeof text === "object") throw new TypeError(`${show(key)} cannot be the key of a member`);
-      const steps = this.steps(valueType, member);
-      const plain = steps === undefined ? this.leaf(valueType, member) : yield* steps;
-      if (large === undefined) setMember(object, String(text), plain);
-      else large.set(String(text), plain as JsonValue);
+      setMember(object, String(text), this.write(valueType, member));
     }
-    this.#depth -= 1;
     return object;
   }
 }
-
-const bareValue = (value: unknown): unknown => (value instanceof TypedValue ? value.value : value);
 
 function scalarToPlain(value: boolean | number | bigint | string, notation: Notation): unknown {
   if (typeof value === "bigint") return notation.long(value);

@@ -28,7 +28,7 @@ export const interfacePayload: Payload = {
     isText: (method) => signatureOf(method).result === "java.lang.String",
     bind: (method, implementation) => withMessages(method.kind, implementation as (...values: unknown[]) => unknown),
     openGrpc: (methods, options) => new WrappedCall(methods, options),
-    openHttpRpc: (methods) => new PositionalCall(methods),
+    openHttpRpc: (methods, options) => new PositionalCall(methods, options),
     describe: describeSignature,
   },
 };

@@ -4,16 +4,15 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeBase64 } from "../call/base64.ts";
-import { immediate, runAtOnce, StepCounter, type Steps } from "../call/steps.ts";
-import { membersInParts, setMember } from "../codec/json-parts.ts";
-import { Memory, objectBytes } from "../codec/memory.ts";
+import { setMember } from "../codec/json-parts.ts";
 import { NUMBER } from "../http-rpc/body/parameters.ts";
-import { CollisionGuard } from "./collision-guard.ts";
-import { Cost, FIRST_ITEM_BYTES, ITEM_BYTES, LIST_BYTES, memberBytes, TABLE_BYTES, TABLE_ENTRY_BYTES } from "./cost.ts";
+import { Cost, LEAF, OBJECT } from "./cost.ts";
+import { ExactNumber } from "./exact-number.ts";
 import { dateFromJson } from "./json-date.ts";
-import { ExactNumber } from "./json-text.ts";
+import { createRecord } from "./record.ts";
 import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "./signature.ts";
 import {
+  errorIn,
   initialValue,
   isBytes,
   isChars,
@@ -26,8 +25,6 @@ import {
   toDigits,
   toEnum,
   toScalar,
-  within,
-  withinSteps,
 } from "./type.ts";
 
 /**
@@ -35,166 +32,118 @@ import {
  * exceeded. Also accepts bigints, bytes and dates, for formats that have them, and exact numbers of JSON text.
  */
 export function fromJson(type: JavaType, json: JsonValue, cost: Cost = new Cost()): unknown {
-  return isContainer(json) ? runAtOnce(stepsFromJson(type, json, cost)) : leafFromJson(type, json, cost);
-}
-
-/** Converts a JSON value in steps, like {@link fromJson}. */
-export function stepsFromJson(type: JavaType, json: JsonValue, cost: Cost): Steps<unknown> {
   return new JsonReader(cost).read(type, json);
-}
-
-type Container = JsonValue[] | JsonObject;
-
-function isContainer(json: JsonValue): json is Container {
-  return Array.isArray(json) || isRecord(json);
 }
 
 /** Reads the values of one JSON value, and counts them together. */
 class JsonReader {
   readonly #cost: Cost;
-  readonly #counter = new StepCounter();
 
   constructor(cost: Cost) {
     this.#cost = cost;
   }
 
-  *read(type: JavaType, json: JsonValue): Steps<unknown> {
-    return isContainer(json) ? yield* this.#container(type, json) : this.#leaf(type, json);
-  }
-
-  #leaf(type: JavaType, json: JsonValue): unknown {
+  read(type: JavaType, json: JsonValue): unknown {
+    if (Array.isArray(json)) return this.#array(type, json);
+    if (isRecord(json)) return this.#members(type, json as JsonObject);
     return leafFromJson(type, json, this.#cost);
   }
 
-  /** Returns the steps that read a container. A generator for each number in a list would double the time. */
-  #container(type: JavaType, json: Container): Steps<unknown> {
-    const cost = this.#cost;
-    if (type === "java.lang.Object") return this.#any(json);
-    const isList = Array.isArray(json);
-    if (isBytes(type) && isList) return this.#bytes(json);
-    if (typeof type === "string" || "enum" in type || isBytes(type)) return immediate(this.#leaf(type, json));
-    cost.addMade(1);
-    cost.addMadeContainer();
+  #array(type: JavaType, json: JsonValue[]): unknown {
+    if (isBytes(type)) return this.#bytes(json);
+    this.#cost.make(1);
+    if (type === "java.lang.Object") return this.#items(type, json);
+    if (typeof type !== "object" || "enum" in type) return leafFromJson(type, json, this.#cost);
+    if ("set" in type) return this.#set(type.set, json);
+    if ("list" in type) return this.#items(type.list, json);
+    if ("array" in type) return this.#items(type.array, json);
+    throw mismatch(type, json);
+  }
+
+  #members(type: JavaType, json: JsonObject): unknown {
+    this.#cost.make(1);
+    if (type === "java.lang.Object") return this.#record(type, type, json);
+    if (typeof type !== "object" || "enum" in type) return leafFromJson(type, json, this.#cost);
     if ("class" in type) return this.#object(type.class(), json);
-    if ("map" in type) return this.#map(type, json);
-    if (!isList) throw mismatch(type, json);
-    return "set" in type ? this.#set(type.set, json) : this.#items("list" in type ? type.list : type.array, json);
+    if (!("map" in type)) throw mismatch(type, json);
+    const [keyType, valueType] = type.map;
+    return type.record === true ? this.#record(keyType, valueType, json) : this.#map(keyType, valueType, json);
   }
 
-  #any(json: Container): Steps<unknown> {
-    this.#cost.addMade(1);
-    this.#cost.addMadeContainer();
-    if (Array.isArray(json)) return this.#items("java.lang.Object", json);
-    if (Object.getPrototypeOf(json) !== Object.prototype) throw new TypeError(`${show(json)} is not plain data`);
-    return this.#record("java.lang.Object", json);
+  #bytes(json: readonly JsonValue[]): Uint8Array {
+    this.#cost.make(OBJECT);
+    return Uint8Array.from(json, (item) => toScalar("byte", item) as number);
   }
 
-  *#bytes(json: readonly JsonValue[]): Steps<Uint8Array> {
-    this.#cost.addMade(1);
-    const bytes = new Uint8Array(json.length);
-    for (let i = 0; i < json.length; i += 1) {
-      if (this.#counter.add()) yield undefined;
-      bytes[i] = toScalar("byte", json[i]) as number;
-    }
-    return bytes;
+  #items(type: JavaType, json: readonly JsonValue[]): unknown[] {
+    return json.map((item) => this.read(type, item));
   }
 
-  *#items(type: JavaType, json: readonly JsonValue[]): Steps<unknown[]> {
-    const items: unknown[] = [];
-    this.#cost.addMemory(LIST_BYTES + (json.length > 0 ? FIRST_ITEM_BYTES + ITEM_BYTES * json.length : 0));
-    for (const item of json) {
-      if (this.#counter.add()) yield undefined;
-      items.push(isContainer(item) ? yield* this.#container(type, item) : this.#leaf(type, item));
-    }
-    return items;
-  }
-
-  *#set(type: JavaType, json: readonly JsonValue[]): Steps<Set<unknown>> {
+  #set(type: JavaType, json: readonly JsonValue[]): Set<unknown> {
     const set = new Set<unknown>();
-    this.#cost.addMemory(TABLE_BYTES + TABLE_ENTRY_BYTES * json.length);
-    const guard = new CollisionGuard(set);
     for (const item of json) {
-      if (this.#counter.add()) yield undefined;
-      const value = isContainer(item) ? yield* this.#container(type, item) : this.#leaf(type, item);
+      const value = this.read(type, item);
+      this.#cost.makeEntry(value, set.size);
       set.add(value);
-      guard.added(value);
     }
     return set;
   }
 
-  *#record(type: JavaType, json: JsonObject): Steps<object> {
-    const record = {};
-    this.#cost.addMemory(Memory.object);
-    let largest = 0;
-    let count = 0;
-    for (const members of membersInParts(json)) {
-      for (const [name, member] of members) {
-        if (this.#counter.add()) yield undefined;
-        this.#cost.addMemory(memberBytes(count));
-        count += 1;
-        largest = this.#cost.addName(name, largest);
-        setMember(record, name, isContainer(member) ? yield* this.#container(type, member) : this.#leaf(type, member));
-      }
+  #record(keyType: JavaType, valueType: JavaType, json: JsonObject): object {
+    if (Object.getPrototypeOf(json) !== Object.prototype) throw new TypeError(`${show(json)} is not plain data`);
+    const record = createRecord();
+    for (const name of Object.keys(json)) {
+      this.#cost.make(1);
+      setMember(record, String(this.#key(keyType, name)), this.read(valueType, json[name] as JsonValue));
     }
     return record;
   }
 
-  *#map(type: Extract<JavaType, { readonly map: unknown }>, json: Container): Steps<object> {
-    if (Array.isArray(json)) throw mismatch(type, json);
-    const [keyType, valueType] = type.map;
-    const record = {};
-    let largest = 0;
-    let count = 0;
+  #map(keyType: JavaType, valueType: JavaType, json: JsonObject): Map<unknown, unknown> {
     const map = new Map<unknown, unknown>();
-    const guard = new CollisionGuard(map);
-    this.#cost.addMemory(type.record === true ? Memory.object : TABLE_BYTES);
-    for (const members of membersInParts(json)) {
-      for (const [name, member] of members) {
-        if (this.#counter.add()) yield undefined;
-        this.#cost.addMemory(type.record === true ? memberBytes(count) : TABLE_ENTRY_BYTES);
-        count += 1;
-        const key = keyFromJson(keyType, name, this.#cost);
-        const value = isContainer(member) ? yield* this.#container(valueType, member) : this.#leaf(valueType, member);
-        if (type.record === true) {
-          largest = this.#cost.addName(String(key), largest);
-          setMember(record, String(key), value);
-        } else {
-          map.set(key, value);
-          guard.added(key);
-        }
-      }
+    for (const name of Object.keys(json)) {
+      const key = this.#key(keyType, name);
+      this.#cost.makeEntry(key, map.size);
+      map.set(key, this.read(valueType, json[name] as JsonValue));
     }
-    return type.record === true ? record : map;
+    return map;
+  }
+
+  /** Keys are always strings in JSON. */
+  #key(type: JavaType, key: string): unknown {
+    if (scalarOf(type) === "boolean" && (key === "true" || key === "false")) return key === "true";
+    const milliseconds = type === "java.util.Date" && /^-?[0-9]{1,16}$/.test(key);
+    return leafFromJson(type, milliseconds ? Number(key) : key, this.#cost);
   }
 
   /** Missing fields get Java's initial value; unknown ones are ignored. */
-  *#object({ name, fields }: JavaClass, json: Container): Steps<object> {
-    if (Array.isArray(json)) throw new TypeError(`${show(json)} is not a valid ${name}`);
+  #object({ fields }: JavaClass, json: JsonObject): object {
     const object = {};
-    const declared = Object.entries(fields);
-    this.#cost.addMemory(objectBytes(declared.length, true));
-    for (const [field, type] of declared) {
+    for (const [field, type] of Object.entries(fields)) {
       const member = Object.hasOwn(json, field) ? json[field] : undefined;
       if (member === undefined) {
-        this.#cost.addMade(1);
+        this.#cost.make(LEAF);
         setMember(object, field, initialValue(type));
-      } else if (isContainer(member)) {
-        setMember(object, field, yield* withinSteps(`field "${field}"`, this.read(type, member)));
-      } else
-        setMember(
-          object,
-          field,
-          within(`field "${field}"`, () => this.#leaf(type, member)),
-        );
+        continue;
+      }
+      try {
+        setMember(object, field, this.read(type, member));
+      } catch (cause) {
+        throw errorIn(`field "${field}"`, cause);
+      }
     }
     return object;
   }
 }
 
-/** Converts a JSON value that is no array and no object. */
+/** The count of a date that is read from text. */
+const DATE_TEXT = 2;
+
+/** Converts a JSON value to a value that contains no others. */
 function leafFromJson(type: JavaType, json: JsonValue, cost: Cost): unknown {
   if (type === "void") return undefined;
-  cost.addMade(1);
+  if (type === "java.util.Date") cost.make(typeof json === "string" ? DATE_TEXT : OBJECT);
+  else cost.make(isBytes(type) ? OBJECT : LEAF);
   if (type === "java.lang.Object") return anyLeaf(json);
   if (json === null) {
     if (isPrimitive(type)) throw new TypeError(`null is not a valid ${type}`);
@@ -205,7 +154,10 @@ function leafFromJson(type: JavaType, json: JsonValue, cost: Cost): unknown {
   if (isBytes(type)) return bytesFromJson(json);
   if (typeof type === "string") return builtInFromJson(type, json);
   if ("enum" in type) return toEnum(type.enum, json);
-  if (isChars(type) && typeof json === "string") return json.split("");
+  if (isChars(type) && typeof json === "string") {
+    cost.make(json.length * LEAF);
+    return json.split("");
+  }
   throw mismatch(type, json);
 }
 
@@ -261,11 +213,4 @@ function builtInFromJson(type: JavaPrimitive | JavaBuiltIn, json: JsonValue | Ex
   }
   if (type === "java.lang.String" && typeof json === "string") return json;
   throw mismatch(type, json as JsonValue);
-}
-
-/** Keys are always strings in JSON. */
-function keyFromJson(type: JavaType, key: string, cost: Cost): unknown {
-  if (scalarOf(type) === "boolean" && (key === "true" || key === "false")) return key === "true";
-  const milliseconds = type === "java.util.Date" && /^-?[0-9]{1,16}$/.test(key);
-  return leafFromJson(type, milliseconds ? Number(key) : key, cost);
 }

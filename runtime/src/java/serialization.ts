@@ -20,18 +20,8 @@ export interface Serialization {
   readonly wireName?: string;
   /** `cost` counts all values of a message together: pass it on when calling a built-in serialization. */
   encode(type: JavaType, value: unknown, cost?: Cost): Uint8Array;
-  /**
-   * Encodes a value on a server, for a request of more than 16 KiB, in steps that leave the event loop its turns. Optional:
-   * without it, {@link encode} is called.
-   */
-  encodeLarge?(type: JavaType, value: unknown, cost?: Cost): Uint8Array | Promise<Uint8Array>;
   /** Decodes a value of the type. It may throw any error for bytes that are not one. `cost` is as in {@link encode}. */
   decode(type: JavaType, bytes: Uint8Array, cost?: Cost): unknown;
-  /**
-   * Decodes a value of more than 16 KiB on a server, in steps that leave the event loop its turns. Optional: without it,
-   * {@link decode} is called.
-   */
-  decodeLarge?(type: JavaType, bytes: Uint8Array, cost: Cost): Promise<unknown>;
   /** Encodes an exception. If absent, exceptions are reported as a status. */
   encodeException?(exception: JavaException): Uint8Array;
   /** Decodes an exception. If absent, a response with an exception fails with its status. */

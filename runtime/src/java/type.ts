@@ -1,10 +1,8 @@
 /**
  * Java types: their names, and the TypeScript values of scalar types.
  */
-import { reasonOf } from "../call/error.ts";
-import type { StepCounter, Steps } from "../call/steps.ts";
-import { LimitError } from "./cost.ts";
-import { ExactNumber } from "./json-text.ts";
+import { RpcError, reasonOf } from "../call/error.ts";
+import { ExactNumber, MAX_DIGITS } from "./exact-number.ts";
 import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType, Signature } from "./signature.ts";
 
 /** The primitive type of each primitive or boxed type. Other types are absent. */
@@ -108,9 +106,6 @@ export function itemOf(type: JavaType): JavaType | undefined {
   return "list" in type ? type.list : "set" in type ? type.set : "array" in type ? type.array : undefined;
 }
 
-/** Items of a `char[]` that are joined at a time. */
-const CHARS_PER_PART = 1_024;
-
 const MAGNITUDE_BITS = { byte: 7, short: 15, int: 31 } as const;
 
 /**
@@ -148,8 +143,6 @@ function isWhole(value: unknown): value is number | bigint {
   return typeof value === "bigint" || Number.isSafeInteger(value);
 }
 
-/** Most digits accepted, because arithmetic on digits takes more than linear time. */
-const MAX_DIGITS = 10_000;
 const BIG_DECIMAL = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,10})?$/;
 const BIG_INTEGER = /^[+-]?[0-9]+$/;
 
@@ -180,52 +173,15 @@ export function toItems(value: unknown): readonly unknown[] {
   throw new TypeError(`${show(value)} is not a valid list`);
 }
 
-/** Joins the items of a `char[]`, in steps. */
-export function* joinChars(items: readonly unknown[], counter: StepCounter): Steps<string> {
-  let text = "";
-  for (let start = 0; start < items.length; start += CHARS_PER_PART) {
-    const part = items.slice(start, start + CHARS_PER_PART);
-    if (counter.add(part.length / 4)) yield undefined;
-    text += part.map((item) => toScalar("char", item)).join("");
-  }
-  return text;
-}
-
-/** The entries of a map. */
-export interface Entries extends Iterable<readonly [unknown, unknown]> {
-  readonly size: number;
-}
-
-/** Entries up to which a list of them is fast. */
-const SMALL_RECORD = 256;
-
-/** The entries of an object. A list of all entries of a large object takes several times as long as that of its keys. */
-class RecordEntries implements Entries {
-  readonly #record: Readonly<Record<string, unknown>>;
-  readonly #keys: readonly string[];
-
-  constructor(record: Readonly<Record<string, unknown>>) {
-    this.#record = record;
-    this.#keys = Object.keys(record);
-  }
-
-  get size(): number {
-    return this.#keys.length;
-  }
-
-  [Symbol.iterator](): Iterator<[string, unknown], void> {
-    return this.size > SMALL_RECORD ? this.#entries() : Object.entries(this.#record)[Symbol.iterator]();
-  }
-
-  *#entries(): Generator<[string, unknown], void> {
-    for (const key of this.#keys) yield [key, this.#record[key]];
-  }
+/** Joins the items of a `char[]`. */
+export function joinChars(items: readonly unknown[]): string {
+  return items.map((item) => toScalar("char", item)).join("");
 }
 
 /** Returns the entries of a map, or of an object, whose keys are strings. Throws a `TypeError` for other values. */
-export function toEntries(value: unknown): Entries {
+export function toEntries(value: unknown): Iterable<readonly [unknown, unknown]> {
   if (value instanceof Map) return value;
-  if (isRecord(value)) return new RecordEntries(value);
+  if (isRecord(value)) return Object.entries(value);
   throw new TypeError(`${show(value)} is not a valid map`);
 }
 
@@ -256,19 +212,10 @@ export function within<T>(where: string, work: () => T): T {
   }
 }
 
-/** Adds `where` to the message of an error of work in steps. */
-export function* withinSteps<T>(where: string, work: Steps<T>): Steps<T> {
-  try {
-    return yield* work;
-  } catch (cause) {
-    throw errorIn(where, cause);
-  }
-}
-
 /** The error of a value at a place, with the place in its message. */
 export function errorIn(where: string, cause: unknown): Error {
-  const message = `${where}: ${reasonOf(cause)}`;
-  return cause instanceof LimitError ? new LimitError(message, { cause }) : new TypeError(message, { cause });
+  if (!(cause instanceof RpcError)) return new TypeError(`${where}: ${reasonOf(cause)}`, { cause });
+  return new RpcError(cause.code, `${where}: ${cause.rawMessage}`, { status: cause.status, cause });
 }
 
 /** The classes and enums that a type refers to, by name. */

@@ -1,12 +1,16 @@
 /**
  * A cursor over received bytes, in big-endian order. Reading beyond the end throws an error.
  */
+import { shortText } from "../short-text.ts";
 
 /**
  * The number of UTF-16 units that are converted to text in one call, because the number of arguments of a function is
  * limited.
  */
 const TEXT_STEP = 4096;
+
+/** Decodes ASCII. */
+const decoder = new TextDecoder();
 
 export class ByteCursor {
   readonly #bytes: Uint8Array;
@@ -65,17 +69,19 @@ export class ByteCursor {
    * (CESU-8). The four-byte form of UTF-8 is also accepted.
    */
   text(units: number): string {
-    let text = "";
+    const short = shortText(this.#bytes, this.#offset, units);
+    if (short !== undefined) {
+      this.#offset += units;
+      return short;
+    }
     const start = this.#offset;
     let ascii = start;
     while (ascii < start + units && (this.#bytes[ascii] ?? 0x80) < 0x80) ascii += 1;
     if (ascii === start + units) {
-      for (; this.#offset < ascii; this.#offset += TEXT_STEP) {
-        text += String.fromCharCode(...this.#bytes.subarray(this.#offset, Math.min(this.#offset + TEXT_STEP, ascii)));
-      }
       this.#offset = ascii;
-      return text;
+      return decoder.decode(this.#bytes.subarray(start, ascii));
     }
+    let text = "";
     for (let left = units; left > 0; ) {
       const step: number[] = [];
       const size = Math.min(left, TEXT_STEP);

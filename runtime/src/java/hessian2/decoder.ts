@@ -2,21 +2,10 @@
  * Decodes raw data into values of declared types. Only classes that a signature or the registry declares become objects, with
  * their declared fields. Any other class name is refused, so that data cannot choose which class is instantiated.
  */
-import { runAtOnce, StepCounter, type Steps } from "../../call/steps.ts";
 import { setMember } from "../../codec/json-parts.ts";
-import { Memory, objectBytes } from "../../codec/memory.ts";
-import { CollisionGuard } from "../collision-guard.ts";
-import {
-  Cost,
-  type CostLimits,
-  FIRST_ITEM_BYTES,
-  ITEM_BYTES,
-  LIST_BYTES,
-  memberBytes,
-  TABLE_BYTES,
-  TABLE_ENTRY_BYTES,
-} from "../cost.ts";
+import { type Cost, LEAF, OBJECT } from "../cost.ts";
 import type { JavaException } from "../exception.ts";
+import { createRecord } from "../record.ts";
 import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType } from "../signature.ts";
 import {
   ANY,
@@ -24,6 +13,7 @@ import {
   ANY_MAP,
   ANY_SET,
   type DeclaredTypes,
+  errorIn,
   initialValue,
   isBytes,
   isChars,
@@ -34,18 +24,13 @@ import {
   toDigits,
   toEnum,
   toScalar,
-  within,
-  withinSteps,
 } from "../type.ts";
 import { ValueMemo } from "./memo.ts";
 import { RawList, RawMap, RawObject, type RawValue } from "./raw.ts";
 import { readThrowable } from "./throwable.ts";
 
-/** The declared type of values in untyped arrays, lists, sets and maps. */
-
 export class Hessian2Decoder {
   readonly #declared: DeclaredTypes;
-  readonly #limits: CostLimits;
   readonly #cost: Cost;
   /** Decoded containers, so that an object that occurs twice in the data is decoded to one object. */
   #made = new ValueMemo();
@@ -53,34 +38,30 @@ export class Hessian2Decoder {
   readonly #failed = new ValueMemo();
   /** Decoded numbers and dates that are encoded as objects, so that references do not decode them again. */
   readonly #numbers = new ValueMemo();
-  readonly #counter = new StepCounter();
   #depth = 0;
 
-  constructor(declared: DeclaredTypes, limits: CostLimits = {}, cost: Cost = new Cost()) {
+  constructor(declared: DeclaredTypes, cost: Cost) {
     this.#declared = declared;
-    this.#limits = limits;
     this.#cost = cost;
   }
 
-  *decode(type: JavaType, raw: RawValue): Steps<unknown> {
-    return isStructured(raw) ? yield* this.#structured(type, raw) : this.#plain(type, raw);
+  /** Decodes a value. The types of values that Java encodes as objects are not containers here. */
+  value(type: JavaType, raw: RawValue): unknown {
+    const container = isStructured(raw) ? this.#containerType(type, raw) : undefined;
+    return container === undefined
+      ? this.#plain(type, raw)
+      : this.#container(container, raw as RawList | RawMap | RawObject);
   }
 
-  /** Decodes a list, a map or an object. The types of values that Java encodes as objects are not containers here. */
-  *#structured(type: JavaType, raw: RawList | RawMap | RawObject): Steps<unknown> {
-    if (type === "java.lang.Object") {
-      this.#cost.addMade(1, this.#limits);
-      const container = this.#containerTypeOf(raw);
-      return container === undefined ? this.#any(raw) : yield* this.#container(container, raw);
-    }
-    if (typeof type === "string" || "enum" in type || isBytes(type)) return this.#plain(type, raw);
-    this.#cost.addMade(1, this.#limits);
-    return yield* this.#container(type, raw);
+  /** Returns the type of the container to decode a value to; `undefined` for other values. */
+  #containerType(type: JavaType, raw: RawList | RawMap | RawObject): ContainerType | undefined {
+    if (type === "java.lang.Object") return this.#containerTypeOf(raw);
+    return typeof type === "string" || "enum" in type || isBytes(type) ? undefined : type;
   }
 
   /** Decodes a value that contains no others. */
   #plain(type: JavaType, raw: RawValue): unknown {
-    this.#cost.addMade(1, this.#limits);
+    this.#cost.make(LEAF);
     if (raw === null) {
       if (type === "void") return undefined;
       if (isPrimitive(type)) throw new TypeError(`null is not a valid ${type}`);
@@ -91,7 +72,10 @@ export class Hessian2Decoder {
     if (isBytes(type)) return toBytes(raw);
     if (typeof type === "string") return this.#builtIn(type, raw);
     if ("enum" in type) return this.#enum(type.enum, raw);
-    if (isChars(type) && typeof raw === "string") return raw.split("");
+    if (isChars(type) && typeof raw === "string") {
+      this.#cost.make(raw.length * LEAF);
+      return raw.split("");
+    }
     throw mismatch(type, raw);
   }
 
@@ -158,18 +142,18 @@ export class Hessian2Decoder {
     throw undeclared(raw.definition.name);
   }
 
-  *#container(type: ContainerType, raw: RawList | RawMap | RawObject): Steps<unknown> {
+  #container(type: ContainerType, raw: RawList | RawMap | RawObject): unknown {
     const key = "class" in type ? type.class() : type;
+    this.#cost.make(LEAF);
     const known = this.#made.get(raw, key);
     if (known !== undefined) return known;
     const failed = this.#failed.get(raw, key);
     if (failed !== undefined) throw failed;
     if (this.#depth >= MAX_REFERENCE_DEPTH) throw new TypeError("the data refers to itself too deeply");
-    this.#cost.addMadeContainer(this.#limits);
-    this.#cost.addMemory(MEMO_BYTES, this.#limits);
+    this.#cost.make(OBJECT - LEAF);
     this.#depth += 1;
     try {
-      return yield* this.#make(type, raw, (value) => {
+      return this.#make(type, raw, (value) => {
         this.#made.set(raw, key, value);
         return value;
       });
@@ -182,7 +166,7 @@ export class Hessian2Decoder {
   }
 
   /** Decodes a container. `keep` registers the container before its contents are decoded, because they may refer to it. */
-  #make(type: ContainerType, raw: RawList | RawMap | RawObject, keep: Keep): Steps<unknown> {
+  #make(type: ContainerType, raw: RawList | RawMap | RawObject, keep: Keep): unknown {
     if ("class" in type) return this.#object(type.class(), raw, keep);
     if ("map" in type) return this.#map(type, raw, keep);
     if ("set" in type) {
@@ -194,94 +178,70 @@ export class Hessian2Decoder {
     return this.#list("list" in type ? type.list : type.array, raw, keep);
   }
 
-  *#list(type: JavaType, { items }: RawList, keep: Keep): Steps<unknown[]> {
+  #list(type: JavaType, { items }: RawList, keep: Keep): unknown[] {
     const list = keep<unknown[]>([]);
-    this.#cost.addMemory(listBytes(items.length), this.#limits);
-    for (const item of items) {
-      if (this.#counter.add()) yield undefined;
-      list.push(isStructured(item) ? yield* this.#structured(type, item) : this.#plain(type, item));
-    }
+    for (const item of items) list.push(this.value(type, item));
     return list;
   }
 
-  *#set(type: JavaType, { items }: RawList, keep: Keep): Steps<Set<unknown>> {
+  #set(type: JavaType, { items }: RawList, keep: Keep): Set<unknown> {
     const set = keep(new Set<unknown>());
-    this.#cost.addMemory(TABLE_BYTES + TABLE_ENTRY_BYTES * items.length, this.#limits);
-    const guard = new CollisionGuard(set);
     for (const item of items) {
-      if (this.#counter.add()) yield undefined;
-      const value = isStructured(item) ? yield* this.#structured(type, item) : this.#plain(type, item);
+      const value = this.value(type, item);
+      this.#cost.makeEntry(value, set.size);
       set.add(value);
-      guard.added(value);
     }
     return set;
   }
 
-  *#map(
+  #map(
     { map: [keyType, valueType], record }: Extract<JavaType, { readonly map: unknown }>,
     raw: RawList | RawMap | RawObject,
     keep: Keep,
-  ): Steps<unknown> {
+  ): object {
     if (!(raw instanceof RawMap)) throw mismatch({ map: [keyType, valueType] }, raw);
     if (raw.type !== undefined && !raw.type.startsWith("java.util.")) throw undeclared(raw.type);
-    const object = record === true ? keep({}) : undefined;
+    const object = record === true ? keep(createRecord()) : undefined;
     const map = object === undefined ? keep(new Map<unknown, unknown>()) : new Map<unknown, unknown>();
-    const guard = new CollisionGuard(map);
-    let largest = 0;
-    this.#cost.addMemory(object === undefined ? TABLE_BYTES : Memory.object, this.#limits);
     for (let i = 0; i < raw.entries.length; i += 2) {
-      if (this.#counter.add(2)) yield undefined;
-      this.#cost.addMemory(object === undefined ? TABLE_ENTRY_BYTES : memberBytes(i / 2), this.#limits);
-      const rawKey = raw.entries[i] as RawValue;
-      const rawValue = raw.entries[i + 1] as RawValue;
-      const key = isStructured(rawKey) ? yield* this.#structured(keyType, rawKey) : this.#plain(keyType, rawKey);
-      const value = isStructured(rawValue)
-        ? yield* this.#structured(valueType, rawValue)
-        : this.#plain(valueType, rawValue);
-      if (object !== undefined) {
-        const name = String(key);
-        largest = this.#cost.addName(name, largest, this.#limits);
-        setMember(object, name, value);
-      } else {
-        map.set(key, value);
-        guard.added(key);
-      }
+      const key = this.value(keyType, raw.entries[i] as RawValue);
+      this.#cost.makeEntry(object === undefined ? key : undefined, map.size);
+      const value = this.value(valueType, raw.entries[i + 1] as RawValue);
+      if (object === undefined) map.set(key, value);
+      else setMember(object, String(key), value);
     }
     return object ?? map;
   }
 
   /** Decodes an object of the declared class, or of a subclass that is declared too. */
-  *#object(declared: JavaClass, raw: RawList | RawMap | RawObject, keep: Keep): Steps<unknown> {
+  #object(declared: JavaClass, raw: RawList | RawMap | RawObject, keep: Keep): object {
     const name = raw instanceof RawObject ? raw.definition.name : raw.type;
     const actual = name === undefined || name === declared.name ? declared : this.#declared.classes.get(name);
     if (raw instanceof RawList) throw mismatch({ class: () => declared }, raw);
     if (actual === undefined) throw undeclared(name ?? "");
     const object = keep({});
-    const fields = Object.entries(actual.fields);
-    this.#cost.addMemory(objectBytes(fields.length, true), this.#limits);
-    for (const [field, type] of fields) {
-      if (this.#counter.add()) yield undefined;
+    for (const [field, type] of Object.entries(actual.fields)) {
       const value = raw instanceof RawObject ? raw.get(field) : findEntry(raw, field);
       // A peer with another version of the class may not send the field. It gets Java's initial value.
-      if (value === undefined) this.#cost.addMade(1, this.#limits);
-      if (value === undefined) setMember(object, field, initialValue(type));
-      else if (isStructured(value)) {
-        setMember(object, field, yield* withinSteps(`field "${field}"`, this.#structured(type, value)));
-      } else
-        setMember(
-          object,
-          field,
-          within(`field "${field}"`, () => this.#plain(type, value)),
-        );
+      if (value === undefined) {
+        this.#cost.make(LEAF);
+        setMember(object, field, initialValue(type));
+        continue;
+      }
+      try {
+        setMember(object, field, this.value(type, value));
+      } catch (cause) {
+        throw errorIn(`field "${field}"`, cause);
+      }
     }
     return object;
   }
 
   /** Decodes an exception. The fields of its class are not declared; those that are not plain data are left out. */
-  decodeException(raw: RawValue): JavaException {
+  exception(raw: RawValue): JavaException {
     return readThrowable(raw, (field) => {
       try {
-        return runAtOnce(this.decode(ANY, field));
+        return this.value(ANY, field);
       } catch {
         // Containers that were being decoded are incomplete, and decoded containers may refer to them.
         this.#made = new ValueMemo();
@@ -301,18 +261,11 @@ function isStructured(raw: RawValue): raw is RawList | RawMap | RawObject {
   return raw instanceof RawList || raw instanceof RawMap || raw instanceof RawObject;
 }
 
-/** Constants, because containers are memoized by the identity of the declared type. */
-
 /**
  * Deepest nesting accepted. It is more than the depth limit of the reader: only references under other declared types nest
  * deeper.
  */
 const MAX_REFERENCE_DEPTH = 500;
-
-/** Memory that the memo of a decoded container takes, with its place in the container around it, in bytes. */
-const MEMO_BYTES = 110 + ITEM_BYTES;
-
-const listBytes = (length: number): number => LIST_BYTES + (length === 0 ? 0 : FIRST_ITEM_BYTES + length * ITEM_BYTES);
 
 /** Most 32-bit words accepted in a `BigInteger`. */
 const MAX_WORDS = 1024;

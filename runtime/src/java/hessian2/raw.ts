@@ -2,7 +2,7 @@
  * Raw data of Hessian 2, before a declared type is applied. Class names are plain text here: they are not used to look up or
  * instantiate a class.
  */
-import type { CostLimits } from "../cost.ts";
+import { DEFAULT_MAX_BYTES } from "../cost.ts";
 
 /** A value on the wire: int and double are numbers, long is a bigint. */
 export type RawValue = null | boolean | number | bigint | string | Uint8Array | Date | RawList | RawMap | RawObject;
@@ -61,15 +61,18 @@ export class RawObject {
   }
 }
 
-/** Limits on the cost of data for its reader or writer. They apply to all arguments of a call together. */
-export interface Hessian2Limits extends CostLimits {
+/** Limits on data for its reader or writer, besides the option `maxMessageValues`. */
+export interface Hessian2Limits {
   /** Deepest nesting of lists, maps and objects. Default: 200. */
   readonly maxDepth?: number | undefined;
   /** Most class definitions. Default: 1,000. */
   readonly maxClasses?: number | undefined;
+  /** Most bytes written for a message, before compression. Default: 64 MiB. */
+  readonly maxBytes?: number | undefined;
 }
 
-export const DEFAULT_HESSIAN2_LIMITS = {
+export const DEFAULT_HESSIAN2_LIMITS: Readonly<Record<keyof Hessian2Limits, number>> = {
   maxDepth: 200,
   maxClasses: 1_000,
+  maxBytes: DEFAULT_MAX_BYTES,
 };

@@ -5,8 +5,8 @@
  * The comment above each function is its grammar from the Hessian 2.0 specification; `b0` is the lowest byte. The compact
  * double of four bytes is a number of thousandths, as in all implementations; the specification calls it a float.
  */
-import { runAtOnce, StepCounter, type Steps } from "../../call/steps.ts";
-import { Cost, FIRST_ITEM_BYTES, ITEM_BYTES, LIST_BYTES, leafBytes, limitError } from "../cost.ts";
+import { concat } from "../../call/bytes.ts";
+import { type Cost, LEAF, limitError, OBJECT } from "../cost.ts";
 import { ByteCursor } from "./bytes.ts";
 import {
   ClassDefinition,
@@ -19,7 +19,7 @@ import {
 } from "./raw.ts";
 
 /** Reads the bytes of exactly one value. Throws for malformed data and for data that exceeds the limits. */
-export function readHessian2(bytes: Uint8Array, limits: Hessian2Limits = {}, cost: Cost = new Cost()): Steps<RawValue> {
+export function readHessian2(bytes: Uint8Array, limits: Hessian2Limits, cost: Cost): RawValue {
   return new Reader(bytes, limits, cost).readAll();
 }
 
@@ -27,68 +27,47 @@ const END = 0x5a; // 'Z'
 
 class Reader {
   readonly #bytes: ByteCursor;
-  readonly #limits: Hessian2Limits;
   readonly #maxDepth: number;
   readonly #maxClasses: number;
   readonly #references: (RawList | RawMap | RawObject)[] = [];
   readonly #types: string[] = [];
   readonly #classes: ClassDefinition[] = [];
   readonly #cost: Cost;
-  readonly #counter = new StepCounter();
   #depth = 0;
 
   constructor(bytes: Uint8Array, limits: Hessian2Limits, cost: Cost) {
     this.#bytes = new ByteCursor(bytes);
-    this.#limits = limits;
     this.#maxDepth = limits.maxDepth ?? DEFAULT_HESSIAN2_LIMITS.maxDepth;
     this.#maxClasses = limits.maxClasses ?? DEFAULT_HESSIAN2_LIMITS.maxClasses;
     this.#cost = cost;
   }
 
-  *readAll(): Steps<RawValue> {
-    const tag = this.#tag();
-    const value = isPausing(tag) ? yield* this.#steps(tag) : this.#scalar(tag);
+  readAll(): RawValue {
+    const value = this.#value();
     if (!this.#bytes.ended) throw new Error(`the value ends at byte ${this.#bytes.offset}, but data follows`);
     return value;
   }
 
-  /** Reads the first byte of a value. */
-  #tag(): number {
-    this.#cost.addValues(1, this.#limits);
-    return this.#bytes.uint8();
+  /** Reads a value after the class definitions that precede it. */
+  #value(): RawValue {
+    let tag = this.#bytes.uint8();
+    for (; tag === CLASS; tag = this.#bytes.uint8()) this.#defineClass();
+    if (isContainer(tag)) return this.#container(tag);
+    this.#cost.add(isBinary(tag) || isDate(tag) ? OBJECT : LEAF);
+    return this.#leaf(tag);
   }
 
-  /** Reads a value after its first byte. It is none of those that {@link isPausing} names. */
-  #scalar(tag: number): RawValue {
+  /** Reads a value that contains no others, after its first byte. */
+  #leaf(tag: number): RawValue {
     if (tag === 0x4e) return null;
     if (tag === 0x54 || tag === 0x46) return tag === 0x54;
-    const value = this.#leaf(tag);
-    this.#cost.addMemory(leafBytes(value), this.#limits);
-    return value;
-  }
-
-  #leaf(tag: number): RawValue {
-    if (tag === 0x4a || tag === 0x4b) return this.#date(tag);
+    if (isDate(tag)) return this.#date(tag);
     if (tag === 0x51) return this.#reference();
     if (isString(tag)) return this.#string(tag);
     if (isBinary(tag)) return this.#binary(tag);
     const number = isInt(tag) ? this.#int(tag) : (this.#long(tag) ?? this.#double(tag));
     if (number !== undefined) return number;
     throw this.#unexpected(tag, "a value");
-  }
-
-  /** Returns the steps that read a value that {@link isPausing} names. */
-  #steps(tag: number): Steps<RawValue> {
-    if (tag === CLASS) return this.#defined();
-    if (tag === LONG_BINARY) return this.#longBinary();
-    return tag === LONG_STRING ? this.#longString() : this.#container(tag);
-  }
-
-  /** Reads a value after the class definitions that precede it. */
-  *#defined(): Steps<RawValue> {
-    let tag: number = CLASS;
-    for (; tag === CLASS; tag = this.#bytes.uint8()) yield* this.#defineClass();
-    return isPausing(tag) ? yield* this.#steps(tag) : this.#scalar(tag);
   }
 
   //     int ::= 'I' b3 b2 b1 b0 | [x80-xbf] | [xc0-xcf] b0 | [xd0-xd7] b1 b0
@@ -128,28 +107,34 @@ class Reader {
   }
 
   //     string ::= x52 b1 b0 <text> string | 'S' b1 b0 <text> | [x00-x1f] <text> | [x30-x33] b0 <text>
-  #string(tag: number): string {
-    if (tag === LONG_STRING) return runAtOnce(this.#longString());
-    if (tag === 0x53) return this.#bytes.text(this.#bytes.uint16());
-    if (tag < 0x20) return this.#bytes.text(tag);
-    if (tag >= 0x30 && tag < 0x34) return this.#bytes.text(((tag - 0x30) << 8) | this.#bytes.uint8());
+  #string(first: number): string {
+    let text = "";
+    let tag = first;
+    for (; tag === 0x52; tag = this.#bytes.uint8()) {
+      this.#cost.add(LEAF);
+      text += this.#bytes.text(this.#bytes.uint16());
+    }
+    if (tag === 0x53) return text + this.#bytes.text(this.#bytes.uint16());
+    if (tag < 0x20) return text + this.#bytes.text(tag);
+    if (tag >= 0x30 && tag < 0x34) return text + this.#bytes.text(((tag - 0x30) << 8) | this.#bytes.uint8());
     throw this.#unexpected(tag, "the rest of a string");
   }
 
-  /** Reads a string of several chunks, after its first tag. A chunk has at most 65,535 characters. */
-  *#longString(): Steps<string> {
-    let text = "";
-    let tag: number = LONG_STRING;
-    for (; tag === LONG_STRING; tag = this.#bytes.uint8()) {
-      if (this.#counter.add(CHUNK_VALUES)) yield undefined;
-      text += this.#bytes.text(this.#bytes.uint16());
-    }
-    return text + this.#string(tag);
-  }
-
   //     binary ::= x41 b1 b0 <data> binary | 'B' b1 b0 <data> | [x20-x2f] <data> | [x34-x37] b0 <data>
-  #binary(tag: number): Uint8Array {
-    return this.#lastChunk(tag).slice();
+  #binary(first: number): Uint8Array {
+    const chunks: Uint8Array[] = [];
+    let length = 0;
+    let tag = first;
+    for (; tag === 0x41; tag = this.#bytes.uint8()) {
+      // Each chunk takes memory, however few bytes it has.
+      this.#cost.add(LEAF);
+      const chunk = this.#bytes.take(this.#bytes.uint16());
+      chunks.push(chunk);
+      length += chunk.byteLength;
+    }
+    const last = this.#lastChunk(tag);
+    if (chunks.length === 0) return last.slice();
+    return concat([...chunks, last], length + last.byteLength);
   }
 
   #lastChunk(tag: number): Uint8Array {
@@ -159,41 +144,18 @@ class Reader {
     throw this.#unexpected(tag, "the rest of bytes");
   }
 
-  /** Reads bytes of several chunks, after their first tag. */
-  *#longBinary(): Steps<Uint8Array> {
-    const chunks: Uint8Array[] = [];
-    let length = 0;
-    let tag: number = LONG_BINARY;
-    for (; tag === LONG_BINARY; tag = this.#bytes.uint8()) {
-      if (this.#counter.add()) yield undefined;
-      const chunk = this.#bytes.take(this.#bytes.uint16());
-      // Each chunk takes memory, however few bytes it has.
-      this.#cost.addValues(1, this.#limits);
-      chunks.push(chunk);
-      length += chunk.byteLength;
-    }
-    chunks.push(this.#lastChunk(tag));
-    const joined = new Uint8Array(length + (chunks.at(-1) as Uint8Array).byteLength);
-    let offset = 0;
-    for (const chunk of chunks) {
-      if (this.#counter.add()) yield undefined;
-      joined.set(chunk, offset);
-      offset += chunk.byteLength;
-    }
-    return joined;
-  }
-
-  *#container(tag: number): Steps<RawValue> {
+  #container(tag: number): RawValue {
+    this.#cost.add(OBJECT);
     this.#depth += 1;
     if (this.#depth > this.#maxDepth) throw limitError("levels", this.#maxDepth);
-    const value = yield* this.#list(tag) ?? this.#map(tag) ?? this.#object(tag);
+    const value = this.#list(tag) ?? this.#map(tag) ?? this.#object(tag);
     this.#depth -= 1;
     return value;
   }
 
   //     list ::= x55 type value* 'Z' | 'V' type int value* | x57 value* 'Z' | x58 int value*
   //            | [x70-x77] type value* | [x78-x7f] value*
-  #list(tag: number): Steps<RawList> | undefined {
+  #list(tag: number): RawList | undefined {
     if (tag === 0x55) return this.#items(this.#type(), undefined);
     if (tag === 0x56) return this.#items(this.#type(), this.#length());
     if (tag === 0x57) return this.#items(undefined, undefined);
@@ -204,69 +166,47 @@ class Reader {
   }
 
   /** Reads the items of a list. No memory is allocated by the announced length, because a peer could announce any number. */
-  *#items(type: string | undefined, length: number | undefined): Steps<RawList> {
+  #items(type: string | undefined, length: number | undefined): RawList {
     const list = this.#open(new RawList(type));
-    for (let i = 0; length === undefined ? !this.#atEnd() : i < length; i += 1) {
-      if (this.#counter.add()) yield undefined;
-      const tag = this.#tag();
-      this.#addItem(i);
-      list.items.push(isPausing(tag) ? yield* this.#steps(tag) : this.#scalar(tag));
-    }
+    for (let i = 0; length === undefined ? !this.#atEnd() : i < length; i += 1) list.items.push(this.#value());
     return list;
   }
 
   //     map ::= 'M' type (value value)* 'Z' | 'H' (value value)* 'Z'
-  #map(tag: number): Steps<RawMap> | undefined {
+  #map(tag: number): RawMap | undefined {
     if (tag !== 0x4d && tag !== 0x48) return undefined;
-    return this.#entries(tag === 0x4d ? this.#type() : undefined);
-  }
-
-  *#entries(type: string | undefined): Steps<RawMap> {
-    const map = this.#open(new RawMap(type));
+    const map = this.#open(new RawMap(tag === 0x4d ? this.#type() : undefined));
     while (!this.#atEnd()) {
-      if (this.#counter.add(2)) yield undefined;
-      this.#addItem(map.entries.length);
-      this.#addItem(1);
-      const keyTag = this.#tag();
-      map.entries.push(isPausing(keyTag) ? yield* this.#steps(keyTag) : this.#scalar(keyTag));
-      const tag = this.#tag();
-      map.entries.push(isPausing(tag) ? yield* this.#steps(tag) : this.#scalar(tag));
+      this.#cost.add(1);
+      map.entries.push(this.#value(), this.#value());
     }
     return map;
   }
 
   //     object ::= 'O' int value* | [x60-x6f] value*
-  *#object(tag: number): Steps<RawObject> {
+  #object(tag: number): RawObject {
     const index = tag === 0x4f ? this.#length() : tag - 0x60;
     const definition = this.#classes[index];
     if (definition === undefined) throw new Error(`class ${index} is used, but ${this.#classes.length} are defined`);
     const object = this.#open(new RawObject(definition));
-    for (let i = 0; i < definition.fields.length; i += 1) {
-      if (this.#counter.add()) yield undefined;
-      this.#addItem(i);
-      const fieldTag = this.#tag();
-      object.values.push(isPausing(fieldTag) ? yield* this.#steps(fieldTag) : this.#scalar(fieldTag));
-    }
+    for (let i = 0; i < definition.fields.length; i += 1) object.values.push(this.#value());
     return object;
   }
 
   //     class-def ::= 'C' string int string*
-  *#defineClass(): Steps<void> {
+  #defineClass(): void {
     if (this.#classes.length >= this.#maxClasses) throw limitError("classes", this.#maxClasses);
-    const name = this.#text();
+    const name = this.#name();
     const length = this.#length();
     const fields: string[] = [];
-    for (let i = 0; i < length; i += 1) {
-      if (this.#counter.add()) yield undefined;
-      fields.push(this.#text());
-    }
+    for (let i = 0; i < length; i += 1) fields.push(this.#name());
     this.#classes.push(new ClassDefinition(name, fields));
   }
 
   //     type ::= string | int        ; an int is the index of a type that was named before
   #type(): string {
     if (isString(this.#bytes.peek())) {
-      const type = this.#text();
+      const type = this.#name();
       this.#types.push(type);
       return type;
     }
@@ -286,15 +226,8 @@ class Reader {
 
   /** Registers a container before its contents, because they may refer to it. */
   #open<T extends RawList | RawMap | RawObject>(container: T): T {
-    this.#cost.addContainer(this.#limits);
-    this.#cost.addMemory(CONTAINER_BYTES, this.#limits);
     this.#references.push(container);
     return container;
-  }
-
-  /** Counts the memory of an item of a container. `count`: its items before. */
-  #addItem(count: number): void {
-    this.#cost.addMemory(count === 0 ? FIRST_ITEM_BYTES + ITEM_BYTES : ITEM_BYTES, this.#limits);
   }
 
   #atEnd(): boolean {
@@ -303,10 +236,11 @@ class Reader {
     return true;
   }
 
-  #text(): string {
+  /** Reads the name of a type, a class or a field, which counts like an entry of a map. */
+  #name(): string {
     const tag = this.#bytes.uint8();
     if (!isString(tag)) throw this.#unexpected(tag, "a string");
-    this.#cost.addValues(1, this.#limits);
+    this.#cost.add(1);
     return this.#string(tag);
   }
 
@@ -325,26 +259,10 @@ class Reader {
 
 /** The tag of a class definition, which may precede any value. */
 const CLASS = 0x43;
-/** The tags of chunks that are not the last ones of their string or bytes. */
-const LONG_STRING = 0x52;
-const LONG_BINARY = 0x41;
 
-/** Memory of a container without items, with its place in the list of references, in bytes. */
-const CONTAINER_BYTES = 40 + LIST_BYTES + ITEM_BYTES;
-
-/** The number of values that take as long to read as a chunk of a string. */
-const CHUNK_VALUES = 64;
-
-/** Reports whether reading the value may pause: a container, long text or bytes, or a value after a class definition. */
-const isPausing = (tag: number): boolean =>
-  (tag >= 0x55 && tag < 0x59) ||
-  tag === 0x48 ||
-  tag === 0x4d ||
-  tag === 0x4f ||
-  (tag >= 0x60 && tag < 0x80) ||
-  tag === LONG_STRING ||
-  tag === LONG_BINARY ||
-  tag === CLASS;
+const isContainer = (tag: number): boolean =>
+  (tag >= 0x55 && tag < 0x59) || tag === 0x48 || tag === 0x4d || tag === 0x4f || (tag >= 0x60 && tag < 0x80);
+const isDate = (tag: number): boolean => tag === 0x4a || tag === 0x4b;
 const isInt = (tag: number): boolean => tag === 0x49 || (tag >= 0x80 && tag < 0xd8);
 const isString = (tag: number): boolean => tag < 0x20 || (tag >= 0x30 && tag < 0x34) || tag === 0x52 || tag === 0x53;
 const isBinary = (tag: number): boolean =>

@@ -3,16 +3,14 @@
  * are refused.
  */
 import { resolveLimitGroup } from "../../call/option.ts";
-import { runAtOnce, runInSteps, type Steps } from "../../call/steps.ts";
-import { encodeInTurn } from "../../call/work-queue.ts";
-import { Cost, DEFAULT_COST_LIMITS } from "../cost.ts";
+import { Cost } from "../cost.ts";
 import type { Serialization } from "../serialization.ts";
 import type { JavaClass, JavaEnum, JavaType } from "../signature.ts";
 import { type DeclaredTypes, declaredTypes } from "../type.ts";
 import { Hessian2Decoder } from "./decoder.ts";
 import { DEFAULT_HESSIAN2_LIMITS, type Hessian2Limits } from "./raw.ts";
 import { readHessian2 } from "./reader.ts";
-import { hessian2Steps, writeException, writeHessian2 } from "./writer.ts";
+import { writeException, writeHessian2 } from "./writer.ts";
 
 /** Options of {@link createHessian2}. */
 export interface Hessian2Options {
@@ -27,14 +25,12 @@ export interface Hessian2Options {
   readonly limits?: Hessian2Limits | undefined;
 }
 
-const DEFAULT_SERIALIZATION_LIMITS = { ...DEFAULT_COST_LIMITS, ...DEFAULT_HESSIAN2_LIMITS };
-
 /**
  * Creates the serialization with additional classes and enums, or custom limits. Throws a `TypeError` for an unknown
  * limit and a `RangeError` for a value out of range.
  */
 export function createHessian2({ classes = [], enums = [], limits: given }: Hessian2Options = {}): Serialization {
-  const limits = resolveLimitGroup("limits", DEFAULT_SERIALIZATION_LIMITS, given);
+  const limits = resolveLimitGroup("limits", DEFAULT_HESSIAN2_LIMITS, given);
   const types: JavaType[] = [...classes.map((one) => ({ class: () => one })), ...enums.map((one) => ({ enum: one }))];
   const known = new WeakMap<object, DeclaredTypes>();
   const registered = declaredTypes(types);
@@ -47,21 +43,17 @@ export function createHessian2({ classes = [], enums = [], limits: given }: Hess
     return found;
   }
 
-  function* decode(type: JavaType, bytes: Uint8Array, cost: Cost): Steps<unknown> {
-    const raw = yield* readHessian2(bytes, limits, cost);
-    return yield* new Hessian2Decoder(declaredBy(type), limits, cost).decode(type, raw);
-  }
-
   return {
     name: "hessian2",
     wireName: "hessian4",
     encode: (type, value, cost) => writeHessian2(type, value, limits, cost),
-    encodeLarge: (type, value, cost) => encodeInTurn(hessian2Steps(type, value, limits, cost)),
-    decode: (type, bytes, cost = new Cost()) => runAtOnce(decode(type, bytes, cost)),
-    decodeLarge: async (type, bytes, cost) => runInSteps(decode(type, bytes, cost)),
+    decode: (type, bytes, cost = new Cost()) =>
+      new Hessian2Decoder(declaredBy(type), cost).value(type, readHessian2(bytes, limits, cost)),
     encodeException: (exception) => writeException(exception, limits),
-    decodeException: (bytes) =>
-      new Hessian2Decoder(registered, limits).decodeException(runAtOnce(readHessian2(bytes, limits))),
+    decodeException: (bytes) => {
+      const cost = new Cost();
+      return new Hessian2Decoder(registered, cost).exception(readHessian2(bytes, limits, cost));
+    },
   };
 }
 

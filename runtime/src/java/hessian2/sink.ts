@@ -2,11 +2,9 @@
  * A growing buffer for the simple values of Hessian 2. Each value is written in big-endian order, in the shortest form that
  * Dubbo's encoder writes.
  */
-import { runAtOnce, type Steps } from "../../call/steps.ts";
-
 const FIRST_BYTES = 256;
 /** Most UTF-16 units, or bytes, in one chunk. */
-export const CHUNK = 0x8000;
+const CHUNK = 0x8000;
 
 export class ByteSink {
   #bytes = new Uint8Array(FIRST_BYTES);
@@ -111,14 +109,8 @@ export class ByteSink {
     }
   }
 
-  /** Writes a string of any length at once. */
+  /** Writes a string in chunks of at most 32,768 UTF-16 units. A surrogate pair is never divided. */
   string(text: string): void {
-    if (text.length > CHUNK) runAtOnce(this.longString(text));
-    else this.#lastChunk(text, 0);
-  }
-
-  /** Writes a string in chunks of at most 32,768 UTF-16 units, a chunk a step. A surrogate pair is never divided. */
-  *longString(text: string): Steps<void> {
     let start = 0;
     while (text.length - start > CHUNK) {
       const end = start + CHUNK - (isHighSurrogate(text.charCodeAt(start + CHUNK - 1)) ? 1 : 0);
@@ -126,7 +118,6 @@ export class ByteSink {
       this.uint16(end - start);
       this.#text(text, start, end);
       start = end;
-      yield;
     }
     this.#lastChunk(text, start);
   }

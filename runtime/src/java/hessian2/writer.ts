@@ -2,8 +2,7 @@
  * Writes Hessian 2 as Dubbo's encoder does, from values of declared types. An object that occurs more than once, or contains
  * itself, is written once; each further occurrence is a reference.
  */
-import { runAtOnce, StepCounter, type Steps } from "../../call/steps.ts";
-import { Cost } from "../cost.ts";
+import { Cost, LEAF } from "../cost.ts";
 import { JavaException } from "../exception.ts";
 import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "../signature.ts";
 import {
@@ -26,7 +25,7 @@ import {
 } from "../type.ts";
 import { runtimeType, TypedValue } from "../typed.ts";
 import { DEFAULT_HESSIAN2_LIMITS, type Hessian2Limits } from "./raw.ts";
-import { ByteSink, CHUNK } from "./sink.ts";
+import { ByteSink } from "./sink.ts";
 import { hessianName, structureName } from "./type-name.ts";
 
 /** Encodes a value. Throws a `TypeError` for a value that is invalid for the type, and an error if a limit is exceeded. */
@@ -37,41 +36,20 @@ export function writeHessian2(
   cost: Cost = new Cost(),
 ): Uint8Array {
   const writer = new Writer(limits, cost);
-  const steps = writer.write(type, value);
-  if (steps !== undefined) runAtOnce(steps);
-  return writer.finish();
-}
-
-/** Encodes a value in steps, like {@link writeHessian2}. */
-export function* hessian2Steps(
-  type: JavaType,
-  value: unknown,
-  limits: Hessian2Limits,
-  cost: Cost = new Cost(),
-): Steps<Uint8Array> {
-  const writer = new Writer(limits, cost);
-  const steps = writer.write(type, value);
-  if (steps !== undefined) yield* steps;
+  writer.write(type, value);
   return writer.finish();
 }
 
 /** Encodes an exception. */
 export function writeException(exception: JavaException, limits: Hessian2Limits = {}): Uint8Array {
   const writer = new Writer(limits, new Cost());
-  runAtOnce(writer.exception(exception));
+  writer.exception(exception);
   return writer.finish();
 }
 
-/** Bytes that take about as long to write as a value. */
-const BYTES_LIKE_VALUE = 256;
-
-/**
- * Writes the values of one message. Functions that write values return the steps that write a container or long text; they
- * have written any other value, because a generator for each number in a list would double the time.
- */
+/** Writes the values of one message. */
 class Writer {
   readonly #sink: ByteSink;
-  readonly #limits: Hessian2Limits;
   readonly #maxDepth: number;
   readonly #cost: Cost;
   /** Reference numbers of the values already written, by the type they were written as. */
@@ -79,49 +57,40 @@ class Writer {
   readonly #magnitudes = new Map<string, readonly number[]>();
   readonly #types = new Map<string, number>();
   readonly #classes = new Map<string, number>();
-  readonly #counter = new StepCounter();
   #references = 0;
   #depth = 0;
-  /** The number of bytes at the last {@link #pauses}. */
-  #length = 0;
 
   constructor(limits: Hessian2Limits, cost: Cost) {
-    this.#limits = limits;
     this.#maxDepth = limits.maxDepth ?? DEFAULT_HESSIAN2_LIMITS.maxDepth;
     this.#cost = cost;
-    this.#sink = new ByteSink((length) => cost.addBytes(length, limits));
+    this.#sink = new ByteSink((length) => cost.addBytes(length, limits.maxBytes));
   }
 
   finish(): Uint8Array {
     return this.#sink.finish();
   }
 
-  write(type: JavaType, value: unknown): Steps<void> | undefined {
-    this.#cost.addValues(1, this.#limits);
-    return this.#write(type, value);
+  write(type: JavaType, value: unknown): void {
+    if (value === null || value === undefined) this.#null(type, value);
+    else if (type === "java.lang.Object") this.#any(value);
+    else if (typeof type === "string" || isBytes(type)) this.#leaf(type, value);
+    else if ("enum" in type) this.#object(type.enum.name, ["name"], () => this.#sink.string(toEnum(type.enum, value)));
+    else this.#container(type, value);
   }
 
-  #write(type: JavaType, value: unknown): Steps<void> | undefined {
-    if (value === null || value === undefined) {
-      if (isPrimitive(type)) throw new TypeError(`${value} is not a valid ${type}`);
-      this.#sink.uint8(0x4e);
-      return undefined;
-    }
+  #null(type: JavaType, value: null | undefined): void {
+    this.#cost.add(LEAF);
+    if (isPrimitive(type)) throw new TypeError(`${value} is not a valid ${type}`);
+    this.#sink.uint8(0x4e);
+  }
+
+  /** Writes a value that contains no others. */
+  #leaf(type: JavaType, value: unknown): void {
+    this.#cost.add(LEAF);
     const scalar = scalarOf(type);
     if (scalar !== undefined) this.#scalar(scalar, toScalar(scalar, value));
     else if (isBytes(type)) this.#bytes(value);
-    else if (typeof type === "string") return this.#builtIn(type, value);
-    else if ("enum" in type) this.#object(type.enum.name, ["name"], () => this.#sink.string(toEnum(type.enum, value)));
-    else return this.#container(type, value);
-    return undefined;
-  }
-
-  /** Reports whether the work should pause before the next value of a container. Long text and bytes count as many values. */
-  #pauses(): boolean {
-    const { length } = this.#sink;
-    const written = length - this.#length;
-    this.#length = length;
-    return this.#counter.add(1 + Math.floor(written / BYTES_LIKE_VALUE));
+    else this.#builtIn(type as JavaPrimitive | JavaBuiltIn, value);
   }
 
   #scalar(type: JavaPrimitive, value: boolean | number | bigint | string): void {
@@ -137,38 +106,26 @@ class Writer {
     this.#sink.binary(value);
   }
 
-  #text(text: string): Steps<void> | undefined {
-    if (text.length > CHUNK) return this.#sink.longString(text);
-    this.#sink.string(text);
-    return undefined;
-  }
-
-  #builtIn(type: JavaPrimitive | JavaBuiltIn, value: unknown): Steps<void> | undefined {
+  #builtIn(type: JavaPrimitive | JavaBuiltIn, value: unknown): void {
     if (type === "java.lang.String") {
       if (typeof value !== "string") throw new TypeError(`${show(value)} is not a valid string`);
-      return this.#text(value);
-    }
-    if (type === "java.lang.Object") return this.#any(value);
-    if (type === "java.util.Date") this.#sink.date(toDate(value).getTime());
+      this.#sink.string(value);
+    } else if (type === "java.util.Date") this.#sink.date(toDate(value).getTime());
     else if (type === "java.math.BigDecimal") {
       this.#object(type, ["value"], () => this.#sink.string(toDigits(type, value)));
     } else if (type === "java.math.BigInteger") this.#bigInteger(toDigits(type, value));
     else throw new TypeError(`no value has the type ${type}`);
-    return undefined;
   }
 
   /**
    * Writes a value without a declared type. If the value has already been written, under any declared type, writes a
    * reference to it.
    */
-  #any(value: unknown): Steps<void> | undefined {
+  #any(value: unknown): void {
     const [index] = (typeof value === "object" && value !== null && this.#written.get(value)?.values()) || [];
-    if (index === undefined) {
-      if (value instanceof JavaException) return this.exception(value);
-      return this.#write(runtimeType(value), value instanceof TypedValue ? value.value : value);
-    }
-    this.#reference(index);
-    return undefined;
+    if (index !== undefined) this.#reference(index);
+    else if (value instanceof JavaException) this.exception(value);
+    else this.write(runtimeType(value), value instanceof TypedValue ? value.value : value);
   }
 
   /**
@@ -197,20 +154,21 @@ class Writer {
     return words;
   }
 
-  #container(type: Exclude<JavaType, string | { readonly enum: unknown }>, value: unknown): Steps<void> | undefined {
-    if (isChars(type)) return this.#chars(toItems(value));
-    if (this.#refer(value as object, structureName(type))) return undefined;
+  #container(type: Exclude<JavaType, string | { readonly enum: unknown }>, value: unknown): void {
+    if (isChars(type)) {
+      this.#cost.add(1);
+      this.#sink.string(joinChars(toItems(value)));
+      return;
+    }
+    if (this.#refer(value as object, structureName(type))) return;
     this.#depth += 1;
     if (this.#depth > this.#maxDepth) throw new TypeError(`the value is more than ${this.#maxDepth} levels deep`);
-    if ("class" in type) return this.#fields(type.class(), value);
-    if ("map" in type) return this.#map(type.map, value);
-    if ("list" in type) return this.#items(undefined, type.list, toItems(value));
-    if ("set" in type) return this.#items("java.util.HashSet", type.set, toItems(value));
-    return this.#items(hessianName(type), type.array, toItems(value));
-  }
-
-  *#chars(items: readonly unknown[]): Steps<void> {
-    yield* this.#sink.longString(yield* joinChars(items, this.#counter));
+    if ("class" in type) this.#fields(type.class(), value);
+    else if ("map" in type) this.#map(type.map, value);
+    else if ("list" in type) this.#items(undefined, type.list, toItems(value));
+    else if ("set" in type) this.#items("java.util.HashSet", type.set, toItems(value));
+    else this.#items(hessianName(type), type.array, toItems(value));
+    this.#depth -= 1;
   }
 
   /** Writes a reference if the value has already been written as this type. Otherwise assigns a reference number to it. */
@@ -228,25 +186,19 @@ class Writer {
   }
 
   #reference(index: number): void {
+    this.#cost.add(LEAF);
     this.#sink.uint8(0x51);
     this.#sink.int(index);
   }
 
   #number(): void {
-    this.#cost.addContainer(this.#limits);
+    this.#cost.add(1);
     this.#references += 1;
   }
 
-  *#items(name: string | undefined, type: JavaType, items: readonly unknown[]): Steps<void> {
-    const { length } = items;
-    this.#listHead(name, length);
-    // By index: other code may change the length between two steps, and it has been written.
-    for (let i = 0; i < length; i += 1) {
-      if (this.#pauses()) yield undefined;
-      const steps = this.write(type, items[i]);
-      if (steps !== undefined) yield* steps;
-    }
-    this.#depth -= 1;
+  #items(name: string | undefined, type: JavaType, items: readonly unknown[]): void {
+    this.#listHead(name, items.length);
+    for (const item of items) this.write(type, item);
   }
 
   #listHead(name: string | undefined, length: number): void {
@@ -257,33 +209,29 @@ class Writer {
     if (!short) this.#sink.int(length);
   }
 
-  *#map([keyType, valueType]: readonly [JavaType, JavaType], value: unknown): Steps<void> {
+  #map([keyType, valueType]: readonly [JavaType, JavaType], value: unknown): void {
     this.#sink.uint8(0x48);
     for (const [key, member] of toEntries(value)) {
-      if (this.#pauses()) yield undefined;
-      const keySteps = this.write(keyType, key);
-      if (keySteps !== undefined) yield* keySteps;
-      const steps = this.write(valueType, member);
-      if (steps !== undefined) yield* steps;
+      this.#cost.add(1);
+      this.write(keyType, key);
+      this.write(valueType, member);
     }
     this.#sink.uint8(0x5a);
-    this.#depth -= 1;
   }
 
-  *#fields({ name, fields }: JavaClass, value: unknown): Steps<void> {
+  #fields({ name, fields }: JavaClass, value: unknown): void {
     if (!isRecord(value)) throw new TypeError(`${show(value)} is not a valid ${name}`);
     const names = Object.keys(fields);
     this.#head(name, names);
-    for (const field of names) {
-      if (this.#pauses()) yield undefined;
-      try {
-        const steps = this.write(fields[field] as JavaType, memberOf(value, field));
-        if (steps !== undefined) yield* steps;
-      } catch (cause) {
-        throw errorIn(`field "${field}"`, cause);
-      }
+    for (const field of names) this.#field(field, fields[field] as JavaType, memberOf(value, field));
+  }
+
+  #field(name: string, type: JavaType, value: unknown): void {
+    try {
+      this.write(type, value);
+    } catch (cause) {
+      throw errorIn(`field "${name}"`, cause);
     }
-    this.#depth -= 1;
   }
 
   /** Writes an object to which there are no references. The object still takes a reference number. */
@@ -321,24 +269,16 @@ class Writer {
   }
 
   /** Writes an exception. Java requires a stack trace; it is empty, because one of this process is meaningless to Java. */
-  *exception(exception: JavaException): Steps<void> {
+  exception(exception: JavaException): void {
     const { className, detailMessage, fields, cause } = exception;
     if (this.#refer(exception, className)) return;
     const own = Object.entries(fields);
     this.#head(className, ["detailMessage", "cause", "stackTrace", ...own.map(([name]) => name)]);
-    const steps = this.write("java.lang.String", detailMessage);
-    if (steps !== undefined) yield* steps;
-    if (cause instanceof JavaException) yield* this.exception(cause);
+    this.write("java.lang.String", detailMessage);
+    if (cause instanceof JavaException) this.exception(cause);
     else this.#sink.uint8(0x4e);
     this.#references += 1;
     this.#listHead("[java.lang.StackTraceElement", 0);
-    for (const [name, value] of own) {
-      try {
-        const fieldSteps = this.write(ANY, value);
-        if (fieldSteps !== undefined) yield* fieldSteps;
-      } catch (reason) {
-        throw errorIn(`field "${name}"`, reason);
-      }
-    }
+    for (const [name, value] of own) this.#field(name, ANY, value);
   }
 }

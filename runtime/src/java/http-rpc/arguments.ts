@@ -5,10 +5,8 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { RpcError } from "../../call/error.ts";
 import type { BodyContent, BodyElement, BodyPart, NamedValue } from "../../call/method.ts";
-import { immediate, StepCounter, type Steps, waitFor } from "../../call/steps.ts";
-import { decodeJsonText } from "../../codec/codec.ts";
+import { immediate, StepCounter, type Steps } from "../../call/steps.ts";
 import { membersInParts, setMember } from "../../codec/json-parts.ts";
-import { SMALL_BYTES } from "../../codec/large-message.ts";
 import { parseBoolean } from "../../http-rpc/body/parameters.ts";
 import { entriesOf, textOf } from "../../http-rpc/body/xml.ts";
 import { badRequest } from "../../http-rpc/headers.ts";
@@ -92,10 +90,10 @@ function xmlArguments(root: BodyElement, cost: Cost): ArgumentBody {
 }
 
 /** Reads a parsed body, by its shape and not by its format. `cost` counts the values of JSON text in it. */
-export function* argumentsOf(content: BodyContent, cost: Cost): Steps<ArgumentBody> {
+export function argumentsOf(content: BodyContent, cost: Cost): ArgumentBody {
   switch (content.shape) {
     case "json":
-      if (content.bytes.byteLength > 0) return jsonArguments(yield* parseJson(content.bytes, cost));
+      if (content.bytes.byteLength > 0) return jsonArguments(parseExactJson(content.bytes, cost));
       throw badRequest("the body is empty; it must be a JSON array of the arguments");
     case "text":
       return textArguments(content.text);
@@ -106,13 +104,6 @@ export function* argumentsOf(content: BodyContent, cost: Cost): Steps<ArgumentBo
     case "element":
       return xmlArguments(content.element, cost);
   }
-}
-
-function* parseJson(bytes: Uint8Array, cost: Cost): Steps<JsonValue> {
-  if (bytes.byteLength <= SMALL_BYTES) return parseExactJson(decodeJsonText(bytes), cost);
-  // Browser pages, which only call, do not load the module.
-  const { parseExactJsonInSteps } = yield* waitFor(import("../large-json.ts"));
-  return yield* waitFor(parseExactJsonInSteps(bytes, cost));
 }
 
 /** Maximum number of keys that {@link firstKeys} returns: more than the 255 parameters that a Java method may have. */
@@ -267,7 +258,7 @@ function* parseText(type: JavaType, text: string, _name: string, cost: Cost): St
   if (scalarOf(type) === "boolean") return parseBoolean(value);
   if (type === "java.util.Date" && /^-?[0-9]+$/.test(value)) return Number(value);
   const isStructured = typeof type === "object" && !("enum" in type) && !isBytes(type);
-  return isStructured ? yield* parseJson(new TextEncoder().encode(value), cost) : value;
+  return isStructured ? yield* immediate(parseExactJson(new TextEncoder().encode(value), cost)) : value;
 }
 
 /** A part of a multipart body, by its own content type; bytes, boxed or not, as they are. */
@@ -279,7 +270,7 @@ function* decodePart(type: JavaType, part: BodyPart, name: string, cost: Cost): 
   const content = yield* part.parse();
   switch (content.shape) {
     case "json":
-      return yield* parseJson(content.bytes, cost);
+      return parseExactJson(content.bytes, cost);
     case "text":
       return yield* parseText(type, content.text, name, cost);
     case "element":

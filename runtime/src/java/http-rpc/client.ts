@@ -5,26 +5,34 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { Code } from "../../call/code.ts";
 import { RpcError, reasonOf } from "../../call/error.ts";
-import type { Method } from "../../call/method.ts";
-import { decodeJsonText, encodeJson } from "../../codec/codec.ts";
+import type { Method, PayloadSettings } from "../../call/method.ts";
+import { encodeJson } from "../../codec/codec.ts";
 import { streamError } from "../../http-rpc/client.ts";
 import { argumentsToJson } from "../arguments.ts";
+import { Cost } from "../cost.ts";
 import { parseExactJson } from "../json-text.ts";
 import { signatureOf } from "../method.ts";
 import { fromJson } from "../read-json.ts";
 
-export function encodePositional(method: Method, values: object, form: "array" | "object"): Uint8Array {
+export function encodePositional(
+  method: Method,
+  values: object,
+  form: "array" | "object",
+  options: PayloadSettings = {},
+): Uint8Array {
   // The transport of triple-es/json leaves this check to the payload.
   if (method.kind !== "unary") throw streamError(method);
   try {
-    const sent = argumentsToJson(signatureOf(method), values as readonly unknown[]);
+    const sent = argumentsToJson(signatureOf(method), values as readonly unknown[], new Cost(options.maxMessageValues));
     return encodeJson(form === "object" && sent.length === 1 ? (sent[0] as JsonValue) : sent);
   } catch (cause) {
+    if (cause instanceof RpcError) throw cause;
     throw new RpcError(Code.InvalidArgument, `${method.path}: ${reasonOf(cause)}`, { cause });
   }
 }
 
-export function decodeResult(method: Method, bytes: Uint8Array): [unknown] {
+export function decodeResult(method: Method, bytes: Uint8Array, options: PayloadSettings = {}): [unknown] {
   const { result } = signatureOf(method);
-  return [result === "void" ? undefined : fromJson(result, parseExactJson(decodeJsonText(bytes)))];
+  const cost = new Cost(options.maxMessageValues);
+  return [result === "void" ? undefined : fromJson(result, parseExactJson(bytes, cost), cost)];
 }

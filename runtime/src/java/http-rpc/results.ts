@@ -2,31 +2,23 @@
  * Results of interface methods, in JSON and for other formats of responses (spec: Additional request content types).
  */
 import type { NamedResult, NamedValue, Notation, ResultValue } from "../../call/method.ts";
-import type { Steps } from "../../call/steps.ts";
 import { encodeJson } from "../../codec/codec.ts";
-import { encodeJsonInSteps } from "../../codec/json-write.ts";
-import { Cost } from "../cost.ts";
-import { stepsToJson, toJson, toPlain } from "../json.ts";
+import type { Cost } from "../cost.ts";
+import { toJson, toPlain } from "../json.ts";
 import type { JavaType } from "../signature.ts";
-import { itemOf, nameOf, within, withinSteps } from "../type.ts";
+import { itemOf, nameOf, within } from "../type.ts";
 
 /** Encodes a result in JSON. */
-export function jsonResult(type: JavaType, value: unknown): Uint8Array {
-  return encodeJson(type === "void" ? null : within("the result", () => toJson(type, value)));
-}
-
-/** Encodes a result in JSON in steps, like {@link jsonResult}. */
-export function* jsonResultInSteps(type: JavaType, value: unknown): Steps<Uint8Array> {
-  if (type === "void") return jsonResult(type, value);
-  return yield* encodeJsonInSteps(yield* withinSteps("the result", stepsToJson(type, value)));
+export function jsonResult(type: JavaType, value: unknown, cost: Cost): Uint8Array {
+  return encodeJson(type === "void" ? null : within("the result", () => toJson(type, value, cost)));
 }
 
 /**
  * Converts a result for a format other than JSON. The name is that of the class without its package, and `list` for
  * lists.
  */
-export function namedResult(type: JavaType, value: unknown, notation: Notation): NamedResult {
-  const plain = type === "void" ? null : within("the result", () => toPlain(type, value, notation, new Cost()));
+export function namedResult(type: JavaType, value: unknown, notation: Notation, cost: Cost): NamedResult {
+  const plain = type === "void" ? null : within("the result", () => toPlain(type, value, notation, cost));
   const name = itemOf(type) === undefined ? nameOf(type).replace(/^.*[.$]/, "") : "list";
   return { name, result: resultOf(type, plain) };
 }

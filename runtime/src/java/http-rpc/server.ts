@@ -5,15 +5,21 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
-import type { HttpRpcPayloadCall, Method, NamedResult, Notation, PayloadBody } from "../../call/method.ts";
+import type {
+  HttpRpcPayloadCall,
+  Method,
+  NamedResult,
+  Notation,
+  PayloadBody,
+  PayloadSettings,
+} from "../../call/method.ts";
 import { runInSteps, type Steps } from "../../call/steps.ts";
-import { encodeInTurn } from "../../call/work-queue.ts";
 import { badRequest } from "../../http-rpc/headers.ts";
 import { type Fit, valuesOf } from "../arguments.ts";
-import { Cost, LimitError } from "../cost.ts";
+import { Cost, isLimitError } from "../cost.ts";
 import { signatureOf } from "../method.ts";
 import { type ArgumentBody, argumentsOf } from "./arguments.ts";
-import { jsonResult, jsonResultInSteps, namedResult } from "./results.ts";
+import { jsonResult, namedResult } from "./results.ts";
 
 /** A method that a body may be for. */
 interface Candidate {
@@ -31,10 +37,12 @@ interface Fitting extends Fit {
 /** One call of an interface method on a server. */
 export class PositionalCall implements HttpRpcPayloadCall {
   readonly #methods: readonly Method[];
+  readonly #maxMessageValues: number | undefined;
   #method: Method;
 
-  constructor(methods: readonly Method[]) {
+  constructor(methods: readonly Method[], { maxMessageValues }: PayloadSettings = {}) {
     this.#methods = methods;
+    this.#maxMessageValues = maxMessageValues;
     this.#method = methods[0] as Method;
   }
 
@@ -44,17 +52,7 @@ export class PositionalCall implements HttpRpcPayloadCall {
 
   /** Decodes the arguments in a body. Throws for a body that is malformed or has no arguments of the method. */
   decode(body: PayloadBody): unknown[] | Promise<unknown[]> {
-    return runInSteps(this.#decode(body));
-  }
-
-  *#decode(body: PayloadBody): Steps<unknown[]> {
-    try {
-      return yield* this.#read(body);
-    } catch (cause) {
-      if (!(cause instanceof LimitError)) throw cause;
-      const message = `the body cannot be decoded as the arguments of ${this.#method.path}: ${cause.message}`;
-      throw new RpcError(Code.ResourceExhausted, message, { status: Status.BadRequest, cause });
-    }
+    return runInSteps(this.#read(body));
   }
 
   *#read(body: PayloadBody): Steps<unknown[]> {
@@ -64,25 +62,23 @@ export class PositionalCall implements HttpRpcPayloadCall {
       // Java ignores the body of a call without parameters.
       if (parameterless !== undefined) return this.#choose(parameterless, []);
     }
-    const cost = new Cost();
-    const given = yield* argumentsOf(yield* body.parse(), cost);
+    const cost = new Cost(this.#maxMessageValues);
+    const given = argumentsOf(yield* body.parse(), cost);
     const candidates = yield* this.#candidates(given);
     const [first, ...others] = candidates;
     if (first !== undefined && others.length === 0) {
-      const { values } = yield* fitOf(first, cost);
+      const { values } = fitOf(first, cost);
       return this.#choose(first.one, values);
     }
     const fitting: Fitting[] = [];
-    let exceeded: LimitError | undefined;
     for (const candidate of candidates) {
       try {
-        fitting.push({ one: candidate.one, ...(yield* fitOf(candidate, cost)) });
+        fitting.push({ one: candidate.one, ...fitOf(candidate, cost) });
       } catch (cause) {
         // Otherwise another overload is meant.
-        if (cause instanceof LimitError) exceeded ??= cause;
+        if (isLimitError(cause)) throw cause;
       }
     }
-    if (fitting.length === 0 && exceeded !== undefined) throw exceeded;
     return this.#select(given, fitting);
   }
 
@@ -94,7 +90,7 @@ export class PositionalCall implements HttpRpcPayloadCall {
     // Names of arguments also tell overloads apart.
     const named = all.filter(({ one }) => body.namesAll?.(signatureOf(one)));
     if (named.length === 1) return named;
-    return all.filter(({ readings, problem }) => readings.length !== 0 || problem instanceof LimitError);
+    return all.filter(({ readings, problem }) => readings.length !== 0 || isLimitError(problem));
   }
 
   #select(body: ArgumentBody, fitting: readonly Fitting[]): unknown[] {
@@ -109,17 +105,12 @@ export class PositionalCall implements HttpRpcPayloadCall {
 
   encode(message: object): Uint8Array {
     const [value] = message as readonly unknown[];
-    return jsonResult(signatureOf(this.#method).result, value);
-  }
-
-  encodeInSteps(message: object): Uint8Array | Promise<Uint8Array> {
-    const [value] = message as readonly unknown[];
-    return encodeInTurn(jsonResultInSteps(signatureOf(this.#method).result, value));
+    return jsonResult(signatureOf(this.#method).result, value, new Cost(this.#maxMessageValues));
   }
 
   resultOf(message: object, notation: Notation): NamedResult {
     const [value] = message as readonly unknown[];
-    return namedResult(signatureOf(this.#method).result, value, notation);
+    return namedResult(signatureOf(this.#method).result, value, notation, new Cost(this.#maxMessageValues));
   }
 
   #choose(method: Method, values: unknown[]): unknown[] {
@@ -150,7 +141,7 @@ function* candidateOf(body: ArgumentBody, one: Method, hasOthers: boolean): Step
 }
 
 /** Converts the arguments of a candidate. Throws the error of reading them, if there was one. */
-function fitOf({ one, readings, problem }: Candidate, cost: Cost): Steps<Fit> {
+function fitOf({ one, readings, problem }: Candidate, cost: Cost): Fit {
   if (problem !== undefined) throw problem;
   return valuesOf(signatureOf(one), readings, cost);
 }

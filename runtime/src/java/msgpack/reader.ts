@@ -1,13 +1,13 @@
 /**
- * Reads MessagePack in steps, to values like those of JSON, with bigints, bytes and dates. The library `@msgpack/msgpack`
- * reads a message in one step, allocates as many items as a list announces, and accepts text that is not UTF-8, unknown
- * extensions and invalid timestamps.
+ * Reads MessagePack to values like those of JSON, with bigints, bytes and dates. The library `@msgpack/msgpack` does not
+ * count values, allocates as many items as a list announces, and accepts text that is not UTF-8, unknown extensions and
+ * invalid timestamps.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { StepCounter, type Steps } from "../../call/steps.ts";
-import { LargeObject, setMember } from "../../codec/json-parts.ts";
-import { Memory } from "../../codec/memory.ts";
-import { type Cost, FIRST_ITEM_BYTES, ITEM_BYTES, LIST_BYTES, leafBytes, memberBytes } from "../cost.ts";
+import { setMember } from "../../codec/json-parts.ts";
+import { type Cost, LEAF, OBJECT } from "../cost.ts";
+import { createRecord } from "../record.ts";
+import { shortText } from "../short-text.ts";
 
 /** Deepest nesting accepted, as in JSON. */
 const MAX_MSGPACK_DEPTH = 100;
@@ -15,19 +15,13 @@ const MAX_MSGPACK_DEPTH = 100;
 /** The extension type of timestamps. */
 const TIMESTAMP = -1;
 
-/** Most members of an object whose keys are listed in one step. */
-const SMALL_MAP = 256;
-
 /** Byte order marks are characters here, so they are kept. */
 const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
-/** Texts of at most this number of bytes are decoded without a `TextDecoder` if they are ASCII, which is faster. */
-const SHORT_TEXT_BYTES = 64;
-
 /** Reads the bytes of exactly one value. Throws for malformed data, and for data that exceeds the limits of `cost`. */
-export function* readMsgpack(bytes: Uint8Array, cost: Cost): Steps<JsonValue> {
+export function readMsgpack(bytes: Uint8Array, cost: Cost): JsonValue {
   const reader = new Reader(bytes, cost);
-  const value = yield* reader.value(0);
+  const value = reader.value(0);
   reader.end();
   return value;
 }
@@ -36,7 +30,6 @@ class Reader {
   readonly #bytes: Uint8Array;
   readonly #view: DataView;
   readonly #cost: Cost;
-  readonly #counter = new StepCounter();
   #offset = 0;
 
   constructor(bytes: Uint8Array, cost: Cost) {
@@ -50,62 +43,37 @@ class Reader {
     if (rest > 0) throw new Error(`the value ends at byte ${this.#offset}, but data follows`);
   }
 
-  *value(depth: number): Steps<JsonValue> {
-    const format = this.#format();
-    return isContainer(format) ? yield* this.#container(format, depth) : this.#scalar(format);
-  }
-
-  #format(): number {
-    this.#cost.addValues(1);
-    return this.#uint(1);
-  }
-
-  *#container(format: number, depth: number): Steps<JsonValue> {
+  /** Reads a value inside of `depth` lists and maps. */
+  value(depth: number): JsonValue {
+    const format = this.#uint(1);
+    if (!isContainer(format)) return this.#scalar(format);
+    this.#cost.add(OBJECT);
     if (depth >= MAX_MSGPACK_DEPTH) throw new Error(`the data is nested more than ${MAX_MSGPACK_DEPTH} levels deep`);
-    if (format < 0x90) return yield* this.#map(format & 0x0f, depth + 1);
-    if (format < 0xa0) return yield* this.#array(format & 0x0f, depth + 1);
+    if (format < 0x90) return this.#map(format & 0x0f, depth + 1);
+    if (format < 0xa0) return this.#array(format & 0x0f, depth + 1);
     const length = this.#uint(format % 2 === 0 ? 2 : 4);
-    return format < 0xde ? yield* this.#array(length, depth + 1) : yield* this.#map(length, depth + 1);
+    return format < 0xde ? this.#array(length, depth + 1) : this.#map(length, depth + 1);
   }
 
-  *#array(length: number, depth: number): Steps<JsonValue[]> {
+  #array(length: number, depth: number): JsonValue[] {
     this.#announce(length);
     const items: JsonValue[] = [];
-    this.#open(length > 0 ? LIST_BYTES + FIRST_ITEM_BYTES : LIST_BYTES);
-    for (let i = 0; i < length; i += 1) {
-      if (this.#counter.add()) yield undefined;
-      this.#cost.addMemory(ITEM_BYTES);
-      const format = this.#format();
-      items.push(isContainer(format) ? yield* this.#container(format, depth) : this.#scalar(format));
-    }
+    for (let i = 0; i < length; i += 1) items.push(this.value(depth));
     return items;
   }
 
-  *#map(length: number, depth: number): Steps<JsonObject> {
+  #map(length: number, depth: number): JsonObject {
     this.#announce(2 * length);
-    const object: JsonObject = {};
-    this.#open(Memory.object);
-    let largest = 0;
-    const large = length <= SMALL_MAP ? undefined : new LargeObject();
+    const object = createRecord() as JsonObject;
     for (let i = 0; i < length; i += 1) {
-      if (this.#counter.add(2)) yield undefined;
-      this.#cost.addMemory(memberBytes(i));
-      const key = this.#scalar(this.#format());
+      this.#cost.add(1);
+      const format = this.#uint(1);
+      const key = isContainer(format) ? undefined : this.#scalar(format);
       if (typeof key !== "string" && typeof key !== "number")
         throw new Error("a key of a map is neither text nor a number");
-      const format = this.#format();
-      const value = isContainer(format) ? yield* this.#container(format, depth) : this.#scalar(format);
-      const name = String(key);
-      largest = this.#cost.addName(name, largest);
-      if (large === undefined) setMember(object, name, value);
-      else large.set(name, value);
+      setMember(object, String(key), this.value(depth));
     }
-    return large?.object ?? object;
-  }
-
-  #open(bytes: number): void {
-    this.#cost.addContainer();
-    this.#cost.addMemory(bytes);
+    return object;
   }
 
   /** Throws for more items than there are bytes: an item takes at least one. */
@@ -117,15 +85,9 @@ class Reader {
   //     nil 0xc0, false 0xc2, true 0xc3; fixint 0x00-0x7f, 0xe0-0xff; fixstr 0xa0-0xbf; str 0xd9-0xdb; bin 0xc4-0xc6;
   //     ext 0xc7-0xc9; fixext 0xd4-0xd8; float 0xca-0xcb; uint 0xcc-0xcf; int 0xd0-0xd3
   #scalar(format: number): JsonValue {
+    this.#cost.add(isObject(format) ? OBJECT : LEAF);
     if (format < 0x80) return format;
     if (format >= 0xe0) return format - 0x100;
-    const value = this.#long(format);
-    this.#cost.addMemory(leafBytes(value));
-    return value;
-  }
-
-  /** Reads a scalar of more than one byte. */
-  #long(format: number): JsonValue {
     if (format >= 0xa0 && format < 0xc0) return this.#text(format & 0x1f);
     if (format >= 0xd9 && format < 0xdc) return this.#text(this.#uint(2 ** (format - 0xd9)));
     if (format === 0xc0) return null;
@@ -150,12 +112,16 @@ class Reader {
 
   /** Reads text. A lone surrogate is not valid UTF-8, but is accepted because it may be a `char`. */
   #text(length: number): string {
+    const short = shortText(this.#bytes, this.#offset, length);
+    if (short !== undefined) {
+      this.#offset += length;
+      return short;
+    }
     const bytes = this.#take(length);
     const [first, second = 0, third = 0] = bytes;
     if (length === 3 && first === 0xed && second >= 0xa0) {
       return String.fromCharCode(0xd000 | ((second & 0x3f) << 6) | (third & 0x3f));
     }
-    if (length <= SHORT_TEXT_BYTES && bytes.every((byte) => byte < 0x80)) return String.fromCharCode(...bytes);
     return decoder.decode(bytes);
   }
 
@@ -193,4 +159,6 @@ class Reader {
   }
 }
 
+/** Reports whether the format is that of bytes or a timestamp. */
+const isObject = (format: number): boolean => (format >= 0xc4 && format < 0xca) || (format >= 0xd4 && format < 0xd9);
 const isContainer = (format: number): boolean => (format >= 0x80 && format < 0xa0) || (format >= 0xdc && format < 0xe0);

@@ -3,7 +3,7 @@
  */
 import { Code } from "../../call/code.ts";
 import { RpcError, reasonOf } from "../../call/error.ts";
-import type { GrpcResponse, Method, PayloadOptions } from "../../call/method.ts";
+import type { GrpcResponse, Method, PayloadSettings } from "../../call/method.ts";
 import { userMetadata } from "../../grpc/status.ts";
 import { decodingReason } from "../../protocol/error.ts";
 import { Cost } from "../cost.ts";
@@ -32,32 +32,33 @@ const CODES: ReadonlyMap<string, Code> = new Map([
 ]);
 
 /** Encodes the arguments of a call, or one value of a stream, as a wrapped message. */
-export function encodeRequest(method: Method, message: object, options: PayloadOptions): Uint8Array {
+export function encodeRequest(method: Method, message: object, options: PayloadSettings): Uint8Array {
   const signature = signatureOf(method);
   const serialization = requireSerialization(serializationsOf(options), signature, method.path);
   const given = message as readonly unknown[];
   try {
-    const cost = new Cost();
+    const cost = new Cost(options.maxMessageValues);
     const values = signature.parameters.map(({ name, type }, index) =>
       within(`argument "${name}"`, () => serialization.encode(type, given[index], cost)),
     );
     return encodeWrapper({ serializeType: wireNameOf(serialization), values, types: parameterNames(signature) });
   } catch (cause) {
+    if (cause instanceof RpcError) throw cause;
     throw new RpcError(Code.InvalidArgument, `${method.path}: ${reasonOf(cause)}`, { cause });
   }
 }
 
 /** Decodes the value of a response. Throws if the bytes do not contain one. */
-export function decodeResponse(method: Method, bytes: Uint8Array, options: PayloadOptions): [unknown] {
+export function decodeResponse(method: Method, bytes: Uint8Array, options: PayloadSettings): [unknown] {
   const { result } = signatureOf(method);
   const [serialization, [value]] = open(serializationsOf(options), bytes);
   if (result === "void") return [undefined];
   if (value === undefined) throw new Error("the response has no value");
-  return [serialization.decode(result, value)];
+  return [serialization.decode(result, value, new Cost(options.maxMessageValues))];
 }
 
 /** Returns the exception in a response; `undefined` if the response contains a value. */
-export function readException(response: GrpcResponse, options: PayloadOptions): RpcError | undefined {
+export function readException(response: GrpcResponse, options: PayloadSettings): RpcError | undefined {
   const { headers, bytes } = response;
   const sent = headers.get(EXCEPTION_CODE);
   if (sent === undefined || sent === "0") return undefined;

@@ -5,11 +5,9 @@
 import { Code } from "../../call/code.ts";
 import { RpcError, reasonOf } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
-import type { GrpcPayloadCall, Method, PayloadError, PayloadOptions } from "../../call/method.ts";
-import { immediate, runInSteps, type Steps, waitFor } from "../../call/steps.ts";
-import { SMALL_BYTES } from "../../codec/large-message.ts";
+import type { GrpcPayloadCall, Method, PayloadError, PayloadSettings } from "../../call/method.ts";
 import { userMetadata } from "../../grpc/status.ts";
-import { Cost, LimitError } from "../cost.ts";
+import { Cost } from "../cost.ts";
 import { JavaException, thrownException } from "../exception.ts";
 import { signatureOf } from "../method.ts";
 import {
@@ -19,8 +17,8 @@ import {
   serializationsOf,
   wireNameOf,
 } from "../serialization.ts";
-import type { JavaType, Signature } from "../signature.ts";
-import { nameOf, parameterNames, show, within, withinSteps } from "../type.ts";
+import type { Signature } from "../signature.ts";
+import { nameOf, parameterNames, show, within } from "../type.ts";
 import { decodeWrapper, EXCEPTION_CODE, encodeWrapper, type Wrapper } from "./wrapper.ts";
 
 /** The code of Dubbo's `RpcException` for exceptions of the service itself. */
@@ -29,13 +27,15 @@ const BUSINESS_EXCEPTION = "3";
 /** One call of an interface method on a server. The response has the serialization of the request, by the same name. */
 export class WrappedCall implements GrpcPayloadCall {
   readonly #all: readonly Serialization[];
+  readonly #maxMessageValues: number | undefined;
   readonly #methods: readonly Method[];
   #method: Method;
   #serialization: Serialization | undefined;
   #serializeType: string | undefined;
 
-  constructor(methods: readonly Method[], options: PayloadOptions) {
+  constructor(methods: readonly Method[], options: PayloadSettings) {
     this.#all = serializationsOf(options);
+    this.#maxMessageValues = options.maxMessageValues;
     this.#methods = methods;
     this.#method = methods[0] as Method;
   }
@@ -45,23 +45,17 @@ export class WrappedCall implements GrpcPayloadCall {
   }
 
   /** Decodes the arguments of a request. Every error in them is the caller's: invalid_argument, or resource_exhausted. */
-  decode(bytes: Uint8Array): unknown[] | Promise<unknown[]> {
-    return runInSteps(this.#read(bytes));
-  }
-
-  *#read(bytes: Uint8Array): Steps<unknown[]> {
+  decode(bytes: Uint8Array): unknown[] {
     try {
-      return yield* this.#decode(decodeWrapper(bytes));
+      return this.#decode(decodeWrapper(bytes));
     } catch (cause) {
       if (cause instanceof RpcError) throw cause;
       const message = `the arguments of ${this.#method.path} cannot be decoded: ${reasonOf(cause)}`;
-      throw new RpcError(cause instanceof LimitError ? Code.ResourceExhausted : Code.InvalidArgument, message, {
-        cause,
-      });
+      throw new RpcError(Code.InvalidArgument, message, { cause });
     }
   }
 
-  *#decode(wrapper: Wrapper): Steps<unknown[]> {
+  #decode(wrapper: Wrapper): unknown[] {
     if (wrapper.serializeType === "") throw this.#unsupported("the message names no serialization");
     const serialization = findSerialization(this.#all, wrapper.serializeType);
     if (serialization === undefined)
@@ -73,15 +67,10 @@ export class WrappedCall implements GrpcPayloadCall {
     if (wrapper.values.length !== parameters.length) {
       throw new Error(`${wrapper.values.length} were sent, and it takes ${parameters.length}`);
     }
-    const cost = new Cost();
-    const values: unknown[] = [];
-    for (const [index, { name, type }] of parameters.entries()) {
-      const bytes = wrapper.values[index] as Uint8Array;
-      const where = `argument "${name}"`;
-      const value = within(where, () => decodeValue(serialization, type, bytes, cost));
-      values.push(yield* withinSteps(where, value));
-    }
-    return values;
+    const cost = new Cost(this.#maxMessageValues);
+    return parameters.map(({ name, type }, index) =>
+      within(`argument "${name}"`, () => serialization.decode(type, wrapper.values[index] as Uint8Array, cost)),
+    );
   }
 
   /** Encodes an exception of Java that a handler threw as a value, as Java does. Rethrows other errors. */
@@ -94,35 +83,12 @@ export class WrappedCall implements GrpcPayloadCall {
   }
 
   encode(message: object): Uint8Array {
-    const serialization = this.#used;
+    const serialization = this.#serialization ?? requireSerialization(this.#all, this.#signature, this.#method.path);
     const value =
       message instanceof JavaException && serialization.encodeException !== undefined
         ? serialization.encodeException(message)
-        : encodeResult(serialization, this.#signature, (message as readonly unknown[])[0]);
-    return this.#wrap(value);
-  }
-
-  encodeInSteps(message: object): Uint8Array | Promise<Uint8Array> {
-    return runInSteps(this.#encode(message));
-  }
-
-  *#encode(message: object): Steps<Uint8Array> {
-    const { result } = this.#signature;
-    const serialization = this.#used;
-    if (message instanceof JavaException || serialization.encodeLarge === undefined || result === "void") {
-      return this.encode(message);
-    }
-    const [value] = message as readonly unknown[];
-    return this.#wrap(yield* withinSteps("the result", encodeLarge(serialization, result, value)));
-  }
-
-  /** The serialization of the response. */
-  get #used(): Serialization {
-    return this.#serialization ?? requireSerialization(this.#all, this.#signature, this.#method.path);
-  }
-
-  #wrap(value: Uint8Array): Uint8Array {
-    const serializeType = this.#serializeType ?? wireNameOf(this.#used);
+        : encodeResult(serialization, this.#signature, (message as readonly unknown[])[0], this.#maxMessageValues);
+    const serializeType = this.#serializeType ?? wireNameOf(serialization);
     return encodeWrapper({ serializeType, values: [value], types: [nameOf(this.#signature.result)] });
   }
 
@@ -135,18 +101,6 @@ export class WrappedCall implements GrpcPayloadCall {
     const supported = known === "" ? "the receiver has none (option serializations)" : `supported are: ${known}`;
     return new RpcError(Code.Unimplemented, `${problem}; ${supported}`);
   }
-}
-
-function decodeValue(serialization: Serialization, type: JavaType, bytes: Uint8Array, cost: Cost): Steps<unknown> {
-  if (bytes.byteLength <= SMALL_BYTES || serialization.decodeLarge === undefined) {
-    return immediate(serialization.decode(type, bytes, cost));
-  }
-  return waitFor(serialization.decodeLarge(type, bytes, cost));
-}
-
-function* encodeLarge(serialization: Serialization, type: JavaType, value: unknown): Steps<Uint8Array> {
-  const encoded = serialization.encodeLarge?.(type, value) ?? serialization.encode(type, value);
-  return encoded instanceof Uint8Array ? encoded : yield* waitFor(encoded);
 }
 
 /** The names of a serialization, on the wire and in signatures. */
@@ -168,7 +122,12 @@ function chooseOverload(methods: readonly Method[], types: readonly string[]): M
 }
 
 /** A void result is null on the wire. */
-function encodeResult(serialization: Serialization, { result }: Signature, value: unknown): Uint8Array {
+function encodeResult(
+  serialization: Serialization,
+  { result }: Signature,
+  value: unknown,
+  maxMessageValues: number | undefined,
+): Uint8Array {
   if (result === "void") return serialization.encode("java.lang.Object", null);
-  return within("the result", () => serialization.encode(result, value));
+  return within("the result", () => serialization.encode(result, value, new Cost(maxMessageValues)));
 }
