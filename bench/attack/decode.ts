@@ -1,6 +1,7 @@
 /**
- * The cost of decoding a request of 4 MiB, for each format and for bodies that are made to be expensive: the longest block of
- * the event loop, and the peak of live memory in multiples of the limit on a message.
+ * The cost of decoding a request of at most 4 MiB, for each format and for bodies that are made to be expensive, at the largest
+ * size that the limit on values accepts: the longest block of the event loop in CPU time, and the peak of live memory, also as
+ * a part of what a body may take, which is 16 times its size and 16 MiB.
  *
  *     npm run bench:attack -- decode [--only TEXT] [--all] [--echo]
  *
@@ -11,7 +12,7 @@ import { Child } from "../child.ts";
 import { ATTACKS } from "./bodies.ts";
 import type { Cost } from "./decoder.ts";
 
-const MAX_MESSAGE_BYTES = 4 * 2 ** 20;
+const MIB = 2 ** 20;
 
 const { values } = parseArgs({
   options: {
@@ -46,9 +47,10 @@ if (!values.all) {
 }
 
 function print({ format, name, bytes, blockMs, liveBytes, totalMs, outcome }: Row): void {
-  const memory = (liveBytes / MAX_MESSAGE_BYTES).toFixed(1);
-  const size = (bytes / 2 ** 20).toFixed(1);
+  const memory = (liveBytes / MIB).toFixed(1);
+  const part = (liveBytes / (16 * bytes + 16 * MIB)).toFixed(2);
+  const size = (bytes / MIB).toFixed(2);
   console.log(
-    `${format.padEnd(28)} ${name.padEnd(34)} ${size.padStart(4)} MiB ${blockMs.toFixed(0).padStart(6)} ms ${memory.padStart(6)} x ${totalMs.toFixed(0).padStart(6)} ms  ${outcome.slice(0, 90)}`,
+    `${format.padEnd(28)} ${name.padEnd(34)} ${size.padStart(5)} MiB ${blockMs.toFixed(0).padStart(5)} ms ${memory.padStart(6)} MiB ${part.padStart(5)} ${totalMs.toFixed(0).padStart(6)} ms  ${outcome.slice(0, 90)}`,
   );
 }

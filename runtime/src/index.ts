@@ -8,8 +8,8 @@ import type { Interceptor } from "./call/call.ts";
 import { assertMembers, assertOneOf } from "./call/option.ts";
 import type { Transport } from "./client/client.ts";
 import { interceptStreams } from "./client/request-messages.ts";
+import { boundedJsonCodec, boundedProtoCodec, findBoundedCodec } from "./codec/bounded-codec.ts";
 import type { Codec } from "./codec/codec.ts";
-import { boundedJsonCodec, boundedProtoCodec, findBoundedCodec } from "./codec/large-message.ts";
 import { webCompressions } from "./codec/web-compression.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createGrpcServer } from "./grpc/server.ts";
@@ -54,7 +54,6 @@ export { createDetail } from "./call/error-detail.ts";
 export { Metadata, type MetadataInit, TripleHeader } from "./call/metadata.ts";
 export type * from "./call/method.ts";
 export type { Peer, PeerCertificate, PeerConnection, PeerTls } from "./call/peer.ts";
-export type { Steps } from "./call/steps.ts";
 export type { RetryEvent, RetryOptions } from "./client/attempt-policy.ts";
 export {
   type BidiStreamingFunction,
@@ -76,15 +75,15 @@ export {
 export { createFakeClient, type FakeMethods } from "./client/fake.ts";
 export { createRetry } from "./client/retry.ts";
 export type { RetryBudget } from "./client/retry-budget.ts";
-export type { Codec, JsonCodecOptions, JsonValues } from "./codec/codec.ts";
-export type { Compression } from "./codec/compression.ts";
 export {
   type BodyJson,
   boundedJsonCodec as jsonCodec,
   boundedProtoCodec as protoCodec,
   createBoundedJsonCodec as createJsonCodec,
-} from "./codec/large-message.ts";
-export type { DecodeBudget } from "./codec/memory.ts";
+} from "./codec/bounded-codec.ts";
+export type { Codec, JsonCodecOptions, JsonValues } from "./codec/codec.ts";
+export type { Compression } from "./codec/compression.ts";
+export type { ValueCount } from "./codec/values.ts";
 export type { Body, BodyCheck } from "./http/body.ts";
 export type { Exchange, HttpRequest, HttpResponse } from "./http/exchange.ts";
 export { type Upload, uploadOf } from "./http-rpc/body/upload.ts";

@@ -6,7 +6,7 @@
 import "./call/inspect.ts";
 import { assertMembers, pickMembers } from "./call/option.ts";
 import type { ClosableTransport } from "./client/client.ts";
-import { boundedJsonCodec } from "./codec/large-message.ts";
+import { boundedJsonCodec } from "./codec/bounded-codec.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createRouter as createPortableRouter, type Router, type RouterOptions } from "./index.ts";

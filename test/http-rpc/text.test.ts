@@ -3,12 +3,10 @@ import { FileDescriptorProtoSchema, file_google_protobuf_wrappers } from "@bufbu
 import fc from "fast-check";
 import { createRouter, type ServiceDef } from "triple-es";
 import { describe, expect, it } from "vitest";
-import { runAtOnce } from "../../runtime/src/call/steps.ts";
-import { decodeText as textSteps } from "../../runtime/src/http-rpc/body/text.ts";
+import { decodeText } from "../../runtime/src/http-rpc/body/text.ts";
 import { rpcRequest, textOf } from "../support/greeter.ts";
 import { EVERY_BODY, routeParameters } from "../support/parameters.ts";
 
-const decodeText = (bytes: Uint8Array, charset?: string): string => runAtOnce(textSteps(bytes, charset));
 const utf8 = (text: string): Uint8Array => new TextEncoder().encode(text);
 const utf16 = (text: string, littleEndian: boolean): Uint8Array => {
   const view = new DataView(new ArrayBuffer(2 * text.length));

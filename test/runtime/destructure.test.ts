@@ -139,9 +139,6 @@ const duration = { seconds: 5n, nanos: 0 };
 const codecMembers = (codec: Codec): Members<Codec> => ({
   encode: (encode) => encode(DurationSchema, duration),
   decode: (decode) => decode(DurationSchema, codec.encode(DurationSchema, duration)),
-  decodeLarge: async (decodeLarge) => decodeLarge(DurationSchema, codec.encode(DurationSchema, duration), 1_000),
-  encodeLarge: (encodeLarge) => expect(encodeLarge(DurationSchema, duration)).toBe(undefined),
-  estimate: (estimate) => estimate(DurationSchema, codec.encode(DurationSchema, duration)),
   encodeWithHeadroom: (encodeWithHeadroom) => encodeWithHeadroom(5, DurationSchema, duration),
 });
 const bytes = new Uint8Array(10_000);

@@ -2,7 +2,6 @@
 
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { BodyContent, NamedResult, NamedValue } from "../../runtime/src/call/method.ts";
-import { immediate } from "../../runtime/src/call/steps.ts";
 import type { BodyFormat } from "../../runtime/src/http-rpc/body/format.ts";
 import { bindParameters, type FieldValue, messageFrom, parseText } from "../../runtime/src/http-rpc/body/parameters.ts";
 import { decodeText } from "../../runtime/src/http-rpc/body/text.ts";
@@ -13,25 +12,26 @@ export const csv: BodyFormat = {
   kind: "csv",
   mediaTypes: ["text/csv"],
   safelisted: false,
-  *parse(bytes) {
-    const [names = [], values = []] = (yield* decodeText(bytes)).split("\n").map((line) => line.split(","));
+  parse(bytes) {
+    const [names = [], values = []] = decodeText(bytes)
+      .split("\n")
+      .map((line) => line.split(","));
     if (names.length !== values.length) throw new Error("the lines have different lengths");
     return { shape: "pairs", values: names.map((name, index) => ({ name, value: values[index] as string })) };
   },
-  *decode(type, { values }: Row, { json }) {
+  decode(type, { values }: Row, { json }) {
     const fields: FieldValue<JsonValue>[] = [];
     for (const { field, value: text } of bindParameters(type, values)) {
-      const value = yield* parseText(json, field, text);
+      const value = parseText(json, field, text);
       if (value !== undefined) fields.push({ field, value });
     }
-    return yield* messageFrom(json, type, fields);
+    return messageFrom(json, type, fields);
   },
   response: {
     onRequest: false,
     parameters: "; header=present",
     fits: ({ fields }) => fields.every(({ fieldKind }) => fieldKind === "scalar"),
-    encode: (_type, value) =>
-      immediate(linesOf(Object.entries(value as JsonObject).map(([name, value]) => ({ name, value })))),
+    encode: (_type, value) => linesOf(Object.entries(value as JsonObject).map(([name, value]) => ({ name, value }))),
     results: {
       notation: { long: String, double: String, bytes: String, date: (date) => date.toISOString() },
       encode: encodeResult,

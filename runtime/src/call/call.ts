@@ -198,7 +198,11 @@ export interface Handler {
    */
   readonly csrf?: boolean | "always";
   /** Limits of the calls of this method: size of messages in bytes, timeout in milliseconds. Default: those of the router. */
-  readonly limits?: { readonly maxMessageBytes?: number | undefined; readonly maxTimeoutMs?: number | undefined };
+  readonly limits?: {
+    readonly maxMessageBytes?: number | undefined;
+    readonly maxMessageValues?: number | undefined;
+    readonly maxTimeoutMs?: number | undefined;
+  };
   /** The smallest size in bytes of a message of a response that is compressed. Default: that of the router. */
   readonly compression?: { readonly compressMinBytes: number } | undefined;
   /** Other methods with the same path; the payload distinguishes them. Default: none. */

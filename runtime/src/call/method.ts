@@ -4,7 +4,6 @@
  */
 import type { DescMessage, DescMethod, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Metadata } from "./metadata.ts";
-import type { Steps } from "./steps.ts";
 
 /** The four kinds of call. Sub-protocol A carries only `unary` (spec: What the service does). */
 export type MethodKind = "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
@@ -92,22 +91,18 @@ export interface Payload {
 export interface PayloadOptions {
   /** Serializations of the values inside wrapped messages. Default: none. */
   readonly serializations?: readonly { readonly name: string }[] | undefined;
-}
-
-/** The settings of a transport or server that payloads read. */
-export interface PayloadSettings extends PayloadOptions {
-  /** Most values in a message. Default: 65,536. */
+  /** Maximum number of values of a message. Default: 65,536. */
   readonly maxMessageValues?: number | undefined;
 }
 
 /** The client half of a payload in sub-protocol B: wrapped messages (spec: Payload schema of the extended content type). */
 export interface GrpcPayload {
   /** Encodes a request. Throws an `RpcError` for a message that cannot be sent. */
-  encodeRequest(method: Method, message: object, options: PayloadSettings): Uint8Array;
+  encodeRequest(method: Method, message: object, options: PayloadOptions): Uint8Array;
   /** Decodes a response. Throws an error for bytes that are not a response of the method. */
-  decodeResponse(method: Method, bytes: Uint8Array, options: PayloadSettings): object;
+  decodeResponse(method: Method, bytes: Uint8Array, options: PayloadOptions): object;
   /** Returns the error that a successful response carries in place of its message; `undefined` if it carries none. */
-  readError?(response: GrpcResponse, options: PayloadSettings): Error | undefined;
+  readError?(response: GrpcResponse, options: PayloadOptions): Error | undefined;
 }
 
 /** A unary response of sub-protocol B that has ended with `grpc-status: 0`. */
@@ -130,9 +125,9 @@ export interface HttpRpcPayload {
    * Encodes a request. In JSON, `form` selects whether a single argument is sent in the specification's array of one
    * element, or bare. Throws an `RpcError` for a message that cannot be sent.
    */
-  encodeRequest(method: Method, message: object, form: "array" | "object", options?: PayloadSettings): Uint8Array;
+  encodeRequest(method: Method, message: object, form: "array" | "object", options?: PayloadOptions): Uint8Array;
   /** Decodes a response. Throws an error for bytes that are not a response of the method. */
-  decodeResponse(method: Method, bytes: Uint8Array, options?: PayloadSettings): object | Promise<object>;
+  decodeResponse(method: Method, bytes: Uint8Array, options?: PayloadOptions): object | Promise<object>;
   /** Returns the path of a call. Default: the path of the method, or of its alias. */
   path?(method: Method): string;
 }
@@ -148,9 +143,9 @@ export interface ServerPayload {
   /** Adapts an implementation, whose arguments and result may differ from messages, to a function of messages. */
   bind(method: Method, implementation: (...values: never[]) => unknown): (input: never, context: never) => unknown;
   /** Begins a call over sub-protocol B to one of the methods of a path. */
-  openGrpc(methods: readonly Method[], options: PayloadSettings): GrpcPayloadCall;
+  openGrpc(methods: readonly Method[], options: PayloadOptions): GrpcPayloadCall;
   /** Begins a call over sub-protocol A to one of the methods of a path. */
-  openHttpRpc(methods: readonly Method[], options: PayloadSettings): HttpRpcPayloadCall;
+  openHttpRpc(methods: readonly Method[], options: PayloadOptions): HttpRpcPayloadCall;
   /** Returns the JSON Schemas of the messages in sub-protocol A, for documents. If it is absent, they are not described. */
   describe?(method: Method, shared: SharedSchemas): MessageSchemas;
 }
@@ -207,11 +202,9 @@ export interface PayloadError {
 /** One call over sub-protocol A on a server, whose response is JSON. */
 export interface JsonPayloadCall extends PayloadCall {
   /** Decodes a request. Throws an `RpcError`, or another error for bytes that are malformed in the body's format. */
-  decode(body: PayloadBody): object | Promise<object>;
+  decode(body: PayloadBody): object;
   /** Encodes the message of a response in JSON. */
   encode(message: object): Uint8Array;
-  /** Encodes it in steps that leave the event loop its turns, for a request that was large. */
-  encodeInSteps(message: object): Uint8Array | Promise<Uint8Array>;
 }
 
 /** One call over sub-protocol A on a server. */
@@ -257,8 +250,10 @@ export type ResultValue =
 export interface PayloadBody {
   /** The body, decompressed. */
   readonly bytes: Uint8Array;
+  /** Maximum number of its values. */
+  readonly maxMessageValues: number;
   /** Parses the body without the types of its values. Throws an `RpcError`, or another error for malformed bytes. */
-  parse(): Steps<BodyContent>;
+  parse(): BodyContent;
 }
 
 /** A body, or a part of one, parsed without the types of its values. */
@@ -282,7 +277,7 @@ export interface BodyPart {
   /** The content of the part. */
   readonly bytes: Uint8Array;
   /** Parses the content of the part by its own content type. Throws as {@link PayloadBody.parse} does. */
-  parse(): Steps<BodyContent>;
+  parse(): BodyContent;
 }
 
 /** An XML element. */

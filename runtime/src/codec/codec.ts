@@ -18,7 +18,7 @@ import {
 import type { GeneratedCodec } from "../call/method.ts";
 import { assertOneOf } from "../call/option.ts";
 import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, MAX_JSON_DEPTH, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-syntax.ts";
-import type { DecodeBudget } from "./memory.ts";
+import type { ValueCount } from "./values.ts";
 import { checkWireNames } from "./wire-name.ts";
 
 /**
@@ -34,28 +34,12 @@ export interface Codec {
    * (option `codecs`): a codec for protobuf's binary format may use it, others ignore it.
    */
   encode(type: DescMessage, message: object, generated?: GeneratedCodec): Uint8Array;
-  /** Decodes a message of the type. Throws an error for bytes that are not one. `generated` is as in {@link encode}. */
-  decode(type: DescMessage, bytes: Uint8Array, generated?: GeneratedCodec): object;
   /**
-   * Decodes a message of more than 16 KiB in steps, and yields to the event loop between them. Throws
-   * `resource_exhausted` for a message that would take more than `maxDecodedBytes` bytes of memory. Optional: without
-   * it, {@link decode} is called, which does not limit the memory.
+   * Decodes a message of the type. Throws an error for bytes that are not one. `generated` is as in {@link encode}. `count`
+   * counts the values of the message before they are decoded, and is absent for messages that are too small to exceed the
+   * limit; a codec that ignores it does not limit them.
    */
-  decodeLarge?(
-    type: DescMessage,
-    bytes: Uint8Array,
-    maxDecodedBytes: number,
-    generated?: GeneratedCodec,
-  ): object | Promise<object>;
-  /**
-   * Estimates the memory of a message from its bytes, in bytes, which is faster than from the message. Optional.
-   */
-  estimate?(type: DescMessage, bytes: Uint8Array, generated?: GeneratedCodec): number;
-  /**
-   * Encodes a large response in steps, and yields to the event loop between them. Returns `undefined` for a message that is
-   * small, which {@link encode} encodes. It is called for the responses to requests of more than 16 KiB. Optional.
-   */
-  encodeLarge?(type: DescMessage, message: object, generated?: GeneratedCodec): Promise<Uint8Array> | undefined;
+  decode(type: DescMessage, bytes: Uint8Array, generated?: GeneratedCodec, count?: ValueCount): object;
   /**
    * Encodes a message after `headroom` reserved bytes, so that a protocol can write its prefix without a copy.
    * Optional.
@@ -72,15 +56,8 @@ export interface Codec {
 export interface JsonValues {
   /** Converts a message of the type, or its init shape, to a JSON value. */
   toValue(type: DescMessage, message: object): JsonValue;
-  /** Converts a JSON value to a message of the type. Throws an error for a value that is not one. */
-  fromValue(type: DescMessage, value: JsonValue): object;
-  /**
-   * Decodes a large value in steps and takes the memory of the message from the budget, as {@link Codec.decodeLarge} does.
-   * Optional.
-   */
-  fromLargeValue?(type: DescMessage, value: JsonValue, budget: DecodeBudget): Promise<object>;
-  /** Converts a large message in steps, as {@link Codec.encodeLarge} does. Optional. */
-  toLargeValue?(type: DescMessage, message: object): Promise<JsonValue> | undefined;
+  /** Converts a JSON value to a message of the type. Throws an error for a value that is not one. `count` is as in {@link Codec.decode}. */
+  fromValue(type: DescMessage, value: JsonValue, count?: ValueCount): object;
 }
 
 /** `Buffer` encodes UTF-8 several times faster than `TextEncoder`. */
@@ -142,7 +119,7 @@ export function createJsonCodec(options: JsonCodecOptions = {}): Codec {
  * Replaces the `RangeError` of a Duration with too many digits: protobuf-es calls `"0".repeat(-1)`, and each JavaScript
  * engine has a different message for that.
  */
-export function inWords(cause: unknown): unknown {
+function inWords(cause: unknown): unknown {
   if (!(cause instanceof RangeError && /count|repeat/.test(cause.message))) return cause;
   return new Error("a google.protobuf.Duration has at most 9 digits after the decimal point", { cause });
 }

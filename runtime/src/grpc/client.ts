@@ -10,8 +10,8 @@ import { Metadata } from "../call/metadata.ts";
 import type { GrpcPayload, PayloadMethod } from "../call/method.ts";
 import { responseCountError } from "../call/outcome.ts";
 import { nextSmallStep } from "../call/time-slice.ts";
+import { decodeMessage } from "../codec/bounded-codec.ts";
 import type { Compression } from "../codec/compression.ts";
-import { decodeMessage, SMALL_BYTES } from "../codec/large-message.ts";
 import { type Body, cancelBody, streamBody, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { clipText, decodingReason } from "../protocol/error.ts";
@@ -231,15 +231,14 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   }
 
   function decode(method: Method, bytes: Uint8Array): object | Promise<object> {
-    const turn = bytes.byteLength <= SMALL_BYTES ? nextSmallStep(bytes.byteLength) : undefined;
+    const turn = nextSmallStep(bytes.byteLength);
     return turn === undefined ? decodeNow(method, bytes) : turn.then(() => decodeNow(method, bytes));
   }
 
-  function decodeNow(method: Method, bytes: Uint8Array): object | Promise<object> {
+  function decodeNow(method: Method, bytes: Uint8Array): object {
     try {
       if (method.payload !== undefined) return grpcPayload(method).decodeResponse(method, bytes, options);
-      const message = decodeMessage(codec, method.output, bytes, options, method.codecs?.output);
-      return message instanceof Promise ? message.catch((cause) => cannotDecode(method, cause)) : message;
+      return decodeMessage(codec, method.output, bytes, options.maxMessageValues, method.codecs?.output);
     } catch (cause) {
       return cannotDecode(method, cause);
     }

@@ -22,8 +22,6 @@ export interface ResponseWriter {
   cancelled(error: RpcError): void;
   /** Closes the context of the call. */
   close(): void;
-  /** Handles the end of the handler after an early end of the call. `ended` settles when the messages have ended. */
-  left(ended: Promise<unknown> | undefined): void;
 }
 
 type Step = IteratorResult<Uint8Array, undefined>;
@@ -107,8 +105,6 @@ export class ResponseEnvelopes implements AsyncIterable<Uint8Array>, ChunkSource
 
   #leave(): Promise<unknown> | undefined {
     this.#writer.close();
-    const ended = this.#messages.return?.();
-    this.#writer.left(ended);
-    return ended;
+    return this.#messages.return?.();
   }
 }

@@ -12,22 +12,20 @@ import { Metadata } from "../call/metadata.ts";
 import type { GrpcPayloadCall } from "../call/method.ts";
 import { requestCountError } from "../call/outcome.ts";
 import { nextSmallStep } from "../call/time-slice.ts";
+import { decodeMessage } from "../codec/bounded-codec.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
-import { decodeMessage, holdMessage, smallBytes } from "../codec/large-message.ts";
-import { MessageShare } from "../codec/message-memory.ts";
 import { emptyBody, streamBody, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { decodingReason, notFound, wrongResponseKind } from "../protocol/error.ts";
 import type { FieldLimits } from "../protocol/header-limits.ts";
 import { appendBounded, checkHeaders, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
-import { handlerOf, methodsOf } from "../protocol/payload.ts";
+import { handlerOf, methodsOf, payloadOptionsOf } from "../protocol/payload.ts";
 import type { ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
 import { authorizeCall } from "../server/authorize.ts";
 import { ServerContext } from "../server/call-context.ts";
 import { limitTimeout } from "../server/call-limits.ts";
-import { decodeInTurn } from "../server/decode-queue.ts";
 import { type ContentType, createContentTypes, isGrpcContentType } from "./content-type.ts";
 import {
   checkPrefix,
@@ -50,12 +48,8 @@ interface GrpcCall {
   readonly headers: RequestHeaders;
   readonly contentType: ContentType;
   readonly context: ServerContext;
-  /** The memory of the message that the handler has. */
-  readonly memory: MessageShare;
   /** The payload of methods whose messages have no schema. */
   readonly payload: GrpcPayloadCall | undefined;
-  /** True after a large message was received: large responses are encoded in steps then. */
-  receivedLarge: boolean;
 }
 
 /** Creates the server half of sub-protocol B. */
@@ -87,9 +81,8 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     const headers = readRequestHeaders(request.headers, options, negotiate);
     const { timeoutMs } = headers;
     const context = new ServerContext(request, limitTimeout(timeoutMs, handler.limits));
-    const payload = handler.method.payload?.server?.openGrpc(methodsOf(handler), options);
-    const memory = new MessageShare(options.messageMemory);
-    return { request, handler, headers, contentType, context, memory, payload, receivedLarge: false };
+    const payload = handler.method.payload?.server?.openGrpc(methodsOf(handler), payloadOptionsOf(handler, options));
+    return { request, handler, headers, contentType, context, payload };
   }
 
   /**
@@ -109,9 +102,6 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
       return answer;
     } catch (reason) {
       return failed(reason, call);
-    } finally {
-      // A call whose deadline has passed is answered before its handler has ended.
-      call.memory.release();
     }
   }
 
@@ -142,16 +132,7 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
 
   function writeResponse(call: GrpcCall, response: CallResponse): HttpResponse | Promise<HttpResponse> {
     if (response?.stream !== false) throw wrongResponseKind((call.payload ?? call.handler).method);
-    const encoded = call.receivedLarge ? encodeInSteps(call, response.message) : encode(call, response.message);
-    if (encoded instanceof Promise) return encoded.then((envelope) => writeEnvelope(call, response, envelope));
-    return writeEnvelope(call, response, encoded);
-  }
-
-  function writeEnvelope(
-    call: GrpcCall,
-    response: UnaryResponse,
-    envelope: Uint8Array,
-  ): HttpResponse | Promise<HttpResponse> {
+    const envelope = encode(call, response.message);
     const { responseCompression } = call.headers;
     const compressing = compressEnvelope(envelope, responseCompression, call.handler.compression ?? options);
     // The encoding is sent only if it is used, so that small responses share the header fields of all calls.
@@ -193,9 +174,7 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
       };
     } catch (reason) {
       context.close();
-      const ended = calling?.then(endMessages);
-      if (ended !== undefined) waitUntil(request, ended);
-      call.memory.release(ended);
+      if (calling !== undefined) waitUntil(request, calling.then(endMessages));
       throw reason;
     }
   }
@@ -213,15 +192,8 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     }
 
     encode(message: object): Uint8Array | Promise<Uint8Array> {
-      const call = this.#call;
-      const encoded = call.receivedLarge ? encodeInSteps(call, message) : encode(call, message);
-      return encoded instanceof Promise
-        ? encoded.then((envelope) => this.#compress(envelope))
-        : this.#compress(encoded);
-    }
-
-    #compress(envelope: Uint8Array): Uint8Array | Promise<Uint8Array> {
       const { headers, handler } = this.#call;
+      const envelope = encode(this.#call, message);
       return compressEnvelope(envelope, headers.responseCompression, handler.compression ?? options) ?? envelope;
     }
 
@@ -229,7 +201,6 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
       this.#trailers.appendAll(okTrailers(this.#response.trailers, limits));
       this.#call.context.answered();
       this.close();
-      this.#call.memory.release();
     }
 
     fail(reason: unknown): void {
@@ -251,11 +222,6 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     close(): void {
       this.#call.context.close();
     }
-
-    left(ended: Promise<unknown> | undefined): void {
-      const { context, memory } = this.#call;
-      memory.release(context.abandoned === undefined ? ended : Promise.allSettled([ended, context.abandoned]));
-    }
   }
 
   function encode({ contentType, handler: { method }, payload }: GrpcCall, message: object): Uint8Array {
@@ -264,50 +230,18 @@ export function createGrpcServer(options: ServerProtocolOptions): ServerProtocol
     return encodeEnvelope((payload as GrpcPayloadCall).encode(message));
   }
 
-  function encodeInSteps(call: GrpcCall, message: object): Uint8Array | Promise<Uint8Array> {
-    const { contentType, handler, payload } = call;
-    const { method } = handler;
-    const data =
-      method.payload === undefined
-        ? contentType.codec.encodeLarge?.(method.output, message, method.codecs?.output)
-        : (payload as GrpcPayloadCall).encode(message);
-    if (data === undefined) return encode(call, message);
-    return data instanceof Promise ? data.then((bytes) => encodeEnvelope(bytes)) : encodeEnvelope(data);
-  }
-
   function decode(call: GrpcCall, bytes: Uint8Array): object | Promise<object> {
-    const size = bytes.byteLength;
-    if (size > smallBytes(options, call.handler.method.input)) {
-      call.receivedLarge = true;
-      return decodeInTurn(size, call.context, () => decodeAndHold(call, bytes));
-    }
-    const turn = nextSmallStep(size);
-    return turn === undefined ? decodeAndHold(call, bytes) : turn.then(() => decodeAndHold(call, bytes));
+    const turn = nextSmallStep(bytes.byteLength);
+    return turn === undefined ? decodeNow(call, bytes) : turn.then(() => decodeNow(call, bytes));
   }
 
-  function decodeAndHold(call: GrpcCall, bytes: Uint8Array): object | Promise<object> {
-    options.messageMemory.check();
-    const message = decodeNow(call, bytes);
-    return message instanceof Promise ? message.then((one) => hold(call, one, bytes)) : hold(call, message, bytes);
-  }
-
-  function hold(
-    { memory, handler, contentType }: GrpcCall,
-    message: object,
-    bytes: Uint8Array,
-  ): object | Promise<object> {
-    return holdMessage(memory, message, bytes, handler.method, contentType.codec);
-  }
-
-  function decodeNow(
-    { contentType, handler: { method }, payload }: GrpcCall,
-    bytes: Uint8Array,
-  ): object | Promise<object> {
+  function decodeNow({ contentType, handler, payload }: GrpcCall, bytes: Uint8Array): object | Promise<object> {
+    const { method, limits: own } = handler;
     if (method.payload !== undefined) return (payload as GrpcPayloadCall).decode(bytes);
     const { input, codecs } = method;
+    const { maxMessageValues = options.maxMessageValues } = own ?? {};
     try {
-      const message = decodeMessage(contentType.codec, input, bytes, options, codecs?.input);
-      return message instanceof Promise ? message.catch((cause) => cannotDecode(input, cause)) : message;
+      return decodeMessage(contentType.codec, input, bytes, maxMessageValues, codecs?.input);
     } catch (cause) {
       return cannotDecode(input, cause);
     }

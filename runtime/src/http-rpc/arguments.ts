@@ -7,9 +7,8 @@
  */
 import type { DescMessage, JsonValue } from "@bufbuild/protobuf";
 import type { GeneratedCodec, HttpRpcPayload, ProtoMethod } from "../call/method.ts";
-import type { Codec } from "../codec/codec.ts";
-import { encodeJson } from "../codec/codec.ts";
-import { type DecodeLimits, decodeJsonMessage, decodeMessage } from "../codec/large-message.ts";
+import { countOf, parseBounded } from "../codec/bounded-codec.ts";
+import { type Codec, encodeJson } from "../codec/codec.ts";
 import { badRequest } from "./headers.ts";
 
 /** Messages whose JSON may be an array. An array with one element is then the array of arguments. */
@@ -48,12 +47,13 @@ export function decodeArguments(
   codec: Codec,
   type: DescMessage,
   bytes: Uint8Array,
-  limits: DecodeLimits,
+  maxMessageValues: number,
   generated?: GeneratedCodec,
-): object | Promise<object> {
-  if (codec.values === undefined) return decodeMessage(codec, type, bytes, limits, generated);
+): object {
+  const count = countOf(bytes, maxMessageValues);
+  if (codec.values === undefined) return codec.decode(type, bytes, generated, count);
   if (bytes.byteLength === 0) throw badRequest("the body is empty; it must be a JSON array with one argument");
-  return decodeJsonMessage(codec.values, type, bytes, limits, (body) => onlyArgument(type, body));
+  return codec.values.fromValue(type, onlyArgument(type, parseBounded(bytes, count)), count);
 }
 
 function onlyArgument(type: DescMessage, body: JsonValue): JsonValue {

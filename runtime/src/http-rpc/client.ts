@@ -6,8 +6,8 @@ import type { Call, Method, UnaryRequest, UnaryResponse } from "../call/call.ts"
 import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
-import type { HttpRpcPayload, ProtoMethod } from "../call/method.ts";
-import { decodeMessage } from "../codec/large-message.ts";
+import type { HttpRpcPayload, PayloadOptions, ProtoMethod } from "../call/method.ts";
+import { decodeMessage } from "../codec/bounded-codec.ts";
 import { cancelBody, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { limitHeaders } from "../protocol/header-limits.ts";
@@ -37,7 +37,7 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options) => {
     ...codecPayload(codec, options.accept),
     decodeResponse: (method, bytes) => {
       const { output, codecs } = method as ProtoMethod;
-      return decodeMessage(accept, output, bytes, options, codecs?.output);
+      return decodeMessage(accept, output, bytes, options.maxMessageValues, codecs?.output);
     },
   };
   const compressing = compressExchange(limitHeaders(exchange, options.headerLimits), options);
@@ -60,7 +60,11 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options) => {
  * Creates the client half of sub-protocol A on an exchange that compresses by itself or not at all. `schemas` is the
  * payload of methods whose messages have a schema.
  */
-export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, options: UnaryOptions): UnaryCall {
+export function createUnaryCall(
+  exchange: Exchange,
+  schemas: HttpRpcPayload,
+  options: UnaryOptions & PayloadOptions,
+): UnaryCall {
   /** Makes the call. Returns errors that the server sent, and throws local errors. */
   async function call(request: UnaryRequest): Promise<UnaryResponse | RpcError> {
     const { method, message } = request;
@@ -75,7 +79,7 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
     }
     const bytes = await readBody(path, payload, response);
     try {
-      return { stream: false, message: await payload.decodeResponse(method, bytes), ...metadata };
+      return { stream: false, message: await payload.decodeResponse(method, bytes, options), ...metadata };
     } catch (cause) {
       if (cause instanceof RpcError) throw cause;
       // Texts of the server are truncated with `slice`, which takes fewer bytes in browser bundles than `clipText`.
@@ -86,7 +90,7 @@ export function createUnaryCall(exchange: Exchange, schemas: HttpRpcPayload, opt
 
   function encode(payload: HttpRpcPayload, method: Method, message: object): Uint8Array {
     try {
-      return payload.encodeRequest(method, message, options.jsonBody);
+      return payload.encodeRequest(method, message, options.jsonBody, options);
     } catch (reason) {
       throw RpcError.from(reason, Code.InvalidArgument);
     }

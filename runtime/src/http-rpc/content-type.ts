@@ -6,10 +6,9 @@ import type { DescMessage } from "@bufbuild/protobuf";
 import type { Handler } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
-import type { BodyContent, GeneratedCodec, HttpRpcPayloadCall, Method, PayloadBody } from "../call/method.ts";
-import { immediate, runAtOnce, runInSteps, type Steps, waitFor } from "../call/steps.ts";
+import type { GeneratedCodec, HttpRpcPayloadCall, Method, PayloadBody } from "../call/method.ts";
+import { countOf, createBodyJson, jsonValuesOf } from "../codec/bounded-codec.ts";
 import { type Codec, jsonCodec } from "../codec/codec.ts";
-import { createBodyJson, type DecodeLimits, jsonValuesOf } from "../codec/large-message.ts";
 import { clipText, quote } from "../protocol/error.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { decodeArguments } from "./arguments.ts";
@@ -20,11 +19,11 @@ import { chooseMediaType, isUtf8, JSON_TYPE, type MediaType, parseMediaType, qua
 
 /** The decoder of a request, and the format of its response unless `accept` selects another. */
 export interface RequestFormat {
-  /** The codec of the format, if it is one. */
-  readonly codec?: Codec;
-  decode(type: DescMessage, bytes: Uint8Array, generated?: GeneratedCodec): object | Promise<object>;
-  /** Creates the body that the payload of a method without schemas decodes. */
-  openBody(bytes: Uint8Array): PayloadBody;
+  /** Loads the parser, before a body is decoded. `undefined`: the parser is part of the bundle. */
+  readonly load?: (() => Promise<unknown>) | undefined;
+  decode(type: DescMessage, bytes: Uint8Array, maxMessageValues: number, generated?: GeneratedCodec): object;
+  /** Creates the body that a binding, or the payload of a method without schemas, decodes. */
+  openBody(bytes: Uint8Array, maxMessageValues: number): PayloadBody;
   readonly response: ResponseFormat;
   /** True if browsers send the content type to any site, with cookies and without a CORS preflight. */
   readonly safelisted: boolean;
@@ -36,10 +35,8 @@ export interface ResponseFormat {
   /** Fields of every response in this format. */
   readonly fields: Metadata;
   encode(type: DescMessage, message: object, generated?: GeneratedCodec): Uint8Array;
-  /** Encodes a large message in steps. Returns `undefined` if the message is small, or the format has no steps. */
-  encodeLarge(type: DescMessage, message: object, generated?: GeneratedCodec): Promise<Uint8Array> | undefined;
-  /** Encodes the response of a method without schemas, in steps if the request was large. */
-  encodeResult(call: HttpRpcPayloadCall, message: object, isLarge: boolean): Uint8Array | Promise<Uint8Array>;
+  /** Encodes the response of a method without schemas. */
+  encodeResult(call: HttpRpcPayloadCall, message: object): Uint8Array;
 }
 
 export interface Formats {
@@ -57,13 +54,11 @@ export function createFormats(options: ServerProtocolOptions): Formats {
   const json = jsonValuesOf(options.codecs);
   const ownNames = options.codecs.map(({ name }) => `application/${name}`);
   const codecs = new Map(options.codecs.flatMap((codec) => namesOf(codec, ownNames).map((name) => [name, codec])));
-  const requests = new Map(Array.from(codecs, ([name, codec]) => [name, codecFormat(name, codec, options)]));
-  const openContext = (bytes: Uint8Array): BodyContext => ({
-    json: createBodyJson(json, options, bytes.byteLength),
-    codecs,
-    limits: options.bodyLimits,
-    decodeLimits: options,
-  });
+  const requests = new Map(Array.from(codecs, ([name, codec]) => [name, codecFormat(name, codec)]));
+  const openContext = (bytes: Uint8Array, maxMessageValues: number): BodyContext => {
+    const count = countOf(bytes, maxMessageValues);
+    return { json: createBodyJson(json, count), codecs, limits: options.bodyLimits, count };
+  };
   const asJson = requests.get(JSON_TYPE)?.response ?? codecResponse(JSON_TYPE, jsonCodec);
 
   /**
@@ -71,7 +66,7 @@ export function createFormats(options: ServerProtocolOptions): Formats {
    * codec, because codecs encode messages with schemas.
    */
   const payloadRequests: ReadonlyMap<string, RequestFormat> = new Map([
-    [JSON_TYPE, { ...codecFormat(JSON_TYPE, jsonCodec, options), response: asJson }],
+    [JSON_TYPE, { ...codecFormat(JSON_TYPE, jsonCodec), response: asJson }],
   ]);
 
   /** Response formats of the additional kinds of body, by media type. */
@@ -84,27 +79,25 @@ export function createFormats(options: ServerProtocolOptions): Formats {
   function bodyResponse(name: string, { parameters, encode, results }: BodyResponse): ResponseFormat {
     return {
       ...responseHead(name + parameters),
-      encode: (type, message) => runAtOnce(encode(type, json.toValue(type, message))),
-      encodeLarge: (type, message) =>
-        json.toLargeValue?.(type, message)?.then((value) => runInSteps(encode(type, value))),
+      encode: (type, message) => encode(type, json.toValue(type, message)),
       encodeResult: (call, message) => results.encode(call.resultOf(message, results.notation)),
     };
   }
 
   function bodyFormat(format: BodyFormat, mediaType: MediaType): RequestFormat {
     const { load, response, safelisted } = format;
-    function* parse(bytes: Uint8Array, context: BodyContext): Steps<BodyContent> {
-      if (load !== undefined) yield* waitFor(load());
-      return yield* format.parse(bytes, mediaType, context);
-    }
-    function* decode(type: DescMessage, bytes: Uint8Array): Steps<object> {
-      const context = openContext(bytes);
-      return yield* format.decode(type, yield* parse(bytes, context), context);
-    }
     const answersInKind = response !== undefined && !response.onRequest;
     return {
-      decode: (type, bytes) => runInSteps(decode(type, bytes)),
-      openBody: (bytes) => ({ bytes, parse: () => parse(bytes, openContext(bytes)) }),
+      load,
+      decode(type, bytes, maxMessageValues) {
+        const context = openContext(bytes, maxMessageValues);
+        return format.decode(type, format.parse(bytes, mediaType, context), context);
+      },
+      openBody: (bytes, maxMessageValues) => ({
+        bytes,
+        maxMessageValues,
+        parse: () => format.parse(bytes, mediaType, openContext(bytes, maxMessageValues)),
+      }),
       response: (answersInKind && bodyResponses.get(mediaType.name)) || asJson,
       safelisted,
     };
@@ -177,11 +170,11 @@ function namesOf({ name }: Codec, ownNames: readonly string[]): string[] {
   return [`application/${name}`, ...aliases];
 }
 
-function codecFormat(mediaType: string, codec: Codec, limits: DecodeLimits): RequestFormat {
+function codecFormat(mediaType: string, codec: Codec): RequestFormat {
   return {
-    codec,
-    decode: (type, bytes, generated) => decodeArguments(codec, type, bytes, limits, generated),
-    openBody: (bytes) => ({ bytes, parse: () => immediate({ shape: "json", bytes }) }),
+    decode: (type, bytes, maxMessageValues, generated) =>
+      decodeArguments(codec, type, bytes, maxMessageValues, generated),
+    openBody: (bytes, maxMessageValues) => ({ bytes, maxMessageValues, parse: () => ({ shape: "json", bytes }) }),
     response: codecResponse(mediaType, codec),
     safelisted: false,
   };
@@ -192,7 +185,6 @@ function codecResponse(mediaType: string, codec: Codec): ResponseFormat {
   return {
     ...responseHead(mediaType),
     encode: (type, message, generated) => codec.encode(type, message, generated),
-    encodeLarge: (type, message, generated) => codec.encodeLarge?.(type, message, generated),
     encodeResult: (call, message) => call.encode(message),
   };
 }

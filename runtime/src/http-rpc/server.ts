@@ -10,8 +10,6 @@ import { Metadata } from "../call/metadata.ts";
 import type { HttpRpcPayloadCall } from "../call/method.ts";
 import { nextSmallStep } from "../call/time-slice.ts";
 import { type Compression, createNegotiation } from "../codec/compression.ts";
-import { holdMessage, smallBytes } from "../codec/large-message.ts";
-import { MessageShare } from "../codec/message-memory.ts";
 import { tooLarge, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { decodingReason, notFound, wrongResponseKind } from "../protocol/error.ts";
@@ -19,13 +17,12 @@ import type { FieldLimits } from "../protocol/header-limits.ts";
 import { appendBounded, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
 import { compressMessage, decompressMessage } from "../protocol/message.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
-import { handlerOf, methodsOf } from "../protocol/payload.ts";
+import { handlerOf, methodsOf, payloadOptionsOf } from "../protocol/payload.ts";
 import type { ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
 import { authorizeCall } from "../server/authorize.ts";
 import { ServerContext } from "../server/call-context.ts";
 import { limitTimeout } from "../server/call-limits.ts";
-import { decodeInTurn } from "../server/decode-queue.ts";
 import { createFormats, type RequestFormat, type ResponseFormat, responseFields } from "./content-type.ts";
 import { encodeErrorBody, httpStatusOf, Refusal } from "./error-response.ts";
 import { checkOrigin, readCallHeaders, TRAILER_PREFIX } from "./headers.ts";
@@ -38,12 +35,8 @@ interface HttpRpcCall {
   readonly responseFormat: ResponseFormat;
   readonly headers: RequestHeaders;
   readonly context: ServerContext;
-  /** The memory of the message that the handler has. */
-  readonly memory: MessageShare;
   /** The payload of methods whose messages have no schema. */
   readonly payload: HttpRpcPayloadCall | undefined;
-  /** True if the request is large: a large response is encoded in steps then. */
-  isLarge: boolean;
 }
 
 /**
@@ -82,9 +75,8 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
     const responseFormat = formats.chooseResponse(request.headers.get("accept"), requestFormat, handler);
     const { timeoutMs } = headers;
     const context = new ServerContext(request, limitTimeout(timeoutMs, handler.limits));
-    const payload = handler.method.payload?.server?.openHttpRpc(methodsOf(handler), options);
-    const memory = new MessageShare(options.messageMemory);
-    return { request, handler, headers, requestFormat, responseFormat, context, memory, payload, isLarge: false };
+    const payload = handler.method.payload?.server?.openHttpRpc(methodsOf(handler), payloadOptionsOf(handler, options));
+    return { request, handler, headers, requestFormat, responseFormat, context, payload };
   }
 
   /**
@@ -92,66 +84,53 @@ export function createHttpRpcServer(options: ServerProtocolOptions): ServerProto
    * sub-protocol A).
    */
   async function serveUnary(call: HttpRpcCall): Promise<HttpResponse> {
+    const { request, context, payload } = call;
+    const authorizing = authorizeCall(call.handler, request, context);
+    if (authorizing !== undefined) await authorizing;
+    const { compression, responseCompression } = call.headers;
+    // If the length of the body is known, a body over the limit is refused before it arrives.
+    const maxMessageBytes = call.handler.limits?.maxMessageBytes ?? options.maxMessageBytes;
+    const announced = Number(request.headers.get("content-length"));
+    if (announced > maxMessageBytes) throw tooLarge(maxMessageBytes, announced);
+    const body = await request.body.bytes(maxMessageBytes);
+    const bytes = compression && (await decompressMessage(body, compression, { maxMessageBytes }, serializationError));
+    const received = bytes ?? body;
+    if (call.requestFormat.load !== undefined) await call.requestFormat.load();
+    const turn = nextSmallStep(received.byteLength);
+    if (turn !== undefined) await turn;
+    const message = decode(call, received);
+    const selector = readSelector(request.headers);
+    // If several methods share the path, the message determines the method.
+    const handler = payload === undefined ? call.handler : handlerOf(call.handler, payload.method);
+    const { method } = handler;
+    const response = await handler.call({
+      stream: false,
+      method,
+      message,
+      headers: request.headers,
+      selector,
+      context,
+    });
+    if (response?.stream !== false) throw wrongResponseKind(method);
+    const data = encode(call, response.message);
+    const compressing = compressMessage(data, responseCompression, call.handler.compression ?? options);
+    const compressed = compressing === undefined ? undefined : await compressing;
+    const fields = responseHeaders(call.responseFormat, response, compressed && responseCompression, limits);
+    context.answered();
+    return { status: 200, headers: fields, body: wholeBody(compressed ?? data), trailers: EMPTY_TRAILERS };
+  }
+
+  function decode(call: HttpRpcCall, bytes: Uint8Array): object {
+    const { requestFormat, payload } = call;
+    const { method, binding, limits: own } = call.handler;
+    const { maxMessageValues = options.maxMessageValues } = own ?? {};
     try {
-      const { request, context, payload } = call;
-      const authorizing = authorizeCall(call.handler, request, context);
-      if (authorizing !== undefined) await authorizing;
-      const { compression, responseCompression } = call.headers;
-      // If the length of the body is known, a body over the limit is refused before it arrives.
-      const maxMessageBytes = call.handler.limits?.maxMessageBytes ?? options.maxMessageBytes;
-      const announced = Number(request.headers.get("content-length"));
-      if (announced > maxMessageBytes) throw tooLarge(maxMessageBytes, announced);
-      const body = await request.body.bytes(maxMessageBytes);
-      const bytes =
-        compression && (await decompressMessage(body, compression, { maxMessageBytes }, serializationError));
-      const received = bytes ?? body;
-      const size = received.byteLength;
-      const isSmall = size <= smallBytes(options, call.handler.method.input);
-      call.isLarge = !isSmall;
-      const turn = isSmall ? nextSmallStep(size) : undefined;
-      if (turn !== undefined) await turn;
-      const decoded = isSmall
-        ? decodeAndHold(call, received)
-        : decodeInTurn(size, context, () => decodeAndHold(call, received));
-      const message = decoded instanceof Promise ? await decoded : decoded;
-      const selector = readSelector(request.headers);
-      // If several methods share the path, the message determines the method.
-      const handler = payload === undefined ? call.handler : handlerOf(call.handler, payload.method);
-      const { method } = handler;
-      const response = await handler.call({
-        stream: false,
-        method,
-        message,
-        headers: request.headers,
-        selector,
-        context,
-      });
-      if (response?.stream !== false) throw wrongResponseKind(method);
-      const encoded = encode(call, response.message);
-      const data = encoded instanceof Promise ? await encoded : encoded;
-      const compressing = compressMessage(data, responseCompression, call.handler.compression ?? options);
-      const compressed = compressing === undefined ? undefined : await compressing;
-      const fields = responseHeaders(call.responseFormat, response, compressed && responseCompression, limits);
-      context.answered();
-      return { status: 200, headers: fields, body: wholeBody(compressed ?? data), trailers: EMPTY_TRAILERS };
-    } finally {
-      // A call whose deadline has passed is answered before its handler has ended.
-      call.memory.release();
+      return method.payload === undefined && binding === undefined
+        ? requestFormat.decode(method.input, bytes, maxMessageValues, method.codecs?.input)
+        : (binding ?? (payload as HttpRpcPayloadCall)).decode(requestFormat.openBody(bytes, maxMessageValues));
+    } catch (cause) {
+      throw decodeError(method.input === undefined ? `the arguments of ${method.path}` : method.input.typeName, cause);
     }
-  }
-
-  function decodeAndHold(call: HttpRpcCall, bytes: Uint8Array): object | Promise<object> {
-    options.messageMemory.check();
-    const message = decode(call, bytes);
-    return message instanceof Promise ? message.then((one) => hold(call, one, bytes)) : hold(call, message, bytes);
-  }
-
-  function hold(
-    { memory, handler, requestFormat }: HttpRpcCall,
-    message: object,
-    bytes: Uint8Array,
-  ): object | Promise<object> {
-    return holdMessage(memory, message, bytes, handler.method, requestFormat.codec);
   }
 
   /**
@@ -206,33 +185,12 @@ function responseHeaders(
   return written;
 }
 
-function decode(call: HttpRpcCall, bytes: Uint8Array): object | Promise<object> {
-  const { requestFormat, payload } = call;
+function encode(call: HttpRpcCall, message: object): Uint8Array {
+  const { responseFormat, payload } = call;
   const { method, binding } = call.handler;
-  const failed = (cause: unknown): never => {
-    throw decodeError(method.input === undefined ? `the arguments of ${method.path}` : method.input.typeName, cause);
-  };
-  try {
-    const message =
-      method.payload === undefined && binding === undefined
-        ? requestFormat.decode(method.input, bytes, method.codecs?.input)
-        : (binding ?? (payload as HttpRpcPayloadCall)).decode(requestFormat.openBody(bytes));
-    return message instanceof Promise ? message.catch(failed) : message;
-  } catch (cause) {
-    return failed(cause);
-  }
-}
-
-function encode(call: HttpRpcCall, message: object): Uint8Array | Promise<Uint8Array> {
-  const { responseFormat, payload, isLarge } = call;
-  const { method, binding } = call.handler;
-  if (binding !== undefined) return isLarge ? binding.encodeInSteps(message) : binding.encode(message);
-  if (method.payload !== undefined) return responseFormat.encodeResult(payload as HttpRpcPayloadCall, message, isLarge);
-  const { output, codecs } = method;
-  return (
-    (isLarge && responseFormat.encodeLarge(output, message, codecs?.output)) ||
-    responseFormat.encode(output, message, codecs?.output)
-  );
+  if (binding !== undefined) return binding.encode(message);
+  if (method.payload !== undefined) return responseFormat.encodeResult(payload as HttpRpcPayloadCall, message);
+  return responseFormat.encode(method.output, message, method.codecs?.output);
 }
 
 function decodeError(typeName: string, cause: unknown): RpcError {

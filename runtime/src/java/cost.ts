@@ -9,9 +9,9 @@
  */
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
+import { DEFAULT_MAX_MESSAGE_VALUES } from "../codec/values.ts";
 import { checkJsonValues } from "./json-values.ts";
 
-export const DEFAULT_MAX_MESSAGE_VALUES = 65_536;
 /** Default limit on the bytes that are written, before compression. */
 export const DEFAULT_MAX_BYTES: number = 64 * 2 ** 20;
 

@@ -4,7 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeJsonText } from "../codec/codec.ts";
-import { setMember } from "../codec/json-parts.ts";
+import { setMember } from "../codec/json-member.ts";
 import type { Cost } from "./cost.ts";
 import { ExactNumber, MAX_DIGITS } from "./exact-number.ts";
 import { createRecord } from "./record.ts";

@@ -3,7 +3,7 @@
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Notation } from "../call/method.ts";
-import { setMember } from "../codec/json-parts.ts";
+import { setMember } from "../codec/json-member.ts";
 import { Cost, LEAF } from "./cost.ts";
 import { createRecord } from "./record.ts";
 import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "./signature.ts";

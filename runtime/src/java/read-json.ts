@@ -4,7 +4,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeBase64 } from "../call/base64.ts";
-import { setMember } from "../codec/json-parts.ts";
+import { setMember } from "../codec/json-member.ts";
 import { NUMBER } from "../http-rpc/body/parameters.ts";
 import { Cost, LEAF, OBJECT } from "./cost.ts";
 import { ExactNumber } from "./exact-number.ts";

@@ -34,9 +34,8 @@ import {
   writeUnknown,
   writeVarint32,
 } from "../codec/binary/writer.ts";
+import { boundedProtoCodec } from "../codec/bounded-codec.ts";
 import { type Codec, toMessage } from "../codec/codec.ts";
-import { boundedProtoCodec } from "../codec/large-message.ts";
-import { encodeProtoInSteps } from "../codec/proto-encode-steps.ts";
 
 type Writer<T> = (writer: MessageWriter, value: T) => void;
 /** A message as an object with fields by their names. */
@@ -48,7 +47,6 @@ const writers = new WeakMap<DescMessage, Writer<Fields>>();
 export const nodeProtoCodec: Codec = {
   ...boundedProtoCodec,
   encode: (type, message, generated) => encodeWithHeadroom(0, type, message, generated),
-  encodeLarge: (type, message) => encodeProtoInSteps(type, message, (part, init) => encodeWithHeadroom(0, part, init)),
   encodeWithHeadroom,
 };
 

@@ -7,8 +7,7 @@ import type { PayloadOptions } from "../call/method.ts";
 import { resolveLimitGroup } from "../call/option.ts";
 import type { Codec } from "../codec/codec.ts";
 import { type Compression, IDENTITY } from "../codec/compression.ts";
-import { decodedLimit } from "../codec/large-message.ts";
-import { MessageMemory, resolveTotalDecoded } from "../codec/message-memory.ts";
+import { DEFAULT_MAX_MESSAGE_VALUES } from "../codec/values.ts";
 import { checkCodecNames, checkWireNames } from "../codec/wire-name.ts";
 import {
   type HeaderLimits,
@@ -25,8 +24,8 @@ export interface ProtocolOptions {
   readonly compressMinBytes: number;
   /** Maximum size of a received message, in bytes, before and after decompression. */
   readonly maxMessageBytes: number;
-  /** Maximum memory of a decoded message, in bytes, by estimate. Default: 16 times `maxMessageBytes`. */
-  readonly maxDecodedBytes?: number | undefined;
+  /** Maximum number of values of a received message. */
+  readonly maxMessageValues: number;
 }
 
 /** Options of a client of HTTP RPC whose exchange compresses and decompresses bodies itself. */
@@ -37,7 +36,7 @@ export interface UnaryOptions extends Pick<ProtocolOptions, "maxMessageBytes"> {
   readonly useAlias: boolean;
 }
 
-export interface ClientProtocolOptions extends ProtocolOptions, UnaryOptions, PayloadOptions {
+export interface ClientProtocolOptions extends ProtocolOptions, UnaryOptions, Pick<PayloadOptions, "serializations"> {
   readonly codec: Codec;
   /** Limits on the headers of requests that are sent, and of responses that are received. */
   readonly headerLimits: HeaderLimits;
@@ -51,7 +50,7 @@ export interface ClientProtocolOptions extends ProtocolOptions, UnaryOptions, Pa
   readonly wrapperContentType?: WrapperContentType | undefined;
 }
 
-export interface ServerProtocolOptions extends ProtocolOptions, PayloadOptions {
+export interface ServerProtocolOptions extends ProtocolOptions, Pick<PayloadOptions, "serializations"> {
   /** Supported codecs. */
   readonly codecs: readonly Codec[];
   /**
@@ -63,8 +62,6 @@ export interface ServerProtocolOptions extends ProtocolOptions, PayloadOptions {
   readonly headerLimits: HeaderLimits;
   /** Limits on the parts of bodies of HTTP RPC. */
   readonly bodyLimits: BodyLimits;
-  /** The memory of the decoded messages of all calls. */
-  readonly messageMemory: MessageMemory;
   /** True if HTTP RPC refuses requests without `tri-protocol-version`. */
   readonly requireProtocolVersion: boolean;
   /** True if gRPC refuses requests without `te: trailers`. */
@@ -107,7 +104,19 @@ function resolveLimit({ maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES }: Given<Pro
 function resolveOptions(given: Given<ProtocolOptions, "compressions">): ProtocolOptions {
   const { compressions, compressMinBytes = 1024 } = given;
   checkCompressMinBytes(compressMinBytes);
-  return { compressions, compressMinBytes, maxMessageBytes: resolveLimit(given) };
+  return {
+    compressions,
+    compressMinBytes,
+    maxMessageBytes: resolveLimit(given),
+    maxMessageValues: resolveValues(given),
+  };
+}
+
+/** Fills in the default of `maxMessageValues`. Throws a `RangeError` for an invalid value. */
+function resolveValues({ maxMessageValues = DEFAULT_MAX_MESSAGE_VALUES }: Given<ProtocolOptions, never>): number {
+  if (Number.isInteger(maxMessageValues) && maxMessageValues > 0) return maxMessageValues;
+  if (maxMessageValues === Number.POSITIVE_INFINITY) return maxMessageValues;
+  throw new RangeError(`maxMessageValues must be a positive integer or Infinity, not ${maxMessageValues}`);
 }
 
 /** Returns a value of the option `compressMinBytes`. Throws a `RangeError` if it is not a number of 0 or more. */
@@ -139,12 +148,8 @@ export function resolveClientOptions(
 
 /** Fills in the defaults of a server. */
 export function resolveServerOptions(
-  given: Given<
-    Omit<ServerProtocolOptions, "bodyLimits" | "headerLimits" | "messageMemory">,
-    "codecs" | "compressions"
-  > & {
+  given: Given<Omit<ServerProtocolOptions, "bodyLimits" | "headerLimits">, "codecs" | "compressions"> & {
     readonly headerLimits?: HeaderLimitsInit | undefined;
-    readonly maxTotalDecodedBytes?: number | undefined;
     readonly bodyLimits?: { readonly [Limit in keyof BodyLimits]?: BodyLimits[Limit] | undefined } | undefined;
   },
 ): ServerProtocolOptions {
@@ -154,12 +159,8 @@ export function resolveServerOptions(
   }
   checkCodecNames("codecs", codecs);
   checkWireNames("compressions", given.compressions, [IDENTITY, "*"]);
-  const options = resolveOptions(given);
-  const maxDecodedBytes = decodedLimit({ ...given, ...options });
   return {
-    ...options,
-    maxDecodedBytes,
-    messageMemory: new MessageMemory(resolveTotalDecoded(given.maxTotalDecodedBytes, maxDecodedBytes)),
+    ...resolveOptions(given),
     codecs,
     headerLimits: resolveServerHeaderLimits(given.headerLimits),
     bodyLimits: resolveLimitGroup("bodyLimits", DEFAULT_BODY_LIMITS, given.bodyLimits),

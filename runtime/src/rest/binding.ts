@@ -4,10 +4,10 @@
  */
 import { create, type DescField, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { RpcError } from "../call/error.ts";
-import type { Steps } from "../call/steps.ts";
+import type { BodyJson } from "../codec/bounded-codec.ts";
 import type { JsonValues } from "../codec/codec.ts";
-import { isObject, LONG_TYPES } from "../codec/json-estimate.ts";
-import type { BodyJson } from "../codec/large-message.ts";
+import { isObject } from "../codec/json-values.ts";
+import { LONG_TYPES } from "../codec/values.ts";
 import { isTextual } from "../http-rpc/body/parameters.ts";
 import { badRequest } from "../http-rpc/headers.ts";
 import { decodingReason, quote } from "../protocol/error.ts";
@@ -18,25 +18,25 @@ import type { Route } from "./rule.ts";
 import { decodeSegment, type TemplateVariable } from "./template.ts";
 
 /** Decodes the request message of a call at a route. Throws a bad request for a malformed part of it. */
-export function* decodeRequest(
+export function decodeRequest(
   { route, segments }: RouteMatch<Route>,
   query: string,
   body: Uint8Array,
   json: BodyJson,
-): Steps<object> {
+): object {
   const { target, variables, template } = route;
-  const members = yield* parseQuery(json, route, query);
+  const members = parseQuery(json, route, query);
   for (const [index, path] of variables.entries()) {
     const variable = template.variables[index] as TemplateVariable;
     const name = variable.fieldPath.join(".");
-    const value = yield* parseValue(json, path, capture(variable, segments), `${quote(name)} in the path`);
+    const value = parseValue(json, path, capture(variable, segments), `${quote(name)} in the path`);
     if (value !== undefined) members.push({ path, value });
   }
-  const message = yield* decodeBody(route, body, json);
+  const message = decodeBody(route, body, json);
   if (members.length > 0 && !isObject(message)) throw badRequest("the body must be a JSON object");
   for (const { path, value } of members) setAtPath(message as JsonObject, path, value);
   try {
-    return yield* json.fromValue(target.input, message);
+    return json.fromValue(target.input, message);
   } catch (cause) {
     if (cause instanceof RpcError) throw cause;
     throw badRequest(`the request cannot be decoded as ${target.input.typeName}: ${decodingReason(cause)}`, cause);
@@ -52,12 +52,12 @@ function capture({ start, end, isMulti, fieldPath }: TemplateVariable, segments:
 }
 
 /** Returns the JSON of the request message without the fields of path and query. */
-function* decodeBody({ body, method, template, target }: Route, bytes: Uint8Array, json: BodyJson): Steps<JsonValue> {
+function decodeBody({ body, method, template, target }: Route, bytes: Uint8Array, json: BodyJson): JsonValue {
   if (bytes.byteLength === 0) return {};
   if (body === undefined) throw badRequest(`${method} ${template.text} takes no body`);
   let value: JsonValue;
   try {
-    value = yield* json.parse(bytes);
+    value = json.parse(bytes);
   } catch (cause) {
     if (cause instanceof RpcError) throw cause;
     throw badRequest(`the body is not JSON: ${decodingReason(cause)}`, cause);

@@ -2,10 +2,9 @@
  * Query parameters: fields of a request message that are given neither in the path nor in the body.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
-import { reasonOf } from "../call/error.ts";
+import { RpcError, reasonOf } from "../call/error.ts";
 import type { NamedValue } from "../call/method.ts";
-import type { Steps } from "../call/steps.ts";
-import type { BodyJson } from "../codec/large-message.ts";
+import type { BodyJson } from "../codec/bounded-codec.ts";
 import { parseItem } from "../http-rpc/body/parameters.ts";
 import { badRequest } from "../http-rpc/headers.ts";
 import { clipText, quote } from "../protocol/error.ts";
@@ -25,12 +24,12 @@ export interface FieldMember {
  * Parses a query, the text after the question mark. Parameters of unknown fields are ignored, as in JSON. Throws a bad
  * request for a parameter that the route takes from the path or from the body, and for invalid values.
  */
-export function* parseQuery(json: BodyJson, route: Route, query: string): Steps<FieldMember[]> {
+export function parseQuery(json: BodyJson, route: Route, query: string): FieldMember[] {
   const members = new Map<string, { readonly path: FieldPath; value: JsonValue }>();
   for (const { name, value: text } of splitQuery(query)) {
     const path = findParameter(route, name);
     if (path === undefined) continue;
-    const value = yield* parseValue(json, path, text, `query parameter ${quote(name)}`);
+    const value = parseValue(json, path, text, `query parameter ${quote(name)}`);
     if (value === undefined) continue;
     const key = keyOf(path);
     const known = members.get(key);
@@ -76,18 +75,14 @@ function decodePart(text: string): string {
 }
 
 /** Parses a text as the JSON value of a field. Returns `undefined`, which leaves the field unset, for an empty number. */
-export function* parseValue(
-  json: BodyJson,
-  path: FieldPath,
-  text: string,
-  place: string,
-): Steps<JsonValue | undefined> {
+export function parseValue(json: BodyJson, path: FieldPath, text: string, place: string): JsonValue | undefined {
   const field = path.at(-1) ?? path[0];
   try {
-    const value = yield* parseItem(json, field, text);
+    const value = parseItem(json, field, text);
     const isMask = field.message?.typeName === "google.protobuf.FieldMask" && typeof value === "string";
     return isMask ? lowerCamel(value) : value;
   } catch (cause) {
+    if (cause instanceof RpcError) throw cause;
     throw badRequest(`${place}: ${clipText(reasonOf(cause))}`, cause);
   }
 }

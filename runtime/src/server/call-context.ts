@@ -24,7 +24,6 @@ export class ServerContext extends OpenContext implements AnsweredContext {
   #closed = false;
   /** The step of the call that may still run when the call ends early. */
   #working: Promise<unknown> | undefined;
-  #abandoned: Promise<unknown> | undefined;
   #answer: RpcError | "ok" | undefined;
   #listeners: readonly AnswerListener[] | undefined;
 
@@ -99,14 +98,7 @@ export class ServerContext extends OpenContext implements AnsweredContext {
   /** Abandons work that ignores the signal. The engine counts it as a running handler until the work settles. */
   override waitUntil(work: Promise<unknown> | undefined): void {
     super.waitUntil(work);
-    if (work === undefined) return;
-    this.#exchange.waitUntil?.(work);
-    this.#abandoned = this.#abandoned === undefined ? work : Promise.allSettled([this.#abandoned, work]);
-  }
-
-  /** Settles when all abandoned work has settled. `undefined`: there is none. */
-  get abandoned(): Promise<unknown> | undefined {
-    return this.#abandoned;
+    if (work !== undefined) this.#exchange.waitUntil?.(work);
   }
 
   onAnswered(callback: AnswerListener): void {

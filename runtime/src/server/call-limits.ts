@@ -11,6 +11,8 @@ import { assertMembers } from "../call/option.ts";
 export interface CallLimits {
   /** Maximum size of a received message, in bytes, before and after decompression. Default: that of the router. */
   readonly maxMessageBytes?: number | undefined;
+  /** Maximum number of values of a received message. Default: that of the router. */
+  readonly maxMessageValues?: number | undefined;
   /**
    * Maximum timeout of a call, in milliseconds. A longer timeout of a client is reduced to it, and calls without a timeout
    * get it. A call that takes longer fails with `deadline_exceeded`. `Infinity`: no maximum. Default: that of the router.
@@ -25,7 +27,7 @@ export interface CallLimits {
 }
 
 /** The limits of a handler, which the protocols enforce. */
-export type HandlerLimits = Pick<CallLimits, "maxMessageBytes" | "maxTimeoutMs">;
+export type HandlerLimits = Pick<CallLimits, "maxMessageBytes" | "maxMessageValues" | "maxTimeoutMs">;
 
 /** Limits of a service, and of its methods by their TypeScript names. */
 export interface ServiceLimits extends CallLimits {
@@ -35,7 +37,7 @@ export interface ServiceLimits extends CallLimits {
 
 /** The largest size of a message, and the longest timer of the platform. */
 const MAX_VALUE = 2 ** 31 - 1;
-const NAMES = ["maxMessageBytes", "maxTimeoutMs", "maxConcurrent"] as const;
+const NAMES = ["maxMessageBytes", "maxMessageValues", "maxTimeoutMs", "maxConcurrent"] as const;
 
 /** Throws a `TypeError` for an unknown limit or method, and a `RangeError` for a value out of range. */
 export function checkServiceLimits(limits: ServiceLimits, methods: readonly string[]): void {

@@ -37,19 +37,11 @@ export interface BaseRouterOptions {
   /** Maximum size of a received message, in bytes, before and after decompression. Default: 4 MiB. */
   readonly maxMessageBytes?: number | undefined;
   /**
-   * Maximum memory of a decoded message, in bytes, by estimate: two bytes on the wire can become an object with many
-   * fields. A larger message is refused with `resource_exhausted`. Default: 16 times `maxMessageBytes`, which is 64 MiB by
-   * default.
+   * Maximum number of values of a received message: of messages in it and entries of maps, with a fraction for each scalar
+   * and unknown field, and more than one for a message of many fields. A message with more is refused with
+   * `resource_exhausted` before it is decoded, because two bytes can become an object of many fields. Default: 65,536.
    */
-  readonly maxDecodedBytes?: number | undefined;
-  /**
-   * Maximum memory of the decoded messages of all running calls together, in bytes, by estimate. A message is counted until
-   * the handler has ended, even if the call was cancelled or its deadline has passed; of a stream of requests the latest
-   * message is counted. Beyond the limit calls fail as unavailable (503 in HTTP RPC). Half of it is reserved for
-   * messages of up to 64 KiB. Must be at least twice `maxDecodedBytes`, otherwise a `RangeError` is thrown. Default: 512 MiB,
-   * or twice `maxDecodedBytes` if that is more.
-   */
-  readonly maxTotalDecodedBytes?: number | undefined;
+  readonly maxMessageValues?: number | undefined;
   /**
    * Limits on bodies of HTTP RPC: `parts` of a multipart body (default 128), `formValues` of a form (default 1,000)
    * and `elements` of an XML document (default 10,000). A body that exceeds a limit is refused with HTTP status 400.
@@ -101,8 +93,7 @@ const ROUTER_OPTION_NAMES: MemberNames<BaseRouterOptions & PayloadOptions> = {
   compressions: true,
   compressMinBytes: true,
   maxMessageBytes: true,
-  maxDecodedBytes: true,
-  maxTotalDecodedBytes: true,
+  maxMessageValues: true,
   bodyLimits: true,
   headerLimits: true,
   maxTimeoutMs: true,

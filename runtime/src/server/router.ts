@@ -270,9 +270,9 @@ function limiterOf(
   defaultTimeoutMs: number | undefined,
 ): (name: string, handler: Handler) => Pick<Handler, "call" | "limits"> {
   checkServiceLimits(limits, Object.keys(methods));
-  const { maxConcurrent, maxMessageBytes, maxTimeoutMs = defaultTimeoutMs } = limits;
+  const { maxConcurrent, maxMessageBytes, maxMessageValues, maxTimeoutMs = defaultTimeoutMs } = limits;
   const all = maxConcurrent === undefined ? undefined : new ConcurrencyLimiter(maxConcurrent, typeName);
-  const shared = { maxMessageBytes, maxTimeoutMs };
+  const shared = { maxMessageBytes, maxMessageValues, maxTimeoutMs };
   return (name, { call, method }) => {
     const own = limits.methods?.[name];
     if (own === undefined) return { call: all === undefined ? call : all.wrap(call), limits: shared };
@@ -282,6 +282,7 @@ function limiterOf(
       call: all === undefined ? limited : all.wrap(limited),
       limits: {
         maxMessageBytes: own.maxMessageBytes ?? maxMessageBytes,
+        maxMessageValues: own.maxMessageValues ?? maxMessageValues,
         maxTimeoutMs: own.maxTimeoutMs ?? maxTimeoutMs,
       },
     };

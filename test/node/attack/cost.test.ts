@@ -1,4 +1,4 @@
-/** Messages of few bytes that decode to many objects: servers and clients refuse them before the memory is allocated. */
+/** Messages of few bytes that decode to many objects: servers and clients refuse them before they are decoded. */
 import zlib from "node:zlib";
 import { Code, type Codec, protoCodec } from "triple-es";
 import { brotli } from "triple-es/node";
@@ -24,8 +24,7 @@ const hostile = (name: "proto" | "json", bytes: Uint8Array): Codec => ({
   decode: () => ({}),
 });
 
-const LIMIT =
-  /at least \d+ bytes of memory, more than the limit of \d+ bytes \(option maxDecodedBytes of the receiver\)/;
+const LIMIT = /at least \d+ values, more than the limit of \d+ values \(option maxMessageValues of the receiver\)/;
 
 describe.each(["grpc", "http-rpc"] as const)("over %s", (protocol) => {
   it.each(ATTACKS)("a server refuses 4 MiB of %s, and serves others", async (_, name, bytes) => {
@@ -51,26 +50,31 @@ describe.each(["grpc", "http-rpc"] as const)("over %s", (protocol) => {
   });
 
   it("the limit is an option, of servers and of clients", async () => {
-    const bytes = UNKNOWN_FIELDS.subarray(0, 100_000);
+    const bytes = UNKNOWN_FIELDS.subarray(0, 10_000);
     const codec: Codec = { ...protoCodec, encode: () => bytes };
-    const { baseUrl } = await startServer({}, { maxDecodedBytes: MIB });
+    const { baseUrl } = await startServer({}, { maxMessageValues: 1_000 });
     const refused = await failureOf(connectGreeter(baseUrl, { protocol, codec }).greet({}));
-    expect([refused.code, refused.message]).toEqual([Code.ResourceExhausted, expect.stringContaining(`${MIB} bytes`)]);
+    expect([refused.code, refused.message]).toEqual([
+      Code.ResourceExhausted,
+      expect.stringContaining("limit of 1000 values"),
+    ]);
     const other = await startServer({}, { codecs: [codec] });
-    const failure = await failureOf(connectGreeter(other.baseUrl, { protocol, maxDecodedBytes: MIB }).greet({}));
+    const failure = await failureOf(connectGreeter(other.baseUrl, { protocol, maxMessageValues: 1_000 }).greet({}));
     expect(failure.code).toBe(Code.ResourceExhausted);
     expect(await connectGreeter(other.baseUrl, { protocol }).greet({})).toMatchObject({ greeting: "" });
-    for (const maxDecodedBytes of [0, -1, Number.NaN]) {
-      await expect(startServer({}, { maxDecodedBytes })).rejects.toThrow("maxDecodedBytes must be at least 1");
-      expect(() => connectGreeter(baseUrl, { protocol, maxDecodedBytes })).toThrow(
-        "maxDecodedBytes must be at least 1",
+    for (const maxMessageValues of [0, -1, 0.5, Number.NaN]) {
+      await expect(startServer({}, { maxMessageValues })).rejects.toThrow(
+        "maxMessageValues must be a positive integer or Infinity",
+      );
+      expect(() => connectGreeter(baseUrl, { protocol, maxMessageValues })).toThrow(
+        "maxMessageValues must be a positive integer or Infinity",
       );
     }
   });
 
   it("the limit applies to small messages, if it is low", async () => {
-    const codec = hostile("proto", UNKNOWN_FIELDS.subarray(0, 10_000));
-    const { baseUrl } = await startServer({}, { maxDecodedBytes: 65_536 });
+    const codec = hostile("proto", UNKNOWN_FIELDS.subarray(0, 10));
+    const { baseUrl } = await startServer({}, { maxMessageValues: 1 });
     const { code, message } = await failureOf(connectGreeter(baseUrl, { protocol, codec }).greet({}));
     expect([code, message]).toEqual([Code.ResourceExhausted, expect.stringMatching(LIMIT)]);
   });

@@ -4,9 +4,9 @@
  */
 import type { DescMessage, JsonValue } from "@bufbuild/protobuf";
 import type { BodyContent, NamedResult, Notation } from "../../call/method.ts";
-import type { Steps } from "../../call/steps.ts";
+import type { BodyJson } from "../../codec/bounded-codec.ts";
 import type { Codec } from "../../codec/codec.ts";
-import type { BodyJson, DecodeLimits } from "../../codec/large-message.ts";
+import type { ValueCount } from "../../codec/values.ts";
 import type { BodyLimits } from "../../protocol/options.ts";
 import type { MediaType } from "../media-type.ts";
 
@@ -18,14 +18,14 @@ export interface BodyFormat {
   /** True if browsers send the format to any site, with cookies and without a CORS preflight. */
   readonly safelisted: boolean;
   /** Loads the parser. Default: the parser is part of the bundle. */
-  load?(): Promise<unknown>;
+  readonly load?: () => Promise<unknown>;
   /** Parses a body without knowledge of its types. Throws an `RpcError`, or any error for malformed bytes. */
-  parse(bytes: Uint8Array, mediaType: MediaType, context: BodyContext): Steps<BodyContent>;
+  parse(bytes: Uint8Array, mediaType: MediaType, context: BodyContext): BodyContent;
   /**
    * Decodes the result of `parse` into a message. Throws an `RpcError`, or any error for a body that does not match the
    * type.
    */
-  decode(type: DescMessage, content: BodyContent, context: BodyContext): Steps<object>;
+  decode(type: DescMessage, content: BodyContent, context: BodyContext): object;
   /** The encoder of responses. Default: none, the format is for requests only. */
   readonly response?: BodyResponse;
 }
@@ -42,7 +42,7 @@ export interface BodyResponse {
   /** Reports whether messages of the type can be encoded. */
   fits(type: DescMessage): boolean;
   /** Encodes the JSON value of a message. */
-  encode(type: DescMessage, value: JsonValue): Steps<Uint8Array>;
+  encode(type: DescMessage, value: JsonValue): Uint8Array;
   /** The encoder for methods whose messages have no schema. */
   readonly results: ResultEncoder;
 }
@@ -58,11 +58,11 @@ export interface ResultEncoder {
 
 /** Settings of a server that all formats use, for one body. */
 export interface BodyContext {
-  /** The JSON functions of the server's codec for the body, with its registry and the limit on decoded memory. */
+  /** The JSON functions of the server's codec for the body, with its registry and the limit on values. */
   readonly json: BodyJson;
   /** The server's codecs by media type, including aliases. */
   readonly codecs: ReadonlyMap<string, Codec>;
   readonly limits: BodyLimits;
-  /** Limits of a message that a codec decodes. */
-  readonly decodeLimits: DecodeLimits;
+  /** Counts the values of the body. `undefined`: it is too small to exceed the limit. */
+  readonly count: ValueCount | undefined;
 }

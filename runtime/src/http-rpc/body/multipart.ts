@@ -7,9 +7,8 @@ import type { MultipartError, PartInfo } from "multipasta";
 import { Code } from "../../call/code.ts";
 import type { RpcError } from "../../call/error.ts";
 import type { BodyContent, BodyPart, NamedValue } from "../../call/method.ts";
-import { type Steps, waitFor } from "../../call/steps.ts";
+import type { BodyJson } from "../../codec/bounded-codec.ts";
 import type { Codec } from "../../codec/codec.ts";
-import { type BodyJson, decodedLimit, decodeMessage, SMALL_BYTES } from "../../codec/large-message.ts";
 import { clipText, quote } from "../../protocol/error.ts";
 import { Refusal } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
@@ -41,8 +40,8 @@ export function createMultipart(formats: readonly BodyFormat[]): BodyFormat {
     mediaTypes: ["multipart/form-data"],
     safelisted: true,
     load: () => Promise.all([loadMultipartParser(), ...formats.map(({ load }) => load?.())]),
-    *parse(bytes, { parameters }, context) {
-      const parts = yield* parseParts(bytes, parameters.get("boundary"), context.limits.parts);
+    parse(bytes, { parameters }, context) {
+      const parts = parseParts(bytes, parameters.get("boundary"), context.limits.parts);
       const values = parts.map(({ name, value }) => ({ name, value: new Part(name, value, formats, context) }));
       return { shape: "parts", values };
     },
@@ -94,7 +93,7 @@ class Part implements BodyPart {
     return mediaTypes.includes(this.#mediaType.name);
   }
 
-  *parse(): Steps<BodyContent> {
+  parse(): BodyContent {
     if (this.#isJson) {
       if (isUtf8(this.#mediaType)) return { shape: "json", bytes: this.bytes };
       throw new Refusal(
@@ -105,27 +104,20 @@ class Part implements BodyPart {
     }
     const format = this.#format;
     if (format === undefined) throw this.unsupported(this.#formats.flatMap(({ mediaTypes }) => mediaTypes));
-    return yield* format.parse(this.bytes, this.#mediaType, this.#context);
+    return format.parse(this.bytes, this.#mediaType, this.#context);
   }
 
   /**
    * Decodes the part into a message of a type, by one of the server's codecs or another format. Throws status 415 for
    * other content types.
    */
-  *decode(type: DescMessage, bodyBytes: number): Steps<object> {
+  decode(type: DescMessage): object {
     const format = this.#format;
-    if (format !== undefined) return yield* format.decode(type, yield* this.parse(), this.#context);
-    const { decodeLimits, codecs } = this.#context;
+    if (format !== undefined) return format.decode(type, this.parse(), this.#context);
+    const { codecs, count } = this.#context;
     const codec = codecs.get(this.#mediaType.name);
-    if (codec !== undefined) {
-      // The limit on memory applies to all large parts together. Each gets a share in proportion to its bytes.
-      const { byteLength } = this.bytes;
-      const share = byteLength > SMALL_BYTES ? byteLength / bodyBytes : 1;
-      const maxDecodedBytes = decodedLimit(decodeLimits) * share;
-      const message = decodeMessage(codec, type, this.bytes, { ...decodeLimits, maxDecodedBytes });
-      return message instanceof Promise ? yield* waitFor(message) : message;
-    }
-    throw this.unsupported([...this.#context.codecs.keys(), ...this.#formats.flatMap(({ mediaTypes }) => mediaTypes)]);
+    if (codec !== undefined) return codec.decode(type, this.bytes, undefined, count);
+    throw this.unsupported([...codecs.keys(), ...this.#formats.flatMap(({ mediaTypes }) => mediaTypes)]);
   }
 
   /** Creates the error for a content type that is not valid for the part's parameter. */
@@ -138,29 +130,28 @@ class Part implements BodyPart {
 }
 
 /** Decodes parts into a request message: by name, or by position if no name is known. */
-function* decodeParts(json: BodyJson, type: DescMessage, parts: readonly NamedValue<BodyPart>[]): Steps<object> {
-  const bodyBytes = parts.reduce((sum, { value }) => sum + value.bytes.byteLength, 0);
+function decodeParts(json: BodyJson, type: DescMessage, parts: readonly NamedValue<BodyPart>[]): object {
   const values: FieldValue<PartValue>[] = [];
   for (const { field, value: part } of bindParameters(type, parts)) {
-    const value = yield* decodePart(json, field, part as Part, bodyBytes);
+    const value = decodePart(json, field, part as Part);
     if (value !== undefined) values.push({ field, value });
   }
-  return yield* messageFrom(json, type, values);
+  return messageFrom(json, type, values);
 }
 
 /** Decodes the value of a part for its field: `undefined` for an empty text, all items for a list in JSON. */
-function* decodePart(json: BodyJson, field: DescField, part: Part, bodyBytes: number): Steps<PartValue | undefined> {
+function decodePart(json: BodyJson, field: DescField, part: Part): PartValue | undefined {
   if (holdsBytes(field)) return part.bytes;
   const isMap = field.fieldKind === "map";
   const message = isMap ? undefined : field.message;
   if (!part.isText && message !== undefined) {
-    return new DecodedMessage(message, yield* part.decode(message, bodyBytes));
+    return new DecodedMessage(message, part.decode(message));
   }
   // Codecs decode messages only, and a form has names for its values.
   const others = isMap ? [FORM_TYPE, ...xml.mediaTypes] : xml.mediaTypes;
   if (!part.isText && !part.isOneOf(others)) throw part.unsupported(others);
   try {
-    return yield* decodeContent(json, field, yield* part.parse());
+    return decodeContent(json, field, part.parse());
   } catch (cause) {
     // Other errors name the parameter, or are those of limits.
     if (cause instanceof SyntaxError) throw new SyntaxError(`part ${quote(part.name)}: ${cause.message}`, { cause });
@@ -168,11 +159,11 @@ function* decodePart(json: BodyJson, field: DescField, part: Part, bodyBytes: nu
   }
 }
 
-function* decodeContent(json: BodyJson, field: DescField, content: BodyContent): Steps<PartValue | undefined> {
-  if (content.shape === "text") return yield* parseText(json, field, content.text);
-  if (content.shape === "pairs") return yield* mapOfPairs(json, field, content.values);
-  if (content.shape === "element") return asItems(field, yield* fieldValue(json, field, content.element));
-  const value = yield* json.parse((content as Extract<BodyContent, { shape: "json" }>).bytes);
+function decodeContent(json: BodyJson, field: DescField, content: BodyContent): PartValue | undefined {
+  if (content.shape === "text") return parseText(json, field, content.text);
+  if (content.shape === "pairs") return mapOfPairs(json, field, content.values);
+  if (content.shape === "element") return asItems(field, fieldValue(json, field, content.element));
+  const value = json.parse((content as Extract<BodyContent, { shape: "json" }>).bytes);
   return asItems(field, value);
 }
 
@@ -195,20 +186,13 @@ export async function loadMultipartParser(): Promise<void> {
   multipasta ??= await import("multipasta");
 }
 
-/** Bytes that are parsed in one step. */
-const PARSE_STEP_BYTES = 64 * 1024;
-
 //     boundary = 0*69<bchars> bcharsnospace
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/;
 
 /**
  * Splits a body at its boundary. The parser must have been loaded. Throws for a body that is malformed or ends early.
  */
-export function* parseParts(
-  bytes: Uint8Array,
-  boundary: string | undefined,
-  maxParts: number,
-): Steps<NamedValue<RawPart>[]> {
+export function parseParts(bytes: Uint8Array, boundary: string | undefined, maxParts: number): NamedValue<RawPart>[] {
   if (boundary === undefined || !BOUNDARY.test(boundary)) {
     throw badRequest("the content type multipart/form-data must have a boundary of 1 to 70 characters");
   }
@@ -242,10 +226,7 @@ export function* parseParts(
       if (!done) throw partError(error, maxParts);
     },
   });
-  for (let start = 0; start < bytes.length; start += PARSE_STEP_BYTES) {
-    if (start > 0) yield undefined;
-    parser.write(bytes.subarray(start, start + PARSE_STEP_BYTES));
-  }
+  parser.write(bytes);
   parser.end();
   if (!done) throw partError({ _tag: "EndNotReached" }, maxParts);
   // RFC 2046, section 5.1.1: encapsulation = 1*encapsulated-part

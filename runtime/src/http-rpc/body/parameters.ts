@@ -13,10 +13,9 @@ import {
 } from "@bufbuild/protobuf";
 import { type ReflectList, type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import { Code } from "../../call/code.ts";
-import { reasonOf } from "../../call/error.ts";
+import { RpcError, reasonOf } from "../../call/error.ts";
 import type { NamedValue } from "../../call/method.ts";
-import { StepCounter, type Steps } from "../../call/steps.ts";
-import type { BodyJson } from "../../codec/large-message.ts";
+import type { BodyJson } from "../../codec/bounded-codec.ts";
 import { Refusal } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
 
@@ -89,12 +88,7 @@ interface PlacedValue extends FieldValue<Uint8Array | DecodedMessage> {
 }
 
 /** Creates a message from the values of its fields. */
-export function* messageFrom(
-  json: BodyJson,
-  type: DescMessage,
-  values: readonly FieldValue<PartValue>[],
-): Steps<object> {
-  const counter = new StepCounter();
+export function messageFrom(json: BodyJson, type: DescMessage, values: readonly FieldValue<PartValue>[]): object {
   const members = new Map<string, JsonValue>();
   const placed: PlacedValue[] = [];
   const counts = new Map<DescField, number>();
@@ -109,23 +103,22 @@ export function* messageFrom(
       if (!Array.isArray(items)) members.set(field.jsonName, value.values);
       else {
         for (const item of value.values) {
-          if (counter.add()) yield undefined;
           items.push(item);
         }
       }
     } else if (list && Array.isArray(items)) items.push(value);
     else members.set(field.jsonName, list ? [value] : value);
   }
-  const message = yield* fromMembers(json, type, members);
+  const message = fromMembers(json, type, members);
   if (placed.length > 0) setPlaced(type, message, placed);
   return message;
 }
 
 /** Decodes a message from its JSON members. The JSON of a message that wraps a scalar is the scalar. */
-function* fromMembers(json: BodyJson, type: DescMessage, members: ReadonlyMap<string, JsonValue>): Steps<object> {
-  if (!WRAPPED_SCALARS.has(type.typeName)) return yield* json.fromValue(type, Object.fromEntries(members));
+function fromMembers(json: BodyJson, type: DescMessage, members: ReadonlyMap<string, JsonValue>): object {
+  if (!WRAPPED_SCALARS.has(type.typeName)) return json.fromValue(type, Object.fromEntries(members));
   const boxed = members.get("value");
-  return boxed === undefined ? create(type) : yield* json.fromValue(type, boxed);
+  return boxed === undefined ? create(type) : json.fromValue(type, boxed);
 }
 
 function setPlaced(type: DescMessage, message: object, placed: readonly PlacedValue[]): void {
@@ -204,35 +197,36 @@ export function holdsJson({ typeName }: DescMessage): boolean {
  * Parses a text as the JSON value of a field, or of one item of a repeated field. Returns `undefined`, which leaves the
  * field unset, for an empty text unless the type is a string, because HTML forms send empty inputs too.
  */
-export function* parseText(json: BodyJson, field: DescField, text: string): Steps<JsonValue | undefined> {
+export function parseText(json: BodyJson, field: DescField, text: string): JsonValue | undefined {
   try {
-    return yield* field.fieldKind === "map" ? parseJson(json, text) : parseItem(json, field, text);
+    return field.fieldKind === "map" ? parseJson(json, text) : parseItem(json, field, text);
   } catch (cause) {
+    if (cause instanceof RpcError) throw cause;
     throw new Error(`parameter "${field.jsonName}": ${reasonOf(cause)}`, { cause });
   }
 }
 
 /** Parses a text as an item of a list, a value of a map, or a singular field. */
-export function* parseItem(
+export function parseItem(
   json: BodyJson,
   { message, enum: enumeration, scalar }: DescField,
   text: string,
-): Steps<JsonValue | undefined> {
-  if (message !== undefined) return yield* parseMessageText(json, message, text);
+): JsonValue | undefined {
+  if (message !== undefined) return parseMessageText(json, message, text);
   return enumeration === undefined ? parseScalar(scalar, text) : parseEnum(enumeration, text);
 }
 
 /** Parses a text as a message: as JSON, unless the JSON of the message is itself a string or scalar. */
-export function* parseMessageText(json: BodyJson, type: DescMessage, text: string): Steps<JsonValue | undefined> {
+export function parseMessageText(json: BodyJson, type: DescMessage, text: string): JsonValue | undefined {
   const wrapped = WRAPPED_SCALARS.get(type.typeName);
   if (wrapped !== undefined) return parseScalar(wrapped, text);
-  return TEXT_TYPES.has(type.typeName) ? text.trim() || undefined : yield* parseJson(json, text);
+  return TEXT_TYPES.has(type.typeName) ? text.trim() || undefined : parseJson(json, text);
 }
 
 const encoder = new TextEncoder();
 
-function* parseJson(json: BodyJson, text: string): Steps<JsonValue | undefined> {
-  return text.trim() === "" ? undefined : yield* json.parse(encoder.encode(text));
+function parseJson(json: BodyJson, text: string): JsonValue | undefined {
+  return text.trim() === "" ? undefined : json.parse(encoder.encode(text));
 }
 
 function parseEnum({ values }: DescEnum, text: string): JsonValue | undefined {

@@ -5,8 +5,7 @@
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { Code } from "../../call/code.ts";
 import type { BodyContent, NamedResult, Notation } from "../../call/method.ts";
-import { immediate, type Steps } from "../../call/steps.ts";
-import type { BodyJson } from "../../codec/large-message.ts";
+import type { BodyJson } from "../../codec/bounded-codec.ts";
 import { clipText, quote } from "../../protocol/error.ts";
 import { Refusal } from "../error-response.ts";
 import type { BodyFormat } from "./format.ts";
@@ -25,8 +24,8 @@ export const text: BodyFormat = {
   kind: "text",
   mediaTypes: ["text/plain"],
   safelisted: true,
-  *parse(bytes, { parameters }) {
-    return { shape: "text", text: yield* decodeText(bytes, parameters.get("charset")) };
+  parse(bytes, { parameters }) {
+    return { shape: "text", text: decodeText(bytes, parameters.get("charset")) };
   },
   decode: (type, content: TextContent, { json }) => decodeTextBody(json, type, content.text),
   response: {
@@ -39,19 +38,19 @@ export const text: BodyFormat = {
 };
 
 /** Decodes the request message of a method with one string parameter. */
-function* decodeTextBody(json: BodyJson, type: DescMessage, value: string): Steps<object> {
-  if (type.typeName === STRING_VALUE) return yield* json.fromValue(type, value);
+function decodeTextBody(json: BodyJson, type: DescMessage, value: string): object {
+  if (type.typeName === STRING_VALUE) return json.fromValue(type, value);
   const field = stringField(type);
-  if (field !== undefined) return yield* messageFrom(json, type, [{ field, value }]);
+  if (field !== undefined) return messageFrom(json, type, [{ field, value }]);
   const problem = `text/plain is for methods with one string parameter, and ${type.typeName} has none or several`;
   throw new Refusal(415, Code.Unimplemented, problem);
 }
 
 /** Encodes a response that is a single string as text, the reverse of {@link decodeTextBody}. */
-function encodeTextBody(type: DescMessage, value: JsonValue): Steps<Uint8Array> {
+function encodeTextBody(type: DescMessage, value: JsonValue): Uint8Array {
   const field = stringField(type) as DescField;
   const written = type.typeName === STRING_VALUE ? value : (value as JsonObject)[field.jsonName];
-  return immediate(new TextEncoder().encode(typeof written === "string" ? written : ""));
+  return new TextEncoder().encode(typeof written === "string" ? written : "");
 }
 
 /** Encodes a result without a schema. Null becomes empty text. */
@@ -76,17 +75,16 @@ function stringField(type: DescMessage): DescField | undefined {
   return fields.length === 1 ? fields[0] : undefined;
 }
 
-/** Decodes a part of the bytes. `offset` is the position of the part; `stream` is true if more parts follow. */
-type DecodePart = (bytes: Uint8Array, offset: number, stream: boolean) => string;
+type Decode = (bytes: Uint8Array) => string;
 
 /**
  * Charsets that TextDecoder does not support or decodes differently. It treats US-ASCII and ISO-8859-1 as windows-1252,
  * which Node decodes as ISO-8859-1.
  */
-const OWN_CHARSETS: Readonly<Record<string, DecodePart>> = {
+const OWN_CHARSETS: Readonly<Record<string, Decode>> = {
   "us-ascii": decodeAscii,
-  "iso-8859-1": decodeLatin1,
-  "windows-1252": decodeWindows1252,
+  "iso-8859-1": (bytes) => decodeSingle(bytes, LATIN_1),
+  "windows-1252": (bytes) => decodeSingle(bytes, WINDOWS_1252),
 };
 const ALIASES: Readonly<Record<string, string>> = {
   ascii: "us-ascii",
@@ -96,28 +94,19 @@ const ALIASES: Readonly<Record<string, string>> = {
   utf16: "utf-16",
 };
 
-/** Bytes that are decoded in one step. */
-const CHARSET_STEP_BYTES = 64 * 1024;
-
 /**
  * Decodes text in a charset, UTF-8 by default, and removes its byte order mark.
  *
  * Throws for bytes that are invalid in the charset, and status 415 for charsets that the platform cannot decode.
  */
-export function* decodeText(bytes: Uint8Array, charset = "utf-8"): Steps<string> {
+export function decodeText(bytes: Uint8Array, charset = "utf-8"): string {
   const label = charset.toLowerCase();
   const known = ALIASES[label] ?? label;
   const decode = OWN_CHARSETS[known] ?? createDecoder(known === "utf-16" ? detectUtf16(bytes) : label, charset);
-  let text = "";
-  for (let start = 0; start === 0 || start < bytes.length; start += CHARSET_STEP_BYTES) {
-    if (start > 0) yield undefined;
-    const end = start + CHARSET_STEP_BYTES;
-    text += decode(bytes.subarray(start, end), start, end < bytes.length);
-  }
-  return text;
+  return decode(bytes);
 }
 
-function createDecoder(label: string, charset: string): DecodePart {
+function createDecoder(label: string, charset: string): Decode {
   const decoder = findDecoder(label);
   if (decoder === undefined) {
     const supported = "UTF-8, UTF-16, US-ASCII, ISO-8859-1, GBK and others of the WHATWG encoding standard";
@@ -127,9 +116,9 @@ function createDecoder(label: string, charset: string): DecodePart {
       `charset ${quote(charset)} is not supported; supported are: ${supported}`,
     );
   }
-  return (bytes, _offset, stream) => {
+  return (bytes) => {
     try {
-      return decoder.decode(bytes, { stream });
+      return decoder.decode(bytes);
     } catch {
       throw new Error(`the bytes are not text in ${clipText(charset, 100)}`);
     }
@@ -144,28 +133,27 @@ function findDecoder(label: string) {
   }
 }
 
-function decodeAscii(bytes: Uint8Array, offset: number): string {
-  const position = bytes.findIndex((byte) => byte > 0x7f);
-  if (position < 0) return decodeLatin1(bytes);
-  throw new Error(`the bytes are not text in US-ASCII: byte ${offset + position} is above 127`);
-}
-
-/** Maximum number of characters per call of `String.fromCharCode`, because the number of arguments is limited. */
-const CHARACTERS_AT_ONCE = 8 * 1024;
-
-function decodeLatin1(bytes: Uint8Array): string {
-  let text = "";
-  for (let i = 0; i < bytes.length; i += CHARACTERS_AT_ONCE) {
-    text += String.fromCharCode(...bytes.subarray(i, i + CHARACTERS_AT_ONCE));
+function decodeAscii(bytes: Uint8Array): string {
+  for (let i = 0; i < bytes.length; i += 1) {
+    if ((bytes[i] as number) > 0x7f) throw new Error(`the bytes are not text in US-ASCII: byte ${i} is above 127`);
   }
-  return text;
+  return decodeSingle(bytes, LATIN_1);
 }
 
-/** The characters of the bytes 128 to 159 in windows-1252. */
-const WINDOWS_1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
+/** The characters of the bytes in ISO-8859-1, as UTF-16. */
+const LATIN_1 = Uint16Array.from({ length: 256 }, (_, byte) => byte);
+/** The characters of the bytes in windows-1252, which differs in 128 to 159. */
+const WINDOWS_1252 = LATIN_1.slice();
+WINDOWS_1252.set(
+  Array.from("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ", (character) => character.charCodeAt(0)),
+  0x80,
+);
 
-function decodeWindows1252(bytes: Uint8Array): string {
-  return decodeLatin1(bytes).replaceAll(/[\u0080-\u009f]/g, (one) => WINDOWS_1252.charAt(one.charCodeAt(0) - 0x80));
+/** Decodes text in which each byte is a character. */
+function decodeSingle(bytes: Uint8Array, characters: Uint16Array): string {
+  const units = new DataView(new ArrayBuffer(2 * bytes.length));
+  for (let i = 0; i < bytes.length; i += 1) units.setUint16(2 * i, characters[bytes[i] as number] as number, true);
+  return new TextDecoder("utf-16le").decode(units);
 }
 
 /** Returns the byte order of UTF-16. Without a byte order mark it is big-endian (RFC 2781, section 4.3). */

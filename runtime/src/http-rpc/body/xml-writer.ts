@@ -6,15 +6,12 @@ import { encodeBase64 } from "../../call/base64.ts";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import type { NamedResult, Notation, ResultValue } from "../../call/method.ts";
-import { StepCounter, type Steps } from "../../call/steps.ts";
-import { membersInParts } from "../../codec/json-parts.ts";
-import { encodeJsonInSteps } from "../../codec/json-write.ts";
 import type { ResultEncoder } from "./format.ts";
 import { holdsJson, isTextual } from "./parameters.ts";
 
 /** Encodes the JSON value of a message as XML. The root has the name of the message type. */
-export function* encodeXml(type: DescMessage, value: JsonValue): Steps<Uint8Array> {
-  return encodeRoot(type.name, yield* messageContent(type, value, new StepCounter()));
+export function encodeXml(type: DescMessage, value: JsonValue): Uint8Array {
+  return encodeRoot(type.name, messageContent(type, value));
 }
 
 /** Encodes a document. The name of the root is the type name with a lower-case initial. */
@@ -23,14 +20,14 @@ function encodeRoot(typeName: string, content: string): Uint8Array {
   return new TextEncoder().encode(`<?xml version="1.0" encoding="UTF-8"?>${elementOf(name, content)}`);
 }
 
-function* messageContent(type: DescMessage, value: JsonValue, counter: StepCounter): Steps<string> {
-  if (holdsJson(type)) return yield* escapeSteps(new TextDecoder().decode(yield* encodeJsonInSteps(value)));
-  if (isTextual(type)) return yield* escapeSteps(String(value));
+function messageContent(type: DescMessage, value: JsonValue): string {
+  if (holdsJson(type)) return escapeText(JSON.stringify(value));
+  if (isTextual(type)) return escapeText(String(value));
   const members = value as JsonObject;
   let content = "";
   for (const field of type.fields) {
     if (!Object.hasOwn(members, field.jsonName)) continue;
-    content += yield* fieldElements(field, members[field.jsonName] as JsonValue, counter);
+    content += fieldElements(field, members[field.jsonName] as JsonValue);
   }
   return content;
 }
@@ -45,26 +42,23 @@ const NAME_PART = `${NAME_START}.0-9\\u{B7}\\u{300}-\\u{36F}\\u{203F}\\u{2040}\\
 /** Names that XML allows. A field with another JSON name is written with its name in the proto file. */
 const ELEMENT_NAME = new RegExp(`^[${NAME_START}][${NAME_PART}]*$`, "u");
 
-function* fieldElements(field: DescField, value: JsonValue, counter: StepCounter): Steps<string> {
+function fieldElements(field: DescField, value: JsonValue): string {
   const name = ELEMENT_NAME.test(field.jsonName) ? field.jsonName : field.name;
   if (field.fieldKind !== "list" && field.fieldKind !== "map") {
-    return elementOf(name, yield* itemContent(field, value, counter));
+    return elementOf(name, itemContent(field, value));
   }
   let elements = "";
   if (field.fieldKind === "list") {
-    for (const item of value as JsonValue[]) elements += elementOf(name, yield* itemContent(field, item, counter));
+    for (const item of value as JsonValue[]) elements += elementOf(name, itemContent(field, item));
     return elements;
   }
-  for (const members of membersInParts(value as JsonObject)) {
-    for (const [key, item] of members) elements += entryOf(key, yield* itemContent(field, item, counter));
-  }
+  for (const [key, item] of Object.entries(value as JsonObject)) elements += entryOf(key, itemContent(field, item));
   return elementOf(name, elements);
 }
 
-function* itemContent(field: DescField, value: JsonValue, counter: StepCounter): Steps<string> {
-  if (counter.add()) yield;
-  if (field.message !== undefined) return yield* messageContent(field.message, value, counter);
-  return yield* escapeSteps(value === null ? "NULL_VALUE" : String(value));
+function itemContent(field: DescField, value: JsonValue): string {
+  if (field.message !== undefined) return messageContent(field.message, value);
+  return escapeText(value === null ? "NULL_VALUE" : String(value));
 }
 
 function elementOf(name: string, content: string): string {
@@ -119,24 +113,6 @@ function entryOf(key: string, content: string): string {
 const ESCAPES: Readonly<Record<string, string>> = { "&": "&amp;", "<": "&lt;", ">": "&gt;", "\r": "&#13;" };
 // Char ::= #x9 | #xA | #xD | [#x20-#xD7FF] | [#xE000-#xFFFD] | [#x10000-#x10FFFF]
 const NOT_XML = /[^\t\n\r\u{20}-\u{d7ff}\u{e000}-\u{fffd}\u{10000}-\u{10ffff}]/u;
-
-/** Characters that are escaped in one step. */
-const STEP_CHARACTERS = 64 * 1024;
-
-function* escapeSteps(text: string): Steps<string> {
-  let escaped = "";
-  let start = 0;
-  while (text.length - start > STEP_CHARACTERS) {
-    // A surrogate pair is not divided.
-    const end = start + STEP_CHARACTERS - (isHighSurrogate(text.charCodeAt(start + STEP_CHARACTERS - 1)) ? 1 : 0);
-    escaped += escapeText(text.slice(start, end));
-    start = end;
-    yield;
-  }
-  return escaped + escapeText(text.slice(start));
-}
-
-const isHighSurrogate = (unit: number): boolean => (unit & 0xfc00) === 0xd800;
 
 function escapeText(text: string): string {
   const found = NOT_XML.exec(text)?.[0].codePointAt(0);

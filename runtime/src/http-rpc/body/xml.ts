@@ -9,25 +9,16 @@
  * Messages that contain any JSON are written as JSON text.
  */
 import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
-import { reasonOf } from "../../call/error.ts";
+import { RpcError, reasonOf } from "../../call/error.ts";
 import type { BodyContent, BodyElement } from "../../call/method.ts";
-import { StepCounter, type Steps } from "../../call/steps.ts";
-import type { BodyJson } from "../../codec/large-message.ts";
+import type { BodyJson } from "../../codec/bounded-codec.ts";
+import { Units, type ValueCount } from "../../codec/values.ts";
 import type { BodyFormat } from "./format.ts";
 import { findField, isTextual, parseItem, parseMessageText } from "./parameters.ts";
 import { decodeText } from "./text.ts";
 import { encodeXml, XML_RESULTS } from "./xml-writer.ts";
 
 const MAX_XML_DEPTH = 100;
-
-/**
- * Line ends other than a line feed (XML 1.0, section 2.11). The parser also converts them, but allocates a string for each.
- * Those that XML 1.1 adds are left to it.
- */
-const LINE_END = /\r\n|\r(?!\u0085)/g;
-
-/** Characters that are parsed in one step. */
-const XML_STEP_CHARACTERS = 16 * 1024;
 
 type XmlContent = Extract<BodyContent, { shape: "element" }>;
 
@@ -37,11 +28,11 @@ export const xml: BodyFormat = {
   mediaTypes: ["application/xml", "text/xml"],
   safelisted: false,
   load: loadXmlParser,
-  *parse(bytes, { parameters }, { limits }) {
-    return { shape: "element", element: yield* parseXml(bytes, parameters.get("charset"), limits.elements) };
+  parse(bytes, { parameters }, { limits, count }) {
+    return { shape: "element", element: parseXml(bytes, parameters.get("charset"), limits.elements, count) };
   },
-  *decode(type, { element }: XmlContent, { json }) {
-    return yield* json.fromValue(type, yield* decodeXml(type, element, json));
+  decode(type, { element }: XmlContent, { json }) {
+    return json.fromValue(type, decodeXml(type, element, json));
   },
   response: { onRequest: false, parameters: "", fits: () => true, encode: encodeXml, results: XML_RESULTS },
 };
@@ -53,8 +44,8 @@ interface OpenElement extends BodyElement {
 }
 
 /** Converts a message in XML to its JSON value. Throws for XML that does not match the schema. */
-export function* decodeXml(type: DescMessage, element: BodyElement, json: BodyJson): Steps<JsonValue> {
-  return (yield* messageValue(json, type, element)) ?? {};
+export function decodeXml(type: DescMessage, element: BodyElement, json: BodyJson): JsonValue {
+  return messageValue(json, type, element) ?? {};
 }
 
 let saxes: typeof import("saxes") | undefined;
@@ -86,11 +77,9 @@ const MISC: readonly (readonly [string, string])[] = [
  *
  *     prolog ::= XMLDecl? Misc* (doctypedecl Misc*)?        Misc ::= Comment | PI | S
  */
-function* hasDocumentType(text: string): Steps<boolean> {
-  const counter = new StepCounter();
+function hasDocumentType(text: string): boolean {
   const space = /\s*/y;
   for (let position = 0; ; ) {
-    if (counter.add()) yield undefined;
     space.lastIndex = position;
     position += space.exec(text)?.[0].length ?? 0;
     if (text.startsWith("<!DOCTYPE", position)) return true;
@@ -105,9 +94,15 @@ function* hasDocumentType(text: string): Steps<boolean> {
  * Parses a document and returns its root. The parser must have been loaded. Throws for XML that is malformed or exceeds
  * a limit.
  */
-export function* parseXml(bytes: Uint8Array, charset: string | undefined, maxElements: number): Steps<BodyElement> {
-  const text = yield* decodeText(bytes, charset ?? detectCharset(bytes));
-  if (yield* hasDocumentType(text)) throw new Error("the XML has a document type, which is not allowed");
+export function parseXml(
+  bytes: Uint8Array,
+  charset: string | undefined,
+  maxElements: number,
+  values?: ValueCount,
+): BodyElement {
+  const text = decodeText(bytes, charset ?? detectCharset(bytes));
+  if (values !== undefined) countReferences(text, values);
+  if (hasDocumentType(text)) throw new Error("the XML has a document type, which is not allowed");
   const { SaxesParser } = saxes as NonNullable<typeof saxes>;
   const parser = new SaxesParser({ position: false });
   const top: OpenElement = { name: "", children: [], text: "" };
@@ -124,6 +119,7 @@ export function* parseXml(bytes: Uint8Array, charset: string | undefined, maxEle
   parser.on("opentag", ({ name }) => {
     count += 1;
     if (count > maxElements) throw new Error(`the XML has more than ${maxElements} elements`);
+    values?.addRead(Units.value);
     if (open.length > MAX_XML_DEPTH) throw new Error(`the XML is nested more than ${MAX_XML_DEPTH} levels deep`);
     const element: OpenElement = { name: name.slice(name.indexOf(":") + 1), children: [], text: "" };
     (open.at(-1) as OpenElement).children.push(element);
@@ -132,30 +128,50 @@ export function* parseXml(bytes: Uint8Array, charset: string | undefined, maxEle
   parser.on("attribute", () => {
     attributes += 1;
     if (attributes > maxElements) throw new Error(`the XML has more than ${maxElements} attributes`);
+    values?.addRead(Units.value);
   });
   parser.on("closetag", () => {
     open.pop();
   });
   parser.on("text", append);
   parser.on("cdata", append);
-  for (let start = 0; start < text.length; ) {
-    if (start > 0) yield undefined;
-    const end = start + XML_STEP_CHARACTERS;
-    // A line end of two characters must not be divided.
-    const next = text[end - 1] === "\r" && text[end] !== "\r" ? end + 1 : end;
-    parser.write(text.slice(start, next).replaceAll(LINE_END, "\n"));
-    start = next;
-  }
+  parser.write(withLineFeeds(text));
   parser.close();
   return top.children[0] as OpenElement;
 }
 
-function* messageValue(json: BodyJson, type: DescMessage, element: BodyElement): Steps<JsonValue | undefined> {
-  if (isTextual(type)) return yield* parseMessageText(json, type, textOf(element));
-  const counter = new StepCounter();
+/** Counts references to characters and entities. */
+function countReferences(text: string, values: ValueCount): void {
+  for (let at = text.indexOf("&"); at >= 0; at = text.indexOf("&", at + 1)) values.addRead(Units.long);
+}
+
+const RETURN_UNIT = 0x0d;
+const FEED_UNIT = 0x0a;
+const NEXT_LINE_UNIT = 0x85;
+
+/**
+ * Converts line ends to line feeds (XML 1.0, section 2.11). The parser also does, but allocates a string for each. Those that
+ * XML 1.1 adds are left to it.
+ */
+function withLineFeeds(text: string): string {
+  if (!text.includes("\r")) return text;
+  const units = new DataView(new ArrayBuffer(2 * text.length));
+  let length = 0;
+  for (let i = 0; i < text.length; i += 1) {
+    const unit = text.charCodeAt(i);
+    const next = unit === RETURN_UNIT ? text.charCodeAt(i + 1) : undefined;
+    if (next === FEED_UNIT) continue;
+    const isEnd = next !== undefined && next !== NEXT_LINE_UNIT;
+    units.setUint16(length, isEnd ? FEED_UNIT : unit, true);
+    length += 2;
+  }
+  return new TextDecoder("utf-16le", { ignoreBOM: true }).decode(units.buffer.slice(0, length));
+}
+
+function messageValue(json: BodyJson, type: DescMessage, element: BodyElement): JsonValue | undefined {
+  if (isTextual(type)) return parseMessageText(json, type, textOf(element));
   const members = new Map<string, JsonValue>();
   for (const child of element.children) {
-    if (counter.add()) yield undefined;
     const field = findField(type, child.name);
     if (field === undefined) continue;
     const { jsonName } = field;
@@ -163,7 +179,7 @@ function* messageValue(json: BodyJson, type: DescMessage, element: BodyElement):
     if (known !== undefined && field.fieldKind !== "list") {
       throw new Error(`element "${child.name}" is given more than once`);
     }
-    const value = yield* field.fieldKind === "map" ? mapValue(json, field, child) : itemValue(json, field, child);
+    const value = field.fieldKind === "map" ? mapValue(json, field, child) : itemValue(json, field, child);
     if (value === undefined) continue;
     if (Array.isArray(known)) known.push(value);
     else members.set(jsonName, field.fieldKind === "list" ? [value] : value);
@@ -171,9 +187,9 @@ function* messageValue(json: BodyJson, type: DescMessage, element: BodyElement):
   return Object.fromEntries(members);
 }
 
-function* mapValue(json: BodyJson, field: DescField, element: BodyElement): Steps<JsonValue> {
+function mapValue(json: BodyJson, field: DescField, element: BodyElement): JsonValue {
   const entries: [string, JsonValue][] = [];
-  for (const [key, value] of entriesOf(element)) entries.push([key, (yield* itemValue(json, field, value)) ?? ""]);
+  for (const [key, value] of entriesOf(element)) entries.push([key, itemValue(json, field, value) ?? ""]);
   return Object.fromEntries(entries);
 }
 
@@ -181,11 +197,11 @@ function* mapValue(json: BodyJson, field: DescField, element: BodyElement): Step
  * Converts an element to the JSON value of a field: a map with its entries, a list with an element for each item or one item
  * as text, or the text of any other field. Returns `undefined` for an empty text, which leaves the field unset.
  */
-export function* fieldValue(json: BodyJson, field: DescField, element: BodyElement): Steps<JsonValue | undefined> {
-  if (field.fieldKind === "map") return yield* mapValue(json, field, element);
-  if (field.fieldKind !== "list" || element.children.length === 0) return yield* itemValue(json, field, element);
+export function fieldValue(json: BodyJson, field: DescField, element: BodyElement): JsonValue | undefined {
+  if (field.fieldKind === "map") return mapValue(json, field, element);
+  if (field.fieldKind !== "list" || element.children.length === 0) return itemValue(json, field, element);
   const items: JsonValue[] = [];
-  for (const child of element.children) items.push((yield* itemValue(json, field, child)) ?? "");
+  for (const child of element.children) items.push(itemValue(json, field, child) ?? "");
   return items;
 }
 
@@ -198,12 +214,13 @@ export function entriesOf(element: BodyElement): [string, BodyElement][] {
   });
 }
 
-function* itemValue(json: BodyJson, field: DescField, element: BodyElement): Steps<JsonValue | undefined> {
+function itemValue(json: BodyJson, field: DescField, element: BodyElement): JsonValue | undefined {
   try {
     return field.message === undefined
-      ? yield* parseItem(json, field, textOf(element))
-      : yield* messageValue(json, field.message, element);
+      ? parseItem(json, field, textOf(element))
+      : messageValue(json, field.message, element);
   } catch (cause) {
+    if (cause instanceof RpcError) throw cause;
     throw new Error(`${element.name}: ${reasonOf(cause)}`, { cause });
   }
 }

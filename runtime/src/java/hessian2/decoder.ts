@@ -2,7 +2,7 @@
  * Decodes raw data into values of declared types. Only classes that a signature or the registry declares become objects, with
  * their declared fields. Any other class name is refused, so that data cannot choose which class is instantiated.
  */
-import { setMember } from "../../codec/json-parts.ts";
+import { setMember } from "../../codec/json-member.ts";
 import { type Cost, LEAF, OBJECT } from "../cost.ts";
 import type { JavaException } from "../exception.ts";
 import { createRecord } from "../record.ts";

@@ -2,7 +2,7 @@
  * Exceptions in Hessian 2: objects with a message, a cause and a stack trace. Class names are plain text here, so any name is
  * accepted.
  */
-import { setMember } from "../../codec/json-parts.ts";
+import { setMember } from "../../codec/json-member.ts";
 import { JavaException } from "../exception.ts";
 import { RawList, RawObject, type RawValue } from "./raw.ts";
 

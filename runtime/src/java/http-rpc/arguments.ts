@@ -5,8 +5,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { RpcError } from "../../call/error.ts";
 import type { BodyContent, BodyElement, BodyPart, NamedValue } from "../../call/method.ts";
-import { immediate, StepCounter, type Steps } from "../../call/steps.ts";
-import { membersInParts, setMember } from "../../codec/json-parts.ts";
+import { setMember } from "../../codec/json-member.ts";
 import { parseBoolean } from "../../http-rpc/body/parameters.ts";
 import { entriesOf, textOf } from "../../http-rpc/body/xml.ts";
 import { badRequest } from "../../http-rpc/headers.ts";
@@ -22,13 +21,13 @@ export interface ArgumentBody {
    * The possible readings of the body as arguments of the method, the likeliest first; none if it cannot be for the
    * method.
    */
-  readingsFor(signature: Signature): Steps<readonly JsonValue[][]>;
+  readingsFor(signature: Signature): readonly JsonValue[][];
   /** Reports whether it names each parameter of the method, and nothing else. */
   namesAll?(signature: Signature): boolean;
   /** True if the format distinguishes text, numbers and other types. */
   readonly typed?: true;
   /** The arguments by position, where no name is known and the path has no other method. */
-  byPosition?(signature: Signature): Steps<readonly JsonValue[][]>;
+  byPosition?(signature: Signature): readonly JsonValue[][];
   /** The reason why the body cannot be for a method. */
   problemFor(signature: Signature): string;
 }
@@ -38,8 +37,8 @@ function jsonArguments(body: JsonValue): ArgumentBody {
   const contents = Array.isArray(body) ? `${body.length} arguments` : "no array";
   return {
     typed: true,
-    readingsFor: (signature) => immediate(argumentsIn(signature, body)),
-    namesAll: (signature) => isRecord(body) && namesAll(signature, firstKeys(body as JsonObject)),
+    readingsFor: (signature) => argumentsIn(signature, body),
+    namesAll: (signature) => isRecord(body) && namesAll(signature, Object.keys(body as JsonObject)),
     problemFor: ({ parameters }) => `the body has ${contents}; it must be a JSON array with ${parameters.length}`,
   };
 }
@@ -50,11 +49,11 @@ function formArguments(pairs: readonly NamedValue<string>[], cost: Cost): Argume
     problemFor: problemOf(pairs),
     namesAll: namesIn(pairs),
     byPosition: ({ parameters }) => inOrder(parameters, pairs, parseText, cost),
-    *readingsFor({ parameters }) {
+    readingsFor({ parameters }) {
       const type = onlyType(parameters);
       if (typeof type !== "object" || !("map" in type) || knowsAny(parameters, pairs))
-        return yield* bind(parameters, pairs, parseText, cost);
-      return [[yield* mapOf(type.map[1], pairs, cost)]];
+        return bind(parameters, pairs, parseText, cost);
+      return [[mapOf(type.map[1], pairs, cost)]];
     },
   };
 }
@@ -70,7 +69,7 @@ function multipartArguments(parts: readonly NamedValue<BodyPart>[], cost: Cost):
 
 function textArguments(text: string): ArgumentBody {
   return {
-    readingsFor: ({ parameters }) => immediate(onlyType(parameters) === "java.lang.String" ? [[text]] : []),
+    readingsFor: ({ parameters }) => (onlyType(parameters) === "java.lang.String" ? [[text]] : []),
     problemFor: () => "text/plain is for methods with one parameter, a string",
   };
 }
@@ -81,10 +80,10 @@ function xmlArguments(root: BodyElement, cost: Cost): ArgumentBody {
   return {
     problemFor: problemOf(elements),
     namesAll: namesIn(elements),
-    *readingsFor({ parameters }) {
-      if (knowsAny(parameters, elements)) return [yield* valuesIn(parameters, elements, decodeElement, cost)];
+    readingsFor({ parameters }) {
+      if (knowsAny(parameters, elements)) return [valuesIn(parameters, elements, decodeElement, cost)];
       const type = onlyType(parameters);
-      return type === undefined ? [] : [[yield* decodeElement(type, root, root.name, cost)]];
+      return type === undefined ? [] : [[decodeElement(type, root, root.name, cost)]];
     },
   };
 }
@@ -104,19 +103,6 @@ export function argumentsOf(content: BodyContent, cost: Cost): ArgumentBody {
     case "element":
       return xmlArguments(content.element, cost);
   }
-}
-
-/** Maximum number of keys that {@link firstKeys} returns: more than the 255 parameters that a Java method may have. */
-const MAX_KEYS = 256;
-
-/** Returns the keys of an object, or only the first ones of many: to list half a million of them is a long step. */
-function firstKeys(object: JsonObject): string[] {
-  const keys = new Set<string>();
-  for (const members of membersInParts(object)) {
-    for (const [key] of members) keys.add(key);
-    if (keys.size >= MAX_KEYS) break;
-  }
-  return [...keys];
 }
 
 const problemOf =
@@ -144,36 +130,36 @@ const onlyType = ([parameter, ...others]: readonly Parameter[]): JavaType | unde
   others.length === 0 ? parameter?.type : undefined;
 
 /** Converts one value to the JSON value of a type. */
-type Decode<V> = (type: JavaType, value: V, name: string, cost: Cost) => Steps<JsonValue>;
+type Decode<V> = (type: JavaType, value: V, name: string, cost: Cost) => JsonValue;
 
 /**
  * Assigns values to parameters by name, or to the fields of an only object parameter. If one name is known, unknown ones are
  * ignored, as in JSON.
  */
-function* bind<V>(
+function bind<V>(
   parameters: readonly Parameter[],
   values: readonly NamedValue<V>[],
   decode: Decode<V>,
   cost: Cost,
-): Steps<JsonValue[][]> {
-  if (knowsAny(parameters, values)) return [yield* valuesIn(parameters, values, decode, cost)];
+): JsonValue[][] {
+  if (knowsAny(parameters, values)) return [valuesIn(parameters, values, decode, cost)];
   const type = onlyType(parameters);
   if (typeof type === "object" && "class" in type) {
     const fields = fieldsOf(type.class());
-    if (knowsAny(fields, values)) return [[yield* objectOf(fields, values, decode, cost)]];
+    if (knowsAny(fields, values)) return [[objectOf(fields, values, decode, cost)]];
   }
   return [];
 }
 
-function* inOrder<V>(
+function inOrder<V>(
   parameters: readonly Parameter[],
   values: readonly NamedValue<V>[],
   decode: Decode<V>,
   cost: Cost,
-): Steps<JsonValue[][]> {
+): JsonValue[][] {
   if (values.length !== parameters.length) return [];
   const renamed = parameters.map(({ name }, index) => ({ name, value: (values[index] as NamedValue<V>).value }));
-  return [yield* valuesIn(parameters, renamed, decode, cost)];
+  return [valuesIn(parameters, renamed, decode, cost)];
 }
 
 const fieldsOf = ({ fields }: JavaClass): Parameter[] => Object.entries(fields).map(([name, type]) => ({ name, type }));
@@ -184,44 +170,42 @@ function knowsAny(known: readonly Parameter[], values: readonly NamedValue<unkno
 }
 
 /** Decodes an object of the members that have values. */
-function* objectOf<V>(
+function objectOf<V>(
   members: readonly Parameter[],
   values: readonly NamedValue<V>[],
   decode: Decode<V>,
   cost: Cost,
-): Steps<JsonValue> {
+): JsonValue {
   const names = new Set(values.map(({ name }) => name));
   const given = members.filter(({ name }) => names.has(name));
   const object = {};
-  for (const [index, value] of (yield* valuesIn(given, values, decode, cost)).entries()) {
+  for (const [index, value] of valuesIn(given, values, decode, cost).entries()) {
     setMember(object, (given[index] as Parameter).name, value);
   }
   return object;
 }
 
 /** Decodes the value of each parameter, null if it is missing. */
-function* valuesIn<V>(
+function valuesIn<V>(
   parameters: readonly Parameter[],
   values: readonly NamedValue<V>[],
   decode: Decode<V>,
   cost: Cost,
-): Steps<JsonValue[]> {
+): JsonValue[] {
   const byName = new Map<string, V[]>();
   for (const { name, value } of values) {
     const known = byName.get(name);
     if (known === undefined) byName.set(name, [value]);
     else known.push(value);
   }
-  const counter = new StepCounter();
   const decoded: JsonValue[] = [];
   for (const { name, type } of parameters) {
-    if (counter.add()) yield undefined;
     const given = byName.get(name) ?? [];
     const item = isBoxedBytes(type) && given.length === 1 && isPart(given[0]) ? undefined : itemOf(type);
     try {
-      if (item !== undefined && given.length > 0) decoded.push(yield* itemsIn(given, item, name, decode, cost));
+      if (item !== undefined && given.length > 0) decoded.push(itemsIn(given, item, name, decode, cost));
       else if (given.length > 1) throw badRequest(`parameter "${name}" is given more than once`);
-      else decoded.push(given.length === 0 ? null : yield* decode(type, given[0] as V, name, cost));
+      else decoded.push(given.length === 0 ? null : decode(type, given[0] as V, name, cost));
     } catch (cause) {
       if (cause instanceof RpcError) throw cause;
       throw errorIn(`argument "${name}"`, cause);
@@ -233,24 +217,16 @@ function* valuesIn<V>(
 const isPart = (value: unknown): boolean => typeof value === "object" && value !== null && "parse" in value;
 
 /** Decodes the items of a list: one for each value, or those of a value that is a JSON array. */
-function* itemsIn<V>(
-  values: readonly V[],
-  item: JavaType,
-  name: string,
-  decode: Decode<V>,
-  cost: Cost,
-): Steps<JsonValue[]> {
-  const counter = new StepCounter();
+function itemsIn<V>(values: readonly V[], item: JavaType, name: string, decode: Decode<V>, cost: Cost): JsonValue[] {
   const items: JsonValue[] = [];
   for (const value of values) {
-    if (counter.add()) yield undefined;
-    items.push(yield* decode(item, value, name, cost));
+    items.push(decode(item, value, name, cost));
   }
   return itemOf(item) === undefined ? items.flat() : items;
 }
 
 /** Empty text is null unless the type is text: an HTML form sends every input, filled in or not. */
-function* parseText(type: JavaType, text: string, _name: string, cost: Cost): Steps<JsonValue> {
+function parseText(type: JavaType, text: string, _name: string, cost: Cost): JsonValue {
   if (type === "java.lang.String" || type === "java.lang.Object" || scalarOf(type) === "char" || isChars(type))
     return text;
   const value = text.trim();
@@ -258,45 +234,35 @@ function* parseText(type: JavaType, text: string, _name: string, cost: Cost): St
   if (scalarOf(type) === "boolean") return parseBoolean(value);
   if (type === "java.util.Date" && /^-?[0-9]+$/.test(value)) return Number(value);
   const isStructured = typeof type === "object" && !("enum" in type) && !isBytes(type);
-  return isStructured ? yield* immediate(parseExactJson(new TextEncoder().encode(value), cost)) : value;
+  return isStructured ? parseExactJson(new TextEncoder().encode(value), cost) : value;
 }
 
 /** A part of a multipart body, by its own content type; bytes, boxed or not, as they are. */
-function* decodePart(type: JavaType, part: BodyPart, name: string, cost: Cost): Steps<JsonValue> {
+function decodePart(type: JavaType, part: BodyPart, name: string, cost: Cost): JsonValue {
   const { bytes } = part;
   // The conversion to Java's values also accepts bytes, which JSON lacks.
   if (isBytes(type)) return bytes as unknown as JsonValue;
-  if (isBoxedBytes(type)) return yield* numbersIn(new Int8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
-  const content = yield* part.parse();
+  if (isBoxedBytes(type)) return [...new Int8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)];
+  const content = part.parse();
   switch (content.shape) {
     case "json":
       return parseExactJson(content.bytes, cost);
     case "text":
-      return yield* parseText(type, content.text, name, cost);
+      return parseText(type, content.text, name, cost);
     case "element":
-      return yield* decodeElement(type, content.element, name, cost);
+      return decodeElement(type, content.element, name, cost);
     case "pairs":
-      if (typeof type === "object" && "map" in type) return yield* mapOf(type.map[1], content.values, cost);
+      if (typeof type === "object" && "map" in type) return mapOf(type.map[1], content.values, cost);
       if (typeof type === "object" && "class" in type)
-        return yield* objectOf(fieldsOf(type.class()), content.values, parseText, cost);
+        return objectOf(fieldsOf(type.class()), content.values, parseText, cost);
       throw badRequest(`part "${name}" is a form, and the parameter is neither an object nor a map`);
     default:
       throw badRequest(`part "${name}" has parts of its own`);
   }
 }
 
-function* numbersIn(bytes: Int8Array): Steps<JsonValue> {
-  const counter = new StepCounter();
-  const numbers: number[] = [];
-  for (const byte of bytes) {
-    if (counter.add()) yield undefined;
-    numbers.push(byte);
-  }
-  return numbers;
-}
-
 /** Returns an object with a member for each pair. */
-function mapOf(member: JavaType, pairs: readonly NamedValue<string>[], cost: Cost): Steps<JsonValue> {
+function mapOf(member: JavaType, pairs: readonly NamedValue<string>[], cost: Cost): JsonValue {
   return objectOf(
     pairs.map(({ name }) => ({ name, type: member })),
     pairs,
@@ -305,27 +271,27 @@ function mapOf(member: JavaType, pairs: readonly NamedValue<string>[], cost: Cos
   );
 }
 
-function* decodeElement(type: JavaType, element: BodyElement, name: string, cost: Cost): Steps<JsonValue> {
+function decodeElement(type: JavaType, element: BodyElement, name: string, cost: Cost): JsonValue {
   const item = itemOf(type);
   if (item !== undefined) {
     const items: JsonValue[] = [];
-    for (const child of element.children) items.push(yield* decodeElement(item, child, name, cost));
+    for (const child of element.children) items.push(decodeElement(item, child, name, cost));
     return items;
   }
   if (typeof type === "object" && "class" in type) {
     const named = element.children.map((value) => ({ name: value.name, value }));
-    return yield* objectOf(fieldsOf(type.class()), named, decodeElement, cost);
+    return objectOf(fieldsOf(type.class()), named, decodeElement, cost);
   }
   if (typeof type === "object" && "map" in type) {
     const object = {};
     for (const [key, value] of entriesOf(element))
-      setMember(object, key, yield* decodeElement(type.map[1], value, name, cost));
+      setMember(object, key, decodeElement(type.map[1], value, name, cost));
     return object;
   }
   const text = textOf(element);
   const scalar = scalarOf(type);
   // XML spells Infinity as INF.
-  return yield* parseText(
+  return parseText(
     type,
     scalar === "double" || scalar === "float" ? text.replace("INF", "Infinity") : text,
     name,

@@ -5,7 +5,7 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { Code } from "../../call/code.ts";
 import { RpcError, reasonOf } from "../../call/error.ts";
-import type { Method, PayloadSettings } from "../../call/method.ts";
+import type { Method, PayloadOptions } from "../../call/method.ts";
 import { encodeJson } from "../../codec/codec.ts";
 import { streamError } from "../../http-rpc/client.ts";
 import { argumentsToJson } from "../arguments.ts";
@@ -18,7 +18,7 @@ export function encodePositional(
   method: Method,
   values: object,
   form: "array" | "object",
-  options: PayloadSettings = {},
+  options: PayloadOptions = {},
 ): Uint8Array {
   // The transport of triple-es/json leaves this check to the payload.
   if (method.kind !== "unary") throw streamError(method);
@@ -31,7 +31,7 @@ export function encodePositional(
   }
 }
 
-export function decodeResult(method: Method, bytes: Uint8Array, options: PayloadSettings = {}): [unknown] {
+export function decodeResult(method: Method, bytes: Uint8Array, options: PayloadOptions = {}): [unknown] {
   const { result } = signatureOf(method);
   const cost = new Cost(options.maxMessageValues);
   return [result === "void" ? undefined : fromJson(result, parseExactJson(bytes, cost), cost)];

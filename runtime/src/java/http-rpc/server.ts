@@ -11,9 +11,8 @@ import type {
   NamedResult,
   Notation,
   PayloadBody,
-  PayloadSettings,
+  PayloadOptions,
 } from "../../call/method.ts";
-import { runInSteps, type Steps } from "../../call/steps.ts";
 import { badRequest } from "../../http-rpc/headers.ts";
 import { type Fit, valuesOf } from "../arguments.ts";
 import { Cost, isLimitError } from "../cost.ts";
@@ -40,7 +39,7 @@ export class PositionalCall implements HttpRpcPayloadCall {
   readonly #maxMessageValues: number | undefined;
   #method: Method;
 
-  constructor(methods: readonly Method[], { maxMessageValues }: PayloadSettings = {}) {
+  constructor(methods: readonly Method[], { maxMessageValues }: PayloadOptions = {}) {
     this.#methods = methods;
     this.#maxMessageValues = maxMessageValues;
     this.#method = methods[0] as Method;
@@ -51,11 +50,11 @@ export class PositionalCall implements HttpRpcPayloadCall {
   }
 
   /** Decodes the arguments in a body. Throws for a body that is malformed or has no arguments of the method. */
-  decode(body: PayloadBody): unknown[] | Promise<unknown[]> {
-    return runInSteps(this.#read(body));
+  decode(body: PayloadBody): unknown[] {
+    return this.#read(body);
   }
 
-  *#read(body: PayloadBody): Steps<unknown[]> {
+  #read(body: PayloadBody): unknown[] {
     const methods = this.#methods;
     const parameterless = methods.find((one) => signatureOf(one).parameters.length === 0);
     if (body.bytes.byteLength === 0 || methods.length === 1) {
@@ -63,8 +62,8 @@ export class PositionalCall implements HttpRpcPayloadCall {
       if (parameterless !== undefined) return this.#choose(parameterless, []);
     }
     const cost = new Cost(this.#maxMessageValues);
-    const given = argumentsOf(yield* body.parse(), cost);
-    const candidates = yield* this.#candidates(given);
+    const given = argumentsOf(body.parse(), cost);
+    const candidates = this.#candidates(given);
     const [first, ...others] = candidates;
     if (first !== undefined && others.length === 0) {
       const { values } = fitOf(first, cost);
@@ -83,10 +82,10 @@ export class PositionalCall implements HttpRpcPayloadCall {
   }
 
   /** The methods that the body may be for, by the names or the number of its arguments. */
-  *#candidates(body: ArgumentBody): Steps<readonly Candidate[]> {
+  #candidates(body: ArgumentBody): readonly Candidate[] {
     const methods = this.#methods;
     const all: Candidate[] = [];
-    for (const one of methods) all.push(yield* candidateOf(body, one, methods.length > 1));
+    for (const one of methods) all.push(candidateOf(body, one, methods.length > 1));
     // Names of arguments also tell overloads apart.
     const named = all.filter(({ one }) => body.namesAll?.(signatureOf(one)));
     if (named.length === 1) return named;
@@ -128,12 +127,12 @@ export class PositionalCall implements HttpRpcPayloadCall {
 }
 
 /** Reads a body for a method. With overloads an error may only mean that another method of the path is meant. */
-function* candidateOf(body: ArgumentBody, one: Method, hasOthers: boolean): Steps<Candidate> {
+function candidateOf(body: ArgumentBody, one: Method, hasOthers: boolean): Candidate {
   const signature = signatureOf(one);
   try {
-    const readings = yield* body.readingsFor(signature);
+    const readings = body.readingsFor(signature);
     if (readings.length > 0 || hasOthers || body.byPosition === undefined) return { one, readings };
-    return { one, readings: yield* body.byPosition(signature) };
+    return { one, readings: body.byPosition(signature) };
   } catch (problem) {
     if (!hasOthers) throw problem;
     return { one, readings: [], problem };

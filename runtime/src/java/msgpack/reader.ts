@@ -4,7 +4,7 @@
  * invalid timestamps.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { setMember } from "../../codec/json-parts.ts";
+import { setMember } from "../../codec/json-member.ts";
 import { type Cost, LEAF, OBJECT } from "../cost.ts";
 import { createRecord } from "../record.ts";
 import { shortText } from "../short-text.ts";

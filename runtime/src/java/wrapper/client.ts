@@ -3,7 +3,7 @@
  */
 import { Code } from "../../call/code.ts";
 import { RpcError, reasonOf } from "../../call/error.ts";
-import type { GrpcResponse, Method, PayloadSettings } from "../../call/method.ts";
+import type { GrpcResponse, Method, PayloadOptions } from "../../call/method.ts";
 import { userMetadata } from "../../grpc/status.ts";
 import { decodingReason } from "../../protocol/error.ts";
 import { Cost } from "../cost.ts";
@@ -32,7 +32,7 @@ const CODES: ReadonlyMap<string, Code> = new Map([
 ]);
 
 /** Encodes the arguments of a call, or one value of a stream, as a wrapped message. */
-export function encodeRequest(method: Method, message: object, options: PayloadSettings): Uint8Array {
+export function encodeRequest(method: Method, message: object, options: PayloadOptions): Uint8Array {
   const signature = signatureOf(method);
   const serialization = requireSerialization(serializationsOf(options), signature, method.path);
   const given = message as readonly unknown[];
@@ -49,7 +49,7 @@ export function encodeRequest(method: Method, message: object, options: PayloadS
 }
 
 /** Decodes the value of a response. Throws if the bytes do not contain one. */
-export function decodeResponse(method: Method, bytes: Uint8Array, options: PayloadSettings): [unknown] {
+export function decodeResponse(method: Method, bytes: Uint8Array, options: PayloadOptions): [unknown] {
   const { result } = signatureOf(method);
   const [serialization, [value]] = open(serializationsOf(options), bytes);
   if (result === "void") return [undefined];
@@ -58,7 +58,7 @@ export function decodeResponse(method: Method, bytes: Uint8Array, options: Paylo
 }
 
 /** Returns the exception in a response; `undefined` if the response contains a value. */
-export function readException(response: GrpcResponse, options: PayloadSettings): RpcError | undefined {
+export function readException(response: GrpcResponse, options: PayloadOptions): RpcError | undefined {
   const { headers, bytes } = response;
   const sent = headers.get(EXCEPTION_CODE);
   if (sent === undefined || sent === "0") return undefined;

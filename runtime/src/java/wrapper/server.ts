@@ -5,7 +5,7 @@
 import { Code } from "../../call/code.ts";
 import { RpcError, reasonOf } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
-import type { GrpcPayloadCall, Method, PayloadError, PayloadSettings } from "../../call/method.ts";
+import type { GrpcPayloadCall, Method, PayloadError, PayloadOptions } from "../../call/method.ts";
 import { userMetadata } from "../../grpc/status.ts";
 import { Cost } from "../cost.ts";
 import { JavaException, thrownException } from "../exception.ts";
@@ -33,7 +33,7 @@ export class WrappedCall implements GrpcPayloadCall {
   #serialization: Serialization | undefined;
   #serializeType: string | undefined;
 
-  constructor(methods: readonly Method[], options: PayloadSettings) {
+  constructor(methods: readonly Method[], options: PayloadOptions) {
     this.#all = serializationsOf(options);
     this.#maxMessageValues = options.maxMessageValues;
     this.#methods = methods;

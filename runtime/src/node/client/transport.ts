@@ -12,9 +12,9 @@ import { interceptStreams } from "../../client/request-messages.ts";
 import { createRetry } from "../../client/retry.ts";
 import { parseServiceConfig, type ServiceConfig } from "../../client/service-config.ts";
 import { closableTransport } from "../../client/transport.ts";
+import { findBoundedCodec } from "../../codec/bounded-codec.ts";
 import type { Codec } from "../../codec/codec.ts";
 import { type Compression, findCompression } from "../../codec/compression.ts";
-import { decodedLimit, findBoundedCodec } from "../../codec/large-message.ts";
 import { checkWireNames } from "../../codec/wire-name.ts";
 import { fixed } from "../../discovery/fixed.ts";
 import type { InstanceConnection, Registry } from "../../discovery/registry.ts";
@@ -56,10 +56,10 @@ export interface BaseTransportOptions extends Omit<ConnectOptions, "httpVersion"
   /** Maximum size of a received message, in bytes. A larger one fails the call with `resource_exhausted`. Default: 4 MiB. */
   readonly maxMessageBytes?: number | undefined;
   /**
-   * Maximum memory of a decoded message, in bytes, by estimate. A call with a larger response fails with
-   * `resource_exhausted`. Default: 16 times `maxMessageBytes`, which is 64 MiB by default.
+   * Maximum number of values of a received message, as of the server option. A message with more fails the call with
+   * `resource_exhausted` before it is decoded. Default: 65,536.
    */
-  readonly maxDecodedBytes?: number | undefined;
+  readonly maxMessageValues?: number | undefined;
   /**
    * The JSON body of a message over `http-rpc`: the specification's array of one element, or the bare object. The option
    * also applies to a single argument of an interface method, of any type. Default: `array`.
@@ -144,7 +144,7 @@ const TRANSPORT_OPTION_NAMES: MemberNames<
   compressMinBytes: true,
   headerLimits: true,
   maxMessageBytes: true,
-  maxDecodedBytes: true,
+  maxMessageValues: true,
   jsonBody: true,
   javaNames: true,
   accept: true,
@@ -269,8 +269,7 @@ function resolveProtocolOptions(options: AnyOptions): ClientProtocolOptions {
     compressions,
     sendCompression: requireCompression(compressions, options.compression),
   });
-  const maxDecodedBytes = decodedLimit({ ...options, ...general });
-  return { ...general, maxDecodedBytes, serializations, wrapperContentType };
+  return { ...general, serializations, wrapperContentType };
 }
 
 function find(codec: "proto" | "json" | Codec): Codec {

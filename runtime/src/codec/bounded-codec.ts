@@ -1,0 +1,108 @@
+/**
+ * Codecs that limit the values of the messages that they decode. Browser bundles use the codecs without this limit, because a
+ * page trusts its server.
+ */
+import type { DescMessage, JsonValue } from "@bufbuild/protobuf";
+import type { GeneratedCodec } from "../call/method.ts";
+import {
+  type Codec,
+  createJsonCodec,
+  decodeJson,
+  findCodec,
+  type JsonCodecOptions,
+  type JsonValues,
+  jsonCodec,
+  protoCodec,
+} from "./codec.ts";
+import { countJsonMessage, countJsonText } from "./json-values.ts";
+import { countProtoValues } from "./proto-values.ts";
+import { ValueCount } from "./values.ts";
+import { checkCodecNames } from "./wire-name.ts";
+
+/** The `protoCodec` with a limit on values, for servers and for clients on Node. */
+export const boundedProtoCodec: Codec = {
+  ...protoCodec,
+  decode(type, bytes, generated, count) {
+    if (count !== undefined) countProtoValues(type, bytes, count);
+    return protoCodec.decode(type, bytes, generated);
+  },
+};
+
+/** Creates a JSON codec like `createJsonCodec`, with a limit on values, for servers and for clients on Node. */
+export function createBoundedJsonCodec(options: JsonCodecOptions = {}): Codec {
+  const codec = createJsonCodec(options);
+  const unbounded = codec.values as JsonValues;
+  const values: JsonValues = {
+    ...unbounded,
+    fromValue(type, value, count) {
+      if (count !== undefined) countJsonMessage(type, value, count, options.registry);
+      return unbounded.fromValue(type, value);
+    },
+  };
+  return {
+    ...codec,
+    values,
+    decode: (type, bytes, _generated, count) => values.fromValue(type, parseBounded(bytes, count), count),
+  };
+}
+
+/** The `jsonCodec` with a limit on values, for servers and for clients on Node. */
+export const boundedJsonCodec: Codec = /*@__PURE__*/ createBoundedJsonCodec();
+
+/** Parses JSON text. Throws `resource_exhausted`, before it is parsed, for text of too many values. */
+export function parseBounded(bytes: Uint8Array, count: ValueCount | undefined): JsonValue {
+  if (count !== undefined) countJsonText(bytes, count);
+  return decodeJson(bytes);
+}
+
+/**
+ * Returns the built-in codec with the name and a limit on values, or the given codec. Throws a `TypeError` for an unknown codec
+ * or an invalid name.
+ */
+export function findBoundedCodec(codec: "proto" | "json" | Codec): Codec {
+  const found = findCodec(codec);
+  checkCodecNames("codec", [found]);
+  if (found === protoCodec) return boundedProtoCodec;
+  return found === jsonCodec ? boundedJsonCodec : found;
+}
+
+/** Most values for each byte of a message whose types have a few hundred fields at most. */
+const MAX_DENSITY = 64;
+
+/** Returns the count of a body's values, or `undefined` for a body that is too small to exceed the limit. */
+export function countOf(bytes: Uint8Array, maxMessageValues: number): ValueCount | undefined {
+  const { byteLength } = bytes;
+  return byteLength * MAX_DENSITY <= maxMessageValues ? undefined : new ValueCount(maxMessageValues, byteLength);
+}
+
+/** Decodes a message. Throws the errors of the codec, and `resource_exhausted` for a message of too many values. */
+export function decodeMessage(
+  codec: Codec,
+  type: DescMessage,
+  bytes: Uint8Array,
+  maxMessageValues: number,
+  generated?: GeneratedCodec,
+): object {
+  return codec.decode(type, bytes, generated, countOf(bytes, maxMessageValues));
+}
+
+/** The JSON functions for one body that is not JSON text but contains JSON. Their results share one limit on values. */
+export interface BodyJson {
+  /** Parses JSON text. */
+  parse(bytes: Uint8Array): JsonValue;
+  /** Decodes a message from its JSON value. */
+  fromValue(type: DescMessage, value: JsonValue): object;
+}
+
+/** Returns the JSON functions of the first codec that has some, or those of the built-in codec. */
+export function jsonValuesOf(codecs: readonly Codec[]): JsonValues {
+  return codecs.find(({ values }) => values !== undefined)?.values ?? (jsonCodec.values as JsonValues);
+}
+
+/** Creates the JSON functions for a body. */
+export function createBodyJson(values: JsonValues, count: ValueCount | undefined): BodyJson {
+  return {
+    parse: (bytes) => parseBounded(bytes, count),
+    fromValue: (type, value) => values.fromValue(type, value, count),
+  };
+}
