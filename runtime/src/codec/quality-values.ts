@@ -17,7 +17,7 @@ export interface Preference {
 const MAX_PREFERENCES = 32;
 
 /** Maximum number of parameters of an item that are read. A media type has one or two before its quality value. */
-const MAX_PARAMETERS = 8;
+const MAX_ITEM_PARAMETERS = 8;
 
 //     weight = OWS ";" OWS "q=" qvalue
 //     qvalue = ( "0" [ "." 0*3DIGIT ] ) / ( "1" [ "." 0*3("0") ] )
@@ -30,7 +30,7 @@ const WEIGHT = /^\s*q\s*=\s*(0(?:\.[0-9]*)?|\.[0-9]+|1(?:\.0*)?)\s*$/i;
 /** Parses a list of preferences, in order. Items with an invalid quality value are omitted. */
 export function parseQualityValues(list: string): Preference[] {
   return list.split(",", MAX_PREFERENCES).flatMap((item) => {
-    const [name = "", ...parameters] = item.split(";", MAX_PARAMETERS + 1);
+    const [name = "", ...parameters] = item.split(";", MAX_ITEM_PARAMETERS + 1);
     const weight = parameters.find((parameter) => IS_WEIGHT.test(parameter));
     const quality = weight === undefined ? "1" : WEIGHT.exec(weight)?.[1];
     return quality === undefined ? [] : [{ name: name.trim().toLowerCase(), quality: Number(quality) }];

@@ -295,18 +295,17 @@ const SETTINGS_AND_WINDOWS: Row[] = [
     goAway: Code.flowControl,
   },
   {
-    name: "sends more data than the window of the connection, within those of its streams",
-    greeting: settings([Setting.window, 0]),
+    name: "fills the windows of 90 streams that are not read, five times that of the connection",
+    greeting: Buffer.concat([settings([Setting.window, 0]), update(0, MAX_WINDOW - 65_535)]),
     attack: (connection) =>
-      floodUntilGoAway(
-        connection,
+      connection.flood(
+        90 * 16,
         (i) => {
           const id = ODD(Math.floor(i / 16));
           return i % 16 === 0 ? open(id, "GreetOnArrival") : data(id, MESSAGES);
         },
         16,
       ),
-    goAway: Code.flowControl,
   },
 ];
 
