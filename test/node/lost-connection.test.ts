@@ -1,6 +1,6 @@
 /**
  * Calls of a connection that is lost: none is executed twice without a policy, and those that no server has processed are sent
- * again (RFC 9113, section 8.7; gRFC A6). All calls of a lost connection fail with the same error.
+ * again (RFC 9113, section 8.7; gRFC A6).
  */
 import type { Socket } from "node:net";
 import { setImmediate as turn } from "node:timers/promises";
@@ -26,7 +26,7 @@ import { Http2Socket, nodeLatin1 } from "../../runtime/src/node/io/http2-socket.
 import { runs } from "../http2/support/runs.ts";
 import { cuttableProxy } from "../support/cuttable-proxy.ts";
 import { pause } from "../support/pause.ts";
-import { connectGreeter, startServer } from "../support/server.ts";
+import { arriving, connectGreeter, failureOf, startServer } from "../support/server.ts";
 
 /** The loss of a connection. */
 interface Cut {
@@ -256,6 +256,26 @@ describe("the calls of a connection that is lost", () => {
     expect(results.filter(({ status }) => status === "fulfilled")).toHaveLength(5);
     for (const result of results) {
       if (result.status === "rejected") expect(result.reason).toBeInstanceOf(RpcError);
+    }
+  });
+
+  it("fail with errors of their own, of which no cause names another call", async () => {
+    let running = 0;
+    const run = (): Promise<never> => {
+      running += 1;
+      if (running === 2) proxy.cut();
+      return new Promise(() => {});
+    };
+    const server = await startServer({ greet: run, greetTogether: run });
+    const proxy = await cuttableProxy(server.port);
+    const client = connectGreeter(`http://${proxy.address}`, { maxConnections: 1 });
+    const calls = { Greet: client.greet({}), GreetTogether: client.greetTogether(arriving("Ada")) };
+    for (const [name, call] of Object.entries(calls)) {
+      const methods = new Set<string | undefined>();
+      for (let error: unknown = await failureOf(call); error instanceof RpcError; error = error.cause)
+        methods.add(error.method);
+      methods.delete(undefined);
+      expect([...methods]).toEqual([`/greet.v1.GreetService/${name}`]);
     }
   });
 });

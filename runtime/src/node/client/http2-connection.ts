@@ -167,9 +167,11 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     return hostileServer(code === ErrorCode.EnhanceYourCalm ? text : `broke the rules of HTTP/2: ${text}`);
   }
 
-  /** Returns the error for exchanges that were open when the connection ended. */
+  /** Returns the error for an exchange that was open when the connection ended: one of its own, to which its call is added. */
   lost(): RpcError {
-    return this.#reason ?? connectionError(this.#socket.errored ?? CLOSED_BY_PEER, this.#peer);
+    const { code, rawMessage, cause } =
+      this.#reason ?? connectionError(this.#socket.errored ?? CLOSED_BY_PEER, this.#peer);
+    return new RpcError(code, rawMessage, { cause });
   }
 
   metadataOf(fields: readonly string[]): Metadata {
