@@ -637,6 +637,7 @@ describe("fixed endpoints", () => {
 
   it("are refused if they are invalid", () => {
     expect(() => fixed([])).toThrow("fixed needs at least one endpoint");
+    expect(() => fixed("localhost:1" as unknown as string[])).toThrow("fixed needs a list of endpoints");
     expect(() => fixed(["http://a:1"])).toThrow(
       'address "http://a:1" must be host:port, [v6]:port or unix: and a path',
     );

@@ -150,6 +150,11 @@ describe("an implementation", () => {
       new TypeError("the implementation of greet.v1.GreetService lacks greet; it has greett"),
     );
     expect(addOf({ ...greeter, greet: "Hello" })).toThrow("lacks greet, which must be a function");
+    class Greeter {
+      Greet(): void {}
+      greetEach(): void {}
+    }
+    expect(addOf(new Greeter())).toThrow("lacks greet; it has Greet");
     expect(addOf({ list: greet })).toThrow("has none of its methods: greet, greetEach, greetTogether, greetOnArrival");
   });
 

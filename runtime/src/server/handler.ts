@@ -84,7 +84,7 @@ function checkImplementation({ typeName, methods }: ServiceDef<object, object>, 
   if (ofClients) throw new TypeError(`${ofClients.path} is declared for clients only, so it cannot be served`);
   const names = Object.keys(methods);
   const missing = names.filter((name) => typeof given[name] !== "function");
-  const others = Object.keys(given).filter((name) => !(name in methods));
+  const others = memberNames(given).filter((name) => !(name in methods));
   for (const name of missing) {
     const lack = `the implementation of ${typeName} lacks ${name}`;
     const meant = similarName(name, others);
@@ -94,6 +94,13 @@ function checkImplementation({ typeName, methods }: ServiceDef<object, object>, 
   if (names.length > 0 && missing.length === names.length) {
     throw new TypeError(`the implementation of ${typeName} has none of its methods: ${names.join(", ")}`);
   }
+}
+
+/** Returns the names of an object's own members and, for an instance, of the methods of its class. */
+function memberNames(given: object): string[] {
+  const prototype: object | null = Object.getPrototypeOf(given);
+  const ofClass = prototype === null || prototype === Object.prototype ? [] : Object.getOwnPropertyNames(prototype);
+  return [...Object.keys(given), ...ofClass];
 }
 
 /**
