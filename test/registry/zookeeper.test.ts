@@ -120,7 +120,7 @@ it("a server that is gone after a session has expired is tried again after delay
   const start = performance.now();
   await client.connected();
   await expect.poll(() => connects, { timeout: 60_000 }).toBe(8);
-  // Of the seven times between them, at least four are delays of 50, 80, 128 and 205 ms, less 20 % of jitter.
+  // At least four of the seven times between them are delays of 50, 80, 128 and 205 ms, less 20 % of jitter.
   expect(performance.now() - start).toBeGreaterThan(300);
 });
 
