@@ -163,8 +163,8 @@ const TABLES: readonly Table[] = [
 
 const HEAD = `# Options
 
-The options and members of the interfaces that programs use most, from their doc comments, which editors show too. \`npm run
-generate\` writes this page. Options are optional unless their description says that they are required.
+The options and members of the interfaces that programs use most, with the first sentence of their doc comments. Editors and the API
+reference of the site show the rest. \`npm run generate\` writes this page.
 `;
 
 /** Writes the tables to a file. `runtime` is the folder of the runtime package. */
@@ -191,8 +191,8 @@ function section({ title, text, type, kind }: Table, members: readonly TypeSymbo
     if (row === undefined) return [];
     const [name, of, about, fallback] = row;
     if (kind === "members") return `| \`${name}\` | \`${of}\` | ${about} |`;
-    const required = kind === "partial" || member.isOptional() ? "" : "Required. ";
-    return `| \`${name}\` | \`${of.replace(/ \\\| undefined$/, "")}\` | ${required}${about} | ${fallback} |`;
+    const absent = kind === "partial" || member.isOptional() ? fallback : "required";
+    return `| \`${name}\` | \`${of.replace(/ \\\| undefined$/, "")}\` | ${about} | ${absent} |`;
   });
   const head =
     kind === "members"
@@ -220,7 +220,12 @@ function rowOf(symbol: TypeSymbol): readonly [string, string, string, string] | 
   if (text === "")
     throw new Error(`${symbol.getName()} in ${declaration.getSourceFile().getFilePath()} has no doc comment`);
   const [, meaning = "", fallback = ""] = /^(.*?)(?: ?Default: (.*?)\.?)?$/.exec(text) ?? [];
-  return [symbol.getName(), cell(type), cell(meaning), cell(fallback)];
+  return [symbol.getName(), cell(type), cell(firstSentence(meaning)), cell(firstSentence(fallback).replace(/\.$/, ""))];
+}
+
+/** Returns the text up to the first full stop before a space. */
+function firstSentence(text: string): string {
+  return text.split(/(?<=\.) /, 1)[0] ?? "";
 }
 
 /** Escapes the separator of cells. */

@@ -60,7 +60,7 @@ export class RpcError extends Error {
   /** Headers of the failed call. */
   readonly headers: Metadata;
   /**
-   * The protocol error code of HTTP RPC: the received code, or for a failure on this side, in either sub-protocol,
+   * The protocol error code of HTTP RPC: the received code, or for a failure on this side, over gRPC too,
    * the code that the runtime sets, such as 30 if the deadline has passed on a client.
    */
   readonly status: Status | undefined;

@@ -40,8 +40,8 @@ export interface EndpointStatus {
   /** The address, as in {@link Endpoint}: `host:port`, `[v6]:port`, or `unix:` and a path. */
   readonly address: string;
   /**
-   * `idle`: not connected. `connecting`: an attempt to connect is running. `ready`: connected, takes calls. `failing`: the
-   * last attempt to connect has failed, and another one follows. `ejected`: connected, but takes no calls because it
+   * `idle`: not connected; `connecting`: an attempt to connect is running; `ready`: connected, takes calls; `failing`: the
+   * last attempt to connect has failed, and another one follows; `ejected`: connected, but takes no calls because it
    * failed more of them than the others.
    */
   readonly state: EndpointState;

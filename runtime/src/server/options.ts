@@ -48,10 +48,10 @@ export interface BaseRouterOptions {
    */
   readonly bodyLimits?: Partial<BodyLimits> | undefined;
   /**
-   * Limits of header blocks: `request` for received headers, `response` for the metadata that handlers send. Each has
-   * `fields` (default 100, at most 2,000) and `bytes` (default 16,384, at most 65,536; each field adds 32 to its name and
-   * value, as in HTTP/2). A request that exceeds a limit is refused with `resource_exhausted` (431 in HTTP RPC); a
-   * response fails with `internal`.
+   * Limits of header blocks, `request` for received headers and `response` for the metadata that handlers send, each
+   * with `fields` (default 100, at most 2,000) and `bytes` (default 16,384, at most 65,536; each field adds 32 to its
+   * name and value, as in HTTP/2). A request that exceeds a limit is refused with `resource_exhausted` (431 in HTTP
+   * RPC); a response fails with `internal`.
    */
   readonly headerLimits?: HeaderLimitsInit | undefined;
   /**

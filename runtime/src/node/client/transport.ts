@@ -47,8 +47,8 @@ export interface BaseTransportOptions extends Omit<ConnectOptions, "httpVersion"
   /** Messages with fewer bytes than this are not compressed. Default: 1,024. */
   readonly compressMinBytes?: number | undefined;
   /**
-   * Limits of header blocks. `request` applies to the headers that are sent: `fields` (default 100) and `bytes` (default
-   * 16,384; each field adds 32 to its name and value, as in HTTP/2). `response` applies to received headers and trailers,
+   * Limits of header blocks: `request` for the headers that are sent, with `fields` (default 100) and `bytes` (default
+   * 16,384; each field adds 32 to its name and value, as in HTTP/2), and `response` for received headers and trailers,
    * separately (default and maximum 2,000 and 65,536). A call fails with `invalid_argument` if its metadata exceeds a
    * limit, and with `resource_exhausted` if its response does.
    */

@@ -20,7 +20,7 @@ import { handshakeError, resolveTlsOptions } from "./tls.ts";
 
 /** The address that a server listens on. */
 export interface ListenOptions {
-  /** Port to listen on; 0 selects a free one. Required, unless `path` is set. */
+  /** Port to listen on, required unless `path` is set; 0 selects a free one. */
   readonly port?: number | undefined;
   /** Address to listen on. Default: all addresses of the machine. */
   readonly host?: string | undefined;
