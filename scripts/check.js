@@ -53,6 +53,7 @@ const steps = [
     ["types", () => run("npm run --silent types")],
     ["unused code", () => run("knip")],
     ["lock files", checkLockFiles],
+    ["budgets", () => run("node scripts/budgets.js")],
   ],
   [["generated files", checkGenerated]],
   [["build and packages", () => run("npm run --silent packages")]],
