@@ -14,7 +14,7 @@ export interface CallLimits {
   /** Maximum number of values of a received message. Default: that of the router. */
   readonly maxMessageValues?: number | undefined;
   /**
-   * Maximum timeout of a call, in milliseconds. A longer timeout of a client is reduced to it, and calls without a timeout
+   * Maximum timeout of a call, in milliseconds: a longer timeout of a client is reduced to it, and calls without a timeout
    * get it. A call that takes longer fails with `deadline_exceeded`. `Infinity`: no maximum. Default: that of the router.
    */
   readonly maxTimeoutMs?: number | undefined;

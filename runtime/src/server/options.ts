@@ -55,7 +55,7 @@ export interface BaseRouterOptions {
    */
   readonly headerLimits?: HeaderLimitsInit | undefined;
   /**
-   * Maximum timeout of a call, in milliseconds. A longer timeout of a client is reduced to it, and calls without a
+   * Maximum timeout of a call, in milliseconds: a longer timeout of a client is reduced to it, and calls without a
    * timeout get it, streams included. A call that takes longer fails with `deadline_exceeded`. The limit of the same
    * name of a service or method takes precedence. Watches of the health service have no maximum. Default: `Infinity`,
    * no maximum.

@@ -33,7 +33,7 @@ export interface ConnectionLimits {
    */
   readonly handshakeTimeoutMs?: number | undefined;
   /**
-   * Time limit for the acknowledgement of our SETTINGS frame, and for the completion of a frame or header block. HTTP/1.1:
+   * Time limit for the acknowledgement of our SETTINGS frame, and for the completion of a frame or header block; HTTP/1.1:
    * time limit for the headers of a request. Default: 10,000.
    */
   readonly headersTimeoutMs?: number | undefined;
@@ -57,8 +57,8 @@ export interface ConnectionLimits {
    */
   readonly pingIntervalMs?: number | undefined;
   /**
-   * Time limit for the acknowledgement of a keepalive PING. Then the connection is closed, and its calls are cancelled
-   * (gRPC's KEEPALIVE_TIMEOUT). Default: 20,000.
+   * Time limit for the acknowledgement of a keepalive PING, after which the connection is closed and its calls are
+   * cancelled (gRPC's KEEPALIVE_TIMEOUT). Default: 20,000.
    */
   readonly pingTimeoutMs?: number | undefined;
   /**
@@ -68,8 +68,8 @@ export interface ConnectionLimits {
    */
   readonly maxConnectionAgeMs?: number | undefined;
   /**
-   * Both versions: time for running calls to end after the maximum age. Then they fail as `unavailable`; over HTTP/2,
-   * those whose handlers ignore their signal are reset a second later (gRPC's MAX_CONNECTION_AGE_GRACE). Default:
+   * Both versions: time for running calls to end after the maximum age (gRPC's MAX_CONNECTION_AGE_GRACE). Then they
+   * fail as `unavailable`; over HTTP/2, those whose handlers ignore their signal are reset a second later. Default:
    * `Infinity`.
    */
   readonly maxConnectionAgeGraceMs?: number | undefined;
