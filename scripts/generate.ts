@@ -15,6 +15,7 @@ const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const BUF_TEMPLATES = [
   "buf.gen.yaml",
   "runtime/buf.gen.yaml",
+  "dubbo/buf.gen.yaml",
   "fixtures/buf.gen.yaml",
   "fixtures/options.gen.yaml",
   "bench/buf.gen.yaml",
@@ -27,7 +28,7 @@ writeWellKnownCodecs(`${root}/runtime/src/gen`);
 for (const template of BUF_TEMPLATES) run("buf", ["generate", "--template", template]);
 for (const args of CONTRACT_RUNS) run(process.execPath, ["--import", "tsx", "src/triple-es.ts", "interface", ...args]);
 
-writeOptionTables(`${root}/runtime`, `${root}/docs/options.md`);
+writeOptionTables(root, `${root}/docs/options.md`, `${root}/docs/dubbo-options.md`);
 
 function run(command: string, args: readonly string[]): void {
   const shell = process.platform === "win32" && command === "buf";

@@ -1,5 +1,5 @@
 /**
- * Writes docs/options.md: tables of the options and members of the public interfaces, from their doc comments. `npm run
+ * Writes docs/options.md and docs/dubbo-options.md: tables of the options and members of the public interfaces, from their doc comments. `npm run
  * generate` calls this module.
  */
 import { writeFileSync } from "node:fs";
@@ -123,14 +123,6 @@ const TABLES: readonly Table[] = [
   },
   { type: ["index", "CallOptions"], title: "Calls", text: "Options of a call." },
   {
-    type: ["discovery", "RegisterOptions"],
-    title: "register",
-    text: "Options of the registration of a server with a registry.",
-  },
-  { type: ["zookeeper", "ZooKeeperOptions"], title: "zookeeper", text: "Options of the registry." },
-  { type: ["etcd", "EtcdOptions"], title: "etcd", text: "Options of the registry." },
-  { type: ["nacos", "NacosOptions"], title: "nacos", text: "Options of the registry." },
-  {
     type: ["index", "HandlerContext"],
     title: "HandlerContext",
     text: "Members of the context of a call, the second argument of its handler. Take members by name, as in `{ signal, timeoutMs }`: a copy of the context, `{ ...context }` or `...rest`, does not have most of them.",
@@ -161,28 +153,51 @@ const TABLES: readonly Table[] = [
   },
 ];
 
+const DUBBO_TABLES: readonly Table[] = [
+  {
+    type: ["index", "RegisterOptions"],
+    title: "register",
+    text: "Options of the registration of a server with a registry.",
+  },
+  { type: ["zookeeper", "ZooKeeperOptions"], title: "zookeeper", text: "Options of the registry." },
+  { type: ["etcd", "EtcdOptions"], title: "etcd", text: "Options of the registry." },
+  { type: ["nacos", "NacosOptions"], title: "nacos", text: "Options of the registry." },
+];
+
 const HEAD = `# Options
 
 The options and members of the interfaces that programs use most, with the first sentence of their doc comments. Editors and the API
 reference of the site show the rest. \`npm run generate\` writes this page.
 `;
 
-/** Writes the tables to a file. `runtime` is the folder of the runtime package. */
-export function writeOptionTables(runtime: string, file: string): void {
-  const project = new Project({ tsConfigFilePath: `${runtime}/tsconfig.json` });
+const DUBBO_HEAD = `# Options of triple-es-dubbo
+
+The options of registration and registries, from their doc comments. \`npm run generate\` writes this page. Options are optional
+unless their description says that they are required.
+`;
+
+/** Writes the tables of `triple-es` to one file and those of `triple-es-dubbo` to another. `root` is the folder of the repository. */
+export function writeOptionTables(root: string, file: string, dubboFile: string): void {
+  const project = new Project({ tsConfigFilePath: `${root}/tsconfig.json`, skipAddingFilesFromTsConfig: true });
+  writeTables(project, `${root}/runtime/src`, TABLES, file, HEAD);
+  writeTables(project, `${root}/dubbo/src`, DUBBO_TABLES, dubboFile, DUBBO_HEAD);
+}
+
+/** `folder` has the entry points of the package. */
+function writeTables(project: Project, folder: string, tables: readonly Table[], file: string, head: string): void {
   const membersOf = (entry: string, name: string): TypeSymbol[] => {
-    const exported = project.getSourceFileOrThrow(`${runtime}/src/${entry}.ts`).getExportedDeclarations();
+    const exported = project.addSourceFileAtPath(`${folder}/${entry}.ts`).getExportedDeclarations();
     const [declaration] = exported.get(name) ?? [];
     if (declaration === undefined) throw new Error(`${entry}.ts does not export ${name}`);
     return declaration.getType().getProperties();
   };
-  const sections = TABLES.map((table) => {
+  const sections = tables.map((table) => {
     const [entry, name] = table.type;
     const repeated = table.base === undefined ? [] : membersOf(entry, table.base).map((member) => member.getName());
     const members = membersOf(entry, name).filter((member) => !repeated.includes(member.getName()));
     return section(table, members);
   });
-  writeFileSync(file, [HEAD, ...sections].join("\n"));
+  writeFileSync(file, [head, ...sections].join("\n"));
 }
 
 function section({ title, text, type, kind }: Table, members: readonly TypeSymbol[]): string {

@@ -22,7 +22,9 @@ const tasks = {
     "node scripts/build.js",
     "publint --strict",
     "publint --strict runtime",
+    "publint --strict dubbo",
     "attw --pack runtime --profile esm-only",
+    "attw --pack dubbo --profile esm-only",
   ],
 };
 

@@ -59,6 +59,8 @@ export const GROUPS: readonly Group[] = [
       ["docs/interop.md", "Interop"],
       ["docs/interface.md", "TypeScript interfaces"],
       ["docs/java.md", "Java values"],
+      ["docs/dubbo-options.md", "Options of triple-es-dubbo"],
+      ["dubbo/README.md", "Entry points of triple-es-dubbo"],
     ],
   },
   {

@@ -1,16 +1,19 @@
-/** The options of typedoc, for an API reference of all entry points of the runtime. Each warning is an error. */
+/** The options of typedoc, for an API reference of all entry points. Each warning is an error. */
 import { readFileSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { OptionDefaults } from "typedoc";
 
 const path = (name) => fileURLToPath(new URL(name, import.meta.url));
-const { exports } = JSON.parse(readFileSync(path("../runtime/package.json"), "utf8"));
+/** The sources of the entry points of a workspace that are public. */
+const entryPointsOf = (workspace) =>
+  Object.entries(JSON.parse(readFileSync(path(`../${workspace}/package.json`), "utf8")).exports).flatMap(
+    ([name, { "triple-source": source }]) =>
+      source === undefined || name.startsWith("./internal") ? [] : [path(`../${workspace}/${source}`)],
+  );
 
 export default {
-  entryPoints: Object.values(exports)
-    .flatMap((entry) => entry["triple-source"] ?? [])
-    .map((name) => path(`../runtime/${name}`)),
-  tsconfig: path("../runtime/tsconfig.json"),
+  entryPoints: [...entryPointsOf("runtime"), ...entryPointsOf("dubbo")],
+  tsconfig: path("../tsconfig.json"),
   plugin: ["typedoc-plugin-markdown", path("documented.js")],
   out: path("pages/reference"),
   name: "API reference",

@@ -34,12 +34,13 @@ const TSX = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
 const RUN_SOURCES = ["--conditions=triple-source", "--import", TSX];
 /** Next to the guide's `tsconfig.json`, which test/packages.test.ts compiles with. */
 const STRICT = "tsconfig.strict.json";
-const OUR_PACKAGES = ["triple-es", "protoc-gen-triple-es"];
+const OUR_PACKAGES = ["triple-es", "triple-es-dubbo", "protoc-gen-triple-es"];
 
 const inDocs = existsSync(`${ROOT}docs`) ? readdirSync(`${ROOT}docs`).filter((name) => name.endsWith(".md")) : [];
 const DOCUMENTS = [
   "README.md",
   "runtime/README.md",
+  "dubbo/README.md",
   "CONTRIBUTING.md",
   "CHANGELOG.md",
   "SECURITY.md",
@@ -112,6 +113,7 @@ function linkPackages(): void {
   const commands = join(modules, ".bin");
   mkdirSync(commands, { recursive: true });
   symlinkSync(`${ROOT}runtime`, join(modules, "triple-es"));
+  symlinkSync(`${ROOT}dubbo`, join(modules, "triple-es-dubbo"));
   if (hasJudges) symlinkSync(dirname(judgePath("swagger-ui-dist/package.json")), join(modules, "swagger-ui-dist"));
   for (const name of ["@bufbuild", "@opentelemetry", "@types", "connect", "express", "fastify", "hono"])
     symlinkSync(`${ROOT}node_modules/${name}`, join(modules, name));
@@ -365,18 +367,27 @@ describe("documents", () => {
     );
   }
 
-  it("in the package of the runtime have no relative links, because a package page has no other files", () => {
-    const links = Array.from(readDocument("runtime/README.md").matchAll(/\]\(([^)]+)\)/g), ([, link = ""]) => link);
-    expect(links.filter((link) => !/^https:|^#/.test(link))).toEqual([]);
-  });
+  it.each(["runtime", "dubbo"])(
+    "in the workspace %s have no relative links, because a package page has no other files",
+    (workspace) => {
+      const links = Array.from(
+        readDocument(`${workspace}/README.md`).matchAll(/\]\(([^)]+)\)/g),
+        ([, link = ""]) => link,
+      );
+      expect(links.filter((link) => !/^https:|^#/.test(link))).toEqual([]);
+    },
+  );
 
-  it("in the package of the runtime name every entry point that users import", () => {
-    const { exports } = JSON.parse(readFileSync(`${ROOT}runtime/package.json`, "utf8"));
-    const internal = [".", "./codec", "./wkt", "./package.json"];
+  it.each([
+    ["runtime", "triple-es"],
+    ["dubbo", "triple-es-dubbo"],
+  ])("in the workspace %s name every entry point that users import", (workspace, name) => {
+    const { exports } = JSON.parse(readFileSync(`${ROOT}${workspace}/package.json`, "utf8"));
+    const internal = [".", "./codec", "./wkt", "./internal", "./internal/node", "./package.json"];
     const entryPoints = Object.keys(exports).filter((key) => !internal.includes(key));
-    const readme = readDocument("runtime/README.md");
-    expect(entryPoints.length).toBeGreaterThan(10);
-    expect(entryPoints.filter((key) => !readme.includes(`\`triple-es${key.slice(1)}\``))).toEqual([]);
+    const readme = readDocument(`${workspace}/README.md`);
+    expect(entryPoints.length).toBeGreaterThan(5);
+    expect(entryPoints.filter((key) => !readme.includes(`\`${name}${key.slice(1)}\``))).toEqual([]);
   });
 
   it.each(DOCUMENTS)("%s has a separator below the first row of each table", (document) => {
@@ -409,9 +420,14 @@ describe("documents", () => {
     }));
     expect(attacks.length).toBeGreaterThan(30);
     expect(attacks.filter(({ test }) => test === undefined || !existsSync(`${ROOT}${test}`))).toEqual([]);
-    const sources = readdirSync(`${ROOT}runtime/src`, { recursive: true, encoding: "utf8" })
+    const sources = ["runtime/src", "dubbo/src"]
+      .flatMap((folder) =>
+        readdirSync(`${ROOT}${folder}`, { recursive: true, encoding: "utf8" }).map(
+          (name) => `${ROOT}${folder}/${name}`,
+        ),
+      )
       .filter((name) => name.endsWith(".ts"))
-      .map((name) => readFileSync(`${ROOT}runtime/src/${name}`, "utf8"))
+      .map((name) => readFileSync(name, "utf8"))
       .join("\n");
     const options = attacks.flatMap(({ option }) =>
       Array.from(option.matchAll(/`(?:limits\.)?(\w+)`/g), ([, o = ""]) => o),
@@ -433,11 +449,16 @@ describe("documents", () => {
     expect(missing).toEqual([]);
   });
 
+  /** The path of a module from the root of the repository; `undefined` if there is none. */
+  function sourceOf(module: string): string | undefined {
+    return ["runtime/src/", "dubbo/src/", ""].map((folder) => folder + module).find((path) => existsSync(ROOT + path));
+  }
+
   it("name modules in the glossary that exist", () => {
     const rows = readDocument("docs/glossary.md").matchAll(/^\|.*\| ([^|]*) \|$/gm);
     const modules = Array.from(rows).flatMap(([, cell = ""]) => Array.from(cell.matchAll(/`([^`]+)`/g), ([, m]) => m));
     expect(modules.length).toBeGreaterThan(20);
-    expect(modules.filter((module) => !existsSync(`${ROOT}runtime/src/${module}`))).toEqual([]);
+    expect(modules.filter((module = "") => sourceOf(module) === undefined)).toEqual([]);
   });
 
   it("name modules in the architecture that exist", () => {
@@ -445,17 +466,15 @@ describe("documents", () => {
       readDocument("docs/architecture.md").matchAll(/`([\w-]+\/[\w/-]+\.ts)`/g),
       ([, m = ""]) => m,
     );
-    const isThere = (module: string): boolean =>
-      existsSync(`${ROOT}${/^(?:src|test)\//.test(module) ? "" : "runtime/src/"}${module}`);
     expect(modules.length).toBeGreaterThan(50);
-    expect(modules.filter((module) => !isThere(module))).toEqual([]);
+    expect(modules.filter((module) => sourceOf(module) === undefined)).toEqual([]);
   });
 
   it("lead from each term of the glossary to a module that contains it", () => {
     const rows = [...readDocument("docs/glossary.md").matchAll(/^\| ([^|]+) \|.*\| `([\w/-]+\.ts)` \|$/gm)];
     const plain = (text: string): string => text.toLowerCase().replaceAll(/[`-]/g, (sign) => (sign === "-" ? " " : ""));
     const missing = rows.flatMap(([, cell = "", module = ""]) => {
-      const source = plain(readDocument(`runtime/src/${module}`));
+      const source = plain(readDocument(sourceOf(module) ?? module));
       return cell
         .split(", ")
         .filter((term) => !source.includes(plain(term)))

@@ -1,16 +1,16 @@
 /** The length of error messages on a client whose server sends long texts in fields that errors quote. */
 import { Code, type Codec, Metadata, protoCodec, type RpcError, Status } from "triple-es";
 import { createTransport } from "triple-es/fetch";
-import type { Serialization } from "triple-es/java";
 import { nodeCompressions } from "triple-es/node";
+import type { Serialization } from "triple-es-dubbo/java";
 import { describe, expect, it } from "vitest";
+import { readException } from "../dubbo/src/interface/wrapper/client.ts";
+import { encodeWrapper } from "../dubbo/src/interface/wrapper/wrapper.ts";
 import { createGreetServiceClient, type GreetServiceClient } from "../examples/gen/greet/v1/greet_triple.ts";
 import { createGrpcClient } from "../runtime/src/grpc/client.ts";
 import { createGrpcWebCall } from "../runtime/src/grpc/web-client.ts";
 import { codecPayload } from "../runtime/src/http-rpc/arguments.ts";
 import { createHttpRpcClient } from "../runtime/src/http-rpc/client.ts";
-import { readException } from "../runtime/src/java/wrapper/client.ts";
-import { encodeWrapper } from "../runtime/src/java/wrapper/wrapper.ts";
 import { connectionError } from "../runtime/src/node/io/error.ts";
 import { resolveUnaryOptions } from "../runtime/src/protocol/options.ts";
 import { envelope, type GivenResponse, response, wireClient } from "./support/greeter.ts";

@@ -8,6 +8,7 @@ import { describe, expect, it } from "vitest";
 import { ROOT, readDocument } from "./support/documents.ts";
 
 const RUNTIME = "runtime/src/";
+const DUBBO = "dubbo/src/";
 
 /** Parsers of request bodies, for sub-protocol A only. */
 const PARSERS = ["multipasta", "saxes"];
@@ -26,7 +27,6 @@ const EXTENDED_ENTRY_POINTS: ReadonlyMap<string, string> = new Map([["node", "in
 const OPTIONAL_PEERS: ReadonlyMap<string, string> = new Map([
   ["fastify", "fastify"],
   ["node/server/fastify", "fastify"],
-  ["java/msgpack/serialization", "@msgpack/msgpack"],
   ["observe/telemetry", "@opentelemetry/api"],
   ["observe/retry-telemetry", "@opentelemetry/api"],
   ["observe/discovery-telemetry", "@opentelemetry/api"],
@@ -36,7 +36,7 @@ const OPTIONAL_PEERS: ReadonlyMap<string, string> = new Map([
 const ENGINES = ["node/", "fetch/"];
 
 /** Folders that run on Node only, and the entry point of the first. */
-const NODE_FOLDERS = ["node/", "node", "registry/"];
+const NODE_FOLDERS = ["node/", "node"];
 
 /** Modules of lower layers that engines must not import: entry points pass protocols and the router to them. */
 const HIDDEN_FROM_ENGINES = ["grpc/", "http-rpc/", "server/router"];
@@ -48,7 +48,11 @@ interface Import {
 }
 
 const project = new Project({ compilerOptions: { allowImportingTsExtensions: true } });
-project.addSourceFilesAtPaths([join(ROOT, "runtime/src/**/*.ts"), join(ROOT, "src/**/*.ts")]);
+project.addSourceFilesAtPaths([
+  join(ROOT, "runtime/src/**/*.ts"),
+  join(ROOT, "dubbo/src/**/*.ts"),
+  join(ROOT, "src/**/*.ts"),
+]);
 
 const nameOf = (file: SourceFile): string => relative(ROOT, file.getFilePath());
 const files = project.getSourceFiles().map(nameOf).sort();
@@ -134,13 +138,35 @@ function objectionInGenerator(from: string, to: string): string | undefined {
 
 /** The reason why an import is forbidden; `undefined` if it is allowed. */
 function objection({ from, to }: Import): string | undefined {
-  return from.startsWith("src/") ? objectionInGenerator(from, to) : objectionToRuntime(from, to);
+  if (from.startsWith("src/")) return objectionInGenerator(from, to);
+  return from.startsWith(DUBBO) ? objectionInDubbo(from, to) : objectionToRuntime(from, to);
+}
+
+/** The entry points of `triple-es` that each folder of `triple-es-dubbo` may import; interface methods run in pages too. */
+const DUBBO_FOLDERS: readonly (readonly [folder: string, packages: RegExp])[] = [
+  [
+    "dubbo/src/interface/msgpack/serialization.ts",
+    /^(?:triple-es(?:\/internal)?|@bufbuild\/protobuf.*|@msgpack\/msgpack)$/,
+  ],
+  ["dubbo/src/interface/", /^(?:triple-es(?:\/internal)?|@bufbuild\/protobuf.*)$/],
+  [
+    "dubbo/src/registry/",
+    /^(?:node:.+|triple-es(?:\/(?:discovery|node|internal|internal\/node))?|@bufbuild\/protobuf.*)$/,
+  ],
+  ["dubbo/src/gen/", /^(?:triple-es(?:\/(?:codec|wkt))?|@bufbuild\/protobuf.*)$/],
+];
+
+function objectionInDubbo(from: string, to: string): string | undefined {
+  const [folder, packages] = DUBBO_FOLDERS.find(([name]) => from.startsWith(name)) ?? [DUBBO, /^triple-es$/];
+  if (to.startsWith(folder === DUBBO ? DUBBO : folder.replace("msgpack/serialization.ts", ""))) return undefined;
+  if (packages.test(to) || (folder === "dubbo/src/registry/" && to.startsWith("dubbo/src/gen/"))) return undefined;
+  return `${folder} may import ${packages.source} and its own modules`;
 }
 
 function objectionToRuntime(from: string, to: string): string | undefined {
   const folder = folderOf(from);
   if (to.startsWith("node:")) {
-    return NODE_FOLDERS.includes(folder) ? undefined : "only node/, its entry point and registry/ may import node:*";
+    return NODE_FOLDERS.includes(folder) ? undefined : "only node/ and its entry point may import node:*";
   }
   if (!to.startsWith(RUNTIME)) return objectionToPackage(from, to);
   const target = folderOf(to);
@@ -303,7 +329,7 @@ describe("names", () => {
     for (const file of project.getSourceFiles()) {
       const name = nameOf(file);
       if (name.includes("/gen/")) continue;
-      const owner = name.startsWith(RUNTIME) ? "runtime" : "src";
+      const owner = [RUNTIME, DUBBO].find((folder) => name.startsWith(folder)) ?? "src";
       for (const [exported, declarations] of file.getExportedDeclarations()) {
         if (!declarations.some((declaration) => declaration.getSourceFile() === file)) continue;
         const key = `${owner} ${exported}`;
@@ -332,10 +358,10 @@ describe("names", () => {
     return new Map([...found].filter(([, files]) => files.length > 1));
   }
 
-  it("of constants are declared in one module each, `http2/` included", () => {
-    const runtime = project.getSourceFiles().filter((file) => nameOf(file).startsWith(RUNTIME));
-    expect(runtime.some((file) => folderOf(nameOf(file)) === "http2/")).toBe(true);
-    expect([...sharedConstants(runtime)]).toEqual([]);
+  it.each([RUNTIME, DUBBO])("of constants are declared in one module each of %s", (folder) => {
+    const sources = project.getSourceFiles().filter((file) => nameOf(file).startsWith(folder));
+    expect(sources.length).toBeGreaterThan(30);
+    expect([...sharedConstants(sources)]).toEqual([]);
   });
 
   it.each([
@@ -377,7 +403,11 @@ describe("the rules themselves", () => {
     ["another dependency", "runtime/src/node/server/http2.ts", "undici"],
     ["a parser outside of sub-protocol A", "runtime/src/fetch.ts", "saxes"],
     ["a framework outside its modules", "runtime/src/node.ts", "fastify"],
-    ["MessagePack outside its module", "runtime/src/java/msgpack/shape.ts", "@msgpack/msgpack"],
+    ["MessagePack outside its module", "dubbo/src/interface/msgpack/shape.ts", "@msgpack/msgpack"],
+    ["interface methods using Node", "dubbo/src/interface/client.ts", "node:util"],
+    ["interface methods using an engine of Node", "dubbo/src/interface/client.ts", "triple-es/node"],
+    ["interface methods using registries", "dubbo/src/interface/client.ts", "dubbo/src/registry/tree.ts"],
+    ["the runtime knowing Dubbo", "runtime/src/index.ts", "triple-es-dubbo/java"],
     ["OpenTelemetry outside its module", "runtime/src/observe/logger.ts", "@opentelemetry/api"],
     ["the plugin running the runtime", "src/plugin/client.ts", "triple-es"],
     ["the plugin reaching into the runtime", "src/plugin/client.ts", "runtime/src/call/call.ts"],
@@ -408,6 +438,8 @@ describe("the rules themselves", () => {
     ["runtime/src/node.ts", "node:net"],
     ["runtime/src/fetch.ts", "runtime/src/server/router.ts"],
     ["src/plugin/openapi-file.ts", "runtime/src/openapi/descriptor-document.ts"],
+    ["dubbo/src/registry/etcd/client.ts", "dubbo/src/gen/etcd/rpc_triple.ts"],
+    ["dubbo/src/registry/etcd/client.ts", "triple-es/internal/node"],
   ])("allow %s to import %s", (from, to) => {
     expect(forbidden(from, to)).toEqual([]);
   });

@@ -60,7 +60,7 @@ await Promise.all([transports.grpc.close(), transports["http-rpc"].close()]);
 
 /** A contract, and a program that calls it in its own process. */
 const CONTRACT = `
-import type { int } from "triple-es/java";
+import type { int } from "triple-es-dubbo/java";
 
 /** @service com.acme.Greeter */
 export interface Greeter {
@@ -74,7 +74,7 @@ export interface Person {
 `;
 const CONTRACT_CALL = `
 import { createInMemoryTransport, createRouter } from "triple-es";
-import { hessian2 } from "triple-es/hessian2";
+import { hessian2 } from "triple-es-dubbo/hessian2";
 import { createGreeterClient, GreeterDef } from "./contract/greeter_triple.js";
 
 const serializations = [hessian2];
@@ -101,6 +101,8 @@ const isProgram = (line: string): boolean => /^(?:node|npx tsx) /.test(line);
 
 let folder: string;
 let project: string;
+/** The file of each package. */
+let tarballs: ReadonlyMap<string, string>;
 /** File names inside each tarball. */
 let packed: Map<string, string[]>;
 /** The free ports that replace those of the documents. */
@@ -114,8 +116,9 @@ beforeAll(async () => {
   await run("sh", ["-c", build], { cwd: ROOT });
   const quiet = `--json --ignore-scripts --pack-destination ${folder}`;
   const { stdout } = await run("sh", ["-c", `${pack} ${quiet}`], { cwd: ROOT });
-  const tarballs = Object.values(JSON.parse(stdout)) as { name: string; filename: string; files: { path: string }[] }[];
-  packed = new Map(tarballs.map(({ name, files }) => [name, files.map(({ path }) => path)]));
+  const all = Object.values(JSON.parse(stdout)) as { name: string; filename: string; files: { path: string }[] }[];
+  tarballs = new Map(all.map(({ name, filename }) => [name, filename]));
+  packed = new Map(all.map(({ name, files }) => [name, files.map(({ path }) => path)]));
   for (const documented of ["8080", "8081", "50051"]) ports.set(documented, await freePort());
   cpSync(`${ROOT}proto/greet`, join(project, "proto/greet"), { recursive: true });
   for (const { path, text, from } of steps) {
@@ -126,7 +129,7 @@ beforeAll(async () => {
   writeFileSync(join(project, "src/serve.ts"), SERVER);
   writeFileSync(join(project, "src/call.ts"), CLIENT);
   const preparing = linesToRun(steps).filter((line) => !isProgram(line));
-  for (const line of new Set(preparing)) await run("sh", ["-c", withTarballs(line, tarballs)], { cwd: project });
+  for (const line of new Set(preparing)) await run("sh", ["-c", withTarballs(line)], { cwd: project });
 });
 
 afterAll(() => {
@@ -147,15 +150,16 @@ function linesToRun(blocks: readonly Block[]): string[] {
     .filter((line) => line !== "" && !/^(?:#|curl )/.test(line));
 }
 
+const tarballOf = (name: string): string => join(folder, tarballs.get(name) as string);
+
 /** Installs the packages of this repository from the tarballs, and others in the versions of the tests. */
-function withTarballs(line: string, tarballs: readonly { name: string; filename: string }[]): string {
+function withTarballs(line: string): string {
   if (!line.startsWith("npm install ")) return line;
   const { dependencies, devDependencies } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"));
   const versions: Record<string, string> = { ...dependencies, ...devDependencies };
   const [npm, install, ...words] = line.split(" ");
   const packages = words.map((word) => {
-    const tarball = tarballs.find((one) => one.name === word);
-    if (tarball !== undefined) return join(folder, tarball.filename);
+    if (tarballs.has(word)) return tarballOf(word);
     return word.startsWith("--") ? word : `${word}@${versions[word]}`;
   });
   return [npm, install, ...INSTALL, ...packages].join(" ");
@@ -181,7 +185,7 @@ async function listening(child: ChildProcess, port: number): Promise<void> {
 }
 
 describe("a tarball", () => {
-  it.each(["triple-es", "protoc-gen-triple-es"])(
+  it.each(["triple-es", "triple-es-dubbo", "protoc-gen-triple-es"])(
     "has code, types, a README, a license and a notice, and no other files: %s",
     (name) => {
       const files = packed.get(name) ?? [];
@@ -205,6 +209,14 @@ describe("a tarball", () => {
           `dist/${name}.d.ts`,
         ]),
       ],
+    ],
+    [
+      "triple-es-dubbo",
+      ["index", "java", "zookeeper"].flatMap((name) => [
+        `dist/${name}.js`,
+        `dist/bundled/${name}.js`,
+        `dist/${name}.d.ts`,
+      ]),
     ],
     ["protoc-gen-triple-es", ["dist/main.js", "dist/triple-es.js"]],
   ])("has its entry points: %s", (name, wanted) => {
@@ -235,7 +247,7 @@ describe("an installation", () => {
     const { dependencies = {}, peerDependencies, peerDependenciesMeta } = packages["node_modules/triple-es"];
     expect(Object.keys(dependencies)).toEqual(["multipasta", "saxes"]);
     // Without swagger-ui-dist: npm would install a development dependency that is also an optional peer in production.
-    const optional = ["@msgpack/msgpack", "@opentelemetry/api", "fastify"];
+    const optional = ["@opentelemetry/api", "fastify"];
     expect(Object.keys(peerDependencies).sort()).toEqual(["@bufbuild/protobuf", ...optional].sort());
     for (const name of optional) {
       expect(peerDependenciesMeta[name]).toEqual({ optional: true });
@@ -285,9 +297,8 @@ describe("an installation", () => {
     mkdirSync(join(project, "src/contract"));
     writeFileSync(join(project, "src/contract/greeter.ts"), CONTRACT);
     writeFileSync(join(project, "src/contract-call.ts"), CONTRACT_CALL);
-    await run("npm", ["install", "--save-dev", ...INSTALL, `ts-morph@${devDependencies["ts-morph"]}`], {
-      cwd: project,
-    });
+    const installed = [...INSTALL, tarballOf("triple-es-dubbo"), `ts-morph@${devDependencies["ts-morph"]}`];
+    await run("npm", ["install", "--save-dev", ...installed], { cwd: project });
     const command = ["triple-es", "interface", "src/contract/*.ts", "--out", "src/contract"];
     expect((await run("npx", command, { cwd: project })).stdout).toBe("1 file written, 0 unchanged\n");
     await run("npx", ["tsc"], { cwd: project });

@@ -153,11 +153,14 @@ describe.skipIf(!isInstalled)("the built site", () => {
     if (status !== 0) throw new Error(`${stdout}${stderr}`);
   }, 300_000);
 
-  it("has a page of the API reference for each entry point of the runtime", () => {
-    const { exports } = JSON.parse(readDocument("runtime/package.json"));
-    const names = Object.keys(exports).filter((name) => name !== "./package.json");
-    expect(names.length).toBeGreaterThan(20);
-    const page = (name: string): string => join(DIST, "reference/triple-es", name, "index.html");
+  it.each([
+    ["runtime", "triple-es"],
+    ["dubbo", "triple-es-dubbo"],
+  ])("has a page of the API reference for each entry point of the workspace %s", (workspace, module) => {
+    const { exports } = JSON.parse(readDocument(`${workspace}/package.json`));
+    const names = Object.keys(exports).filter((name) => !/^\.\/(?:package\.json|internal)/.test(name));
+    expect(names.length).toBeGreaterThan(5);
+    const page = (name: string): string => join(DIST, "reference", module, name, "index.html");
     expect(names.filter((name) => !existsSync(page(name)))).toEqual([]);
   });
 

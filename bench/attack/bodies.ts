@@ -2,7 +2,7 @@
  * Bodies of 4 MiB that are costly to decode, by format. Each is within the limits of a server, or is refused by one of them.
  */
 import zlib from "node:zlib";
-import { encodeWrapper } from "../../runtime/src/java/wrapper/wrapper.ts";
+import { encodeWrapper } from "../../dubbo/src/interface/wrapper/wrapper.ts";
 
 /** A request that is made from a number of bytes, so that a small one of the same kind can warm up. */
 export interface Attack {

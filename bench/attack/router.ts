@@ -11,10 +11,10 @@ import {
   type RouterOptions,
   type ServiceDef,
 } from "triple-es";
-import { hessian2 } from "triple-es/hessian2";
-import { type InterfaceMethod, interfacePayload, type JavaType, jsonSerialization } from "triple-es/java";
-import { msgpack } from "triple-es/msgpack";
 import { createRouter } from "triple-es/node";
+import { hessian2 } from "triple-es-dubbo/hessian2";
+import { type InterfaceMethod, interfacePayload, type JavaType, jsonSerialization } from "triple-es-dubbo/java";
+import { msgpack } from "triple-es-dubbo/msgpack";
 import { rpcRequest, textOf } from "../../test/support/greeter.ts";
 import { User } from "../../test/support/shop.ts";
 import { CostlySchema } from "../gen/costly_pb.ts";

@@ -14,8 +14,8 @@ import { once } from "node:events";
 import { setTimeout as sleep } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
-import { etcd } from "triple-es/etcd";
 import { createTransport } from "triple-es/node";
+import { etcd } from "triple-es-dubbo/etcd";
 import { startEtcd } from "../../test/support/registries/etcd.ts";
 import { createEchoServiceClient } from "../gen/echo_triple.ts";
 

@@ -2,9 +2,10 @@
  * A provider in etcd that counts what it executes: `provider.ts ETCD`. A message of its parent ends it, with the ids in
  * the answer.
  */
-import { register } from "triple-es/discovery";
-import { etcd } from "triple-es/etcd";
+
 import { createServer } from "triple-es/node";
+import { register } from "triple-es-dubbo";
+import { etcd } from "triple-es-dubbo/etcd";
 import { echoService } from "../echo-service.ts";
 import { EchoServiceDef } from "../gen/echo_triple.ts";
 

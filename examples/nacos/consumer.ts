@@ -2,8 +2,9 @@
  * A consumer that finds the providers of GreetService in Nacos and calls them without a pause: `consumer.ts NACOS`. Each second it
  * prints the calls by provider; SIGTERM ends it with the sum.
  */
-import { nacos } from "triple-es/nacos";
+
 import { createTransport } from "triple-es/node";
+import { nacos } from "triple-es-dubbo/nacos";
 import { createGreetServiceClient } from "../gen/greet/v1/greet_triple.ts";
 
 const [address = "127.0.0.1:8848"] = process.argv.slice(2);

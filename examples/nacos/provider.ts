@@ -2,9 +2,10 @@
  * A provider of GreetService that registers in Nacos: `provider.ts NACOS`. It prints its address when it is registered. SIGTERM
  * removes it from Nacos, waits until consumers know, finishes running calls and ends.
  */
-import { register } from "triple-es/discovery";
-import { nacos } from "triple-es/nacos";
+
 import { createServer, type Server } from "triple-es/node";
+import { register } from "triple-es-dubbo";
+import { nacos } from "triple-es-dubbo/nacos";
 import { greetService } from "../demo/service.ts";
 import { GreetServiceDef } from "../gen/greet/v1/greet_triple.ts";
 

@@ -30,4 +30,3 @@ export type { EndpointStatus, TargetEvent } from "./discovery/target-options.ts"
 export { type DnsOptions, dns } from "./node/dns.ts";
 export type { KubernetesApi } from "./node/kubernetes/api.ts";
 export { type KubernetesOptions, kubernetes } from "./node/kubernetes/kubernetes.ts";
-export { type RegisteredServer, type RegisterOptions, register } from "./registry/register.ts";

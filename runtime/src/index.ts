@@ -18,7 +18,6 @@ import { connectInMemory } from "./http/in-memory.ts";
 import { BODY_FORMATS } from "./http-rpc/body/formats.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createHttpRpcServer } from "./http-rpc/server.ts";
-import type { Serialization } from "./java/serialization.ts";
 import { resolveClientOptions } from "./protocol/options.ts";
 import { type BaseRouterOptions, ROUTER_OPTIONS, resolveRouterOptions } from "./server/options.ts";
 import { createRouterWith, type Router } from "./server/router.ts";
@@ -87,10 +86,6 @@ export type { ValueCount } from "./codec/values.ts";
 export type { Body, BodyCheck } from "./http/body.ts";
 export type { Exchange, HttpRequest, HttpResponse } from "./http/exchange.ts";
 export { type Upload, uploadOf } from "./http-rpc/body/upload.ts";
-export type { Cost } from "./java/cost.ts";
-export type { JavaException, JavaExceptionOptions } from "./java/exception.ts";
-export type { Serialization } from "./java/serialization.ts";
-export type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType } from "./java/signature.ts";
 export { type CallReporter, createClientLogger, createServerLogger, type FinishedCall } from "./observe/logger.ts";
 export type { FieldLimits, FieldLimitsInit, HeaderLimitsInit } from "./protocol/header-limits.ts";
 export type { BodyLimits } from "./protocol/options.ts";
@@ -106,7 +101,7 @@ export type { Router, ServiceOptions, VersionMatch } from "./server/router.ts";
 /** Options of a router. */
 export interface RouterOptions extends BaseRouterOptions {
   /** Serializations of the values of interface methods in gRPC, such as `hessian2`. Default: none. */
-  readonly serializations?: readonly Serialization[] | undefined;
+  readonly serializations?: readonly { readonly name: string }[] | undefined;
 }
 
 /**
@@ -128,7 +123,7 @@ export interface InMemoryTransportOptions {
   /** The codec of messages. Default: `proto`. */
   readonly codec?: "proto" | "json" | Codec | undefined;
   /** Serializations of the values of interface methods in gRPC, such as `hessian2`. Default: none. */
-  readonly serializations?: readonly Serialization[] | undefined;
+  readonly serializations?: readonly { readonly name: string }[] | undefined;
   /** Interceptors that wrap every call, the first one outermost. Default: none. */
   readonly interceptors?: readonly Interceptor[] | undefined;
 }

@@ -10,7 +10,6 @@ import { boundedJsonCodec } from "./codec/bounded-codec.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createRouter as createPortableRouter, type Router, type RouterOptions } from "./index.ts";
-import type { Serialization } from "./java/serialization.ts";
 import type { DiscoveryOptions } from "./node/client/target-connector.ts";
 import {
   type BalancedTransport,
@@ -121,7 +120,7 @@ export function nodeHandler(router: Router, options: NodeHandlerOptions = {}): N
 /** Options of a transport to one server. */
 export interface NodeTransportOptions extends BaseTransportOptions {
   /** Serializations of the values of interface methods over `grpc`, such as `hessian2`. Default: none. */
-  readonly serializations?: readonly Serialization[] | undefined;
+  readonly serializations?: readonly { readonly name: string }[] | undefined;
 }
 
 /** Options of a transport to the endpoints that a resolver finds. */

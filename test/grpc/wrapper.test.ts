@@ -2,7 +2,7 @@
 import { readFileSync } from "node:fs";
 import { create, toBinary } from "@bufbuild/protobuf";
 import { Code, createRouter, Metadata, protoCodec, RpcError, type Transport } from "triple-es";
-import { hessian2 } from "triple-es/hessian2";
+import { hessian2 } from "triple-es-dubbo/hessian2";
 import {
   createInterfaceClient,
   type InterfaceMethod,
@@ -12,16 +12,16 @@ import {
   jsonSerialization,
   type Serialization,
   type ServiceDef,
-} from "triple-es/java";
-import { msgpack } from "triple-es/msgpack";
+} from "triple-es-dubbo/java";
+import { msgpack } from "triple-es-dubbo/msgpack";
 import { describe, expect, it } from "vitest";
+import { decodeWrapper, encodeWrapper } from "../../dubbo/src/interface/wrapper/wrapper.ts";
 import {
   TripleRequestWrapperSchema,
   TripleResponseWrapperSchema,
 } from "../../fixtures/gen/org/apache/dubbo/triple/triple_wrapper_pb.ts";
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
 import { wholeBody } from "../../runtime/src/http/body.ts";
-import { decodeWrapper, encodeWrapper } from "../../runtime/src/java/wrapper/wrapper.ts";
 import { resolveClientOptions } from "../../runtime/src/protocol/options.ts";
 import { ROOT } from "../support/documents.ts";
 import { createShopClient, everything, ShopDef, type ShopHandler, shop } from "../support/shop.ts";

@@ -1,9 +1,9 @@
 /** Hessian 2 from hostile peers: any input is either decoded or rejected, at a cost proportional to its size. */
 import fc from "fast-check";
-import { createHessian2, hessian2 } from "triple-es/hessian2";
-import type { JavaClass, JavaType } from "triple-es/java";
+import { createHessian2, hessian2 } from "triple-es-dubbo/hessian2";
+import type { JavaClass, JavaType } from "triple-es-dubbo/java";
 import { describe, expect, it } from "vitest";
-import { Cost } from "../../runtime/src/java/cost.ts";
+import { Cost } from "../../dubbo/src/interface/cost.ts";
 import { Everything, everything, User } from "../support/shop.ts";
 
 const hex = (text: string): Uint8Array => new Uint8Array(Buffer.from(text.replaceAll(" ", ""), "hex"));

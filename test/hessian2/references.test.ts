@@ -2,11 +2,11 @@
  * References of Hessian 2: a repeated object is created once and written once, so that the work is proportional to the
  * bytes.
  */
-import { createHessian2, hessian2 } from "triple-es/hessian2";
-import { type JavaClass, type JavaType, typed } from "triple-es/java";
+import { createHessian2, hessian2 } from "triple-es-dubbo/hessian2";
+import { type JavaClass, type JavaType, typed } from "triple-es-dubbo/java";
 import { afterEach, describe, expect, it, vi } from "vitest";
-import { Cost } from "../../runtime/src/java/cost.ts";
-import { ClassDefinition, RawObject } from "../../runtime/src/java/hessian2/raw.ts";
+import { Cost } from "../../dubbo/src/interface/cost.ts";
+import { ClassDefinition, RawObject } from "../../dubbo/src/interface/hessian2/raw.ts";
 
 const ANY: JavaType = "java.lang.Object";
 const hex = (text: string): Uint8Array => new Uint8Array(Buffer.from(text.replaceAll(" ", ""), "hex"));

@@ -1,7 +1,7 @@
 /** Compares Hessian 2 with the output of Dubbo's encoder, recorded in fixtures/wire/dubbo. */
 import { readFileSync } from "node:fs";
-import { createHessian2, hessian2 } from "triple-es/hessian2";
-import { type JavaClass, type JavaEnum, JavaException, type JavaType, typed } from "triple-es/java";
+import { createHessian2, hessian2 } from "triple-es-dubbo/hessian2";
+import { type JavaClass, type JavaEnum, JavaException, type JavaType, typed } from "triple-es-dubbo/java";
 import { describe, expect, it } from "vitest";
 import { ROOT } from "../support/documents.ts";
 

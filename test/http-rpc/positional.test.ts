@@ -2,9 +2,9 @@
 import fc from "fast-check";
 import { createInMemoryTransport, createRouter, Metadata } from "triple-es";
 import { createTransport } from "triple-es/fetch";
-import { hessian2 } from "triple-es/hessian2";
-import { type JavaType, jsonSerialization } from "triple-es/java";
-import { msgpack } from "triple-es/msgpack";
+import { hessian2 } from "triple-es-dubbo/hessian2";
+import { type JavaType, jsonSerialization } from "triple-es-dubbo/java";
+import { msgpack } from "triple-es-dubbo/msgpack";
 import { describe, expect, it } from "vitest";
 import { wholeBody } from "../../runtime/src/http/body.ts";
 import { createShopClient, Everything, everything, ShopDef, type ShopHandler, shop } from "../support/shop.ts";

@@ -8,7 +8,7 @@ import {
   type JavaType,
   jsonSerialization,
   type ServiceDef,
-} from "triple-es/java";
+} from "triple-es-dubbo/java";
 import { describe, expect, it } from "vitest";
 import { type Bytes, type Fields, rpcRequest, textOf } from "../support/greeter.ts";
 import { EVERY_BODY } from "../support/parameters.ts";

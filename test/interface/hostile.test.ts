@@ -45,7 +45,7 @@ const contract = fc
   })
   .map(({ texts: [a, b, c, d, e, f], names: [method, parameter, field, other], types: [one, two, three] }) =>
     [
-      'import type { int, long } from "triple-es/java";',
+      'import type { int, long } from "triple-es-dubbo/java";',
       `/**\n * ${a}\n * @service a.S\n * @group x${word(b)}\n * @serialization x${word(c)}\n */`,
       "export interface S {",
       `  /**\n   * ${d}\n   * @param x ${e}\n   * @deprecated ${f}\n   */`,

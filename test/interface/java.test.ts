@@ -4,6 +4,8 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { signatureOf } from "../../dubbo/src/interface/method.ts";
+import { nameOf } from "../../dubbo/src/interface/type.ts";
 import { ClassesDef } from "../../fixtures/interface/gen/classes_triple.ts";
 import { CollectionsDef } from "../../fixtures/interface/gen/collections_triple.ts";
 import { EnumsDef } from "../../fixtures/interface/gen/enums_triple.ts";
@@ -11,8 +13,6 @@ import { ExportsDef } from "../../fixtures/interface/gen/exports_triple.ts";
 import { NullabilityDef } from "../../fixtures/interface/gen/nullability_triple.ts";
 import { OverloadsDef } from "../../fixtures/interface/gen/overloads_triple.ts";
 import { ScalarsDef } from "../../fixtures/interface/gen/scalars_triple.ts";
-import { signatureOf } from "../../runtime/src/java/method.ts";
-import { nameOf } from "../../runtime/src/java/type.ts";
 import { root } from "../plugin/support/protos.ts";
 import { java, javaProblems, read, stubs } from "./support/contracts.ts";
 
@@ -65,7 +65,7 @@ class Reflector {
 `;
 
 /** Names that a Java compiler rejects without escaping. */
-const UNUSUAL = `import type { int } from "triple-es/java";
+const UNUSUAL = `import type { int } from "triple-es-dubbo/java";
     /** @service a.S */
     export interface S {
       /**

@@ -4,7 +4,7 @@
 import { describe, expect, it } from "vitest";
 import { java, read, stubs } from "./support/contracts.ts";
 
-const imports = `import type { BigDecimal, BigInteger, byte, char, double, float, int, JavaArray, long, short } from "triple-es/java";
+const imports = `import type { BigDecimal, BigInteger, byte, char, double, float, int, JavaArray, long, short } from "triple-es-dubbo/java";
 `;
 const declared = `
 /** @class a.User */ export interface User { name: string }
@@ -101,7 +101,7 @@ describe("a name", () => {
       { "c/a.ts": `import { U as T } from "./b.js";\n${service}` },
       {
         "c/b.ts": 'export { V as U } from "./d";\nexport * from "./e";',
-        "c/d.ts": 'import type { int as V } from "triple-es/java";\nexport type { V };',
+        "c/d.ts": 'import type { int as V } from "triple-es-dubbo/java";\nexport type { V };',
         "c/e.ts": "export type Other = string;",
       },
     );
@@ -110,7 +110,7 @@ describe("a name", () => {
   });
 
   it("may be that of a module", () => {
-    const text = 'import type * as java from "triple-es/java";\nimport * as own from "./b.js";\n';
+    const text = 'import type * as java from "triple-es-dubbo/java";\nimport * as own from "./b.js";\n';
     const contract = "/** @service a.S */ export interface S { m(a: java.JavaArray<java.int>): Promise<own.T> }";
     const reading = read({ "a.ts": text + contract }, { "b.ts": "/** @class a.T */ export interface T { b: string }" });
     expect(reading.problems).toEqual([]);

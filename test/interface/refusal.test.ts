@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { problemsOf, read } from "./support/contracts.ts";
 
-const brands = 'import type { int, JavaArray } from "triple-es/java";\n';
+const brands = 'import type { int, JavaArray } from "triple-es-dubbo/java";\n';
 
 /** Returns the problem of a parameter of the given type, in the third line of its contract. */
 function problemOf(type: string, declarations = ""): string[] {
@@ -47,7 +47,7 @@ describe("a type", () => {
     ["WeakMap<S, S>", "WeakMap is neither imported nor a type with a counterpart in Java"],
     ["q.int", "q.int is neither imported nor a type with a counterpart in Java"],
     ["Dat", 'Dat is neither imported nor a type with a counterpart in Java, did you mean "Date"?'],
-    ["long", "long must be imported from triple-es/java"],
+    ["long", "long must be imported from triple-es-dubbo/java"],
     ["Error", "an exception is thrown, not passed; a method says so with @throws com.acme.SoldOutException"],
     ["Int32Array", "Int32Array is not a type of contracts; use JavaArray<int>"],
     ["String", "String is not a type of contracts; use string"],
@@ -72,9 +72,9 @@ describe("a type", () => {
 
   it("must be one of the brands, if it is imported from there", () => {
     const text =
-      'import type { innt } from "triple-es/java";\n/** @service a.S */ export interface S { m(a: innt): void }';
+      'import type { innt } from "triple-es-dubbo/java";\n/** @service a.S */ export interface S { m(a: innt): void }';
     expect(problemsOf(text)).toEqual([
-      '2:47: error: triple-es/java has no type innt for contracts, did you mean "int"?',
+      '2:47: error: triple-es-dubbo/java has no type innt for contracts, did you mean "int"?',
     ]);
   });
 
@@ -89,7 +89,7 @@ describe("a type", () => {
 
   it("is not an array of numbers if it is an array of bytes", () => {
     const text = problemsOf(
-      'import type { byte, JavaArray } from "triple-es/java";\n/** @service a.S */ export interface S { m(a: JavaArray<byte>): void }',
+      'import type { byte, JavaArray } from "triple-es-dubbo/java";\n/** @service a.S */ export interface S { m(a: JavaArray<byte>): void }',
     );
     expect(text).toEqual(["2:47: error: an array of bytes is Uint8Array"]);
   });
@@ -263,7 +263,7 @@ describe("data", () => {
 
 it("a type that must be imported is refused without an import, with the name of its module", () => {
   const text = "/** @service a.S */ export interface S { m(a: JavaArray<string>): void }";
-  expect(problemsOf(text)).toEqual(["1:47: error: JavaArray must be imported from triple-es/java"]);
+  expect(problemsOf(text)).toEqual(["1:47: error: JavaArray must be imported from triple-es-dubbo/java"]);
 });
 
 it("a type parameter of a method is refused at its method and at its uses", () => {
@@ -475,7 +475,7 @@ describe("a contract", () => {
 
 describe("a warning", () => {
   it.each([
-    ["number", "number is a double in Java; say so with double, or int and the like, of triple-es/java"],
+    ["number", "number is a double in Java; say so with double, or int and the like, of triple-es-dubbo/java"],
     ["any", "any is treated as unknown, which is java.lang.Object: its contents are not type-checked"],
     ["string | undefined", "undefined arrives as null: join null to the type"],
   ])("is given for %s", (type, message) => {

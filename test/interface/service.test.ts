@@ -1,7 +1,7 @@
 /** Calls between generated clients and handlers: every value has the type of its contract, in both sub-protocols. */
 import { createInMemoryTransport, createRouter, type ServiceDef, type Transport } from "triple-es";
-import { hessian2 } from "triple-es/hessian2";
-import { jsonSerialization } from "triple-es/java";
+import { hessian2 } from "triple-es-dubbo/hessian2";
+import { jsonSerialization } from "triple-es-dubbo/java";
 import { describe, expect, it } from "vitest";
 import type { Left } from "../../fixtures/interface/contracts/circle/left.ts";
 import type { Group, Node, Page, Person } from "../../fixtures/interface/contracts/classes.ts";

@@ -1,10 +1,10 @@
 /** Sets and maps of numbers that a peer has chosen so that their hashes collide in V8: numbers count in proportion. */
-import { hessian2 } from "triple-es/hessian2";
+import { hessian2 } from "triple-es-dubbo/hessian2";
 import { describe, expect, it } from "vitest";
-import { Cost } from "../../runtime/src/java/cost.ts";
-import { jsonSerialization } from "../../runtime/src/java/json-serialization.ts";
-import type { Serialization } from "../../runtime/src/java/serialization.ts";
-import type { JavaType } from "../../runtime/src/java/signature.ts";
+import { Cost } from "../../dubbo/src/interface/cost.ts";
+import { jsonSerialization } from "../../dubbo/src/interface/json-serialization.ts";
+import type { Serialization } from "../../dubbo/src/interface/serialization.ts";
+import type { JavaType } from "../../dubbo/src/interface/signature.ts";
 
 /** The multiplicative inverse of an odd number, modulo 2 to the power of 32. */
 function inverseOf(odd: number): number {

@@ -2,8 +2,8 @@
 import { createServer as createHttpServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { text } from "node:stream/consumers";
-import { dubboJava, hessian2 } from "triple-es/hessian2";
 import { createServer, createTransport } from "triple-es/node";
+import { dubboJava, hessian2 } from "triple-es-dubbo/hessian2";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createThingsServiceClient } from "../../fixtures/options/gen/expanded/fixture/options/v1/options_triple.ts";
 import { failureOf } from "../support/server.ts";

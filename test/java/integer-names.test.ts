@@ -1,9 +1,9 @@
 /** Engines keep members of integer names in an array, 12 KB for the only name 1000, unless a far larger name came first. */
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { hessian2 } from "triple-es/hessian2";
-import { type JavaType, jsonSerialization } from "triple-es/java";
-import { msgpack } from "triple-es/msgpack";
+import { hessian2 } from "triple-es-dubbo/hessian2";
+import { type JavaType, jsonSerialization } from "triple-es-dubbo/java";
+import { msgpack } from "triple-es-dubbo/msgpack";
 import { describe, expect, it } from "vitest";
 
 setFlagsFromString("--expose-gc");

@@ -1,8 +1,8 @@
 /** Services without IDL: clients and handlers with arguments by position, in both sub-protocols. */
 import { Code, createInMemoryTransport, createRouter, RpcError, type Transport } from "triple-es";
 import { createTransport, fetchHandler } from "triple-es/fetch";
-import { hessian2 } from "triple-es/hessian2";
-import { findException, JavaException } from "triple-es/java";
+import { hessian2 } from "triple-es-dubbo/hessian2";
+import { findException, JavaException } from "triple-es-dubbo/java";
 import { describe, expect, it } from "vitest";
 import { createShopClient, everything, ShopDef, type ShopHandler, shop, type User } from "../support/shop.ts";
 

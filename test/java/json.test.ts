@@ -9,12 +9,12 @@ import {
   type JavaClass,
   type JavaType,
   jsonSerialization,
-} from "triple-es/java";
-import { msgpack } from "triple-es/msgpack";
+} from "triple-es-dubbo/java";
+import { msgpack } from "triple-es-dubbo/msgpack";
 import { describe, expect, it } from "vitest";
+import { valuesOf } from "../../dubbo/src/interface/arguments.ts";
+import { Cost } from "../../dubbo/src/interface/cost.ts";
 import { wholeBody } from "../../runtime/src/http/body.ts";
-import { valuesOf } from "../../runtime/src/java/arguments.ts";
-import { Cost } from "../../runtime/src/java/cost.ts";
 
 const ANY: JavaType = "java.lang.Object";
 const DECIMAL: JavaType = "java.math.BigDecimal";

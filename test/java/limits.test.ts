@@ -1,14 +1,14 @@
 /** The limit on the values of a message in each format of services without IDL: that many are read, one more is refused. */
 import { Code } from "triple-es";
-import { hessian2 } from "triple-es/hessian2";
-import { type InterfaceMethod, interfacePayload, type JavaType, jsonSerialization } from "triple-es/java";
-import { msgpack } from "triple-es/msgpack";
+import { hessian2 } from "triple-es-dubbo/hessian2";
+import { type InterfaceMethod, interfacePayload, type JavaType, jsonSerialization } from "triple-es-dubbo/java";
+import { msgpack } from "triple-es-dubbo/msgpack";
 import { describe, expect, it } from "vitest";
-import { Cost } from "../../runtime/src/java/cost.ts";
-import { PositionalCall } from "../../runtime/src/java/http-rpc/server.ts";
-import { encodeRequest } from "../../runtime/src/java/wrapper/client.ts";
-import { WrappedCall } from "../../runtime/src/java/wrapper/server.ts";
-import { decodeWrapper } from "../../runtime/src/java/wrapper/wrapper.ts";
+import { Cost } from "../../dubbo/src/interface/cost.ts";
+import { PositionalCall } from "../../dubbo/src/interface/http-rpc/server.ts";
+import { encodeRequest } from "../../dubbo/src/interface/wrapper/client.ts";
+import { WrappedCall } from "../../dubbo/src/interface/wrapper/server.ts";
+import { decodeWrapper } from "../../dubbo/src/interface/wrapper/wrapper.ts";
 
 const LISTS: JavaType = { list: { list: "int" } };
 const MAP: JavaType = { map: ["java.lang.String", "boolean"] };

@@ -2,7 +2,7 @@
 import { create, isMessage, toBinary } from "@bufbuild/protobuf";
 import { StringValueSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
-import { createProtobufSerialization, type JavaType } from "triple-es/java";
+import { createProtobufSerialization, type JavaType } from "triple-es-dubbo/java";
 import { describe, expect, it } from "vitest";
 import { GreetRequestSchema } from "../../examples/gen/greet/v1/greet_pb.ts";
 

@@ -1,9 +1,9 @@
 /** Fields of bytes: both sides receive plain `Uint8Array`s, whatever array type was sent. */
 import { createInMemoryTransport, createRouter, type Transport } from "triple-es";
 import { createTransport as createFetchTransport } from "triple-es/fetch";
-import { hessian2 } from "triple-es/hessian2";
 import { createServer, gzip, type NodeTransportOptions, type Server } from "triple-es/node";
 import { createTransport as createProtoTransport } from "triple-es/proto";
+import { hessian2 } from "triple-es-dubbo/hessian2";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
   createParametersServiceClient,

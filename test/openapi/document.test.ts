@@ -12,7 +12,6 @@ import {
 import { createRouter, type ServiceDef } from "triple-es";
 import { fetchHandler } from "triple-es/fetch";
 import { addHealth } from "triple-es/health";
-import { interfacePayload } from "triple-es/java";
 import {
   addOpenApi,
   createOpenApi,
@@ -22,6 +21,7 @@ import {
 } from "triple-es/openapi";
 import { addReflection } from "triple-es/reflection";
 import { addRest } from "triple-es/rest";
+import { interfacePayload } from "triple-es-dubbo/java";
 import { describe, expect, it } from "vitest";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { IdempotencyServiceDef } from "../../fixtures/gen/fixture/idempotency/v1/idempotency_triple.ts";

@@ -2,9 +2,9 @@
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { etcd } from "triple-es/etcd";
+import { etcd } from "triple-es-dubbo/etcd";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { writeGoInstance } from "../../runtime/src/registry/dubbo/service-instance.ts";
+import { writeGoInstance } from "../../dubbo/src/registry/dubbo/service-instance.ts";
 import { createCertificates, hasOpenssl } from "../support/certificate.ts";
 import { cuttableProxy } from "../support/cuttable-proxy.ts";
 import { type EtcdProcess, hasEtcd, startEtcd } from "../support/registries/etcd.ts";

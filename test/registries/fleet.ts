@@ -2,13 +2,7 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
 import { RpcError } from "triple-es";
-import {
-  type RegisterOptions,
-  type Registration,
-  type Registry,
-  register,
-  type TargetEvent,
-} from "triple-es/discovery";
+import type { Registration, Registry, TargetEvent } from "triple-es/discovery";
 import {
   type BalancedTransport,
   createServer,
@@ -16,6 +10,7 @@ import {
   type RegistryTransportOptions,
   type Server,
 } from "triple-es/node";
+import { type RegisterOptions, register } from "triple-es-dubbo";
 import { onTestFinished } from "vitest";
 import { mainThreadNanoseconds } from "../../bench/cpu-time.ts";
 import {

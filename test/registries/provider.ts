@@ -2,11 +2,12 @@
  * A provider in a process of its own, which can be killed and stopped: `provider.ts KIND ADDRESS APPLICATION`. It prints its
  * port when it is registered, and answers with its port.
  */
-import { type Registry, register } from "triple-es/discovery";
-import { etcd } from "triple-es/etcd";
-import { nacos } from "triple-es/nacos";
+import type { Registry } from "triple-es/discovery";
 import { createServer } from "triple-es/node";
-import { zookeeper } from "triple-es/zookeeper";
+import { register } from "triple-es-dubbo";
+import { etcd } from "triple-es-dubbo/etcd";
+import { nacos } from "triple-es-dubbo/nacos";
+import { zookeeper } from "triple-es-dubbo/zookeeper";
 import { GreetServiceDef, type GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
 
 const [kind, address = "", application = ""] = process.argv.slice(2);

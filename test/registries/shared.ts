@@ -5,10 +5,10 @@
 import type { Instance, Registry } from "triple-es/discovery";
 import { createTransport } from "triple-es/node";
 import { expect, it, onTestFinished } from "vitest";
+import { createMetadataServiceV2Client } from "../../dubbo/src/gen/org/apache/dubbo/metadata/metadata_service_v2_triple.ts";
+import { writeProviderUrl } from "../../dubbo/src/registry/dubbo/provider-url.ts";
+import type { DubboOptions } from "../../dubbo/src/registry/tree.ts";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { createMetadataServiceV2Client } from "../../runtime/src/gen/org/apache/dubbo/metadata/metadata_service_v2_triple.ts";
-import { writeProviderUrl } from "../../runtime/src/registry/dubbo/provider-url.ts";
-import type { DubboOptions } from "../../runtime/src/registry/tree.ts";
 import { cuttableProxy } from "../support/cuttable-proxy.ts";
 import type { RegistryProcess } from "../support/registries/process.ts";
 import {

@@ -1,5 +1,5 @@
 /** Providers in etcd that do not fail, but are slow or stand still. */
-import { etcd } from "triple-es/etcd";
+import { etcd } from "triple-es-dubbo/etcd";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { hasEtcd, startEtcd } from "../support/registries/etcd.ts";
 import { figure, openConsumer, startLoad, startProvider, startProviderProcess, timeUntil } from "./fleet.ts";

@@ -5,9 +5,9 @@
 import fc from "fast-check";
 import type { Instance } from "triple-es/discovery";
 import { describe, expect, it } from "vitest";
-import { addToMapping, parseMapping } from "../../runtime/src/registry/dubbo/mapping.ts";
-import { matchKeyOf, parseMetadata, revisionOf } from "../../runtime/src/registry/dubbo/metadata.ts";
-import { decodeName, parseProvider, writeProviderUrl } from "../../runtime/src/registry/dubbo/provider-url.ts";
+import { addToMapping, parseMapping } from "../../dubbo/src/registry/dubbo/mapping.ts";
+import { matchKeyOf, parseMetadata, revisionOf } from "../../dubbo/src/registry/dubbo/metadata.ts";
+import { decodeName, parseProvider, writeProviderUrl } from "../../dubbo/src/registry/dubbo/provider-url.ts";
 import {
   endpointOfInstance,
   instanceMetadata,
@@ -15,7 +15,7 @@ import {
   parseInstance,
   writeCuratorInstance,
   writeGoInstance,
-} from "../../runtime/src/registry/dubbo/service-instance.ts";
+} from "../../dubbo/src/registry/dubbo/service-instance.ts";
 
 const SERVICE = "greet.v1.GreetService";
 

@@ -1,7 +1,7 @@
 /** Services with Java names, which consumers in Java look for in registries and call by them. */
 import type { Instance, Registry } from "triple-es/discovery";
-import { register } from "triple-es/discovery";
 import { createServer, createTransport } from "triple-es/node";
+import { register } from "triple-es-dubbo";
 import { expect, it, onTestFinished } from "vitest";
 import { createPeerServiceClient, PeerServiceDef } from "../interop/dubbo/gen/interop/v1/peer_triple.ts";
 import { createPeerService } from "../interop/dubbo/service.ts";

@@ -1,8 +1,8 @@
 /** The encoding of ZooKeeper's records, and frames in any chunks. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { FrameSplitter, JuteReader, JuteWriter } from "../../runtime/src/registry/zookeeper/jute.ts";
-import { Watches } from "../../runtime/src/registry/zookeeper/watches.ts";
+import { FrameSplitter, JuteReader, JuteWriter } from "../../dubbo/src/registry/zookeeper/jute.ts";
+import { Watches } from "../../dubbo/src/registry/zookeeper/watches.ts";
 
 const int = fc.integer({ min: -(2 ** 31), max: 2 ** 31 - 1 });
 const long = fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n });

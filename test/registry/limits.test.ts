@@ -1,14 +1,14 @@
 /** Lists of a registry that would stop their consumers, and entries that must not be used. The tree is the test's own. */
 import type { Endpoint, Resolver } from "triple-es/discovery";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { MAX_APPLICATIONS, MAX_PROVIDERS } from "../../runtime/src/registry/dubbo/limits.ts";
-import { parseProvider } from "../../runtime/src/registry/dubbo/provider-url.ts";
+import { MAX_APPLICATIONS, MAX_PROVIDERS } from "../../dubbo/src/registry/dubbo/limits.ts";
+import { parseProvider } from "../../dubbo/src/registry/dubbo/provider-url.ts";
 import {
   endpointOfInstance,
   metadataAddress,
   type ServiceInstance,
-} from "../../runtime/src/registry/dubbo/service-instance.ts";
-import { createTreeRegistry, type Tree } from "../../runtime/src/registry/tree.ts";
+} from "../../dubbo/src/registry/dubbo/service-instance.ts";
+import { createTreeRegistry, type Tree } from "../../dubbo/src/registry/tree.ts";
 
 const SERVICE = "greet.v1.GreetService";
 

@@ -1,14 +1,14 @@
 /** A mapping in Nacos with names that the server refuses. The server is the test's own, and speaks the protocol of Nacos. */
 import type { Endpoint } from "triple-es/discovery";
-import { nacos } from "triple-es/nacos";
 import { createServer } from "triple-es/node";
+import { nacos } from "triple-es-dubbo/nacos";
 import { expect, it, onTestFinished } from "vitest";
-import type { Payload } from "../../runtime/src/gen/nacos/nacos_grpc_service_pb.ts";
+import type { Payload } from "../../dubbo/src/gen/nacos/nacos_grpc_service_pb.ts";
 import {
   BiRequestStreamDef,
   type PayloadInit,
   RequestDef,
-} from "../../runtime/src/gen/nacos/nacos_grpc_service_triple.ts";
+} from "../../dubbo/src/gen/nacos/nacos_grpc_service_triple.ts";
 
 const SERVICE = "greet.v1.GreetService";
 

@@ -2,16 +2,17 @@
  * Options of registration and of registries, and the host that is registered. What is written is judged by `npm run
  * registries`.
  */
-import { type Instance, type RegisterOptions, type Registration, type Registry, register } from "triple-es/discovery";
-import { etcd } from "triple-es/etcd";
+import type { Instance, Registration, Registry } from "triple-es/discovery";
 import { addHealth } from "triple-es/health";
-import { nacos } from "triple-es/nacos";
 import { createServer, createTransport } from "triple-es/node";
-import { zookeeper } from "triple-es/zookeeper";
+import { type RegisterOptions, register } from "triple-es-dubbo";
+import { etcd } from "triple-es-dubbo/etcd";
+import { nacos } from "triple-es-dubbo/nacos";
+import { zookeeper } from "triple-es-dubbo/zookeeper";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { checkAttributes } from "../../dubbo/src/registry/dubbo/attributes.ts";
+import { keepRegistered, type Publisher, type Session } from "../../dubbo/src/registry/registration.ts";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { checkAttributes } from "../../runtime/src/registry/dubbo/attributes.ts";
-import { keepRegistered, type Publisher, type Session } from "../../runtime/src/registry/registration.ts";
 import { greeter, signalled } from "../support/server.ts";
 
 /** A registry that keeps what it is asked to register. */

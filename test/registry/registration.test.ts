@@ -1,7 +1,7 @@
 /** Registrations whose registry refuses single requests while the session lives on. */
 import { expect, it, onTestFinished } from "vitest";
+import { keepRegistered, type Publisher, type Session } from "../../dubbo/src/registry/registration.ts";
 import type { Instance } from "../../runtime/src/discovery/registry.ts";
-import { keepRegistered, type Publisher, type Session } from "../../runtime/src/registry/registration.ts";
 
 const INSTANCE: Instance = {
   application: "shop",

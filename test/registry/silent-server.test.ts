@@ -5,10 +5,10 @@
 import { once } from "node:events";
 import { createServer as createHttpServer } from "node:http";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import { etcd } from "triple-es/etcd";
-import { nacos } from "triple-es/nacos";
 import { createTransport } from "triple-es/node";
-import { zookeeper } from "triple-es/zookeeper";
+import { etcd } from "triple-es-dubbo/etcd";
+import { nacos } from "triple-es-dubbo/nacos";
+import { zookeeper } from "triple-es-dubbo/zookeeper";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { failureOf } from "../support/server.ts";

@@ -1,11 +1,11 @@
 /** Long lists of a registry: they are parsed in steps, between which other tasks run. The tree is the test's own. */
 import type { Endpoint, Resolver } from "triple-es/discovery";
 import { expect, it, onTestFinished } from "vitest";
-import { writeGoInstance } from "../../runtime/src/registry/dubbo/service-instance.ts";
-import type { NacosInstance } from "../../runtime/src/registry/nacos/naming.ts";
-import { watchUrls } from "../../runtime/src/registry/nacos/provider-urls.ts";
-import { createTreeRegistry, type Tree } from "../../runtime/src/registry/tree.ts";
-import type { Watcher } from "../../runtime/src/registry/watch.ts";
+import { writeGoInstance } from "../../dubbo/src/registry/dubbo/service-instance.ts";
+import type { NacosInstance } from "../../dubbo/src/registry/nacos/naming.ts";
+import { watchUrls } from "../../dubbo/src/registry/nacos/provider-urls.ts";
+import { createTreeRegistry, type Tree } from "../../dubbo/src/registry/tree.ts";
+import type { Watcher } from "../../dubbo/src/registry/watch.ts";
 
 const SERVICE = "greet.v1.GreetService";
 

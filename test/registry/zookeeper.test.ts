@@ -5,10 +5,10 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Socket } from "node:net";
 import { expect, it, onTestFinished } from "vitest";
-import { ZooKeeperClient } from "../../runtime/src/registry/zookeeper/client.ts";
-import { FrameSplitter, JuteReader, JuteWriter } from "../../runtime/src/registry/zookeeper/jute.ts";
-import { Change, Op, Xid } from "../../runtime/src/registry/zookeeper/protocol.ts";
-import { createZooKeeperTree } from "../../runtime/src/registry/zookeeper/tree.ts";
+import { ZooKeeperClient } from "../../dubbo/src/registry/zookeeper/client.ts";
+import { FrameSplitter, JuteReader, JuteWriter } from "../../dubbo/src/registry/zookeeper/jute.ts";
+import { Change, Op, Xid } from "../../dubbo/src/registry/zookeeper/protocol.ts";
+import { createZooKeeperTree } from "../../dubbo/src/registry/zookeeper/tree.ts";
 
 /** One connection of a client to the scripted server. */
 interface Peer {

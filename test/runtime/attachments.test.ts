@@ -1,7 +1,7 @@
 /** Attachments of Dubbo for Java: names with upper-case letters, values with types. */
 import fc from "fast-check";
 import { Metadata } from "triple-es";
-import { attachments, readAttachments } from "triple-es/java";
+import { attachments, readAttachments } from "triple-es-dubbo/java";
 import { describe, expect, it } from "vitest";
 
 describe("attachments", () => {

@@ -26,13 +26,13 @@ import {
 } from "triple-es";
 import { createTransport as createFetchTransport } from "triple-es/fetch";
 import { addHealth, type Health } from "triple-es/health";
-import { hessian2 } from "triple-es/hessian2";
-import { createProtobufSerialization, jsonSerialization, type Serialization } from "triple-es/java";
 import { createTransport as createJsonTransport } from "triple-es/json";
-import { msgpack } from "triple-es/msgpack";
 import { createServer, createTransport, nodeCompressions, type Server } from "triple-es/node";
 import { createTransport as createProtoTransport } from "triple-es/proto";
 import { framedSnappy, snappy } from "triple-es/snappy";
+import { hessian2 } from "triple-es-dubbo/hessian2";
+import { createProtobufSerialization, jsonSerialization, type Serialization } from "triple-es-dubbo/java";
+import { msgpack } from "triple-es-dubbo/msgpack";
 import { describe, expect, it } from "vitest";
 import {
   createGreetServiceClient,

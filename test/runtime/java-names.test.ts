@@ -1,6 +1,6 @@
 /** The option `javaNames`: the paths that Dubbo for Java serves. */
 import { Code, Status } from "triple-es";
-import { hessian2 } from "triple-es/hessian2";
+import { hessian2 } from "triple-es-dubbo/hessian2";
 import { describe, expect, it } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { createThingsServiceClient } from "../../fixtures/options/gen/expanded/fixture/options/v1/options_triple.ts";

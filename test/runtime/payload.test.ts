@@ -1,15 +1,9 @@
-/** Methods without schemas have a payload. A program without such methods does not load the modules of a payload. */
+/** Methods without schemas have a payload. */
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { build } from "esbuild";
 import type { Method, ServiceDef } from "triple-es";
 import { beforeAll, describe, expect, it } from "vitest";
 import { ROOT } from "../support/documents.ts";
-
-const RUNTIME = "runtime/src/";
-
-/** Entry points for interface methods. */
-const OF_INTERFACES = ["hessian2", "java", "msgpack"];
 
 /** Returns the files below a folder whose paths have the given end, relative to the root of the repository. */
 function filesBelow(folder: string, end: string): string[] {
@@ -17,47 +11,13 @@ function filesBelow(folder: string, end: string): string[] {
   return paths.filter((path) => path.endsWith(end)).map((path) => join(folder, path));
 }
 
-const entryPoints = readdirSync(join(ROOT, RUNTIME)).flatMap((file) => (file.endsWith(".ts") ? file.slice(0, -3) : []));
-
-/**
- * Returns every module below `runtime/src` that is loaded by a program that imports an entry point, whether the program
- * uses it or not.
- */
-async function loadedBy(entryPoint: string): Promise<string[]> {
-  const { metafile } = await build({
-    entryPoints: [join(ROOT, RUNTIME, `${entryPoint}.ts`)],
-    absWorkingDir: ROOT,
-    bundle: true,
-    packages: "external",
-    platform: "node",
-    format: "esm",
-    treeShaking: false,
-    metafile: true,
-    write: false,
-    logLevel: "silent",
-  });
-  return Object.keys(metafile.inputs)
-    .filter((path) => path.startsWith(RUNTIME))
-    .map((path) => path.slice(RUNTIME.length));
-}
-
-describe("modules of java/", () => {
-  it.each(entryPoints.filter((name) => !OF_INTERFACES.includes(name)))("are not loaded by %s", async (entryPoint) => {
-    const loaded = await loadedBy(entryPoint);
-    expect(loaded).toContain(`${entryPoint}.ts`);
-    expect(loaded.filter((module) => module.startsWith("java/"))).toEqual([]);
-  });
-
-  it.each(OF_INTERFACES)("are loaded by %s", async (entryPoint) => {
-    expect((await loadedBy(entryPoint)).filter((module) => module.startsWith("java/"))).not.toEqual([]);
-  });
-});
-
 describe("a method", () => {
   const methods: Method[] = [];
 
   beforeAll(async () => {
-    const files = ["fixtures", "examples/gen", "runtime/src/gen"].flatMap((folder) => filesBelow(folder, "_triple.ts"));
+    const files = ["fixtures", "examples/gen", "runtime/src/gen", "dubbo/src/gen"].flatMap((folder) =>
+      filesBelow(folder, "_triple.ts"),
+    );
     const modules = await Promise.all(
       files.map((file) => import(join(ROOT, file)) as Promise<Record<string, unknown>>),
     );
@@ -82,7 +42,9 @@ describe("a method", () => {
   });
 
   it("never gets a schema that is a cast of a literal, of a call or of unknown, or an intersection", () => {
-    const sources = filesBelow(RUNTIME, ".ts").filter((file) => !file.startsWith(`${RUNTIME}gen/`));
+    const sources = ["runtime/src", "dubbo/src"]
+      .flatMap((folder) => filesBelow(folder, ".ts"))
+      .filter((file) => !file.includes("/gen/"));
     expect(sources.length).toBeGreaterThan(100);
     const faked = sources.filter((file) =>
       /(?:[})]|\bunknown) as DescMessage\b|DescMessage &|& DescMessage/.test(readFileSync(join(ROOT, file), "utf8")),

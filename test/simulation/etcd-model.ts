@@ -11,13 +11,13 @@ import type {
   TxnRequest,
   WatchCreateRequest,
   WatchRequest,
-} from "../../runtime/src/gen/etcd/rpc_pb.ts";
-import { Event_EventType as EventType } from "../../runtime/src/gen/etcd/rpc_pb.ts";
+} from "../../dubbo/src/gen/etcd/rpc_pb.ts";
+import { Event_EventType as EventType } from "../../dubbo/src/gen/etcd/rpc_pb.ts";
 import type {
   LeaseKeepAliveResponseInit,
   RangeResponseInit,
   WatchResponseInit,
-} from "../../runtime/src/gen/etcd/rpc_triple.ts";
+} from "../../dubbo/src/gen/etcd/rpc_triple.ts";
 import type { Product } from "./bundle.ts";
 import { memberAddress, type RegistryModel } from "./registry-model.ts";
 import type { World } from "./world.ts";

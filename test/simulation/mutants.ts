@@ -56,7 +56,7 @@ export async function findMutant(mutant: Mutant, original: Bundle, maxSeconds: n
       seconds: seconds(),
     };
   }
-  const isOfRegistry = mutant.patch.includes("+++ b/runtime/src/registry/");
+  const isOfRegistry = mutant.patch.includes("+++ b/dubbo/src/registry/");
   for (let seed = 1; seconds() < maxSeconds; seed++) {
     if (isOfRegistry && !hasRegistry(seed)) continue;
     const { violation } = await run(drawPlan(seed), bundle);

@@ -2,9 +2,10 @@
  * The product as simulations see it: the entry point of the bundle that is evaluated once for each world.
  */
 export { RpcError } from "triple-es";
-export { p2c, register, roundRobin } from "triple-es/discovery";
-export { etcd } from "triple-es/etcd";
+export { p2c, roundRobin } from "triple-es/discovery";
 export { createServer, createTransport } from "triple-es/node";
-export { zookeeper } from "triple-es/zookeeper";
-export { KVDef, LeaseDef, WatchDef } from "../../runtime/src/gen/etcd/rpc_triple.ts";
+export { register } from "triple-es-dubbo";
+export { etcd } from "triple-es-dubbo/etcd";
+export { zookeeper } from "triple-es-dubbo/zookeeper";
+export { KVDef, LeaseDef, WatchDef } from "../../dubbo/src/gen/etcd/rpc_triple.ts";
 export { createSimulationServiceClient, SimulationServiceDef } from "./gen/simulation/v1/simulation_triple.ts";

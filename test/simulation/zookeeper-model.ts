@@ -2,8 +2,8 @@
  * A model of a ZooKeeper ensemble at the bytes of its protocol: sessions that expire, ephemeral nodes, one-shot watches. All
  * members share one state, as if each write were replicated at once. Sessions do not expire while no member is up.
  */
-import { FrameSplitter, JuteReader, JuteWriter } from "../../runtime/src/registry/zookeeper/jute.ts";
-import { Change, Failure, Op, Xid } from "../../runtime/src/registry/zookeeper/protocol.ts";
+import { FrameSplitter, JuteReader, JuteWriter } from "../../dubbo/src/registry/zookeeper/jute.ts";
+import { Change, Failure, Op, Xid } from "../../dubbo/src/registry/zookeeper/protocol.ts";
 import { type Network, SimulatedServer } from "./network.ts";
 import type { Random } from "./random.ts";
 import { memberAddress, type RegistryModel } from "./registry-model.ts";

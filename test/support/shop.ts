@@ -26,7 +26,7 @@ import {
   type Signature,
   type short,
   type Transport,
-} from "triple-es/java";
+} from "triple-es-dubbo/java";
 
 export interface User {
   readonly friends: readonly User[] | null;

@@ -11,7 +11,7 @@ import type {
   long,
   Serialization,
   short,
-} from "triple-es/java";
+} from "triple-es-dubbo/java";
 import { assertType, describe, expectTypeOf, it } from "vitest";
 import type { ShopClient, ShopHandler } from "../support/shop.ts";
 import { shop } from "../support/shop.ts";

@@ -10,8 +10,6 @@ import type {
   ServiceOptions,
 } from "triple-es";
 import type { FetchHandlerOptions, FetchTransportOptions } from "triple-es/fetch";
-import type { Hessian2Limits, Hessian2Options } from "triple-es/hessian2";
-import type { JavaExceptionOptions } from "triple-es/java";
 import type {
   ClientTlsOptions,
   CloseOptions,
@@ -24,6 +22,8 @@ import type {
 } from "triple-es/node";
 import type { ClientTelemetryOptions } from "triple-es/opentelemetry";
 import type { ReflectionOptions } from "triple-es/reflection";
+import type { Hessian2Limits, Hessian2Options } from "triple-es-dubbo/hessian2";
+import type { JavaExceptionOptions } from "triple-es-dubbo/java";
 import { describe, expectTypeOf, it } from "vitest";
 
 /** The names of optional members that do not accept `undefined`. */

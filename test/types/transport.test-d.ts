@@ -3,8 +3,8 @@
  * registry.
  */
 import { fixed, p2c, roundRobin } from "triple-es/discovery";
-import { etcd } from "triple-es/etcd";
 import { createTransport } from "triple-es/node";
+import { etcd } from "triple-es-dubbo/etcd";
 import { expectTypeOf, it } from "vitest";
 
 const resolver = fixed(["127.0.0.1:1"]);

@@ -61,7 +61,7 @@ export interface DataType {
 
 /** Returns the local names of imported types. */
 export interface TypeNames {
-  /** Returns the local name of a type of `triple-es/java`, such as `int`. */
+  /** Returns the local name of a type of `triple-es-dubbo/java`, such as `int`. */
   brand(name: string): string;
   /** Returns the local name of a type of a contract. */
   exported(home: Home): string;

@@ -13,7 +13,7 @@ export const keywords: ReadonlyMap<SyntaxKind, readonly [text: string, java: str
 ]);
 
 /** The module of {@link brands}. The reader recognizes it by its name, so it need not be installed. */
-export const JAVA_MODULE = "triple-es/java";
+export const JAVA_MODULE = "triple-es-dubbo/java";
 
 /** The Java types of the brands in that module, except `JavaArray`. */
 export const brands: ReadonlyMap<string, string> = new Map([

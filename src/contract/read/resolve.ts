@@ -57,7 +57,7 @@ export function homeOf(declaration: Node, foreign: { specifier?: string; name?: 
   return { file, declaredName, name: isForeign || isInNamespace(declaration) ? undefined : exportedName(declaration) };
 }
 
-/** Reports whether the name is that of `import * as java from "triple-es/java"`. */
+/** Reports whether the name is that of `import * as java from "triple-es-dubbo/java"`. */
 function isJavaModule(name: Node): boolean {
   const [declaration] = name.getSymbol()?.getDeclarations() ?? [];
   const statement = Node.isNamespaceImport(declaration) ? declaration.getFirstAncestorByKind(IMPORT) : undefined;

@@ -3,7 +3,7 @@ import { deepStrictEqual as equal, ok } from "node:assert/strict";
 import { setTimeout as delay } from "node:timers/promises";
 import { fromBinary } from "@bufbuild/protobuf";
 import { Code, codeName, type Metadata, RpcError } from "triple-es";
-import { attachments, readAttachments } from "triple-es/java";
+import { attachments, readAttachments } from "triple-es-dubbo/java";
 import { HealthCheckResponse_ServingStatus } from "../../../runtime/src/gen/grpc/health/v1/health_pb.ts";
 import type { HealthClient } from "../../../runtime/src/gen/grpc/health/v1/health_triple.ts";
 import { ErrorInfoSchema } from "./gen/google/rpc/error_details_pb.ts";

@@ -3,7 +3,7 @@
  * the server of triple-es.
  */
 import { deepStrictEqual as equal, ok } from "node:assert/strict";
-import { JavaException, typed } from "triple-es/java";
+import { JavaException, typed } from "triple-es-dubbo/java";
 import type { User } from "./contract/plain-service.ts";
 import { AddressClass, type PlainServiceClient } from "./gen/plain-service_triple.ts";
 

@@ -1,5 +1,5 @@
 /** The service without a proto file on the server of triple-es, equivalent to PlainServiceImpl.java. */
-import { JavaException, typed } from "triple-es/java";
+import { JavaException, typed } from "triple-es-dubbo/java";
 import type { User } from "./contract/plain-service.ts";
 import { AddressClass, type PlainServiceHandler } from "./gen/plain-service_triple.ts";
 

@@ -1,6 +1,7 @@
 /** triple-es in the matrix of interfaces without proto files: the service on its server, and its client for the cases. */
-import { createHessian2 } from "triple-es/hessian2";
+
 import { createServer, createTransport, type NodeTransportOptions } from "triple-es/node";
+import { createHessian2 } from "triple-es-dubbo/hessian2";
 import { type Credentials, failureOf, type Target } from "../peer.ts";
 import type { Running } from "../program.ts";
 import { AddressClass, createPlainServiceClient, PlainServiceDef } from "./gen/plain-service_triple.ts";

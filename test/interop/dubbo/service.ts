@@ -3,7 +3,7 @@ import { setTimeout as delay } from "node:timers/promises";
 import { create } from "@bufbuild/protobuf";
 import { anyPack } from "@bufbuild/protobuf/wkt";
 import { Code, type HandlerContext, type Metadata, RpcError } from "triple-es";
-import { attachments, readAttachments } from "triple-es/java";
+import { attachments, readAttachments } from "triple-es-dubbo/java";
 
 import { ErrorInfoSchema } from "./gen/google/rpc/error_details_pb.ts";
 import type { PeerRequest } from "./gen/interop/v1/peer_pb.ts";

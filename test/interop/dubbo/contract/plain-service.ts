@@ -1,5 +1,5 @@
 /** The interface of peers without a proto file: `PlainService.java` next to the programs for Java. */
-import type { BigDecimal, byte, char, double, float, int, JavaArray, long, short } from "triple-es/java";
+import type { BigDecimal, byte, char, double, float, int, JavaArray, long, short } from "triple-es-dubbo/java";
 
 /** @service com.example.interop.PlainService */
 export interface PlainService {

@@ -5,8 +5,8 @@
 import type {
   BigDecimal, CallDefaults, CallOptions, HandlerContext, InterfaceMethod, JavaArray, JavaClass, JavaEnum, ServiceDef,
   Transport, byte, char, double, float, int, long, short,
-} from "triple-es/java";
-import { createInterfaceClient, interfacePayload } from "triple-es/java";
+} from "triple-es-dubbo/java";
+import { createInterfaceClient, interfacePayload } from "triple-es-dubbo/java";
 import type { Level, User } from "../contract/plain-service.ts";
 
 /** The Java enum com.example.interop.Level. */

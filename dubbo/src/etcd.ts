@@ -1,0 +1,8 @@
+/**
+ * Entry point `triple-es-dubbo/etcd`: the registry in etcd, as Dubbo uses it.
+ *
+ * @module triple-es-dubbo/etcd
+ */
+export type { ConsumerOptions, Levels } from "./registry/dubbo/resolver.ts";
+export { type EtcdOptions, etcd } from "./registry/etcd/registry.ts";
+export type { DubboOptions } from "./registry/tree.ts";

@@ -1,0 +1,36 @@
+/**
+ * Interface methods in the client half of sub-protocol A: requests are a JSON array of the arguments, or a single bare
+ * argument; responses are the bare result.
+ */
+import type { JsonValue } from "@bufbuild/protobuf";
+import type { Method, PayloadOptions } from "triple-es";
+import { Code, RpcError } from "triple-es";
+import { encodeJson, reasonOf, streamError } from "triple-es/internal";
+import { argumentsToJson } from "../arguments.ts";
+import { Cost } from "../cost.ts";
+import { parseExactJson } from "../json-text.ts";
+import { signatureOf } from "../method.ts";
+import { fromJson } from "../read-json.ts";
+
+export function encodePositional(
+  method: Method,
+  values: object,
+  form: "array" | "object",
+  options: PayloadOptions = {},
+): Uint8Array {
+  // The transport of triple-es/json leaves this check to the payload.
+  if (method.kind !== "unary") throw streamError(method);
+  try {
+    const sent = argumentsToJson(signatureOf(method), values as readonly unknown[], new Cost(options.maxMessageValues));
+    return encodeJson(form === "object" && sent.length === 1 ? (sent[0] as JsonValue) : sent);
+  } catch (cause) {
+    if (cause instanceof RpcError) throw cause;
+    throw new RpcError(Code.InvalidArgument, `${method.path}: ${reasonOf(cause)}`, { cause });
+  }
+}
+
+export function decodeResult(method: Method, bytes: Uint8Array, options: PayloadOptions = {}): [unknown] {
+  const { result } = signatureOf(method);
+  const cost = new Cost(options.maxMessageValues);
+  return [result === "void" ? undefined : fromJson(result, parseExactJson(bytes, cost), cost)];
+}

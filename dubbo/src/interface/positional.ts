@@ -1,0 +1,54 @@
+/**
+ * Converts, on clients and servers, between functions with positional arguments and the messages of interface methods, which
+ * are arrays.
+ */
+import type { MethodKind } from "triple-es";
+
+/** The message of an interface method. */
+type Message = readonly unknown[];
+
+/**
+ * Maps the items of an async iterable. If the consumer stops early, the source ends at once. Any other value is returned
+ * unchanged, because the caller validates it.
+ */
+export function mapEach<T, U>(items: AsyncIterable<T>, map: (item: T) => U): AsyncIterable<U> {
+  if (typeof items?.[Symbol.asyncIterator] !== "function") return items as AsyncIterable<never>;
+  return {
+    [Symbol.asyncIterator]() {
+      const source = items[Symbol.asyncIterator]();
+      const mapped: AsyncIterator<U> = {
+        async next() {
+          const result = await source.next();
+          return result.done ? { done: true, value: undefined } : { done: false, value: map(result.value) };
+        },
+        async return() {
+          await source.return?.();
+          return { done: true, value: undefined };
+        },
+      };
+      return mapped;
+    },
+  };
+}
+
+export const toMessages = (values: AsyncIterable<unknown>): AsyncIterable<Message> =>
+  mapEach(values, (value) => [value]);
+export const toValues = (messages: AsyncIterable<object>): AsyncIterable<unknown> =>
+  mapEach(messages, (message) => (message as Message)[0]);
+
+type Implementation = (...values: unknown[]) => unknown;
+
+/** Adapts an implementation with positional arguments to messages. */
+export function withMessages(kind: MethodKind, run: Implementation): (input: never, context: unknown) => unknown {
+  switch (kind) {
+    case "unary":
+      return async (message: Message, context) => [await run(...message, context)];
+    case "server_streaming":
+      return (message: Message, context) => toMessages(run(...message, context) as AsyncIterable<unknown>);
+    case "client_streaming":
+      return async (messages: AsyncIterable<object>, context) => [await run(toValues(messages), context)];
+    case "bidi_streaming":
+      return (messages: AsyncIterable<object>, context) =>
+        toMessages(run(toValues(messages), context) as AsyncIterable<unknown>);
+  }
+}

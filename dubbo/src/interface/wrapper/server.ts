@@ -1,0 +1,132 @@
+/**
+ * Interface methods in the server half of sub-protocol B: selection of the serialization and of the method among those
+ * of one path, and decoding by the declared types.
+ */
+
+import type { GrpcPayloadCall, Method, PayloadError, PayloadOptions } from "triple-es";
+import { Code, Metadata, RpcError } from "triple-es";
+import { reasonOf, userMetadata } from "triple-es/internal";
+import { Cost } from "../cost.ts";
+import { JavaException, thrownException } from "../exception.ts";
+import { signatureOf } from "../method.ts";
+import {
+  findSerialization,
+  requireSerialization,
+  type Serialization,
+  serializationsOf,
+  wireNameOf,
+} from "../serialization.ts";
+import type { Signature } from "../signature.ts";
+import { nameOf, parameterNames, show, within } from "../type.ts";
+import { decodeWrapper, EXCEPTION_CODE, encodeWrapper, type Wrapper } from "./wrapper.ts";
+
+/** The code of Dubbo's `RpcException` for exceptions of the service itself. */
+const BUSINESS_EXCEPTION = "3";
+
+/** One call of an interface method on a server. The response has the serialization of the request, by the same name. */
+export class WrappedCall implements GrpcPayloadCall {
+  readonly #all: readonly Serialization[];
+  readonly #maxMessageValues: number | undefined;
+  readonly #methods: readonly Method[];
+  #method: Method;
+  #serialization: Serialization | undefined;
+  #serializeType: string | undefined;
+
+  constructor(methods: readonly Method[], options: PayloadOptions) {
+    this.#all = serializationsOf(options);
+    this.#maxMessageValues = options.maxMessageValues;
+    this.#methods = methods;
+    this.#method = methods[0] as Method;
+  }
+
+  get method(): Method {
+    return this.#method;
+  }
+
+  /** Decodes the arguments of a request. Every error in them is the caller's: invalid_argument, or resource_exhausted. */
+  decode(bytes: Uint8Array): unknown[] {
+    try {
+      return this.#decode(decodeWrapper(bytes));
+    } catch (cause) {
+      if (cause instanceof RpcError) throw cause;
+      const message = `the arguments of ${this.#method.path} cannot be decoded: ${reasonOf(cause)}`;
+      throw new RpcError(Code.InvalidArgument, message, { cause });
+    }
+  }
+
+  #decode(wrapper: Wrapper): unknown[] {
+    if (wrapper.serializeType === "") throw this.#unsupported("the message names no serialization");
+    const serialization = findSerialization(this.#all, wrapper.serializeType);
+    if (serialization === undefined)
+      throw this.#unsupported(`serialization ${show(wrapper.serializeType)} is not supported`);
+    this.#serialization = serialization;
+    this.#serializeType = wrapper.serializeType;
+    this.#method = chooseOverload(this.#methods, wrapper.types);
+    const { parameters } = this.#signature;
+    if (wrapper.values.length !== parameters.length) {
+      throw new Error(`${wrapper.values.length} were sent, and it takes ${parameters.length}`);
+    }
+    const cost = new Cost(this.#maxMessageValues);
+    return parameters.map(({ name, type }, index) =>
+      within(`argument "${name}"`, () => serialization.decode(type, wrapper.values[index] as Uint8Array, cost)),
+    );
+  }
+
+  /** Encodes an exception of Java that a handler threw as a value, as Java does. Rethrows other errors. */
+  encodeError(error: unknown): PayloadError {
+    const exception = thrownException(error);
+    if (exception === undefined || this.#serialization?.encodeException === undefined) throw error;
+    const { headers, trailers } = error as RpcError;
+    const leading = new Metadata(userMetadata(headers)).set(EXCEPTION_CODE, BUSINESS_EXCEPTION);
+    return { message: exception, headers: leading, trailers: userMetadata(trailers) };
+  }
+
+  encode(message: object): Uint8Array {
+    const serialization = this.#serialization ?? requireSerialization(this.#all, this.#signature, this.#method.path);
+    const value =
+      message instanceof JavaException && serialization.encodeException !== undefined
+        ? serialization.encodeException(message)
+        : encodeResult(serialization, this.#signature, (message as readonly unknown[])[0], this.#maxMessageValues);
+    const serializeType = this.#serializeType ?? wireNameOf(serialization);
+    return encodeWrapper({ serializeType, values: [value], types: [nameOf(this.#signature.result)] });
+  }
+
+  get #signature(): Signature {
+    return signatureOf(this.#method);
+  }
+
+  #unsupported(problem: string): RpcError {
+    const known = this.#all.map(describeNames).join(", ");
+    const supported = known === "" ? "the receiver has none (option serializations)" : `supported are: ${known}`;
+    return new RpcError(Code.Unimplemented, `${problem}; ${supported}`);
+  }
+}
+
+/** The names of a serialization, on the wire and in signatures. */
+function describeNames(serialization: Serialization): string {
+  const wireName = wireNameOf(serialization);
+  return wireName === serialization.name ? wireName : `${wireName} (${serialization.name})`;
+}
+
+/** Java ignores the types of arguments for a method without overloads; among overloads they must match exactly. */
+function chooseOverload(methods: readonly Method[], types: readonly string[]): Method {
+  const [first] = methods as [Method];
+  if (methods.length === 1) return first;
+  const found = methods.find((method) => {
+    const names = parameterNames(signatureOf(method));
+    return names.length === types.length && names.every((name, index) => name === types[index]);
+  });
+  if (found !== undefined) return found;
+  throw new RpcError(Code.Unimplemented, `${first.path} has no overload with the types of these arguments`);
+}
+
+/** A void result is null on the wire. */
+function encodeResult(
+  serialization: Serialization,
+  { result }: Signature,
+  value: unknown,
+  maxMessageValues: number | undefined,
+): Uint8Array {
+  if (result === "void") return serialization.encode("java.lang.Object", null);
+  return within("the result", () => serialization.encode(result, value, new Cost(maxMessageValues)));
+}

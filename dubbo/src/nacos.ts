@@ -1,0 +1,7 @@
+/**
+ * Entry point `triple-es-dubbo/nacos`: the registry in Nacos, as Dubbo uses it.
+ *
+ * @module triple-es-dubbo/nacos
+ */
+export type { ConsumerOptions, Levels } from "./registry/dubbo/resolver.ts";
+export { type NacosOptions, nacos } from "./registry/nacos/registry.ts";

@@ -1,0 +1,131 @@
+/**
+ * Provider URLs: the entries of the interface level, one for each service of each provider. In ZooKeeper and etcd the URL,
+ * percent-encoded, is the name of the entry.
+ *
+ *     Provider-URL → protocol "://" host ":" port "/" path "?" name "=" value *( "&" name "=" value )
+ */
+import type { Endpoint, Instance, OfferedService, ServiceKey } from "triple-es/discovery";
+import { endpointProblem, VERSION } from "triple-es/internal";
+import { readAttributes } from "./attributes.ts";
+import { formatAddress, TRIPLE } from "./service-key.ts";
+import { parseSince, parseWeight } from "./weight.ts";
+
+/** The version of Dubbo's protocol of parameters that other implementations write. */
+const DUBBO_VERSION = "2.0.2";
+
+/** The name of this implementation in the parameter `release`. */
+export const RELEASE: string = `triple-es-${VERSION}`;
+
+/**
+ * The maximum length of a provider URL, in characters, and the maximum number of its parameters. Dubbo writes up to 40, and the
+ * names of all methods are one of them.
+ */
+const MAX_URL_LENGTH = 16_384;
+const MAX_URL_PARAMETERS = 500;
+
+/** A provider of one service. */
+export interface Provider {
+  readonly key: ServiceKey;
+  readonly application: string;
+  readonly endpoint: Endpoint;
+}
+
+/** Returns the parameters that describe a service, without those that belong to the instance. */
+export function serviceParameters(application: string, offered: OfferedService): Record<string, string> {
+  const { service, group, version, parameters } = offered;
+  return {
+    ...parameters,
+    application,
+    dubbo: DUBBO_VERSION,
+    ...(group && { group }),
+    interface: service,
+    release: RELEASE,
+    side: "provider",
+    ...(version && { version }),
+  };
+}
+
+/** Returns the parameters of a provider: those of the service and those of the instance. */
+export function providerParameters(instance: Instance, offered: OfferedService): Record<string, string> {
+  const { application, weight = 100, since, attributes } = instance;
+  return {
+    ...attributes,
+    ...serviceParameters(application, offered),
+    dynamic: "true",
+    ...(since !== undefined && { timestamp: String(since) }),
+    weight: String(weight),
+  };
+}
+
+/** Writes the provider URL of a service, not encoded. */
+export function writeProviderUrl(instance: Instance, offered: OfferedService): string {
+  const { host, port } = instance;
+  const parameters = providerParameters(instance, offered);
+  const query = Object.keys(parameters)
+    .sort()
+    .map((name) => `${name}=${parameters[name]}`);
+  return `${TRIPLE}://${formatAddress(host, port)}/${offered.service}?${query.join("&")}`;
+}
+
+/** The parts of a provider URL. */
+interface ProviderUrl {
+  readonly protocol: string;
+  readonly address: string;
+  readonly path: string;
+  readonly parameters: ReadonlyMap<string, string>;
+}
+
+/** Decodes a name as Java's `URLDecoder` does. Returns `undefined` if it is malformed. */
+export function decodeName(name: string): string | undefined {
+  try {
+    return decodeURIComponent(name.replaceAll("+", " "));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Parses a provider URL that is not encoded. Returns `undefined` if it is malformed. */
+function parseUrl(url: string): ProviderUrl | undefined {
+  const match = /^([a-z][a-z0-9+.-]*):\/\/(?:[^@/?]*@)?([^/?]+)(?:\/([^?]*))?(?:\?(.*))?$/s.exec(url);
+  if (match === null) return undefined;
+  const [, protocol = "", address = "", path = "", query = ""] = match;
+  const pairs = query.split("&").filter((pair) => pair !== "");
+  if (pairs.length > MAX_URL_PARAMETERS) throw new Error(`it has more than ${MAX_URL_PARAMETERS} parameters`);
+  const parameters = new Map<string, string>();
+  for (const pair of pairs) {
+    const end = pair.indexOf("=");
+    if (end < 0) parameters.set(pair, "");
+    else parameters.set(pair.slice(0, end), pair.slice(end + 1));
+  }
+  return { protocol, address, path, parameters };
+}
+
+/**
+ * Parses an entry of the interface level. Returns `undefined` for a provider that consumers of Triple do not call: one of
+ * another protocol, or a disabled one. Throws an `Error` with the reason if the entry is malformed.
+ */
+export function parseProvider(url: string): Provider | undefined {
+  if (url.length > MAX_URL_LENGTH) throw new Error(`it is longer than ${MAX_URL_LENGTH} characters`);
+  const parsed = parseUrl(url);
+  if (parsed === undefined) throw new Error("it is not a URL");
+  const { protocol, address, path, parameters } = parsed;
+  const get = (name: string): string | undefined => parameters.get(name) || undefined;
+  if (protocol !== TRIPLE || (get("category") ?? "providers") !== "providers") return undefined;
+  if (get("disabled") === "true" || get("enabled") === "false") return undefined;
+  const service = get("interface") ?? path;
+  if (service === "") throw new Error("it has no interface");
+  const release = get("release");
+  const endpoint: Endpoint = {
+    address,
+    weight: parseWeight(get("weight"), release),
+    since: parseSince(get("timestamp")),
+    attributes: readAttributes(parameters),
+  };
+  const problem = endpointProblem(endpoint, "network");
+  if (problem !== undefined) throw new Error(problem);
+  return {
+    key: { service, group: get("group"), version: get("version") },
+    application: get("application") ?? "",
+    endpoint,
+  };
+}

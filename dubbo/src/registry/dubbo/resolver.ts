@@ -1,0 +1,291 @@
+/**
+ * The resolver of a service in a registry of Dubbo. It reads both levels, and joins them by address:
+ *
+ *     interface level     service → provider URLs
+ *     application level   service → applications (mapping, or `providedBy`) → instances → services of their revision
+ *
+ * Dubbo for Java registers every provider at both levels by default. An address that is in both is one endpoint, and its
+ * instance wins. Providers of an application that are at the interface level only are used, too: an application that is being
+ * moved to the application level has both kinds.
+ */
+import { Code, RpcError } from "triple-es";
+import type { Endpoint, Registry, Resolver, ServiceKey, ServiceResolverOptions } from "triple-es/discovery";
+import { onAbort, reasonOf, startBackgroundTimer } from "triple-es/internal";
+import type { DescribedService } from "triple-es/node";
+import { EntryCounter } from "../steps.ts";
+import { Changes, type StopWatch, type Watcher } from "../watch.ts";
+import { checkApplications, MAX_PROVIDERS, takeFirst } from "./limits.ts";
+import { MetadataCache } from "./metadata-cache.ts";
+import { type Provider, parseProvider } from "./provider-url.ts";
+import { endpointOfInstance, type ServiceInstance } from "./service-instance.ts";
+import { formatServiceKey, servesKey } from "./service-key.ts";
+import type { DubboSource, Warn } from "./source.ts";
+
+/** Which levels consumers read. */
+export type Levels = "all" | "instance" | "interface";
+
+/** Options of a registry for its consumers. */
+export interface ConsumerOptions {
+  /**
+   * The levels that consumers read: `instance` is the application level, `interface` the interface level (as Dubbo before
+   * 3.0), and `all` is both. Default: `all`.
+   */
+  readonly levels?: Levels | undefined;
+  /** The applications that provide a service, by its full name. Default: those of the mapping in the registry. */
+  readonly providedBy?: Readonly<Record<string, readonly string[]>> | undefined;
+}
+
+interface DubboResolverOptions extends ServiceResolverOptions {
+  /** The applications that provide the service. `undefined`: those of the mapping. */
+  readonly providedBy: readonly string[] | undefined;
+  readonly levels: Levels;
+}
+
+/** Time for which a list waits for the metadata of its instances, in milliseconds. Later metadata makes another list. */
+const METADATA_WAIT_MS = 3_000;
+interface ParsedInstance {
+  /** The services of its revision when it was parsed. */
+  readonly services: readonly DescribedService[] | undefined;
+  readonly endpoint: Endpoint | undefined;
+}
+
+const LEVELS: ReadonlySet<Levels> = new Set<Levels>(["all", "instance", "interface"]);
+
+/**
+ * Maximum number of problems that a resolver remembers, in order to report each of them once. Then it forgets all of
+ * them.
+ */
+const MAX_PROBLEMS = 1_000;
+
+/** Makes the resolvers of a registry, which share the metadata that they read. Throws a `TypeError` for an invalid option. */
+export function createDubboResolvers(
+  source: DubboSource,
+  options: ConsumerOptions & { readonly servers: readonly string[] },
+): Registry["resolver"] {
+  const { levels = "all", providedBy = {}, servers } = options;
+  if (!LEVELS.has(levels)) {
+    throw new TypeError(`levels must be "all", "instance" or "interface", not ${JSON.stringify(levels)}`);
+  }
+  const cache = new MetadataCache(source);
+  return (key, resolverOptions) => {
+    const own = Object.hasOwn(providedBy, key.service) ? providedBy[key.service] : undefined;
+    const resolver = createDubboResolver(source, key, cache, { ...resolverOptions, levels, providedBy: own });
+    return Object.assign(resolver, { source: `${source.name} at ${servers.join(", ")}` });
+  };
+}
+
+/** Makes the resolver of a service. */
+function createDubboResolver(
+  source: DubboSource,
+  key: ServiceKey,
+  cache: MetadataCache,
+  options: DubboResolverOptions,
+): Resolver {
+  const reported = new Set<string>();
+  return async function* ({ signal, warn }) {
+    const warnOnce: Warn = (problem) => {
+      if (reported.has(problem)) return;
+      if (reported.size >= MAX_PROBLEMS) reported.clear();
+      reported.add(problem);
+      warn(problem);
+    };
+    const view = new ServiceView(source, key, options, warnOnce);
+    try {
+      const steps = new EntryCounter();
+      let last: string | undefined;
+      for (;;) {
+        await view.changes.next(signal);
+        if (!view.isComplete) continue;
+        await steps.count(view.size);
+        const instances = view.instances();
+        const loaded = cache.load(instances, options.open);
+        if (await isPending(loaded, signal)) void loaded.then(view.changes.set);
+        if (signal.aborted) return;
+        const endpoints = await view.endpoints(cache);
+        await steps.count(view.size);
+        if (signal.aborted) return;
+        // A change of another service of the same application is not a change of this one.
+        const current = JSON.stringify(endpoints);
+        if (current === last) continue;
+        last = current;
+        await steps.count(view.size);
+        yield endpoints;
+      }
+    } catch (cause) {
+      if (signal.aborted) return;
+      const { code, rawMessage } = RpcError.from(cause, Code.Unavailable);
+      throw new RpcError(code, `${source.name}: ${rawMessage}`, { cause });
+    } finally {
+      view.close();
+    }
+  };
+}
+
+/** Waits for the metadata. Returns true if it is not complete in time. */
+function isPending(loaded: Promise<void>, signal: AbortSignal): Promise<boolean> {
+  return new Promise((resolve) => {
+    const settle = (isLate: boolean): void => {
+      stop();
+      unlink();
+      resolve(isLate);
+    };
+    const stop = startBackgroundTimer(METADATA_WAIT_MS, () => settle(true));
+    const unlink = onAbort(signal, () => settle(true));
+    void loaded.then(() => settle(false));
+  });
+}
+
+/** The entries of one service, kept up to date by watches. */
+class ServiceView {
+  readonly changes: Changes = new Changes();
+  readonly #source: DubboSource;
+  readonly #key: ServiceKey;
+  readonly #warn: Warn;
+  readonly #stops: StopWatch[] = [];
+  readonly #applications = new Map<string, { stop: StopWatch; instances: readonly ServiceInstance[] | undefined }>();
+  /** Parsed entries. Lists are compared often, and most of their entries do not change. */
+  readonly #parsed = new Map<string, Provider | undefined>();
+  readonly #parsedInstances = new WeakMap<ServiceInstance, ParsedInstance>();
+  #providers: readonly string[] | undefined;
+  #isMapped = false;
+
+  constructor(source: DubboSource, key: ServiceKey, { providedBy, levels }: DubboResolverOptions, warn: Warn) {
+    this.#source = source;
+    this.#key = key;
+    this.#warn = warn;
+    if (levels === "instance") this.#providers = [];
+    else
+      this.#stops.push(
+        source.watchProviders(
+          key,
+          warn,
+          this.#watcher((urls) => this.#listed(urls)),
+        ),
+      );
+    if (levels === "interface") this.#isMapped = true;
+    else if (providedBy !== undefined) this.#mapped(providedBy);
+    else
+      this.#stops.push(
+        source.watchApplications(
+          key.service,
+          this.#watcher((names) => this.#mapped(checkApplications(names, key.service, warn))),
+        ),
+      );
+  }
+
+  /** Reports whether every list has been read once. */
+  get isComplete(): boolean {
+    if (this.#providers === undefined || !this.#isMapped) return false;
+    for (const { instances } of this.#applications.values()) if (instances === undefined) return false;
+    return true;
+  }
+
+  /** The number of entries. */
+  get size(): number {
+    let size = this.#providers?.length ?? 0;
+    for (const { instances } of this.#applications.values()) size += instances?.length ?? 0;
+    return size;
+  }
+
+  instances(): readonly ServiceInstance[] {
+    return [...this.#applications.values()].flatMap(({ instances = [] }) => instances);
+  }
+
+  /** Returns the endpoints of all entries. Those that are new are parsed in steps. */
+  async endpoints(cache: MetadataCache): Promise<readonly Endpoint[]> {
+    const steps = new EntryCounter();
+    const byAddress = new Map<string, Endpoint>();
+    for (const instance of this.instances()) {
+      const services = cache.get(instance);
+      const known = this.#parsedInstances.get(instance);
+      const isKnown = known !== undefined && known.services === services;
+      const endpoint = isKnown ? known.endpoint : this.#instanceEndpoint(instance, services);
+      if (!isKnown) {
+        this.#parsedInstances.set(instance, { services, endpoint });
+        const turn = steps.count();
+        if (turn !== undefined) await turn;
+      }
+      if (endpoint !== undefined) byAddress.set(endpoint.address, endpoint);
+    }
+    for (const url of this.#providers ?? []) {
+      const isKnown = this.#parsed.has(url);
+      const provider = isKnown ? this.#parsed.get(url) : this.#provider(url);
+      const turn = isKnown ? undefined : steps.countText(url);
+      if (turn !== undefined) await turn;
+      if (provider === undefined) continue;
+      const { endpoint } = provider;
+      if (!byAddress.has(endpoint.address)) byAddress.set(endpoint.address, endpoint);
+    }
+    return [...byAddress.values()];
+  }
+
+  close(): void {
+    for (const stop of this.#stops) stop();
+    for (const { stop } of this.#applications.values()) stop();
+  }
+
+  #instanceEndpoint(instance: ServiceInstance, services: ParsedInstance["services"]): Endpoint | undefined {
+    try {
+      return endpointOfInstance(instance, this.#key, services);
+    } catch (reason) {
+      const { application, host, port } = instance;
+      this.#warn(`the instance ${host}:${port} of ${application} is skipped: ${reasonOf(reason)}`);
+      return undefined;
+    }
+  }
+
+  /** Parses a provider URL. Returns `undefined` for one of another service, and for a malformed one. */
+  #provider(url: string): Provider | undefined {
+    let provider: Provider | undefined;
+    try {
+      provider = parseProvider(url);
+    } catch (reason) {
+      this.#warn(`the provider ${shorten(url)} of ${this.#key.service} is skipped: ${reasonOf(reason)}`);
+    }
+    if (provider !== undefined && !servesKey(provider.key, this.#key)) provider = undefined;
+    this.#parsed.set(url, provider);
+    return provider;
+  }
+
+  #listed(urls: readonly string[]): void {
+    const service = formatServiceKey(this.#key);
+    this.#providers = takeFirst(urls, MAX_PROVIDERS, `the list of providers of ${service}`, this.#warn);
+    const current = new Set(this.#providers);
+    for (const url of this.#parsed.keys()) if (!current.has(url)) this.#parsed.delete(url);
+  }
+
+  #mapped(names: readonly string[]): void {
+    this.#isMapped = true;
+    const current = new Set(names);
+    for (const [name, { stop }] of this.#applications) {
+      if (current.has(name)) continue;
+      stop();
+      this.#applications.delete(name);
+    }
+    for (const name of names) {
+      if (this.#applications.has(name)) continue;
+      const entry = { stop: () => {}, instances: undefined as readonly ServiceInstance[] | undefined };
+      this.#applications.set(name, entry);
+      const watcher = this.#watcher<readonly ServiceInstance[]>((instances) => {
+        entry.instances = takeFirst(instances, MAX_PROVIDERS, `the list of instances of ${name}`, this.#warn);
+      });
+      entry.stop = this.#source.watchInstances(name, this.#warn, watcher);
+    }
+    this.changes.set();
+  }
+
+  #watcher<T>(apply: (value: T) => void): Watcher<T> {
+    return {
+      onValue: (value) => {
+        apply(value);
+        this.changes.set();
+      },
+      onFailure: this.changes.fail,
+    };
+  }
+}
+
+/** Shortens an entry of a peer for a message. */
+export function shorten(text: string): string {
+  return JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text);
+}

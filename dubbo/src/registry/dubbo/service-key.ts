@@ -1,0 +1,34 @@
+/**
+ * Names of services in Dubbo's registries: the service key, with group and version, and the host of an address.
+ */
+import type { ServiceKey } from "triple-es/discovery";
+
+/** Dubbo's name of the protocol Triple in registries. */
+export const TRIPLE = "tri";
+
+/**
+ * Returns the service key. Empty parts are left out.
+ *
+ *     Service-Key → [ group "/" ] service [ ":" version ]
+ */
+export function formatServiceKey({ service, group, version }: ServiceKey): string {
+  return `${group ? `${group}/` : ""}${service}${version ? `:${version}` : ""}`;
+}
+
+/** Compares service, group and version. `*` in the wanted key matches each value, as in Dubbo. */
+export function servesKey(offered: ServiceKey, wanted: ServiceKey): boolean {
+  return (
+    offered.service === wanted.service &&
+    matches(offered.group, wanted.group) &&
+    matches(offered.version, wanted.version)
+  );
+}
+
+function matches(offered: string | undefined, wanted: string | undefined): boolean {
+  return wanted === "*" || (offered || "") === (wanted || "");
+}
+
+/** Joins host and port. IPv6 addresses get brackets. */
+export function formatAddress(host: string, port: number): string {
+  return host.includes(":") && !host.startsWith("[") ? `[${host}]:${port}` : `${host}:${port}`;
+}

@@ -1,0 +1,127 @@
+/**
+ * The lease of a client: etcd removes the keys that are attached to it when it ends. It is granted with the first key, kept
+ * alive, and revoked when the last key is removed.
+ */
+import { Code, RpcError } from "triple-es";
+import { delayInBackground } from "triple-es/internal";
+import { REGISTRY_CLOSED, type TreeSession } from "../tree.ts";
+import { ETCD_TIMEOUT_MS, type EtcdClient } from "./client.ts";
+import type { Keys } from "./keys.ts";
+
+/** Time between attempts to renew a lease while the cluster is unreachable, in milliseconds. */
+const LEASE_RETRY_MS = 500;
+
+export class LeaseHolder {
+  readonly #client: EtcdClient;
+  readonly #keys: Keys;
+  readonly #ttlMs: number;
+  #current: Promise<Lease> | undefined;
+  #isClosed = false;
+
+  constructor(client: EtcdClient, keys: Keys, ttlMs: number) {
+    this.#client = client;
+    this.#keys = keys;
+    this.#ttlMs = ttlMs;
+  }
+
+  /** Returns the session of the current lease. Grants one if there is none. */
+  async session(signal: AbortSignal): Promise<TreeSession> {
+    if (this.#isClosed) throw REGISTRY_CLOSED;
+    this.#current ??= this.#grant(signal);
+    const current = this.#current;
+    try {
+      const lease = await current;
+      if (!lease.lost.aborted) return lease;
+      if (this.#current === current) this.#current = undefined;
+      return await this.session(signal);
+    } catch (reason) {
+      if (this.#current === current) this.#current = undefined;
+      throw reason;
+    }
+  }
+
+  /** Ends the lease, which removes its keys. Never rejects. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    const current = await this.#current?.catch(() => undefined);
+    await current?.end();
+  }
+
+  async #grant(signal: AbortSignal): Promise<Lease> {
+    const ttl = BigInt(Math.ceil(this.#ttlMs / 1_000));
+    const granted = await this.#client.lease.leaseGrant({ TTL: ttl }, { signal, timeoutMs: ETCD_TIMEOUT_MS });
+    if (granted.error !== "") throw new RpcError(Code.Unavailable, granted.error);
+    return new Lease(this.#client, this.#keys, granted.ID, Number(granted.TTL) * 1_000);
+  }
+}
+
+class Lease implements TreeSession {
+  readonly #client: EtcdClient;
+  readonly #keys: Keys;
+  readonly #id: bigint;
+  readonly #lost = new AbortController();
+  readonly #paths = new Set<string>();
+
+  constructor(client: EtcdClient, keys: Keys, id: bigint, ttlMs: number) {
+    this.#client = client;
+    this.#keys = keys;
+    this.#id = id;
+    void this.#keepAlive(ttlMs);
+  }
+
+  get lost(): AbortSignal {
+    return this.#lost.signal;
+  }
+
+  readonly put = async (path: string, content: string): Promise<void> => {
+    this.#paths.add(path);
+    try {
+      await this.#keys.put(path, content, this.#id);
+    } catch (reason) {
+      if (RpcError.from(reason).code === Code.NotFound) this.#lose("the lease has ended");
+      throw reason;
+    }
+  };
+
+  readonly remove = async (path: string): Promise<void> => {
+    await this.#keys.removeOwned(path, this.#id);
+    this.#paths.delete(path);
+    if (this.#paths.size === 0) await this.end();
+  };
+
+  /** Revokes the lease, which removes its keys at once. Never rejects: without an answer the lease ends by itself. */
+  async end(): Promise<void> {
+    if (this.#lost.signal.aborted) return;
+    this.#lose("the lease was revoked");
+    await this.#client.lease.leaseRevoke({ ID: this.#id }, { timeoutMs: ETCD_TIMEOUT_MS }).catch(() => {});
+  }
+
+  #lose(reason: string): void {
+    this.#lost.abort(new RpcError(Code.Unavailable, reason));
+  }
+
+  /**
+   * Renews the lease each third of its time. While the cluster is unreachable, only the cluster knows whether it has
+   * ended.
+   */
+  async #keepAlive(ttlMs: number): Promise<void> {
+    const { lost } = this;
+    const id = this.#id;
+    async function* beats() {
+      while (!lost.aborted) {
+        yield { ID: id };
+        await delayInBackground(ttlMs / 3, lost);
+      }
+    }
+    while (!lost.aborted) {
+      try {
+        for await (const { TTL } of this.#client.lease.leaseKeepAlive(beats(), { signal: lost })) {
+          if (TTL <= 0n) return this.#lose("the lease has ended");
+        }
+      } catch {
+        // The next attempt tells whether the lease is still there.
+      }
+      await delayInBackground(LEASE_RETRY_MS, lost);
+    }
+  }
+}

@@ -1,0 +1,67 @@
+/**
+ * The registry in etcd. dubbo-go writes and reads the same keys; Dubbo for Java 3 has no registry in etcd.
+ */
+
+import type { Registry } from "triple-es/discovery";
+import { fixed, pickFirst } from "triple-es/discovery";
+import type { ClientTlsOptions } from "triple-es/node";
+import { createTransport } from "triple-es/node";
+import { writeGoInstance } from "../dubbo/service-instance.ts";
+import { formatAddress } from "../dubbo/service-key.ts";
+import { checkCredentials, checkDuration, parseServers } from "../servers.ts";
+import { createTreeRegistry, type DubboOptions } from "../tree.ts";
+import { createEtcdClient } from "./client.ts";
+import { createEtcdTree } from "./tree.ts";
+
+export interface EtcdOptions extends DubboOptions {
+  /** The members of the cluster, each `host:port`. One is used at a time. */
+  readonly servers: readonly string[];
+  /** User and password, for a cluster with authentication. Default: none. */
+  readonly auth?: { readonly username: string; readonly password: string } | undefined;
+  /** Encrypts connections; `cert` and `key` identify the client. Default: no TLS. */
+  readonly tls?: ClientTlsOptions | undefined;
+  /** The name in the certificates of the members. Default: the host of each address. */
+  readonly authority?: string | undefined;
+  /**
+   * Time in milliseconds for which instances stay registered after their process has ended without closing its
+   * registration. It is rounded up to seconds, and etcd has a minimum of its own. Default: 15,000.
+   */
+  readonly ttlMs?: number | undefined;
+  /** Time limit for connecting to a member, in milliseconds. Default: 5,000. */
+  readonly connectTimeoutMs?: number | undefined;
+}
+
+/** The largest message, in bytes: a page of instances, or many changes at once. */
+const MAX_ETCD_MESSAGE_BYTES = 64 * 1024 * 1024;
+/** Interval of PINGs on the connection, in milliseconds: etcd refuses more than one in 5 s. */
+const PING_INTERVAL_MS = 10_000;
+
+/**
+ * Connects to a registry in etcd 3.4 or later, at first use. Close it when it is no longer needed. Throws a `TypeError` or
+ * `RangeError` for an invalid option.
+ */
+export function etcd(options: EtcdOptions): Registry {
+  const { servers, auth, tls, authority } = options;
+  checkCredentials("etcd", auth);
+  const addresses = parseServers("etcd", servers, 2379).map(({ host, port }) => formatAddress(host, port));
+  const ttlMs = checkDuration("ttlMs", options.ttlMs ?? 15_000, 1_000, 86_400_000);
+  const connectTimeoutMs = checkDuration("connectTimeoutMs", options.connectTimeoutMs ?? 5_000, 1, 600_000);
+  const client = createEtcdClient(
+    (interceptors) =>
+      createTransport({
+        resolver: fixed(addresses),
+        balancer: pickFirst(),
+        authority,
+        tls,
+        interceptors,
+        connectTimeoutMs,
+        maxBackoffMs: 1_000,
+        maxConnections: 1,
+        maxMessageBytes: MAX_ETCD_MESSAGE_BYTES,
+        pingIntervalMs: PING_INTERVAL_MS,
+        ejection: { failures: 0 },
+      }),
+    auth,
+  );
+  return createTreeRegistry(createEtcdTree(client, ttlMs), writeGoInstance, options);
+}

@@ -1,0 +1,96 @@
+/**
+ * Access tokens of Nacos: made from a user name and a password over HTTP, and renewed before they expire.
+ */
+import { request as requestHttp } from "node:http";
+import { request as requestHttps } from "node:https";
+import { Code, RpcError } from "triple-es";
+import { reasonOf } from "triple-es/internal";
+import type { ClientTlsOptions } from "triple-es/node";
+import { formatAddress } from "../dubbo/service-key.ts";
+import type { Credentials, ServerAddress } from "../servers.ts";
+
+/** The paths of the login, in Nacos 2 and 3. */
+const PATHS = ["/nacos/v1/auth/login", "/nacos/v3/auth/user/login"];
+/** The share of its lifetime after which a token is renewed. */
+const RENEW_AFTER = 0.8;
+const LOGIN_MS = 5_000;
+const MAX_BODY_BYTES = 64 * 1024;
+
+/** Makes a function that returns the current token. It rejects with `unauthenticated` if the server refuses the password. */
+export function createTokenSource(
+  servers: readonly ServerAddress[],
+  credentials: Credentials,
+  tls: ClientTlsOptions | undefined,
+): () => Promise<string> {
+  let current: Promise<string> | undefined;
+  let renewAt = 0;
+  const renew = async (): Promise<string> => {
+    const { token, ttlMs } = await login(servers, credentials, tls);
+    renewAt = performance.now() + ttlMs * RENEW_AFTER;
+    return token;
+  };
+  return () => {
+    if (current === undefined || performance.now() > renewAt) {
+      renewAt = Number.POSITIVE_INFINITY;
+      current = renew().catch((reason: unknown) => {
+        current = undefined;
+        throw reason;
+      });
+    }
+    return current;
+  };
+}
+
+async function login(servers: readonly ServerAddress[], credentials: Credentials, tls: ClientTlsOptions | undefined) {
+  const failures: string[] = [];
+  for (const { host, port } of servers) {
+    for (const path of PATHS) {
+      const origin = `${tls === undefined ? "http" : "https"}://${formatAddress(host, port)}`;
+      try {
+        const { status, text } = await post(new URL(path, origin), new URLSearchParams({ ...credentials }), tls);
+        if (status === 401 || status === 403) {
+          throw new RpcError(Code.Unauthenticated, `the server refuses the user ${credentials.username}`);
+        }
+        if (status === 200) return readToken(text);
+        failures.push(`${origin}${path}: HTTP status ${status} ${text.slice(0, 200)}`);
+      } catch (reason) {
+        if (reason instanceof RpcError) throw reason;
+        failures.push(`${origin}: ${reasonOf(reason)}`);
+      }
+    }
+  }
+  throw new RpcError(Code.Unavailable, `login is not possible (${failures.join("; ")})`);
+}
+
+function readToken(text: string): { readonly token: string; readonly ttlMs: number } {
+  let body: { readonly accessToken?: unknown; readonly tokenTtl?: unknown } | undefined;
+  try {
+    body = JSON.parse(text);
+  } catch {
+    // reported below
+  }
+  const { accessToken: token, tokenTtl } = body ?? {};
+  if (typeof token === "string") return { token, ttlMs: (Number(tokenTtl) || 18_000) * 1_000 };
+  throw new RpcError(Code.Unavailable, "the response to the login is malformed: it has no accessToken");
+}
+
+function post(url: URL, form: URLSearchParams, tls: ClientTlsOptions | undefined) {
+  return new Promise<{ readonly status: number; readonly text: string }>((resolve, reject) => {
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const signal = AbortSignal.timeout(LOGIN_MS);
+    const options = { method: "POST", headers, agent: false, signal } as const;
+    const send = url.protocol === "https:" ? requestHttps : requestHttp;
+    const request = send(url, { ...options, ...tls }, (response) => {
+      let text = "";
+      response.setEncoding("utf8");
+      response.on("data", (chunk: string) => {
+        text += chunk;
+        if (text.length > MAX_BODY_BYTES) response.destroy(new Error("the response is too long"));
+      });
+      response.on("end", () => resolve({ status: response.statusCode ?? 0, text }));
+      response.on("error", reject);
+    });
+    request.on("error", reject);
+    request.end(form.toString());
+  });
+}

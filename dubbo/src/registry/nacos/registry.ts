@@ -1,0 +1,230 @@
+/**
+ * The registry in Nacos, as Dubbo uses it:
+ *
+ *     service APP                               application level
+ *     service providers:SERVICE:VERSION:GROUP   interface level
+ *     configuration SERVICE, group mapping      the applications that provide a service
+ *     configuration APP, group REVISION         the services of an application, if it stores them in the registry
+ */
+
+import type { ClosableTransport } from "triple-es";
+import { Code, RpcError } from "triple-es";
+import type { Instance, OfferedService, Registration, Registry, ServiceKey } from "triple-es/discovery";
+import type { ClientTlsOptions } from "triple-es/node";
+import { createTransport } from "triple-es/node";
+import { addToMapping, parseMapping } from "../dubbo/mapping.ts";
+import { parseMetadata } from "../dubbo/metadata.ts";
+import { providerParameters } from "../dubbo/provider-url.ts";
+import { type ConsumerOptions, createDubboResolvers, shorten } from "../dubbo/resolver.ts";
+import { instanceMetadata } from "../dubbo/service-instance.ts";
+import { TRIPLE } from "../dubbo/service-key.ts";
+import type { DubboSource } from "../dubbo/source.ts";
+import { keepRegistered, type Publisher } from "../registration.ts";
+import { checkCredentials, parseServers } from "../servers.ts";
+import { NacosClient } from "./client.ts";
+import { Configs } from "./configs.ts";
+import type { NacosConnection, NacosModule } from "./connection.ts";
+import { createTokenSource } from "./login.ts";
+import { type NacosInstance, Naming } from "./naming.ts";
+import { watchUrls } from "./provider-urls.ts";
+
+export interface NacosOptions extends ConsumerOptions {
+  /** The servers of the cluster, each `host:port` with the port of HTTP, such as `127.0.0.1:8848`. */
+  readonly servers: readonly string[];
+  /** The port of gRPC on all servers. Default: the port of HTTP plus 1,000. */
+  readonly grpcPort?: number | undefined;
+  /** The id of the namespace. Default: the namespace `public`. */
+  readonly namespace?: string | undefined;
+  /** The group of services. Default: `DEFAULT_GROUP`. */
+  readonly group?: string | undefined;
+  /** User and password, for servers with authentication. Default: none. */
+  readonly auth?: { readonly username: string; readonly password: string } | undefined;
+  /** Encrypts connections, those of gRPC and the login over HTTP. Default: no TLS. */
+  readonly tls?: ClientTlsOptions | undefined;
+}
+
+/** The largest message, in bytes: Nacos sends no larger one. */
+const MAX_NACOS_MESSAGE_BYTES = 10 * 1024 * 1024;
+const CONNECT_TIMEOUT_MS = 3_000;
+
+/**
+ * Connects to a registry in Nacos 2 or 3, at first use. Close it when it is no longer needed: an open one keeps the process
+ * running. Throws a `TypeError` or `RangeError` for an invalid option.
+ */
+export function nacos(options: NacosOptions): Registry {
+  const { namespace = "", group = "DEFAULT_GROUP" } = options;
+  checkText("namespace", namespace, /^[^\s/?&]*$/);
+  checkText("group", group, /^[\w.:-]+$/);
+  const clients = new Clients(options);
+  const configs = new Configs(clients.create("config"), namespace);
+  const scope = { namespace, group };
+  const source = createSource(new Naming(clients.create("naming"), scope), configs);
+  const registrations = new Set<Registration>();
+  return {
+    resolver: createDubboResolvers(source, options),
+    register(instance, onEvent) {
+      // A connection has one instance of each service, so each registration has a connection of its own.
+      const client = clients.create("naming");
+      const kept = keepRegistered(createPublisher(client, new Naming(client, scope), configs), instance, onEvent);
+      const registration: Registration = {
+        ...kept,
+        async close(closeOptions) {
+          await kept.close(closeOptions);
+          registrations.delete(registration);
+          clients.close(client);
+        },
+      };
+      registrations.add(registration);
+      return registration;
+    },
+    async close() {
+      await Promise.all([...registrations].map((registration) => registration.close()));
+      clients.closeAll();
+    },
+  };
+}
+
+function checkText(name: string, value: unknown, pattern: RegExp): void {
+  if (typeof value === "string" && pattern.test(value)) return;
+  throw new TypeError(`${name} of nacos is invalid: ${JSON.stringify(value)}`);
+}
+
+/** Makes clients with the same options, and closes them. */
+class Clients {
+  readonly #make: (module: NacosModule) => NacosClient;
+  readonly #open = new Set<NacosClient>();
+
+  constructor(options: NacosOptions) {
+    const { auth, tls, grpcPort, namespace = "" } = options;
+    const servers = parseServers("nacos", options.servers, 8848);
+    if (grpcPort !== undefined && !(Number.isInteger(grpcPort) && grpcPort >= 1 && grpcPort <= 65_535)) {
+      throw new RangeError(`grpcPort must be an integer between 1 and 65,535, not ${grpcPort}`);
+    }
+    checkCredentials("nacos", auth);
+    const token = auth === undefined ? async () => undefined : createTokenSource(servers, auth, tls);
+    this.#make = (module) =>
+      new NacosClient({
+        servers,
+        grpcPort,
+        module,
+        namespace,
+        token,
+        openTransport: (address) => openTransport(address, tls),
+      });
+  }
+
+  create(module: NacosModule): NacosClient {
+    const client = this.#make(module);
+    this.#open.add(client);
+    return client;
+  }
+
+  close(client: NacosClient): void {
+    this.#open.delete(client);
+    client.close();
+  }
+
+  closeAll(): void {
+    for (const client of [...this.#open]) this.close(client);
+  }
+}
+
+/** Makes a transport with one connection, which the server knows as a client. */
+function openTransport(address: string, tls: ClientTlsOptions | undefined): ClosableTransport {
+  return createTransport({
+    baseUrl: `${tls === undefined ? "http" : "https"}://${address}`,
+    tls,
+    maxConnections: 1,
+    maxMessageBytes: MAX_NACOS_MESSAGE_BYTES,
+    connectTimeoutMs: CONNECT_TIMEOUT_MS,
+    maxBackoffMs: 0,
+  });
+}
+
+/** Returns the name of a service at the interface level. Empty parts stay. */
+const interfaceService = ({ service, version = "", group = "" }: ServiceKey): string =>
+  `providers:${service}:${version}:${group}`;
+
+const mappingOf = (service: string) => ({ dataId: service, group: "mapping" });
+
+/** The names of services that servers of Nacos accept (their `ParamCheckRule`), in addition to a length of 512. */
+const SERVICE_NAME = /^(?!@)(?:(?!@@)[^\u4e00-\u9fa5\s])+$/;
+
+function createSource(naming: Naming, configs: Configs): DubboSource {
+  return {
+    name: "nacos",
+    watchProviders: (key, _warn, watcher) => naming.watch(interfaceService(key), watchUrls(watcher)),
+    watchApplications: (service, watcher) =>
+      configs.watch(mappingOf(service), {
+        ...watcher,
+        onValue: (content) => watcher.onValue(parseMapping(content)),
+      }),
+    watchInstances: (application, warn, watcher) => {
+      // The mapping contains the names that any provider has written, and no provider removes one.
+      const skip = (reason: string): void => {
+        warn(`the application ${shorten(application)} is skipped: ${reason}`);
+        watcher.onValue([]);
+      };
+      if (!SERVICE_NAME.test(application)) {
+        skip("Nacos refuses its name");
+        return () => {};
+      }
+      return naming.watch(application, {
+        onValue: (instances) =>
+          watcher.onValue(instances.map(({ ip, port, metadata }) => ({ application, host: ip, port, metadata }))),
+        onFailure: (reason) => {
+          if (reason instanceof RpcError && reason.code === Code.InvalidArgument) skip(reason.rawMessage);
+          else watcher.onFailure(reason);
+        },
+      });
+    },
+    async readStoredMetadata(application, revision) {
+      const content = await configs.read({ dataId: application, group: revision });
+      try {
+        return content === undefined ? undefined : parseMetadata(JSON.parse(content));
+      } catch {
+        return undefined;
+      }
+    },
+  };
+}
+
+function createPublisher(client: NacosClient, naming: Naming, configs: Configs): Publisher<NacosConnection> {
+  return {
+    open: () => client.connected(),
+    async publish(connection, instance, earlier) {
+      const before = earlier === undefined ? new Map<string, NacosInstance>() : entriesOf(earlier);
+      const entries = entriesOf(instance);
+      await Promise.all([...entries].map(([service, entry]) => naming.register(connection, service, entry)));
+      const removed = [...before].filter(([service]) => !entries.has(service));
+      await Promise.all(removed.map(([service, entry]) => naming.deregister(connection, service, entry)));
+      if (earlier !== undefined || instance.mode === "interface") return;
+      // Written last: consumers that see the mapping look for the instance.
+      const { application } = instance;
+      const names = new Set(instance.services.map(({ service }) => service));
+      const add = (content: string | undefined): string | undefined => addToMapping(content, application);
+      await Promise.all([...names].map((service) => configs.change(mappingOf(service), add)));
+    },
+    async withdraw(connection, instance) {
+      const entries = [...entriesOf(instance)];
+      await Promise.all(entries.map(([service, entry]) => naming.deregister(connection, service, entry)));
+    },
+  };
+}
+
+/** Returns the instances of an instance of ours, by the name of the service in the registry. */
+function entriesOf(instance: Instance): Map<string, NacosInstance> {
+  const { application, host: ip, port, services, mode = "all" } = instance;
+  const entries = new Map<string, NacosInstance>();
+  if (mode !== "interface") entries.set(application, { ip, port, metadata: instanceMetadata(instance) });
+  if (mode === "instance") return entries;
+  for (const offered of services) {
+    entries.set(interfaceService(offered), { ip, port, metadata: interfaceMetadata(instance, offered) });
+  }
+  return entries;
+}
+
+function interfaceMetadata(instance: Instance, offered: OfferedService): Record<string, string> {
+  const parameters = providerParameters(instance, offered);
+  return { ...parameters, category: "providers", path: offered.service, protocol: TRIPLE };
+}

@@ -1,0 +1,159 @@
+/**
+ * Registration of a server: mounts MetadataServiceV2, keeps the server in the registry, and removes it before the server
+ * drains, so that consumers choose other servers while this one still answers.
+ */
+import { type AddressInfo, isIP } from "node:net";
+import { networkInterfaces } from "node:os";
+import type { AddedService, Router } from "triple-es";
+import type {
+  Instance,
+  OfferedService,
+  Registration,
+  RegistrationHook,
+  RegistrationMode,
+  Registry,
+} from "triple-es/discovery";
+import { delay } from "triple-es/internal";
+import { checkAttributes } from "./dubbo/attributes.ts";
+import { serveMetadata } from "./metadata-service.ts";
+
+/** The parts of a server that registration needs. */
+export interface RegisteredServer extends Router {
+  /** The address that the server listens on. */
+  readonly address: AddressInfo;
+  /** Registers a callback for the beginning of the shutdown. The server accepts calls until it has settled. */
+  readonly onClose: (callback: () => unknown) => void;
+}
+
+/** Options of {@link register}. */
+export interface RegisterOptions {
+  /** The name of the application. Consumers find its instances by it. */
+  readonly application: string;
+  /**
+   * The host that consumers connect to. Default: the address that the server listens on; if it listens on all addresses,
+   * the first IPv4 address of this machine that is not a loopback address.
+   */
+  readonly host?: string | undefined;
+  /** The port that consumers connect to, such as that of a container's host. Default: the server's. */
+  readonly port?: number | undefined;
+  /** Share of calls relative to other instances, from 0 to 1,000,000. Default: 100. */
+  readonly weight?: number | undefined;
+  /**
+   * True if consumers increase this instance's share of calls from its registration on: for 10 minutes in Dubbo and here by
+   * default. Default: true.
+   */
+  readonly warmUp?: boolean | undefined;
+  /** Other attributes for consumers, such as `dubbo.tag`. Default: none. */
+  readonly attributes?: Readonly<Record<string, string>> | undefined;
+  /**
+   * The entries to write: at the application level (`instance`), at the interface level (`interface`), which consumers before
+   * Dubbo 3 need, or at both (`all`), as Dubbo for Java does. Default: `all`.
+   */
+  readonly mode?: RegistrationMode | undefined;
+  /**
+   * Time in milliseconds for which a closing server still accepts calls after it was removed from the registry, so that
+   * all consumers know it. It ends after half of the grace period of `close` at the latest. Default: 1,000.
+   */
+  readonly propagationMs?: number | undefined;
+  /** Called when the server is registered, and when its registration fails. Default: none. */
+  readonly onRegistration?: RegistrationHook | undefined;
+}
+
+/** Services that every server may have and that consumers do not look up in a registry. */
+const UNREGISTERED_SERVICES =
+  /^(?:grpc\.health\.v1\.Health|grpc\.reflection\.v1(?:alpha)?\.ServerReflection|org\.apache\.dubbo\.metadata\..+)$/;
+
+/**
+ * Registers a server that listens, with the services that it has now, except health, reflection and metadata. A service whose
+ * code was generated with `java_names` is also registered by the name of its interface in Java. Registration
+ * goes on in the background, through each loss of the registry, until it is closed or the server begins to close: then the
+ * instance is removed first, and the server accepts calls for another `propagationMs`.
+ *
+ * Throws a `TypeError` or `RangeError` for an invalid option, and an `Error` if the server does not listen on a port.
+ */
+export function register(server: RegisteredServer, registry: Registry, options: RegisterOptions): Registration {
+  const { application, weight = 100, attributes, mode = "all", propagationMs = 1_000, warmUp = true } = options;
+  checkName(application);
+  checkAttributes(attributes);
+  checkWeight(weight);
+  if (!["all", "instance", "interface"].includes(mode)) {
+    throw new TypeError(`mode must be "all", "instance" or "interface", not ${JSON.stringify(mode)}`);
+  }
+  if (!(typeof propagationMs === "number" && propagationMs >= 0)) {
+    throw new TypeError(`propagationMs must be 0 or more milliseconds, not ${propagationMs}`);
+  }
+  const { address } = server;
+  const services = server.services.flatMap(offeredService);
+  if (services.length === 0) throw new TypeError("register needs a server with services: add them first");
+  const instance: Instance = {
+    application,
+    host: options.host === undefined ? advertisedHost(address.address) : checkHost(options.host),
+    port: checkPort(options.port ?? address.port),
+    services,
+    weight,
+    since: warmUp ? Date.now() : undefined,
+    attributes,
+    mode,
+  };
+  if (mode !== "interface") serveMetadata(server, instance);
+  const registration = registry.register(instance, options.onRegistration);
+  server.onClose(async () => {
+    await registration.close();
+    if (propagationMs > 0) await delay(propagationMs);
+  });
+  return {
+    ready: registration.ready,
+    close: registration.close,
+    update(change) {
+      checkAttributes(change.attributes);
+      checkWeight(change.weight ?? weight);
+      return registration.update(change);
+    },
+  };
+}
+
+function offeredService({ service, selector: { group, version } }: AddedService): OfferedService[] {
+  if (UNREGISTERED_SERVICES.test(service.typeName)) return [];
+  const isInterface = Object.values(service.methods).some(({ payload }) => payload !== undefined);
+  // Consumers in Java take the first serialization that they know. Methods with a proto file need none.
+  const parameters = isInterface ? { "prefer.serialization": "hessian2" } : undefined;
+  const named: OfferedService = { service: service.typeName, group, version, parameters };
+  // Consumers in Java look for the name of the interface.
+  const aliases = new Set(Object.values(service.methods).flatMap(({ alias }) => alias?.service ?? []));
+  aliases.delete(service.typeName);
+  return [named, ...[...aliases].map((alias) => ({ ...named, service: alias }))];
+}
+
+/** Names of applications are parts of paths, lists and headers. */
+function checkName(application: string): void {
+  if (typeof application === "string" && /^[\w.-]+$/.test(application)) return;
+  throw new TypeError(
+    `application must consist of letters, digits, ".", "_" and "-", not ${JSON.stringify(application)}`,
+  );
+}
+
+function checkWeight(weight: number): void {
+  if (Number.isInteger(weight) && weight >= 0 && weight <= 1e6) return;
+  throw new RangeError(`weight must be an integer between 0 and 1,000,000, not ${weight}`);
+}
+
+function checkHost(host: string): string {
+  const bare = typeof host === "string" ? host.replace(/^\[(.*)\]$/, "$1") : "";
+  if (isIP(bare) === 6 || /^[^\s:/?#@[\]&=]+$/.test(bare)) return bare;
+  throw new TypeError(`host must be a name or an IP address, not ${JSON.stringify(host)}`);
+}
+
+function checkPort(port: number): number {
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
+  throw new RangeError(`port must be an integer between 1 and 65,535, not ${port}`);
+}
+
+/** Returns the address to register for one that the server listens on. */
+function advertisedHost(listening: string): string {
+  if (listening !== "0.0.0.0" && listening !== "::") return listening;
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  const external = all.filter(({ internal }) => !internal);
+  const found = external.find(({ family }) => family === "IPv4") ?? external[0];
+  if (found === undefined) throw new Error("this machine has no address for consumers: set the option host");
+  return found.address;
+}

@@ -1,0 +1,39 @@
+/**
+ * The addresses of a registry's servers, and other options that registries share.
+ */
+import { parseAddress } from "triple-es/internal";
+
+/** The identity of a client. */
+export interface Credentials {
+  readonly username: string;
+  readonly password: string;
+}
+
+export interface ServerAddress {
+  readonly host: string;
+  readonly port: number;
+}
+
+/** Parses addresses, each `host:port`. Throws a `TypeError` for an empty list or an invalid address. */
+export function parseServers(registry: string, servers: readonly string[], defaultPort: number): ServerAddress[] {
+  if (!Array.isArray(servers) || servers.length === 0) {
+    throw new TypeError(`${registry} needs servers, such as ["127.0.0.1:${defaultPort}"]`);
+  }
+  return servers.map((server) => {
+    const address = typeof server === "string" ? parseAddress(server) : undefined;
+    if (address !== undefined && "host" in address) return address;
+    throw new TypeError(`servers of ${registry} must be host:port or [v6]:port, not ${JSON.stringify(server)}`);
+  });
+}
+
+/** Validates the option `auth`. Throws a `TypeError` if it is not a user and a password. */
+export function checkCredentials(registry: string, auth: Credentials | undefined): void {
+  if (auth === undefined || (typeof auth.username === "string" && typeof auth.password === "string")) return;
+  throw new TypeError(`auth of ${registry} must be { username, password }`);
+}
+
+/** Validates a duration in milliseconds. Throws a `RangeError` if it is out of range. */
+export function checkDuration(option: string, value: number, minMs: number, maxMs: number): number {
+  if (Number.isInteger(value) && value >= minMs && value <= maxMs) return value;
+  throw new RangeError(`${option} must be an integer between ${minMs} and ${maxMs} milliseconds, not ${value}`);
+}

@@ -1,0 +1,247 @@
+/**
+ * The client of a ZooKeeper ensemble: keeps one session, over one connection at a time.
+ *
+ *     connection lost    requests in flight fail; the client connects to the next server with the same session, and sets its
+ *                        watches again: at once, or after a backoff if the connection was a short one
+ *     session expired    its ephemeral nodes are gone; all watches fire, the session's signal fires, and a new session begins
+ *     unreachable        for longer than a session lives, or from the start: `connected` rejects, and the outage is reported
+ */
+import type { ConnectionOptions } from "node:tls";
+import { Code, RpcError } from "triple-es";
+import { Backoff, settledWithin, startBackgroundTimer } from "triple-es/internal";
+import { REGISTRY_CLOSED } from "../tree.ts";
+import { ZooKeeperConnection } from "./connection.ts";
+import type { JuteReader, JuteWriter } from "./jute.ts";
+import { NEW_SESSION, type NodeEvent, Op, type SessionState } from "./protocol.ts";
+import { Watches, type WatchKind } from "./watches.ts";
+
+/** Time for the server to confirm the end of a session, in milliseconds. */
+const CLOSE_TIMEOUT_MS = 1_000;
+
+export interface ClientSettings {
+  readonly servers: readonly { readonly host: string; readonly port: number }[];
+  readonly tls: ConnectionOptions | undefined;
+  readonly auth: { readonly scheme: string; readonly credentials: string } | undefined;
+  readonly sessionTimeoutMs: number;
+  readonly connectTimeoutMs: number;
+}
+
+/** A watch to set with a request: its callback runs once, when the node changes. */
+export interface WatchRequest {
+  readonly kind: WatchKind;
+  readonly callback: () => void;
+}
+
+interface Waiter {
+  readonly resolve: (connection: ZooKeeperConnection) => void;
+  readonly reject: (reason: unknown) => void;
+}
+
+/**
+ * The first and the longest delay before another attempt to connect, in milliseconds. A connection that lasted for less than the
+ * longest delay counts as a failed attempt: its server accepts sessions and does not serve them.
+ */
+const FIRST_RECONNECT_MS = 50;
+const MAX_RECONNECT_MS = 5_000;
+/**
+ * The time that a change to another server may take, in milliseconds, for requests that must not wait for an outage to end: a
+ * server that closes waits for the removal of its entries, which end with the session anyway.
+ */
+const CHANGE_MS = 500;
+
+export class ZooKeeperClient {
+  readonly watches: Watches = new Watches();
+  readonly #settings: ClientSettings;
+  #state: SessionState = NEW_SESSION;
+  #lastZxid = 0n;
+  #connection: ZooKeeperConnection | undefined;
+  /** The connection that is being made or is in use. */
+  #current: ZooKeeperConnection | undefined;
+  #session = new AbortController();
+  #waiters = new Set<Waiter>();
+  #outageListeners = new Set<(reason: Error) => void>();
+  #server: number;
+  /** The time at which the last connection was lost. */
+  #lostAt = Number.NEGATIVE_INFINITY;
+  #isRunning = false;
+  #isClosed = false;
+  #wake = (): void => {};
+
+  constructor(settings: ClientSettings) {
+    this.#settings = settings;
+    this.#server = Math.floor(Math.random() * settings.servers.length);
+  }
+
+  /** The session's number, and the signal that fires when it has expired. */
+  get session(): { readonly id: bigint; readonly lost: AbortSignal } {
+    return { id: this.#state.id, lost: this.#session.signal };
+  }
+
+  /** Calls back when the ensemble has been unreachable for longer than a session lives. */
+  onOutage(listener: (reason: Error) => void): () => void {
+    this.#outageListeners.add(listener);
+    return () => this.#outageListeners.delete(listener);
+  }
+
+  /** Resolves with the connection once there is one. Rejects if the ensemble is unreachable. */
+  connected(): Promise<ZooKeeperConnection> {
+    if (this.#isClosed) return Promise.reject(REGISTRY_CLOSED);
+    if (this.#connection !== undefined) return Promise.resolve(this.#connection);
+    return new Promise((resolve, reject) => {
+      this.#waiters.add({ resolve, reject });
+      if (this.#isRunning) this.#wake();
+      else void this.#run();
+    });
+  }
+
+  /** Rejects if there is no connection, and none within {@link CHANGE_MS} of the loss of the last one. */
+  async connectedSoon(): Promise<void> {
+    const connected = this.connected().then(
+      () => true,
+      () => false,
+    );
+    const maxMs = Math.max(0, this.#lostAt + CHANGE_MS - performance.now());
+    if ((await settledWithin(connected, maxMs)) && (await connected)) return;
+    throw new RpcError(Code.Unavailable, "no server can be reached");
+  }
+
+  /** Sends a request when there is a connection, as {@link ZooKeeperConnection.request} does. */
+  async request<T>(
+    type: number,
+    path: string,
+    write: (writer: JuteWriter) => unknown,
+    read: (reader: JuteReader, failure: number) => T,
+    accepts: readonly number[] = [],
+    watch?: (failure: number) => WatchRequest | undefined,
+  ): Promise<T> {
+    const connection = await this.connected();
+    const readAndWatch = (reader: JuteReader, failure: number): T => {
+      // The watch is added before later events are read.
+      const added = watch?.(failure);
+      if (added !== undefined) this.watches.add(added.kind, path, added.callback);
+      return read(reader, failure);
+    };
+    return connection.request(type, path, write, readAndWatch, accepts);
+  }
+
+  /** Ends the session, which removes its ephemeral nodes. Never rejects. */
+  async close(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#wake();
+    const connection = this.#connection;
+    if (connection !== undefined) {
+      const ended = connection
+        .request(
+          Op.CloseSession,
+          "",
+          () => {},
+          () => {},
+        )
+        .catch(() => {});
+      await settledWithin(ended, CLOSE_TIMEOUT_MS);
+    }
+    this.#current?.destroy(REGISTRY_CLOSED);
+    this.#reject(REGISTRY_CLOSED);
+    this.#session.abort(REGISTRY_CLOSED);
+  }
+
+  async #run(): Promise<void> {
+    this.#isRunning = true;
+    const { servers, sessionTimeoutMs } = this.#settings;
+    const retry = new Backoff({ initialMs: FIRST_RECONNECT_MS, maxMs: MAX_RECONNECT_MS });
+    let outageAt = Number.NEGATIVE_INFINITY;
+    let failures = 0;
+    while (!this.#isClosed) {
+      let isShort = false;
+      try {
+        const connection = await this.#connect();
+        const connectedAt = performance.now();
+        if (outageAt === Number.NEGATIVE_INFINITY) outageAt = connectedAt;
+        const reason = await connection.closed;
+        this.#lostAt = performance.now();
+        this.#connection = undefined;
+        this.#lastZxid = connection.lastZxid;
+        isShort = performance.now() - connectedAt < MAX_RECONNECT_MS;
+        if (isShort) throw reason;
+        retry.reset();
+        failures = 0;
+        outageAt = performance.now();
+      } catch (reason) {
+        if (this.#isClosed) return;
+        const outageMs = performance.now() - outageAt;
+        failures++;
+        if (outageMs > sessionTimeoutMs && failures >= servers.length) this.#reject(reason as Error);
+        // A server that has lost its data refuses a client that has seen later transactions, and the session is over anyway.
+        if (outageMs > 2 * sessionTimeoutMs && this.#state !== NEW_SESSION) this.#expire();
+        // Without a session, each server is tried before the first delay.
+        if (failures < servers.length && this.#state === NEW_SESSION) continue;
+        await this.#pause(retry.next(), !isShort);
+      }
+    }
+  }
+
+  /** Connects to the next server, and resumes the session or begins a new one. */
+  async #connect(): Promise<ZooKeeperConnection> {
+    const { servers } = this.#settings;
+    const server = servers[this.#server++ % servers.length] as { readonly host: string; readonly port: number };
+    const connection = new ZooKeeperConnection({ ...this.#settings, ...server }, (event) => this.#onEvent(event));
+    this.#current = connection;
+    const earlier = this.#state;
+    try {
+      const state = await connection.open(earlier, this.#lastZxid);
+      if (this.#isClosed) throw REGISTRY_CLOSED;
+      if (state.timeoutMs <= 0) {
+        if (earlier === NEW_SESSION) throw new RpcError(Code.Unavailable, "the server refused to begin a session");
+        connection.destroy(new Error("the session has expired"));
+        this.#expire();
+        return await this.#connect();
+      }
+      this.#state = state;
+      for (const { data, exist, child } of this.watches.batches()) {
+        await connection.setWatches(this.#lastZxid, data, exist, child);
+      }
+    } catch (reason) {
+      connection.destroy(reason as Error);
+      throw reason;
+    }
+    this.#connection = connection;
+    const waiters = this.#waiters;
+    this.#waiters = new Set();
+    for (const { resolve } of waiters) resolve(connection);
+    return connection;
+  }
+
+  #expire(): void {
+    const ended = this.#session;
+    this.#session = new AbortController();
+    this.#state = NEW_SESSION;
+    this.#lastZxid = 0n;
+    ended.abort(new RpcError(Code.Unavailable, "the session has expired"));
+    this.watches.fireAll();
+  }
+
+  #onEvent(event: NodeEvent): void {
+    this.watches.fire(event);
+  }
+
+  #reject(reason: Error): void {
+    const waiters = this.#waiters;
+    this.#waiters = new Set();
+    for (const { reject } of waiters) reject(reason);
+    for (const listener of [...this.#outageListeners]) listener(reason);
+  }
+
+  /** Waits for the backoff, or, if `mayWake`, until a connection is requested. */
+  #pause(ms: number, mayWake: boolean): Promise<void> {
+    return new Promise((resolve) => {
+      const stop = startBackgroundTimer(ms, resolve);
+      if (!mayWake) return;
+      this.#wake = () => {
+        this.#wake = () => {};
+        stop();
+        resolve();
+      };
+    });
+  }
+}

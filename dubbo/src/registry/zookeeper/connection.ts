@@ -1,0 +1,230 @@
+/**
+ * One connection to a ZooKeeper server: the handshake of a session, requests and their replies, watch events, and pings.
+ */
+import { connect as connectTcp, type Socket } from "node:net";
+import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import { startTimer } from "triple-es/internal";
+import { connectionError, repeat } from "triple-es/internal/node";
+import { FrameSplitter, JuteReader, type JuteWriter } from "./jute.ts";
+import {
+  type NodeEvent,
+  Op,
+  readConnect,
+  readNodeEvent,
+  readReplyHead,
+  type SessionState,
+  startRequest,
+  writeConnect,
+  Xid,
+  ZooKeeperError,
+} from "./protocol.ts";
+
+/** The largest reply, in bytes: a list of all providers of a service may be large. */
+const MAX_FRAME_BYTES = 64 * 1024 * 1024;
+/** Time for a ping's answer beyond two thirds of the timeout, because timers of a busy process are late. */
+const PING_ALLOWANCE_MS = 20;
+
+export interface ConnectionSettings {
+  readonly host: string;
+  readonly port: number;
+  readonly tls: ConnectionOptions | undefined;
+  readonly connectTimeoutMs: number;
+  readonly sessionTimeoutMs: number;
+  readonly auth: { readonly scheme: string; readonly credentials: string } | undefined;
+}
+
+/** A request that waits for its reply. */
+interface Pending {
+  readonly xid: number;
+  readonly path: string;
+  /** Reads the reply. Runs before later replies and events are read. `failure` is 0 or a code that `accepts` contains. */
+  readonly onReply: (reader: JuteReader, failure: number) => void;
+  readonly accepts: readonly number[];
+  readonly onError: (error: unknown) => void;
+}
+
+export class ZooKeeperConnection {
+  /** The last transaction that this connection has seen. */
+  lastZxid = 0n;
+  state: SessionState | undefined;
+  /** Resolves with the reason when the connection is lost or closed. */
+  readonly closed: Promise<Error>;
+  readonly #peer: string;
+  readonly #settings: ConnectionSettings;
+  readonly #socket: Socket;
+  readonly #frames = new FrameSplitter(MAX_FRAME_BYTES);
+  readonly #pending: Pending[] = [];
+  readonly #onEvent: (event: NodeEvent) => void;
+  #xid = 0;
+  #isClosed = false;
+  #lastReceived = performance.now();
+  #stopPings = (): void => {};
+  #onClosed!: (reason: Error) => void;
+  #onConnect: (() => void) | undefined;
+
+  constructor(settings: ConnectionSettings, onEvent: (event: NodeEvent) => void) {
+    const { host, port, tls } = settings;
+    this.#settings = settings;
+    this.#onEvent = onEvent;
+    this.#peer = `${host}:${port}`;
+    this.closed = new Promise((resolve) => {
+      this.#onClosed = resolve;
+    });
+    this.#socket = tls === undefined ? connectTcp({ host, port }) : connectTls({ host, port, ...tls });
+    this.#socket.setNoDelay(true);
+    this.#socket.on("error", (error) => this.#end(connectionError(error, this.#peer)));
+    this.#socket.on("close", () =>
+      this.#end(connectionError(new Error("the server closed the connection"), this.#peer)),
+    );
+    this.#socket.on("data", (chunk: Buffer) => this.#receive(chunk));
+  }
+
+  /** Sends the connect request. Resolves with the session's new state. Rejects if there is no answer in time. */
+  async open(state: SessionState, lastZxid: bigint): Promise<SessionState> {
+    const { connectTimeoutMs, sessionTimeoutMs, tls, auth } = this.#settings;
+    this.lastZxid = lastZxid;
+    const stop = startTimer(connectTimeoutMs, () => {
+      this.#end(connectionError(new Error(`no session within ${connectTimeoutMs} ms`), this.#peer));
+    });
+    try {
+      this.#socket.once(tls === undefined ? "connect" : "secureConnect", () => {
+        this.#socket.write(writeConnect(state, lastZxid, sessionTimeoutMs));
+      });
+      const answered = new Promise<void>((resolve) => {
+        this.#onConnect = resolve;
+      });
+      const reason = await Promise.race([answered, this.closed]);
+      if (reason !== undefined) throw reason;
+      if (this.state === undefined) throw new Error("the server has not answered the connect request");
+      if (this.state.timeoutMs > 0 && auth !== undefined) {
+        const authenticate = startRequest(Xid.Auth, Op.Auth).int(0).string(auth.scheme);
+        await this.#enqueue(Xid.Auth, authenticate.string(auth.credentials), "", () => {}, []);
+      }
+    } finally {
+      stop();
+    }
+    if (this.state.timeoutMs > 0) this.#keepAlive(this.state.timeoutMs);
+    return this.state;
+  }
+
+  /**
+   * Sends a request. Resolves with what `read` returns, which runs before later replies and events are read. Rejects with a
+   * {@link ZooKeeperError}, unless `accepts` contains its code, and if the connection is lost.
+   */
+  request<T>(
+    type: number,
+    path: string,
+    write: (writer: JuteWriter) => unknown,
+    read: (reader: JuteReader, failure: number) => T,
+    accepts: readonly number[] = [],
+  ): Promise<T> {
+    this.#xid = (this.#xid + 1) & 0x7fffffff;
+    const writer = startRequest(this.#xid, type);
+    write(writer);
+    return this.#enqueue(this.#xid, writer, path, read, accepts);
+  }
+
+  /** Sets watches again after a reconnection; the server reports changes since `lastZxid` at once. */
+  setWatches(
+    lastZxid: bigint,
+    data: readonly string[],
+    exist: readonly string[],
+    child: readonly string[],
+  ): Promise<void> {
+    const writer = startRequest(Xid.SetWatches, Op.SetWatches)
+      .long(lastZxid)
+      .strings(data)
+      .strings(exist)
+      .strings(child);
+    return this.#enqueue(Xid.SetWatches, writer, "", () => {}, []);
+  }
+
+  /** Ends the connection at once. */
+  destroy(reason: Error): void {
+    this.#end(reason);
+  }
+
+  #enqueue<T>(
+    xid: number,
+    writer: JuteWriter,
+    path: string,
+    read: (reader: JuteReader, failure: number) => T,
+    accepts: readonly number[],
+  ): Promise<T> {
+    return new Promise<T>((resolve, reject) => {
+      if (this.#isClosed) {
+        void this.closed.then(reject);
+        return;
+      }
+      const onReply = (reader: JuteReader, failure: number): void => {
+        try {
+          resolve(read(reader, failure));
+        } catch (reason) {
+          reject(reason);
+          throw reason;
+        }
+      };
+      this.#pending.push({ xid, path, onReply, accepts, onError: reject });
+      // The process must not end while a reply is expected.
+      this.#socket.ref();
+      this.#socket.write(writer.frame());
+    });
+  }
+
+  #receive(chunk: Buffer): void {
+    this.#lastReceived = performance.now();
+    try {
+      for (const body of this.#frames.push(chunk)) this.#handle(body);
+    } catch (error) {
+      this.#end(connectionError(new Error(`the server sent ${(error as Error).message}`), this.#peer));
+    }
+  }
+
+  #handle(body: Uint8Array): void {
+    if (this.#isClosed) return;
+    if (this.state === undefined) {
+      this.state = readConnect(body);
+      this.#onConnect?.();
+      return;
+    }
+    const reader = new JuteReader(body);
+    const { xid, zxid, failure } = readReplyHead(reader);
+    if (zxid > this.lastZxid) this.lastZxid = zxid;
+    if (xid === Xid.Ping) return;
+    if (xid === Xid.Watch) {
+      this.#onEvent(readNodeEvent(reader));
+      return;
+    }
+    const pending = this.#pending.shift();
+    if (pending === undefined) throw new RangeError("a reply without a request");
+    if (pending.xid !== xid) {
+      this.#pending.unshift(pending);
+      throw new RangeError(`a reply to the request ${xid} instead of ${pending.xid}`);
+    }
+    if (this.#pending.length === 0) this.#socket.unref();
+    if (failure === 0 || pending.accepts.includes(failure)) pending.onReply(reader, failure);
+    else pending.onError(new ZooKeeperError(failure, pending.path));
+  }
+
+  /** Sends pings, and ends the connection if the server does not answer for two thirds of the session's timeout. */
+  #keepAlive(timeoutMs: number): void {
+    this.#lastReceived = performance.now();
+    this.#socket.unref();
+    this.#stopPings = repeat(Math.max(10, timeoutMs / 3), () => {
+      if (performance.now() - this.#lastReceived > (timeoutMs * 2) / 3 + PING_ALLOWANCE_MS) {
+        this.#end(connectionError(new Error("the server does not answer"), this.#peer));
+      } else {
+        this.#socket.write(startRequest(Xid.Ping, Op.Ping).frame());
+      }
+    });
+  }
+
+  #end(reason: Error): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    this.#stopPings();
+    this.#socket.destroy();
+    for (const { onError } of this.#pending.splice(0)) onError(reason);
+    this.#onClosed(reason);
+  }
+}

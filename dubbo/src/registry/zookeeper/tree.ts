@@ -1,0 +1,297 @@
+/**
+ * The nodes of ZooKeeper as a tree of entries. Entries of a session are ephemeral nodes; their parents are persistent.
+ */
+import { unlessAborted } from "triple-es/internal/node";
+import { MAX_PROVIDERS } from "../dubbo/limits.ts";
+import { EntryCounter } from "../steps.ts";
+import { MAX_TRIES, type Tree, type TreeSession } from "../tree.ts";
+import { Changes, startWatch } from "../watch.ts";
+import type { ZooKeeperClient } from "./client.ts";
+import type { JuteReader } from "./jute.ts";
+import { Failure, isFailure, Op, readStat, type Stat, writeAcl, ZooKeeperError } from "./protocol.ts";
+
+const EPHEMERAL = 1;
+const PERSISTENT = 0;
+
+interface Node {
+  readonly content: string;
+  readonly stat: Stat;
+}
+
+export function createZooKeeperTree(client: ZooKeeperClient, name: string, hasAuth: boolean): Tree {
+  const nodes = new Nodes(client, hasAuth);
+  const sessions = new WeakMap<AbortSignal, TreeSession>();
+
+  /**
+   * Runs `read`, and again after each change that its watches report. While the connection is lost but the session may
+   * survive, it waits; if the ensemble is unreachable for longer, it throws.
+   */
+  async function follow(signal: AbortSignal, read: (scope: Scope) => Promise<void>): Promise<void> {
+    const changes = new Changes();
+    const scope = new Scope(client, changes.set);
+    const stopOutage = client.onOutage(changes.fail);
+    try {
+      while (!signal.aborted) {
+        try {
+          await read(scope);
+        } catch (reason) {
+          if (reason instanceof ZooKeeperError) throw reason;
+          await client.connected();
+          continue;
+        }
+        await changes.next(signal);
+      }
+    } finally {
+      stopOutage();
+      scope.end();
+    }
+  }
+
+  return {
+    name,
+    watchNames: (path, watcher) =>
+      startWatch(watcher, (report, signal) =>
+        follow(signal, async (scope) => report((await nodes.children(path, scope.callback(path))) ?? [])),
+      ),
+    watchContent: (path, watcher) =>
+      startWatch(watcher, (report, signal) =>
+        follow(signal, async (scope) => report((await nodes.get(path, scope.callback(path)))?.content)),
+      ),
+    watchContents: (path, watcher) =>
+      startWatch(watcher, (report, signal) => {
+        // The last contents, also those that a failed round has read: only nodes with an event are read again.
+        const contents = new Map<string, string | undefined>();
+        return follow(signal, async (scope) => {
+          const children = (await nodes.children(path, scope.callback(path))) ?? [];
+          // Each is a request. The reader of the list reports that there are more.
+          const names = new Set(children.slice(0, MAX_PROVIDERS + 1));
+          for (const child of contents.keys()) {
+            if (names.has(child)) continue;
+            contents.delete(child);
+            scope.drop(`${path}/${child}`);
+          }
+          const read = async (child: string, childPath: string): Promise<void> => {
+            try {
+              contents.set(child, (await nodes.get(childPath, scope.callback(childPath)))?.content);
+            } catch (reason) {
+              scope.drop(childPath);
+              throw reason;
+            }
+          };
+          const steps = new EntryCounter();
+          const reading: Promise<void>[] = [];
+          for (const child of names) {
+            const childPath = `${path}/${child}`;
+            if (scope.isWatched(childPath) && contents.has(child)) continue;
+            const one = read(child, childPath);
+            // It may fail before all are waited for below.
+            one.catch(() => {});
+            reading.push(one);
+            const turn = steps.count();
+            if (turn !== undefined) await turn;
+          }
+          await Promise.all(reading);
+          report(new Map([...contents].filter((entry): entry is [string, string] => entry[1] !== undefined)));
+        });
+      }),
+    read: async (path) => (await nodes.get(path))?.content,
+    change: (path, change) => nodes.change(path, change),
+    async session(signal) {
+      await unlessAborted(client.connected(), signal);
+      const { id, lost } = client.session;
+      const known = sessions.get(lost);
+      if (known !== undefined) return known;
+      const session: TreeSession = {
+        lost,
+        put: (path, content) => nodes.put(path, content, id),
+        async remove(path) {
+          await client.connectedSoon();
+          await nodes.remove(path, id);
+        },
+      };
+      sessions.set(lost, session);
+      return session;
+    },
+    close: () => client.close(),
+  };
+}
+
+/** The watches of one reader, with one callback for each path. */
+class Scope {
+  readonly #client: ZooKeeperClient;
+  readonly #onChange: () => void;
+  readonly #callbacks = new Map<string, () => void>();
+
+  constructor(client: ZooKeeperClient, onChange: () => void) {
+    this.#client = client;
+    this.#onChange = onChange;
+  }
+
+  /** Returns the callback for the watches of a path. */
+  callback(path: string): () => void {
+    const known = this.#callbacks.get(path);
+    if (known !== undefined) return known;
+    const callback = (): void => {
+      this.drop(path);
+      this.#onChange();
+    };
+    this.#callbacks.set(path, callback);
+    return callback;
+  }
+
+  /** Reports whether there was no change since the path was read. */
+  isWatched(path: string): boolean {
+    return this.#callbacks.has(path);
+  }
+
+  drop(path: string): void {
+    const callback = this.#callbacks.get(path);
+    if (callback === undefined) return;
+    this.#callbacks.delete(path);
+    this.#client.watches.remove(callback, path);
+  }
+
+  end(): void {
+    for (const path of [...this.#callbacks.keys()]) this.drop(path);
+  }
+}
+
+/** Operations on nodes. */
+class Nodes {
+  readonly #client: ZooKeeperClient;
+  readonly #hasAuth: boolean;
+
+  constructor(client: ZooKeeperClient, hasAuth: boolean) {
+    this.#client = client;
+    this.#hasAuth = hasAuth;
+  }
+
+  /** Returns the names of a node's children; `undefined` without the node. The callback reports a change. */
+  async children(path: string, callback: () => void): Promise<string[] | undefined> {
+    for (;;) {
+      const names = await this.#client.request(
+        Op.GetChildren2,
+        path,
+        (writer) => writer.string(path).bool(true),
+        (reader, failure) => (failure === 0 ? reader.strings() : undefined),
+        [Failure.NoNode],
+        (failure) => (failure === 0 ? { kind: "child", callback } : undefined),
+      );
+      if (names !== undefined) return names;
+      if (!(await this.#exists(path, callback))) return undefined;
+    }
+  }
+
+  /** Returns a node; `undefined` if there is none. The callback reports a change. */
+  async get(path: string, callback?: () => void): Promise<Node | undefined> {
+    const watch = callback !== undefined;
+    for (;;) {
+      const node = await this.#client.request(
+        Op.GetData,
+        path,
+        (writer) => writer.string(path).bool(watch),
+        (reader, failure) => (failure === 0 ? readNode(reader) : undefined),
+        [Failure.NoNode],
+        (failure) => (failure === 0 && watch ? { kind: "data", callback } : undefined),
+      );
+      if (node !== undefined || !watch) return node;
+      if (!(await this.#exists(path, callback))) return undefined;
+    }
+  }
+
+  /** Reports whether a node exists. If it does not, the callback reports its creation. */
+  #exists(path: string, callback: () => void): Promise<boolean> {
+    return this.#client.request(
+      Op.Exists,
+      path,
+      (writer) => writer.string(path).bool(true),
+      (_reader, failure) => failure === 0,
+      [Failure.NoNode],
+      (failure) => (failure === 0 ? undefined : { kind: "exist", callback }),
+    );
+  }
+
+  /** Creates or replaces an ephemeral node of the session. One of another session is deleted first. */
+  async put(path: string, content: string, session: bigint): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      if (await this.#create(path, content, EPHEMERAL)) return;
+      const known = await this.get(path);
+      if (known === undefined) continue;
+      try {
+        if (known.stat.ephemeralOwner !== session) await this.#delete(path, known.stat.version);
+        else if (known.content === content) return;
+        else return await this.#set(path, content, known.stat.version);
+      } catch (reason) {
+        if (tries >= MAX_TRIES || !(isFailure(reason, Failure.BadVersion) || isFailure(reason, Failure.NoNode))) {
+          throw reason;
+        }
+      }
+    }
+  }
+
+  /** Deletes a node that the session holds. A node of another session, and a missing one, stay as they are. */
+  async remove(path: string, session: bigint): Promise<void> {
+    const known = await this.get(path);
+    if (known === undefined || known.stat.ephemeralOwner !== session) return;
+    await this.#delete(path, known.stat.version).catch((reason: unknown) => {
+      if (!isFailure(reason, Failure.NoNode) && !isFailure(reason, Failure.BadVersion)) throw reason;
+    });
+  }
+
+  /** Changes a persistent node by compare-and-set. */
+  async change(path: string, change: (content: string | undefined) => string | undefined): Promise<void> {
+    for (let tries = 0; ; tries++) {
+      const known = await this.get(path);
+      const content = change(known?.content);
+      if (content === undefined) return;
+      try {
+        if (known !== undefined) return await this.#set(path, content, known.stat.version);
+        if (await this.#create(path, content, PERSISTENT)) return;
+      } catch (reason) {
+        if (tries >= MAX_TRIES || !(isFailure(reason, Failure.BadVersion) || isFailure(reason, Failure.NoNode))) {
+          throw reason;
+        }
+      }
+    }
+  }
+
+  /** Creates a node and its parents. Returns false if it exists already. */
+  async #create(path: string, content: string, flags: number): Promise<boolean> {
+    for (;;) {
+      const failure = await this.#client.request(
+        Op.Create,
+        path,
+        (writer) => writeAcl(writer.string(path).string(content), this.#hasAuth).int(flags),
+        (_reader, code) => code,
+        [Failure.NodeExists, Failure.NoNode],
+      );
+      if (failure !== Failure.NoNode) return failure === 0;
+      const parent = path.slice(0, path.lastIndexOf("/"));
+      if (parent === "") throw new ZooKeeperError(Failure.NoNode, path);
+      await this.#create(parent, "", PERSISTENT);
+    }
+  }
+
+  #delete(path: string, version: number): Promise<void> {
+    return this.#client.request(
+      Op.Delete,
+      path,
+      (writer) => writer.string(path).int(version),
+      () => {},
+    );
+  }
+
+  #set(path: string, content: string, version: number): Promise<void> {
+    return this.#client.request(
+      Op.SetData,
+      path,
+      (writer) => writer.string(path).string(content).int(version),
+      () => {},
+    );
+  }
+}
+
+function readNode(reader: JuteReader): Node {
+  const content = reader.string();
+  return { content, stat: readStat(reader) };
+}

@@ -1,0 +1,8 @@
+/**
+ * Entry point `triple-es-dubbo/zookeeper`: the registry in ZooKeeper, as Dubbo uses it.
+ *
+ * @module triple-es-dubbo/zookeeper
+ */
+export type { ConsumerOptions, Levels } from "./registry/dubbo/resolver.ts";
+export type { DubboOptions } from "./registry/tree.ts";
+export { type ZooKeeperOptions, zookeeper } from "./registry/zookeeper/registry.ts";

@@ -1,0 +1,8 @@
+/**
+ * Entry point `triple-es/internal/node`: what the package `triple-es-dubbo` of the same version needs on Node in addition to
+ * the public API. It is no part of that API, and changes without notice.
+ *
+ * @module triple-es/internal/node
+ */
+export { connectionError } from "./node/io/error.ts";
+export { repeat, unlessAborted } from "./node/io/timer.ts";

@@ -1,0 +1,24 @@
+/**
+ * Entry point `triple-es/internal`: what the package `triple-es-dubbo` of the same version needs in addition to the public
+ * API. It is no part of that API, and changes without notice.
+ *
+ * @module triple-es/internal
+ */
+export { Backoff } from "./call/backoff.ts";
+export { decodeBase64 } from "./call/base64.ts";
+export { concat } from "./call/bytes.ts";
+export { abortError, callHook, reasonOf } from "./call/error.ts";
+export { assertOneOf, resolveLimitGroup } from "./call/option.ts";
+export { delay, delayInBackground, onAbort, settledWithin, startBackgroundTimer, startTimer } from "./call/timer.ts";
+export { decodeJsonText, encodeJson } from "./codec/codec.ts";
+export { setMember } from "./codec/json-member.ts";
+export { BACKSLASH, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./codec/json-syntax.ts";
+export { DEFAULT_MAX_MESSAGE_VALUES } from "./codec/values.ts";
+export { DEFAULT_WEIGHT, endpointProblem, parseAddress } from "./discovery/endpoint.ts";
+export { userMetadata } from "./grpc/status.ts";
+export { NUMBER, parseBoolean } from "./http-rpc/body/parameters.ts";
+export { entriesOf, textOf } from "./http-rpc/body/xml.ts";
+export { streamError } from "./http-rpc/client.ts";
+export { badRequest } from "./http-rpc/headers.ts";
+export { decodingReason } from "./protocol/error.ts";
+export { VERSION } from "./version.ts";
