@@ -54,6 +54,7 @@ const steps = [
     ["lint", () => run("biome lint . && buf lint")],
     ["types", () => run("npm run --silent types")],
     ["unused code", () => run("knip")],
+    ["functions of a call", () => run("npm run --silent bench:functions")],
     ["lock files", checkLockFiles],
     ["budgets", () => run("node scripts/budgets.js")],
   ],
