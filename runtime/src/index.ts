@@ -12,12 +12,12 @@ import { boundedJsonCodec, boundedProtoCodec, findBoundedCodec } from "./codec/b
 import type { Codec } from "./codec/codec.ts";
 import { webCompressions } from "./codec/web-compression.ts";
 import { createGrpcClient } from "./grpc/client.ts";
-import { createGrpcServer } from "./grpc/server.ts";
-import { createGrpcWebServer } from "./grpc/web-server.ts";
+import { GrpcServer } from "./grpc/server.ts";
+import { GrpcWebServer } from "./grpc/web-server.ts";
 import { connectInMemory } from "./http/in-memory.ts";
 import { BODY_FORMATS } from "./http-rpc/body/formats.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
-import { createHttpRpcServer } from "./http-rpc/server.ts";
+import { HttpRpcServer } from "./http-rpc/server.ts";
 import { resolveClientOptions } from "./protocol/options.ts";
 import { type BaseRouterOptions, ROUTER_OPTIONS, resolveRouterOptions } from "./server/options.ts";
 import { createRouterWith, type Router } from "./server/router.ts";
@@ -75,7 +75,6 @@ export { createFakeClient, type FakeMethods } from "./client/fake.ts";
 export { createRetry } from "./client/retry.ts";
 export type { RetryBudget } from "./client/retry-budget.ts";
 export {
-  type BodyJson,
   boundedJsonCodec as jsonCodec,
   boundedProtoCodec as protoCodec,
   createBoundedJsonCodec as createJsonCodec,
@@ -93,9 +92,8 @@ export type { AddedService } from "./server/added-service.ts";
 export type { CallLimits, ServiceLimits } from "./server/call-limits.ts";
 export type { CorsOptions } from "./server/cors.ts";
 export { type HandlerContext, unimplemented } from "./server/handler.ts";
-export type { MessageBinding } from "./server/message-binding.ts";
 export type { BaseRouterOptions } from "./server/options.ts";
-export type { BoundCall, RequestTarget, Resource } from "./server/resource.ts";
+export type { RequestTarget, Resource } from "./server/resource.ts";
 export type { Router, ServiceOptions, VersionMatch } from "./server/router.ts";
 
 /** Options of a router. */
@@ -112,7 +110,7 @@ export function createRouter(options: RouterOptions = {}): Router {
   assertMembers("the options of createRouter", options, ROUTER_OPTIONS);
   const { codecs = [boundedProtoCodec, boundedJsonCodec], compressions = webCompressions() } = options;
   const resolved = resolveRouterOptions({ ...options, codecs, compressions });
-  const protocols = [createGrpcServer(resolved), createGrpcWebServer(resolved), createHttpRpcServer(resolved)];
+  const protocols = [new GrpcServer(resolved), new GrpcWebServer(resolved), new HttpRpcServer(resolved)];
   return createRouterWith({ ...resolved, protocols, bodyKinds: BODY_FORMATS.map(({ kind }) => kind) });
 }
 

@@ -12,6 +12,7 @@ import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/gr
 import { Code, Status } from "../../runtime/src/call/code.ts";
 import type { HttpResponse } from "../../runtime/src/http/exchange.ts";
 import type { ServerProtocol } from "../../runtime/src/protocol/protocol.ts";
+import { resolveRouterOptions } from "../../runtime/src/server/options.ts";
 import { createRouterWith } from "../../runtime/src/server/router.ts";
 import { GREET, grpcRequest, jsonOf, response, rpcRequest } from "../support/greeter.ts";
 import { failureOf, greeter } from "../support/server.ts";
@@ -107,19 +108,13 @@ describe("the path", () => {
 
 describe("the protocol", () => {
   const answering = (name: string, accepts: (contentType: string) => boolean): ServerProtocol => ({
-    accepts,
-    serve: async (_request, handler): Promise<HttpResponse> =>
-      response({ headers: { by: name, found: String(handler !== undefined) } }),
+    accept: (type) =>
+      accepts(type)
+        ? async (_request, handler): Promise<HttpResponse> =>
+            response({ headers: { by: name, found: String(handler !== undefined) } })
+        : undefined,
   });
-  const settings = {
-    bodyKinds: [],
-    codecs: [],
-    maxMessageBytes: 1_000,
-    interceptors: [],
-    onError: () => {},
-    versionMatch: "exact" as const,
-    cors: undefined,
-  };
+  const settings = { ...resolveRouterOptions({ codecs: [], compressions: [] }), bodyKinds: [] };
   const ask = async (router: Router, contentType: string | undefined, path = GREET): Promise<unknown> => {
     const { headers } = await router.exchange(rpcRequest({ path, headers: { "content-type": contentType } }));
     return [headers.get("by"), headers.get("found")];
@@ -129,7 +124,7 @@ describe("the protocol", () => {
     const protocols = [
       answering("one", (type) => type === "a/1"),
       answering("two", (type) => type.startsWith("a/")),
-      answering("last", () => false),
+      answering("last", () => true),
     ];
     const router = createRouterWith({ ...settings, protocols }).add(GreetServiceDef, greeter);
     expect(await ask(router, "a/1")).toEqual(["one", "true"]);

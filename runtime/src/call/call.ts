@@ -3,7 +3,7 @@
  * protocols and handlers use these types, on clients and on servers.
  */
 import type { Metadata } from "./metadata.ts";
-import type { JsonPayloadCall, Method } from "./method.ts";
+import type { Method } from "./method.ts";
 import type { Peer } from "./peer.ts";
 
 export type { Method, MethodKind } from "./method.ts";
@@ -182,31 +182,4 @@ export function intercept(call: Call, interceptors: readonly Interceptor[] = [])
     if (typeof wrapped === "function" && !(wrapped instanceof Promise)) return wrapped as Call;
     throw new TypeError(`interceptors[${index}] must be a function (next) => (request) => response`);
   }, call);
-}
-
-/** A method that a server serves. The router finds it by path; `call` runs the implementation. */
-export interface Handler {
-  readonly method: Method;
-  readonly call: Call;
-  /** Decides whether a call may begin, before its messages are read. Default: every call may. */
-  readonly authorize?: Authorize | undefined;
-  /** Kinds of request body that the method accepts in addition to the formats of the codecs. Default: none. */
-  readonly bodies?: readonly string[];
-  /**
-   * True if requests from other origins are refused when their body needs no CORS preflight; `always` if all requests from
-   * other origins are. Default: true.
-   */
-  readonly csrf?: boolean | "always";
-  /** Limits of the calls of this method: size of messages in bytes, timeout in milliseconds. Default: those of the router. */
-  readonly limits?: {
-    readonly maxMessageBytes?: number | undefined;
-    readonly maxMessageValues?: number | undefined;
-    readonly maxTimeoutMs?: number | undefined;
-  };
-  /** The smallest size in bytes of a message of a response that is compressed. Default: that of the router. */
-  readonly compression?: { readonly compressMinBytes: number } | undefined;
-  /** Other methods with the same path; the payload distinguishes them. Default: none. */
-  readonly overloads?: readonly Handler[];
-  /** The encoding of the messages over sub-protocol A, for a single call. Default: that of the codec or payload. */
-  readonly binding?: JsonPayloadCall;
 }

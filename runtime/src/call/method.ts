@@ -199,16 +199,12 @@ export interface PayloadError {
   readonly trailers: Metadata;
 }
 
-/** One call over sub-protocol A on a server, whose response is JSON. */
-export interface JsonPayloadCall extends PayloadCall {
+/** One call over sub-protocol A on a server. */
+export interface HttpRpcPayloadCall extends PayloadCall {
   /** Decodes a request. Throws an `RpcError`, or another error for bytes that are malformed in the body's format. */
   decode(body: PayloadBody): object;
   /** Encodes the message of a response in JSON. */
   encode(message: object): Uint8Array;
-}
-
-/** One call over sub-protocol A on a server. */
-export interface HttpRpcPayloadCall extends Omit<JsonPayloadCall, "encodeInSteps"> {
   /** Returns the result in the message of a response, for formats other than JSON. */
   resultOf(message: object, notation: Notation): NamedResult;
 }

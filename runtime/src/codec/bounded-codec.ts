@@ -3,7 +3,6 @@
  * page trusts its server.
  */
 import type { DescMessage, JsonValue } from "@bufbuild/protobuf";
-import type { GeneratedCodec } from "../call/method.ts";
 import {
   type Codec,
   createJsonCodec,
@@ -73,17 +72,6 @@ const MAX_DENSITY = 64;
 export function countOf(bytes: Uint8Array, maxMessageValues: number): ValueCount | undefined {
   const { byteLength } = bytes;
   return byteLength * MAX_DENSITY <= maxMessageValues ? undefined : new ValueCount(maxMessageValues, byteLength);
-}
-
-/** Decodes a message. Throws the errors of the codec, and `resource_exhausted` for a message of too many values. */
-export function decodeMessage(
-  codec: Codec,
-  type: DescMessage,
-  bytes: Uint8Array,
-  maxMessageValues: number,
-  generated?: GeneratedCodec,
-): object {
-  return codec.decode(type, bytes, generated, countOf(bytes, maxMessageValues));
 }
 
 /** The JSON functions for one body that is not JSON text but contains JSON. Their results share one limit on values. */

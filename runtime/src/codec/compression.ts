@@ -2,6 +2,7 @@
  * Compressions of message bytes, and the negotiation of one. The name of a compression on the wire is its encoding
  * name.
  */
+import { remember } from "../call/remember.ts";
 import { parseQualityValues } from "./quality-values.ts";
 
 /**
@@ -30,11 +31,6 @@ export function encodingList(compressions: readonly Compression[], separator: st
   return compressions.map((compression) => compression.name).join(separator);
 }
 
-/**
- * Maximum number of cached header values. Peers send few different ones; an attacker could fill the memory with many.
- */
-const MAX_REMEMBERED = 100;
-
 /** Selects the supported compression that a peer prefers; `undefined` for identity. */
 export type Negotiation = (acceptEncoding: string | undefined) => Compression | undefined;
 
@@ -44,15 +40,9 @@ export type Negotiation = (acceptEncoding: string | undefined) => Compression | 
  *     Accept-Encoding = [ coding [ ";" "q=" qvalue ] *( "," coding [ ";" "q=" qvalue ] ) ]
  */
 export function createNegotiation(compressions: readonly Compression[]): Negotiation {
-  const remembered = new Map<string, Compression | undefined>();
-  return (acceptEncoding) => {
-    if (acceptEncoding === undefined || compressions.length === 0) return undefined;
-    if (remembered.has(acceptEncoding)) return remembered.get(acceptEncoding);
-    const choice = choose(compressions, acceptEncoding);
-    if (remembered.size >= MAX_REMEMBERED) remembered.clear();
-    remembered.set(acceptEncoding, choice);
-    return choice;
-  };
+  const chooseOnce = remember((acceptEncoding) => choose(compressions, acceptEncoding));
+  return (acceptEncoding) =>
+    acceptEncoding === undefined || compressions.length === 0 ? undefined : chooseOnce(acceptEncoding);
 }
 
 function choose(compressions: readonly Compression[], acceptEncoding: string): Compression | undefined {

@@ -10,7 +10,7 @@ import { Metadata } from "../call/metadata.ts";
 import type { GrpcPayload, PayloadMethod } from "../call/method.ts";
 import { responseCountError } from "../call/outcome.ts";
 import { nextSmallStep } from "../call/time-slice.ts";
-import { decodeMessage } from "../codec/bounded-codec.ts";
+import { countOf } from "../codec/bounded-codec.ts";
 import type { Compression } from "../codec/compression.ts";
 import { type Body, cancelBody, streamBody, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
@@ -238,7 +238,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   function decodeNow(method: Method, bytes: Uint8Array): object {
     try {
       if (method.payload !== undefined) return grpcPayload(method).decodeResponse(method, bytes, options);
-      return decodeMessage(codec, method.output, bytes, options.maxMessageValues, method.codecs?.output);
+      return codec.decode(method.output, bytes, method.codecs?.output, countOf(bytes, options.maxMessageValues));
     } catch (cause) {
       return cannotDecode(method, cause);
     }

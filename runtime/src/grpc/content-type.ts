@@ -1,29 +1,34 @@
 /**
- * Content types of sub-protocol B (spec: Extended content type): the codec of each, and the plain HTTP responses to
- * requests that are not gRPC.
+ * Content types of sub-protocol B (spec: Extended content type): the format of messages for each, and the plain HTTP
+ * responses to requests that are not gRPC.
  */
-import type { Handler } from "../call/call.ts";
 import { Metadata } from "../call/metadata.ts";
-import { type Codec, protoCodec } from "../codec/codec.ts";
+import type { GrpcPayloadCall, Method, ProtoMethod } from "../call/method.ts";
+import { countOf } from "../codec/bounded-codec.ts";
+import type { Codec } from "../codec/codec.ts";
 import { wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { clipText } from "../protocol/error.ts";
-import type { ServerProtocolOptions } from "../protocol/options.ts";
+import type { Handler } from "../protocol/protocol.ts";
+import type { RequestFormat } from "../server/receive.ts";
+import { encodeEnvelope, encodeMessage } from "./envelope.ts";
 import { codecNameOf, isWrapperContentType } from "./headers.ts";
+import { internalError } from "./messages.ts";
 
-/** The settings of calls with a content type. */
-export interface ContentType {
-  /** The codec of messages that are not wrapped. */
-  readonly codec: Codec;
+/** The format of the messages of calls with a content type. */
+export interface GrpcFormat extends RequestFormat {
   /** Fields of every response. */
   readonly fields: Metadata;
+  /** Encodes a message as an envelope. */
+  encode(message: object, method: Method, payload: GrpcPayloadCall | undefined): Uint8Array;
 }
 
-export interface ContentTypes {
-  /** Returns the settings for calls of a handler, or `undefined` if the content type is not supported. */
-  find(contentType: string, handler: Handler | undefined): ContentType | undefined;
-  /** Creates the plain HTTP response to a request that is not gRPC or has an unsupported content type. */
-  refuse(request: HttpRequest, contentType: string, handler: Handler | undefined): HttpResponse;
+/** The formats of a content type. */
+export interface ContentTypeFormats {
+  /** The format of methods whose messages have schemas. `undefined`: they do not support the content type. */
+  readonly codec: GrpcFormat | undefined;
+  /** The format of methods whose messages have no schema. `undefined`: they do not support the content type. */
+  readonly wrapper: GrpcFormat | undefined;
 }
 
 /** Maximum length of a content type in an error, in characters. */
@@ -37,38 +42,39 @@ export function isGrpcContentType(contentType: string): boolean {
   return GRPC_CONTENT_TYPE.test(contentType);
 }
 
-/** Prepares the settings of all content types, which do not depend on a request. */
-export function createContentTypes({ codecs }: Pick<ServerProtocolOptions, "codecs">): ContentTypes {
-  const contentTypes = new Map<string, ContentType>();
+/** Creates the function that finds the formats of a content type. */
+export function createContentTypes(codecs: readonly Codec[]): (contentType: string) => ContentTypeFormats {
+  const formats = new Map<string, GrpcFormat>();
   const proto = codecs.find(({ name }) => name === "proto");
-  if (proto !== undefined) contentTypes.set("application/grpc", contentTypeOf("application/grpc", proto));
+  if (proto !== undefined) formats.set("application/grpc", codecFormat("application/grpc", proto));
   for (const codec of codecs) {
     const name = `application/grpc+${codec.name}`;
-    contentTypes.set(name, contentTypeOf(name, codec));
+    formats.set(name, codecFormat(name, codec));
   }
-
-  /** Finds the settings for a content type as it is, or else without parameters and in lower case. */
-  function findCodec(contentType: string): ContentType | undefined {
-    const name = contentTypes.has(contentType) ? undefined : codecNameOf(contentType);
-    return contentTypes.get(name === undefined ? contentType : `application/grpc+${name}`);
-  }
-
-  return {
-    // The method, not the content type, determines whether messages are wrapped.
-    find(contentType, handler) {
-      if (handler?.method.payload !== undefined) return findWrapper(contentType);
-      return findCodec(contentType) ?? (handler === undefined ? findWrapper(contentType) : undefined);
-    },
-    refuse({ version, method }, contentType, handler) {
-      if (version !== "2") {
-        return plain(505, "gRPC needs HTTP/2 (curl: --http2-prior-knowledge); over HTTP/1.1 send application/json");
-      }
-      if (method !== "POST") return refuseMethod();
-      const isWrapped = handler?.method.payload !== undefined;
-      const supported = isWrapped ? SUPPORTED_CONTENT_TYPES : [...contentTypes.keys()].join(", ");
-      return refuseType(contentType, supported);
-    },
+  return (contentType) => {
+    const name = codecNameOf(contentType);
+    return {
+      // As it is, or else without parameters and in lower case.
+      codec: formats.get(contentType) ?? (name === undefined ? undefined : formats.get(`application/grpc+${name}`)),
+      wrapper: isWrapperContentType(contentType) ? wrapperFormat(contentType) : undefined,
+    };
   };
+}
+
+/** Creates the plain HTTP response to a request that is not gRPC or has an unsupported content type. */
+export function refuse(
+  { version, method, headers }: HttpRequest,
+  handler: Handler | undefined,
+  codecs: readonly Codec[],
+): HttpResponse {
+  if (version !== "2") {
+    return plain(505, "gRPC needs HTTP/2 (curl: --http2-prior-knowledge); over HTTP/1.1 send application/json");
+  }
+  if (method !== "POST") return refuseMethod();
+  const names = codecs.map(({ name }) => `application/grpc+${name}`);
+  const known = codecs.some(({ name }) => name === "proto") ? ["application/grpc", ...names] : names;
+  const isWrapped = handler?.method.payload !== undefined;
+  return refuseType(headers.get("content-type") ?? "", isWrapped ? SUPPORTED_CONTENT_TYPES : known.join(", "));
 }
 
 /** Creates the response to requests with a method other than POST. */
@@ -82,13 +88,33 @@ export function refuseType(contentType: string, supported: string): HttpResponse
   return plain(415, message, { "accept-post": supported });
 }
 
-function contentTypeOf(name: string, codec: Codec): ContentType {
-  return { codec, fields: new Metadata({ "content-type": name }).freeze() };
+function codecFormat(contentType: string, codec: Codec): GrpcFormat {
+  return {
+    fields: fieldsOf(contentType),
+    decode(bytes, { method, limits }) {
+      const { input, codecs } = method as ProtoMethod;
+      return codec.decode(input, bytes, codecs?.input, countOf(bytes, limits.maxMessageValues));
+    },
+    encode(message, method) {
+      const { output, codecs } = method as ProtoMethod;
+      return encodeMessage(codec, output, message, codecs?.output);
+    },
+    malformed: internalError,
+  };
 }
 
-/** Returns the settings for wrapped messages. The response has the content type of the request. */
-function findWrapper(contentType: string): ContentType | undefined {
-  return isWrapperContentType(contentType) ? contentTypeOf(contentType, protoCodec) : undefined;
+/** The format of wrapped messages. The response has the content type of the request. */
+function wrapperFormat(contentType: string): GrpcFormat {
+  return {
+    fields: fieldsOf(contentType),
+    decode: (bytes, _handler, payload) => (payload as GrpcPayloadCall).decode(bytes),
+    encode: (message, _method, payload) => encodeEnvelope((payload as GrpcPayloadCall).encode(message)),
+    malformed: internalError,
+  };
+}
+
+function fieldsOf(contentType: string): Metadata {
+  return new Metadata({ "content-type": contentType }).freeze();
 }
 
 function plain(status: number, message: string, headers: Record<string, string> = {}): HttpResponse {

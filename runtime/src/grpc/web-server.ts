@@ -3,39 +3,46 @@
  * end of the body.
  */
 import { concat } from "../call/bytes.ts";
-import type { ContextValues, Handler } from "../call/call.ts";
+import type { ContextValues } from "../call/call.ts";
 import { DONE, iteration } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { PeerConnection } from "../call/peer.ts";
 import { type Body, streamBody, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
-import type { ServerProtocol } from "../protocol/protocol.ts";
+import type { Answer, ServerProtocol } from "../protocol/protocol.ts";
 import { isGrpcContentType, refuseMethod, refuseType } from "./content-type.ts";
-import { createGrpcServer } from "./server.ts";
+import { GrpcServer } from "./server.ts";
 import { encodeTrailers } from "./web-framing.ts";
 import { decodeBase64Body, encodeBase64Body } from "./web-text.ts";
 
 //     Content-Type → "application/grpc-web" [ "-text" ] [ "+" codec ] [ ";" parameters ]
 const WEB_REQUEST_TYPE = /^application\/grpc-web(-text)?(\+[^;\s]+)?\s*(?:;.*)?$/i;
 
-/** Creates the server half of gRPC-Web. */
-export function createGrpcWebServer(options: ServerProtocolOptions): ServerProtocol {
-  // Requests of pages have no `te`, because a page cannot set this header.
-  const grpc = createGrpcServer({ ...options, requireTe: false });
-  const supported = supportedTypes(options);
+export class GrpcWebServer implements ServerProtocol {
+  readonly #grpc: ServerProtocol;
+  readonly #supported: string;
 
-  async function serve(request: HttpRequest, handler: Handler | undefined): Promise<HttpResponse> {
-    if (request.method !== "POST") return refuseMethod();
-    const contentType = request.headers.get("content-type") ?? "";
-    const [, text = "", suffix = ""] = WEB_REQUEST_TYPE.exec(contentType.toLowerCase()) ?? [];
-    const isText = text !== "";
-    const response = await grpc.serve(new WebRequest(request, `application/grpc${suffix}`, isText), handler);
-    if (!isGrpcContentType(response.headers.get("content-type") ?? "")) return refuseType(contentType, supported);
-    return toWebResponse(response, `application/grpc-web${text}${suffix}`, isText);
+  constructor(options: ServerProtocolOptions) {
+    // Requests of pages have no `te`, because a page cannot set this header.
+    this.#grpc = new GrpcServer({ ...options, requireTe: false });
+    this.#supported = supportedTypes(options);
   }
 
-  return { accepts: (contentType) => WEB_REQUEST_TYPE.test(contentType), serve };
+  accept(contentType: string): Answer | undefined {
+    const type = WEB_REQUEST_TYPE.exec(contentType.toLowerCase());
+    if (type === null) return undefined;
+    const [, text = "", suffix = ""] = type;
+    const answer = this.#grpc.accept(`application/grpc${suffix}`) as Answer;
+    return async (request, handler, selector) => {
+      if (request.method !== "POST") return refuseMethod();
+      const isText = text !== "";
+      const response = await answer(new WebRequest(request, `application/grpc${suffix}`, isText), handler, selector);
+      const isGrpc = isGrpcContentType(response.headers.get("content-type") ?? "");
+      if (!isGrpc) return refuseType(contentType, this.#supported);
+      return toWebResponse(response, `application/grpc-web${text}${suffix}`, isText);
+    };
+  }
 }
 
 function supportedTypes({ codecs }: Pick<ServerProtocolOptions, "codecs">): string {

@@ -7,7 +7,7 @@ import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { HttpRpcPayload, PayloadOptions, ProtoMethod } from "../call/method.ts";
-import { decodeMessage } from "../codec/bounded-codec.ts";
+import { countOf } from "../codec/bounded-codec.ts";
 import { cancelBody, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { limitHeaders } from "../protocol/header-limits.ts";
@@ -37,7 +37,7 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options) => {
     ...codecPayload(codec, options.accept),
     decodeResponse: (method, bytes) => {
       const { output, codecs } = method as ProtoMethod;
-      return decodeMessage(accept, output, bytes, options.maxMessageValues, codecs?.output);
+      return accept.decode(output, bytes, codecs?.output, countOf(bytes, options.maxMessageValues));
     },
   };
   const compressing = compressExchange(limitHeaders(exchange, options.headerLimits), options);

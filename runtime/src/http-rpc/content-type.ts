@@ -2,31 +2,32 @@
  * Content negotiation of sub-protocol A: selects the decoder of a request by its content type, and the encoder of the
  * response by `accept` (RFC 9110, section 12.5.1).
  */
-import type { DescMessage } from "@bufbuild/protobuf";
-import type { Handler } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
-import type { GeneratedCodec, HttpRpcPayloadCall, Method, PayloadBody } from "../call/method.ts";
+import type { BodyContent, HttpRpcPayloadCall, Method, PayloadBody, ProtoMethod } from "../call/method.ts";
 import { countOf, createBodyJson, jsonValuesOf } from "../codec/bounded-codec.ts";
 import { type Codec, jsonCodec } from "../codec/codec.ts";
+import type { HttpRequest } from "../http/exchange.ts";
 import { clipText, quote } from "../protocol/error.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
+import type { Handler } from "../protocol/protocol.ts";
+import type { RequestFormat } from "../server/receive.ts";
 import { decodeArguments } from "./arguments.ts";
 import type { BodyContext, BodyFormat, BodyResponse } from "./body/format.ts";
 import { BODY_FORMATS } from "./body/formats.ts";
-import { Refusal } from "./error-response.ts";
+import { Refusal, serializationError } from "./error-response.ts";
 import { chooseMediaType, isUtf8, JSON_TYPE, type MediaType, parseMediaType, qualityOf } from "./media-type.ts";
 
 /** The decoder of a request, and the format of its response unless `accept` selects another. */
-export interface RequestFormat {
+export interface HttpRpcFormat extends RequestFormat {
   /** Loads the parser, before a body is decoded. `undefined`: the parser is part of the bundle. */
   readonly load?: (() => Promise<unknown>) | undefined;
-  decode(type: DescMessage, bytes: Uint8Array, maxMessageValues: number, generated?: GeneratedCodec): object;
-  /** Creates the body that a binding, or the payload of a method without schemas, decodes. */
-  openBody(bytes: Uint8Array, maxMessageValues: number): PayloadBody;
   readonly response: ResponseFormat;
-  /** True if browsers send the content type to any site, with cookies and without a CORS preflight. */
-  readonly safelisted: boolean;
+  /**
+   * The name of the request in errors, if browsers send it to any site, with cookies and without a CORS preflight. `undefined`:
+   * they do not.
+   */
+  readonly safelisted?: string | undefined;
 }
 
 /** The encoder of a response, with its header fields. */
@@ -34,19 +35,20 @@ export interface ResponseFormat {
   readonly mediaType: string;
   /** Fields of every response in this format. */
   readonly fields: Metadata;
-  encode(type: DescMessage, message: object, generated?: GeneratedCodec): Uint8Array;
-  /** Encodes the response of a method without schemas. */
-  encodeResult(call: HttpRpcPayloadCall, message: object): Uint8Array;
+  encode(message: object, method: Method, payload: HttpRpcPayloadCall | undefined): Uint8Array;
 }
 
+/** The formats of calls at one kind of address: the paths of methods, or a route of REST. */
 export interface Formats {
+  /** The path of the method. Default: that of the request. */
+  readonly path?: string;
   /**
-   * Finds the format of a request's content type. Throws status 415 with a list of the supported types if there is
-   * none.
+   * Finds the format of a request. Throws for a request that is invalid whatever its body: status 415 with a list of the
+   * supported types if its content type is not supported.
    */
-  findRequest(contentType: string | undefined, handler: Handler): RequestFormat;
-  /** Selects the format of the response. Throws status 406 if `accept` allows none of the available ones. */
-  chooseResponse(accept: string | undefined, request: RequestFormat, handler: Handler): ResponseFormat;
+  findRequest(request: HttpRequest, handler: Handler): HttpRpcFormat;
+  /** Returns the formats that a response may have, in order of preference, by media type. */
+  responsesOf(handler: Handler): ReadonlyMap<string, ResponseFormat>;
 }
 
 /** Prepares all formats, which do not depend on a request. */
@@ -55,17 +57,17 @@ export function createFormats(options: ServerProtocolOptions): Formats {
   const ownNames = options.codecs.map(({ name }) => `application/${name}`);
   const codecs = new Map(options.codecs.flatMap((codec) => namesOf(codec, ownNames).map((name) => [name, codec])));
   const requests = new Map(Array.from(codecs, ([name, codec]) => [name, codecFormat(name, codec)]));
-  const openContext = (bytes: Uint8Array, maxMessageValues: number): BodyContext => {
-    const count = countOf(bytes, maxMessageValues);
+  const openContext = (bytes: Uint8Array, { limits }: Handler): BodyContext => {
+    const count = countOf(bytes, limits.maxMessageValues);
     return { json: createBodyJson(json, count), codecs, limits: options.bodyLimits, count };
   };
   const asJson = requests.get(JSON_TYPE)?.response ?? codecResponse(JSON_TYPE, jsonCodec);
 
   /**
-   * The formats of methods whose messages have no schema, and of calls with a binding. They accept JSON even without a JSON
-   * codec, because codecs encode messages with schemas.
+   * The formats of methods whose messages have no schema. They accept JSON even without a JSON codec, because codecs encode
+   * messages with schemas.
    */
-  const payloadRequests: ReadonlyMap<string, RequestFormat> = new Map([
+  const payloadRequests: ReadonlyMap<string, HttpRpcFormat> = new Map([
     [JSON_TYPE, { ...codecFormat(JSON_TYPE, jsonCodec), response: asJson }],
   ]);
 
@@ -79,42 +81,48 @@ export function createFormats(options: ServerProtocolOptions): Formats {
   function bodyResponse(name: string, { parameters, encode, results }: BodyResponse): ResponseFormat {
     return {
       ...responseHead(name + parameters),
-      encode: (type, message) => encode(type, json.toValue(type, message)),
-      encodeResult: (call, message) => results.encode(call.resultOf(message, results.notation)),
+      encode(message, method, payload) {
+        if (payload !== undefined) return results.encode(payload.resultOf(message, results.notation));
+        const { output } = method as ProtoMethod;
+        return encode(output, json.toValue(output, message));
+      },
     };
   }
 
-  function bodyFormat(format: BodyFormat, mediaType: MediaType): RequestFormat {
+  function bodyFormat(format: BodyFormat, mediaType: MediaType, contentType: string): HttpRpcFormat {
     const { load, response, safelisted } = format;
     const answersInKind = response !== undefined && !response.onRequest;
     return {
       load,
-      decode(type, bytes, maxMessageValues) {
-        const context = openContext(bytes, maxMessageValues);
-        return format.decode(type, format.parse(bytes, mediaType, context), context);
+      decode(bytes, handler, payload) {
+        const { method, limits } = handler;
+        const parse = (context: BodyContext): BodyContent => format.parse(bytes, mediaType, context);
+        if (payload !== undefined) {
+          const { maxMessageValues } = limits;
+          const body = { bytes, maxMessageValues, parse: () => parse(openContext(bytes, handler)) };
+          return (payload as HttpRpcPayloadCall).decode(body);
+        }
+        const context = openContext(bytes, handler);
+        return format.decode((method as ProtoMethod).input, parse(context), context);
       },
-      openBody: (bytes, maxMessageValues) => ({
-        bytes,
-        maxMessageValues,
-        parse: () => format.parse(bytes, mediaType, openContext(bytes, maxMessageValues)),
-      }),
+      malformed: serializationError,
       response: (answersInKind && bodyResponses.get(mediaType.name)) || asJson,
-      safelisted,
+      safelisted: safelisted ? `content type ${contentType}` : undefined,
     };
   }
 
-  const codecsOf = ({ method, binding }: Handler): ReadonlyMap<string, RequestFormat> =>
-    method.payload === undefined && binding === undefined ? requests : payloadRequests;
+  const codecsOf = ({ method }: Handler): ReadonlyMap<string, HttpRpcFormat> =>
+    method.payload === undefined ? requests : payloadRequests;
 
-  function findOther(contentType: string | undefined, handler: Handler): RequestFormat {
-    const mediaType = contentType === undefined ? undefined : parseMediaType(contentType);
+  function findOther(contentType: string = "", handler: Handler): HttpRpcFormat {
+    const mediaType = parseMediaType(contentType);
     const formats = codecsOf(handler);
     const bodies = bodiesOf(handler);
     if (mediaType !== undefined) {
       const codec = formats.get(mediaType.name);
       if (codec !== undefined && isUtf8(mediaType)) return codec;
       const format = bodies.find(({ mediaTypes }) => mediaTypes.includes(mediaType.name));
-      if (format !== undefined) return bodyFormat(format, mediaType);
+      if (format !== undefined) return bodyFormat(format, mediaType, contentType);
     }
     throw unsupported(contentType, [
       ...[...formats.keys()].filter((name) => !PROTO_ALIASES.includes(name)),
@@ -122,39 +130,48 @@ export function createFormats(options: ServerProtocolOptions): Formats {
     ]);
   }
 
-  /** Returns the formats that a response may have, in order of preference, by media type. */
-  function responsesOf(handler: Handler): Map<string, ResponseFormat> {
-    const responses = new Map(Array.from(codecsOf(handler), ([mediaType, { response }]) => [mediaType, response]));
-    for (const { response, mediaTypes } of bodiesOf(handler)) {
-      if (response === undefined || !fits(response, handler.method)) continue;
-      for (const mediaType of mediaTypes) responses.set(mediaType, bodyResponses.get(mediaType) as ResponseFormat);
-    }
-    return responses;
-  }
-
   return {
-    findRequest: (contentType, handler) => codecsOf(handler).get(contentType ?? "") ?? findOther(contentType, handler),
-    chooseResponse(accept, { response }, handler) {
-      if (accept === undefined || accept === "*/*" || accept === "") return response;
-      // Spec: the response has the content type of the request. Another one is selected only if the caller does not
-      // accept it.
-      if (qualityOf(accept, response.mediaType) > 0) return response;
-      const responses = responsesOf(handler);
-      // The same format under another name, as application/xml for text/xml, comes first.
-      const subtype = subtypeOf(response.mediaType);
-      const names = [...responses.keys()].sort(
-        (a, b) => Number(subtypeOf(b) === subtype) - Number(subtypeOf(a) === subtype),
-      );
-      const chosen = responses.get(chooseMediaType(accept, names) ?? "");
-      if (chosen !== undefined) return chosen;
-      const supported = [...responses.keys()].filter((name) => !PROTO_ALIASES.includes(name)).join(", ");
-      throw new Refusal(
-        406,
-        Code.InvalidArgument,
-        `nothing that ${quote(`accept: ${accept}`)} names is supported; supported are: ${supported}`,
-      );
+    findRequest(request, handler) {
+      checkRequest(request, handler);
+      const contentType = request.headers.get("content-type");
+      return codecsOf(handler).get(contentType ?? "") ?? findOther(contentType, handler);
+    },
+    responsesOf(handler) {
+      const responses = new Map(Array.from(codecsOf(handler), ([mediaType, { response }]) => [mediaType, response]));
+      for (const { response, mediaTypes } of bodiesOf(handler)) {
+        if (response === undefined || !fits(response, handler.method)) continue;
+        for (const mediaType of mediaTypes) responses.set(mediaType, bodyResponses.get(mediaType) as ResponseFormat);
+      }
+      return responses;
     },
   };
+}
+
+/** Selects the format of a response. Throws status 406 if `accept` allows none of the available ones. */
+export function chooseResponse(
+  accept: string | undefined,
+  { response }: HttpRpcFormat,
+  formats: Formats,
+  handler: Handler,
+): ResponseFormat {
+  if (accept === undefined || accept === "*/*" || accept === "") return response;
+  // Spec: the response has the content type of the request. Another one is selected only if the caller does not
+  // accept it.
+  if (qualityOf(accept, response.mediaType) > 0) return response;
+  const responses = formats.responsesOf(handler);
+  // The same format under another name, as application/xml for text/xml, comes first.
+  const subtype = subtypeOf(response.mediaType);
+  const names = [...responses.keys()].sort(
+    (a, b) => Number(subtypeOf(b) === subtype) - Number(subtypeOf(a) === subtype),
+  );
+  const chosen = responses.get(chooseMediaType(accept, names) ?? "");
+  if (chosen !== undefined) return chosen;
+  const supported = [...responses.keys()].filter((name) => !PROTO_ALIASES.includes(name)).join(", ");
+  throw new Refusal(
+    406,
+    Code.InvalidArgument,
+    `nothing that ${quote(`accept: ${accept}`)} names is supported; supported are: ${supported}`,
+  );
 }
 
 function subtypeOf(mediaType: string): string {
@@ -170,13 +187,18 @@ function namesOf({ name }: Codec, ownNames: readonly string[]): string[] {
   return [`application/${name}`, ...aliases];
 }
 
-function codecFormat(mediaType: string, codec: Codec): RequestFormat {
+function codecFormat(mediaType: string, codec: Codec): HttpRpcFormat {
   return {
-    decode: (type, bytes, maxMessageValues, generated) =>
-      decodeArguments(codec, type, bytes, maxMessageValues, generated),
-    openBody: (bytes, maxMessageValues) => ({ bytes, maxMessageValues, parse: () => ({ shape: "json", bytes }) }),
+    decode(bytes, { method, limits: { maxMessageValues } }, payload) {
+      if (payload === undefined) {
+        const { input, codecs } = method as ProtoMethod;
+        return decodeArguments(codec, input, bytes, maxMessageValues, codecs?.input);
+      }
+      const body: PayloadBody = { bytes, maxMessageValues, parse: () => ({ shape: "json", bytes }) };
+      return (payload as HttpRpcPayloadCall).decode(body);
+    },
+    malformed: serializationError,
     response: codecResponse(mediaType, codec),
-    safelisted: false,
   };
 }
 
@@ -184,9 +206,27 @@ function codecFormat(mediaType: string, codec: Codec): RequestFormat {
 function codecResponse(mediaType: string, codec: Codec): ResponseFormat {
   return {
     ...responseHead(mediaType),
-    encode: (type, message, generated) => codec.encode(type, message, generated),
-    encodeResult: (call, message) => call.encode(message),
+    encode(message, method, payload) {
+      if (payload !== undefined) return payload.encode(message);
+      const { output, codecs } = method as ProtoMethod;
+      return codec.encode(output, message, codecs?.output);
+    },
   };
+}
+
+/** Throws for requests at the path of a method that are invalid whatever their body. */
+function checkRequest({ method: httpMethod }: HttpRequest, { method: { kind, path } }: Handler): void {
+  if (httpMethod !== "POST") {
+    throw new Refusal(405, Code.Unimplemented, `calls use the method POST, not ${httpMethod}`, { allow: "POST" });
+  }
+  if (kind === "unary") return;
+  const streaming = "application/grpc, application/grpc+proto, application/grpc+json, application/grpc-web";
+  throw new Refusal(
+    415,
+    Code.Unimplemented,
+    `${path} is ${kind.replace("_", " ")}; that needs gRPC over HTTP/2, or gRPC-Web, with one of the content types ${streaming}`,
+    { "accept-post": streaming },
+  );
 }
 
 function responseHead(contentType: string): Pick<ResponseFormat, "mediaType" | "fields"> {
@@ -206,15 +246,14 @@ export function responseFields(contentType: string): Metadata {
   return new Metadata({ "content-type": contentType, "x-content-type-options": "nosniff" }).freeze();
 }
 
-function bodiesOf({ bodies = [] }: Handler): readonly BodyFormat[] {
+function bodiesOf({ bodies }: Handler): readonly BodyFormat[] {
   return bodies.length === 0 ? [] : BODY_FORMATS.filter(({ kind }) => bodies.includes(kind));
 }
 
-function unsupported(contentType: string | undefined, mediaTypes: readonly string[]): Refusal {
+/** Creates the error for a content type that is not supported. Empty: it is missing. */
+export function unsupported(contentType: string, mediaTypes: readonly string[]): Refusal {
   const supported = mediaTypes.join(", ");
   const problem =
-    contentType === undefined
-      ? "the content type is missing"
-      : `content type ${clipText(contentType, 100)} is not supported`;
+    contentType === "" ? "the content type is missing" : `content type ${clipText(contentType, 100)} is not supported`;
   return new Refusal(415, Code.Unimplemented, `${problem}; supported are: ${supported}`, { "accept-post": supported });
 }

@@ -52,6 +52,11 @@ export class Refusal extends RpcError {
   }
 }
 
+/** Creates the error for a body that is malformed. */
+export function serializationError(message: string, cause: unknown): RpcError {
+  return new RpcError(Code.InvalidArgument, message, { status: Status.SerializationError, cause });
+}
+
 /** Returns the HTTP status of an error's response. */
 export function httpStatusOf(error: RpcError): number {
   if ("httpStatus" in error) return (error as Refusal).httpStatus;

@@ -75,7 +75,7 @@ export function createConsole(
   });
   return {
     serves: (request) => request.path === path || request.path.startsWith(`${path}/`),
-    exchange: (request, call) =>
-      request.path.split("?", 1)[0] === `${path}/openapi.json` ? document.exchange(request, call) : exchange(request),
+    exchange: (request) =>
+      request.path.split("?", 1)[0] === `${path}/openapi.json` ? document.exchange(request) : exchange(request),
   };
 }

@@ -1,7 +1,7 @@
 /**
  * The two halves of a sub-protocol, which convert between calls and HTTP exchanges.
  */
-import type { Call, Handler } from "../call/call.ts";
+import type { Authorize, Call, Method, Selector } from "../call/call.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { ClientProtocolOptions } from "./options.ts";
 
@@ -10,8 +10,43 @@ export type ClientProtocol = (exchange: Exchange, options: ClientProtocolOptions
 
 /** The server half of a protocol: answers HTTP requests by calling handlers. */
 export interface ServerProtocol {
-  /** Reports whether the protocol answers requests with this content type. */
-  accepts(contentType: string): boolean;
-  /** Answers a request. Never rejects. Without a handler, the response is the protocol's error for an unknown method. */
-  serve(request: HttpRequest, handler: Handler | undefined): Promise<HttpResponse>;
+  /**
+   * Returns the function that answers requests with a content type, or `undefined` if they are not of this protocol. A
+   * router remembers the function.
+   */
+  accept(contentType: string): Answer | undefined;
+}
+
+/**
+ * Answers a request, which has the selector. Never rejects. Without a handler, the response is the protocol's error for an
+ * unknown method.
+ */
+export type Answer = (request: HttpRequest, handler: Handler | undefined, selector: Selector) => Promise<HttpResponse>;
+
+/** A method that a server serves, with everything that is settled when its service is added. */
+export interface Handler {
+  readonly method: Method;
+  /** Runs the implementation, inside of the interceptors. */
+  readonly call: Call;
+  /** Decides whether a call may begin, before its messages are read. Default: every call may. */
+  readonly authorize?: Authorize | undefined;
+  /** Kinds of request body that the method accepts in addition to the formats of the codecs. */
+  readonly bodies: readonly string[];
+  /** True if requests from other origins are refused when their body needs no CORS preflight. */
+  readonly csrf: boolean;
+  readonly limits: HandlerLimits;
+  /** Other methods with the same path; the payload distinguishes them. Default: none. */
+  readonly overloads?: readonly Handler[];
+}
+
+/** The limits of the calls of a method. */
+export interface HandlerLimits {
+  /** Maximum size of a received message in bytes, before and after decompression. */
+  readonly maxMessageBytes: number;
+  /** Maximum number of values of a received message. */
+  readonly maxMessageValues: number;
+  /** Maximum timeout of a call in milliseconds. `Infinity`: no maximum. */
+  readonly maxTimeoutMs: number;
+  /** The smallest size in bytes of a message of a response that is compressed. */
+  readonly compressMinBytes: number;
 }

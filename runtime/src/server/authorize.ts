@@ -2,10 +2,8 @@
  * Authorization of calls before their messages are read: the hooks of a router and of a service, for both sub-protocols. An
  * interceptor would run after the message of a unary call, and so after an upload that is refused.
  */
-import type { Authorize, CallContext, CallRequestBase, Handler } from "../call/call.ts";
-import { abortError, type ErrorHook, maskUnknownError } from "../call/error.ts";
-import type { HttpRequest } from "../http/exchange.ts";
-import { readSelector } from "../protocol/selector.ts";
+import type { Authorize, CallRequestBase } from "../call/call.ts";
+import { type ErrorHook, maskUnknownError } from "../call/error.ts";
 import { asOwn } from "./interceptors.ts";
 
 /** Combines hooks, the first one first. Their errors are masked like those of interceptors. `undefined`: there is none. */
@@ -34,20 +32,4 @@ function runHooks(hooks: readonly Authorize[], call: CallRequestBase, index = 0)
     return runHooks(hooks, call, index + 1);
   };
   return result instanceof Promise ? result.then(next) : next(result);
-}
-
-/**
- * Asks the hooks of a handler. Returns a promise only if a hook does. Throws an `RpcError` for a call that is refused, or that has
- * ended in the meantime: its handler must not begin.
- */
-export function authorizeCall(
-  { method, authorize }: Handler,
-  { headers }: HttpRequest,
-  context: CallContext,
-): void | Promise<void> {
-  const authorizing = authorize?.({ method, headers, selector: readSelector(headers), context });
-  if (!(authorizing instanceof Promise)) return;
-  return authorizing.then(() => {
-    if (context.signal?.aborted) throw abortError(context.signal);
-  });
 }

@@ -27,8 +27,13 @@ export class ServerContext extends OpenContext implements AnsweredContext {
   #answer: RpcError | "ok" | undefined;
   #listeners: readonly AnswerListener[] | undefined;
 
-  constructor(exchange: HttpRequest, timeoutMs: number | undefined) {
-    super({ timeoutMs, timeoutStatus: Status.ServerTimeout });
+  /** The smaller timeout in milliseconds applies. `Infinity`: there is none. */
+  constructor(
+    exchange: HttpRequest,
+    timeoutMs: number = Number.POSITIVE_INFINITY,
+    maxTimeoutMs: number = Number.POSITIVE_INFINITY,
+  ) {
+    super({ timeoutMs: Math.min(timeoutMs, maxTimeoutMs), timeoutStatus: Status.ServerTimeout });
     this.#exchange = exchange;
   }
 

@@ -26,9 +26,6 @@ export interface CallLimits {
   readonly maxConcurrent?: number | undefined;
 }
 
-/** The limits of a handler, which the protocols enforce. */
-export type HandlerLimits = Pick<CallLimits, "maxMessageBytes" | "maxMessageValues" | "maxTimeoutMs">;
-
 /** Limits of a service, and of its methods by their TypeScript names. */
 export interface ServiceLimits extends CallLimits {
   /** Limits of single methods, which replace those of the service; `maxConcurrent` applies in addition. Default: none. */
@@ -58,8 +55,8 @@ function check(option: string, limits: CallLimits): void {
 }
 
 /** Returns a maximum timeout. Throws a `RangeError` if it is out of range. */
-export function checkMaxTimeout(value: number | undefined, option: string): number | undefined {
-  if (value === undefined || value === Number.POSITIVE_INFINITY || isInRange(value)) return value;
+export function checkMaxTimeout(value: number = Number.POSITIVE_INFINITY, option: string): number {
+  if (value === Number.POSITIVE_INFINITY || isInRange(value)) return value;
   throw new RangeError(
     `${option} must be an integer of milliseconds between 1 and ${MAX_VALUE} or Infinity, not ${value}`,
   );
@@ -67,13 +64,6 @@ export function checkMaxTimeout(value: number | undefined, option: string): numb
 
 function isInRange(value: number): boolean {
   return Number.isInteger(value) && value > 0 && value <= MAX_VALUE;
-}
-
-/** Returns the smaller of the client's timeout and the maximum. `undefined`: no timeout. */
-export function limitTimeout(timeoutMs: number | undefined, limits: HandlerLimits | undefined): number | undefined {
-  const max = limits?.maxTimeoutMs;
-  if (max === undefined || max === Number.POSITIVE_INFINITY) return timeoutMs;
-  return timeoutMs !== undefined && timeoutMs <= max ? timeoutMs : max;
 }
 
 /** Limits the calls that run at a time. Calls that share one limiter are counted together. */

@@ -7,7 +7,6 @@ import {
   type CallContext,
   type CallRequest,
   type ContextValues,
-  type Handler,
   lackOf,
   type Method,
   type ServiceDef,
@@ -103,6 +102,12 @@ function memberNames(given: object): string[] {
   return [...Object.keys(given), ...ofClass];
 }
 
+/** A method and the function that runs its implementation. */
+export interface ServedMethod {
+  readonly method: Method;
+  readonly call: Call;
+}
+
 /**
  * Creates the handlers of a service that {@link checkService} has accepted. The handler of a method without an implementation
  * answers `unimplemented`.
@@ -111,7 +116,7 @@ export function createHandlers<H extends object>(
   service: ServiceDef<object, H>,
   implementation: H,
   options: HandlerOptions,
-): Handler[] {
+): ServedMethod[] {
   return Object.entries(service.methods).map(([name, method]) => {
     const implemented = (implementation as Record<string, Implementation | undefined>)[name];
     const bound = implemented?.bind(implementation) as Implementation | undefined;

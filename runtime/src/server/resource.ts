@@ -1,11 +1,13 @@
 /**
  * Resources: plain HTTP beside the methods of a router, such as probes of health, documents and routes of REST.
  */
+import type { Selector } from "../call/call.ts";
 import { Metadata } from "../call/metadata.ts";
 import { emptyBody, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
+import type { ServerProtocolOptions } from "../protocol/options.ts";
+import type { Handler } from "../protocol/protocol.ts";
 import type { AddedService } from "./added-service.ts";
-import type { MessageBinding } from "./message-binding.ts";
 
 /** The part of a request that decides who answers it. */
 export type RequestTarget = Pick<HttpRequest, "method" | "path">;
@@ -19,16 +21,26 @@ export interface Resource {
   readonly onAdd?: (added: AddedService) => void;
   /** Reports whether the resource answers a request. `path` has no query. */
   readonly serves: (request: RequestTarget) => boolean;
-  /** Answers one HTTP request, which may call a method. It must not reject. */
-  readonly exchange: (request: HttpRequest, call: BoundCall) => Promise<HttpResponse>;
+  /** Answers one HTTP request. It must not reject. */
+  readonly exchange: Exchange;
 }
 
-/**
- * Answers a request as sub-protocol A does, with the interceptors, limits and errors of the router, but with another
- * encoding of messages in JSON. The path of the request is that of a method, and the HTTP method is POST. Never
- * rejects.
- */
-export type BoundCall = (request: HttpRequest, binding: MessageBinding) => Promise<HttpResponse>;
+/** A resource that calls methods of its router, such as routes of REST. */
+export interface CallingResource extends Resource {
+  /** Called when the resource is mounted, before {@link onAdd}. */
+  readonly onMount: (router: MethodRouter) => void;
+}
+
+/** The part of a router that calling resources use. */
+export interface MethodRouter {
+  readonly options: ServerProtocolOptions;
+  /** Returns the handler of a method by its path and the selector of a request. */
+  readonly find: (path: string, selector: Selector) => Handler | undefined;
+}
+
+export function isCalling(resource: Resource): resource is CallingResource {
+  return "onMount" in resource;
+}
 
 /** The content type of text in UTF-8. */
 export const TEXT_TYPE = "text/plain; charset=utf-8";

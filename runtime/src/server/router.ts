@@ -2,21 +2,21 @@
  * The router: finds the handler for a path, and passes the request to the protocol that accepts it. The protocol
  * creates every response, including "not found".
  */
-import type { Authorize, Handler, Interceptor, Method, Selector, ServiceDef } from "../call/call.ts";
+import type { Authorize, Call, Interceptor, Method, Selector, ServiceDef } from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
 import { assertFunction, assertMembers, type MemberNames } from "../call/option.ts";
+import { remember } from "../call/remember.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
-import { checkCompressMinBytes } from "../protocol/options.ts";
+import { checkCompressMinBytes, type ServerProtocolOptions } from "../protocol/options.ts";
 import { methodsOf } from "../protocol/payload.ts";
-import type { ServerProtocol } from "../protocol/protocol.ts";
+import type { Answer, Handler, HandlerLimits, ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
 import type { AddedService } from "./added-service.ts";
 import { createAuthorize } from "./authorize.ts";
-import { ConcurrencyLimiter, checkServiceLimits, type ServiceLimits } from "./call-limits.ts";
+import { type CallLimits, ConcurrencyLimiter, checkServiceLimits, type ServiceLimits } from "./call-limits.ts";
 import { type CorsOptions, withCors } from "./cors.ts";
-import { checkService, createHandlers } from "./handler.ts";
-import { type BindingOptions, bindHandler } from "./message-binding.ts";
-import type { BoundCall, RequestTarget, Resource } from "./resource.ts";
+import { checkService, createHandlers, type ServedMethod } from "./handler.ts";
+import { isCalling, type RequestTarget, type Resource } from "./resource.ts";
 
 /** Options of one service. */
 export interface ServiceOptions extends Selector {
@@ -110,12 +110,12 @@ export interface RouterPolicy {
   readonly interceptors: readonly Interceptor[];
   readonly onError: ErrorHook;
   readonly versionMatch: VersionMatch;
-  /** The maximum timeout of calls whose service and method have none, in milliseconds. */
-  readonly maxTimeoutMs?: number | undefined;
+  /** The maximum timeout of calls whose service and method have none, in milliseconds. `Infinity`: no maximum. */
+  readonly maxTimeoutMs: number;
   readonly cors: CorsOptions | undefined;
 }
 
-export interface RouterSettings extends RouterPolicy, BindingOptions {
+export interface RouterSettings extends RouterPolicy, ServerProtocolOptions {
   /** Protocols in the order in which they are tried. The last one answers requests that no other accepts. */
   readonly protocols: readonly ServerProtocol[];
   /** The kinds of body that the protocols support. */
@@ -140,13 +140,10 @@ export function createRouterWith(settings: RouterSettings): Router {
   const { protocols, bodyKinds, interceptors, onError, versionMatch, cors } = settings;
 
   function find(path: string, wanted: Selector): Handler | undefined {
-    const found = findExactly(path, wanted);
-    if (found !== undefined || versionMatch === "exact") return found;
-    return findExactly(path, { version: "1.0.0", group: wanted.group }) ?? findExactly(path, {});
-  }
-
-  function findExactly(path: string, wanted: Selector): Handler | undefined {
-    return routeOf(routes.get(path) ?? routes.get(aliases.get(path) ?? ""), wanted)?.handler;
+    const first = routes.get(path) ?? routes.get(aliases.get(path) ?? "");
+    const found = routeOf(first, wanted);
+    if (found !== undefined || versionMatch === "exact") return found?.handler;
+    return (routeOf(first, { version: "1.0.0", group: wanted.group }) ?? routeOf(first, {}))?.handler;
   }
 
   function findResource(target: RequestTarget): Resource | undefined {
@@ -168,16 +165,14 @@ export function createRouterWith(settings: RouterSettings): Router {
     for (const one of [name, alias.method]) aliases.set(`/${alias.service}/${one}`, path);
   }
 
-  const callBound: BoundCall = (request, binding) => {
-    const handler = find(withoutQuery(request.path), readSelector(request.headers));
-    return defaultProtocol().serve(request, handler && bindHandler(handler, binding, settings));
-  };
-
-  function defaultProtocol(): ServerProtocol {
-    const protocol = protocols.at(-1);
-    if (protocol === undefined) throw new Error("a router needs a protocol");
-    return protocol;
-  }
+  /** Returns the answer of the first protocol that accepts a content type. */
+  const answerTo = remember((contentType): Answer => {
+    for (const protocol of protocols) {
+      const answer = protocol.accept(contentType);
+      if (answer !== undefined) return answer;
+    }
+    throw new Error("the last protocol of a router must accept every content type");
+  });
 
   const router: Router = {
     services,
@@ -189,19 +184,20 @@ export function createRouterWith(settings: RouterSettings): Router {
       const selector: Selector = { version, group };
       const all = { interceptors: [...interceptors, ...(options.interceptors ?? [])], onError };
       const bodies = bodiesOf(bodyKinds, options, Object.keys(service.methods));
-      const compression = compressionOf(options, Object.keys(service.methods));
+      const compressMinBytes = compressionOf(options, Object.keys(service.methods));
       assertFunction("authorize", options.authorize);
       const hooks = [settings.authorize, options.authorize].filter((hook) => hook !== undefined);
       const authorize = createAuthorize(hooks, onError);
-      const limited = limiterOf(service, options.limits, settings.maxTimeoutMs);
+      const limited = limiterOf(service, options.limits, settings);
       for (const [index, made] of createHandlers(service, implementation, all).entries()) {
         const { method } = made;
+        const { call, limits } = limited(Object.keys(service.methods)[index] as string, made);
         const handler: Handler = {
-          ...made,
-          ...limited(Object.keys(service.methods)[index] as string, made),
+          method,
+          call,
+          limits: { ...limits, compressMinBytes: compressMinBytes[index] ?? settings.compressMinBytes },
           authorize,
           bodies: bodies[index] ?? [],
-          compression: compression[index],
           csrf: options.csrf ?? true,
         };
         for (const path of [method.path, ...(method.payload?.server?.paths(method) ?? [])]) {
@@ -215,6 +211,7 @@ export function createRouterWith(settings: RouterSettings): Router {
       return router;
     },
     mount(resource) {
+      if (isCalling(resource)) resource.onMount({ options: settings, find });
       for (const added of services) resource.onAdd?.(added);
       resources.push(resource);
       return router;
@@ -232,15 +229,15 @@ export function createRouterWith(settings: RouterSettings): Router {
   }
 
   function answer(request: HttpRequest): Promise<HttpResponse> {
+    const { headers } = request;
     const path = withoutQuery(request.path);
-    const handler = find(path, readSelector(request.headers));
+    const selector = readSelector(headers);
+    const handler = find(path, selector);
     if (resources.length > 0 && (handler === undefined || request.method !== "POST")) {
       const resource = findResource({ method: request.method, path });
-      if (resource !== undefined) return resource.exchange(request, callBound);
+      if (resource !== undefined) return resource.exchange(request);
     }
-    const contentType = request.headers.get("content-type") ?? "";
-    const protocol = protocols.find((one) => one.accepts(contentType)) ?? defaultProtocol();
-    return protocol.serve(request, handler);
+    return answerTo(headers.get("content-type") ?? "")(request, handler, selector);
   }
 }
 
@@ -267,26 +264,30 @@ function withOverload(known: Handler, added: Handler): Handler {
 function limiterOf(
   { typeName, methods }: ServiceDef<object, object>,
   limits: ServiceLimits = {},
-  defaultTimeoutMs: number | undefined,
-): (name: string, handler: Handler) => Pick<Handler, "call" | "limits"> {
+  defaults: RouterSettings,
+): (name: string, method: ServedMethod) => { call: Call; limits: Omit<HandlerLimits, "compressMinBytes"> } {
   checkServiceLimits(limits, Object.keys(methods));
-  const { maxConcurrent, maxMessageBytes, maxMessageValues, maxTimeoutMs = defaultTimeoutMs } = limits;
-  const all = maxConcurrent === undefined ? undefined : new ConcurrencyLimiter(maxConcurrent, typeName);
-  const shared = { maxMessageBytes, maxMessageValues, maxTimeoutMs };
+  const limiterOfAll = limiter(limits, typeName);
   return (name, { call, method }) => {
-    const own = limits.methods?.[name];
-    if (own === undefined) return { call: all === undefined ? call : all.wrap(call), limits: shared };
-    const one = own.maxConcurrent === undefined ? undefined : new ConcurrencyLimiter(own.maxConcurrent, method.path);
-    const limited = one === undefined ? call : one.wrap(call);
+    const own = limits.methods?.[name] ?? {};
+    const limitOf = (limit: "maxMessageBytes" | "maxMessageValues" | "maxTimeoutMs"): number =>
+      own[limit] ?? limits[limit] ?? defaults[limit];
     return {
-      call: all === undefined ? limited : all.wrap(limited),
+      call: limiterOfAll(limiter(own, method.path)(call)),
       limits: {
-        maxMessageBytes: own.maxMessageBytes ?? maxMessageBytes,
-        maxMessageValues: own.maxMessageValues ?? maxMessageValues,
-        maxTimeoutMs: own.maxTimeoutMs ?? maxTimeoutMs,
+        maxMessageBytes: limitOf("maxMessageBytes"),
+        maxMessageValues: limitOf("maxMessageValues"),
+        maxTimeoutMs: limitOf("maxTimeoutMs"),
       },
     };
   };
+}
+
+/** Returns the function that limits the number of running calls. `name` is the service or method in errors. */
+function limiter({ maxConcurrent }: CallLimits, name: string): (call: Call) => Call {
+  if (maxConcurrent === undefined) return (call) => call;
+  const shared = new ConcurrencyLimiter(maxConcurrent, name);
+  return (call) => shared.wrap(call);
 }
 
 /** Returns the kinds of body of each method. Throws a `TypeError` for an unknown kind or method. */
@@ -311,11 +312,11 @@ function bodiesOf(
 function compressionOf(
   { compressMinBytes: given }: ServiceOptions,
   methods: readonly string[],
-): Handler["compression"][] {
+): (number | undefined)[] {
   if (typeof given === "object") assertMembers("compressMinBytes", given, methods);
   return methods.map((name) => {
-    const compressMinBytes = typeof given === "object" ? given[name] : given;
-    return compressMinBytes === undefined ? undefined : { compressMinBytes: checkCompressMinBytes(compressMinBytes) };
+    const bytes = typeof given === "object" ? given[name] : given;
+    return bytes === undefined ? undefined : checkCompressMinBytes(bytes);
   });
 }
 
@@ -330,15 +331,11 @@ function withoutQuery(target: string): string {
   return end < 0 ? target : target.slice(0, end);
 }
 
-/** Returns the route of a list with this version and group. */
-function routeOf(first: MethodRoute | undefined, wanted: Selector): MethodRoute | undefined {
+/** Returns the route of a list with this version and group. An absent value equals an empty one. */
+function routeOf(first: MethodRoute | undefined, { version = "", group = "" }: Selector): MethodRoute | undefined {
   for (let route = first; route !== undefined; route = route.next) {
-    if (matches(route.selector, wanted)) return route;
+    const { selector } = route;
+    if ((selector.version || "") === version && (selector.group || "") === group) return route;
   }
   return undefined;
-}
-
-/** Compares version and group. An absent value equals an empty one. */
-function matches(registered: Selector, wanted: Selector): boolean {
-  return (registered.version || "") === (wanted.version || "") && (registered.group || "") === (wanted.group || "");
 }

@@ -47,10 +47,10 @@ export function mountConsole<Router extends { mount(resource: Resource): unknown
   let page: Promise<Resource> | undefined;
   router.mount({
     serves: ({ path }) => path === CONSOLE_PATH || path.startsWith(`${CONSOLE_PATH}/`),
-    async exchange(request, call) {
+    async exchange(request) {
       page ??= load(router, CONSOLE_PATH, files);
       try {
-        return await (await page).exchange(request, call);
+        return await (await page).exchange(request);
       } catch (error) {
         // The next request tries again: a folder can be unreadable for a while.
         page = undefined;

@@ -313,7 +313,7 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
   }
 
   onClosed(): void {
-    this.#stopDiscarding();
+    if (this.#discarding !== undefined) this.#stopDiscarding();
     this.#owner.requests.delete(this);
     if (!this.stream.ended) this.incoming?.fail(clientGone());
     this.#outgoing?.onClosed();

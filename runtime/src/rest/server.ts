@@ -1,0 +1,162 @@
+/**
+ * REST, server half: finds the route of a request, and converts it to a unary call and its result to a response in JSON. The
+ * headers, limits and errors are those of sub-protocol A.
+ */
+import type { Selector } from "../call/call.ts";
+import { Code } from "../call/code.ts";
+import { countOf, createBodyJson, jsonValuesOf } from "../codec/bounded-codec.ts";
+import { encodeJson, type JsonValues } from "../codec/codec.ts";
+import type { HttpRule } from "../gen/google/api/http_pb.ts";
+import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
+import {
+  type Formats,
+  type HttpRpcFormat,
+  type ResponseFormat,
+  responseFields,
+  unsupported,
+} from "../http-rpc/content-type.ts";
+import { Refusal, serializationError } from "../http-rpc/error-response.ts";
+import { isUtf8, JSON_TYPE, parseMediaType } from "../http-rpc/media-type.ts";
+import { HttpRpcServer, rpcErrorResponse } from "../http-rpc/server.ts";
+import { clipText } from "../protocol/error.ts";
+import { readSelector } from "../protocol/selector.ts";
+import type { AddedService } from "../server/added-service.ts";
+import { type CallingResource, type MethodRouter, type RequestTarget, withoutBody } from "../server/resource.ts";
+import { decodeRequest, encodeResponse } from "./binding.ts";
+import { type RouteMatch, RouteTable } from "./route-table.ts";
+import { type Route, routesOf } from "./rule.ts";
+
+/** The route of a method in the table, with what its calls share. */
+interface AddedRoute extends Route {
+  /** The version and group of the service. */
+  readonly selector: Selector;
+  readonly response: ResponseFormat;
+}
+
+export class RestServer implements CallingResource {
+  readonly routes: Route[] = [];
+  readonly #table = new RouteTable<AddedRoute>();
+  readonly #rules: ReadonlyMap<string, HttpRule>;
+  #find!: MethodRouter["find"];
+  #protocol!: HttpRpcServer;
+  #values!: JsonValues;
+
+  /** Rules replace the annotations of methods, by their full names. */
+  constructor(rules: ReadonlyMap<string, HttpRule>) {
+    this.#rules = rules;
+  }
+
+  readonly onMount = ({ options, find }: MethodRouter): void => {
+    this.#find = find;
+    this.#protocol = new HttpRpcServer(options);
+    this.#values = jsonValuesOf(options.codecs);
+  };
+
+  readonly onAdd = ({ service, selector }: AddedService): void => {
+    for (const method of Object.values(service.methods)) {
+      if (method.payload !== undefined) continue;
+      for (const route of routesOf(service, method, this.#rules.get(`${method.service}.${method.name}`))) {
+        const known = this.#table.add({ ...route, selector, response: responseOf(route, this.#values) });
+        // A service that is added with another version or group has the same routes.
+        if (known === undefined) this.routes.push(route);
+        else if (known.target.path !== method.path) throw conflict(known, route);
+      }
+    }
+  };
+
+  readonly serves = ({ path }: RequestTarget): boolean => this.#table.methodsAt(path).length > 0;
+
+  readonly exchange = (request: HttpRequest): Promise<HttpResponse> => {
+    const [path = ""] = request.path.split("?", 1);
+    const query = request.path.slice(path.length + 1);
+    const { method } = request;
+    const match = this.#table.find(method, path);
+    if (match !== undefined) return this.#call(request, match, query);
+    const safe = method === "HEAD" ? this.#table.find("GET", path) : undefined;
+    if (safe !== undefined) return this.#call(request, safe, query).then(withoutBody);
+    return Promise.resolve(rpcErrorResponse(methodNotAllowed(method, path, this.#table)));
+  };
+
+  #call(request: HttpRequest, match: RouteMatch<AddedRoute>, query: string): Promise<HttpResponse> {
+    const { target, selector } = match.route;
+    const { version, group } = readSelector(request.headers);
+    const wanted = version === undefined && group === undefined ? selector : { version, group };
+    const handler = this.#find(target.path, wanted);
+    return this.#protocol.serve(request, handler, wanted, new RouteFormats(match, query, this.#values));
+  }
+}
+
+/** The formats of one request at a route: JSON, with fields in the path and the query. */
+class RouteFormats implements Formats {
+  readonly path: string;
+  readonly #match: RouteMatch<AddedRoute>;
+  readonly #query: string;
+  readonly #values: JsonValues;
+
+  constructor(match: RouteMatch<AddedRoute>, query: string, values: JsonValues) {
+    this.path = match.route.target.path;
+    this.#match = match;
+    this.#query = query;
+    this.#values = values;
+  }
+
+  findRequest({ method, headers }: HttpRequest): HttpRpcFormat {
+    const { route } = this.#match;
+    if (route.target.kind !== "unary") throw streaming(route);
+    const contentType = headers.get("content-type");
+    const mediaType = contentType === undefined ? undefined : parseMediaType(contentType);
+    const isJson = mediaType?.name === JSON_TYPE;
+    if (contentType !== undefined && route.body !== undefined && !(isJson && isUtf8(mediaType))) {
+      throw unsupported(contentType, [JSON_TYPE]);
+    }
+    const isSafelisted = method !== "GET" && method !== "HEAD" && !isJson;
+    return {
+      decode: (bytes, { limits }) => {
+        const json = createBodyJson(this.#values, countOf(bytes, limits.maxMessageValues));
+        return decodeRequest(this.#match, this.#query, bytes, json);
+      },
+      malformed: serializationError,
+      response: route.response,
+      safelisted: isSafelisted ? "a request without a JSON body" : undefined,
+    };
+  }
+
+  responsesOf(): ReadonlyMap<string, ResponseFormat> {
+    return new Map([[JSON_TYPE, this.#match.route.response]]);
+  }
+}
+
+function responseOf(route: Route, values: JsonValues): ResponseFormat {
+  return {
+    mediaType: JSON_TYPE,
+    fields: responseFields(JSON_TYPE),
+    encode: (message) => encodeJson(encodeResponse(route, message, values)),
+  };
+}
+
+function conflict(known: Route, { method, template, target }: Route): Error {
+  return new Error(
+    `${target.path} and ${known.target.path} have the same route: ${method} ${template.text}` +
+      (known.template.text === template.text ? "" : ` matches the same paths as ${known.template.text}`),
+  );
+}
+
+/** Creates the error for a path whose routes have other HTTP methods (RFC 9110, section 15.5.6). */
+function methodNotAllowed(method: string, path: string, table: RouteTable<AddedRoute>): Refusal {
+  const methods = table.methodsAt(path);
+  const isMethodPath = methods.some((one) => table.find(one, path)?.route.target.path === path);
+  const allowed = new Set([
+    ...methods,
+    ...(methods.includes("GET") ? ["HEAD"] : []),
+    ...(isMethodPath ? ["POST"] : []),
+  ]);
+  const allow = [...allowed].sort().join(", ");
+  return new Refusal(405, Code.Unimplemented, `${clipText(path, 200)} takes ${allow}, not ${clipText(method, 20)}`, {
+    allow,
+  });
+}
+
+function streaming({ target: { kind, path } }: Route): Refusal {
+  const problem = `${path} is ${kind.replace("_", " ")}, which routes do not support`;
+  return new Refusal(501, Code.Unimplemented, `${problem}; call it at its path over gRPC or gRPC-Web`);
+}

@@ -1,0 +1,91 @@
+/**
+ * The way in, for all protocols: a call whose headers have been read, and the decoding of its messages.
+ */
+import type { CallRequestBase, Selector, UnaryRequest } from "../call/call.ts";
+import { Code, Status } from "../call/code.ts";
+import { abortError, type ErrorHook, RpcError } from "../call/error.ts";
+import type { PayloadCall } from "../call/method.ts";
+import { nextSmallStep } from "../call/time-slice.ts";
+import type { Compression } from "../codec/compression.ts";
+import type { HttpRequest } from "../http/exchange.ts";
+import { decodingReason } from "../protocol/error.ts";
+import type { RequestHeaders } from "../protocol/headers.ts";
+import { decompressMessage } from "../protocol/message.ts";
+import type { Handler } from "../protocol/protocol.ts";
+import type { ServerContext } from "./call-context.ts";
+
+/** A call whose headers have been read. `Format` and `Payload` are those of its protocol. */
+export interface ServerCall<Format extends RequestFormat = RequestFormat, Payload extends PayloadCall = PayloadCall> {
+  readonly request: HttpRequest;
+  readonly handler: Handler;
+  readonly selector: Selector;
+  readonly headers: RequestHeaders;
+  readonly context: ServerContext;
+  /** The format of the request, which its content type determines. */
+  readonly format: Format;
+  /** The payload of methods whose messages have no schema. */
+  readonly payload: Payload | undefined;
+}
+
+/** The format of the messages of a request. */
+export interface RequestFormat {
+  /** Decodes a message. Throws an `RpcError`, or another error for bytes that are malformed. */
+  decode(bytes: Uint8Array, handler: Handler, payload: PayloadCall | undefined): object;
+  /** Creates the error for bytes that are malformed. */
+  malformed(message: string, cause: unknown): RpcError;
+}
+
+/** Decides whether a call may begin. Returns a promise if a hook does. Throws the error of a call that may not. */
+export function authorizeCall(call: ServerCall): Promise<void> | undefined {
+  const { handler, request, selector, context } = call;
+  const asked: CallRequestBase = { method: handler.method, headers: request.headers, selector, context };
+  const authorizing = handler.authorize?.(asked);
+  if (!(authorizing instanceof Promise)) return undefined;
+  return authorizing.then(() => {
+    // The handler of a call that has ended in the meantime must not begin.
+    if (context.signal?.aborted) throw abortError(context.signal);
+  });
+}
+
+/**
+ * Receives a message: decompresses it if it has a compression, and decodes it. The result is a promise if that takes time, or
+ * if the messages that have been decoded in this turn of the event loop have used it up.
+ */
+export function receive(
+  call: ServerCall,
+  data: Uint8Array,
+  compression: Compression | undefined,
+): object | Promise<object> {
+  if (compression !== undefined) {
+    return decompressMessage(data, compression, call.handler.limits, call.format.malformed).then((bytes) =>
+      receive(call, bytes, undefined),
+    );
+  }
+  const turn = nextSmallStep(data.byteLength);
+  return turn === undefined ? decode(call, data) : turn.then(() => decode(call, data));
+}
+
+function decode({ format, handler, payload }: ServerCall, bytes: Uint8Array): object {
+  try {
+    return format.decode(bytes, handler, payload);
+  } catch (cause) {
+    if (cause instanceof RpcError) throw cause;
+    const { input, path } = handler.method;
+    const wanted = input === undefined ? `the arguments of ${path}` : input.typeName;
+    throw format.malformed(`the body cannot be decoded as ${wanted}: ${decodingReason(cause)}`, cause);
+  }
+}
+
+/** Returns the request that the handler of a unary call receives. The payload knows the method when it has decoded the message. */
+export function unaryRequest(call: ServerCall, message: object): UnaryRequest {
+  const { request, handler, selector, context, payload } = call;
+  const { method } = payload ?? handler;
+  return { stream: false, method, message, headers: request.headers, selector, context };
+}
+
+/** Masks an error that is not from users' code, such as a response that cannot be encoded, and reports it to the hook. */
+export function asRpcError(reason: unknown, path: string, onError: ErrorHook): RpcError {
+  if (reason instanceof RpcError) return reason;
+  onError(reason, path);
+  return new RpcError(Code.Internal, "internal server error", { status: Status.ServerError, cause: reason });
+}
