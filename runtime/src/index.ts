@@ -88,6 +88,28 @@ export { type Upload, uploadOf } from "./http-rpc/body/upload.ts";
 export { type CallReporter, createClientLogger, createServerLogger, type FinishedCall } from "./observe/logger.ts";
 export type { FieldLimits, FieldLimitsInit, HeaderLimitsInit } from "./protocol/header-limits.ts";
 export type { BodyLimits } from "./protocol/options.ts";
+export type {
+  BodyContent,
+  BodyElement,
+  BodyPart,
+  GrpcPayload,
+  GrpcPayloadCall,
+  GrpcResponse,
+  HttpRpcPayload,
+  HttpRpcPayloadCall,
+  MessageSchemas,
+  NamedResult,
+  NamedValue,
+  Notation,
+  Payload,
+  PayloadBody,
+  PayloadCall,
+  PayloadError,
+  PayloadOptions,
+  ResultValue,
+  ServerPayload,
+  SharedSchemas,
+} from "./protocol/payload.ts";
 export type { AddedService } from "./server/added-service.ts";
 export type { CallLimits, ServiceLimits } from "./server/call-limits.ts";
 export type { CorsOptions } from "./server/cors.ts";

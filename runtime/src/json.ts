@@ -5,14 +5,14 @@
  * @module triple-es/json
  */
 import { type Call, intercept } from "./call/call.ts";
-import type { Payload } from "./call/method.ts";
 import type { Transport } from "./client/client.ts";
-import { noCodec, plainJsonMessages } from "./codec/plain-json.ts";
 import { connectFetch } from "./fetch/exchange.ts";
 import { type FetchTransportOptions, type StreamPayload, selectByPayload } from "./fetch/transport.ts";
 import { createGrpcWebCall } from "./grpc/web-client.ts";
 import { createUnaryCall } from "./http-rpc/client.ts";
 import { resolveUnaryOptions } from "./protocol/options.ts";
+import type { Payload } from "./protocol/payload.ts";
+import { noCodec, plainJsonMessages } from "./protocol/plain-json.ts";
 
 export type { Call, CallRequest, CallResponse, Interceptor, Method, Selector, ServiceDef } from "./call/call.ts";
 export { Code, codeName } from "./call/code.ts";
@@ -31,10 +31,9 @@ export {
   type UnaryMethod,
 } from "./client/client.ts";
 export { createFakeClient, type FakeMethods } from "./client/fake.ts";
-export { plainJson } from "./codec/plain-json.ts";
-
 export type { FetchOptions } from "./fetch/exchange.ts";
 export type { FetchTransportOptions } from "./fetch/transport.ts";
+export { plainJson } from "./protocol/plain-json.ts";
 
 /** Options of a transport for messages in plain JSON. */
 export type JsonTransportOptions = Omit<FetchTransportOptions, "accept" | "codec" | "protocol">;

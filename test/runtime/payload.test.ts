@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Method, ServiceDef } from "triple-es";
 import { beforeAll, describe, expect, it } from "vitest";
+import { payloadOf } from "../../runtime/src/protocol/payload.ts";
 import { ROOT } from "../support/documents.ts";
 
 /** Returns the files below a folder whose paths have the given end, relative to the root of the repository. */
@@ -28,7 +29,9 @@ describe("a method", () => {
 
   it("has two whole schemas, or a payload and none", () => {
     const ways = new Map<string, number>();
-    for (const { path, input, output, payload } of methods) {
+    for (const method of methods) {
+      const { path, input, output } = method;
+      const payload = payloadOf(method);
       const way = payload === undefined ? "schemas" : payload.server === undefined ? "for clients" : "for both";
       ways.set(way, (ways.get(way) ?? 0) + 1);
       const files = [input?.file.proto.name, output?.file.proto.name];

@@ -1,10 +1,10 @@
 /** A body format for tests: one line of names and one line of values. It is what a file in `http-rpc/body/` would be. */
 
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { BodyContent, NamedResult, NamedValue } from "../../runtime/src/call/method.ts";
 import type { BodyFormat } from "../../runtime/src/http-rpc/body/format.ts";
 import { bindParameters, type FieldValue, messageFrom, parseText } from "../../runtime/src/http-rpc/body/parameters.ts";
 import { decodeText } from "../../runtime/src/http-rpc/body/text.ts";
+import type { BodyContent, NamedResult, NamedValue } from "../../runtime/src/protocol/payload.ts";
 
 type Row = Extract<BodyContent, { shape: "pairs" }>;
 

@@ -2,11 +2,11 @@
  * The options of transports on `fetch`, and the choice of the sub-protocol of a call.
  */
 import type { Call, Interceptor } from "../call/call.ts";
-import type { HttpRpcPayload, Payload } from "../call/method.ts";
 import { assertOneOf } from "../call/option.ts";
 import { type Codec, findCodec } from "../codec/codec.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { resolveUnaryOptions, type UnaryOptions } from "../protocol/options.ts";
+import type { HttpRpcPayload, Payload } from "../protocol/payload.ts";
 import type { FetchOptions } from "./exchange.ts";
 
 /** Options of a transport on `fetch`. */

@@ -7,7 +7,7 @@ import type { Call, CallRequest, Method, StreamRequest, UnaryRequest } from "../
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
-import type { GrpcPayload, PayloadMethod } from "../call/method.ts";
+import type { PayloadMethod } from "../call/method.ts";
 import { responseCountError } from "../call/outcome.ts";
 import { nextSmallStep } from "../call/time-slice.ts";
 import { countOf } from "../codec/bounded-codec.ts";
@@ -17,6 +17,7 @@ import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { clipText, decodingReason } from "../protocol/error.ts";
 import { limitHeaders } from "../protocol/header-limits.ts";
 import { appendCallerMetadata } from "../protocol/headers.ts";
+import { type GrpcPayload, payloadOf } from "../protocol/payload.ts";
 import type { ClientProtocol } from "../protocol/protocol.ts";
 import { aliasPath, writeSelector } from "../protocol/selector.ts";
 import { VERSION } from "../version.ts";
@@ -127,7 +128,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     const { method, context } = request;
     return {
       method: "POST",
-      path: options.useAlias && !method.payload?.grpc ? aliasPath(method, () => method.name) : method.path,
+      path: options.useAlias && !payloadOf(method)?.grpc ? aliasPath(method, () => method.name) : method.path,
       version: "2",
       headers: requestHeaders(request),
       body,
@@ -285,8 +286,10 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   return call;
 };
 
-function grpcPayload({ payload, path, kind }: PayloadMethod): GrpcPayload {
-  if (payload.grpc !== undefined) return payload.grpc;
+function grpcPayload(method: PayloadMethod): GrpcPayload {
+  const { path, kind } = method;
+  const payload = payloadOf(method)?.grpc;
+  if (payload !== undefined) return payload;
   const message =
     kind === "unary"
       ? `${path} has messages that travel over HTTP RPC only; use the protocol "http-rpc" for it`

@@ -3,12 +3,13 @@
  * responses to requests that are not gRPC.
  */
 import { Metadata } from "../call/metadata.ts";
-import type { GrpcPayloadCall, Method, ProtoMethod } from "../call/method.ts";
+import type { Method, ProtoMethod } from "../call/method.ts";
 import { countOf } from "../codec/bounded-codec.ts";
 import type { Codec } from "../codec/codec.ts";
 import { wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { clipText } from "../protocol/error.ts";
+import type { GrpcPayloadCall } from "../protocol/payload.ts";
 import type { Handler } from "../protocol/protocol.ts";
 import type { RequestFormat } from "../server/receive.ts";
 import { encodeEnvelope, encodeMessage } from "./envelope.ts";
@@ -73,7 +74,7 @@ export function refuse(
   if (method !== "POST") return refuseMethod();
   const names = codecs.map(({ name }) => `application/grpc+${name}`);
   const known = codecs.some(({ name }) => name === "proto") ? ["application/grpc", ...names] : names;
-  const isWrapped = handler?.method.payload !== undefined;
+  const isWrapped = handler?.payload !== undefined;
   return refuseType(headers.get("content-type") ?? "", isWrapped ? SUPPORTED_CONTENT_TYPES : known.join(", "));
 }
 

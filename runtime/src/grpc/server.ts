@@ -7,7 +7,6 @@ import { eachWithin } from "../call/context.ts";
 import { maskUnknownError, type RpcError } from "../call/error.ts";
 import { endMessages } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
-import type { GrpcPayloadCall } from "../call/method.ts";
 import { requestCountError } from "../call/outcome.ts";
 import { type Compression, createNegotiation, type Negotiation } from "../codec/compression.ts";
 import { emptyBody, streamBody, wholeBody } from "../http/body.ts";
@@ -16,7 +15,8 @@ import { notFound, wrongResponseKind } from "../protocol/error.ts";
 import type { FieldLimits } from "../protocol/header-limits.ts";
 import { appendBounded, checkHeaders, isReservedName } from "../protocol/headers.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
-import { handlerOf, methodsOf, payloadOptionsOf } from "../protocol/payload.ts";
+import { handlerOf, methodsOf, payloadOptionsOf } from "../protocol/overloads.ts";
+import type { GrpcPayloadCall } from "../protocol/payload.ts";
 import type { Answer, Handler, ServerProtocol } from "../protocol/protocol.ts";
 import { ServerContext } from "../server/call-context.ts";
 import { asRpcError, authorizeCall, receive, type ServerCall, unaryRequest } from "../server/receive.ts";
@@ -63,7 +63,7 @@ export class GrpcServer implements ServerProtocol {
     { codec, wrapper }: ContentTypeFormats,
   ): Promise<HttpResponse> {
     // The method, not the content type, determines whether messages are wrapped.
-    const format = handler === undefined ? (codec ?? wrapper) : handler.method.payload === undefined ? codec : wrapper;
+    const format = handler === undefined ? (codec ?? wrapper) : handler.payload === undefined ? codec : wrapper;
     if (request.version !== "2" || request.method !== "POST" || format === undefined) {
       return Promise.resolve(refuse(request, handler, this.#options.codecs));
     }
@@ -72,10 +72,7 @@ export class GrpcServer implements ServerProtocol {
       if (handler === undefined) throw notFound(request.path);
       const headers = readRequestHeaders(request.headers, this.#options, this.#negotiate);
       const context = new ServerContext(request, headers.timeoutMs, handler.limits.maxTimeoutMs);
-      const payload = handler.method.payload?.server?.openGrpc(
-        methodsOf(handler),
-        payloadOptionsOf(handler, this.#options),
-      );
+      const payload = handler.payload?.openGrpc(methodsOf(handler), payloadOptionsOf(handler, this.#options));
       call = { request, handler, selector, headers, context, format, payload };
     } catch (reason) {
       return Promise.resolve(

@@ -8,12 +8,12 @@ import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
 import { onlyMessage } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
-import type { HttpRpcPayload } from "../call/method.ts";
 import { requestCountError, responseCountError } from "../call/outcome.ts";
 import { cancelBody, streamBody, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { appendCallerMetadata } from "../protocol/headers.ts";
 import type { UnaryOptions } from "../protocol/options.ts";
+import type { HttpRpcPayload, Payload } from "../protocol/payload.ts";
 import { aliasPath, writeSelector } from "../protocol/selector.ts";
 import { encodeEnvelope } from "./envelope.ts";
 import { formatTimeout } from "./headers.ts";
@@ -26,7 +26,7 @@ import { splitTrailers } from "./web-framing.ts";
 export function createGrpcWebCall(exchange: Exchange, schemas: HttpRpcPayload, options: UnaryOptions): Call {
   return async (request) => {
     const { method, context } = request;
-    const payload = method.payload?.httpRpc ?? schemas;
+    const payload = (method.payload as Payload | undefined)?.httpRpc ?? schemas;
     let response: HttpResponse | undefined;
     try {
       response = await exchange(httpRequest(request, payload, await encode(request, payload)));
@@ -44,7 +44,11 @@ export function createGrpcWebCall(exchange: Exchange, schemas: HttpRpcPayload, o
 
   async function encode(request: CallRequest, payload: HttpRpcPayload): Promise<Uint8Array> {
     const { method, stream } = request;
-    if (method.kind === "client_streaming" || method.kind === "bidi_streaming" || method.payload?.grpc) {
+    if (
+      method.kind === "client_streaming" ||
+      method.kind === "bidi_streaming" ||
+      (method.payload as Payload | undefined)?.grpc
+    ) {
       throw unsupported(method);
     }
     const message = stream

@@ -6,9 +6,10 @@
  * accepted.
  */
 import type { DescMessage, JsonValue } from "@bufbuild/protobuf";
-import type { GeneratedCodec, HttpRpcPayload, ProtoMethod } from "../call/method.ts";
+import type { GeneratedCodec, ProtoMethod } from "../call/method.ts";
 import { countOf, parseBounded } from "../codec/bounded-codec.ts";
 import { type Codec, encodeJson } from "../codec/codec.ts";
+import type { HttpRpcPayload } from "../protocol/payload.ts";
 import { badRequest } from "./headers.ts";
 
 /** Messages whose JSON may be an array. An array with one element is then the array of arguments. */

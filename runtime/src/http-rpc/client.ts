@@ -6,7 +6,7 @@ import type { Call, Method, UnaryRequest, UnaryResponse } from "../call/call.ts"
 import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
-import type { HttpRpcPayload, PayloadOptions, ProtoMethod } from "../call/method.ts";
+import type { ProtoMethod } from "../call/method.ts";
 import { countOf } from "../codec/bounded-codec.ts";
 import { cancelBody, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
@@ -14,6 +14,7 @@ import { limitHeaders } from "../protocol/header-limits.ts";
 import { appendCallerMetadata } from "../protocol/headers.ts";
 import { badResponse, localError } from "../protocol/local-error.ts";
 import type { UnaryOptions } from "../protocol/options.ts";
+import type { HttpRpcPayload, Payload, PayloadOptions } from "../protocol/payload.ts";
 import type { ClientProtocol } from "../protocol/protocol.ts";
 import { aliasPath, writeSelector } from "../protocol/selector.ts";
 import { acceptExchange } from "./accept-exchange.ts";
@@ -69,7 +70,7 @@ export function createUnaryCall(
   async function call(request: UnaryRequest): Promise<UnaryResponse | RpcError> {
     const { method, message } = request;
     const { path } = method;
-    const payload = method.payload?.httpRpc ?? schemas;
+    const payload = (method.payload as Payload | undefined)?.httpRpc ?? schemas;
     const response = await exchange(toHttpRequest(request, payload, encode(payload, method, message)));
     const metadata = splitMetadata(response.headers);
     if (response.status !== 200) {

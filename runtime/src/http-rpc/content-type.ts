@@ -4,12 +4,13 @@
  */
 import { Code } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
-import type { BodyContent, HttpRpcPayloadCall, Method, PayloadBody, ProtoMethod } from "../call/method.ts";
+import type { Method, ProtoMethod } from "../call/method.ts";
 import { countOf, createBodyJson, jsonValuesOf } from "../codec/bounded-codec.ts";
 import { type Codec, jsonCodec } from "../codec/codec.ts";
 import type { HttpRequest } from "../http/exchange.ts";
 import { clipText, quote } from "../protocol/error.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
+import type { BodyContent, HttpRpcPayloadCall, PayloadBody } from "../protocol/payload.ts";
 import type { Handler } from "../protocol/protocol.ts";
 import type { RequestFormat } from "../server/receive.ts";
 import { decodeArguments } from "./arguments.ts";
@@ -111,8 +112,8 @@ export function createFormats(options: ServerProtocolOptions): Formats {
     };
   }
 
-  const codecsOf = ({ method }: Handler): ReadonlyMap<string, HttpRpcFormat> =>
-    method.payload === undefined ? requests : payloadRequests;
+  const codecsOf = ({ payload }: Handler): ReadonlyMap<string, HttpRpcFormat> =>
+    payload === undefined ? requests : payloadRequests;
 
   function findOther(contentType: string = "", handler: Handler): HttpRpcFormat {
     const mediaType = parseMediaType(contentType);
@@ -139,7 +140,7 @@ export function createFormats(options: ServerProtocolOptions): Formats {
     responsesOf(handler) {
       const responses = new Map(Array.from(codecsOf(handler), ([mediaType, { response }]) => [mediaType, response]));
       for (const { response, mediaTypes } of bodiesOf(handler)) {
-        if (response === undefined || !fits(response, handler.method)) continue;
+        if (response === undefined || !fits(response, handler)) continue;
         for (const mediaType of mediaTypes) responses.set(mediaType, bodyResponses.get(mediaType) as ResponseFormat);
       }
       return responses;
@@ -233,9 +234,9 @@ function responseHead(contentType: string): Pick<ResponseFormat, "mediaType" | "
   return { mediaType: contentType, fields: responseFields(contentType) };
 }
 
-function fits(response: BodyResponse, method: Method): boolean {
-  if (method.payload === undefined) return response.fits(method.output);
-  return response.results.textOnly !== true || method.payload.server?.isText(method) === true;
+function fits(response: BodyResponse, { method, payload }: Handler): boolean {
+  if (payload === undefined) return response.fits((method as ProtoMethod).output);
+  return response.results.textOnly !== true || payload.isText(method);
 }
 
 /**

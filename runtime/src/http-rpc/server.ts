@@ -6,7 +6,6 @@ import type { Registry } from "@bufbuild/protobuf";
 import type { CallResponse, Selector } from "../call/call.ts";
 import type { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
-import type { HttpRpcPayloadCall } from "../call/method.ts";
 import { type Compression, createNegotiation, type Negotiation } from "../codec/compression.ts";
 import { tooLarge, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
@@ -15,7 +14,8 @@ import type { FieldLimits } from "../protocol/header-limits.ts";
 import { appendBounded, isReservedName } from "../protocol/headers.ts";
 import { compressMessage } from "../protocol/message.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
-import { handlerOf, methodsOf, payloadOptionsOf } from "../protocol/payload.ts";
+import { handlerOf, methodsOf, payloadOptionsOf } from "../protocol/overloads.ts";
+import type { HttpRpcPayloadCall } from "../protocol/payload.ts";
 import type { Answer, Handler, ServerProtocol } from "../protocol/protocol.ts";
 import { ServerContext } from "../server/call-context.ts";
 import { asRpcError, authorizeCall, receive, type ServerCall, unaryRequest } from "../server/receive.ts";
@@ -78,10 +78,7 @@ export class HttpRpcServer implements ServerProtocol {
     }
     const responseFormat = chooseResponse(request.headers.get("accept"), format, formats, handler);
     const context = new ServerContext(request, headers.timeoutMs, handler.limits.maxTimeoutMs);
-    const payload = handler.method.payload?.server?.openHttpRpc(
-      methodsOf(handler),
-      payloadOptionsOf(handler, this.#options),
-    );
+    const payload = handler.payload?.openHttpRpc(methodsOf(handler), payloadOptionsOf(handler, this.#options));
     return { request, handler, selector, headers, context, format, responseFormat, payload };
   }
 

@@ -3,7 +3,8 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Selector } from "../call/call.ts";
-import type { MessageSchemas, Method, MethodKind } from "../call/method.ts";
+import type { Method, MethodKind } from "../call/method.ts";
+import { type MessageSchemas, payloadOf } from "../protocol/payload.ts";
 import type { Comments } from "./comments.ts";
 import { ERROR_RESPONSES } from "./error-schema.ts";
 import { exampleOf } from "./example.ts";
@@ -86,7 +87,7 @@ export class Operations {
 
   #messagesOf(method: Method): MessageSchemas {
     const { input, output, payload } = method;
-    if (payload !== undefined) return payload.server?.describe?.(method, this.schemas) ?? UNKNOWN;
+    if (payload !== undefined) return payloadOf(method)?.server?.describe?.(method, this.schemas) ?? UNKNOWN;
     return { request: this.schemas.message(input), response: this.schemas.message(output), example: exampleOf(input) };
   }
 }

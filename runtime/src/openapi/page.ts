@@ -5,10 +5,10 @@
 import { RpcError } from "../call/error.ts";
 import type { CallOptions, ServerStreamingFunction } from "../client/client.ts";
 import { createStub } from "../client/client.ts";
-import { noCodec, plainJson } from "../codec/plain-json.ts";
 import { connectFetch } from "../fetch/exchange.ts";
 import { createGrpcWebCall } from "../grpc/web-client.ts";
 import { resolveUnaryOptions } from "../protocol/options.ts";
+import { noCodec, plainJson } from "../protocol/plain-json.ts";
 import { type AuthorizedScheme, authorizationFields } from "./authorization.ts";
 import { curlLine, grpcurlLine, type LineOptions } from "./command-line.ts";
 

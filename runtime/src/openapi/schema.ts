@@ -3,7 +3,7 @@
  */
 import { type DescEnum, type DescField, type DescMessage, type JsonObject, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
-import type { SharedSchemas } from "../call/method.ts";
+import type { SharedSchemas } from "../protocol/payload.ts";
 import type { Comments } from "./comments.ts";
 import { joinSchemas } from "./rule-keywords.ts";
 import { isOneofNeeded, type Rules, rulesOf } from "./rules.ts";

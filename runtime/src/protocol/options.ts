@@ -3,7 +3,6 @@
  */
 import type { Registry } from "@bufbuild/protobuf";
 import { callHook, type ErrorHook } from "../call/error.ts";
-import type { PayloadOptions } from "../call/method.ts";
 import { resolveLimitGroup } from "../call/option.ts";
 import type { Codec } from "../codec/codec.ts";
 import { type Compression, IDENTITY } from "../codec/compression.ts";
@@ -15,6 +14,7 @@ import {
   resolveClientHeaderLimits,
   resolveServerHeaderLimits,
 } from "./header-limits.ts";
+import type { PayloadOptions } from "./payload.ts";
 
 /** Options of clients and servers of both sub-protocols. */
 export interface ProtocolOptions {

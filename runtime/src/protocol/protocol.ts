@@ -4,6 +4,7 @@
 import type { Authorize, Call, Method, Selector } from "../call/call.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { ClientProtocolOptions } from "./options.ts";
+import type { ServerPayload } from "./payload.ts";
 
 /** The client half of a protocol: converts an exchange to a call. */
 export type ClientProtocol = (exchange: Exchange, options: ClientProtocolOptions) => Call;
@@ -26,6 +27,8 @@ export type Answer = (request: HttpRequest, handler: Handler | undefined, select
 /** A method that a server serves, with everything that is settled when its service is added. */
 export interface Handler {
   readonly method: Method;
+  /** The payload of methods whose messages have no schema. */
+  readonly payload: ServerPayload | undefined;
   /** Runs the implementation, inside of the interceptors. */
   readonly call: Call;
   /** Decides whether a call may begin, before its messages are read. Default: every call may. */

@@ -3,11 +3,11 @@
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { RpcError, reasonOf } from "../call/error.ts";
-import type { NamedValue } from "../call/method.ts";
 import type { BodyJson } from "../codec/bounded-codec.ts";
 import { parseItem } from "../http-rpc/body/parameters.ts";
 import { badRequest } from "../http-rpc/headers.ts";
 import { clipText, quote } from "../protocol/error.ts";
+import type { NamedValue } from "../protocol/payload.ts";
 import { type FieldPath, keyOf, resolvePath } from "./field-path.ts";
 import type { Route } from "./rule.ts";
 

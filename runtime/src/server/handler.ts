@@ -20,6 +20,7 @@ import { Metadata } from "../call/metadata.ts";
 import { similarName } from "../call/option.ts";
 import { requestCountError } from "../call/outcome.ts";
 import type { Peer } from "../call/peer.ts";
+import { payloadOf } from "../protocol/payload.ts";
 import { type HandlerOptions, headersOf, interceptHandler } from "./interceptors.ts";
 
 /** The context of a call that its handler receives, with the metadata of the response. */
@@ -79,7 +80,9 @@ export function checkService(service: unknown, implementation: unknown): void {
  * and for methods that only clients support. It may lack methods, and have others, such as helpers of a class.
  */
 function checkImplementation({ typeName, methods }: ServiceDef<object, object>, given: Record<string, unknown>): void {
-  const ofClients = Object.values(methods).find(({ payload }) => payload !== undefined && payload.server === undefined);
+  const ofClients = Object.values(methods).find(
+    (one) => one.payload !== undefined && payloadOf(one)?.server === undefined,
+  );
   if (ofClients) throw new TypeError(`${ofClients.path} is declared for clients only, so it cannot be served`);
   const names = Object.keys(methods);
   const missing = names.filter((name) => typeof given[name] !== "function");
@@ -120,8 +123,8 @@ export function createHandlers<H extends object>(
   return Object.entries(service.methods).map(([name, method]) => {
     const implemented = (implementation as Record<string, Implementation | undefined>)[name];
     const bound = implemented?.bind(implementation) as Implementation | undefined;
-    const { payload } = method;
-    const run = bound && payload?.server ? (payload.server.bind(method, bound) as Implementation) : bound;
+    const payload = payloadOf(method)?.server;
+    const run = bound && payload ? (payload.bind(method, bound) as Implementation) : bound;
     const call =
       run === undefined ? async () => unimplemented({ method }) : implementations[method.kind](run, method, options);
     return { method, call: interceptHandler(call, options) };

@@ -4,12 +4,12 @@
 import type { Registry } from "@bufbuild/protobuf";
 import type { Authorize, Interceptor } from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
-import type { PayloadOptions } from "../call/method.ts";
 import { assertArrays, assertFunction, assertObject, assertOneOf, type MemberNames } from "../call/option.ts";
 import type { Codec } from "../codec/codec.ts";
 import type { Compression } from "../codec/compression.ts";
 import type { HeaderLimitsInit } from "../protocol/header-limits.ts";
 import { type BodyLimits, resolveServerOptions, type ServerProtocolOptions } from "../protocol/options.ts";
+import type { PayloadOptions } from "../protocol/payload.ts";
 import { checkMaxTimeout } from "./call-limits.ts";
 import { type CorsOptions, createOriginPolicy } from "./cors.ts";
 import type { RouterPolicy, VersionMatch } from "./router.ts";

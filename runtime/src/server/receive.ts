@@ -4,13 +4,13 @@
 import type { CallRequestBase, Selector, UnaryRequest } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { abortError, type ErrorHook, RpcError } from "../call/error.ts";
-import type { PayloadCall } from "../call/method.ts";
 import { nextSmallStep } from "../call/time-slice.ts";
 import type { Compression } from "../codec/compression.ts";
 import type { HttpRequest } from "../http/exchange.ts";
 import { decodingReason } from "../protocol/error.ts";
 import type { RequestHeaders } from "../protocol/headers.ts";
 import { decompressMessage } from "../protocol/message.ts";
+import type { PayloadCall } from "../protocol/payload.ts";
 import type { Handler } from "../protocol/protocol.ts";
 import type { ServerContext } from "./call-context.ts";
 

@@ -8,7 +8,8 @@ import { assertFunction, assertMembers, type MemberNames } from "../call/option.
 import { remember } from "../call/remember.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { checkCompressMinBytes, type ServerProtocolOptions } from "../protocol/options.ts";
-import { methodsOf } from "../protocol/payload.ts";
+import { methodsOf } from "../protocol/overloads.ts";
+import { payloadOf } from "../protocol/payload.ts";
 import type { Answer, Handler, HandlerLimits, ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
 import type { AddedService } from "./added-service.ts";
@@ -194,13 +195,14 @@ export function createRouterWith(settings: RouterSettings): Router {
         const { call, limits } = limited(Object.keys(service.methods)[index] as string, made);
         const handler: Handler = {
           method,
+          payload: payloadOf(method)?.server,
           call,
           limits: { ...limits, compressMinBytes: compressMinBytes[index] ?? settings.compressMinBytes },
           authorize,
           bodies: bodies[index] ?? [],
           csrf: options.csrf ?? true,
         };
-        for (const path of [method.path, ...(method.payload?.server?.paths(method) ?? [])]) {
+        for (const path of [method.path, ...(handler.payload?.paths(method) ?? [])]) {
           addRoute(path, selector, handler);
         }
         addAlias(method);
@@ -245,11 +247,11 @@ export function createRouterWith(settings: RouterSettings): Router {
  * Reports whether calls of the method can be distinguished from those of all other methods with the same path. Streams
  * cannot, because they begin before their first message arrives.
  */
-function isOverload(known: Handler, { method }: Handler): boolean {
+function isOverload(known: Handler, { method, payload }: Handler): boolean {
   const others = methodsOf(known);
   return (
     method.kind === "unary" &&
-    others.every((other) => other.kind === "unary" && method.payload?.server?.isOverload(method, other) === true)
+    others.every((other) => other.kind === "unary" && payload?.isOverload(method, other) === true)
   );
 }
 

@@ -3,9 +3,9 @@
  */
 import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
 import { Code } from "../../call/code.ts";
-import type { BodyContent, NamedValue } from "../../call/method.ts";
 import type { BodyJson } from "../../codec/bounded-codec.ts";
 import { quote } from "../../protocol/error.ts";
+import type { BodyContent, NamedValue } from "../../protocol/payload.ts";
 import { Refusal } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
 import type { BodyFormat } from "./format.ts";

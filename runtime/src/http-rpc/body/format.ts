@@ -3,11 +3,11 @@
  * request content types). Each format has a separate file and a row in `formats.ts`.
  */
 import type { DescMessage, JsonValue } from "@bufbuild/protobuf";
-import type { BodyContent, NamedResult, Notation } from "../../call/method.ts";
 import type { BodyJson } from "../../codec/bounded-codec.ts";
 import type { Codec } from "../../codec/codec.ts";
 import type { ValueCount } from "../../codec/values.ts";
 import type { BodyLimits } from "../../protocol/options.ts";
+import type { BodyContent, NamedResult, Notation } from "../../protocol/payload.ts";
 import type { MediaType } from "../media-type.ts";
 
 export interface BodyFormat {

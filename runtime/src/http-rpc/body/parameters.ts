@@ -14,8 +14,8 @@ import {
 import { type ReflectList, type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import { Code } from "../../call/code.ts";
 import { RpcError, reasonOf } from "../../call/error.ts";
-import type { NamedValue } from "../../call/method.ts";
 import type { BodyJson } from "../../codec/bounded-codec.ts";
+import type { NamedValue } from "../../protocol/payload.ts";
 import { Refusal } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
 

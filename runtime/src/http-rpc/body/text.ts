@@ -4,9 +4,9 @@
  */
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { Code } from "../../call/code.ts";
-import type { BodyContent, NamedResult, Notation } from "../../call/method.ts";
 import type { BodyJson } from "../../codec/bounded-codec.ts";
 import { clipText, quote } from "../../protocol/error.ts";
+import type { BodyContent, NamedResult, Notation } from "../../protocol/payload.ts";
 import { Refusal } from "../error-response.ts";
 import type { BodyFormat } from "./format.ts";
 import { messageFrom } from "./parameters.ts";

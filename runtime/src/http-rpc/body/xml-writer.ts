@@ -5,7 +5,7 @@ import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/pr
 import { encodeBase64 } from "../../call/base64.ts";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
-import type { NamedResult, Notation, ResultValue } from "../../call/method.ts";
+import type { NamedResult, Notation, ResultValue } from "../../protocol/payload.ts";
 import type { ResultEncoder } from "./format.ts";
 import { holdsJson, isTextual } from "./parameters.ts";
 

@@ -3,7 +3,6 @@
  */
 
 import type { Call, Interceptor } from "../../call/call.ts";
-import type { PayloadOptions } from "../../call/method.ts";
 import { assertArrays, assertMembers, assertObject, assertOneOf, type MemberNames } from "../../call/option.ts";
 import type { RetryOptions } from "../../client/attempt-policy.ts";
 import type { ClosableTransport } from "../../client/client.ts";
@@ -22,6 +21,7 @@ import type { EndpointStatus } from "../../discovery/target-options.ts";
 import type { Connections } from "../../http/exchange.ts";
 import type { HeaderLimitsInit } from "../../protocol/header-limits.ts";
 import { type ClientProtocolOptions, resolveClientOptions, type WrapperContentType } from "../../protocol/options.ts";
+import type { PayloadOptions } from "../../protocol/payload.ts";
 import type { ClientProtocol } from "../../protocol/protocol.ts";
 import { nodeCompressions } from "../compression.ts";
 import { nodeProtoCodec } from "../proto-codec.ts";

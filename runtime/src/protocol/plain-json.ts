@@ -2,8 +2,9 @@
  * Messages that are plain JSON values, for clients whose code was generated with `messages=json`. The module does not
  * use protobuf-es, so the bundle of such a client does not contain it.
  */
-import type { HttpRpcPayload, Method, Payload } from "../call/method.ts";
-import { parseJson } from "./codec.ts";
+import type { Method } from "../call/method.ts";
+import { parseJson } from "../codec/codec.ts";
+import type { HttpRpcPayload, Payload } from "./payload.ts";
 
 export const plainJsonMessages: HttpRpcPayload = {
   name: "json",
