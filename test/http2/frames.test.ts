@@ -114,7 +114,7 @@ describe.each([
     side.receive(windowUpdate(1, 0));
     expect(side.over).toBeUndefined();
     expect(side.frames()).toMatchObject([{ type: RstStream, streamId: 1, payload: Buffer.of(0, 0, 0, ProtocolError) }]);
-    expect(side.connection.streams).toBe(0);
+    expect(side.connection.streams.size).toBe(0);
     // On the closed stream it has no effect.
     side.receive(windowUpdate(1, 0));
     expect([side.over, side.frames()]).toEqual([undefined, []]);
@@ -134,7 +134,7 @@ describe.each([
       [Ping, ACK],
       [Settings, ACK],
     ]);
-    expect(side.connection.streams).toBe(0);
+    expect(side.connection.streams.size).toBe(0);
   });
 
   it("answers a PING with its bytes, and every SETTINGS with one acknowledgement", () => {
@@ -208,7 +208,7 @@ describe("the beginning of a connection", () => {
 it("WINDOW_UPDATE beyond the largest window of a stream resets the stream (section 6.9.1)", () => {
   for (const side of [openServer(), openClient()]) {
     side.receive(windowUpdate(1, 2 ** 31 - 1));
-    expect([side.over, side.connection.streams]).toEqual([undefined, 0]);
+    expect([side.over, side.connection.streams.size]).toEqual([undefined, 0]);
     expect(side.frames().map(({ type, payload }) => [type, payload[3]])).toEqual([[RstStream, FlowControlError]]);
   }
 });

@@ -81,7 +81,7 @@ describe.each(Object.entries(SCENES))("%s", (_name, make) => {
         }
         expect(side.over?.cause).toBeUndefined();
         expect(side.connection.buffered).toBeLessThan(200_000);
-        if (side.over !== undefined) expect([side.bytes().length, side.connection.streams]).toEqual([0, 0]);
+        if (side.over !== undefined) expect([side.bytes().length, side.connection.streams.size]).toEqual([0, 0]);
       }),
       runs(2_000),
     );

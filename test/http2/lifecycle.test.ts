@@ -87,7 +87,7 @@ describe("a request", () => {
   it("is not dispatched if it is reset in the same chunk, and counts as a reset", () => {
     const server = new RecordedServer({ resetBurst: 5 });
     for (let id = 1; id < 11; id += 2) server.receive(Buffer.concat([headers(id, REQUEST, END), rst(id)]));
-    expect([server.requests, server.connection.streams, server.over]).toEqual([[], 0, undefined]);
+    expect([server.requests, server.connection.streams.size, server.over]).toEqual([[], 0, undefined]);
     server.receive(Buffer.concat([headers(11, REQUEST, END), rst(11)]));
     expect(server.over?.code).toBe(ErrorCode.EnhanceYourCalm);
   });
@@ -149,7 +149,7 @@ describe("a unary response", () => {
       [FrameType.Data, 0],
       [FrameType.Headers, END],
     ]);
-    expect([server.requests[0]?.closed, server.connection.streams, server.events.at(-1)]).toEqual([
+    expect([server.requests[0]?.closed, server.connection.streams.size, server.events.at(-1)]).toEqual([
       1,
       0,
       { type: "idle" },
@@ -242,11 +242,11 @@ describe("a reset", () => {
       const client = new RecordedClient();
       const heard = new Heard();
       heard[name] = () => heard.stream?.reset(ErrorCode.Cancel);
-      heard.stream = client.connection.open({ method: "POST", path: "/", headers: NONE }, heard, undefined, false);
+      heard.stream = client.role.open({ method: "POST", path: "/", headers: NONE }, heard, undefined, false);
       client.receive(
         Buffer.concat([headers(1, [":status", "100"]), headers(1, RESPONSE), data(1, "abc"), data(1, "d", END_STREAM)]),
       );
-      expect([name, heard.closed, client.over, client.connection.streams]).toEqual([name, 1, undefined, 0]);
+      expect([name, heard.closed, client.over, client.connection.streams.size]).toEqual([name, 1, undefined, 0]);
     }
   });
 });
@@ -283,7 +283,11 @@ describe("a graceful shutdown", () => {
     client.receive(goAway(1), goAway(MAX_31_BITS));
     expect(calls.map(({ reset }) => reset?.isUnprocessed)).toEqual([undefined, true, true]);
     client.receive(headers(1, RESPONSE, END));
-    expect([calls[0]?.ended, client.connection.streams, client.events.at(-1)]).toEqual([true, 0, { type: "idle" }]);
+    expect([calls[0]?.ended, client.connection.streams.size, client.events.at(-1)]).toEqual([
+      true,
+      0,
+      { type: "idle" },
+    ]);
   });
 });
 
@@ -344,7 +348,7 @@ describe("the end of a connection", () => {
     expect(server.over?.code).toBe(ErrorCode.EnhanceYourCalm);
     expect(sent.at(-1)?.type).toBe(FrameType.GoAway);
     expect(server.events.at(-1)?.type).toBe("over");
-    expect(server.connection.streams).toBe(0);
+    expect(server.connection.streams.size).toBe(0);
   });
 
   it("leaves no part of a frame behind its GOAWAY when it ends while frames are written", () => {
@@ -416,7 +420,7 @@ describe("the end of a connection", () => {
       [1, ErrorCode.Cancel],
       [1, undefined],
     ]);
-    expect(server.connection.streams).toBe(0);
+    expect(server.connection.streams.size).toBe(0);
   });
 
   it("has nothing more to send after the reset of a stream whose data waited for the socket", () => {
@@ -453,7 +457,9 @@ describe("the server's limit of streams", () => {
     client.receive(settings([Setting.MaxConcurrentStreams, 0]));
     client.bytes();
     const calls = [client.open(Buffer.from("a")), client.open(), client.open(Buffer.from("c"))];
-    expect([client.bytes().length, client.connection.streams, client.connection.peerMaxStreams]).toEqual([0, 3, 0]);
+    expect([client.bytes().length, client.connection.streams.size, client.connection.peerMaxStreams]).toEqual([
+      0, 3, 0,
+    ]);
     calls[1]?.stream?.reset(ErrorCode.Cancel);
     client.receive(settings([Setting.MaxConcurrentStreams, 5]));
     expect(
@@ -482,7 +488,11 @@ describe("the server's limit of streams", () => {
       [true, 1],
     ]);
     client.receive(headers(1, RESPONSE, END));
-    expect([calls[0]?.ended, client.connection.streams, client.events.at(-1)]).toEqual([true, 0, { type: "idle" }]);
+    expect([calls[0]?.ended, client.connection.streams.size, client.events.at(-1)]).toEqual([
+      true,
+      0,
+      { type: "idle" },
+    ]);
     expect(types(client.frames())).toEqual([FrameType.GoAway]);
   });
 
@@ -514,7 +524,7 @@ describe("the server's limit of streams", () => {
     client.receive(settings([Setting.MaxConcurrentStreams, 0]));
     const calls = Array.from({ length: 100_000 }, () => client.open(bytesOf(5)));
     for (const { stream } of calls.reverse()) stream?.reset(ErrorCode.Cancel);
-    expect(client.connection.streams).toBe(0);
+    expect(client.connection.streams.size).toBe(0);
   });
 
   it("counts streams that are half closed, and closes none when it is lowered (section 5.1.2)", () => {

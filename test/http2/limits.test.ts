@@ -149,7 +149,7 @@ describe.each([
     }
     const resets = side.frames().filter(({ type }) => type === FrameType.RstStream);
     expect(resets.map(({ streamId, payload }) => [streamId, payload[3]])).toEqual([[3, EnhanceYourCalm]]);
-    expect([side.over, side.connection.streams]).toEqual([undefined, 1]);
+    expect([side.over, side.connection.streams.size]).toEqual([undefined, 1]);
     // The neighbour goes on, and the state of HPACK is right.
     side.receive(data(1, "a"), headers(1, ["x-end", "1"], END));
     expect(side.over).toBeUndefined();
@@ -172,7 +172,7 @@ describe("a server", () => {
         const id = 2 * i + 1;
         if (isOneChunk) return Buffer.concat([headers(id, REQUEST, END), rst(id)]);
         server.receive(headers(id, REQUEST, END));
-        server.connection.finished();
+        server.role.finished();
         return rst(id);
       });
       expect(count).toBe(900);
@@ -223,7 +223,7 @@ describe("a server", () => {
     const server = new RecordedServer({ maxHandlers: 3 });
     for (let id = 1; id < 11; id += 2) server.receive(headers(id, REQUEST, END), rst(id));
     expect(server.requests).toHaveLength(3);
-    server.connection.finished();
+    server.role.finished();
     server.receive(headers(21, REQUEST, END));
     expect(server.requests).toHaveLength(4);
   });
@@ -248,7 +248,7 @@ describe("a server", () => {
     const server = new RecordedServer({ resetBurst: 1e9 });
     server.onRequest = (stream) => {
       stream.respond(200, NONE, undefined, undefined, true);
-      server.connection.finished();
+      server.role.finished();
     };
     const update = Buffer.concat([Buffer.from("203fe11f", "hex"), block(REQUEST)]);
     const count = countUntilOver(server, (i) => frame(FrameType.Headers, END, 2 * i + 1, update));
@@ -291,7 +291,7 @@ describe("a server", () => {
     const server = new RecordedServer();
     server.onRequest = (stream) => {
       stream.respond(200, NONE, bytesOf(100), frozen("grpc-status", "0"), true);
-      server.connection.finished();
+      server.role.finished();
     };
     for (let i = 0; i < 20_000; i++) {
       const id = 2 * i + 1;

@@ -75,7 +75,7 @@ describe("a request", () => {
     const server = new RecordedServer();
     server.receive(headers(1, fields, END));
     expect(resetCode(server)).toBe(ErrorCode.ProtocolError);
-    expect([server.over, server.requests, server.connection.streams]).toEqual([undefined, [], 0]);
+    expect([server.over, server.requests, server.connection.streams.size]).toEqual([undefined, [], 0]);
     // The connection stays open.
     server.receive(headers(3, REQUEST, END));
     expect(server.requests).toHaveLength(1);
@@ -264,12 +264,12 @@ describe("sending", () => {
     expect(server.frames()).toHaveLength(1);
     const client = new RecordedClient();
     expect(() => client.open(undefined, true, fields)).toThrow(TypeError);
-    expect([client.bytes().length, client.connection.streams]).toEqual([0, 0]);
+    expect([client.bytes().length, client.connection.streams.size]).toEqual([0, 0]);
   });
 
   it.each(["a.B/C", "/a b", "/\u00e9", ""])("is refused with the path %j", (path) => {
-    const { connection } = new RecordedClient();
+    const { role } = new RecordedClient();
     const head = { method: "POST", path, headers: frozen() };
-    expect(() => connection.open(head, new RecordedClient().open(), undefined, true)).toThrow("path");
+    expect(() => role.open(head, new RecordedClient().open(), undefined, true)).toThrow("path");
   });
 });

@@ -81,7 +81,7 @@ function run(
     const up = pieces(one.up, i);
     const sent = Buffer.concat(up);
     const headers = frozen("x-number", String(i), "x-same", "1");
-    heard.stream = client.connection.open({ method: "POST", path: "/a", headers }, heard, undefined, up.length === 0);
+    heard.stream = client.role.open({ method: "POST", path: "/a", headers }, heard, undefined, up.length === 0);
     const more = (): void => void send(heard.stream, up, true);
     heard.onDrained = more;
     if (up.length > 0) more();
@@ -115,7 +115,7 @@ function run(
     };
     heard.onClosed = () => {
       heard.closed++;
-      server.connection.finished();
+      server.role.finished();
     };
   };
   let turn = 0;
@@ -170,7 +170,7 @@ it("no byte is lost or out of order, and all windows are whole at rest", () => {
           expect([client.ended, client.trailers]).toEqual([true, one.hasTrailers ? ["x-end", "1"] : undefined]);
           expect(client.block?.fields).toEqual(["x-number", String(i)]);
         });
-        for (const { connection } of sides) expect([connection.streams, connection.hasMore]).toEqual([0, false]);
+        for (const { connection } of sides) expect([connection.streams.size, connection.hasMore]).toEqual([0, false]);
       },
     ),
     runs(400),

@@ -134,7 +134,7 @@ describe.each([
     expect(side.over?.code).toBe(OUTCOMES[action]);
     if (action === "Reset") expect(resets(side)).toEqual([[id, ErrorCode.StreamClosed]]);
     if (action !== "Accept") return;
-    if (type === "RST_STREAM") expect(side.connection.streams).toBe(0);
+    if (type === "RST_STREAM") expect(side.connection.streams.size).toBe(0);
     else expect(resets(side)).toEqual([]);
   });
 
@@ -256,6 +256,6 @@ describe("stream ids", () => {
       [FrameType.Headers, 1],
       [FrameType.Headers, 3],
     ]);
-    expect(client.connection.streams).toBe(1);
+    expect(client.connection.streams.size).toBe(1);
   });
 });

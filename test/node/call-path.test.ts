@@ -6,7 +6,7 @@ import { createServer, createTransport } from "triple-es/node";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { Metadata } from "../../runtime/src/call/metadata.ts";
-import { ClientConnection } from "../../runtime/src/http2/client.ts";
+import { ClientRole } from "../../runtime/src/http2/client.ts";
 import { readDocument } from "../support/documents.ts";
 
 const { stackTraceLimit } = Error;
@@ -44,7 +44,7 @@ async function traceCall(): Promise<{ readonly client: string[]; readonly server
   // The first call also makes the connection.
   await client.greet({});
   modules.server.clear();
-  vi.spyOn(ClientConnection.prototype, "open").mockImplementation(function (this: ClientConnection, ...arguments_) {
+  vi.spyOn(ClientRole.prototype, "open").mockImplementation(function (this: ClientRole, ...arguments_) {
     addModules(modules.client);
     return open.apply(this, arguments_);
   });
@@ -60,7 +60,7 @@ async function traceCall(): Promise<{ readonly client: string[]; readonly server
   return { client: [...modules.client].sort(), server: [...modules.server].sort() };
 }
 
-const { open } = ClientConnection.prototype;
+const { open } = ClientRole.prototype;
 const { get } = Metadata.prototype;
 
 /** The modules in the architecture's table, without those that only some calls pass through. */

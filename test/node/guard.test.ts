@@ -6,8 +6,9 @@ import type { Socket } from "node:net";
 import { Code, type RpcError } from "triple-es";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { ErrorCode, FrameType } from "../../runtime/src/http2/codes.ts";
+import type { EngineConnection } from "../../runtime/src/http2/connection.ts";
 import { DEFAULT_LIMITS } from "../../runtime/src/http2/limits.ts";
-import { ServerConnection } from "../../runtime/src/http2/server.ts";
+import { ServerRole } from "../../runtime/src/http2/server.ts";
 import type { Stream } from "../../runtime/src/http2/stream.ts";
 import type { IncomingBody } from "../../runtime/src/node/io/http2-incoming.ts";
 import { MemoryBudget, MemoryShare } from "../../runtime/src/node/io/memory-budget.ts";
@@ -53,7 +54,8 @@ class Guarded {
   readonly abort = vi.fn<(reason: RpcError) => void>();
   readonly socket = { destroy: this.destroySocket, writableLength: 0, bytesWritten: 0 };
   readonly requests = new SwapList<FakeRequest>();
-  readonly connection: ServerConnection;
+  readonly role: ServerRole;
+  readonly connection: EngineConnection;
   readonly guard: ConnectionGuard;
   /** The code of the GOAWAY that ended the connection. */
   ended: number | undefined;
@@ -67,7 +69,8 @@ class Guarded {
         if (event.type === "over") this.ended = event.code;
       },
     };
-    this.connection = new ServerConnection(handler, { output, limits: DEFAULT_LIMITS });
+    this.role = new ServerRole(handler, { output, limits: DEFAULT_LIMITS });
+    this.connection = this.role.connection;
     const socket = this.socket as unknown as Socket;
     this.guard = new ConnectionGuard(this.connection, socket, this.requests, resolveLimits(limits), this);
     this.receive(PREFACE, settings());
@@ -102,7 +105,7 @@ class Guarded {
   /** A call without a duration. */
   call(): void {
     this.receive(headers(2 * this.#calls++ + 1, REQUEST, 0x5));
-    this.connection.finished();
+    this.role.finished();
   }
 }
 

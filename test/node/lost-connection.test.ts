@@ -14,7 +14,7 @@ import { streamBody, wholeBody } from "../../runtime/src/http/body.ts";
 import type { HttpRequest } from "../../runtime/src/http/exchange.ts";
 import { ExchangeFailure, errorOf } from "../../runtime/src/http/transparent-retry.ts";
 import { DEFAULT_LIMITS } from "../../runtime/src/http2/limits.ts";
-import { ServerConnection } from "../../runtime/src/http2/server.ts";
+import { ServerRole } from "../../runtime/src/http2/server.ts";
 import type { StreamSink } from "../../runtime/src/http2/sink.ts";
 import type { Stream } from "../../runtime/src/http2/stream.ts";
 import type { Connect, Connection } from "../../runtime/src/node/client/connection.ts";
@@ -111,7 +111,7 @@ class Network {
       },
     };
     const limits = { ...DEFAULT_LIMITS, maxStreams: this.#scenario.maxStreams };
-    const connection = new ServerConnection(handler, { output: io, latin1: nodeLatin1, limits });
+    const { connection } = new ServerRole(handler, { output: io, latin1: nodeLatin1, limits });
     io.attach(connection, { onPeerEnd: () => io.end(), onFlushed: () => true, onClose: () => {} });
   }
 

@@ -9,11 +9,11 @@ import { Code, type HttpRequest, Metadata, RpcError } from "triple-es";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { GreetRequestSchema } from "../../examples/gen/greet/v1/greet_pb.ts";
 import { streamBody, wholeBody } from "../../runtime/src/http/body.ts";
-import { ClientConnection } from "../../runtime/src/http2/client.ts";
+import { ClientRole } from "../../runtime/src/http2/client.ts";
 import { FrameType } from "../../runtime/src/http2/codes.ts";
 import type { EngineConnection } from "../../runtime/src/http2/connection.ts";
 import { DEFAULT_LIMITS } from "../../runtime/src/http2/limits.ts";
-import { ServerConnection } from "../../runtime/src/http2/server.ts";
+import { ServerRole } from "../../runtime/src/http2/server.ts";
 import type { Stream } from "../../runtime/src/http2/stream.ts";
 import { Http2Exchange } from "../../runtime/src/node/client/http2-exchange.ts";
 import { Collecting } from "../../runtime/src/node/io/http2-collecting.ts";
@@ -223,7 +223,7 @@ async function serve(steps: readonly Step[]): Promise<void> {
   const requests: { request: ServedRequest; reader: Reader | undefined; hasAnswer: boolean }[] = [];
   const budget = new MemoryBudget(8 * MIB);
   const memory = new MemoryShare(budget, { reclaim: ignore });
-  const connection = new ServerConnection(
+  const role = new ServerRole(
     {
       onEvent: (event) => {
         if (event.type === "pong") owner.receipts.onPong();
@@ -238,8 +238,9 @@ async function serve(steps: readonly Step[]): Promise<void> {
     },
     { output, limits: DEFAULT_LIMITS },
   );
+  const { connection } = role;
   const owner: RequestOwner = {
-    connection,
+    role,
     memory,
     peer: { address: undefined } as unknown as RequestOwner["peer"],
     collecting: new Collecting(),
@@ -295,7 +296,7 @@ async function serve(steps: readonly Step[]): Promise<void> {
     peer.deliver();
   }
   expect(connection.isOver).toBe(false);
-  expect(connection.streams).toBe(0);
+  expect(connection.streams.size).toBe(0);
   expectWhole(connection, peer);
   expect(budget.held).toBe(0);
 }
@@ -303,16 +304,17 @@ async function serve(steps: readonly Step[]): Promise<void> {
 async function call(steps: readonly Step[]): Promise<void> {
   const collecting = new Collecting();
   const lost = (): RpcError => new RpcError(Code.Unavailable, "lost");
-  const connection = new ClientConnection(
+  const role = new ClientRole(
     { onEvent: ignore },
     { output, limits: DEFAULT_LIMITS, scheme: "http", authority: "localhost" },
   );
+  const { connection } = role;
   const peer = new Peer(connection);
   peer.send(settings(), settingsAck());
   peer.deliver();
   const exchanges: { exchange: Http2Exchange; abort: AbortController; reader: Reader | undefined }[] = [];
   const open = (): void => {
-    if (!connection.isOpen || exchanges.length === 8) return;
+    if (connection.state !== "open" || exchanges.length === 8) return;
     const request = { method: "POST", path: "/a" } as HttpRequest;
     const exchange = new Http2Exchange(
       {
@@ -329,7 +331,7 @@ async function call(steps: readonly Step[]): Promise<void> {
     );
     const one = { exchange, abort: new AbortController(), reader: undefined as Reader | undefined };
     const head = { method: "POST", path: "/a", headers: { raw: [], frozen: false } };
-    exchange.stream = connection.open(head, exchange, undefined, true);
+    exchange.stream = role.open(head, exchange, undefined, true);
     exchange.follow(one.abort.signal);
     exchange.response.then(({ body }) => {
       one.reader = new Reader(body as IncomingBody);
@@ -357,7 +359,7 @@ async function call(steps: readonly Step[]): Promise<void> {
   for (const { abort } of exchanges) abort.abort(new RpcError(Code.Canceled, "canceled"));
   peer.deliver();
   expect(connection.isOver).toBe(false);
-  expect(connection.streams).toBe(0);
+  expect(connection.streams.size).toBe(0);
   expectWhole(connection, peer);
 }
 

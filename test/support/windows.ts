@@ -5,13 +5,6 @@
  */
 import { EngineConnection } from "../../runtime/src/http2/connection.ts";
 import type { ReceiveWindow } from "../../runtime/src/http2/flow-control.ts";
-import type { Stream } from "../../runtime/src/http2/stream.ts";
-
-/** The part of a connection that only its subclasses see. */
-interface Internals {
-  readonly receiveWindow: ReceiveWindow;
-  readonly live: { values(): Stream[] };
-}
 
 /** Returns the bytes that have been received and not credited. */
 export function outstanding({ size, left, credit }: ReceiveWindow): number {
@@ -20,12 +13,12 @@ export function outstanding({ size, left, credit }: ReceiveWindow): number {
 
 /** Returns the receive window of a connection. */
 export function windowOf(connection: EngineConnection): ReceiveWindow {
-  return (connection as unknown as Internals).receiveWindow;
+  return connection.streams.windows.connection;
 }
 
 function assertWindows(connection: EngineConnection): void {
   if (connection.isOver) return;
-  for (const stream of (connection as unknown as Internals).live.values()) {
+  for (const stream of connection.streams.live.values()) {
     // The window of a stream that the peer has ended is not needed any more.
     if (!stream.ended) assertEqual(`stream ${stream.id}`, stream.receiveWindow, stream.unconsumed);
   }

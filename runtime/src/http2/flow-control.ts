@@ -1,7 +1,7 @@
 /**
  * Flow control (RFC 9113, section 5.2): the windows of streams and connections, in both directions.
  */
-import { MAX_31_BITS } from "./codes.ts";
+import { ConnectionError, ErrorCode, MAX_31_BITS } from "./codes.ts";
 
 /** Number of bytes that this side may send. Negative after SETTINGS that reduced the window (RFC 9113, section 6.9.2). */
 export class SendWindow {
@@ -54,10 +54,8 @@ export class ReceiveWindow {
     this.left += credit;
     return credit;
   }
+}
 
-  /** Increases the size of the window. */
-  grow(size: number): void {
-    this.credit += size - this.size;
-    this.size = size;
-  }
+export function flowControlError(whose: string): ConnectionError {
+  return new ConnectionError(ErrorCode.FlowControlError, `the window of ${whose} is exceeded`);
 }

@@ -1,10 +1,12 @@
 /**
  * Decoding and validation of received header blocks, with a cache of repeated blocks.
  */
+import { ConnectionError, ErrorCode } from "./codes.ts";
 import { BlockCache } from "./hpack/block-cache.ts";
 import { Decoder, type Latin1Decoder } from "./hpack/decoder.ts";
-import { MAX_HEADER_BYTES, MAX_HEADER_FIELDS } from "./limits.ts";
+import { Glitch, MAX_HEADER_BYTES, MAX_HEADER_FIELDS, type Meters } from "./limits.ts";
 import { BlockBuilder, type BlockKind, type HeaderBlock, MESSAGE_RULES } from "./messages.ts";
+import type { HeadersFrame } from "./receiver.ts";
 
 const LIMITS = { maxFields: MAX_HEADER_FIELDS, maxBytes: MAX_HEADER_BYTES };
 
@@ -23,12 +25,12 @@ interface KnownBlock {
 export class HeaderReader {
   /** The problem of the last block; `undefined` if the block is valid. */
   problem: "malformed" | "too large" | undefined;
-  /** Number of table size updates in the last block. */
-  updates = 0;
   readonly #decoder: Decoder;
+  readonly #meters: Meters;
   readonly #cache = new BlockCache<KnownBlock>();
 
-  constructor(latin1?: Latin1Decoder) {
+  constructor(meters: Meters, latin1?: Latin1Decoder) {
+    this.#meters = meters;
     this.#decoder = new Decoder(MESSAGE_RULES, LIMITS, latin1);
   }
 
@@ -37,21 +39,24 @@ export class HeaderReader {
     return this.#cache.held;
   }
 
-  /** Decodes a block. Throws a `ConnectionError` if it cannot be decoded. */
-  read(bytes: Uint8Array, start: number, end: number, kind: BlockKind): HeaderBlock {
+  /**
+   * Decodes a block. Throws a `ConnectionError` if it cannot be decoded, or if the connection has exceeded a limit: its caller
+   * must not handle the block of a connection that is over.
+   */
+  read({ streamId, bytes, start, end, dependsOn }: HeadersFrame, kind: BlockKind): HeaderBlock {
     const decoder = this.#decoder;
+    // RFC 7540, section 5.3.1
+    this.problem = dependsOn === streamId ? "malformed" : undefined;
     const known = this.#cache.find(bytes, start, end, decoder.generation);
-    if (known !== undefined && known.kind === kind) {
-      this.problem = undefined;
-      this.updates = 0;
-      return known.block;
-    }
+    if (known !== undefined && known.kind === kind) return known.block;
     builder.begin(kind);
     decoder.decode(bytes, start, end, builder);
-    this.updates = decoder.updates;
+    if (decoder.updates > 0) this.#meters.glitch(Glitch.TableSize * decoder.updates);
+    if (this.#meters.isExceeded) throw new ConnectionError(ErrorCode.EnhanceYourCalm, "a limit is exceeded");
     const block = builder.finish(decoder.size);
-    this.problem = decoder.overLimit ? "too large" : builder.problem === undefined ? undefined : "malformed";
-    if (this.problem === undefined && decoder.repeatable) {
+    if (decoder.overLimit) this.problem = "too large";
+    else if (builder.problem !== undefined) this.problem = "malformed";
+    else if (decoder.repeatable) {
       this.#cache.keep(bytes, start, end, decoder.generation, { kind, block }, decoder.size);
     }
     return block;

@@ -88,38 +88,47 @@ export const Glitch = {
 } as const;
 
 /**
- * The counters of one connection. Each method returns the problem once a limit is exceeded. Resets and glitches are token
+ * The counters of one connection. Each method reports the problem once a limit is exceeded. Resets and glitches are token
  * buckets, which are refilled over time.
  */
 export class Meters {
   readonly #limits: EngineLimits;
+  readonly #onExceeded: (problem: string) => void;
   /** Tokens that have been spent and not refilled. */
   #resets = 0;
   #glitches = 0;
   #owed = 0;
+  /** True if a limit was exceeded, which has ended the connection. */
+  isExceeded = false;
 
-  constructor(limits: EngineLimits) {
+  constructor(limits: EngineLimits, onExceeded: (problem: string) => void) {
     this.#limits = limits;
+    this.#onExceeded = onExceeded;
   }
 
-  reset(): string | undefined {
+  reset(): void {
     this.#resets++;
-    return this.#resets > this.#limits.resetBurst ? "too many streams were reset" : undefined;
+    if (this.#resets > this.#limits.resetBurst) this.#exceed("too many streams were reset");
   }
 
-  glitch(weight: number): string | undefined {
+  glitch(weight: number): void {
     this.#glitches += weight;
-    return this.#glitches > GLITCH_BURST ? "too many frames without progress" : undefined;
+    if (this.#glitches > GLITCH_BURST) this.#exceed("too many frames without progress");
   }
 
-  owe(): string | undefined {
+  owe(): void {
     this.#owed++;
-    return this.#owed > MAX_OWED ? "too many unread acknowledgements and resets" : undefined;
+    if (this.#owed > MAX_OWED) this.#exceed("too many unread acknowledgements and resets");
   }
 
   /** Resets the count of owed acknowledgements and resets after they have been sent. */
   paid(): void {
     this.#owed = 0;
+  }
+
+  #exceed(problem: string): void {
+    this.isExceeded = true;
+    this.#onExceeded(problem);
   }
 
   tick(elapsedMs: number): void {

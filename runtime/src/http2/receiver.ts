@@ -7,17 +7,35 @@ import { ConnectionError, ErrorCode, Flag, FRAME_HEADER_BYTES, FrameType, viewOf
 import { checkFrame, readUint31 } from "./frame.ts";
 import { MAX_CONTINUATIONS } from "./limits.ts";
 
-/** Handles frames whose form is valid. Throws a `ConnectionError` for frames that are invalid in the current state. */
-export interface FrameHandler {
-  /** True if no more frames are accepted. */
-  readonly isOver: boolean;
+/** A complete header block. It is valid during the call that receives it: the receiver has one object for all blocks. */
+export interface HeadersFrame {
+  readonly streamId: number;
+  readonly isEnd: boolean;
+  /** The block is in these bytes, from `start` to `end`. */
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+  /** The stream that the priority of the frame names; -1 if there is none. */
+  readonly dependsOn: number;
+}
+
+/** Handles DATA frames whose form is valid, like {@link FrameHandler}. */
+export interface DataHandler {
   /** A DATA frame begins. Its payload has this many bytes of data and of padding. */
   onDataStart(streamId: number, length: number, padding: number, isEnd: boolean): void;
   /** Part of the data has been received. */
   onDataBytes(bytes: Uint8Array): void;
   onDataEnd(isEnd: boolean): void;
-  /** A header block is complete. `dependsOn` is the stream that the frame's priority names, or -1 if there is none. */
-  onHeaders(streamId: number, isEnd: boolean, bytes: Uint8Array, start: number, end: number, dependsOn: number): void;
+}
+
+/** Handles header blocks, like {@link FrameHandler}. */
+export interface HeadersHandler {
+  /** A header block is complete. */
+  onHeaders(frame: HeadersFrame): void;
+}
+
+/** Handles frames whose form is valid. Throws a `ConnectionError` for frames that are invalid in the current state. */
+export interface FrameHandler {
   /** A frame of an unknown type begins. Its payload is skipped. */
   onUnknown(length: number): void;
   /** A frame of any other type is complete. */
@@ -34,10 +52,14 @@ const Phase = { Preface: 0, Header: 1, Payload: 2, PadLength: 3, Data: 4, Paddin
 /** Bytes of a header block that count as much work as another frame: about as many fields may be in them. */
 const HEADER_BYTES_PER_FRAME = 32;
 
-const NO_OCTETS = new Uint8Array(0);
+const NO_OCTETS: Uint8Array = new Uint8Array(0);
 
 export class Receiver {
-  readonly #handler: FrameHandler;
+  /** True if no more frames are accepted. */
+  isStopped = false;
+  readonly #data: DataHandler;
+  readonly #blocks: HeadersHandler;
+  readonly #others: FrameHandler;
   #phase: number;
   /** The received part of an incomplete frame: its nine-byte header, then its payload. */
   #header: Uint8Array | undefined;
@@ -52,10 +74,9 @@ export class Receiver {
   /** Bytes of a DATA frame, or of a frame of an unknown type, that have not been received yet. */
   #dataLeft = 0;
   #paddingLeft = 0;
-  /** The header block in progress: its stream id (0: none), and the bytes received so far. */
+  readonly #headers = { streamId: 0, isEnd: false, bytes: NO_OCTETS, start: 0, end: 0, dependsOn: -1 };
+  /** The header block in progress, which is in {@link #headers}: its stream id (0: none), and the bytes received so far. */
   #blockStreamId = 0;
-  #blockIsEnd = false;
-  #blockDependsOn = -1;
   #block: Uint8Array = NO_OCTETS;
   #continuations = 0;
   /** Number of complete frames and header blocks. */
@@ -63,8 +84,10 @@ export class Receiver {
   /** The number of frames that may still be read in this step, see {@link receive}. */
   #work = 0;
 
-  constructor(handler: FrameHandler, expectsPreface: boolean) {
-    this.#handler = handler;
+  constructor(data: DataHandler, blocks: HeadersHandler, others: FrameHandler, expectsPreface: boolean) {
+    this.#data = data;
+    this.#blocks = blocks;
+    this.#others = others;
     this.#phase = expectsPreface ? Phase.Preface : Phase.Header;
   }
 
@@ -84,7 +107,7 @@ export class Receiver {
     const end = chunk.length;
     let at = 0;
     this.#work = frames;
-    while (at < end && this.#work > 0 && !this.#handler.isOver) {
+    while (at < end && this.#work > 0 && !this.isStopped) {
       switch (this.#phase) {
         case Phase.Header:
           at = this.#readHeader(chunk, at, end);
@@ -197,15 +220,15 @@ export class Receiver {
     this.#dataLeft = length;
     this.#paddingLeft = Math.max(0, padding - 1);
     this.#phase = Phase.Data;
-    this.#handler.onDataStart(this.#streamId, length, padding, (this.#flags & Flag.EndStream) !== 0);
+    this.#data.onDataStart(this.#streamId, length, padding, (this.#flags & Flag.EndStream) !== 0);
     if (length === 0) this.#endData();
   }
 
   #readData(chunk: Uint8Array, start: number, end: number): number {
     const stop = Math.min(end, start + this.#dataLeft);
     this.#dataLeft -= stop - start;
-    this.#handler.onDataBytes(viewOf(chunk, start, stop));
-    if (this.#dataLeft === 0 && !this.#handler.isOver) this.#endData();
+    this.#data.onDataBytes(viewOf(chunk, start, stop));
+    if (this.#dataLeft === 0 && !this.isStopped) this.#endData();
     return stop;
   }
 
@@ -216,7 +239,7 @@ export class Receiver {
     }
     this.#phase = Phase.Header;
     this.completed++;
-    this.#handler.onDataEnd((this.#flags & Flag.EndStream) !== 0);
+    this.#data.onDataEnd((this.#flags & Flag.EndStream) !== 0);
   }
 
   #skipPadding(start: number, end: number): number {
@@ -229,7 +252,7 @@ export class Receiver {
   #startSkipping(length: number): void {
     this.#dataLeft = length;
     this.#phase = Phase.Skipped;
-    this.#handler.onUnknown(length);
+    this.#others.onUnknown(length);
     if (length === 0) this.#skip(0, 0);
   }
 
@@ -267,7 +290,7 @@ export class Receiver {
     else if (this.#type === FrameType.Continuation) this.#onContinuation(bytes, start, end);
     else {
       this.completed++;
-      this.#handler.onFrame(this.#type, this.#flags, this.#streamId, bytes, start, end);
+      this.#others.onFrame(this.#type, this.#flags, this.#streamId, bytes, start, end);
     }
   }
 
@@ -286,15 +309,15 @@ export class Receiver {
       start += 5;
     }
     if (start > end) throw new ConnectionError(ErrorCode.ProtocolError, "padding is longer than its frame");
-    const isEnd = (flags & Flag.EndStream) !== 0;
+    const headers = this.#headers;
+    headers.streamId = this.#streamId;
+    headers.isEnd = (flags & Flag.EndStream) !== 0;
+    headers.dependsOn = dependsOn;
     if (flags & Flag.EndHeaders) {
-      this.completed++;
-      this.#handler.onHeaders(this.#streamId, isEnd, bytes, start, end, dependsOn);
+      this.#onBlock(bytes, start, end);
       return;
     }
     this.#blockStreamId = this.#streamId;
-    this.#blockIsEnd = isEnd;
-    this.#blockDependsOn = dependsOn;
     this.#block = bytes.slice(start, end);
     this.#continuations = 0;
   }
@@ -309,10 +332,18 @@ export class Receiver {
     block.set(viewOf(bytes, start, end), this.#block.length);
     this.#block = block;
     if ((this.#flags & Flag.EndHeaders) === 0) return;
-    const streamId = this.#blockStreamId;
     this.#blockStreamId = 0;
     this.#block = NO_OCTETS;
+    this.#onBlock(block, 0, block.length);
+  }
+
+  #onBlock(bytes: Uint8Array, start: number, end: number): void {
+    const headers = this.#headers;
+    headers.bytes = bytes;
+    headers.start = start;
+    headers.end = end;
     this.completed++;
-    this.#handler.onHeaders(streamId, this.#blockIsEnd, block, 0, block.length, this.#blockDependsOn);
+    this.#blocks.onHeaders(headers);
+    headers.bytes = NO_OCTETS;
   }
 }

@@ -72,7 +72,8 @@ export class Scheduler {
       this.queue(stream, bytes, isEnd);
       return;
     }
-    if (length === 0 && stream.unsent > 0) stream.endsAfterQueue ||= isEnd;
+    // A stream without an id waits, and so does its end.
+    if (length === 0 && (stream.unsent > 0 || stream.id === 0)) stream.endsAfterQueue ||= isEnd;
     else {
       if (length === 0 && !isEnd) return;
       stream.sendWindow.left -= length;

@@ -87,7 +87,7 @@ export interface StreamOwner {
   sendData(stream: Stream, bytes: Uint8Array, isEnd: boolean): boolean;
   sendTrailers(stream: Stream, trailers: FieldList): void;
   /** Returns bytes to the receive window of a stream. */
-  creditStream(stream: Stream, bytes: number): void;
+  credit(stream: Stream, bytes: number): void;
   reset(stream: Stream, code: number): void;
 }
 
@@ -144,8 +144,8 @@ export class Stream {
   wantsDrain = false;
   /** True if its HEADERS have been written: those of a request, or of a final response. */
   hasSentHeaders = false;
-  /** True if a final response has been received. */
-  hasResponse = false;
+  /** True if the final header block of the peer has been received: that of a request, or of a final response. */
+  hasHeaders = false;
   interim = 0;
   /** The announced content-length (-1: any), and the number of bytes received (RFC 9113, section 8.1.1). */
   expected = -1;
@@ -153,7 +153,7 @@ export class Stream {
   isHead = false;
   /** Size of its header block. */
   blockSize = 0;
-  /** The connection's count of `take` calls when the HEADERS of the stream were written. */
+  /** The client's count of `take` calls when the HEADERS of the stream were written. */
   takes = 0;
   /** Data received between the header block and the end of the same chunk. */
   early: Uint8Array[] | undefined;
@@ -201,7 +201,7 @@ export class Stream {
   consumed(bytes: number): void {
     const taken = Math.min(bytes, this.unconsumed);
     this.unconsumed -= taken;
-    if (taken > 0) this.owner.creditStream(this, taken);
+    if (taken > 0) this.owner.credit(this, taken);
   }
 
   /**

@@ -1,69 +1,74 @@
 /**
- * The streams of a connection: sending, flow control of received data, and closing.
+ * The streams of a connection: those that are open, that wait to be opened, and that have closed; what is sent on them, and
+ * how they close.
  */
 import { ClosedStreams } from "./closed-streams.ts";
 import { DEFAULT_WINDOW_SIZE, ErrorCode } from "./codes.ts";
-import type { OutputOwner } from "./events.ts";
-import { ReceiveWindow } from "./flow-control.ts";
-import { writeRstStream, writeWindowUpdate } from "./frame.ts";
+import { writeRstStream } from "./frame.ts";
 import { HeadersTooLarge, HeaderWriter } from "./header-writer.ts";
 import type { FieldList } from "./hpack/encoder.ts";
-import { type EngineLimits, Glitch, Meters } from "./limits.ts";
-import { Output } from "./output.ts";
+import { Glitch, type Meters } from "./limits.ts";
+import type { Output } from "./output.ts";
 import { Scheduler, type SchedulerOwner } from "./scheduler.ts";
 import { State, type Stream, type StreamOwner } from "./stream.ts";
 import { StreamTable } from "./stream-table.ts";
+import { ReceiveWindows, STREAM_WINDOW_BYTES } from "./windows.ts";
 
-/**
- * Receive windows, in bytes. That of a stream bounds what is held for its reader; that of the connection is credited on
- * receipt, and bounds only what is on its way.
- */
-export const STREAM_WINDOW_BYTES: number = 256 * 1024;
-const CONNECTION_WINDOW_BYTES: number = 4 * 1024 * 1024;
+/** The head of a request that opens a stream. */
+export interface StreamRequestHead {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: FieldList;
+}
 
-export abstract class Streams implements StreamOwner, SchedulerOwner {
-  /** Number of times that output has been taken. */
-  protected takes = 0;
-  protected readonly live: StreamTable = new StreamTable();
-  protected readonly closedStreams: ClosedStreams = new ClosedStreams();
-  protected readonly output: Output;
-  protected readonly headers: HeaderWriter;
-  protected readonly scheduler: Scheduler;
-  protected readonly meters: Meters;
-  protected readonly receiveWindow: ReceiveWindow = new ReceiveWindow(DEFAULT_WINDOW_SIZE);
+export class Streams implements StreamOwner, SchedulerOwner {
+  /** Streams that are open, by id. */
+  readonly live: StreamTable = new StreamTable();
+  /**
+   * Requests of a client whose streams have no id yet, in the order of their calls: ids must increase in the order in which
+   * HEADERS are sent. Thousands may wait, and each may be cancelled: all is O(1).
+   */
+  readonly waiting: Map<Stream, StreamRequestHead> = new Map();
+  readonly closed: ClosedStreams = new ClosedStreams();
+  readonly headers: HeaderWriter;
+  readonly scheduler: Scheduler;
+  readonly windows: ReceiveWindows;
+  /** The highest id that the client has opened. */
+  lastId = 0;
+  /** Number of streams that have been opened. */
+  opened = 0;
   /** Size of the header blocks of open streams. */
-  protected blockBytes = 0;
-  /** Streams whose windows are to be announced. */
-  #announcing: Stream[] | undefined;
+  blockBytes = 0;
+  readonly #output: Output;
+  readonly #meters: Meters;
+  readonly #isServer: boolean;
+  readonly #onClosed: () => void;
 
-  constructor(owner: OutputOwner, limits: EngineLimits) {
-    this.output = new Output(owner);
-    this.headers = new HeaderWriter(this.output);
-    this.scheduler = new Scheduler(this.output, this.headers, this, DEFAULT_WINDOW_SIZE);
-    this.meters = new Meters(limits);
-    this.receiveWindow.grow(CONNECTION_WINDOW_BYTES);
+  /** `onClosed` is called after each stream that closes. */
+  constructor(output: Output, meters: Meters, isServer: boolean, onClosed: () => void) {
+    this.#output = output;
+    this.#meters = meters;
+    this.#isServer = isServer;
+    this.#onClosed = onClosed;
+    this.headers = new HeaderWriter(output);
+    this.scheduler = new Scheduler(output, this.headers, this, DEFAULT_WINDOW_SIZE);
+    this.windows = new ReceiveWindows(output);
   }
 
-  /** Bytes of output that have not been taken: queued DATA and written frames. */
-  get unsent(): number {
-    return this.scheduler.queued + this.output.bytes;
+  /** The number of streams that are open or wait to be opened. */
+  get size(): number {
+    return this.live.size + this.waiting.size;
   }
 
-  /** Bytes of written frames that have not been taken. */
-  get framed(): number {
-    return this.output.bytes;
+  /** Returns the streams that have not closed. */
+  values(): Stream[] {
+    return [...this.live.values(), ...this.waiting.keys()];
   }
 
-  /** Queues all further DATA until output is taken again, because the socket accepts none. */
-  block(): void {
-    this.scheduler.block();
+  /** Returns the state of a stream that is not open. */
+  stateOf(streamId: number): State {
+    return streamId % 2 === 0 || streamId > this.lastId ? State.Idle : this.closed.stateOf(streamId);
   }
-
-  /** Ends the connection with ENHANCE_YOUR_CALM, if there is a problem. */
-  protected abstract exceed(problem: string | undefined): void;
-  protected abstract onStreamClosed(): void;
-  /** Called when this side has ended a stream that the peer has not ended. */
-  protected abstract onHalfLocal(stream: Stream): void;
 
   sendInformational(stream: Stream, status: number, headers: FieldList): void {
     if (stream.hasSentHeaders) return;
@@ -91,7 +96,7 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
       this.headers.writeResponse(stream.id, status, headers, isLast && !hasBody);
     } catch (reason) {
       // A peer that accepts almost no headers causes work without progress (CVE-2026-50560).
-      if (reason instanceof HeadersTooLarge) this.exceed(this.meters.reset());
+      if (reason instanceof HeadersTooLarge) this.#meters.reset();
       throw reason;
     }
     stream.hasSentHeaders = true;
@@ -116,9 +121,13 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
   }
 
   reset(stream: Stream, code: number): void {
-    // The peer has not caused it, so it does not count as owed.
-    writeRstStream(this.output, stream.id, code);
+    // The peer has not caused it, so it does not count as owed. The peer does not know a stream that waits.
+    if (stream.id !== 0) writeRstStream(this.#output, stream.id, code);
     this.close(stream, State.WeReset);
+  }
+
+  credit(stream: Stream, bytes: number): void {
+    this.windows.credit(stream, bytes);
   }
 
   /** Handles a stream whose last frame has been written. */
@@ -126,53 +135,44 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
     if (stream.state === State.HalfRemote) this.close(stream, State.Ended);
     else {
       stream.state = State.HalfLocal;
-      this.onHalfLocal(stream);
+      if (this.#isServer) stream.sink.onRespondedEarly();
     }
   }
 
   onUnsendable(stream: Stream): void {
-    this.failStream(stream, ErrorCode.InternalError);
+    this.fail(stream, ErrorCode.InternalError);
   }
 
   onDribble(): void {
-    this.exceed(this.meters.glitch(Glitch.Dribble));
+    this.#meters.glitch(Glitch.Dribble);
+  }
+
+  /** Handles the end of a stream by the peer (half-closed, remote). */
+  endRemote(stream: Stream, trailers: readonly string[] | undefined): void {
+    if (stream.expected >= 0 && stream.received !== stream.expected) {
+      this.fail(stream, ErrorCode.ProtocolError, true);
+      return;
+    }
+    stream.ended = true;
+    stream.trailers = trailers;
+    const isOver = stream.state === State.HalfLocal;
+    if (!isOver) stream.state = State.HalfRemote;
+    if (stream.early === undefined) stream.sink.onEnd(trailers);
+    if (isOver) this.close(stream, State.Ended);
   }
 
   /** Sends RST_STREAM because of the peer's behaviour, without notifying a sink. */
-  protected sendReset(streamId: number, code: number): void {
-    writeRstStream(this.output, streamId, code);
-    this.exceed(this.meters.owe());
-  }
-
-  /**
-   * Ignores a frame on a closed stream. It is a glitch unless the peer may have sent it before it knew of the end of
-   * the stream.
-   */
-  protected ignore(isExpected: boolean, weight: number): void {
-    if (!isExpected) this.exceed(this.meters.glitch(weight));
-  }
-
-  /**
-   * Answers a frame on a stream whose side the peer has ended or reset with a stream error. After that the stream is closed,
-   * and frames on it are ignored.
-   */
-  protected failClosed(streamId: number): void {
-    const stream = this.live.get(streamId);
-    if (stream !== undefined) {
-      this.failStream(stream, ErrorCode.StreamClosed, false);
-      return;
-    }
-    this.closedStreams.add(streamId, State.WeReset, STREAM_WINDOW_BYTES);
-    this.sendReset(streamId, ErrorCode.StreamClosed);
-    this.exceed(this.meters.reset());
+  sendReset(streamId: number, code: number): void {
+    writeRstStream(this.#output, streamId, code);
+    this.#meters.owe();
   }
 
   /**
    * Resets a stream because of the peer's behaviour: a stream error (RFC 9113, section 5.4.2). `isEnd` is true if the
    * peer has ended its side.
    */
-  protected failStream(stream: Stream, code: number, isEnd: boolean = stream.ended): void {
-    this.exceed(this.meters.reset());
+  fail(stream: Stream, code: number, isEnd: boolean = stream.ended): void {
+    this.#meters.reset();
     if (stream.closed) return;
     this.sendReset(stream.id, code);
     stream.sink.onReset(code, "engine", false);
@@ -180,61 +180,60 @@ export abstract class Streams implements StreamOwner, SchedulerOwner {
   }
 
   /**
+   * Answers a frame on a stream whose side the peer has ended or reset with a stream error. After that the stream is closed,
+   * and frames on it are ignored.
+   */
+  failClosed(streamId: number): void {
+    const stream = this.live.get(streamId);
+    if (stream !== undefined) {
+      this.fail(stream, ErrorCode.StreamClosed, false);
+      return;
+    }
+    this.closed.add(streamId, State.WeReset, STREAM_WINDOW_BYTES);
+    this.sendReset(streamId, ErrorCode.StreamClosed);
+    this.#meters.reset();
+  }
+
+  /** Ends a stream early, because of a frame of the peer or the end of the connection, with a notification of its sink. */
+  lose(stream: Stream, code: number, by: "peer" | "connection", isUnprocessed: boolean): void {
+    if (stream.closed) return;
+    stream.sink.onReset(code, by, isUnprocessed);
+    this.close(stream, State.PeerReset);
+  }
+
+  /**
    * Closes a stream and releases its resources. `isEnd` is true if it is reset for a violation after the peer has ended its
    * side: the peer can then have sent nothing that crossed our reset. After a reset on request, later frames are
    * ignored in any case, so that they do not end the other streams.
    */
-  protected close(stream: Stream, state: State, isEnd = false): void {
+  close(stream: Stream, state: State, isEnd = false): void {
     if (stream.closed) return;
     stream.closed = true;
     stream.state = state;
-    this.live.delete(stream.id);
-    const finalState = state === State.WeReset && isEnd ? State.Ended : state;
-    this.closedStreams.add(stream.id, finalState, stream.ended ? 0 : stream.receiveWindow.left);
+    if (stream.id === 0) this.waiting.delete(stream);
+    else {
+      this.live.delete(stream.id);
+      const finalState = state === State.WeReset && isEnd ? State.Ended : state;
+      this.closed.add(stream.id, finalState, stream.ended ? 0 : stream.receiveWindow.left);
+    }
     this.scheduler.drop(stream);
     this.blockBytes -= stream.blockSize;
     stream.sink.onClosed();
-    this.onStreamClosed();
+    this.#onClosed();
   }
 
   /**
    * Writes queued DATA until the output has `budget` bytes. After the end of input, streams whose data waits for a window are
    * reset: no WINDOW_UPDATE can follow.
    */
-  protected sendQueued(budget: number): void {
+  sendQueued(budget: number): void {
     this.scheduler.run(budget);
     if (!this.scheduler.hasEnded) return;
     for (const stream of this.live.values()) {
       if (this.scheduler.mayEverSend(stream)) continue;
-      writeRstStream(this.output, stream.id, ErrorCode.Cancel);
+      writeRstStream(this.#output, stream.id, ErrorCode.Cancel);
       stream.sink.onReset(ErrorCode.Cancel, "connection", false);
       this.close(stream, State.WeReset);
     }
-  }
-
-  /** Returns bytes to the receive window of the connection. */
-  credit(bytes: number): void {
-    if (this.receiveWindow.give(bytes)) this.output.wake();
-  }
-
-  /** Returns bytes to the receive window of a stream, unless the peer will send no more. */
-  creditStream(stream: Stream, bytes: number): void {
-    if (stream.closed || stream.ended || !stream.receiveWindow.give(bytes) || stream.isAnnouncing) return;
-    stream.isAnnouncing = true;
-    this.#announcing ??= [];
-    this.#announcing.push(stream);
-    this.output.wake();
-  }
-
-  /** Writes all due WINDOW_UPDATE frames, one for the connection and one for each stream. */
-  protected announceWindows(): void {
-    const window = this.receiveWindow;
-    if (window.credit >= window.size / 2) writeWindowUpdate(this.output, 0, window.announce());
-    if (this.#announcing === undefined) return;
-    for (const stream of this.#announcing) {
-      stream.isAnnouncing = false;
-      if (!stream.closed && !stream.ended) writeWindowUpdate(this.output, stream.id, stream.receiveWindow.announce());
-    }
-    this.#announcing = undefined;
   }
 }

@@ -1,10 +1,11 @@
 /** Connections whose calls are recorded, so that tests compare values. */
-import { ClientConnection } from "../../../runtime/src/http2/client.ts";
+import { ClientRole } from "../../../runtime/src/http2/client.ts";
 import { ErrorCode } from "../../../runtime/src/http2/codes.ts";
+import type { EngineConnection } from "../../../runtime/src/http2/connection.ts";
 import type { ConnectionEvent, OutputOwner } from "../../../runtime/src/http2/events.ts";
 import { DEFAULT_LIMITS, type EngineLimits } from "../../../runtime/src/http2/limits.ts";
 import type { HeaderBlock } from "../../../runtime/src/http2/messages.ts";
-import { ServerConnection } from "../../../runtime/src/http2/server.ts";
+import { ServerRole } from "../../../runtime/src/http2/server.ts";
 import type { StreamSink } from "../../../runtime/src/http2/sink.ts";
 import type { Stream } from "../../../runtime/src/http2/stream.ts";
 import "../../support/windows.ts";
@@ -84,7 +85,7 @@ const PLENTY = 16 * 1024 * 1024;
 abstract class Recorded {
   readonly wire: Wire = new Wire();
   readonly events: ConnectionEvent[] = [];
-  abstract readonly connection: ServerConnection | ClientConnection;
+  abstract readonly connection: EngineConnection;
 
   onEvent = (event: ConnectionEvent): void => {
     this.events.push(event);
@@ -119,7 +120,8 @@ abstract class Recorded {
 
 export class RecordedServer extends Recorded {
   readonly requests: Heard[] = [];
-  readonly connection: ServerConnection;
+  readonly role: ServerRole;
+  readonly connection: EngineConnection;
   /** Called with each request. */
   onRequest: (stream: Stream, heard: Heard) => void = () => {};
   consumes = true;
@@ -140,7 +142,8 @@ export class RecordedServer extends Recorded {
         this.onRequest(stream, heard);
       },
     };
-    this.connection = new ServerConnection(handler, { output: this.wire, limits: resolved });
+    this.role = new ServerRole(handler, { output: this.wire, limits: resolved });
+    this.connection = this.role.connection;
     if (!isOpen) return;
     this.receive(PREFACE, settings());
     this.bytes();
@@ -148,16 +151,18 @@ export class RecordedServer extends Recorded {
 }
 
 export class RecordedClient extends Recorded {
-  readonly connection: ClientConnection;
+  readonly role: ClientRole;
+  readonly connection: EngineConnection;
 
   constructor(isOpen = true, limits: Partial<EngineLimits> = {}) {
     super();
-    this.connection = new ClientConnection(this, {
+    this.role = new ClientRole(this, {
       output: this.wire,
       limits: { ...DEFAULT_LIMITS, ...limits },
       scheme: "http",
       authority: "localhost",
     });
+    this.connection = this.role.connection;
     if (!isOpen) return;
     this.receive(settings());
     this.bytes();
@@ -167,7 +172,7 @@ export class RecordedClient extends Recorded {
   open(body?: Uint8Array, isEnd = true, fields: readonly string[] = ["te", "trailers"], method = "POST"): Heard {
     const heard = new Heard();
     const head = { method, path: "/a.B/C", headers: { raw: fields, frozen: false } };
-    heard.stream = this.connection.open(head, heard, body, isEnd);
+    heard.stream = this.role.open(head, heard, body, isEnd);
     return heard;
   }
 }

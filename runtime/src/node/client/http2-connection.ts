@@ -9,8 +9,9 @@ import { Metadata } from "../../call/metadata.ts";
 import { startBackgroundTimer, startTimer } from "../../call/timer.ts";
 import type { ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd } from "../../http/exchange.ts";
 import { ExchangeFailure } from "../../http/transparent-retry.ts";
-import { ClientConnection, NotOpen } from "../../http2/client.ts";
+import { ClientRole, NotOpen } from "../../http2/client.ts";
 import { ErrorCode } from "../../http2/codes.ts";
+import type { EngineConnection } from "../../http2/connection.ts";
 import type { ConnectionEvent, ConnectionHandler } from "../../http2/events.ts";
 import { HeadersTooLarge } from "../../http2/header-writer.ts";
 import { CLOSED_BY_PEER, connectionError, hostileServer } from "../io/error.ts";
@@ -45,7 +46,8 @@ export interface HandshakeOwner {
 export class Http2Connection implements Connection, ConnectionHandler, SocketOwner, ExchangeOwner {
   readonly collecting: Collecting = new Collecting();
   isDestroyed = false;
-  readonly #engine: ClientConnection;
+  readonly #role: ClientRole;
+  readonly #engine: EngineConnection;
   readonly #io: Http2Socket;
   readonly #socket: Socket;
   /** The name of the server in error messages. */
@@ -76,18 +78,19 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
       this.#onClosed = resolve;
     });
     this.#io = new Http2Socket(socket);
-    this.#engine = new ClientConnection(this, {
+    this.#role = new ClientRole(this, {
       output: this.#io,
       latin1: nodeLatin1,
       scheme: origin.protocol.slice(0, -1),
       authority: origin.host,
     });
+    this.#engine = this.#role.connection;
     this.#stopTicks = repeat(TICK_MS, () => this.#engine.tick(TICK_MS));
     this.#io.attach(this.#engine, this);
   }
 
   get streams(): number {
-    return this.#engine.streams;
+    return this.#engine.streams.size;
   }
 
   get maxStreams(): number {
@@ -95,7 +98,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   }
 
   get open(): boolean {
-    return this.#engine.isOpen && !this.#isClosing && !this.#socket.destroyed;
+    return this.#engine.state === "open" && !this.#isClosing && !this.#socket.destroyed;
   }
 
   onEvent(event: ConnectionEvent): void {
@@ -186,7 +189,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     const { body } = request;
     const { whole } = body;
     try {
-      exchange.stream = this.#engine.open(request, exchange, whole, whole !== undefined);
+      exchange.stream = this.#role.open(request, exchange, whole, whole !== undefined);
     } catch (cause) {
       if (cause instanceof NotOpen) {
         return exchange.refuse(new ExchangeFailure(connectionError(cause, this.#peer), "unprocessed"));

@@ -11,7 +11,7 @@ import type { Socket } from "node:net";
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { ErrorCode } from "../../http2/codes.ts";
-import type { ServerConnection } from "../../http2/server.ts";
+import type { EngineConnection } from "../../http2/connection.ts";
 import type { Stream } from "../../http2/stream.ts";
 import type { IncomingBody } from "../io/http2-incoming.ts";
 import { outOfMemory, STALLED_MS } from "../io/memory-budget.ts";
@@ -50,7 +50,7 @@ export interface GuardedConnection {
 
 /** Enforces the time limits of one connection. The periodic sweep of the server calls it. */
 export class ConnectionGuard {
-  readonly #connection: ServerConnection;
+  readonly #connection: EngineConnection;
   readonly #socket: Socket;
   readonly #requests: SwapList<WatchedRequest>;
   readonly #limits: Limits;
@@ -74,7 +74,7 @@ export class ConnectionGuard {
   #writtenAt: number = this.#start;
 
   constructor(
-    connection: ServerConnection,
+    connection: EngineConnection,
     socket: Socket,
     requests: SwapList<WatchedRequest>,
     limits: Limits,
@@ -162,7 +162,7 @@ export class ConnectionGuard {
   #sweepIdle(now: number): void {
     const connection = this.#connection;
     const { firstCallTimeoutMs, idleTimeoutMs } = this.#limits;
-    const { requests } = connection;
+    const requests = connection.streams.opened;
     if (this.#requests.size > 0 || requests !== this.#requestsBefore) this.#idleSince = now;
     this.#requestsBefore = requests;
     const idleFor = now - this.#idleSince;

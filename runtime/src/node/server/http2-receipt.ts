@@ -2,15 +2,15 @@
  * Confirmation that a client has received earlier frames. A PING is acknowledged after the frames before it have been
  * processed (RFC 9113, section 6.7), however long the client was not scheduled.
  */
-import type { ServerConnection } from "../../http2/server.ts";
+import type { EngineConnection } from "../../http2/connection.ts";
 
 export class Receipts {
-  readonly #connection: ServerConnection;
+  readonly #connection: EngineConnection;
   /** The callbacks that wait for the acknowledgement of the current PING, and those that came after that PING was sent. */
   #current: Set<() => void> = new Set();
   #next: Set<() => void> = new Set();
 
-  constructor(connection: ServerConnection) {
+  constructor(connection: EngineConnection) {
     this.#connection = connection;
   }
 

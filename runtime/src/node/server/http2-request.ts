@@ -10,7 +10,7 @@ import { type Body, emptyBody, onRead, wholeBody } from "../../http/body.ts";
 import { clientGone, type HttpRequest, type HttpResponse } from "../../http/exchange.ts";
 import { ErrorCode } from "../../http2/codes.ts";
 import type { HeaderBlock } from "../../http2/messages.ts";
-import type { ServerConnection } from "../../http2/server.ts";
+import type { ServerRole } from "../../http2/server.ts";
 import type { ResetBy, StreamSink } from "../../http2/sink.ts";
 import type { Stream } from "../../http2/stream.ts";
 import { DISCARD_BYTES, DISCARD_MS } from "../io/discard.ts";
@@ -39,7 +39,7 @@ const NO_HEADERS: Metadata = new Metadata().freeze();
 
 /** The connection of a request. */
 export interface RequestOwner {
-  readonly connection: ServerConnection;
+  readonly role: ServerRole;
   readonly memory: MemoryShare;
   readonly peer: PeerConnection;
   readonly collecting: Collecting;
@@ -224,10 +224,10 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
 
   /** Allows another handler to run after all work of this one has ended. */
   #finish(): void {
-    const { connection } = this.#owner;
+    const { role } = this.#owner;
     this.#release();
-    if (this.#lingering === undefined) connection.finished();
-    else void this.#lingering.then(() => connection.finished());
+    if (this.#lingering === undefined) role.finished();
+    else void this.#lingering.then(() => role.finished());
   }
 
   /** Releases the memory of the request. */

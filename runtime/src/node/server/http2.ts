@@ -10,10 +10,11 @@ import type { PeerConnection } from "../../call/peer.ts";
 import { startTimer } from "../../call/timer.ts";
 import { clientGone, type Exchange, type HttpResponse } from "../../http/exchange.ts";
 import { ErrorCode } from "../../http2/codes.ts";
+import type { EngineConnection } from "../../http2/connection.ts";
 import type { ConnectionEvent, ServerHandler } from "../../http2/events.ts";
 import type { EngineLimits } from "../../http2/limits.ts";
 import type { HeaderBlock } from "../../http2/messages.ts";
-import { ServerConnection } from "../../http2/server.ts";
+import { ServerRole } from "../../http2/server.ts";
 import type { Stream } from "../../http2/stream.ts";
 import { Collecting } from "../io/http2-collecting.ts";
 import { Http2Socket, nodeLatin1, type SocketOwner } from "../io/http2-socket.ts";
@@ -78,7 +79,8 @@ export function serveHttp2(options: ServerEngineOptions): ServerEngine {
 class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, MemoryHolder, Indexed {
   index = 0;
   readonly guard: ConnectionGuard;
-  readonly connection: ServerConnection;
+  readonly role: ServerRole;
+  readonly connection: EngineConnection;
   readonly memory: MemoryShare;
   readonly requests: SwapList<ServedRequest> = new SwapList();
   readonly peer: PeerConnection;
@@ -105,11 +107,12 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Memo
     this.peer = readPeer(socket, "h2");
     diagnostics.write?.(`connection from ${this.#name} over HTTP/2`);
     this.#socket = new Http2Socket(socket);
-    this.connection = new ServerConnection(this, {
+    this.role = new ServerRole(this, {
       output: this.#socket,
       latin1: nodeLatin1,
       limits: service.engineLimits,
     });
+    this.connection = this.role.connection;
     this.memory = new MemoryShare(budget, this);
     this.guard = new ConnectionGuard(this.connection, socket, this.requests, limits, this);
     this.#socket.attach(this.connection, this);
@@ -182,7 +185,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Memo
     // The client may have sent GOAWAY before, which says nothing about its own requests.
     if (this.#isLeaving || this.connection.isOver) return;
     this.#isLeaving = true;
-    diagnostics.write?.(`GOAWAY to ${this.#name}, with ${this.connection.streams} open streams`);
+    diagnostics.write?.(`GOAWAY to ${this.#name}, with ${this.connection.streams.size} open streams`);
     this.connection.goAway(ErrorCode.NoError, false);
     this.connection.ping("shutdown");
     this.#stopTimer = startTimer(LEAVE_MS, () => this.#finishLeaving());
@@ -199,7 +202,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Memo
 
   /** Ends an idle connection after either side has sent GOAWAY, because no more requests follow. */
   #endIfIdle(): void {
-    if (this.#stopTimer === undefined && this.connection.streams === 0) this.#socket.end();
+    if (this.#stopTimer === undefined && this.connection.streams.size === 0) this.#socket.end();
   }
 
   abort(reason: RpcError): void {

@@ -1,0 +1,176 @@
+/**
+ * Received frames that carry no part of a message: SETTINGS, PING, GOAWAY, WINDOW_UPDATE, RST_STREAM and PRIORITY (RFC 9113,
+ * section 6).
+ */
+import { ConnectionError, ErrorCode, Flag, FrameType, MAX_31_BITS } from "./codes.ts";
+import type { ConnectionHandler } from "./events.ts";
+import { flowControlError } from "./flow-control.ts";
+import { readUint31, readUint32, writePing, writeSettingsAck } from "./frame.ts";
+import { Glitch, type Meters } from "./limits.ts";
+import type { Output } from "./output.ts";
+import { Pings } from "./pings.ts";
+import type { FrameHandler } from "./receiver.ts";
+import type { Role } from "./role.ts";
+import type { PeerSettings } from "./settings.ts";
+import { Action, ON_RESET, ON_WINDOW_UPDATE, State } from "./stream.ts";
+import type { Streams } from "./streams.ts";
+
+/** The connection of received frames. */
+export interface ControlOwner {
+  state: "open" | "leaving" | "over";
+  readonly output: Output;
+  readonly meters: Meters;
+  readonly streams: Streams;
+  /** The settings of the peer. */
+  readonly peer: PeerSettings;
+}
+
+export class ControlFrames implements FrameHandler {
+  readonly pings: Pings = new Pings();
+  /** The number of our SETTINGS frames that the peer has not acknowledged. */
+  settingsOwed = 1;
+  /** The last stream that the peer has processed or may still process, according to its GOAWAY. */
+  peerLastStreamId: number = MAX_31_BITS;
+  readonly #owner: ControlOwner;
+  readonly #role: Role;
+  readonly #handler: ConnectionHandler;
+  #settingsSeen = false;
+  #goAways = 0;
+  /** Number of frames that our DATA may have caused: WINDOW_UPDATE, and PING to measure bandwidth. */
+  #caused = 0;
+
+  constructor(owner: ControlOwner, role: Role, handler: ConnectionHandler) {
+    this.#owner = owner;
+    this.#role = role;
+    this.#handler = handler;
+  }
+
+  onUnknown(length: number): void {
+    this.#owner.meters.glitch(Glitch.Unknown + Math.floor(length / 4_096));
+  }
+
+  onFrame(type: number, flags: number, streamId: number, bytes: Uint8Array, start: number, end: number): void {
+    const isAck = (flags & Flag.Ack) !== 0;
+    if (type === FrameType.WindowUpdate) this.#onWindowUpdate(streamId, readUint31(bytes, start));
+    else if (type === FrameType.RstStream) this.#onRstStream(streamId, readUint32(bytes, start));
+    else if (type === FrameType.Ping) this.#onPing(isAck, readUint32(bytes, start), readUint32(bytes, start + 4));
+    else if (type === FrameType.Settings && isAck) this.#onSettingsAck();
+    else if (type === FrameType.Settings) this.#onSettings(bytes, start, end);
+    else if (type === FrameType.GoAway) this.#onGoAway(readUint31(bytes, start), readUint32(bytes, start + 4));
+    else if (type === FrameType.PushPromise) {
+      throw new ConnectionError(ErrorCode.ProtocolError, "PUSH_PROMISE is not allowed here");
+    } else if (type === FrameType.Priority) {
+      // RFC 9113, section 5.3.2, and RFC 7540, section 5.3.1
+      if (readUint31(bytes, start) === streamId) {
+        throw new ConnectionError(ErrorCode.ProtocolError, "a stream depends on itself");
+      }
+      this.#owner.meters.glitch(Glitch.Priority);
+    }
+  }
+
+  #onRstStream(streamId: number, code: number): void {
+    const { streams } = this.#owner;
+    const { isServer } = this.#role;
+    const stream = streams.live.get(streamId);
+    if (stream !== undefined) {
+      // After a complete response, a reset costs no more than the end of the request would have.
+      if (isServer && stream.state !== State.HalfLocal) this.#owner.meters.reset();
+      streams.lose(stream, code, "peer", !isServer && code === ErrorCode.RefusedStream);
+      return;
+    }
+    const action = ON_RESET[streams.stateOf(streamId)];
+    if (action === Action.Protocol) throw new ConnectionError(ErrorCode.ProtocolError, "RST_STREAM on an idle stream");
+    // Peers such as node:http2 reset streams that have ended.
+    if (action !== Action.Ignore || !streams.closed.allowsReset()) this.#owner.meters.glitch(Glitch.DeadStream);
+  }
+
+  #onSettingsAck(): void {
+    if (this.settingsOwed === 0) this.#owner.meters.glitch(Glitch.StrayAck);
+    else {
+      this.settingsOwed--;
+      this.#handler.onEvent({ type: "settingsAck" });
+    }
+  }
+
+  #onSettings(bytes: Uint8Array, start: number, end: number): void {
+    const { peer } = this.#owner;
+    const { headers, live, scheduler } = this.#owner.streams;
+    if (this.#settingsSeen) this.#owner.meters.glitch(Glitch.Settings + Math.floor(live.size / 10));
+    if (this.#owner.meters.isExceeded) return;
+    this.#settingsSeen = true;
+    const before = peer.windowSize;
+    peer.apply(bytes, start, end, (size) => headers.encoder.resize(size));
+    headers.maxListSize = peer.maxHeaderListSize;
+    const change = peer.windowSize - before;
+    if (change !== 0) {
+      for (const stream of live.values()) {
+        if (stream.sendWindow.add(change)) throw flowControlError("a stream of the peer");
+        scheduler.resume(stream);
+      }
+    }
+    writeSettingsAck(this.#owner.output);
+    this.#owner.meters.owe();
+    this.#role.openWaiting();
+    this.#handler.onEvent({ type: "settings" });
+  }
+
+  #onPing(isAck: boolean, high: number, low: number): void {
+    if (isAck) {
+      const kind = this.pings.acknowledge(high, low);
+      if (kind === undefined) this.#owner.meters.glitch(Glitch.StrayAck);
+      else this.#handler.onEvent({ type: "pong", kind });
+      return;
+    }
+    writePing(this.#owner.output, true, high, low);
+    this.#owner.meters.owe();
+    this.#countCaused(Glitch.Ping);
+  }
+
+  #onGoAway(lastStreamId: number, code: number): void {
+    this.#goAways++;
+    if (this.#goAways > 2) this.#owner.meters.glitch(Glitch.GoAway);
+    if (this.#owner.meters.isExceeded) return;
+    // The last stream id may decrease, but must never increase.
+    this.peerLastStreamId = Math.min(this.peerLastStreamId, lastStreamId);
+    if (this.#owner.state === "open") this.#owner.state = "leaving";
+    this.#role.onLeaving(false);
+    if (!this.#role.isServer) {
+      for (const stream of this.#owner.streams.live.values()) {
+        if (stream.id > this.peerLastStreamId)
+          this.#owner.streams.lose(stream, ErrorCode.RefusedStream, "connection", true);
+      }
+    }
+    this.#handler.onEvent({ type: "goaway", lastStreamId: this.peerLastStreamId, code });
+  }
+
+  #onWindowUpdate(streamId: number, increment: number): void {
+    const { scheduler, live } = this.#owner.streams;
+    const stream = live.get(streamId);
+    if (streamId !== 0) {
+      const action = ON_WINDOW_UPDATE[stream === undefined ? this.#owner.streams.stateOf(streamId) : stream.state];
+      if (action === Action.Protocol) {
+        throw new ConnectionError(ErrorCode.ProtocolError, "WINDOW_UPDATE on an idle stream");
+      }
+      if (action === Action.IgnoreGlitch) this.#owner.meters.glitch(Glitch.DeadStream);
+    }
+    if (increment === 0 && streamId === 0) throw new ConnectionError(ErrorCode.ProtocolError, "WINDOW_UPDATE of 0");
+    this.#countCaused(Glitch.WindowUpdate);
+    if (streamId === 0) {
+      if (scheduler.window.add(increment)) throw flowControlError("the connection of the peer");
+      if (scheduler.isWaiting) this.#owner.output.wake();
+    } else if (stream !== undefined) {
+      if (increment === 0) this.#owner.streams.fail(stream, ErrorCode.ProtocolError);
+      else if (stream.sendWindow.add(increment)) this.#owner.streams.fail(stream, ErrorCode.FlowControlError);
+      else scheduler.resume(stream);
+    }
+  }
+
+  /**
+   * Peers that receive DATA send WINDOW_UPDATE, and PING to measure bandwidth: two such frames for each of ours have no
+   * weight.
+   */
+  #countCaused(weight: number): void {
+    if (this.#caused < 2 * this.#owner.streams.scheduler.frames) this.#caused++;
+    else this.#owner.meters.glitch(weight);
+  }
+}
