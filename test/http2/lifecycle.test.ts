@@ -457,7 +457,7 @@ describe("the server's limit of streams", () => {
     client.receive(settings([Setting.MaxConcurrentStreams, 0]));
     client.bytes();
     const calls = [client.open(Buffer.from("a")), client.open(), client.open(Buffer.from("c"))];
-    expect([client.bytes().length, client.connection.streams.size, client.connection.peerMaxStreams]).toEqual([
+    expect([client.bytes().length, client.connection.streams.size, client.connection.peer.maxStreams]).toEqual([
       0, 3, 0,
     ]);
     calls[1]?.stream?.reset(ErrorCode.Cancel);

@@ -17,12 +17,12 @@ export function closableTransport(call: Call, connections: Connections): Closabl
    * The number of calls without a response. After the response, the connection waits for the messages of its stream.
    */
   let running = 0;
-  let onNoneRunning = (): void => {};
+  let onNoneRunning: (() => void) | undefined;
   let closing: Promise<void> | undefined;
 
   const settled = (): void => {
     running -= 1;
-    if (running === 0) onNoneRunning();
+    if (running === 0) onNoneRunning?.();
   };
 
   return {

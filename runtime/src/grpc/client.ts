@@ -50,9 +50,9 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
 
   /** The headers of the last response that was accepted as one without compression. */
   let accepted: Metadata | undefined;
-  /** The headers and trailers of the last response without metadata of the user. Engines repeat such objects. */
-  let plainHeaders: Metadata | undefined;
-  let plainTrailers: Metadata | undefined;
+  /** The last two blocks, headers and trailers, without metadata of the user. Engines repeat such objects. */
+  let plain: Metadata | undefined;
+  let otherPlain: Metadata | undefined;
 
   function call(request: CallRequest): ReturnType<Call> {
     return request.stream ? callStream(request) : callUnary(request);
@@ -65,7 +65,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       const encoded = encode(method, request.message);
       const body = wholeBody(encoded instanceof Uint8Array ? encoded : await encoded);
       response = await exchange(httpRequest(request, body));
-      const headers = headersOf(response);
+      const headers = metadataOf(response.headers);
       const compression = checkResponse(response, method);
       // A call with a trailers-only response may be attempted again, and so may a call with a response that is not gRPC
       // (gRFC A6).
@@ -83,7 +83,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       if (error !== undefined) throw markReceived(error);
       const decoding = decode(method, data);
       const message = decoding instanceof Promise ? await decoding : decoding;
-      return { stream: false, message, headers, trailers: trailersOf(response) };
+      return { stream: false, message, headers, trailers: metadataOf(trailers) };
     } catch (reason) {
       throw failure(reason, response, context);
     }
@@ -108,19 +108,14 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     }
   }
 
-  /** Returns the user's metadata in the headers of a response. */
-  function headersOf({ headers }: HttpResponse): Metadata {
-    if (headers === plainHeaders) return new Metadata();
-    const metadata = userMetadata(headers);
-    if (headers.frozen && metadata.size === 0) plainHeaders = headers;
-    return metadata;
-  }
-
-  /** Returns the user's metadata in the trailers of a response. */
-  function trailersOf({ trailers }: HttpResponse): Metadata {
-    if (trailers === plainTrailers) return new Metadata();
-    const metadata = userMetadata(trailers);
-    if (trailers.frozen && metadata.size === 0) plainTrailers = trailers;
+  /** Returns the user's metadata in a block of fields. */
+  function metadataOf(fields: Metadata): Metadata {
+    if (fields === plain || fields === otherPlain) return new Metadata();
+    const metadata = userMetadata(fields);
+    if (fields.frozen && metadata.size === 0) {
+      otherPlain = plain;
+      plain = fields;
+    }
     return metadata;
   }
 

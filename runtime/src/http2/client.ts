@@ -90,7 +90,7 @@ export class ClientRole implements Role {
     streams.headers.writeRequest(stream.id, method, this.#scheme, this.#authority, path, headers, isEnd);
     stream.hasSentHeaders = true;
     // SETTINGS may have changed it while the stream waited.
-    stream.sendWindow.left = connection.peer.windowSize;
+    stream.sendWindow = connection.peer.windowSize;
     stream.takes = connection.takes;
     connection.startedAt = connection.takes;
     stream.state = isEnd ? State.HalfLocal : State.Open;

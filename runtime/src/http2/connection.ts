@@ -71,11 +71,6 @@ export class EngineConnection implements HeadersHandler, ControlOwner {
     this.streams.windows.announce();
   }
 
-  /** The number of concurrent streams that the peer allows. */
-  get peerMaxStreams(): number {
-    return this.peer.maxStreams;
-  }
-
   get isOver(): boolean {
     return this.state === "over";
   }

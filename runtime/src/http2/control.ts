@@ -104,7 +104,8 @@ export class ControlFrames implements FrameHandler {
     const change = peer.windowSize - before;
     if (change !== 0) {
       for (const stream of live.values()) {
-        if (stream.sendWindow.add(change)) throw flowControlError("a stream of the peer");
+        stream.sendWindow += change;
+        if (stream.sendWindow > MAX_31_BITS) throw flowControlError("a stream of the peer");
         scheduler.resume(stream);
       }
     }
@@ -156,11 +157,13 @@ export class ControlFrames implements FrameHandler {
     if (increment === 0 && streamId === 0) throw new ConnectionError(ErrorCode.ProtocolError, "WINDOW_UPDATE of 0");
     this.#countCaused(Glitch.WindowUpdate);
     if (streamId === 0) {
-      if (scheduler.window.add(increment)) throw flowControlError("the connection of the peer");
+      scheduler.window += increment;
+      if (scheduler.window > MAX_31_BITS) throw flowControlError("the connection of the peer");
       if (scheduler.isWaiting) this.#owner.output.wake();
     } else if (stream !== undefined) {
+      stream.sendWindow += increment;
       if (increment === 0) this.#owner.streams.fail(stream, ErrorCode.ProtocolError);
-      else if (stream.sendWindow.add(increment)) this.#owner.streams.fail(stream, ErrorCode.FlowControlError);
+      else if (stream.sendWindow > MAX_31_BITS) this.#owner.streams.fail(stream, ErrorCode.FlowControlError);
       else scheduler.resume(stream);
     }
   }

@@ -1,22 +1,7 @@
 /**
- * Flow control (RFC 9113, section 5.2): the windows of streams and connections, in both directions.
+ * Flow control (RFC 9113, section 5.2): the receive window of a stream or a connection.
  */
-import { ConnectionError, ErrorCode, MAX_31_BITS } from "./codes.ts";
-
-/** Number of bytes that this side may send. Negative after SETTINGS that reduced the window (RFC 9113, section 6.9.2). */
-export class SendWindow {
-  left: number;
-
-  constructor(left: number) {
-    this.left = left;
-  }
-
-  /** Adds an increment or a change of the peer's settings. Returns whether the window exceeds the maximum of RFC 9113. */
-  add(bytes: number): boolean {
-    this.left += bytes;
-    return this.left > MAX_31_BITS;
-  }
-}
+import { ConnectionError, ErrorCode } from "./codes.ts";
 
 /**
  * Number of bytes that the peer may send. Consumed bytes are announced once they are half of the window: later would stop the

@@ -3,7 +3,6 @@
  * round, so that a stalled stream causes no head-of-line blocking. Priorities are ignored (section 5.3.2).
  */
 import { DEFAULT_MAX_FRAME_SIZE, viewOf } from "./codes.ts";
-import { SendWindow } from "./flow-control.ts";
 import { writeData, writeDataHeader } from "./frame.ts";
 import type { HeaderWriter } from "./header-writer.ts";
 import type { Output } from "./output.ts";
@@ -39,7 +38,8 @@ export interface SchedulerOwner {
 }
 
 export class Scheduler {
-  readonly window: SendWindow;
+  /** Bytes that may be sent on the connection. */
+  window: number;
   /** Number of bytes that all streams have queued. */
   queued = 0;
   /** Number of DATA frames written on the connection. */
@@ -59,15 +59,14 @@ export class Scheduler {
     this.#output = output;
     this.#headers = headers;
     this.#owner = owner;
-    this.window = new SendWindow(windowBytes);
+    this.window = windowBytes;
   }
 
   /** Writes data immediately if nothing is queued before it and flow control allows it; otherwise queues it. */
   sendNow(stream: Stream, bytes: Uint8Array, isEnd: boolean): void {
     const { length } = bytes;
     const isFree = stream.unsent === 0 && !this.#isBlocked && this.#output.bytes <= DIRECT_BYTES;
-    const isAllowed =
-      length <= stream.sendWindow.left && length <= this.window.left && length <= DEFAULT_MAX_FRAME_SIZE;
+    const isAllowed = length <= stream.sendWindow && length <= this.window && length <= DEFAULT_MAX_FRAME_SIZE;
     if (length > 0 && !(isFree && isAllowed)) {
       this.queue(stream, bytes, isEnd);
       return;
@@ -76,8 +75,8 @@ export class Scheduler {
     if (length === 0 && (stream.unsent > 0 || stream.id === 0)) stream.endsAfterQueue ||= isEnd;
     else {
       if (length === 0 && !isEnd) return;
-      stream.sendWindow.left -= length;
-      this.window.left -= length;
+      stream.sendWindow -= length;
+      this.window -= length;
       this.frames++;
       writeData(this.#output, stream.id, bytes, isEnd);
       if (isEnd) this.#owner.onSent(stream);
@@ -104,7 +103,7 @@ export class Scheduler {
   #append(stream: Stream, bytes: Uint8Array): void {
     const { length } = bytes;
     const { tail, tailLength } = stream;
-    const allowed = Math.min(stream.sendWindow.left, this.window.left);
+    const allowed = Math.min(stream.sendWindow, this.window);
     const waits = this.#isBlocked || this.queued > DIRECT_BYTES || stream.unsent + length > allowed;
     if (length > JOINED_BYTES || !waits) {
       // A chunk that waits must not keep alive a slab that is much larger.
@@ -136,7 +135,7 @@ export class Scheduler {
   /** Adds a stream to the ring, if it has data to send and flow control allows it. */
   resume(stream: Stream): void {
     if (this.hasEnded && stream.unsent > 0) this.#output.wake();
-    if (stream.isQueued || stream.unsent === 0 || stream.sendWindow.left <= 0 || stream.id === 0) return;
+    if (stream.isQueued || stream.unsent === 0 || stream.sendWindow <= 0 || stream.id === 0) return;
     stream.isQueued = true;
     stream.next = undefined;
     if (this.#last === undefined) this.#first = stream;
@@ -164,13 +163,13 @@ export class Scheduler {
   run(budget: number): void {
     this.#isBlocked = budget <= 0;
     const output = this.#output;
-    while (this.#first !== undefined && this.window.left > 0 && output.bytes < budget) {
+    while (this.#first !== undefined && this.window > 0 && output.bytes < budget) {
       const stream: Stream = this.#first;
       this.#first = stream.next;
       if (this.#first === undefined) this.#last = undefined;
       stream.next = undefined;
       stream.isQueued = false;
-      if (stream.unsent > 0 && stream.sendWindow.left > 0) this.#sendFrame(stream);
+      if (stream.unsent > 0 && stream.sendWindow > 0) this.#sendFrame(stream);
       this.resume(stream);
     }
   }
@@ -183,7 +182,7 @@ export class Scheduler {
 
   /** Reports whether a stream can send a part of its queue without a further WINDOW_UPDATE. */
   mayEverSend({ unsent, sendWindow }: Stream): boolean {
-    return unsent === 0 || (sendWindow.left > 0 && this.window.left > 0);
+    return unsent === 0 || (sendWindow > 0 && this.window > 0);
   }
 
   /** Queues all further DATA until the next call of {@link run}. */
@@ -194,7 +193,7 @@ export class Scheduler {
   /** True if there are frames that a budget would allow to be written. */
   get isWaiting(): boolean {
     // A stream whose data was dropped stays in the ring until its turn, which may never come if nothing can be written.
-    return this.#first !== undefined && this.queued > 0 && this.window.left > 0;
+    return this.#first !== undefined && this.queued > 0 && this.window > 0;
   }
 
   /**
@@ -209,7 +208,7 @@ export class Scheduler {
   }
 
   #sendFrame(stream: Stream): void {
-    const allowed = Math.min(stream.sendWindow.left, this.window.left);
+    const allowed = Math.min(stream.sendWindow, this.window);
     const length = Math.min(stream.unsent, allowed, DEFAULT_MAX_FRAME_SIZE);
     if (length === allowed && length < DRIBBLE_BYTES && length < stream.unsent) {
       this.#owner.onDribble();
@@ -218,8 +217,8 @@ export class Scheduler {
     }
     stream.unsent -= length;
     this.queued -= length;
-    stream.sendWindow.left -= length;
-    this.window.left -= length;
+    stream.sendWindow -= length;
+    this.window -= length;
     this.frames++;
     const isEnd = stream.unsent === 0 && stream.endsAfterQueue;
     writeDataHeader(this.#output, stream.id, length, isEnd);

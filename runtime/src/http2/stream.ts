@@ -2,7 +2,7 @@
  * Streams (RFC 9113, section 5.1): their states, the reaction of each state to each type of frame, and the data that a
  * connection keeps for a stream. Server push is not supported, so there is no state `reserved`.
  */
-import { ReceiveWindow, SendWindow } from "./flow-control.ts";
+import { ReceiveWindow } from "./flow-control.ts";
 import type { FieldList } from "./hpack/encoder.ts";
 import type { HeaderBlock } from "./messages.ts";
 import type { StreamSink } from "./sink.ts";
@@ -86,8 +86,8 @@ export interface StreamOwner {
   ): void;
   sendData(stream: Stream, bytes: Uint8Array, isEnd: boolean): boolean;
   sendTrailers(stream: Stream, trailers: FieldList): void;
-  /** Returns bytes to the receive window of a stream. */
-  credit(stream: Stream, bytes: number): void;
+  /** The receive windows. */
+  readonly windows: { credit(stream: Stream, bytes: number): void };
   reset(stream: Stream, code: number): void;
 }
 
@@ -120,7 +120,8 @@ export class Stream {
 
   /* The rest is for the connection. */
   readonly owner: StreamOwner;
-  readonly sendWindow: SendWindow;
+  /** Bytes that may be sent. Negative after SETTINGS that reduced the window (RFC 9113, section 6.9.2). */
+  sendWindow: number;
   readonly receiveWindow: ReceiveWindow;
   /** Bytes received and not consumed, which count against the window of the stream. */
   unconsumed = 0;
@@ -164,7 +165,7 @@ export class Stream {
     this.owner = owner;
     this.id = id;
     this.sink = sink;
-    this.sendWindow = new SendWindow(sendBytes);
+    this.sendWindow = sendBytes;
     this.receiveWindow = new ReceiveWindow(receiveBytes);
   }
 
@@ -201,7 +202,7 @@ export class Stream {
   consumed(bytes: number): void {
     const taken = Math.min(bytes, this.unconsumed);
     this.unconsumed -= taken;
-    if (taken > 0) this.owner.credit(this, taken);
+    if (taken > 0) this.owner.windows.credit(this, taken);
   }
 
   /**

@@ -126,10 +126,6 @@ export class Streams implements StreamOwner, SchedulerOwner {
     this.close(stream, State.WeReset);
   }
 
-  credit(stream: Stream, bytes: number): void {
-    this.windows.credit(stream, bytes);
-  }
-
   /** Handles a stream whose last frame has been written. */
   onSent(stream: Stream): void {
     if (stream.state === State.HalfRemote) this.close(stream, State.Ended);

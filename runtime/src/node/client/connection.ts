@@ -12,6 +12,8 @@ export interface Connection {
   readonly maxStreams: number;
   /** True if new streams can be opened. Once false, it stays false. */
   readonly open: boolean;
+  /** The time since which it has had no streams, or of its last acknowledged PING, whichever is later. */
+  readonly quietSince: number;
   /**
    * Makes one exchange, and reports its outcome to the observer and the end of its response to `onEnd`. If this side has not
    * caused its failure, it is rejected with an `ExchangeFailure`.
@@ -31,11 +33,9 @@ export interface Connection {
 export interface ConnectionOwner {
   /**
    * Called when no more streams can be opened: the server has sent GOAWAY, or the connection is lost. May be called several
-   * times. `isLeaving`: its open streams may still finish (graceful shutdown).
+   * times, and again when the last stream has closed. `isLeaving`: its open streams may still finish (graceful shutdown).
    */
   onUnusable(connection: Connection, isLeaving: boolean): void;
-  /** Called when the last open stream has closed. */
-  onIdle(connection: Connection): void;
 }
 
 /** Makes a connection. Rejects as unavailable if that fails, and stops when the signal fires. */

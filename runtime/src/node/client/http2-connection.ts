@@ -40,12 +40,13 @@ export interface HandshakeOwner {
 /**
  * A client's HTTP/2 connection ends in one of three ways. After GOAWAY from the server no new streams are opened. `close`
  * also opens no new streams, and closes the socket after the last stream. `destroy` ends all streams at once, and the
- * socket soon. `#ref` and `#unref` end nothing: they ref and unref the socket, so that running exchanges keep the
+ * socket soon. `#ref` and `onExchangeClosed` end nothing: they ref and unref the socket, so that running exchanges keep the
  * program running and idle connections do not.
  */
 export class Http2Connection implements Connection, ConnectionHandler, SocketOwner, ExchangeOwner {
   readonly collecting: Collecting = new Collecting();
   isDestroyed = false;
+  quietSince: number = performance.now();
   readonly #role: ClientRole;
   readonly #engine: EngineConnection;
   readonly #io: Http2Socket;
@@ -94,7 +95,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   }
 
   get maxStreams(): number {
-    return this.#engine.peerMaxStreams;
+    return this.#engine.peer.maxStreams;
   }
 
   get open(): boolean {
@@ -114,6 +115,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     if (handshake === undefined) return;
     this.#handshake = undefined;
     this.#wasReady = true;
+    this.quietSince = performance.now();
     // An idle connection must not keep the program running.
     if (this.#refs === 0) this.#socket.unref();
     handshake.onReady();
@@ -132,8 +134,10 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   }
 
   #onIdle(): void {
-    this.#owner.onIdle(this);
-    if (this.#isClosing || this.#engine.state === "leaving") this.#io.end();
+    this.quietSince = performance.now();
+    if (!this.#isClosing && this.#engine.state === "open") return;
+    this.#owner.onUnusable(this, false);
+    this.#io.end();
   }
 
   #onOver({ code, text, isLocal }: Extract<ConnectionEvent, { type: "over" }>): void {
@@ -209,10 +213,6 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     return this.#peer;
   }
 
-  onExchangeClosed(): void {
-    this.#unref();
-  }
-
   ping(timeoutMs: number): Promise<void> {
     if (this.#engine.isOver) return Promise.reject(this.lost());
     this.#ref();
@@ -239,12 +239,13 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
         reject(reason);
       };
     });
-    return answered.finally(() => this.#unref());
+    return answered.finally(() => this.onExchangeClosed());
   }
 
   #onPong(): void {
     const pings = this.#pings;
     this.#pings = [];
+    this.quietSince = performance.now();
     for (const { resolve } of pings) resolve();
   }
 
@@ -277,7 +278,8 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     this.#refs++;
   }
 
-  #unref(): void {
+  /** Handles the end of an exchange or of a {@link ping}. */
+  onExchangeClosed(): void {
     this.#refs--;
     if (this.#refs === 0 && this.open) this.#socket.unref();
   }

@@ -73,7 +73,7 @@ export class Pool implements EndpointConnections, ConnectionOwner {
   #waiting = 0;
   /** The number of attempts that wait for a connection. */
   #unconnected = 0;
-  #onNoneWaiting = (): void => {};
+  #onNoneWaiting: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(connect: Connect, options: PoolOptions) {
@@ -124,12 +124,6 @@ export class Pool implements EndpointConnections, ConnectionOwner {
     // failure it is opened when a call needs it, because the server may fail again, or no call may follow.
     if (isLeaving && connection.streams > 0) this.#startAhead();
     this.#options.onReadiness?.(false);
-  }
-
-  onIdle(connection: Connection): void {
-    const one = this.#pooled.find((each) => each.connection === connection);
-    if (one !== undefined) one.onQuiet();
-    else this.#alive.delete(connection);
   }
 
   /** Makes the exchange function of an observer. One observer serves all requests, so a request allocates nothing for it. */
@@ -283,7 +277,7 @@ export class Pool implements EndpointConnections, ConnectionOwner {
   /** Records that an exchange has its response or has finally failed. */
   #settled(): void {
     this.#waiting--;
-    if (this.#waiting === 0) this.#onNoneWaiting();
+    if (this.#waiting === 0) this.#onNoneWaiting?.();
   }
 
   /** Repeats an exchange that failed with this error, as long as no server has processed it. Rejects with the last error. */

@@ -31,8 +31,6 @@ export class PooledConnection {
   readonly #retire: (connection: Connection) => void;
   readonly #stopPings: () => void;
   #stopIdle: () => void;
-  /** The time since which it has had no streams, or of its last acknowledged PING, whichever is later. */
-  #quietSince = performance.now();
   #verifying: Promise<void> | undefined;
   /**
    * True after a call on one of the connections exceeded its deadline: this connection may be dead without having been
@@ -53,7 +51,7 @@ export class PooledConnection {
 
   get mustBeVerified(): boolean {
     if (this.suspect) return true;
-    return this.connection.streams === 0 && performance.now() - this.#quietSince > this.#times.verifyAfterMs;
+    return this.connection.streams === 0 && performance.now() - this.connection.quietSince > this.#times.verifyAfterMs;
   }
 
   /** Sends a PING, and destroys the connection if it is not acknowledged. Never rejects. */
@@ -63,7 +61,6 @@ export class PooledConnection {
       .ping(this.#times.pingTimeoutMs)
       .then(
         () => {
-          this.onQuiet();
           this.suspect = false;
         },
         (error: RpcError) => connection.destroy(error),
@@ -74,11 +71,6 @@ export class PooledConnection {
     return this.#verifying;
   }
 
-  /** Records that the last stream has closed, or that a PING was acknowledged. */
-  onQuiet(): void {
-    this.#quietSince = performance.now();
-  }
-
   stopTimers(): void {
     this.#stopPings();
     this.#stopIdle();
@@ -87,7 +79,7 @@ export class PooledConnection {
   #closeIfIdle(): void {
     const { connection } = this;
     const { idleTimeoutMs } = this.#times;
-    const left = connection.streams > 0 ? idleTimeoutMs : this.#quietSince + idleTimeoutMs - performance.now();
+    const left = connection.streams > 0 ? idleTimeoutMs : connection.quietSince + idleTimeoutMs - performance.now();
     if (left > 0) this.#stopIdle = startBackgroundTimer(left, () => this.#closeIfIdle());
     else this.#retire(connection);
   }

@@ -100,10 +100,6 @@ function onData(this: AttachedSocket, chunk: Uint8Array): void {
   this[ATTACHED]?.receive(chunk);
 }
 
-function flush(io: Http2Socket): void {
-  io.flush();
-}
-
 export class Http2Socket implements OutputOwner {
   readonly socket: Socket;
   /** True if the socket ends after its output has been written. */
@@ -223,10 +219,10 @@ export class Http2Socket implements OutputOwner {
     return freeSlabs.pop() ?? new Uint8Array(SLAB_BYTES);
   }
 
-  readonly #defer = (): void => process.nextTick(flush, this);
+  readonly #defer = (): void => process.nextTick(this.flush);
 
   /** Writes the output of the connection to the socket. */
-  flush(): void {
+  readonly flush = (): void => {
     this.#isScheduled = false;
     const { socket } = this;
     const connection = this.#connection;
@@ -246,9 +242,9 @@ export class Http2Socket implements OutputOwner {
     // Everything has been sent: the next round runs after other callbacks of the event loop.
     if (hasMore && socket.writableLength === 0) {
       this.#isScheduled = true;
-      setImmediate(flush, this);
+      setImmediate(this.flush);
     } else if (this.#ends && !hasMore) this.#finish();
-  }
+  };
 
   #write({ parts, slabs }: Segments): void {
     const { socket } = this;
