@@ -81,9 +81,9 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       const { trailers } = response;
       const error = method.payload && grpcPayload(method).readError?.({ headers, trailers, bytes: data }, options);
       if (error !== undefined) throw markReceived(error);
-      const decoding = decode(method, data);
-      const message = decoding instanceof Promise ? await decoding : decoding;
-      return { stream: false, message, headers, trailers: metadataOf(trailers) };
+      const turn = nextSmallStep(data.byteLength);
+      if (turn !== undefined) await turn;
+      return { stream: false, message: decodeNow(method, data), headers, trailers: metadataOf(trailers) };
     } catch (reason) {
       throw failure(reason, response, context);
     }

@@ -11,15 +11,6 @@ import type { Output } from "./output.ts";
 /** A header block is larger than the peer's SETTINGS_MAX_HEADER_LIST_SIZE. Nothing of it has been sent. */
 export class HeadersTooLarge extends TypeError {}
 
-/** The pseudo-header fields at the start of a block. */
-interface FirstLine {
-  readonly status: number;
-  readonly method: string;
-  readonly scheme: string;
-  readonly authority: string;
-  readonly path: string;
-}
-
 /**
  * Writes header blocks. Each is encoded when it is written, so that the peer decodes the blocks in the order of their
  * encoding.
@@ -29,6 +20,8 @@ export class HeaderWriter {
   /** The peer's SETTINGS_MAX_HEADER_LIST_SIZE. */
   maxListSize: number = MAX_31_BITS;
   readonly #output: Output;
+  /** The position of the block that is being written; 0: in an array of its own. */
+  #start = 0;
 
   constructor(output: Output) {
     this.#output = output;
@@ -44,17 +37,10 @@ export class HeaderWriter {
     const { encoder } = this;
     const bound = encoder.prepare(list);
     this.#checkSize(list, status > 0 ? 42 : 0);
-    if (bound > DEFAULT_MAX_FRAME_SIZE) {
-      this.#writeLarge(streamId, bound, list, isEnd, { status, method: "", scheme: "", authority: "", path: "" });
-      return;
-    }
-    const output = this.#output;
-    output.reserve(bound + FRAME_HEADER_BYTES);
-    const { slab } = output;
-    const start = output.at + FRAME_HEADER_BYTES;
-    let at = encoder.begin(slab, start);
-    if (status > 0) at = encoder.writeStatus(slab, at, status);
-    this.#finish(streamId, start, encoder.write(slab, at, list), isEnd);
+    const out = this.#memoryFor(bound);
+    let at = encoder.begin(out, this.#start);
+    if (status > 0) at = encoder.writeStatus(out, at, status);
+    this.#finish(streamId, out, encoder.write(out, at, list), isEnd);
   }
 
   writeTrailers(streamId: number, list: FieldList): void {
@@ -71,17 +57,9 @@ export class HeaderWriter {
     isEnd: boolean,
   ): void {
     const { encoder } = this;
-    const bound = encoder.prepare(list, path, authority);
-    if (bound > DEFAULT_MAX_FRAME_SIZE) {
-      this.#writeLarge(streamId, bound, list, isEnd, { status: 0, method, scheme, authority, path });
-      return;
-    }
-    const output = this.#output;
-    output.reserve(bound + FRAME_HEADER_BYTES);
-    const { slab } = output;
-    const start = output.at + FRAME_HEADER_BYTES;
-    const at = encoder.writeRequestLine(slab, encoder.begin(slab, start), method, scheme, authority, path);
-    this.#finish(streamId, start, encoder.write(slab, at, list), isEnd);
+    const out = this.#memoryFor(encoder.prepare(list, path, authority));
+    const at = encoder.writeRequestLine(out, encoder.begin(out, this.#start), method, scheme, authority, path);
+    this.#finish(streamId, out, encoder.write(out, at, list), isEnd);
   }
 
   /** Throws for a request that {@link writeRequest} could not send. */
@@ -99,35 +77,35 @@ export class HeaderWriter {
     }
   }
 
-  #finish(streamId: number, start: number, end: number, isEnd: boolean): void {
+  /** Returns memory for a block: the slab, after a frame header, or an array if the block may need several frames. */
+  #memoryFor(bound: number): Uint8Array {
     const output = this.#output;
-    const flags = Flag.EndHeaders | (isEnd ? Flag.EndStream : 0);
-    writeFrameHeader(output.slab, start - FRAME_HEADER_BYTES, end - start, FrameType.Headers, flags, streamId);
-    output.commit(end);
+    this.#start = 0;
+    if (bound > DEFAULT_MAX_FRAME_SIZE) return new Uint8Array(bound);
+    output.reserve(bound + FRAME_HEADER_BYTES);
+    this.#start = output.at + FRAME_HEADER_BYTES;
+    return output.slab;
   }
 
-  /** Writes a block that may need several frames, which must not be interrupted by other frames. */
-  #writeLarge(streamId: number, bound: number, list: FieldList, isEnd: boolean, first: FirstLine): void {
-    const { encoder } = this;
-    const block = new Uint8Array(bound);
-    let end = encoder.begin(block, 0);
-    if (first.status > 0) end = encoder.writeStatus(block, end, first.status);
-    else if (first.method !== "") {
-      end = encoder.writeRequestLine(block, end, first.method, first.scheme, first.authority, first.path);
-    }
-    end = encoder.write(block, end, list);
+  /** Writes the frames of a block. They must not be interrupted by other frames. */
+  #finish(streamId: number, out: Uint8Array, end: number, isEnd: boolean): void {
     const output = this.#output;
-    let at = 0;
-    do {
+    const endStream = isEnd ? Flag.EndStream : 0;
+    const start = this.#start;
+    if (start > 0) {
+      const flags = Flag.EndHeaders | endStream;
+      writeFrameHeader(out, start - FRAME_HEADER_BYTES, end - start, FrameType.Headers, flags, streamId);
+      output.commit(end);
+      return;
+    }
+    for (let at = 0; at < end; at += DEFAULT_MAX_FRAME_SIZE) {
       const length = Math.min(end - at, DEFAULT_MAX_FRAME_SIZE);
       const type = at === 0 ? FrameType.Headers : FrameType.Continuation;
-      const isLast = at + length === end;
-      const flags = (isLast ? Flag.EndHeaders : 0) | (isEnd && at === 0 ? Flag.EndStream : 0);
+      const flags = (at + length === end ? Flag.EndHeaders : 0) | (at === 0 ? endStream : 0);
       output.reserve(FRAME_HEADER_BYTES + length);
       output.commit(writeFrameHeader(output.slab, output.at, length, type, flags, streamId));
-      output.slab.set(block.subarray(at, at + length), output.at);
+      output.slab.set(out.subarray(at, at + length), output.at);
       output.commit(output.at + length);
-      at += length;
-    } while (at < end);
+    }
   }
 }

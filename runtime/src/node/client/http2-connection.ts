@@ -45,14 +45,13 @@ export interface HandshakeOwner {
  */
 export class Http2Connection implements Connection, ConnectionHandler, SocketOwner, ExchangeOwner {
   readonly collecting: Collecting = new Collecting();
+  readonly peer: string;
   isDestroyed = false;
   quietSince: number = performance.now();
   readonly #role: ClientRole;
   readonly #engine: EngineConnection;
   readonly #io: Http2Socket;
   readonly #socket: Socket;
-  /** The name of the server in error messages. */
-  readonly #peer: string;
   readonly #owner: ConnectionOwner;
   readonly #stopTicks: () => void;
   #handshake: HandshakeOwner | undefined;
@@ -72,7 +71,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
 
   constructor(socket: Socket, { origin, peer }: Target, owner: ConnectionOwner, handshake: HandshakeOwner) {
     this.#socket = socket;
-    this.#peer = peer;
+    this.peer = peer;
     this.#owner = owner;
     this.#handshake = handshake;
     this.#closed = new Promise((resolve) => {
@@ -125,10 +124,10 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
    * Handles GOAWAY. Without an error code, open streams may finish; with an error code, they fail (RFC 9113, section 6.8).
    */
   #onGoAway(code: number): void {
-    diagnostics.write?.(`GOAWAY from ${this.#peer} with HTTP/2 code ${code}, with ${this.streams} open streams`);
+    diagnostics.write?.(`GOAWAY from ${this.peer} with HTTP/2 code ${code}, with ${this.streams} open streams`);
     this.#owner.onUnusable(this, code === ErrorCode.NoError);
     if (code !== ErrorCode.NoError) {
-      this.#reason ??= connectionError(new Error(`the server ended it with HTTP/2 code ${code}`), this.#peer);
+      this.#reason ??= connectionError(new Error(`the server ended it with HTTP/2 code ${code}`), this.peer);
       this.#engine.fail(ErrorCode.NoError, "");
     } else if (this.streams === 0) this.#io.end();
   }
@@ -151,16 +150,10 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     this.#io.end();
   }
 
-  onPeerEnd(): void {}
-
-  onFlushed(): boolean {
-    return true;
-  }
-
   onClose(error: Error | undefined): void {
     // A connection that was never ready is reported by the failure of its handshake.
     if (this.#wasReady)
-      diagnostics.write?.(`connection to ${this.#peer} closed${error === undefined ? "" : `: ${error.message}`}`);
+      diagnostics.write?.(`connection to ${this.peer} closed${error === undefined ? "" : `: ${error.message}`}`);
     this.#stopTicks();
     this.#handshake?.onFailed(error);
     this.#handshake = undefined;
@@ -170,14 +163,14 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
 
   #errorOf(code: number, text: string, isLocal: boolean): RpcError {
     if (this.#reason !== undefined) return this.#reason;
-    if (!isLocal) return connectionError(this.#socket.errored ?? CLOSED_BY_PEER, this.#peer);
+    if (!isLocal) return connectionError(this.#socket.errored ?? CLOSED_BY_PEER, this.peer);
     return hostileServer(code === ErrorCode.EnhanceYourCalm ? text : `broke the rules of HTTP/2: ${text}`);
   }
 
   /** Returns the error for an exchange that was open when the connection ended: one of its own, to which its call is added. */
   lost(): RpcError {
     const { code, rawMessage, cause } =
-      this.#reason ?? connectionError(this.#socket.errored ?? CLOSED_BY_PEER, this.#peer);
+      this.#reason ?? connectionError(this.#socket.errored ?? CLOSED_BY_PEER, this.peer);
     return new RpcError(code, rawMessage, { cause });
   }
 
@@ -196,7 +189,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
       exchange.stream = this.#role.open(request, exchange, whole, whole !== undefined);
     } catch (cause) {
       if (cause instanceof NotOpen) {
-        return exchange.refuse(new ExchangeFailure(connectionError(cause, this.#peer), "unprocessed"));
+        return exchange.refuse(new ExchangeFailure(connectionError(cause, this.peer), "unprocessed"));
       }
       // HeadersTooLarge is thrown for the server's SETTINGS_MAX_HEADER_LIST_SIZE. Any other error is a TypeError that names
       // the invalid field of the request.
@@ -209,37 +202,23 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     return exchange.response;
   }
 
-  get peer(): string {
-    return this.#peer;
-  }
-
   ping(timeoutMs: number): Promise<void> {
     if (this.#engine.isOver) return Promise.reject(this.lost());
     this.#ref();
+    let stopTimer = (): void => {};
     const answered = new Promise<void>((resolve, reject) => {
-      const waiting = { resolve, reject };
-      this.#pings.push(waiting);
+      this.#pings.push({ resolve, reject });
       this.#engine.ping("keepalive");
-      let isSettled = false;
-      const noAnswer = (): void => {
-        if (!isSettled)
-          reject(new RpcError(Code.Unavailable, `${this.#peer} did not answer a ping within ${timeoutMs} ms`));
-      };
+      const noAnswer = (): void =>
+        reject(new RpcError(Code.Unavailable, `${this.peer} did not answer a ping within ${timeoutMs} ms`));
       // If the event loop was blocked, the acknowledgement may be waiting in the socket: it is read before `setImmediate`
       // runs.
-      const stopTimer = startTimer(timeoutMs, () => setImmediate(noAnswer));
-      waiting.resolve = () => {
-        isSettled = true;
-        stopTimer();
-        resolve();
-      };
-      waiting.reject = (reason) => {
-        isSettled = true;
-        stopTimer();
-        reject(reason);
-      };
+      stopTimer = startTimer(timeoutMs, () => setImmediate(noAnswer));
     });
-    return answered.finally(() => this.onExchangeClosed());
+    return answered.finally(() => {
+      stopTimer();
+      this.onExchangeClosed();
+    });
   }
 
   #onPong(): void {
@@ -255,7 +234,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     // The caller waits for the end, so the program must not exit before it.
     this.#socket.ref();
     this.#engine.goAway(ErrorCode.NoError, true);
-    if (this.streams === 0) this.#end();
+    if (this.streams === 0) this.#io.end();
     return this.#closed;
   }
 
@@ -263,14 +242,9 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     this.#reason ??= reason;
     this.isDestroyed = true;
     this.#engine.fail(ErrorCode.Cancel, "");
-    this.#end();
+    this.#io.end();
     // A server may wait for its handlers before it closes its side. Nothing more is expected from it.
     startBackgroundTimer(DESTROY_GRACE_MS, () => this.#socket.destroy());
-  }
-
-  /** Ends the socket after its output has been written, without waiting for the server to close its side. */
-  #end(): void {
-    this.#io.end();
   }
 
   #ref(): void {

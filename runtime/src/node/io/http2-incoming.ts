@@ -31,7 +31,7 @@ const COMPLETE = "complete";
  * The body that is received on a stream. It owns the received data: bytes that it holds are not consumed on the stream, and
  * bytes that it has passed on or dropped are.
  */
-export class IncomingBody implements Body, CollectedBody {
+export class IncomingBody implements Body, ChunkSource, CollectedBody {
   /** Bytes received so far. */
   received = 0;
   /**
@@ -209,8 +209,8 @@ export class IncomingBody implements Body, CollectedBody {
     else reader.resolve(step);
   }
 
-  [Symbol.asyncIterator](): AsyncIterator<Uint8Array, undefined> {
-    return new Chunks(this);
+  [Symbol.asyncIterator](): this {
+    return this;
   }
 
   /** Returns the next chunk. It is not called again before that. */
@@ -231,12 +231,13 @@ export class IncomingBody implements Body, CollectedBody {
   }
 
   /** Handles a reader that leaves. */
-  leave(): void {
+  return(): Promise<IteratorResult<Uint8Array, undefined>> {
     const reader = this.#reader;
     this.#reader = undefined;
     reader?.resolve(DONE);
     if (this.#end === undefined) this.stop(new RpcError(Code.Canceled, "the reader of the body has left"));
     else this.drop();
+    return Promise.resolve(DONE);
   }
 
   /** Returns the next chunk, the end or the failure; `undefined` if it is not known yet. */
@@ -246,27 +247,5 @@ export class IncomingBody implements Body, CollectedBody {
     this.#stream.consumed(chunk.byteLength);
     this.#memory?.release(chunk.byteLength);
     return { done: false, value: chunk };
-  }
-}
-
-/** An iteration of a body. */
-class Chunks implements ChunkSource {
-  readonly #body: IncomingBody;
-
-  constructor(body: IncomingBody) {
-    this.#body = body;
-  }
-
-  next(): Promise<IteratorResult<Uint8Array, undefined>> {
-    return this.#body.next();
-  }
-
-  keep(bytes: number): void {
-    this.#body.keep(bytes);
-  }
-
-  return(): Promise<IteratorResult<Uint8Array, undefined>> {
-    this.#body.leave();
-    return Promise.resolve(DONE);
   }
 }

@@ -65,12 +65,12 @@ export const nodeLatin1: Latin1Decoder = (bytes, start, end) => latin1Slice.call
 /** Receives the events of a socket, in addition to the connection. */
 export interface SocketOwner {
   /** The peer has ended its side of the socket, and may be gone. */
-  onPeerEnd(): void;
+  onPeerEnd?(): void;
   /**
    * Output has been written or sent, so that {@link Http2Socket.unsent} has changed. Returns whether the peer may send
-   * more.
+   * more. Default: it may.
    */
-  onFlushed(): boolean;
+  onFlushed?(): boolean;
   /** The socket has closed, with or without an error. The connection has ended. */
   onClose(error: Error | undefined): void;
 }
@@ -155,7 +155,7 @@ export class Http2Socket implements OutputOwner {
 
   /** Handles the end of the peer's side of the socket. */
   receiveEnd(): void {
-    this.#owner?.onPeerEnd();
+    this.#owner?.onPeerEnd?.();
     this.#connection?.receiveEnd();
   }
 
@@ -267,7 +267,7 @@ export class Http2Socket implements OutputOwner {
     const { unsent = 0, framed = 0 } = this.#connection ?? {};
     if (socket.writableLength + unsent === this.#unsentBefore) return;
     this.#unsentBefore = socket.writableLength + unsent;
-    const mayRead = this.#owner?.onFlushed() !== false && socket.writableLength + framed <= MAX_UNSENT_BYTES;
+    const mayRead = this.#owner?.onFlushed?.() !== false && socket.writableLength + framed <= MAX_UNSENT_BYTES;
     // Reading continues after the write.
     const pauses = !mayRead && socket.writableLength > 0;
     if (pauses === this.#isPaused) return;
