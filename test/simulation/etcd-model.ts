@@ -231,7 +231,8 @@ export class EtcdModel implements RegistryModel {
       const events = this.#history
         .filter(({ key, revision }) => revision >= next && isIn(key))
         .map(({ key, kv }) => eventOf(key, kv));
-      next = this.#revision + 1n;
+      // A watch of a later revision waits for it.
+      if (next <= this.#revision) next = this.#revision + 1n;
       if (events.length > 0) yield { header: this.#header, events };
       else await this.#nextChange(signal);
     }

@@ -27,7 +27,7 @@ export class FaultInjector {
     ledger.see(`fault: ${kind}`);
     ledger.firstFaultAt = Math.min(ledger.firstFaultAt, world.now);
     if (kind === "cut") this.#cut(fault);
-    else if (kind === "reset all") this.#resetAll(serverName(fault.server));
+    else if (kind === "reset all") network.resetAll(serverName(fault.server));
     else if (kind === "partition") {
       const link = [clientName(fault.client), serverName(fault.server)] as const;
       network.hold(...link, fault.held);
@@ -81,14 +81,6 @@ export class FaultInjector {
     else attach(fault, connection);
   }
 
-  #resetAll(server: string): void {
-    for (const { accepted, server: name } of [...this.#scenario.network.connections]) {
-      if (name !== server) continue;
-      accepted.resetPeer();
-      accepted.receiveReset();
-    }
-  }
-
   #publish(fault: Extract<Fault, { kind: "list" }>): void {
     const { clients } = this.#scenario;
     const list = fault.servers.map((server) => this.#scenario.endpoint(fault.client, server));
@@ -110,7 +102,9 @@ export class FaultInjector {
   async #crash(server: number, isSilent: boolean): Promise<void> {
     const { network, registry } = this.#scenario;
     network.crash(serverName(server), isSilent, this.#scenario.process(server));
-    await (server < MEMBER ? this.#scenario.closeServer(server, 0) : registry?.model.stop(server - MEMBER));
+    // The next process starts whether or not what is left of this one has ended.
+    if (server < MEMBER) this.#scenario.closeCrashed(server);
+    else await registry?.model.stop(server - MEMBER);
   }
 
   #loseData(ms: number): void {

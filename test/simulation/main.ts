@@ -73,12 +73,18 @@ async function runMutants(): Promise<number> {
   const mutants = readMutants().filter(({ name }) => name.startsWith(values.only));
   let found = 0;
   for (const mutant of mutants) {
-    const { isFound, outcome, seed, seconds } = await findMutant(mutant, original, Number(values.seconds));
+    const { isFound, outcome, seed, seeds, calls, seconds } = await findMutant(
+      mutant,
+      original,
+      Number(values.seconds),
+    );
     if (isFound) found++;
     const row = [
       mutant.name.padEnd(40),
       isFound ? "found" : "NOT FOUND",
-      seed ?? "-",
+      `seed ${seed ?? "-"}`,
+      `${seeds} seeds`,
+      `${calls} calls`,
       `${seconds.toFixed(1)} s`,
       outcome.slice(0, 110),
     ];

@@ -23,7 +23,11 @@ export interface Verdict {
   /** The broken invariant, or why there is none. */
   readonly outcome: string;
   readonly isFound: boolean;
+  /** The seed that found it. */
   readonly seed: number | undefined;
+  /** The seeds that were run on it, and their calls. */
+  readonly seeds: number;
+  readonly calls: number;
   readonly seconds: number;
 }
 
@@ -44,25 +48,27 @@ export function readMutants(): readonly Mutant[] {
 export async function findMutant(mutant: Mutant, original: Bundle, maxSeconds: number): Promise<Verdict> {
   const start = performance.now();
   const seconds = (): number => (performance.now() - start) / 1_000;
+  let seeds = 0;
+  let calls = 0;
+  const verdict = (outcome: string, seed?: number): Verdict => {
+    return { mutant, outcome, isFound: seed !== undefined, seed, seeds, calls, seconds: seconds() };
+  };
   let bundle: Bundle;
   try {
     bundle = await bundleProduct(mutant.patch);
   } catch (reason) {
-    return {
-      mutant,
-      outcome: String(reason).replaceAll("\n", " "),
-      isFound: false,
-      seed: undefined,
-      seconds: seconds(),
-    };
+    return verdict(String(reason).replaceAll("\n", " "));
   }
-  const isOfRegistry = mutant.patch.includes("+++ b/dubbo/src/registry/");
+  const isOfRegistry = /^\+\+\+ b\/\w+\/src\/registry\//m.test(mutant.patch);
   for (let seed = 1; seconds() < maxSeconds; seed++) {
     if (isOfRegistry && !hasRegistry(seed)) continue;
-    const { violation } = await run(drawPlan(seed), bundle);
+    const result = await run(drawPlan(seed), bundle);
+    seeds++;
+    calls += result.calls;
+    const { violation } = result;
     if (violation === undefined) continue;
     if ((await run(drawPlan(seed), original)).violation !== undefined) continue;
-    return { mutant, outcome: `${violation.invariant}: ${violation.text}`, isFound: true, seed, seconds: seconds() };
+    return verdict(`${violation.invariant}: ${violation.text}`, seed);
   }
-  return { mutant, outcome: "not found", isFound: false, seed: undefined, seconds: seconds() };
+  return verdict("not found");
 }

@@ -148,6 +148,15 @@ export class Network {
     for (const name of this.#links.keys()) this.hold(...(name.split("-") as [string, string]), [false, false]);
   }
 
+  /** Resets all connections to a server. */
+  resetAll(server: string): void {
+    for (const { accepted, server: name } of [...this.connections]) {
+      if (name !== server) continue;
+      accepted.resetPeer();
+      accepted.receiveReset();
+    }
+  }
+
   /**
    * Ends the process of a host: its listener is gone, and its connections are reset, or silent if the host is gone too. Nothing
    * that the process sends to `prefix` arrives.

@@ -5,15 +5,25 @@
 import type { Endpoint, Registry } from "triple-es/discovery";
 import type { BalancedTransport } from "triple-es/node";
 import { EtcdModel } from "./etcd-model.ts";
-import type { RegistryPlan } from "./plan.ts";
+import { MEMBER, type RegistryPlan } from "./plan.ts";
 import { contentOf, memberAddress, type RegistryModel } from "./registry-model.ts";
-import type { RunningClient, Scenario } from "./scenario.ts";
+import { clientName, type RunningClient, type Scenario, serverName } from "./scenario.ts";
 import { ZooKeeperModel } from "./zookeeper-model.ts";
 
 /** Most connections of one host to all members within a second. */
 const MAX_DIALS = 20;
 /** Pause between two looks at the view of a client. */
 const LOOK_MS = 250;
+/** Time after which a connection counts as stable: its loss is followed by another one at once, without a backoff. */
+const STABLE_MS = 6_000;
+/** Time for which clients are cut off from the registry while its content changes. */
+const AWAY_MS = 2_000;
+/** Losses of connections to the registry, by their order with a change of its content; each is tried twice. */
+const LOSSES = ["long before", "just before", "while it is read", "meanwhile"] as const;
+/** Bytes of a registry within which a connection is cut while a client reads a change. */
+const READ_BYTES = [50, 5_000] as const;
+/** Time within which all clients see a change of a registry whose connections were lost once. */
+const VISIBLE_MS = 20_000;
 
 export class SimulatedRegistry {
   readonly model: RegistryModel;
@@ -99,13 +109,55 @@ export class SimulatedRegistry {
     }
   }
 
-  /** Waits until each client sees what the registry has, and uses it; that is one entry for each provider (I11, I12). */
+  /**
+   * Waits until each client sees what the registry has, and uses it; that is one entry for each provider (I11, I12). Then the
+   * connections to the registry are lost and its content changes, several times.
+   */
   async checkViews(): Promise<void> {
-    const { clients, plan } = this.#scenario;
-    await Promise.all(clients.map((client) => this.#checkClient(client)));
-    // Clients that have lost their watches see no change.
-    for (const server of plan.servers.keys()) this.#scenario.updateServer(server, 101 + server);
-    await Promise.all(clients.map((client) => this.#checkClient(client)));
+    const { clients, world } = this.#scenario;
+    await Promise.all(clients.map((client) => this.#checkClient(client, this.recoveryMs + 40_000)));
+    for (const [index, loss] of [...LOSSES, ...LOSSES].entries()) {
+      await world.sleep(STABLE_MS);
+      world.note("change", loss);
+      await this.#changeWith(loss, 101 + 10 * index);
+      await Promise.all(clients.map((client) => this.#checkClient(client, VISIBLE_MS)));
+    }
+  }
+
+  async #changeWith(loss: (typeof LOSSES)[number], weight: number): Promise<void> {
+    const { clients, plan, world, network } = this.#scenario;
+    const members = Array.from({ length: this.members }, (_, member) => serverName(MEMBER + member));
+    const change = (): void => {
+      for (const server of plan.servers.keys()) this.#scenario.updateServer(server, weight + server);
+    };
+    const hold = (held: boolean): void => {
+      for (const { index } of clients)
+        for (const member of members) network.hold(clientName(index), member, [held, held]);
+    };
+    const lose = (): void => {
+      for (const member of members) network.resetAll(member);
+    };
+    const random = world.random("changes");
+    if (loss === "while it is read") {
+      const read = [...network.connections].filter(
+        ({ client, server }) => client.startsWith("client") && members.includes(server),
+      );
+      for (const { downstream } of read) {
+        downstream.cut = { kind: "reset", afterBytes: downstream.arrived + random.log(...READ_BYTES), ms: 0 };
+      }
+      change();
+      await world.sleep(STABLE_MS);
+      for (const { downstream } of read) downstream.cut = undefined;
+      return;
+    }
+    if (loss === "meanwhile") hold(true);
+    lose();
+    await world.sleep(loss === "long before" ? STABLE_MS : plan.link.latencyMs * random.between(0, 12));
+    change();
+    if (loss !== "meanwhile") return;
+    await world.sleep(AWAY_MS);
+    this.model.compact();
+    hold(false);
   }
 
   /** Checks that closed providers have no entries. */
@@ -115,11 +167,11 @@ export class SimulatedRegistry {
     if (left.length > 0) this.#scenario.ledger.violate("I12", `the registry still has ${left} after all have closed`);
   }
 
-  async #checkClient(client: RunningClient): Promise<void> {
+  async #checkClient(client: RunningClient, limitMs: number): Promise<void> {
     const { world, ledger, plan } = this.#scenario;
     const all = plan.servers.map((_, index) => `server${index + 1}`);
     const unused = new Set(all);
-    const until = world.now + this.recoveryMs + 40_000;
+    const until = world.now + limitMs;
     for (;;) {
       const problem = this.#problemOf(client);
       if (problem === undefined && unused.size === 0) return;

@@ -159,6 +159,11 @@ export class Scenario {
     await this.#closeRegistry(serverName(index), running.registry);
   }
 
+  /** Closes a server that has crashed: nothing that it still does arrives. */
+  closeCrashed(index: number): void {
+    this.#shutdowns.push(this.closeServer(index, 0));
+  }
+
   async #closeRegistry(host: string, registry: Registry | undefined): Promise<void> {
     if (registry !== undefined) await this.#within(`the registry of ${host}`, REGISTRY_CLOSE_MS, registry.close());
   }
