@@ -8,6 +8,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
+import ts from "ts60";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -44,7 +45,7 @@ const wholeTiers = (folder) => ({
       sideEffects: true,
     }));
     for (const [tier, names] of Object.entries(TIERS[folder])) {
-      build.onLoad({ filter: new RegExp(`${folder}.dist.(${names.join("|")})\\.js$`) }, ({ path }) => ({
+      build.onLoad({ filter: new RegExp(`${folder}.build.(${names.join("|")})\\.js$`) }, ({ path }) => ({
         contents: `import "./${tier}.js";\n${readFileSync(path, "utf8")}`,
       }));
     }
@@ -52,9 +53,40 @@ const wholeTiers = (folder) => ({
 });
 
 /**
- * Compiles a library into separate modules, so that bundlers can drop unused ones. Node, which would need most of the time
- * of an import to find and open 180 files, gets the same code in a few files (the condition `node` of the exports). All entry
- * points share them, so that each class exists once. A repeated build changes no file, so that programs can run meanwhile.
+ * The plugin of esbuild that marks the initial values of constants as pure. The package declares that its modules have no side
+ * effects; a bundler knows that of a module that it can leave out, but not of a constant in a file of several modules, such
+ * as `new Set(names)`.
+ */
+const pureConstants = (folder) => ({
+  name: "pure constants",
+  setup(build) {
+    build.onLoad({ filter: new RegExp(`${folder}.build.*\\.js$`) }, ({ path }) => {
+      const text = readFileSync(path, "utf8");
+      const file = ts.createSourceFile(path, text, ts.ScriptTarget.ES2022);
+      const constants = file.statements
+        .filter((one) => ts.isVariableStatement(one) && one.declarationList.flags & ts.NodeFlags.Const)
+        .flatMap(({ declarationList }) => declarationList.declarations)
+        .filter(({ initializer }) => initializer !== undefined && !isPlain(initializer));
+      let contents = text;
+      for (const { initializer } of constants.reverse()) {
+        const [start, end] = [initializer.getStart(file), initializer.end];
+        const value = contents.slice(start, end);
+        contents = `${contents.slice(0, start)}/* @__PURE__ */ (() => (${value}))()${contents.slice(end)}`;
+      }
+      return { contents };
+    });
+  },
+});
+
+/** Bundlers know that these are pure. */
+const isPlain = (node) =>
+  ts.isLiteralExpression(node) || ts.isArrowFunction(node) || ts.isFunctionExpression(node) || ts.isIdentifier(node);
+
+/**
+ * Builds a library: `dist/node` for Node, `dist/web` for bundlers and other platforms, and `dist/types`. Entry points share
+ * files, so that each class exists once in each of the first two. A page gets only what it uses of `dist/web`. Node, which
+ * would need most of the time of an import to find and open 200 modules, gets fewer and larger files. A repeated build
+ * changes no file, so that programs can run meanwhile.
  */
 async function buildLibrary(folder) {
   const { status, error } = spawnSync("tsc", ["-b", folder], {
@@ -65,27 +97,58 @@ async function buildLibrary(folder) {
   if (error !== undefined) console.error(`${error.message}: build with npm run build, which finds the compiler`);
   if (status !== 0) process.exit(status ?? 1);
   const { exports } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
-  const outdir = `${folder}/dist/bundled`;
-  const { outputFiles } = await build({
-    ...bundle,
-    entryPoints: Object.values(exports).flatMap((entry) => (entry.default ? [join(folder, entry.default)] : [])),
-    outdir,
-    splitting: true,
-    packages: "external",
-    sourcemap: true,
-    sourcesContent: false,
-    chunkNames: "shared-[hash]",
-    plugins: [wholeTiers(folder)],
-    write: false,
-  });
-  mkdirSync(join(root, outdir), { recursive: true });
-  for (const { path, contents } of outputFiles) {
-    if (!existsSync(path) || !readFileSync(path).equals(contents)) writeFileSync(path, contents);
+  const entries = Object.values(exports).filter((entry) => entry.default !== undefined);
+  const sourceOf = ({ types }) => types.replace("./dist/types/", "").replace(".d.ts", "");
+  const bundleOf = async (target, of, plugins) => {
+    const { outputFiles } = await build({
+      ...bundle,
+      entryPoints: of.map((entry) => `${folder}/build/${sourceOf(entry)}.js`),
+      outdir: `${folder}/dist/${target}`,
+      splitting: true,
+      packages: "external",
+      chunkNames: "shared-[hash]",
+      plugins,
+      write: false,
+    });
+    // Imports for the order of side effects, of which there are none.
+    const bare = /^import "\.\/shared-\w+\.js";\n/gm;
+    return outputFiles.map(({ path, text }) => [
+      path,
+      Buffer.from(target === "web" ? text.replaceAll(bare, "") : text),
+    ]);
+  };
+  writeFolder(join(root, folder, "dist/node"), await bundleOf("node", entries, [wholeTiers(folder)]));
+  const portable = entries.filter((entry) => entry.node !== undefined);
+  writeFolder(join(root, folder, "dist/web"), await bundleOf("web", portable, [pureConstants(folder)]));
+  writeFolder(join(root, folder, "dist/types"), declarationsOf(join(root, folder), entries.map(sourceOf)));
+}
+
+/** The declaration files that entry points import, with their paths in `dist/types`. */
+function declarationsOf(folder, entries) {
+  const found = new Map();
+  const visit = (path) => {
+    if (found.has(path)) return;
+    const contents = readFileSync(join(folder, "build", path));
+    found.set(path, contents);
+    for (const [, specifier] of contents.toString().matchAll(/(?:from |import |import\()"(\.[^"]+)"/g)) {
+      visit(join(dirname(path), specifier).replace(/\.[jt]s$/, ".d.ts"));
+    }
+  };
+  for (const entry of entries) visit(`${entry}.d.ts`);
+  return [...found].map(([path, contents]) => [join(folder, "dist/types", path), contents]);
+}
+
+/** Writes files, given with their contents, that have changed, and deletes all others of a folder. */
+function writeFolder(folder, files) {
+  for (const [path, contents] of files) {
+    if (existsSync(path) && readFileSync(path).equals(contents)) continue;
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, contents);
   }
-  // The names of shared files change with their content.
-  const written = new Set(outputFiles.map(({ path }) => path));
-  for (const name of readdirSync(join(root, outdir))) {
-    if (!written.has(join(root, outdir, name))) rmSync(join(root, outdir, name));
+  const written = new Set(files.map(([path]) => path));
+  for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath, entry.name);
+    if (entry.isFile() && !written.has(path)) rmSync(path);
   }
 }
 

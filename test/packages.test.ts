@@ -11,6 +11,7 @@ import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { promisify } from "node:util";
+import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Block, expectedOutput, ROOT, readBlocks, readDocument } from "./support/documents.ts";
 import { pause } from "./support/pause.ts";
@@ -99,10 +100,20 @@ const packing = section.filter(({ repository }) => repository);
 /** Commands that start a server or a client. */
 const isProgram = (line: string): boolean => /^(?:node|npx tsx) /.test(line);
 
+/** A package as `npm pack --json` describes it. */
+interface Tarball {
+  readonly name: string;
+  readonly filename: string;
+  readonly unpackedSize: number;
+  readonly files: readonly { readonly path: string }[];
+}
+
 let folder: string;
 let project: string;
 /** The file of each package. */
 let tarballs: ReadonlyMap<string, string>;
+/** Bytes of the files of the runtime. */
+let unpackedSize: number;
 /** File names inside each tarball. */
 let packed: Map<string, string[]>;
 /** The free ports that replace those of the documents. */
@@ -116,7 +127,8 @@ beforeAll(async () => {
   await run("sh", ["-c", build], { cwd: ROOT });
   const quiet = `--json --ignore-scripts --pack-destination ${folder}`;
   const { stdout } = await run("sh", ["-c", `${pack} ${quiet}`], { cwd: ROOT });
-  const all = Object.values(JSON.parse(stdout)) as { name: string; filename: string; files: { path: string }[] }[];
+  const all = Object.values(JSON.parse(stdout)) as Tarball[];
+  unpackedSize = all.find(({ name }) => name === "triple-es")?.unpackedSize ?? 0;
   tarballs = new Map(all.map(({ name, filename }) => [name, filename]));
   packed = new Map(all.map(({ name, files }) => [name, files.map(({ path }) => path)]));
   for (const documented of ["8080", "8081", "50051"]) ports.set(documented, await freePort());
@@ -184,6 +196,13 @@ async function listening(child: ChildProcess, port: number): Promise<void> {
   }
 }
 
+/** The files of an entry point for all platforms. */
+const builtFrom = (name: string): string[] => [
+  `dist/web/${name}.js`,
+  `dist/node/${name}.js`,
+  `dist/types/${name}.d.ts`,
+];
+
 describe("a tarball", () => {
   it.each(["triple-es", "triple-es-dubbo", "protoc-gen-triple-es"])(
     "has code, types, a README, a license and a notice, and no other files: %s",
@@ -191,7 +210,7 @@ describe("a tarball", () => {
       const files = packed.get(name) ?? [];
       for (const wanted of ["README.md", "LICENSE", "NOTICE", "package.json"]) expect(files).toContain(wanted);
       const others = files.filter(
-        (file) => !/^(?:README\.md|LICENSE|NOTICE|package\.json|(?:dist|src)\/.+\.(?:[jt]s|css|map))$/.test(file),
+        (file) => !/^(?:README\.md|LICENSE|NOTICE|package\.json|dist\/.+\.(?:[jt]s|css))$/.test(file),
       );
       expect(others).toEqual([]);
     },
@@ -203,24 +222,20 @@ describe("a tarball", () => {
       [
         "dist/console/page.css",
         "dist/console/page.js",
-        ...["index", "node", "fetch", "json", "proto", "fastify", "openapi"].flatMap((name) => [
-          `dist/${name}.js`,
-          `dist/bundled/${name}.js`,
-          `dist/${name}.d.ts`,
-        ]),
+        ...["index", "fetch", "json", "proto", "openapi"].flatMap(builtFrom),
+        "dist/node/node.js",
+        "dist/node/fastify.js",
       ],
     ],
-    [
-      "triple-es-dubbo",
-      ["index", "java", "zookeeper"].flatMap((name) => [
-        `dist/${name}.js`,
-        `dist/bundled/${name}.js`,
-        `dist/${name}.d.ts`,
-      ]),
-    ],
+    ["triple-es-dubbo", [...["java", "hessian2"].flatMap(builtFrom), "dist/node/index.js", "dist/node/zookeeper.js"]],
     ["protoc-gen-triple-es", ["dist/main.js", "dist/triple-es.js"]],
   ])("has its entry points: %s", (name, wanted) => {
     expect(packed.get(name)).toEqual(expect.arrayContaining(wanted));
+  });
+
+  it("of the runtime is small", () => {
+    expect(packed.get("triple-es")?.length).toBeLessThanOrEqual(250);
+    expect(unpackedSize).toBeLessThanOrEqual(3_000_000);
   });
 });
 
@@ -306,10 +321,21 @@ describe("an installation", () => {
     expect(stdout).toBe("Hello, grpc! Hello, grpc!\nHello, http-rpc! Hello, http-rpc!\n");
   });
 
+  it("gives a page only the modules that it uses", async () => {
+    const contents =
+      'import { createStub, createTransport } from "triple-es/json"; console.log(createStub, createTransport);';
+    const stdin = { contents, resolveDir: project };
+    const { outputFiles } = await build({ stdin, bundle: true, minify: true, format: "esm", write: false });
+    const [page] = outputFiles;
+    expect(page?.text).not.toContain("google.protobuf");
+    // With all modules of the entry point it would have four times as much.
+    expect(page?.contents.length).toBeLessThanOrEqual(17_000);
+  });
+
   it("runs built code, not sources", async () => {
     const script = 'console.log(import.meta.resolve("triple-es/node"))';
     const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd: project });
-    expect(stdout.trim()).toMatch(/\/node_modules\/triple-es\/dist\/bundled\/node\.js$/);
+    expect(stdout.trim()).toMatch(/\/node_modules\/triple-es\/dist\/node\/node\.js$/);
     expect(dirname(stdout)).not.toContain(ROOT);
   });
 });

@@ -15,8 +15,7 @@ export const doubles: Float64Array = /*@__PURE__*/ new Float64Array(memory);
 export const floats: Float32Array = /*@__PURE__*/ new Float32Array(memory);
 /** The halves of the number. Their indexes, {@link LOW} and {@link HIGH}, depend on the byte order of the machine. */
 export const words: Int32Array = /*@__PURE__*/ new Int32Array(memory);
-doubles[0] = 1;
-export const HIGH: number = words[0] === 0 ? 1 : 0;
+export const HIGH: number = new Int32Array(Float64Array.of(1).buffer)[0] === 0 ? 1 : 0;
 export const LOW: number = 1 - HIGH;
 
 /** Converts a number or string to a signed 32-bit integer. */

@@ -143,10 +143,10 @@ function decodeAscii(bytes: Uint8Array): string {
 /** The characters of the bytes in ISO-8859-1, as UTF-16. */
 const LATIN_1 = Uint16Array.from({ length: 256 }, (_, byte) => byte);
 /** The characters of the bytes in windows-1252, which differs in 128 to 159. */
-const WINDOWS_1252 = LATIN_1.slice();
-WINDOWS_1252.set(
-  Array.from("€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ", (character) => character.charCodeAt(0)),
-  0x80,
+const WINDOWS_1252 = LATIN_1.map((byte) =>
+  byte < 0x80 || byte > 0x9f
+    ? byte
+    : "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ".charCodeAt(byte - 0x80),
 );
 
 /** Decodes text in which each byte is a character. */
