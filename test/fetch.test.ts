@@ -294,7 +294,7 @@ describe.each(Object.keys(WAYS))("a transport on fetch %s", (name) => {
       await client.greet({});
       expect(await greetings(client.greetEach({}))).toHaveLength(1);
     }
-    const [web, rpc] = ["application/grpc+proto", "application/proto"];
+    const [web, rpc] = ["application/grpc-web+proto", "application/proto"];
     expect(types).toEqual([web, web, rpc, web]);
   });
 

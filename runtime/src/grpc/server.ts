@@ -9,7 +9,7 @@ import { endMessages } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { requestCountError } from "../call/outcome.ts";
 import { type Compression, createNegotiation, type Negotiation } from "../codec/compression.ts";
-import { emptyBody, streamBody, wholeBody } from "../http/body.ts";
+import { type Body, emptyBody, streamBody, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { notFound, wrongResponseKind } from "../protocol/error.ts";
 import type { FieldLimits } from "../protocol/header-limits.ts";
@@ -22,6 +22,7 @@ import { ServerContext } from "../server/call-context.ts";
 import { asRpcError, authorizeCall, receive, type ServerCall, unaryRequest } from "../server/receive.ts";
 import {
   type ContentTypeFormats,
+  chooseFormat,
   createContentTypes,
   type GrpcFormat,
   isGrpcContentType,
@@ -34,46 +35,52 @@ import { ReceivedMessages, unnamedCompression } from "./messages.ts";
 import { ResponseEnvelopes, type ResponseWriter } from "./response-envelopes.ts";
 import { okTrailers, userMetadata, writeError } from "./status.ts";
 
-type GrpcCall = ServerCall<GrpcFormat, GrpcPayloadCall>;
+interface GrpcCall extends ServerCall<GrpcFormat, GrpcPayloadCall> {
+  readonly body: Body;
+}
 
 export class GrpcServer implements ServerProtocol {
   readonly #options: ServerProtocolOptions;
   /** Limits of the headers and the trailers of a response. */
   readonly #limits: FieldLimits;
   readonly #negotiate: Negotiation;
-  readonly #formatsOf: (contentType: string) => ContentTypeFormats;
+  /** Finds the formats of a content type of gRPC. */
+  readonly formatsOf: (contentType: string) => ContentTypeFormats;
 
   constructor(options: ServerProtocolOptions) {
     this.#options = options;
     this.#limits = options.headerLimits.response;
     this.#negotiate = createNegotiation(options.compressions);
-    this.#formatsOf = createContentTypes(options.codecs);
+    this.formatsOf = createContentTypes(options.codecs);
   }
 
   accept(contentType: string): Answer | undefined {
     if (!isGrpcContentType(contentType)) return undefined;
-    const formats = this.#formatsOf(contentType);
-    return (request, handler, selector) => this.#serve(request, handler, selector, formats);
+    const formats = this.formatsOf(contentType);
+    return (request, handler, selector) => {
+      const format = chooseFormat(formats, handler);
+      if (request.version !== "2" || request.method !== "POST" || format === undefined) {
+        return Promise.resolve(refuse(request, handler, this.#options.codecs));
+      }
+      return this.serve(request, handler, selector, format, request.body);
+    };
   }
 
-  #serve(
+  /** Answers a request that has been accepted. `body` has the envelopes. Never rejects. */
+  serve(
     request: HttpRequest,
     handler: Handler | undefined,
     selector: Selector,
-    { codec, wrapper }: ContentTypeFormats,
+    format: GrpcFormat,
+    body: Body,
   ): Promise<HttpResponse> {
-    // The method, not the content type, determines whether messages are wrapped.
-    const format = handler === undefined ? (codec ?? wrapper) : handler.payload === undefined ? codec : wrapper;
-    if (request.version !== "2" || request.method !== "POST" || format === undefined) {
-      return Promise.resolve(refuse(request, handler, this.#options.codecs));
-    }
     let call: GrpcCall;
     try {
       if (handler === undefined) throw notFound(request.path);
       const headers = readRequestHeaders(request.headers, this.#options, this.#negotiate);
       const context = new ServerContext(request, headers.timeoutMs, handler.limits.maxTimeoutMs);
       const payload = handler.payload?.openGrpc(methodsOf(handler), payloadOptionsOf(handler, this.#options));
-      call = { request, handler, selector, headers, context, format, payload };
+      call = { request, handler, selector, headers, context, format, payload, body };
     } catch (reason) {
       return Promise.resolve(
         failure(format.fields, asRpcError(reason, request.path, this.#options.onError), this.#limits),
@@ -90,9 +97,9 @@ export class GrpcServer implements ServerProtocol {
    */
   async #serveUnary(call: GrpcCall): Promise<HttpResponse> {
     try {
-      const { request, handler, payload } = call;
+      const { handler, payload } = call;
       if (handler.authorize !== undefined) await authorizeCall(call);
-      const body = await request.body.bytes(handler.limits.maxMessageBytes, PREFIX_BYTES, checkPrefix);
+      const body = await call.body.bytes(handler.limits.maxMessageBytes, PREFIX_BYTES, checkPrefix);
       const message = readMessage(call, body);
       const called = unaryRequest(call, message instanceof Promise ? await message : message);
       const response = await (payload === undefined
@@ -129,7 +136,7 @@ export class GrpcServer implements ServerProtocol {
       const authorizing = authorizeCall(call);
       if (authorizing !== undefined) await context.race(() => authorizing);
       const response = await context.race(() => {
-        const messages = new ReceivedMessages(request.body, {
+        const messages = new ReceivedMessages(call.body, {
           inflate: inflater(headers.compression, limits),
           options: limits,
           decode: (bytes) => receive(call, bytes, undefined),

@@ -3,15 +3,13 @@
  * end of the body.
  */
 import { concat } from "../call/bytes.ts";
-import type { ContextValues } from "../call/call.ts";
 import { DONE, iteration } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
-import type { PeerConnection } from "../call/peer.ts";
 import { type Body, streamBody, wholeBody } from "../http/body.ts";
-import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
+import type { HttpResponse } from "../http/exchange.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import type { Answer, ServerProtocol } from "../protocol/protocol.ts";
-import { isGrpcContentType, refuseMethod, refuseType } from "./content-type.ts";
+import { chooseFormat, refuseMethod, refuseType } from "./content-type.ts";
 import { GrpcServer } from "./server.ts";
 import { encodeTrailers } from "./web-framing.ts";
 import { decodeBase64Body, encodeBase64Body } from "./web-text.ts";
@@ -20,7 +18,7 @@ import { decodeBase64Body, encodeBase64Body } from "./web-text.ts";
 const WEB_REQUEST_TYPE = /^application\/grpc-web(-text)?(\+[^;\s]+)?\s*(?:;.*)?$/i;
 
 export class GrpcWebServer implements ServerProtocol {
-  readonly #grpc: ServerProtocol;
+  readonly #grpc: GrpcServer;
   readonly #supported: string;
 
   constructor(options: ServerProtocolOptions) {
@@ -33,13 +31,14 @@ export class GrpcWebServer implements ServerProtocol {
     const type = WEB_REQUEST_TYPE.exec(contentType.toLowerCase());
     if (type === null) return undefined;
     const [, text = "", suffix = ""] = type;
-    const answer = this.#grpc.accept(`application/grpc${suffix}`) as Answer;
+    const isText = text !== "";
+    const formats = this.#grpc.formatsOf(`application/grpc${suffix}`);
     return async (request, handler, selector) => {
       if (request.method !== "POST") return refuseMethod();
-      const isText = text !== "";
-      const response = await answer(new WebRequest(request, `application/grpc${suffix}`, isText), handler, selector);
-      const isGrpc = isGrpcContentType(response.headers.get("content-type") ?? "");
-      if (!isGrpc) return refuseType(contentType, this.#supported);
+      const format = chooseFormat(formats, handler);
+      if (format === undefined) return refuseType(contentType, this.#supported);
+      const body = isText ? decodeBase64Body(request.body) : request.body;
+      const response = await this.#grpc.serve(request, handler, selector, format, body);
       return toWebResponse(response, `application/grpc-web${text}${suffix}`, isText);
     };
   }
@@ -50,45 +49,6 @@ function supportedTypes({ codecs }: Pick<ServerProtocolOptions, "codecs">): stri
   return ["application/grpc-web", "application/grpc-web-text"]
     .flatMap((type) => suffixes.map((suffix) => type + suffix))
     .join(", ");
-}
-
-/** Adapts a request to sub-protocol B, whose HTTP version is always 2. */
-class WebRequest implements HttpRequest {
-  readonly method = "POST";
-  readonly version = "2";
-  readonly path: string;
-  readonly authority: string | undefined;
-  readonly headers: Metadata;
-  readonly body: Body;
-  readonly #received: HttpRequest;
-
-  constructor(received: HttpRequest, contentType: string, isText: boolean) {
-    this.path = received.path;
-    this.authority = received.authority;
-    this.headers = new Metadata(received.headers).delete("content-type").appendRaw(["content-type", contentType]);
-    this.body = isText ? decodeBase64Body(received.body) : received.body;
-    this.#received = received;
-  }
-
-  get signal(): AbortSignal | undefined {
-    return this.#received.signal;
-  }
-
-  get draining(): AbortSignal | undefined {
-    return this.#received.draining;
-  }
-
-  get peer(): PeerConnection | undefined {
-    return this.#received.peer;
-  }
-
-  get values(): (() => ContextValues) | undefined {
-    return this.#received.values;
-  }
-
-  waitUntil(work: Promise<unknown>): void {
-    this.#received.waitUntil?.(work);
-  }
 }
 
 /** Fields of a trailers-only response that are leading metadata. */
