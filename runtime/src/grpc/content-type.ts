@@ -6,12 +6,12 @@ import { Metadata } from "../call/metadata.ts";
 import type { Method, ProtoMethod } from "../call/method.ts";
 import { countOf } from "../codec/bounded-codec.ts";
 import type { Codec } from "../codec/codec.ts";
-import { wholeBody } from "../http/body.ts";
+import { type Body, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { clipText } from "../protocol/error.ts";
 import type { GrpcPayloadCall } from "../protocol/payload.ts";
 import type { Handler } from "../protocol/protocol.ts";
-import type { RequestFormat } from "../server/receive.ts";
+import type { RequestFormat, ServerCall } from "../server/receive.ts";
 import { encodeEnvelope, encodeMessage } from "./envelope.ts";
 import { codecNameOf, isWrapperContentType } from "./headers.ts";
 import { internalError } from "./messages.ts";
@@ -22,6 +22,12 @@ export interface GrpcFormat extends RequestFormat {
   readonly fields: Metadata;
   /** Encodes a message as an envelope. */
   encode(message: object, method: Method, payload: GrpcPayloadCall | undefined): Uint8Array;
+}
+
+/** A call whose headers have been read. */
+export interface GrpcCall extends ServerCall<GrpcFormat, GrpcPayloadCall> {
+  /** The body with the envelopes of the messages. */
+  readonly body: Body;
 }
 
 /** The formats of a content type. */

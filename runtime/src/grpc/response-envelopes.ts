@@ -4,40 +4,38 @@
  */
 import type { StreamResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";
-import { RpcError } from "../call/error.ts";
+import { eachWithin } from "../call/context.ts";
+import { maskUnknownError, RpcError } from "../call/error.ts";
 import { DONE } from "../call/message-stream.ts";
+import type { Metadata } from "../call/metadata.ts";
 import type { ChunkSource } from "../http/body.ts";
-
-/** The call whose response is sent. */
-export interface ResponseWriter {
-  /** Encodes a message as an envelope. A promise if it is compressed. */
-  encode(message: object): Uint8Array | Promise<Uint8Array>;
-  /** Handles the end of the messages: sets the trailers. It may throw. */
-  end(): void;
-  /** Handles an error that ended the messages: sets the trailers. */
-  fail(reason: unknown): void;
-  /** Converts an error of the handler's messages to one that `fail` takes. */
-  masked(reason: unknown): unknown;
-  /** Handles a reader that leaves before the end. */
-  cancelled(error: RpcError): void;
-  /** Closes the context of the call. */
-  close(): void;
-}
+import type { ServerProtocolOptions } from "../protocol/options.ts";
+import { asRpcError } from "../server/receive.ts";
+import type { GrpcCall } from "./content-type.ts";
+import { compressEnvelope } from "./envelope.ts";
+import { okTrailers, userMetadata, writeError } from "./status.ts";
 
 type Step = IteratorResult<Uint8Array, undefined>;
 type OnStep = (step: Step) => void;
 type OnError = (reason: unknown) => void;
 
 export class ResponseEnvelopes implements AsyncIterable<Uint8Array>, ChunkSource {
-  readonly #writer: ResponseWriter;
+  readonly #call: GrpcCall;
+  readonly #response: StreamResponse;
   readonly #messages: AsyncIterator<object>;
+  readonly #trailers: Metadata;
+  readonly #options: ServerProtocolOptions;
   /** The functions of the last {@link request}. */
   #onStep!: OnStep;
   #onError!: OnError;
 
-  constructor(writer: ResponseWriter, messages: StreamResponse["messages"]) {
-    this.#writer = writer;
-    this.#messages = messages[Symbol.asyncIterator]();
+  /** At the end of the messages, `trailers` report success or the error. */
+  constructor(call: GrpcCall, response: StreamResponse, trailers: Metadata, options: ServerProtocolOptions) {
+    this.#call = call;
+    this.#response = response;
+    this.#messages = eachWithin(call.context, response.messages)[Symbol.asyncIterator]();
+    this.#trailers = trailers;
+    this.#options = options;
   }
 
   [Symbol.asyncIterator](): this {
@@ -55,7 +53,7 @@ export class ResponseEnvelopes implements AsyncIterable<Uint8Array>, ChunkSource
   }
 
   next(): Promise<Step> {
-    const failed = (reason: unknown): Promise<Step> => this.#fail(this.#writer.masked(reason));
+    const failed = (reason: unknown): Promise<Step> => this.#fail(this.#masked(reason));
     try {
       return Promise.resolve(this.#messages.next()).then((step) => this.#convert(step), failed);
     } catch (reason) {
@@ -64,7 +62,7 @@ export class ResponseEnvelopes implements AsyncIterable<Uint8Array>, ChunkSource
   }
 
   async return(): Promise<Step> {
-    this.#writer.cancelled(new RpcError(Code.Canceled, "the stream was closed before its end"));
+    this.#call.context.answered(new RpcError(Code.Canceled, "the stream was closed before its end"));
     await this.#leave();
     return DONE;
   }
@@ -76,17 +74,17 @@ export class ResponseEnvelopes implements AsyncIterable<Uint8Array>, ChunkSource
   };
 
   readonly #onFailure = (reason: unknown): void => {
-    this.#fail(this.#writer.masked(reason)).then(this.#onStep, this.#onError);
+    this.#fail(this.#masked(reason)).then(this.#onStep, this.#onError);
   };
 
   /** Does not throw. */
   #convert({ done, value }: IteratorResult<object>): Step | Promise<Step> {
     try {
       if (done) {
-        this.#writer.end();
+        this.#end();
         return DONE;
       }
-      const envelope = this.#writer.encode(value);
+      const envelope = this.#encode(value);
       if (!(envelope instanceof Promise)) return { done: false, value: envelope };
       return envelope.then(
         (bytes) => ({ done: false, value: bytes }),
@@ -97,14 +95,37 @@ export class ResponseEnvelopes implements AsyncIterable<Uint8Array>, ChunkSource
     }
   }
 
+  #encode(message: object): Uint8Array | Promise<Uint8Array> {
+    const { headers, handler, format, payload } = this.#call;
+    const envelope = format.encode(message, handler.method, payload);
+    return compressEnvelope(envelope, headers.responseCompression, handler.limits) ?? envelope;
+  }
+
+  #end(): void {
+    const { context } = this.#call;
+    this.#trailers.appendAll(okTrailers(this.#response.trailers, this.#options.headerLimits.response));
+    context.answered();
+    context.close();
+  }
+
   async #fail(reason: unknown): Promise<Step> {
-    this.#writer.fail(reason);
+    const { request, context } = this.#call;
+    const error = asRpcError(reason, request.path, this.#options.onError);
+    context.answered(error);
+    writeError(this.#trailers, error, this.#options.headerLimits.response);
+    this.#trailers.appendAll(userMetadata(this.#response.trailers));
     await this.#leave()?.catch(() => {});
     return DONE;
   }
 
+  /** Masks an error of the handler's messages. */
+  #masked(reason: unknown): RpcError {
+    const { context, handler } = this.#call;
+    return maskUnknownError(reason, { method: handler.method, context }, this.#options.onError);
+  }
+
   #leave(): Promise<unknown> | undefined {
-    this.#writer.close();
+    this.#call.context.close();
     return this.#messages.return?.();
   }
 }

@@ -2,9 +2,8 @@
  * Sub-protocol B, server half: converts a gRPC request over HTTP/2 to a call and its result to a response (spec:
  * Sub-protocol B).
  */
-import type { CallResponse, Selector, StreamResponse, UnaryResponse } from "../call/call.ts";
-import { eachWithin } from "../call/context.ts";
-import { maskUnknownError, type RpcError } from "../call/error.ts";
+import type { CallResponse, Selector, UnaryResponse } from "../call/call.ts";
+import type { RpcError } from "../call/error.ts";
 import { endMessages } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { requestCountError } from "../call/outcome.ts";
@@ -19,11 +18,12 @@ import { handlerOf, methodsOf, payloadOptionsOf } from "../protocol/overloads.ts
 import type { GrpcPayloadCall } from "../protocol/payload.ts";
 import type { Answer, Handler, ServerProtocol } from "../protocol/protocol.ts";
 import { ServerContext } from "../server/call-context.ts";
-import { asRpcError, authorizeCall, receive, type ServerCall, unaryRequest } from "../server/receive.ts";
+import { asRpcError, authorizeCall, receive, unaryRequest } from "../server/receive.ts";
 import {
   type ContentTypeFormats,
   chooseFormat,
   createContentTypes,
+  type GrpcCall,
   type GrpcFormat,
   isGrpcContentType,
   refuse,
@@ -32,12 +32,8 @@ import { checkPrefix, compressEnvelope, onlyEnvelope, PREFIX_BYTES } from "./env
 import { readRequestHeaders } from "./headers.ts";
 import { inflater } from "./inflate.ts";
 import { ReceivedMessages, unnamedCompression } from "./messages.ts";
-import { ResponseEnvelopes, type ResponseWriter } from "./response-envelopes.ts";
-import { okTrailers, userMetadata, writeError } from "./status.ts";
-
-interface GrpcCall extends ServerCall<GrpcFormat, GrpcPayloadCall> {
-  readonly body: Body;
-}
+import { ResponseEnvelopes } from "./response-envelopes.ts";
+import { okTrailers, writeError } from "./status.ts";
 
 export class GrpcServer implements ServerProtocol {
   readonly #options: ServerProtocolOptions;
@@ -133,8 +129,7 @@ export class GrpcServer implements ServerProtocol {
     const { method, limits } = handler;
     let calling: ReturnType<Handler["call"]> | undefined;
     try {
-      const authorizing = authorizeCall(call);
-      if (authorizing !== undefined) await context.race(() => authorizing);
+      if (handler.authorize !== undefined) await context.race(async () => authorizeCall(call));
       const response = await context.race(() => {
         const messages = new ReceivedMessages(call.body, {
           inflate: inflater(headers.compression, limits),
@@ -146,11 +141,10 @@ export class GrpcServer implements ServerProtocol {
       });
       if (!response?.stream) throw wrongResponseKind(method);
       const trailers = new Metadata();
-      const writer = new StreamWriter(call, response, trailers, this.#options);
       return {
         status: 200,
         headers: responseHeaders(call.format.fields, response.headers, headers.responseCompression, this.#limits),
-        body: streamBody(new ResponseEnvelopes(writer, eachWithin(context, response.messages))),
+        body: streamBody(new ResponseEnvelopes(call, response, trailers, this.#options)),
         trailers,
       };
     } catch (reason) {
@@ -164,53 +158,6 @@ export class GrpcServer implements ServerProtocol {
     const error = asRpcError(reason, request.path, this.#options.onError);
     context.answered(error);
     return failure(format.fields, error, this.#limits);
-  }
-}
-
-/** Writes a streaming response. At its end, the trailers report success or the error. */
-class StreamWriter implements ResponseWriter {
-  readonly #call: GrpcCall;
-  readonly #response: StreamResponse;
-  readonly #trailers: Metadata;
-  readonly #options: ServerProtocolOptions;
-
-  constructor(call: GrpcCall, response: StreamResponse, trailers: Metadata, options: ServerProtocolOptions) {
-    this.#call = call;
-    this.#response = response;
-    this.#trailers = trailers;
-    this.#options = options;
-  }
-
-  encode(message: object): Uint8Array | Promise<Uint8Array> {
-    const { headers, handler, format, payload } = this.#call;
-    const envelope = format.encode(message, handler.method, payload);
-    return compressEnvelope(envelope, headers.responseCompression, handler.limits) ?? envelope;
-  }
-
-  end(): void {
-    this.#trailers.appendAll(okTrailers(this.#response.trailers, this.#options.headerLimits.response));
-    this.#call.context.answered();
-    this.close();
-  }
-
-  fail(reason: unknown): void {
-    const error = asRpcError(reason, this.#call.request.path, this.#options.onError);
-    this.#call.context.answered(error);
-    writeError(this.#trailers, error, this.#options.headerLimits.response);
-    this.#trailers.appendAll(userMetadata(this.#response.trailers));
-  }
-
-  masked(reason: unknown): RpcError {
-    const { context, handler } = this.#call;
-    return maskUnknownError(reason, { method: handler.method, context }, this.#options.onError);
-  }
-
-  cancelled(error: RpcError): void {
-    this.#call.context.answered(error);
-  }
-
-  close(): void {
-    this.#call.context.close();
   }
 }
 

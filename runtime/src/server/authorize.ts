@@ -3,33 +3,33 @@
  * interceptor would run after the message of a unary call, and so after an upload that is refused.
  */
 import type { Authorize, CallRequestBase } from "../call/call.ts";
-import { type ErrorHook, maskUnknownError } from "../call/error.ts";
+import { abortError, type ErrorHook, maskUnknownError } from "../call/error.ts";
 import { asOwn } from "./interceptors.ts";
 
-/** Combines hooks, the first one first. Their errors are masked like those of interceptors. `undefined`: there is none. */
-export function createAuthorize(hooks: readonly Authorize[], onError: ErrorHook): Authorize | undefined {
+/**
+ * Combines hooks, the first one first. Their errors are masked like those of interceptors. A call that has ended while a hook
+ * waited must not begin. `undefined`: there is no hook.
+ */
+export function createAuthorize(
+  hooks: readonly Authorize[],
+  onError: ErrorHook,
+): ((call: CallRequestBase) => Promise<void>) | undefined {
   if (hooks.length === 0) return undefined;
-  return (call) => {
-    const refuse = (reason: unknown): never => {
-      throw asOwn(maskUnknownError(reason, call, onError));
-    };
+  return async (call) => {
+    let hasWaited = false;
     try {
-      return runHooks(hooks, call)?.catch(refuse);
+      for (const hook of hooks) {
+        const result: unknown = hook(call);
+        if (result instanceof Promise) hasWaited = true;
+        // A hook that returns false means to refuse the call.
+        if ((hasWaited ? await result : result) === undefined) continue;
+        throw new TypeError("authorize must throw an RpcError to refuse a call, and return nothing");
+      }
     } catch (reason) {
-      return refuse(reason);
+      throw asOwn(maskUnknownError(reason, call, onError));
     }
+    if (!hasWaited) return;
+    const { signal } = call.context;
+    if (signal?.aborted) throw abortError(signal);
   };
-}
-
-/** Returns a promise only if a hook does. */
-function runHooks(hooks: readonly Authorize[], call: CallRequestBase, index = 0): undefined | Promise<undefined> {
-  if (index === hooks.length) return undefined;
-  const result: unknown = hooks[index]?.(call);
-  const next = (value: unknown): undefined | Promise<undefined> => {
-    // A hook that returns false means to refuse the call.
-    if (value !== undefined)
-      throw new TypeError("authorize must throw an RpcError to refuse a call, and return nothing");
-    return runHooks(hooks, call, index + 1);
-  };
-  return result instanceof Promise ? result.then(next) : next(result);
 }

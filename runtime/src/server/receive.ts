@@ -1,9 +1,9 @@
 /**
  * The way in, for all protocols: a call whose headers have been read, and the decoding of its messages.
  */
-import type { CallRequestBase, Selector, UnaryRequest } from "../call/call.ts";
+import type { Selector, UnaryRequest } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
-import { abortError, type ErrorHook, RpcError } from "../call/error.ts";
+import { type ErrorHook, RpcError } from "../call/error.ts";
 import { nextSmallStep } from "../call/time-slice.ts";
 import type { Compression } from "../codec/compression.ts";
 import type { HttpRequest } from "../http/exchange.ts";
@@ -35,16 +35,9 @@ export interface RequestFormat {
   malformed(message: string, cause: unknown): RpcError;
 }
 
-/** Decides whether a call may begin. Returns a promise if a hook does. Throws the error of a call that may not. */
-export function authorizeCall(call: ServerCall): Promise<void> | undefined {
-  const { handler, request, selector, context } = call;
-  const asked: CallRequestBase = { method: handler.method, headers: request.headers, selector, context };
-  const authorizing = handler.authorize?.(asked);
-  if (!(authorizing instanceof Promise)) return undefined;
-  return authorizing.then(() => {
-    // The handler of a call that has ended in the meantime must not begin.
-    if (context.signal?.aborted) throw abortError(context.signal);
-  });
+/** Asks the hooks of a handler, if it has some, whether the call may begin. Rejects with the error of a call that may not. */
+export function authorizeCall({ handler, request, selector, context }: ServerCall): Promise<void> | undefined {
+  return handler.authorize?.({ method: handler.method, headers: request.headers, selector, context });
 }
 
 /**
