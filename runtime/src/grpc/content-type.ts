@@ -68,15 +68,6 @@ export function createContentTypes(codecs: readonly Codec[]): (contentType: stri
   };
 }
 
-/** Returns the format of a method's messages. The method, not the content type, determines whether they are wrapped. */
-export function chooseFormat(
-  { codec, wrapper }: ContentTypeFormats,
-  handler: Handler | undefined,
-): GrpcFormat | undefined {
-  if (handler === undefined) return codec ?? wrapper;
-  return handler.payload === undefined ? codec : wrapper;
-}
-
 /** Creates the plain HTTP response to a request that is not gRPC or has an unsupported content type. */
 export function refuse(
   { version, method, headers }: HttpRequest,

@@ -13,7 +13,6 @@ import type { GeneratedCodec, Method } from "../call/method.ts";
 import type { Codec } from "../codec/codec.ts";
 import type { Compression } from "../codec/compression.ts";
 import { type BodyCheck, tooLarge } from "../http/body.ts";
-import { compressMessage } from "../protocol/message.ts";
 import type { ProtocolOptions } from "../protocol/options.ts";
 
 /** A message on the wire. */
@@ -88,8 +87,8 @@ export function compressEnvelope(
   compression: Compression | undefined,
   options: Pick<ProtocolOptions, "compressMinBytes">,
 ): Promise<Uint8Array> | undefined {
-  if (compression === undefined) return undefined;
-  const compressed = compressMessage(envelope.subarray(PREFIX_BYTES), compression, options);
+  if (compression === undefined || envelope.byteLength - PREFIX_BYTES < options.compressMinBytes) return undefined;
+  const compressed = compression.compress(envelope.subarray(PREFIX_BYTES));
   return compressed && Promise.resolve(compressed).then((bytes) => encodeEnvelope(bytes, true));
 }
 

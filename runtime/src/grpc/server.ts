@@ -21,10 +21,8 @@ import { ServerContext } from "../server/call-context.ts";
 import { asRpcError, authorizeCall, receive, unaryRequest } from "../server/receive.ts";
 import {
   type ContentTypeFormats,
-  chooseFormat,
   createContentTypes,
   type GrpcCall,
-  type GrpcFormat,
   isGrpcContentType,
   refuse,
 } from "./content-type.ts";
@@ -54,22 +52,26 @@ export class GrpcServer implements ServerProtocol {
     if (!isGrpcContentType(contentType)) return undefined;
     const formats = this.formatsOf(contentType);
     return (request, handler, selector) => {
-      const format = chooseFormat(formats, handler);
-      if (request.version !== "2" || request.method !== "POST" || format === undefined) {
-        return Promise.resolve(refuse(request, handler, this.#options.codecs));
-      }
-      return this.serve(request, handler, selector, format, request.body);
+      const isGrpc = request.version === "2" && request.method === "POST";
+      const answering = isGrpc ? this.serve(request, handler, selector, formats, request.body) : undefined;
+      return answering ?? Promise.resolve(refuse(request, handler, this.#options.codecs));
     };
   }
 
-  /** Answers a request that has been accepted. `body` has the envelopes. Never rejects. */
+  /**
+   * Answers a request. `body` has the envelopes of its messages. Returns `undefined` if the method does not support the content
+   * type. The promise never rejects.
+   */
   serve(
     request: HttpRequest,
     handler: Handler | undefined,
     selector: Selector,
-    format: GrpcFormat,
+    { codec, wrapper }: ContentTypeFormats,
     body: Body,
-  ): Promise<HttpResponse> {
+  ): Promise<HttpResponse> | undefined {
+    // The method, not the content type, determines whether messages are wrapped.
+    const format = handler === undefined ? (codec ?? wrapper) : handler.payload === undefined ? codec : wrapper;
+    if (format === undefined) return undefined;
     let call: GrpcCall;
     try {
       if (handler === undefined) throw notFound(request.path);

@@ -9,7 +9,7 @@ import { type Body, streamBody, wholeBody } from "../http/body.ts";
 import type { HttpResponse } from "../http/exchange.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import type { Answer, ServerProtocol } from "../protocol/protocol.ts";
-import { chooseFormat, refuseMethod, refuseType } from "./content-type.ts";
+import { refuseMethod, refuseType } from "./content-type.ts";
 import { GrpcServer } from "./server.ts";
 import { encodeTrailers } from "./web-framing.ts";
 import { decodeBase64Body, encodeBase64Body } from "./web-text.ts";
@@ -35,10 +35,9 @@ export class GrpcWebServer implements ServerProtocol {
     const formats = this.#grpc.formatsOf(`application/grpc${suffix}`);
     return async (request, handler, selector) => {
       if (request.method !== "POST") return refuseMethod();
-      const format = chooseFormat(formats, handler);
-      if (format === undefined) return refuseType(contentType, this.#supported);
       const body = isText ? decodeBase64Body(request.body) : request.body;
-      const response = await this.#grpc.serve(request, handler, selector, format, body);
+      const response = await this.#grpc.serve(request, handler, selector, formats, body);
+      if (response === undefined) return refuseType(contentType, this.#supported);
       return toWebResponse(response, `application/grpc-web${text}${suffix}`, isText);
     };
   }
