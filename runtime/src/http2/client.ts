@@ -6,7 +6,7 @@ import { ConnectionError, ErrorCode, LAST_STREAM_ID, Setting } from "./codes.ts"
 import { EngineConnection, type EngineOptions } from "./connection.ts";
 import type { ConnectionHandler } from "./events.ts";
 import { MAX_HEADER_BYTES, MAX_INTERIM_RESPONSES } from "./limits.ts";
-import { BlockKind, checkRequestLine } from "./messages.ts";
+import { BlockKind } from "./messages.ts";
 import { type HeadersFrame, PREFACE } from "./receiver.ts";
 import type { Role } from "./role.ts";
 import type { StreamSink } from "./sink.ts";
@@ -36,8 +36,6 @@ export class ClientRole implements Role {
   readonly #streams: Streams;
   readonly #scheme: string;
   readonly #authority: string;
-  #checkedMethod = "";
-  #checkedPath = "";
   /**
    * Passes each waiting request once. Another iterator would pass all removed ones first. It never ends: it is used
    * only if there is one.
@@ -60,13 +58,7 @@ export class ClientRole implements Role {
     const streams = this.#streams;
     const { state, peer } = this.connection;
     if (state !== "open") throw new NotOpen("the connection takes no more requests");
-    // Most requests repeat the previous request line, which is not checked again.
-    if (head.method !== this.#checkedMethod || head.path !== this.#checkedPath) {
-      checkRequestLine(head.method, head.path);
-      this.#checkedMethod = head.method;
-      this.#checkedPath = head.path;
-    }
-    streams.headers.checkRequest(head.headers, head.path, this.#authority);
+    streams.headers.checkRequest(head.method, head.path, this.#authority, head.headers);
     const stream = new Stream(streams, 0, sink, peer.windowSize, STREAM_WINDOW_BYTES);
     stream.isHead = head.method === "HEAD";
     streams.opened++;

@@ -100,7 +100,7 @@ export class ControlFrames implements FrameHandler {
     this.#settingsSeen = true;
     const before = peer.windowSize;
     peer.apply(bytes, start, end, (size) => headers.encoder.resize(size));
-    headers.maxListSize = peer.maxHeaderListSize;
+    headers.limit(peer.maxHeaderListSize);
     const change = peer.windowSize - before;
     if (change !== 0) {
       for (const stream of live.values()) {

@@ -5,7 +5,7 @@ import { DEFAULT_MAX_FRAME_SIZE, Flag, FRAME_HEADER_BYTES, FrameType, MAX_31_BIT
 import { writeFrameHeader } from "./frame.ts";
 import { ENTRY_OVERHEAD_BYTES } from "./hpack/dynamic-table.ts";
 import { Encoder, type FieldList } from "./hpack/encoder.ts";
-import { checkOutgoing } from "./messages.ts";
+import { checkOutgoing, checkRequestLine } from "./messages.ts";
 import type { Output } from "./output.ts";
 
 /** A header block is larger than the peer's SETTINGS_MAX_HEADER_LIST_SIZE. Nothing of it has been sent. */
@@ -17,11 +17,20 @@ export class HeadersTooLarge extends TypeError {}
  */
 export class HeaderWriter {
   readonly encoder: Encoder = new Encoder(checkOutgoing);
-  /** The peer's SETTINGS_MAX_HEADER_LIST_SIZE. */
-  maxListSize: number = MAX_31_BITS;
   readonly #output: Output;
+  /** The peer's SETTINGS_MAX_HEADER_LIST_SIZE. */
+  #maxListSize: number = MAX_31_BITS;
   /** The position of the block that is being written; 0: in an array of its own. */
   #start = 0;
+  /**
+   * The last request. Most requests repeat it, and then need no check; its block is copied if it has been written twice without
+   * a change of the table since.
+   */
+  #method = "";
+  #path = "";
+  #list: FieldList | undefined;
+  #block: Uint8Array | undefined;
+  #generation = -1;
 
   constructor(output: Output) {
     this.#output = output;
@@ -47,6 +56,7 @@ export class HeaderWriter {
     this.writeResponse(streamId, 0, list, true);
   }
 
+  /** Writes a request. Scheme and authority are those of the connection. */
   writeRequest(
     streamId: number,
     method: string,
@@ -57,23 +67,47 @@ export class HeaderWriter {
     isEnd: boolean,
   ): void {
     const { encoder } = this;
+    const { generation } = encoder;
+    const isRepeated = list === this.#list && method === this.#method && path === this.#path;
+    if (isRepeated && this.#block !== undefined && this.#generation === generation) {
+      this.#writeFrame(streamId, FrameType.Headers, flagsOf(isEnd), this.#block);
+      return;
+    }
     const out = this.#memoryFor(encoder.prepare(list, path, authority));
-    const at = encoder.writeRequestLine(out, encoder.begin(out, this.#start), method, scheme, authority, path);
-    this.#finish(streamId, out, encoder.write(out, at, list), isEnd);
+    const start = this.#start;
+    const first = encoder.begin(out, start);
+    const end = encoder.write(out, encoder.writeRequestLine(out, first, method, scheme, authority, path), list);
+    // A block that changes the table or its size is another one the next time.
+    const isFinal = isRepeated && encoder.generation === generation && first === start && start > 0;
+    this.#block = isFinal ? out.slice(start, end) : undefined;
+    this.#generation = generation;
+    this.#method = method;
+    this.#path = path;
+    this.#list = list.frozen ? list : undefined;
+    this.#finish(streamId, out, end, isEnd);
   }
 
   /** Throws for a request that {@link writeRequest} could not send. */
-  checkRequest(list: FieldList, path: string, authority: string): void {
+  checkRequest(method: string, path: string, authority: string, list: FieldList): void {
+    const isSameLine = method === this.#method && path === this.#path;
+    if (isSameLine && list === this.#list) return;
+    if (!isSameLine) checkRequestLine(method, path);
     this.encoder.prepare(list);
     this.#checkSize(list, path.length + authority.length + 180);
   }
 
+  /** Applies SETTINGS_MAX_HEADER_LIST_SIZE. */
+  limit(maxListSize: number): void {
+    this.#maxListSize = maxListSize;
+    this.#list = undefined;
+  }
+
   #checkSize(list: FieldList, others: number): void {
-    if (this.maxListSize === MAX_31_BITS) return;
+    if (this.#maxListSize === MAX_31_BITS) return;
     let size = others;
     for (const text of list.raw) size += text.length + ENTRY_OVERHEAD_BYTES / 2;
-    if (size > this.maxListSize) {
-      throw new HeadersTooLarge(`headers of ${size} bytes are more than the ${this.maxListSize} that the peer takes`);
+    if (size > this.#maxListSize) {
+      throw new HeadersTooLarge(`headers of ${size} bytes are more than the ${this.#maxListSize} that the peer takes`);
     }
   }
 
@@ -90,22 +124,30 @@ export class HeaderWriter {
   /** Writes the frames of a block. They must not be interrupted by other frames. */
   #finish(streamId: number, out: Uint8Array, end: number, isEnd: boolean): void {
     const output = this.#output;
-    const endStream = isEnd ? Flag.EndStream : 0;
     const start = this.#start;
     if (start > 0) {
-      const flags = Flag.EndHeaders | endStream;
-      writeFrameHeader(out, start - FRAME_HEADER_BYTES, end - start, FrameType.Headers, flags, streamId);
+      writeFrameHeader(out, start - FRAME_HEADER_BYTES, end - start, FrameType.Headers, flagsOf(isEnd), streamId);
       output.commit(end);
       return;
     }
     for (let at = 0; at < end; at += DEFAULT_MAX_FRAME_SIZE) {
       const length = Math.min(end - at, DEFAULT_MAX_FRAME_SIZE);
       const type = at === 0 ? FrameType.Headers : FrameType.Continuation;
-      const flags = (at + length === end ? Flag.EndHeaders : 0) | (at === 0 ? endStream : 0);
-      output.reserve(FRAME_HEADER_BYTES + length);
-      output.commit(writeFrameHeader(output.slab, output.at, length, type, flags, streamId));
-      output.slab.set(out.subarray(at, at + length), output.at);
-      output.commit(output.at + length);
+      const flags = (at + length === end ? Flag.EndHeaders : 0) | (at === 0 && isEnd ? Flag.EndStream : 0);
+      this.#writeFrame(streamId, type, flags, out.subarray(at, at + length));
     }
   }
+
+  #writeFrame(streamId: number, type: number, flags: number, payload: Uint8Array): void {
+    const output = this.#output;
+    output.reserve(FRAME_HEADER_BYTES + payload.length);
+    output.commit(writeFrameHeader(output.slab, output.at, payload.length, type, flags, streamId));
+    output.slab.set(payload, output.at);
+    output.commit(output.at + payload.length);
+  }
+}
+
+/** Returns the flags of a block in one frame. */
+function flagsOf(isEnd: boolean): number {
+  return isEnd ? Flag.EndHeaders | Flag.EndStream : Flag.EndHeaders;
 }

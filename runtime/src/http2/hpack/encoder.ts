@@ -56,7 +56,7 @@ const MAX_PATHS_SEEN = 256;
 
 export class Encoder {
   /** A counter that increases with each change of the table, because a change gives indices another meaning. */
-  #generation = 0;
+  generation = 0;
   #maxBytes = DEFAULT_HEADER_TABLE_SIZE;
   #bytes = 0;
   #pathBytes = 0;
@@ -81,7 +81,7 @@ export class Encoder {
     if (maxBytes === this.#maxBytes && !this.#mustResize) return;
     this.#maxBytes = maxBytes;
     this.#mustResize = true;
-    this.#generation++;
+    this.generation++;
     this.#count = 0;
     this.#bytes = 0;
     this.#pathBytes = 0;
@@ -96,7 +96,7 @@ export class Encoder {
     const memo = this.#memoOf(list);
     if (memo === undefined) this.#check(list.raw);
     let bytes = BLOCK_OVERHEAD_BYTES + path.length + authority.length + 4 * FIELD_OVERHEAD_BYTES;
-    if (memo?.bytes !== undefined && memo.generation === this.#generation) return bytes + memo.bytes.length;
+    if (memo?.bytes !== undefined && memo.generation === this.generation) return bytes + memo.bytes.length;
     const { raw } = list;
     for (let i = 0; i < raw.length; i += 2) {
       bytes += (raw[i] as string).length + (raw[i + 1] as string).length + FIELD_OVERHEAD_BYTES;
@@ -140,13 +140,13 @@ export class Encoder {
   /** Writes regular fields. Returns the position after them. */
   write(out: Uint8Array, at: number, list: FieldList): number {
     const memo = this.#memoOf(list);
-    if (memo?.bytes !== undefined && memo.generation === this.#generation) {
+    if (memo?.bytes !== undefined && memo.generation === this.generation) {
       const { bytes } = memo;
       if (bytes.length > 16) out.set(bytes, at);
       else for (let i = 0; i < bytes.length; i++) out[at + i] = bytes[i] as number;
       return at + bytes.length;
     }
-    const before = this.#generation;
+    const before = this.generation;
     const { raw } = list;
     let next = at;
     // Fields are indexed when a list is sent the second time, because it is then likely to be sent often.
@@ -154,7 +154,7 @@ export class Encoder {
     for (let i = 0; i < raw.length; i += 2) {
       next = this.#writeField(out, next, raw[i] as string, raw[i + 1] as string, isIndexing);
     }
-    if (list.frozen) this.#remember(list, isIndexing && before === this.#generation ? out.slice(at, next) : undefined);
+    if (list.frozen) this.#remember(list, isIndexing && before === this.generation ? out.slice(at, next) : undefined);
     return next;
   }
 
@@ -166,7 +166,7 @@ export class Encoder {
   }
 
   #remember(list: FieldList, bytes: Uint8Array | undefined): void {
-    const memo: Memo = { list, generation: this.#generation, bytes };
+    const memo: Memo = { list, generation: this.generation, bytes };
     const index = this.#memos.findIndex((one) => one.list === list);
     if (index >= 0) this.#memos[index] = memo;
     else {
@@ -206,7 +206,7 @@ export class Encoder {
 
   #insert(name: string, value: string, size: number): void {
     const position = this.#count++;
-    this.#generation++;
+    this.generation++;
     this.#bytes += size;
     if (name === ":path") this.#pathBytes += size;
     this.#inserted ??= new Map();
