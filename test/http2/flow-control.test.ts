@@ -1,7 +1,7 @@
 /** Windows in both directions (RFC 9113, section 5.2), and the order in which streams send. */
 import { describe, expect, it } from "vitest";
 import { ErrorCode, FrameType, Setting } from "../../runtime/src/http2/codes.ts";
-import type { Stream } from "../../runtime/src/http2/stream.ts";
+import type { EngineStream } from "../../runtime/src/http2/stream.ts";
 import {
   data,
   END_HEADERS,
@@ -130,7 +130,7 @@ describe("sending", () => {
 
   it("keeps small chunks that wait in few arrays, and sends them in order with the large ones", () => {
     const { server, streams } = responding(1, settings([Setting.InitialWindowSize, 0]));
-    const stream = streams[0]?.stream as Stream;
+    const stream = streams[0]?.stream as EngineStream;
     // Messages are slices of the slab in which they were encoded. A waiting one must not keep it alive.
     const slab = bytesOf(64 * 1024);
     const chunks: Uint8Array[] = [];

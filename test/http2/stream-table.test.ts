@@ -1,12 +1,12 @@
 /** The table of open streams: an added stream is found until it is deleted, whatever is added and deleted in between. */
 import { describe, expect, it } from "vitest";
-import { NO_SINK, Stream, type StreamOwner } from "../../runtime/src/http2/stream.ts";
+import { EngineStream, NO_SINK, type StreamOwner } from "../../runtime/src/http2/stream.ts";
 import { StreamTable } from "../../runtime/src/http2/stream-table.ts";
 
 const OWNER = {} as StreamOwner;
-const stream = (id: number): Stream => new Stream(OWNER, id, NO_SINK, 0, 0);
+const stream = (id: number): EngineStream => new EngineStream(OWNER, id, NO_SINK, 0, 0);
 
-function check(table: StreamTable, model: ReadonlyMap<number, Stream>, maxId: number): void {
+function check(table: StreamTable, model: ReadonlyMap<number, EngineStream>, maxId: number): void {
   expect(table.size).toBe(model.size);
   expect(table.values()).toEqual([...model.values()].sort((a, b) => a.id - b.id));
   for (let id = 0; id <= maxId; id++) expect(table.get(id)).toBe(model.get(id));
@@ -20,7 +20,7 @@ describe("a stream table", () => {
       return (state >>> 8) % below;
     };
     const table = new StreamTable();
-    const model = new Map<number, Stream>();
+    const model = new Map<number, EngineStream>();
     for (let step = 0; step < 4_000; step++) {
       const id = 1 + 2 * random(300);
       if (model.has(id) || (model.size > 60 && random(2) === 0)) {

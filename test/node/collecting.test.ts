@@ -1,6 +1,6 @@
 /** The count of bytes of bodies that are collected as a whole. */
 import { expect, it } from "vitest";
-import type { Stream } from "../../runtime/src/http2/stream.ts";
+import type { Stream } from "../../runtime/src/http2/sink.ts";
 import { Collecting } from "../../runtime/src/node/io/http2-collecting.ts";
 import { IncomingBody } from "../../runtime/src/node/io/http2-incoming.ts";
 import type { MemoryShare } from "../../runtime/src/node/io/memory-budget.ts";

@@ -9,7 +9,7 @@ import { ErrorCode, FrameType } from "../../runtime/src/http2/codes.ts";
 import type { EngineConnection } from "../../runtime/src/http2/connection.ts";
 import { DEFAULT_LIMITS } from "../../runtime/src/http2/limits.ts";
 import { ServerRole } from "../../runtime/src/http2/server.ts";
-import type { Stream } from "../../runtime/src/http2/stream.ts";
+import type { Stream } from "../../runtime/src/http2/sink.ts";
 import type { IncomingBody } from "../../runtime/src/node/io/http2-incoming.ts";
 import { MemoryBudget, MemoryShare } from "../../runtime/src/node/io/memory-budget.ts";
 import { SwapList } from "../../runtime/src/node/io/swap-list.ts";

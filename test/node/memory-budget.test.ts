@@ -2,7 +2,7 @@
 import { Code } from "triple-es";
 import { createServer } from "triple-es/node";
 import { describe, expect, it } from "vitest";
-import type { Stream } from "../../runtime/src/http2/stream.ts";
+import type { Stream } from "../../runtime/src/http2/sink.ts";
 import type { Collecting } from "../../runtime/src/node/io/http2-collecting.ts";
 import { IncomingBody } from "../../runtime/src/node/io/http2-incoming.ts";
 import { MemoryBudget, MemoryShare } from "../../runtime/src/node/io/memory-budget.ts";

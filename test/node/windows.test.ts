@@ -14,7 +14,8 @@ import { FrameType } from "../../runtime/src/http2/codes.ts";
 import type { EngineConnection } from "../../runtime/src/http2/connection.ts";
 import { DEFAULT_LIMITS } from "../../runtime/src/http2/limits.ts";
 import { ServerRole } from "../../runtime/src/http2/server.ts";
-import type { Stream } from "../../runtime/src/http2/stream.ts";
+import type { Stream } from "../../runtime/src/http2/sink.ts";
+import type { EngineStream } from "../../runtime/src/http2/stream.ts";
 import { Http2Exchange } from "../../runtime/src/node/client/http2-exchange.ts";
 import { Collecting } from "../../runtime/src/node/io/http2-collecting.ts";
 import type { IncomingBody } from "../../runtime/src/node/io/http2-incoming.ts";
@@ -197,8 +198,8 @@ class Reader {
   /** Compares the bytes that the body holds with those that the engine counts as held. */
   check(stream: Stream): void {
     if (stream.closed || stream.ended || this.#body.collecting) return;
-    const held = stream.discardable === undefined ? this.#body.unread : 0;
-    expect(stream.unconsumed).toBe(held);
+    const { discardable, unconsumed } = stream as EngineStream;
+    expect(unconsumed).toBe(discardable === undefined ? this.#body.unread : 0);
   }
 }
 

@@ -10,7 +10,7 @@ import { BlockKind } from "./messages.ts";
 import { type HeadersFrame, PREFACE } from "./receiver.ts";
 import type { Role } from "./role.ts";
 import type { StreamSink } from "./sink.ts";
-import { State, Stream } from "./stream.ts";
+import { EngineStream, State } from "./stream.ts";
 import type { StreamRequestHead, Streams } from "./streams.ts";
 import { STREAM_WINDOW_BYTES } from "./windows.ts";
 
@@ -40,7 +40,7 @@ export class ClientRole implements Role {
    * Passes each waiting request once. Another iterator would pass all removed ones first. It never ends: it is used
    * only if there is one.
    */
-  readonly #inOrder: Iterator<[Stream, StreamRequestHead]>;
+  readonly #inOrder: Iterator<[EngineStream, StreamRequestHead]>;
 
   constructor(handler: ConnectionHandler, options: ClientOptions) {
     this.connection = new EngineConnection(this, handler, options, SETTINGS, PREFACE);
@@ -54,12 +54,12 @@ export class ClientRole implements Role {
    * Opens a stream for a request. `body` is all or the first part of its body; `isEnd`: nothing follows. Throws
    * `NotOpen`, or a `TypeError` for a request that cannot be sent.
    */
-  open(head: StreamRequestHead, sink: StreamSink, body: Uint8Array | undefined, isEnd: boolean): Stream {
+  open(head: StreamRequestHead, sink: StreamSink, body: Uint8Array | undefined, isEnd: boolean): EngineStream {
     const streams = this.#streams;
     const { state, peer } = this.connection;
     if (state !== "open") throw new NotOpen("the connection takes no more requests");
     streams.headers.checkRequest(head.method, head.path, this.#authority, head.headers);
-    const stream = new Stream(streams, 0, sink, peer.windowSize, STREAM_WINDOW_BYTES);
+    const stream = new EngineStream(streams, 0, sink, peer.windowSize, STREAM_WINDOW_BYTES);
     stream.isHead = head.method === "HEAD";
     streams.opened++;
     const isEmpty = body === undefined || body.length === 0;
@@ -74,7 +74,7 @@ export class ClientRole implements Role {
     return stream;
   }
 
-  #start(stream: Stream, { method, path, headers }: StreamRequestHead, isEnd: boolean): void {
+  #start(stream: EngineStream, { method, path, headers }: StreamRequestHead, isEnd: boolean): void {
     const streams = this.#streams;
     const { connection } = this;
     stream.id = (streams.lastId + 1) | 1;
@@ -94,7 +94,7 @@ export class ClientRole implements Role {
     const streams = this.#streams;
     const { connection } = this;
     while (streams.waiting.size > 0 && streams.live.size < connection.peer.maxStreams && connection.state === "open") {
-      const [stream, head] = this.#inOrder.next().value as [Stream, StreamRequestHead];
+      const [stream, head] = this.#inOrder.next().value as [EngineStream, StreamRequestHead];
       streams.waiting.delete(stream);
       this.#start(stream, head, stream.endsAfterQueue && stream.unsent === 0);
       streams.scheduler.resume(stream);
@@ -117,7 +117,7 @@ export class ClientRole implements Role {
     throw new ConnectionError(ErrorCode.ProtocolError, "HEADERS on an idle stream");
   }
 
-  onResponse(stream: Stream, frame: HeadersFrame): void {
+  onResponse(stream: EngineStream, frame: HeadersFrame): void {
     const streams = this.#streams;
     const { connection } = this;
     const { isEnd } = frame;

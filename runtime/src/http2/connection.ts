@@ -17,8 +17,8 @@ import { Output } from "./output.ts";
 import { type HeadersFrame, type HeadersHandler, Receiver } from "./receiver.ts";
 import type { Role } from "./role.ts";
 import { PeerSettings } from "./settings.ts";
-import { Action, ON_HEADERS, type Stream } from "./stream.ts";
-import { Streams } from "./streams.ts";
+import { Action, type EngineStream, ON_HEADERS } from "./stream.ts";
+import { Streams, type StreamsOwner } from "./streams.ts";
 
 /** Options of a connection in either role. */
 export interface EngineOptions {
@@ -28,7 +28,7 @@ export interface EngineOptions {
   readonly latin1?: Latin1Decoder | undefined;
 }
 
-export class EngineConnection implements HeadersHandler, ControlOwner {
+export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOwner {
   state: "open" | "leaving" | "over" = "open";
   /** Number of times that output has been taken. */
   takes = 0;
@@ -61,7 +61,7 @@ export class EngineConnection implements HeadersHandler, ControlOwner {
     this.meters = new Meters(options.limits ?? DEFAULT_LIMITS, (problem) => {
       this.fail(ErrorCode.EnhanceYourCalm, problem);
     });
-    this.streams = new Streams(this.output, this.meters, isServer, () => this.#onStreamClosed());
+    this.streams = new Streams(this.output, this.meters, isServer, this);
     this.peer = new PeerSettings(!isServer);
     this.reader = new HeaderReader(this.meters, options.latin1);
     this.#control = new ControlFrames(this, role, handler);
@@ -208,7 +208,7 @@ export class EngineConnection implements HeadersHandler, ControlOwner {
     this.#end(ErrorCode.Cancel, text, false, undefined);
   }
 
-  #onStreamClosed(): void {
+  onStreamClosed(): void {
     const { streams } = this;
     if (streams.waiting.size > 0) this.#role.openWaiting();
     else if (streams.live.size === 0 && this.state !== "over") this.#handler.onEvent({ type: "idle" });
@@ -230,7 +230,7 @@ export class EngineConnection implements HeadersHandler, ControlOwner {
    * Ends a stream because the connection does. The server has certainly not processed the stream of a client if GOAWAY excludes
    * it, or if its frames have not been taken.
    */
-  #lose(stream: Stream, code: number): void {
+  #lose(stream: EngineStream, code: number): void {
     const isUnprocessed = stream.id === 0 || stream.id > this.#control.peerLastStreamId || stream.takes === this.takes;
     this.streams.lose(stream, code, "connection", isUnprocessed && !this.#role.isServer);
   }
@@ -260,7 +260,7 @@ export class EngineConnection implements HeadersHandler, ControlOwner {
     }
   }
 
-  #onTrailers(stream: Stream, frame: HeadersFrame): void {
+  #onTrailers(stream: EngineStream, frame: HeadersFrame): void {
     const { isEnd } = frame;
     const { fields } = this.reader.read(frame, BlockKind.Trailers);
     const { problem } = this.reader;

@@ -6,14 +6,14 @@ import { ConnectionError, ErrorCode } from "./codes.ts";
 import { flowControlError } from "./flow-control.ts";
 import { Glitch, type Meters } from "./limits.ts";
 import type { DataHandler } from "./receiver.ts";
-import { Action, ON_DATA, type Stream } from "./stream.ts";
+import { Action, type EngineStream, ON_DATA } from "./stream.ts";
 import type { Streams } from "./streams.ts";
 
 export class ReceivedData implements DataHandler {
   readonly #streams: Streams;
   readonly #meters: Meters;
   /** The stream of the DATA frame that is being received. `undefined`: the data is dropped. */
-  #stream: Stream | undefined;
+  #stream: EngineStream | undefined;
 
   constructor(streams: Streams, meters: Meters) {
     this.#streams = streams;
@@ -43,7 +43,7 @@ export class ReceivedData implements DataHandler {
   }
 
   /** Returns the stream that accepts DATA of this size; `undefined` if there is none. */
-  #streamOf(streamId: number, size: number): Stream | undefined {
+  #streamOf(streamId: number, size: number): EngineStream | undefined {
     const streams = this.#streams;
     const stream = streams.live.get(streamId);
     switch (ON_DATA[stream === undefined ? streams.stateOf(streamId) : stream.state]) {

@@ -3,7 +3,7 @@
  * for every frame.
  */
 import type { HeaderBlock } from "./messages.ts";
-import type { Stream } from "./stream.ts";
+import type { Stream } from "./sink.ts";
 
 export type PingKind = "keepalive" | "shutdown" | "receipt";
 

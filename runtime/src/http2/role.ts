@@ -2,7 +2,7 @@
  * The difference between the two ends of a connection: clients open streams, servers receive them.
  */
 import type { HeadersFrame } from "./receiver.ts";
-import type { Stream } from "./stream.ts";
+import type { EngineStream } from "./stream.ts";
 
 export interface Role {
   readonly isServer: boolean;
@@ -11,7 +11,7 @@ export interface Role {
   /** Handles the header block of a stream that the peer has opened. */
   onRequest(frame: HeadersFrame): void;
   /** Handles a header block before the body of a stream that this side has opened. */
-  onResponse(stream: Stream, frame: HeadersFrame): void;
+  onResponse(stream: EngineStream, frame: HeadersFrame): void;
   /** Passes on the requests of the received chunk. */
   dispatch(): void;
   /** Called when more streams may be opened: a stream has closed, or the peer has sent SETTINGS. */

@@ -6,7 +6,7 @@ import { DEFAULT_MAX_FRAME_SIZE, viewOf } from "./codes.ts";
 import { writeData, writeDataHeader } from "./frame.ts";
 import type { HeaderWriter } from "./header-writer.ts";
 import type { Output } from "./output.ts";
-import type { Stream } from "./stream.ts";
+import type { EngineStream } from "./stream.ts";
 
 /**
  * High-water marks of queued bytes, per stream and per connection. Above either, a stream accepts no more data
@@ -30,9 +30,9 @@ const DRIBBLE_BYTES = 256;
 /** The interface of a scheduler to its connection. */
 export interface SchedulerOwner {
   /** The last frame of a stream has been written. */
-  onSent(stream: Stream): void;
+  onSent(stream: EngineStream): void;
   /** The trailers of a stream exceed a limit that the peer has lowered since they were queued. */
-  onUnsendable(stream: Stream): void;
+  onUnsendable(stream: EngineStream): void;
   /** The peer's window has forced a tiny frame. */
   onDribble(): void;
 }
@@ -49,11 +49,11 @@ export class Scheduler {
   readonly #output: Output;
   readonly #headers: HeaderWriter;
   readonly #owner: SchedulerOwner;
-  #first: Stream | undefined;
-  #last: Stream | undefined;
+  #first: EngineStream | undefined;
+  #last: EngineStream | undefined;
   /** True if the socket holds enough unsent output. */
   #isBlocked = false;
-  #drained: Stream[] | undefined;
+  #drained: EngineStream[] | undefined;
 
   constructor(output: Output, headers: HeaderWriter, owner: SchedulerOwner, windowBytes: number) {
     this.#output = output;
@@ -63,7 +63,7 @@ export class Scheduler {
   }
 
   /** Writes data immediately if nothing is queued before it and flow control allows it; otherwise queues it. */
-  sendNow(stream: Stream, bytes: Uint8Array, isEnd: boolean): void {
+  sendNow(stream: EngineStream, bytes: Uint8Array, isEnd: boolean): void {
     const { length } = bytes;
     const isFree = stream.unsent === 0 && !this.#isBlocked && this.#output.bytes <= DIRECT_BYTES;
     const isAllowed = length <= stream.sendWindow && length <= this.window && length <= DEFAULT_MAX_FRAME_SIZE;
@@ -84,7 +84,7 @@ export class Scheduler {
   }
 
   /** Queues data. Returns whether the stream accepts more. */
-  queue(stream: Stream, bytes: Uint8Array, isEnd: boolean): boolean {
+  queue(stream: EngineStream, bytes: Uint8Array, isEnd: boolean): boolean {
     if (bytes.length === 0) {
       this.sendNow(stream, bytes, isEnd);
       return true;
@@ -100,7 +100,7 @@ export class Scheduler {
   }
 
   /** Adds a chunk to the queue of a stream. Small ones are joined, unless they are few and can be sent at once. */
-  #append(stream: Stream, bytes: Uint8Array): void {
+  #append(stream: EngineStream, bytes: Uint8Array): void {
     const { length } = bytes;
     const { tail, tailLength } = stream;
     const allowed = Math.min(stream.sendWindow, this.window);
@@ -121,7 +121,7 @@ export class Scheduler {
     }
   }
 
-  #push(stream: Stream, chunk: Uint8Array): void {
+  #push(stream: EngineStream, chunk: Uint8Array): void {
     const { queue, tail, tailLength } = stream;
     if (queue.length === 0) stream.queue = [chunk];
     else {
@@ -133,7 +133,7 @@ export class Scheduler {
   }
 
   /** Adds a stream to the ring, if it has data to send and flow control allows it. */
-  resume(stream: Stream): void {
+  resume(stream: EngineStream): void {
     if (this.hasEnded && stream.unsent > 0) this.#output.wake();
     if (stream.isQueued || stream.unsent === 0 || stream.sendWindow <= 0 || stream.id === 0) return;
     stream.isQueued = true;
@@ -145,7 +145,7 @@ export class Scheduler {
   }
 
   /** Drops the queued data of a stream. The stream leaves the ring at its next turn. */
-  drop(stream: Stream): void {
+  drop(stream: EngineStream): void {
     this.queued -= stream.unsent;
     stream.unsent = 0;
     stream.queue = [];
@@ -164,7 +164,7 @@ export class Scheduler {
     this.#isBlocked = budget <= 0;
     const output = this.#output;
     while (this.#first !== undefined && this.window > 0 && output.bytes < budget) {
-      const stream: Stream = this.#first;
+      const stream: EngineStream = this.#first;
       this.#first = stream.next;
       if (this.#first === undefined) this.#last = undefined;
       stream.next = undefined;
@@ -181,7 +181,7 @@ export class Scheduler {
   }
 
   /** Reports whether a stream can send a part of its queue without a further WINDOW_UPDATE. */
-  mayEverSend({ unsent, sendWindow }: Stream): boolean {
+  mayEverSend({ unsent, sendWindow }: EngineStream): boolean {
     return unsent === 0 || (sendWindow > 0 && this.window > 0);
   }
 
@@ -207,7 +207,7 @@ export class Scheduler {
     for (const stream of drained) if (!stream.closed) stream.sink.onDrain();
   }
 
-  #sendFrame(stream: Stream): void {
+  #sendFrame(stream: EngineStream): void {
     const allowed = Math.min(stream.sendWindow, this.window);
     const length = Math.min(stream.unsent, allowed, DEFAULT_MAX_FRAME_SIZE);
     if (length === allowed && length < DRIBBLE_BYTES && length < stream.unsent) {
@@ -245,12 +245,12 @@ export class Scheduler {
    * Reports whether a stream accepts data again. A stream with an empty queue always does, whatever other streams have
    * queued.
    */
-  #hasDrained({ unsent }: Stream): boolean {
+  #hasDrained({ unsent }: EngineStream): boolean {
     if (unsent === 0) return true;
     return unsent <= STREAM_MARK_BYTES / 2 && this.queued <= CONNECTION_MARK_BYTES / 2;
   }
 
-  #writePayload(stream: Stream, length: number): void {
+  #writePayload(stream: EngineStream, length: number): void {
     const { queue } = stream;
     let left = length;
     let index = 0;

@@ -9,7 +9,7 @@ import { DEFAULT_LIMITS, type EngineLimits, Glitch, MAX_BUFFERED_BYTES } from ".
 import { BlockKind } from "./messages.ts";
 import type { HeadersFrame } from "./receiver.ts";
 import type { Role } from "./role.ts";
-import { NO_SINK, State, Stream } from "./stream.ts";
+import { EngineStream, NO_SINK, State } from "./stream.ts";
 import type { Streams } from "./streams.ts";
 import { STREAM_WINDOW_BYTES } from "./windows.ts";
 
@@ -28,7 +28,7 @@ export class ServerRole implements Role {
   /** Streams above this id are ignored after GOAWAY. */
   #lastAccepted = MAX_31_BITS;
   /** Streams whose requests have not been passed on yet. */
-  #fresh: Stream[] | undefined;
+  #fresh: EngineStream[] | undefined;
   #handlers = 0;
 
   constructor(handler: ServerHandler, options: EngineOptions) {
@@ -84,7 +84,7 @@ export class ServerRole implements Role {
       this.#refuse(streamId, ErrorCode.RefusedStream, isEnd);
       return;
     }
-    const stream = new Stream(streams, streamId, NO_SINK, connection.peer.windowSize, STREAM_WINDOW_BYTES);
+    const stream = new EngineStream(streams, streamId, NO_SINK, connection.peer.windowSize, STREAM_WINDOW_BYTES);
     stream.state = State.Open;
     stream.hasHeaders = true;
     stream.expected = block.contentLength;

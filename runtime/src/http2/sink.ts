@@ -1,8 +1,49 @@
 /**
- * Callbacks of a stream for its user. They are method calls instead of event objects, which would cost an allocation
- * for every frame.
+ * A stream as its user sees it, and the callbacks for its user. They are method calls instead of event objects, which would
+ * cost an allocation for every frame.
  */
+import type { FieldList } from "./hpack/encoder.ts";
 import type { HeaderBlock } from "./messages.ts";
+
+/** One exchange. Its methods may be called at any time: on a closed stream they do nothing. */
+export interface Stream {
+  /** The stream id; 0 while the stream waits for the peer's stream limit. */
+  readonly id: number;
+  /** True if the peer has ended its side. */
+  readonly ended: boolean;
+  /** True if the stream has ended, and `onClosed` has been called or is about to be called. */
+  readonly closed: boolean;
+  /** Bytes that wait for flow control or for the socket. */
+  readonly unsent: number;
+  /** Receives the events of the stream. */
+  sink: StreamSink;
+  /** Sends an interim response (1xx). Throws a `TypeError` for fields that cannot be sent. */
+  sendInformational(status: number, headers: FieldList): void;
+  /**
+   * Sends the response: headers, the body and trailers if given. Ends the stream unless more data follows by {@link
+   * sendData}. Throws a `TypeError` for fields that cannot be sent; nothing has been sent then.
+   */
+  respond(
+    status: number,
+    headers: FieldList,
+    body: Uint8Array | undefined,
+    trailers: FieldList | undefined,
+    isEnd: boolean,
+  ): void;
+  /** Queues data. Returns false if enough is queued; `onDrain` is called when more is accepted. */
+  sendData(bytes: Uint8Array, isEnd: boolean): boolean;
+  /** Ends the stream with trailers, after the queued data. Throws a `TypeError` for fields that cannot be sent. */
+  sendTrailers(trailers: FieldList): void;
+  /** Reports that the reader has consumed this many bytes, so that the peer may send as many more on this stream. */
+  consumed(bytes: number): void;
+  /**
+   * Drops the data that follows. At most `bytes` of it are credited to the stream: after that, flow control stops the peer.
+   * A second call can only lower that number.
+   */
+  discard(bytes: number): void;
+  /** Resets the stream. Queued data is dropped. `onClosed` is called; `onReset` is not. */
+  reset(code: number): void;
+}
 
 /** Receives the events of a stream: those of the request on a server, and of the whole exchange on a client. */
 export interface StreamSink {

@@ -4,7 +4,7 @@
  * ones: once a table has reached the old generation, every later stream survives minor collections, together with its whole
  * exchange.
  */
-import type { Stream } from "./stream.ts";
+import type { EngineStream } from "./stream.ts";
 
 const MIN_SLOTS = 4;
 
@@ -14,9 +14,9 @@ export class StreamTable {
    * The length is a power of two, and at least half of the slots are empty. Consecutive ids, which peers use, hardly
    * ever collide.
    */
-  #slots: (Stream | undefined)[] = emptySlots(MIN_SLOTS);
+  #slots: (EngineStream | undefined)[] = emptySlots(MIN_SLOTS);
 
-  get(id: number): Stream | undefined {
+  get(id: number): EngineStream | undefined {
     const slots = this.#slots;
     const mask = slots.length - 1;
     for (let at = (id >> 1) & mask; ; at = (at + 1) & mask) {
@@ -26,7 +26,7 @@ export class StreamTable {
   }
 
   /** Adds a stream that is not in the table. */
-  add(stream: Stream): void {
+  add(stream: EngineStream): void {
     this.size++;
     if (this.size * 2 > this.#slots.length) this.#grow();
     insert(this.#slots, stream);
@@ -56,7 +56,7 @@ export class StreamTable {
   }
 
   /** Returns all streams in the order of their ids. */
-  values(): Stream[] {
+  values(): EngineStream[] {
     const streams = this.#slots.filter((stream) => stream !== undefined);
     return streams.sort((a, b) => a.id - b.id);
   }
@@ -68,11 +68,11 @@ export class StreamTable {
   }
 }
 
-function emptySlots(length: number): (Stream | undefined)[] {
-  return new Array<Stream | undefined>(length).fill(undefined);
+function emptySlots(length: number): (EngineStream | undefined)[] {
+  return new Array<EngineStream | undefined>(length).fill(undefined);
 }
 
-function insert(slots: (Stream | undefined)[], stream: Stream): void {
+function insert(slots: (EngineStream | undefined)[], stream: EngineStream): void {
   const mask = slots.length - 1;
   let at = (stream.id >> 1) & mask;
   while (slots[at] !== undefined) at = (at + 1) & mask;

@@ -5,7 +5,7 @@
 import { ReceiveWindow } from "./flow-control.ts";
 import type { FieldList } from "./hpack/encoder.ts";
 import type { HeaderBlock } from "./messages.ts";
-import type { StreamSink } from "./sink.ts";
+import type { Stream, StreamSink } from "./sink.ts";
 
 /**
  * The states of a stream. A closed stream has no object: `ClosedStreams` remembers how the last ones ended, and older
@@ -75,20 +75,20 @@ export const ON_WINDOW_UPDATE: readonly Action[] = REACTIONS.map(([, , , windowU
 
 /** The interface of a stream to its connection. */
 export interface StreamOwner {
-  sendInformational(stream: Stream, status: number, headers: FieldList): void;
+  sendInformational(stream: EngineStream, status: number, headers: FieldList): void;
   respond(
-    stream: Stream,
+    stream: EngineStream,
     status: number,
     headers: FieldList,
     body: Uint8Array | undefined,
     trailers: FieldList | undefined,
     isEnd: boolean,
   ): void;
-  sendData(stream: Stream, bytes: Uint8Array, isEnd: boolean): boolean;
-  sendTrailers(stream: Stream, trailers: FieldList): void;
+  sendData(stream: EngineStream, bytes: Uint8Array, isEnd: boolean): boolean;
+  sendTrailers(stream: EngineStream, trailers: FieldList): void;
   /** The receive windows. */
-  readonly windows: { credit(stream: Stream, bytes: number): void };
-  reset(stream: Stream, code: number): void;
+  readonly windows: { credit(stream: EngineStream, bytes: number): void };
+  reset(stream: EngineStream, code: number): void;
 }
 
 /** The sink of a stream that has not been passed to a handler yet. It ignores all events. */
@@ -105,20 +105,14 @@ export const NO_SINK: StreamSink = {
 
 const EMPTY_QUEUE: Uint8Array[] = [];
 
-/** One exchange. Its methods may be called at any time: on a closed stream they do nothing. */
-export class Stream {
-  /** The stream id; 0 while the stream waits for the peer's stream limit. */
+/** A stream with the state that its connection keeps. */
+export class EngineStream implements Stream {
   id: number;
   state: State = State.Idle;
   sink: StreamSink;
-  /** True if the peer has ended its side. */
   ended = false;
-  /** True if the stream has ended, and `onClosed` has been called or is about to be called. */
   closed = false;
-  /** Bytes that wait for flow control or for the socket. */
   unsent = 0;
-
-  /* The rest is for the connection. */
   readonly owner: StreamOwner;
   /** Bytes that may be sent. Negative after SETTINGS that reduced the window (RFC 9113, section 6.9.2). */
   sendWindow: number;
@@ -137,7 +131,7 @@ export class Stream {
   tailLength = 0;
   /** True if it is in the ring of the scheduler; `next` is its successor. */
   isQueued = false;
-  next: Stream | undefined;
+  next: EngineStream | undefined;
   /** True if the queue is followed by the end, or by trailers and the end. */
   endsAfterQueue = false;
   trailersAfterQueue: FieldList | undefined;
@@ -169,15 +163,10 @@ export class Stream {
     this.receiveWindow = new ReceiveWindow(receiveBytes);
   }
 
-  /** Sends an interim response (1xx). Throws a `TypeError` for fields that cannot be sent. */
   sendInformational(status: number, headers: FieldList): void {
     if (!this.closed) this.owner.sendInformational(this, status, headers);
   }
 
-  /**
-   * Sends the response: headers, the body and trailers if given. Ends the stream unless more data follows by {@link
-   * sendData}. Throws a `TypeError` for fields that cannot be sent; nothing has been sent then.
-   */
   respond(
     status: number,
     headers: FieldList,
@@ -188,27 +177,20 @@ export class Stream {
     if (!this.closed) this.owner.respond(this, status, headers, body, trailers, isEnd);
   }
 
-  /** Queues data. Returns false if enough is queued; `onDrain` is called when more is accepted. */
   sendData(bytes: Uint8Array, isEnd: boolean): boolean {
     return this.closed || this.owner.sendData(this, bytes, isEnd);
   }
 
-  /** Ends the stream with trailers, after the queued data. Throws a `TypeError` for fields that cannot be sent. */
   sendTrailers(trailers: FieldList): void {
     if (!this.closed) this.owner.sendTrailers(this, trailers);
   }
 
-  /** Reports that the reader has consumed this many bytes, so that the peer may send as many more on this stream. */
   consumed(bytes: number): void {
     const taken = Math.min(bytes, this.unconsumed);
     this.unconsumed -= taken;
     if (taken > 0) this.owner.windows.credit(this, taken);
   }
 
-  /**
-   * Drops the data that follows. At most `bytes` of it are credited to the stream: after that, flow control stops the peer.
-   * A second call can only lower that number.
-   */
   discard(bytes: number): void {
     this.consumed(Number.POSITIVE_INFINITY);
     this.discardable = Math.min(bytes, this.discardable ?? bytes);
@@ -223,7 +205,6 @@ export class Stream {
     this.consumed(credited);
   }
 
-  /** Resets the stream. Queued data is dropped. `onClosed` is called; `onReset` is not. */
   reset(code: number): void {
     if (!this.closed) this.owner.reset(this, code);
   }

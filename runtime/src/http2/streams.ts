@@ -10,7 +10,7 @@ import type { FieldList } from "./hpack/encoder.ts";
 import { Glitch, type Meters } from "./limits.ts";
 import type { Output } from "./output.ts";
 import { Scheduler, type SchedulerOwner } from "./scheduler.ts";
-import { State, type Stream, type StreamOwner } from "./stream.ts";
+import { type EngineStream, State, type StreamOwner } from "./stream.ts";
 import { StreamTable } from "./stream-table.ts";
 import { ReceiveWindows, STREAM_WINDOW_BYTES } from "./windows.ts";
 
@@ -21,6 +21,12 @@ export interface StreamRequestHead {
   readonly headers: FieldList;
 }
 
+/** The connection of streams. */
+export interface StreamsOwner {
+  /** Called after each stream that closes. */
+  onStreamClosed(): void;
+}
+
 export class Streams implements StreamOwner, SchedulerOwner {
   /** Streams that are open, by id. */
   readonly live: StreamTable = new StreamTable();
@@ -28,7 +34,7 @@ export class Streams implements StreamOwner, SchedulerOwner {
    * Requests of a client whose streams have no id yet, in the order of their calls: ids must increase in the order in which
    * HEADERS are sent. Thousands may wait, and each may be cancelled: all is O(1).
    */
-  readonly waiting: Map<Stream, StreamRequestHead> = new Map();
+  readonly waiting: Map<EngineStream, StreamRequestHead> = new Map();
   readonly closed: ClosedStreams = new ClosedStreams();
   readonly headers: HeaderWriter;
   readonly scheduler: Scheduler;
@@ -42,14 +48,13 @@ export class Streams implements StreamOwner, SchedulerOwner {
   readonly #output: Output;
   readonly #meters: Meters;
   readonly #isServer: boolean;
-  readonly #onClosed: () => void;
+  readonly #owner: StreamsOwner;
 
-  /** `onClosed` is called after each stream that closes. */
-  constructor(output: Output, meters: Meters, isServer: boolean, onClosed: () => void) {
+  constructor(output: Output, meters: Meters, isServer: boolean, owner: StreamsOwner) {
     this.#output = output;
     this.#meters = meters;
     this.#isServer = isServer;
-    this.#onClosed = onClosed;
+    this.#owner = owner;
     this.headers = new HeaderWriter(output);
     this.scheduler = new Scheduler(output, this.headers, this, DEFAULT_WINDOW_SIZE);
     this.windows = new ReceiveWindows(output);
@@ -61,7 +66,7 @@ export class Streams implements StreamOwner, SchedulerOwner {
   }
 
   /** Returns the streams that have not closed. */
-  values(): Stream[] {
+  values(): EngineStream[] {
     return [...this.live.values(), ...this.waiting.keys()];
   }
 
@@ -70,7 +75,7 @@ export class Streams implements StreamOwner, SchedulerOwner {
     return streamId % 2 === 0 || streamId > this.lastId ? State.Idle : this.closed.stateOf(streamId);
   }
 
-  sendInformational(stream: Stream, status: number, headers: FieldList): void {
+  sendInformational(stream: EngineStream, status: number, headers: FieldList): void {
     if (stream.hasSentHeaders) return;
     try {
       this.headers.writeResponse(stream.id, status, headers, false);
@@ -81,7 +86,7 @@ export class Streams implements StreamOwner, SchedulerOwner {
   }
 
   respond(
-    stream: Stream,
+    stream: EngineStream,
     status: number,
     headers: FieldList,
     body: Uint8Array | undefined,
@@ -105,11 +110,11 @@ export class Streams implements StreamOwner, SchedulerOwner {
     if (trailers !== undefined) this.sendTrailers(stream, trailers);
   }
 
-  sendData(stream: Stream, bytes: Uint8Array, isEnd: boolean): boolean {
+  sendData(stream: EngineStream, bytes: Uint8Array, isEnd: boolean): boolean {
     return this.scheduler.queue(stream, bytes, isEnd);
   }
 
-  sendTrailers(stream: Stream, trailers: FieldList): void {
+  sendTrailers(stream: EngineStream, trailers: FieldList): void {
     if (stream.unsent === 0 && stream.id !== 0) {
       this.headers.writeTrailers(stream.id, trailers);
       this.onSent(stream);
@@ -120,14 +125,14 @@ export class Streams implements StreamOwner, SchedulerOwner {
     stream.trailersAfterQueue = trailers.frozen ? trailers : { raw: [...trailers.raw], frozen: false };
   }
 
-  reset(stream: Stream, code: number): void {
+  reset(stream: EngineStream, code: number): void {
     // The peer has not caused it, so it does not count as owed. The peer does not know a stream that waits.
     if (stream.id !== 0) writeRstStream(this.#output, stream.id, code);
     this.close(stream, State.WeReset);
   }
 
   /** Handles a stream whose last frame has been written. */
-  onSent(stream: Stream): void {
+  onSent(stream: EngineStream): void {
     if (stream.state === State.HalfRemote) this.close(stream, State.Ended);
     else {
       stream.state = State.HalfLocal;
@@ -135,7 +140,7 @@ export class Streams implements StreamOwner, SchedulerOwner {
     }
   }
 
-  onUnsendable(stream: Stream): void {
+  onUnsendable(stream: EngineStream): void {
     this.fail(stream, ErrorCode.InternalError);
   }
 
@@ -144,7 +149,7 @@ export class Streams implements StreamOwner, SchedulerOwner {
   }
 
   /** Handles the end of a stream by the peer (half-closed, remote). */
-  endRemote(stream: Stream, trailers: readonly string[] | undefined): void {
+  endRemote(stream: EngineStream, trailers: readonly string[] | undefined): void {
     if (stream.expected >= 0 && stream.received !== stream.expected) {
       this.fail(stream, ErrorCode.ProtocolError, true);
       return;
@@ -167,7 +172,7 @@ export class Streams implements StreamOwner, SchedulerOwner {
    * Resets a stream because of the peer's behaviour: a stream error (RFC 9113, section 5.4.2). `isEnd` is true if the
    * peer has ended its side.
    */
-  fail(stream: Stream, code: number, isEnd: boolean = stream.ended): void {
+  fail(stream: EngineStream, code: number, isEnd: boolean = stream.ended): void {
     this.#meters.reset();
     if (stream.closed) return;
     this.sendReset(stream.id, code);
@@ -191,7 +196,7 @@ export class Streams implements StreamOwner, SchedulerOwner {
   }
 
   /** Ends a stream early, because of a frame of the peer or the end of the connection, with a notification of its sink. */
-  lose(stream: Stream, code: number, by: "peer" | "connection", isUnprocessed: boolean): void {
+  lose(stream: EngineStream, code: number, by: "peer" | "connection", isUnprocessed: boolean): void {
     if (stream.closed) return;
     stream.sink.onReset(code, by, isUnprocessed);
     this.close(stream, State.PeerReset);
@@ -202,7 +207,7 @@ export class Streams implements StreamOwner, SchedulerOwner {
    * side: the peer can then have sent nothing that crossed our reset. After a reset on request, later frames are
    * ignored in any case, so that they do not end the other streams.
    */
-  close(stream: Stream, state: State, isEnd = false): void {
+  close(stream: EngineStream, state: State, isEnd = false): void {
     if (stream.closed) return;
     stream.closed = true;
     stream.state = state;
@@ -215,7 +220,7 @@ export class Streams implements StreamOwner, SchedulerOwner {
     this.scheduler.drop(stream);
     this.blockBytes -= stream.blockSize;
     stream.sink.onClosed();
-    this.#onClosed();
+    this.#owner.onStreamClosed();
   }
 
   /**

@@ -5,7 +5,7 @@ import { DEFAULT_WINDOW_SIZE } from "./codes.ts";
 import { flowControlError, ReceiveWindow } from "./flow-control.ts";
 import { writeWindowUpdate } from "./frame.ts";
 import type { Output } from "./output.ts";
-import type { Stream } from "./stream.ts";
+import type { EngineStream } from "./stream.ts";
 
 /**
  * Receive windows, in bytes. That of a stream bounds what is held for its reader; that of the connection is credited on
@@ -18,7 +18,7 @@ export class ReceiveWindows {
   readonly connection: ReceiveWindow = new ReceiveWindow(DEFAULT_WINDOW_SIZE);
   readonly #output: Output;
   /** Streams whose windows are to be announced. */
-  #announcing: Stream[] | undefined;
+  #announcing: EngineStream[] | undefined;
 
   constructor(output: Output) {
     this.#output = output;
@@ -36,7 +36,7 @@ export class ReceiveWindows {
   }
 
   /** Returns bytes to the window of a stream, unless the peer will send no more. */
-  credit(stream: Stream, bytes: number): void {
+  credit(stream: EngineStream, bytes: number): void {
     if (stream.closed || stream.ended || !stream.receiveWindow.give(bytes) || stream.isAnnouncing) return;
     stream.isAnnouncing = true;
     this.#announcing ??= [];

@@ -6,8 +6,7 @@ import type { ConnectionEvent, OutputOwner } from "../../../runtime/src/http2/ev
 import { DEFAULT_LIMITS, type EngineLimits } from "../../../runtime/src/http2/limits.ts";
 import type { HeaderBlock } from "../../../runtime/src/http2/messages.ts";
 import { ServerRole } from "../../../runtime/src/http2/server.ts";
-import type { StreamSink } from "../../../runtime/src/http2/sink.ts";
-import type { Stream } from "../../../runtime/src/http2/stream.ts";
+import type { Stream, StreamSink } from "../../../runtime/src/http2/sink.ts";
 import "../../support/windows.ts";
 import { type Frame, PREFACE, parseFrames, settings } from "./frames.ts";
 

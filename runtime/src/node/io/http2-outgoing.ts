@@ -2,7 +2,7 @@
  * Bodies over HTTP/2, sent on a stream with flow control (RFC 9113, section 5.2).
  */
 import type { Body, ChunkSource } from "../../http/body.ts";
-import type { Stream } from "../../http2/stream.ts";
+import type { Stream } from "../../http2/sink.ts";
 import { outOfMemory } from "./memory-budget.ts";
 
 /** The exchange whose body is sent. One of `onSent` and `onSendError` is called, once. */

@@ -12,7 +12,7 @@ import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { ErrorCode } from "../../http2/codes.ts";
 import type { EngineConnection } from "../../http2/connection.ts";
-import type { Stream } from "../../http2/stream.ts";
+import type { Stream } from "../../http2/sink.ts";
 import type { IncomingBody } from "../io/http2-incoming.ts";
 import { outOfMemory, STALLED_MS } from "../io/memory-budget.ts";
 import type { Indexed, SwapList } from "../io/swap-list.ts";

@@ -11,8 +11,7 @@ import { clientGone, type HttpRequest, type HttpResponse } from "../../http/exch
 import { ErrorCode } from "../../http2/codes.ts";
 import type { HeaderBlock } from "../../http2/messages.ts";
 import type { ServerRole } from "../../http2/server.ts";
-import type { ResetBy, StreamSink } from "../../http2/sink.ts";
-import type { Stream } from "../../http2/stream.ts";
+import type { ResetBy, Stream, StreamSink } from "../../http2/sink.ts";
 import { DISCARD_BYTES, DISCARD_MS } from "../io/discard.ts";
 import type { Collecting } from "../io/http2-collecting.ts";
 import { IncomingBody } from "../io/http2-incoming.ts";

@@ -15,7 +15,7 @@ import type { ConnectionEvent, ServerHandler } from "../../http2/events.ts";
 import type { EngineLimits } from "../../http2/limits.ts";
 import type { HeaderBlock } from "../../http2/messages.ts";
 import { ServerRole } from "../../http2/server.ts";
-import type { Stream } from "../../http2/stream.ts";
+import type { Stream } from "../../http2/sink.ts";
 import { Collecting } from "../io/http2-collecting.ts";
 import { Http2Socket, nodeLatin1, type SocketOwner } from "../io/http2-socket.ts";
 import { type MemoryHolder, MemoryShare } from "../io/memory-budget.ts";
