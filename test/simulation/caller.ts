@@ -1,6 +1,7 @@
 /**
  * The callers: they make the calls of the plan, read the responses as it says, and record the results.
  */
+import type { CallContext, ContextKey, TransparentRetryEvent } from "triple-es";
 import type { Product } from "./bundle.ts";
 import type { QuestionInit, SimulationServiceClient } from "./gen/simulation/v1/simulation_triple.ts";
 import { type Entry, fill, type Ledger, OK } from "./ledger.ts";
@@ -15,12 +16,15 @@ export interface Clients {
 }
 
 export class Caller {
+  /** The key of a call's number in its context. */
+  readonly #callId: ContextKey<string>;
   readonly #product: Product;
   readonly #world: World;
   readonly #ledger: Ledger;
 
   constructor(product: Product, world: World, ledger: Ledger) {
     this.#product = product;
+    this.#callId = product.createContextKey("", "call");
     this.#world = world;
     this.#ledger = ledger;
   }
@@ -36,6 +40,7 @@ export class Caller {
       timeoutMs: operation.timeoutMs,
       waitForReady: operation.waitForReady,
       signal: controller?.signal,
+      values: this.#product.createContextValues().set(this.#callId, id),
     };
     try {
       await this.#run(operation.behaviour === "unknown method" ? clients.unknown : clients.known, entry, options);
@@ -50,6 +55,16 @@ export class Caller {
       this.#ledger.violate("I13", `call ${id} rejected with ${reason}, which is no RpcError`);
       return -1;
     }
+  }
+
+  /** Records the report of a transparent retry, of a call with one attempt at a time. */
+  onTransparentRetry({ context, delayMs }: TransparentRetryEvent): void {
+    this.#ledger.retry(context?.values?.get(this.#callId) ?? "", delayMs);
+  }
+
+  /** Records that the policy of a call starts another attempt. */
+  onAttempt({ values }: CallContext): void {
+    this.#ledger.attempt(values.get(this.#callId));
   }
 
   async #run(client: SimulationServiceClient, entry: Entry, options: object): Promise<void> {

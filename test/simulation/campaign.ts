@@ -25,6 +25,7 @@ const MUST_SEE = [
   "fault: update",
   "fault: close client",
   "transparent retry",
+  "transparent retry with a delay",
   "retry by policy",
   "executed again by a policy",
   "stream limit reached",

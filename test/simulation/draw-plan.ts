@@ -9,6 +9,7 @@ import {
   type Kind,
   MEMBER,
   type Operation,
+  PATIENT_MS,
   type Plan,
   PROVIDER,
   type RegistryPlan,
@@ -20,7 +21,12 @@ const KIB = 1024;
 /** Sizes around constants of the runtime: reads, compression, windows and slabs, framed output. */
 const EDGES = [16 * KIB, 32 * KIB, 64 * KIB, 128 * KIB, 256 * KIB];
 const FAULT_KINDS = ["cut", "reset all", "partition", "dial", "crash", "restart", "close client", "list"] as const;
-const BEHAVIOURS: readonly Behaviour[] = ["delay", "wait", "early", "fail", "unknown method"];
+const BEHAVIOURS: readonly Behaviour[] = ["delay", "work", "wait", "hang", "early", "fail", "unknown method"];
+const ALL_KINDS: readonly Kind[] = ["ask", "ask", "askAgain", "download", "upload", "talk"];
+const UPLOAD_KINDS: readonly Kind[] = ["upload", "ask"];
+const UPLOAD_BEHAVIOURS: readonly Behaviour[] = ["early", "fail", "unknown method"];
+const HEDGED_KINDS: readonly Kind[] = ["ask", "askAgain", "askAgain", "askAgain"];
+const HEDGED_BEHAVIOURS: readonly Behaviour[] = ["delay", "work", "wait", "hang", "fail"];
 /** Codes that handlers fail with; the policies for attempts repeat `unavailable` (14). */
 const HANDLER_CODES = [3, 5, 7, 9, 10, 14, 14, 14];
 
@@ -38,24 +44,17 @@ export function drawPlan(seed: number): Plan {
 
 function draw(seed: number): Plan {
   const random = createRandom(seed, "plan");
-  const profile = random.pick([
-    "mixed",
-    "mixed",
-    "mixed",
-    "uploads",
-    "burst",
-    "quiet",
-    "faultless",
-    "rolling",
-  ] as const);
+  const profile = random.pick(["mixed", "mixed", "mixed", "quiet", "faultless", "rolling"] as const);
+  const load = random.pick(["mixed", "mixed", "uploads", "burst", "hedges"] as const);
   const chaosMs = profile === "quiet" ? random.log(20_000, 200_000) : random.log(1_500, 15_000);
-  const servers = Array.from({ length: random.pick([1, 1, 2, 3, 4]) }, () => drawServer(random));
-  const clients = Array.from({ length: random.pick([1, 1, 2, 3]) }, () => drawClient(random, servers.length, profile));
+  const servers = Array.from({ length: random.pick([1, 1, 2, 3, 4]) }, () => drawServer(random, load));
+  const clients = Array.from({ length: random.pick([1, 1, 2, 3]) }, () => drawClient(random, servers.length, load));
   const kinds = profile === "rolling" ? ["restart" as const] : FAULT_KINDS.filter(() => random.chance(0.5));
   const faults = profile === "faultless" ? [] : drawFaults(random, kinds, { profile, chaosMs, servers, clients });
   return {
     seed,
     profile,
+    load,
     clock: { cpuMs: random.chance(0.5) ? 0 : random.between(0.01, 0.4), latenessMs: random.pick([0, 0.5, 5]) },
     link: {
       latencyMs: random.log(0.05, 20),
@@ -65,16 +64,17 @@ function draw(seed: number): Plan {
     },
     servers,
     clients,
-    operations: drawOperations(random, profile, chaosMs, clients.length),
+    operations: drawOperations(random, { profile, load }, chaosMs, clients.length),
     faults,
     chaosMs,
+    end: random.pick(["clients first", "clients first", "servers first", "cut off"] as const),
   };
 }
 
-function drawServer(random: Random): ServerPlan {
+function drawServer(random: Random, load: string): ServerPlan {
   const limits: Record<string, number> = {};
   if (random.chance(0.4)) limits["maxStreams"] = random.pick([1, 2, 5, 20]);
-  if (random.chance(0.2)) limits["maxHandlers"] = random.pick([2, 10, 50]);
+  if (random.chance(load === "uploads" ? 0.5 : 0.2)) limits["maxHandlers"] = random.pick([1, 2, 10, 50]);
   if (random.chance(0.2)) limits["idleTimeoutMs"] = 10 * random.int(50, 6_000);
   if (random.chance(0.2)) limits["maxConnectionAgeMs"] = 10 * random.int(50, 2_000);
   if (random.chance(0.3)) limits["pingIntervalMs"] = 10 * random.int(20, 2_000);
@@ -82,9 +82,9 @@ function drawServer(random: Random): ServerPlan {
   return { maxConnections: random.chance(0.05) ? random.int(1, 3) : undefined, limits };
 }
 
-function drawClient(random: Random, servers: number, profile: Plan["profile"]): ClientPlan {
+function drawClient(random: Random, servers: number, load: string): ClientPlan {
   const options: Record<string, number | boolean> = {};
-  if (random.chance(profile === "burst" ? 0.8 : 0.4)) options["maxConnections"] = random.int(1, 3);
+  if (random.chance(load === "burst" ? 0.8 : 0.4)) options["maxConnections"] = random.int(1, 3);
   if (random.chance(0.3)) options["pingIntervalMs"] = random.log(50, 5_000);
   if (random.chance(0.3)) options["pingTimeoutMs"] = random.log(2_000, 5_000);
   if (random.chance(0.3)) options["idleTimeoutMs"] = random.log(50, 10_000);
@@ -92,36 +92,52 @@ function drawClient(random: Random, servers: number, profile: Plan["profile"]): 
   if (random.chance(0.3)) options["maxBackoffMs"] = random.pick([0, 100, 2_000]);
   if (random.chance(0.3)) options["connectTimeoutMs"] = random.log(200, 5_000);
   if (random.chance(0.2)) options["waitForReady"] = true;
-  const hasPolicy = random.chance(0.5);
+  const isBalanced = random.chance(servers > 1 ? 0.7 : 0.2);
+  if (isBalanced && random.chance(0.4)) options["keepUnlistedMs"] = random.pick([0, 200, 3_000]);
+  const hasPolicy = load === "hedges" || random.chance(0.5);
   return {
-    balancer: random.chance(servers > 1 ? 0.7 : 0.2) ? random.pick(["p2c", "roundRobin"] as const) : undefined,
+    balancer: isBalanced ? random.pick(["p2c", "p2c", "roundRobin", "roundRobin", "pickFirst"] as const) : undefined,
     server: random.int(0, servers - 1),
     protocol: random.chance(0.8) ? "grpc" : "http-rpc",
     maxAttempts: hasPolicy ? random.int(2, 5) : 1,
-    hedgingDelayMs: hasPolicy && random.chance(0.4) ? random.pick([0, 5, 50]) : undefined,
+    hedgingDelayMs: hasPolicy && random.chance(load === "hedges" ? 0.8 : 0.3) ? random.pick([0, 5, 50]) : undefined,
     options,
   };
 }
 
-function drawOperations(random: Random, profile: Plan["profile"], chaosMs: number, clients: number): Operation[] {
+function drawOperations(
+  random: Random,
+  { profile, load }: Pick<Plan, "profile" | "load">,
+  chaosMs: number,
+  clients: number,
+): Operation[] {
   const count =
-    profile === "quiet" ? random.int(10, 60) : profile === "uploads" ? random.int(60, 200) : random.int(100, 800);
-  const kinds = (["ask", "ask", "askAgain", "download", "upload", "talk"] as const).filter(() => random.chance(0.6));
-  const behaviours = BEHAVIOURS.filter(() => random.chance(0.5));
+    profile === "quiet" ? random.int(10, 60) : load === "uploads" ? random.int(60, 200) : random.int(100, 800);
+  const kinds = ALL_KINDS.filter(() => random.chance(0.6));
+  const behaviours = (load === "hedges" ? HEDGED_BEHAVIOURS : BEHAVIOURS).filter(() => random.chance(0.5));
   const largest = random.pick([100, 2_000, 40_000, 300_000]);
   const bursts = Array.from({ length: random.int(1, 6) }, () => random.between(0, chaosMs));
+  const common = {
+    // Nothing holds up these calls for long.
+    isPatient: profile === "faultless" || profile === "rolling",
+    behaviours: load === "uploads" ? UPLOAD_BEHAVIOURS : behaviours,
+    smallest: load === "uploads" ? random.pick([1, 4_000, 16_000, 16_000]) : 1,
+    largest: load === "uploads" ? random.pick([40_000, 300_000]) : largest,
+    messages: random.pick([
+      [0, 1, 2, 5, 20],
+      [5, 20],
+    ]),
+    pauses: random.pick([0.1, 0.3, 0.9]),
+  };
+  const own = load === "uploads" ? UPLOAD_KINDS : load === "hedges" ? HEDGED_KINDS : kinds;
   return Array.from({ length: count }, (_, id) => {
-    const isBurst = profile === "burst" && random.chance(0.8);
+    const isBurst = load === "burst" && random.chance(0.8);
     return drawOperation(random, {
+      ...common,
       id,
       at: isBurst ? random.pick(bursts) : random.between(0, chaosMs),
       client: random.int(0, clients - 1),
-      kind:
-        profile === "uploads"
-          ? random.pick(["upload", "ask"] as const)
-          : random.pick(kinds.length > 0 ? kinds : ["ask"]),
-      behaviours: profile === "uploads" ? ["early", "fail", "unknown method"] : behaviours,
-      largest: profile === "uploads" ? 300_000 : largest,
+      kind: random.pick(own.length > 0 ? own : ["ask"]),
     });
   });
 }
@@ -132,24 +148,35 @@ interface Choice {
   readonly client: number;
   readonly kind: Kind;
   readonly behaviours: readonly Behaviour[];
+  readonly smallest: number;
   readonly largest: number;
+  /** The numbers of messages of streams. */
+  readonly messages: readonly number[];
+  /** The share of calls that pause between messages. */
+  readonly pauses: number;
+  readonly isPatient: boolean;
 }
 
-function drawOperation(random: Random, { behaviours, largest, ...given }: Choice): Operation {
+function drawOperation(
+  random: Random,
+  { behaviours, smallest, largest, messages: counts, pauses, isPatient, ...given }: Choice,
+): Operation {
   const behaviour = behaviours.length > 0 && random.chance(0.4) ? random.pick(behaviours) : "answer";
   const isStream = given.kind !== "ask" && given.kind !== "askAgain";
-  const messages = isStream ? random.pick([0, 1, 2, 5, 20]) : 1;
+  const messages = isStream ? random.pick(counts) : 1;
   const ends = behaviour === "wait" ? random.chance(0.5) : random.chance(0.1);
-  const timeoutMs = random.chance(0.1) ? random.log(0.5, 20) : random.log(50, 8_000);
+  const shortMs = random.chance(0.1) ? random.log(0.5, 20) : random.log(50, 8_000);
+  const waits = behaviour === "wait" || behaviour === "hang";
+  const timeoutMs = isPatient && !waits && random.chance(0.3) ? PATIENT_MS : shortMs;
   return {
     ...given,
     behaviour,
-    delayMs: random.log(0.5, 2_000),
+    delayMs: random.chance(0.9) ? random.log(0.5, 2_000) : random.between(2_000, 4_000),
     code: random.pick(HANDLER_CODES),
-    requestBytes: drawSize(random, largest),
-    responseBytes: drawSize(random, largest),
+    requestBytes: drawSize(random, smallest, largest),
+    responseBytes: drawSize(random, smallest, largest),
     messages,
-    pauseMs: random.chance(0.7) ? 0 : random.log(0.1, 100),
+    pauseMs: random.chance(pauses) ? random.log(0.1, 100) : 0,
     timeoutMs: ends ? undefined : timeoutMs,
     cancelAfterMs: ends ? random.log(0.1, 1_000) : undefined,
     readMessages: isStream && random.chance(0.1) ? random.int(0, Math.max(0, messages - 1)) : undefined,
@@ -157,13 +184,13 @@ function drawOperation(random: Random, { behaviours, largest, ...given }: Choice
   };
 }
 
-function drawSize(random: Random, largest: number): number {
+function drawSize(random: Random, smallest: number, largest: number): number {
   if (random.chance(0.1)) return 0;
   if (random.chance(0.25)) {
     const edges = EDGES.filter((edge) => edge <= largest);
     if (edges.length > 0) return random.pick(edges) + random.int(-20, 20);
   }
-  return Math.round(random.log(1, largest));
+  return Math.round(random.log(Math.min(smallest, largest), largest));
 }
 
 interface Topology {
@@ -176,13 +203,18 @@ interface Topology {
 function drawFaults(random: Random, kinds: readonly (typeof FAULT_KINDS)[number][], topology: Topology): Fault[] {
   if (kinds.length === 0) return [];
   const { profile, chaosMs, servers, clients } = topology;
+  // Faults that come together meet states that each of them alone does not reach.
+  const moments = Array.from({ length: random.pick([0, 0, 1, 2, 4]) }, () => random.between(0, chaosMs));
   return Array.from({ length: Math.round(random.log(1, 40)) }, () => {
-    const at = random.between(0, chaosMs);
+    const at = moments.length === 0 ? random.between(0, chaosMs) : random.pick(moments) + random.log(0.1, 500);
     const kind = random.pick(kinds);
     const server = random.int(0, servers.length - 1);
     const client = random.int(0, clients.length - 1);
-    // Long outages build up a backoff.
-    const ms = random.log(5, chaosMs > 15_000 ? 30_000 : 4_000);
+    // Long outages build up a backoff. Some end when the client gives up: after a PING without an answer.
+    const { pingTimeoutMs = 5_000, pingIntervalMs = 1_000 } = clients[client]?.options ?? {};
+    const ms = random.chance(0.8)
+      ? random.log(5, chaosMs > 15_000 ? 30_000 : 4_000)
+      : Number(pingTimeoutMs) + random.between(0, 1.2) * Number(pingIntervalMs);
     switch (kind) {
       case "cut": {
         const of = random.pick(["reset", "reset", "end", "silence", "stall"] as const);
@@ -223,7 +255,7 @@ function drawFaults(random: Random, kinds: readonly (typeof FAULT_KINDS)[number]
           isFailure: random.chance(0.3),
         };
       case "close client":
-        return { at, kind, client };
+        return { at, kind, client, graceMs: random.pick([0, 100, 2_000]) };
       default:
         return { at, kind, server };
     }
@@ -249,6 +281,7 @@ function drawRegistryPlan(seed: number): Plan {
   const isLong = random.chance(0.25);
   const chaosMs = isRolling ? 8_000 * servers.length : isLong ? 40_000 : Math.max(plan.chaosMs, 10_000);
   const profile = isRolling ? "rolling" : plan.profile === "rolling" ? "mixed" : plan.profile;
+  const isCalm = profile === "rolling" || profile === "faultless";
   const hosts = { profile, chaosMs };
   const stretch = chaosMs / plan.chaosMs;
   return {
@@ -256,7 +289,8 @@ function drawRegistryPlan(seed: number): Plan {
     ...hosts,
     clients: plan.clients.map((client) => ({
       ...client,
-      balancer: client.balancer ?? "roundRobin",
+      // The others use all endpoints.
+      balancer: client.balancer === "p2c" ? "p2c" : "roundRobin",
       // A transport without calls pauses its resolver.
       options: { ...client.options, idleTimeoutMs: 600_000 },
     })),
@@ -264,6 +298,7 @@ function drawRegistryPlan(seed: number): Plan {
       ...operation,
       at: operation.at * stretch,
       behaviour: operation.behaviour === "unknown method" ? "answer" : operation.behaviour,
+      timeoutMs: isCalm || operation.timeoutMs !== PATIENT_MS ? operation.timeoutMs : 8_000,
     })),
     faults:
       profile === "faultless"

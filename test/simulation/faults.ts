@@ -39,7 +39,7 @@ export class FaultInjector {
       this.#takeAway(fault.server, fault.ms, () => this.#crash(fault.server, fault.isSilent));
     else if (kind === "restart") {
       this.#takeAway(fault.server, fault.ms, () => this.#scenario.closeServer(fault.server, fault.graceMs));
-    } else if (kind === "close client") this.#scenario.restartClient(fault.client);
+    } else if (kind === "close client") this.#scenario.restartClient(fault.client, fault.graceMs);
     else if (kind === "list") this.#publish(fault);
     else if (kind === "update") this.#scenario.updateServer(fault.server, fault.weight);
     else if (kind === "lose data") this.#loseData(fault.ms);

@@ -2,7 +2,7 @@
  * The ledger of all calls: what callers saw and what servers did. Its checks are the invariants of calls: at most once (I1),
  * honest results (I2), an end in time (I3), and the end of every handler (I6).
  */
-import type { Operation, Plan } from "./plan.ts";
+import { type Behaviour, type Operation, PATIENT_MS, type Plan } from "./plan.ts";
 import type { World } from "./world.ts";
 
 /** Codes of gRPC that the checks name. */
@@ -23,6 +23,11 @@ export interface Violation {
   readonly lines: readonly string[];
 }
 
+/** Handlers that end when their signal fires, and the time within which it does, if nothing goes wrong. */
+const HEEDING: readonly Behaviour[] = ["wait", "hang", "work"];
+const CANCEL_MS = 3_000;
+/** Time by which timers may fire early, in milliseconds. */
+const EARLY_MS = 1;
 /** Events in a report. */
 const LINES = 6;
 
@@ -33,9 +38,19 @@ export interface Entry {
   startedAt: number | undefined;
   /** The servers that ran its handler, in order. */
   readonly executions: string[];
-  running: number;
+  /** The executions that run. */
+  readonly running: Set<Execution>;
   settledAt: number | undefined;
   outcome: number | undefined;
+  /** The time before which it is not sent again, by the report of its last transparent retry. */
+  retryAt: number;
+}
+
+/** A handler that runs. */
+export interface Execution {
+  readonly server: string;
+  /** The port of the client's end of its connection. */
+  readonly port: number | undefined;
 }
 
 /** The bytes of a message: they identify the call, the direction and the position. */
@@ -83,24 +98,32 @@ export class Ledger {
       maxExecutions,
       startedAt: this.#world.now,
       executions: [],
-      running: 0,
+      running: new Set(),
       settledAt: undefined,
       outcome: undefined,
+      retryAt: 0,
     };
     this.entries.set(id, entry);
     this.#world.note("call", id, `${operation.kind} ${operation.behaviour}`);
     return entry;
   }
 
+  /** Called for each execution of a call after its first one. */
+  onRepeated: (entry: Entry) => void = () => {};
+
   /** Records that a handler has begun. */
   execute(id: string, server: string): Entry {
     const entry = this.entries.get(id);
     if (entry === undefined) throw new Error(`the call ${id} was never made`);
     entry.executions.push(server);
-    entry.running++;
     this.#world.note("execute", id, server);
     const { length } = entry.executions;
-    if (length > 1) this.see("executed again by a policy");
+    if (this.#world.now < entry.retryAt - EARLY_MS)
+      this.violate("I16", `call ${id} ran before the delay that was reported for its transparent retry was over`);
+    if (length > 1) {
+      this.see("executed again by a policy");
+      this.onRepeated(entry);
+    }
     if (length > entry.maxExecutions) {
       const allowed = entry.maxExecutions === 1 ? "once" : `${entry.maxExecutions} times`;
       this.violate(
@@ -109,6 +132,20 @@ export class Ledger {
       );
     }
     return entry;
+  }
+
+  /** Records the report of a transparent retry. */
+  retry(id: string, delayMs: number): void {
+    this.see(delayMs > 0 ? "transparent retry with a delay" : "transparent retry");
+    const entry = this.entries.get(id);
+    if (entry !== undefined) entry.retryAt = this.#world.now + delayMs;
+  }
+
+  /** Records that a policy starts another attempt of a call, which must not have ended. */
+  attempt(id: string): void {
+    this.see("retry by policy");
+    if (this.entries.get(id)?.settledAt !== undefined)
+      this.violate("I3", `call ${id} has ended, and is attempted again`);
   }
 
   /** Records the result of a call, and checks it. `messages` is the number of responses that its caller read. */
@@ -122,6 +159,8 @@ export class Ledger {
     this.#world.note("settle", id, outcome === OK ? "ok" : `${outcome} ${text}`);
     this.see(`outcome ${outcome}`);
     this.#checkTime(id, entry);
+    if (this.#isCalm && HEEDING.includes(entry.operation.behaviour))
+      this.#world.after(CANCEL_MS, () => this.#checkCancelled(id, entry));
     const problem = this.#problemOf(entry, outcome);
     if (problem !== undefined)
       this.violate("I2", `call ${id} (${entry.operation.kind}, ${entry.operation.behaviour}) ${problem}: ${text}`);
@@ -132,12 +171,21 @@ export class Ledger {
     for (const [id, { operation, settledAt, running, executions }] of this.entries) {
       if (settledAt === undefined)
         this.violate("I3", `call ${id} (${operation.kind}, ${operation.behaviour}) has not ended`);
-      if (running > 0)
+      if (running.size > 0)
         this.violate(
           "I6",
           `the handler of call ${id} (${operation.kind}, ${operation.behaviour}) still runs at ${executions.at(-1)}`,
         );
     }
+  }
+
+  /** Checks that no handler of a call that has ended still waits for its signal. */
+  #checkCancelled(id: string, { operation, running }: Entry): void {
+    for (const { server } of running)
+      this.violate(
+        "I6",
+        `the handler of call ${id} (${operation.kind}, ${operation.behaviour}) has no signal at ${server} ${CANCEL_MS} ms after the end`,
+      );
   }
 
   #checkTime(id: string, { operation, startedAt = 0, settledAt = 0 }: Entry): void {
@@ -151,6 +199,13 @@ export class Ledger {
         "I3",
         `call ${id} (${operation.kind}, ${behaviour}) ended ${late.toFixed(1)} ms after its deadline or cancellation`,
       );
+  }
+
+  /** Reports whether every call with enough time can be answered: clients do not take each other's connections. */
+  get #isCalm(): boolean {
+    const { profile, servers } = this.#plan;
+    const isFull = servers.some(({ maxConnections }) => maxConnections !== undefined);
+    return (profile === "faultless" || profile === "rolling") && !isFull;
   }
 
   /** Explains why a result cannot be true; `undefined` if it can. */
@@ -168,6 +223,7 @@ export class Ledger {
         return elapsed < operation.cancelAfterMs - 0.01 ? `was canceled after ${elapsed} ms, too early` : undefined;
       case DEADLINE_EXCEEDED:
         if (operation.timeoutMs === undefined) return "exceeded a deadline that it did not have";
+        if (operation.timeoutMs === PATIENT_MS && this.#isCalm) return "waited for ever";
         return elapsed < operation.timeoutMs - 2
           ? `exceeded its deadline of ${operation.timeoutMs} ms after ${elapsed} ms`
           : undefined;
@@ -188,7 +244,9 @@ export class Ledger {
   }
 }
 
+const SHORT: readonly Behaviour[] = ["answer", "delay", "work"];
+
 /** Reports whether a call ends within the grace period of all shutdowns of its plan. */
 function isShort({ kind, behaviour }: Operation): boolean {
-  return (kind === "ask" || kind === "askAgain") && (behaviour === "answer" || behaviour === "delay");
+  return (kind === "ask" || kind === "askAgain") && SHORT.includes(behaviour);
 }

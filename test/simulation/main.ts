@@ -1,6 +1,6 @@
 /**
  * The simulator: `npm run simulate -- [--seed N] [--seeds N] [--trace] [--plan FILE] [--exclude I1,I2] [--hash]`, or
- * `npm run simulate -- --mutants [--only TEXT] [--seconds N]`. Exits with 1 if something is broken, or a mutant is not found.
+ * `npm run simulate -- --mutants [--only n01,p02] [--seconds N]`. Exits with 1 if something is broken, or a mutant is not found.
  */
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
@@ -70,7 +70,7 @@ async function runSeeds(): Promise<number> {
 
 async function runMutants(): Promise<number> {
   const original = await bundleProduct();
-  const mutants = readMutants().filter(({ name }) => name.startsWith(values.only));
+  const mutants = readMutants().filter(({ name }) => values.only.split(",").some((one) => name.startsWith(one)));
   let found = 0;
   for (const mutant of mutants) {
     const { isFound, outcome, seed, seeds, calls, seconds } = await findMutant(

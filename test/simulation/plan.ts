@@ -14,8 +14,12 @@ export type Behaviour =
   | "answer"
   /** Answers after `delayMs`, whatever happens to the call. */
   | "delay"
+  /** Answers after `delayMs`, unless its signal fires before. */
+  | "work"
   /** Waits for its signal. */
   | "wait"
+  /** Waits for its signal when it is executed first, and answers when it is executed again. */
+  | "hang"
   /** Answers or fails before it has read its requests. */
   | "early"
   /** Fails with `code`. */
@@ -70,7 +74,7 @@ export type Fault = { readonly at: number } & (
   | { readonly kind: "dial"; readonly server: number; readonly fault: DialFault; readonly ms: number }
   | { readonly kind: "crash"; readonly server: number; readonly isSilent: boolean; readonly ms: number }
   | { readonly kind: "restart"; readonly server: number; readonly graceMs: number; readonly ms: number }
-  | { readonly kind: "close client"; readonly client: number }
+  | { readonly kind: "close client"; readonly client: number; readonly graceMs: number }
   | { readonly kind: "list"; readonly client: number; readonly servers: readonly number[]; readonly isFailure: boolean }
   /** All members of the registry end, and return after `ms` without their data. */
   | { readonly kind: "lose data"; readonly ms: number }
@@ -81,6 +85,9 @@ export type Fault = { readonly at: number } & (
   /** A provider changes its weight, and so its entries. */
   | { readonly kind: "update"; readonly server: number; readonly weight: number }
 );
+
+/** The time limit of calls that nothing in their plan delays for so long, in milliseconds. */
+export const PATIENT_MS = 2_000_000;
 
 export const PROVIDER = 100;
 export const MEMBER = 200;
@@ -100,7 +107,7 @@ export interface ServerPlan {
 
 export interface ClientPlan {
   /** `undefined`: one server, by base URL; otherwise a resolver that lists all servers. */
-  readonly balancer: "p2c" | "roundRobin" | undefined;
+  readonly balancer: "p2c" | "roundRobin" | "pickFirst" | undefined;
   readonly server: number;
   readonly protocol: "grpc" | "http-rpc";
   /** Attempts of calls that may be repeated; 1: no policy. */
@@ -111,8 +118,10 @@ export interface ClientPlan {
 
 export interface Plan {
   readonly seed: number;
-  /** The name of the profile that the plan was drawn from, for people. */
+  /** The kind of faults: `rolling` restarts and `faultless` plans have stricter checks. */
   readonly profile: string;
+  /** The kind of calls, for people. */
+  readonly load: string;
   readonly clock: ClockOptions;
   readonly link: LinkOptions;
   readonly servers: readonly ServerPlan[];
@@ -122,4 +131,6 @@ export interface Plan {
   readonly faults: readonly Fault[];
   /** Duration of the phase with faults; then everything is healed. */
   readonly chaosMs: number;
+  /** The end: servers close before or after clients, or clients close while they cannot reach any server. */
+  readonly end: "clients first" | "servers first" | "cut off";
 }

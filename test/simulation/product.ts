@@ -1,8 +1,8 @@
 /**
  * The product as simulations see it: the entry point of the bundle that is evaluated once for each world.
  */
-export { RpcError } from "triple-es";
-export { p2c, roundRobin } from "triple-es/discovery";
+export { createContextKey, createContextValues, RpcError } from "triple-es";
+export { p2c, pickFirst, roundRobin } from "triple-es/discovery";
 export { createServer, createTransport } from "triple-es/node";
 export { register } from "triple-es-dubbo";
 export { etcd } from "triple-es-dubbo/etcd";

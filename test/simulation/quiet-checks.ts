@@ -2,15 +2,18 @@
  * Checks of the phase without faults, while everything still runs: no handler of a call that has ended (I6), no connection
  * that has ended and stays open (I9), no pool above its maximum (I10).
  */
+import type { Connection } from "./network.ts";
 import type { Scenario } from "./scenario.ts";
 
 /** Time in which a server learns that a call has ended and its handler ends: the longest delay of a handler, and more. */
 const HANDLER_MS = 6_000;
 /** Time in which a socket must close after its end. */
 const END_MS = 5_000;
+/** Time for which a client may have more connections than its maximum: a failed one remains until its socket has closed. */
+const SURPLUS_MS = 3_000;
 
 export async function checkQuiet(scenario: Scenario): Promise<void> {
-  const { world, plan, ledger, network, observers } = scenario;
+  const { world, ledger, network, observers } = scenario;
   for (const observer of observers.values()) observer.checkQuiet();
   const sockets = [...network.connections].flatMap(({ socket, accepted }) => [socket, accepted]);
   const ended = sockets.filter(({ writableEnded, destroyed }) => writableEnded && !destroyed);
@@ -18,27 +21,49 @@ export async function checkQuiet(scenario: Scenario): Promise<void> {
   for (const { destroyed, label } of ended) {
     if (!destroyed) ledger.violate("I9", `the socket ${label} has ended, and is still open ${END_MS} ms later`);
   }
-  // After a fault a server may wait for its keepalive.
-  if (plan.faults.length > 0) return;
+  // A server may wait for its keepalive if the connection has ended without a sign.
+  const alive = new Set([...network.connections].flatMap((one) => (isAlive(one) ? one.socket.localPort : [])));
   for (const [id, { running, settledAt = world.now, operation }] of ledger.entries) {
-    if (running === 0 || world.now - settledAt < HANDLER_MS) continue;
+    const left = [...running].find(({ port }) => port !== undefined && alive.has(port));
+    if (left === undefined || world.now - settledAt < HANDLER_MS) continue;
     const call = `call ${id} (${operation.kind}, ${operation.behaviour})`;
-    ledger.violate("I6", `the handler of ${call} still runs ${HANDLER_MS} ms after its end`);
+    ledger.violate("I6", `the handler of ${call} still runs at ${left.server}, ${HANDLER_MS} ms after its end`);
   }
 }
 
+function isAlive({ socket, accepted, upstream, downstream }: Connection): boolean {
+  return !socket.destroyed && !accepted.destroyed && !upstream.isSilent && !downstream.isSilent;
+}
+
 /** Checks the number of connections of a client to a server; called for each new one. */
-export function checkConnections({ plan, network, observers, ledger }: Scenario, client: string, server: string): void {
+export function checkConnections(scenario: Scenario, client: string, server: string): void {
+  const { world, plan, ledger } = scenario;
   const { options } = plan.clients[Number(client.slice("client".length)) - 1] ?? {};
   const { maxConnections = 10 } = options ?? {};
-  // A connection that has failed remains for a moment beside the next one, and a transport that closes beside its successor.
-  // Clients of a registry ask providers for their metadata, on connections of their own.
-  if (plan.faults.length > 0 || plan.registry !== undefined) return;
-  const open = [...network.connections].filter(
+  // Clients of a registry ask providers for their metadata, on connections of their own, and a transport that closes has some
+  // beside its successor.
+  if (plan.registry !== undefined || plan.faults.some(({ kind }) => kind === "close client")) return;
+  const first = usable(scenario, client, server);
+  if (first.size <= Number(maxConnections)) return;
+  // A connection that has failed remains for a moment beside the next one.
+  world.after(SURPLUS_MS, () => {
+    const left = [...usable(scenario, client, server)].filter((one) => first.has(one));
+    if (left.length > Number(maxConnections)) {
+      ledger.violate("I10", `${client} has ${left.length} connections to ${server}; its maximum is ${maxConnections}`);
+    }
+  });
+}
+
+/** The connections on which a client may open streams, as far as their frames tell. */
+function usable({ network, observers }: Scenario, client: string, server: string): Set<Connection> {
+  const all = [...network.connections].filter(
     (one) =>
-      one.client === client && one.server === server && !one.socket.writableEnded && !observers.get(one)?.isLeaving,
+      one.client === client &&
+      one.server === server &&
+      one.upstream.isIdle &&
+      !one.socket.destroyed &&
+      !one.socket.writableEnded &&
+      !observers.get(one)?.isLeaving,
   );
-  if (open.length > Number(maxConnections)) {
-    ledger.violate("I10", `${client} has ${open.length} connections to ${server}; its maximum is ${maxConnections}`);
-  }
+  return new Set(all);
 }

@@ -2,8 +2,10 @@
  * Runs a plan: servers, clients, calls and faults, then a phase without faults in which everything must recover, then the
  * shutdown of all, after which nothing may be left.
  */
+import type { RetryEvent, TransparentRetryEvent } from "triple-es";
 import type { Endpoint, Registration, Registry, TargetEvent } from "triple-es/discovery";
 import type { BalancedTransport, ClosableTransport, Server } from "triple-es/node";
+import { checkRepeated, checkSilentAddress } from "./balance-checks.ts";
 import type { Bundle, Product } from "./bundle.ts";
 import { Caller, type Clients } from "./caller.ts";
 import { FaultInjector } from "./faults.ts";
@@ -26,10 +28,13 @@ const PROBE_PAUSE_MS = 250;
 const LAST_PROBE = [400_000, 30_000] as const;
 /** Successes in a row after which a client has recovered. */
 const PROBES = 5;
-/** Time in which a transport that has nothing to wait for must close, beyond the grace period. */
+/** Time in which a server must close beyond the grace period, and a transport, which does not wait for its peers then. */
 const CLOSE_MS = 1_500;
+const LEAVE_MS = 500;
 /** Grace period of all shutdowns that the plan does not time. */
 const GRACE_MS = 2_000;
+/** Time after which no connection of a closed transport may be left. */
+const LEFT_MS = 2_000;
 /** Time after which nothing of closed clients and servers may be left. */
 const REST_MS = 35_000;
 
@@ -49,8 +54,9 @@ export interface RunningClient {
   readonly list: PlannedRegistry | undefined;
   readonly registry: Registry | undefined;
   transport: ClosableTransport;
-  /** The last reported state of each endpoint. */
+  /** The last reported state of each endpoint, and the time of the last report. */
   states: ReadonlyMap<string, string>;
+  changedAt: number;
   clients: Clients;
 }
 
@@ -86,6 +92,7 @@ export class Scenario {
     this.#faults = new FaultInjector(this);
     this.product = bundle(world, this.network);
     this.#caller = new Caller(this.product, world, ledger);
+    ledger.onRepeated = (entry) => checkRepeated(this, entry);
     this.registry = plan.registry && new SimulatedRegistry(this, plan.registry);
   }
 
@@ -102,6 +109,7 @@ export class Scenario {
     await this.#faults.heal();
     await this.#settled();
     await this.#recover();
+    await checkSilentAddress(this);
     await this.registry?.checkViews();
     await checkQuiet(this);
     await this.#shutDown();
@@ -169,10 +177,10 @@ export class Scenario {
   }
 
   /** Closes the transport of a client and creates another one. */
-  restartClient(index: number): void {
+  restartClient(index: number, graceMs: number): void {
     const client = this.clients[index];
     if (client === undefined) return;
-    this.#shutdowns.push(this.#closeTransport(client));
+    this.#shutdowns.push(this.#closeTransport(client, graceMs));
     Object.assign(client, this.#createTransport(index, client.plan, client.list, client.registry));
   }
 
@@ -199,7 +207,7 @@ export class Scenario {
     plan: ClientPlan,
     list: PlannedRegistry | undefined,
     registry: Registry | undefined,
-  ): Pick<RunningClient, "transport" | "states" | "clients"> {
+  ): Pick<RunningClient, "transport" | "states" | "changedAt" | "clients"> {
     const { product } = this;
     const states = new Map<string, string>();
     const { balancer, maxAttempts, hedgingDelayMs, protocol, options } = plan;
@@ -208,14 +216,19 @@ export class Scenario {
       protocol,
       httpVersion: "2" as const,
       retry: maxAttempts > 1 ? { maxAttempts, hedgingDelayMs } : undefined,
-      onTransparentRetry: plan.server % 2 === 0 ? () => this.ledger.see("transparent retry") : undefined,
-      onRetry: () => this.ledger.see("retry by policy"),
+      onTransparentRetry:
+        plan.server % 2 === 0 && hedgingDelayMs === undefined
+          ? (event: TransparentRetryEvent) => this.#caller.onTransparentRetry(event)
+          : undefined,
+      onRetry: ({ context }: RetryEvent) => this.#caller.onAttempt(context),
     };
     const balanced = {
       ...common,
-      balancer: balancer === "p2c" ? product.p2c() : product.roundRobin(),
+      balancer: product[balancer ?? "roundRobin"](),
       onEndpoint: (event: TargetEvent) => {
         this.ledger.see(`endpoint event: ${event.type}`);
+        const client = this.clients[index];
+        if (client !== undefined) client.changedAt = this.world.now;
         if (event.type === "removed") {
           states.delete(event.address);
           this.registry?.onRemoved(index, event.address);
@@ -239,7 +252,7 @@ export class Scenario {
           method: { ...request.method, path: "/simulation.v1.None/Ask", service: "simulation.v1.None" },
         }),
     });
-    return { transport, states, clients: { known, unknown } };
+    return { transport, states, changedAt: this.world.now, clients: { known, unknown } };
   }
 
   #call(operation: Operation): void {
@@ -322,10 +335,25 @@ export class Scenario {
   }
 
   async #shutDown(): Promise<void> {
-    const { world, ledger, network } = this;
-    await Promise.all(this.clients.map((client) => this.#closeTransport(client)));
+    const { world, ledger, network, plan } = this;
+    const closeServers = (): Promise<unknown> =>
+      Promise.all(this.#servers.map((_, index) => this.closeServer(index, GRACE_MS)));
+    if (plan.end === "servers first") await closeServers();
+    const hold = (held: boolean): void => {
+      for (const client of this.clients.keys())
+        for (const server of plan.servers.keys()) network.hold(clientName(client), serverName(server), [held, held]);
+    };
+    const isCutOff = plan.end === "cut off";
+    if (isCutOff) hold(true);
+    await Promise.all(this.clients.map((client) => this.#closeTransport(client, isCutOff ? 0 : GRACE_MS)));
     await Promise.all(this.clients.map(({ index, registry }) => this.#closeRegistry(clientName(index), registry)));
-    await Promise.all(this.#servers.map((_, index) => this.closeServer(index, GRACE_MS)));
+    await world.sleep(LEFT_MS);
+    for (const { client, server, socket } of network.connections) {
+      if (client.startsWith("client") && !socket.destroyed)
+        ledger.violate("I9", `${socket.label} to ${server} is still open after its transport has closed`);
+    }
+    hold(false);
+    await closeServers();
     this.registry?.checkEmpty();
     await this.registry?.model.close();
     await world.sleep(REST_MS);
@@ -335,8 +363,8 @@ export class Scenario {
     for (const timer of world.timers) ledger.violate("I9", `a timer is left after the end: ${timer.label}`);
   }
 
-  #closeTransport({ transport, index }: RunningClient): Promise<void> {
-    return this.#within(`client${index + 1}.close`, GRACE_MS + CLOSE_MS, transport.close({ graceMs: GRACE_MS }));
+  #closeTransport({ transport, index }: RunningClient, graceMs: number): Promise<void> {
+    return this.#within(`client${index + 1}.close`, graceMs + LEAVE_MS, transport.close({ graceMs }));
   }
 
   /** Checks that a shutdown settles in time (I8). */

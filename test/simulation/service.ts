@@ -5,7 +5,7 @@ import type { Code, HandlerContext } from "triple-es";
 import type { Product } from "./bundle.ts";
 import type { Answer, Question } from "./gen/simulation/v1/simulation_pb.ts";
 import type { AnswerInit, SimulationServiceHandler } from "./gen/simulation/v1/simulation_triple.ts";
-import { type Entry, fill, type Ledger } from "./ledger.ts";
+import { type Entry, type Execution, fill, type Ledger } from "./ledger.ts";
 import type { World } from "./world.ts";
 
 export const CALL_ID = "x-call-id";
@@ -33,22 +33,28 @@ export function createHandler(
   }
 
   /** Does what comes before an answer. */
-  async function behave({ operation }: Entry, { signal }: HandlerContext): Promise<void> {
+  async function behave({ operation, executions }: Entry, { signal }: HandlerContext): Promise<void> {
     const { behaviour, delayMs, code } = operation;
     if (behaviour === "delay") await world.sleep(delayMs);
-    else if (behaviour === "wait") {
-      if (!signal.aborted) await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
-      throw signal.reason;
+    else if (behaviour === "work") await Promise.race([world.sleep(delayMs), aborted(signal)]);
+    else if (behaviour === "wait" || (behaviour === "hang" && executions.length === 1)) {
+      await aborted(signal);
     } else if (behaviour === "fail") throw new product.RpcError(code as Code, "as planned");
   }
 
+  function begin({ requestHeaders, peer }: HandlerContext): [entry: Entry, end: () => void] {
+    const entry = ledger.execute(requestHeaders.get(CALL_ID) ?? "", server);
+    const execution: Execution = { server, port: peer.port };
+    entry.running.add(execution);
+    return [entry, () => entry.running.delete(execution)];
+  }
+
   async function run<T>(context: HandlerContext, body: (entry: Entry) => Promise<T>): Promise<T> {
-    const id = context.requestHeaders.get(CALL_ID) ?? "";
-    const entry = ledger.execute(id, server);
+    const [entry, end] = begin(context);
     try {
       return await body(entry);
     } finally {
-      entry.running--;
+      end();
     }
   }
 
@@ -71,12 +77,11 @@ export function createHandler(
     context: HandlerContext,
     produce: (entry: Entry) => AsyncIterable<AnswerInit>,
   ): AsyncIterable<AnswerInit> {
-    const id = context.requestHeaders.get(CALL_ID) ?? "";
-    const entry = ledger.execute(id, server);
+    const [entry, end] = begin(context);
     try {
       yield* produce(entry);
     } finally {
-      entry.running--;
+      end();
     }
   }
 
@@ -110,6 +115,14 @@ export function createHandler(
         }
       }),
   };
+}
+
+/** Rejects with the reason of a signal when it fires. */
+function aborted(signal: AbortSignal): Promise<never> {
+  return new Promise((_, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    else signal.addEventListener("abort", () => reject(signal.reason), { once: true });
+  });
 }
 
 /** Checks a response. Returns what is wrong with it. */

@@ -1,0 +1,53 @@
+/**
+ * Checks of clients with several endpoints: further attempts go to endpoints that the call has not tried (I7), and an address
+ * that does not answer delays nobody for long (I14).
+ */
+import type { Entry } from "./ledger.ts";
+import { type Scenario, serverName } from "./scenario.ts";
+
+/** Time within which a new client of several endpoints has an answer, although one of them is silent, in milliseconds. */
+const SILENT_MS = 2_000;
+/** Limits with which a server refuses calls or ends connections, so that an endpoint counts as tried without an execution. */
+const REFUSING = ["maxHandlers", "maxConnectionAgeMs", "idleTimeoutMs"] as const;
+
+/** Checks that a further attempt of a call has not gone to an endpoint that was tried, while another one was ready. */
+export function checkRepeated(
+  { plan, clients, ledger }: Scenario,
+  { operation, startedAt = 0, executions }: Entry,
+): void {
+  const client = clients[operation.client];
+  if (client === undefined || plan.faults.length > 0 || plan.registry !== undefined) return;
+  if (client.plan.balancer === undefined || client.changedAt > startedAt) return;
+  if (plan.servers.some(({ maxConnections, limits }) => maxConnections ?? REFUSING.some((name) => limits[name])))
+    return;
+  const ready = [...client.states.values()].filter((state) => state === "ready").length;
+  if (new Set(executions).size < Math.min(ready, executions.length))
+    ledger.violate(
+      "I7",
+      `call ${operation.id} ran at ${executions.join(", ")}, although ${ready} endpoints were ready`,
+    );
+}
+
+/** Creates new transports while the first address of each list is silent. */
+export async function checkSilentAddress(scenario: Scenario): Promise<void> {
+  const { plan, clients, network, world, ledger } = scenario;
+  const [first, second] = plan.servers;
+  if (first === undefined || second === undefined || plan.registry !== undefined) return;
+  if (plan.servers.some(({ maxConnections }) => maxConnections !== undefined)) return;
+  network.setDialFault(serverName(0), "lose");
+  const check = async (index: number): Promise<void> => {
+    const client = clients[index];
+    if (client?.plan.balancer === undefined) return;
+    scenario.restartClient(index, 0);
+    const start = world.now;
+    while (world.now < start + SILENT_MS) {
+      const [outcome] = await scenario.probe(client, 100, SILENT_MS);
+      if (outcome === 0) return;
+      await world.sleep(10);
+    }
+    const ms = (world.now - start).toFixed(0);
+    ledger.violate("I14", `client${index + 1} has no answer after ${ms} ms, because one of its addresses is silent`);
+  };
+  await Promise.all(clients.map((_, index) => check(index)));
+  network.setDialFault(serverName(0), undefined);
+}
