@@ -18,6 +18,8 @@ import {
 import { createRandom, type Random } from "./random.ts";
 
 const KIB = 1024;
+/** Most bytes of the messages of a plan: many plans show more than a few large ones. */
+const MAX_BYTES = 12 * KIB * KIB;
 /** Sizes around constants of the runtime: reads, compression, windows and slabs, framed output. */
 const EDGES = [16 * KIB, 32 * KIB, 64 * KIB, 128 * KIB, 256 * KIB];
 const FAULT_KINDS = ["cut", "reset all", "partition", "dial", "crash", "restart", "close client", "list"] as const;
@@ -130,7 +132,8 @@ function drawOperations(
     pauses: random.pick([0.1, 0.3, 0.9]),
   };
   const own = load === "uploads" ? UPLOAD_KINDS : load === "hedges" ? HEDGED_KINDS : kinds;
-  return Array.from({ length: count }, (_, id) => {
+  let bytes = 0;
+  const operations = Array.from({ length: count }, (_, id) => {
     const isBurst = load === "burst" && random.chance(0.8);
     return drawOperation(random, {
       ...common,
@@ -139,6 +142,10 @@ function drawOperations(
       client: random.int(0, clients - 1),
       kind: random.pick(own.length > 0 ? own : ["ask"]),
     });
+  });
+  return operations.filter(({ messages, requestBytes, responseBytes }) => {
+    bytes += messages * (requestBytes + responseBytes);
+    return bytes < MAX_BYTES;
   });
 }
 

@@ -26,13 +26,23 @@ export class PlannedRegistry {
   readonly resolver: Resolver = ({ signal }) => this.#lists(signal);
 
   async *#lists(signal: AbortSignal): AsyncGenerator<readonly Endpoint[]> {
-    const onAbort = new Promise<void>((resolve) => signal.addEventListener("abort", () => resolve(), { once: true }));
     for (let seen = -1; !signal.aborted; ) {
       if (this.#isFailing) throw new Error("the registry cannot be reached");
       if (seen !== this.#version) {
         seen = this.#version;
         yield this.#list;
-      } else await Promise.race([onAbort, new Promise<void>((resolve) => this.#waiting.push(resolve))]);
+      } else await this.#change(signal);
     }
+  }
+
+  #change(signal: AbortSignal): Promise<void> {
+    return new Promise((resolve) => {
+      const wake = (): void => {
+        signal.removeEventListener("abort", wake);
+        resolve();
+      };
+      signal.addEventListener("abort", wake);
+      this.#waiting.push(wake);
+    });
   }
 }
