@@ -7,7 +7,7 @@ import { runChild } from "./child.js";
 import "./install.js";
 
 /** Folders of tests that run in memory or in the simulator, but for a few that open sockets. */
-const UNIT = ["codec", "grpc", "hessian2", "http-rpc", "http2", "registry", "rest", "retry", "simulation"];
+const UNIT = ["client", "codec", "dubbo", "grpc", "http-rpc", "http2", "rest", "simulation"];
 /** The files of a worker share their modules, which takes half the time. One that replaces a module cannot. */
 const SHARED = "--no-isolate --exclude test/http-rpc/body-format.test.ts";
 

@@ -8,7 +8,7 @@ import * as runtime from "triple-es/codec";
 import * as wkt from "triple-es/wkt";
 import { codecName, messagesOf } from "../../src/plugin/codec/codec-file.ts";
 import { createPbNames } from "../../src/plugin/pb-names.ts";
-import { describeValue, type Random, randomMessage, randomOf } from "../codec/values.ts";
+import { describeValue, type Random, randomMessage, randomOf } from "../codec/binary/values.ts";
 
 type Exports = Readonly<Record<string, unknown>>;
 

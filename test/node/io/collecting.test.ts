@@ -1,0 +1,29 @@
+/** The count of bytes of bodies that are collected as a whole. */
+import { expect, it } from "vitest";
+import type { Stream } from "../../../runtime/src/http2/sink.ts";
+import { Collecting } from "../../../runtime/src/node/io/http2-collecting.ts";
+import { IncomingBody } from "../../../runtime/src/node/io/http2-incoming.ts";
+import type { MemoryShare } from "../../../runtime/src/node/io/memory-budget.ts";
+
+it("a body that the memory budget refuses takes back only what it has added", async () => {
+  let balance = 0;
+  const collecting = new Collecting();
+  const { add, end } = Collecting.prototype;
+  collecting.add = (bytes) => {
+    balance += bytes;
+    add.call(collecting, bytes);
+  };
+  collecting.end = (body) => {
+    balance -= body.unread;
+    end.call(collecting, body);
+  };
+  let allowed = 1;
+  const memory = { take: () => allowed-- > 0, release() {}, short: false } as unknown as MemoryShare;
+  const stream = { consumed() {}, store() {} } as unknown as Stream;
+  const body = new IncomingBody(stream, [], collecting, () => {}, memory);
+  const reading = body.bytes(1 << 20);
+  body.push(new Uint8Array(1_000));
+  body.push(new Uint8Array(16_384));
+  await expect(reading).rejects.toThrow("unavailable");
+  expect(balance).toBe(0);
+});

@@ -1,0 +1,171 @@
+/** The memory budget of a server: the memory that it counts, the calls that it refuses, and their errors. */
+import { Code } from "triple-es";
+import { createServer } from "triple-es/node";
+import { describe, expect, it } from "vitest";
+import type { Stream } from "../../../runtime/src/http2/sink.ts";
+import type { Collecting } from "../../../runtime/src/node/io/http2-collecting.ts";
+import { IncomingBody } from "../../../runtime/src/node/io/http2-incoming.ts";
+import { MemoryBudget, MemoryShare } from "../../../runtime/src/node/io/memory-budget.ts";
+import { arriving, connectGreeter, failureOf, greetings, startServer } from "../../support/server.ts";
+
+const KIB = 1024;
+const MIB = 1024 * KIB;
+
+/** A connection that can end no exchange. */
+const ACTIVE = { reclaim: () => {} };
+
+describe("a memory budget", () => {
+  it("refuses what does not fit into its larger half, and takes small amounts until it is full", () => {
+    const budget = new MemoryBudget(MIB);
+    const large = new MemoryShare(budget, ACTIVE);
+    expect(large.take(512 * KIB + 1)).toBe(false);
+    expect(large.take(512 * KIB)).toBe(true);
+    expect(large.take(1)).toBe(false);
+    const small = Array.from({ length: 33 }, () => new MemoryShare(budget, ACTIVE));
+    expect(small.map((share) => share.take(16 * KIB)).lastIndexOf(true)).toBe(31);
+    expect(budget.held).toBe(MIB);
+    large.release(512 * KIB);
+    expect(small[0]?.take(400 * KIB)).toBe(false);
+    for (const share of small) share.close();
+    expect(budget.held).toBe(0);
+    expect(large.take(512 * KIB)).toBe(true);
+  });
+
+  it("bounds the memory that chunks of uploads keep beyond the counted bytes", async () => {
+    const budget = new MemoryBudget(256 * MIB);
+    const share = new MemoryShare(budget, ACTIVE);
+    const stream = { consumed: () => {}, store: () => {} } as unknown as Stream;
+    const collecting = {} as Collecting;
+    const bodies = Array.from({ length: 40 }, () => new IncomingBody(stream, [], collecting, () => {}, share));
+    for (let round = 0; round < 64; round++) {
+      for (const body of bodies) body.push(new Uint8Array(64 * KIB).subarray(0, 16 * KIB));
+    }
+    expect(budget.held).toBe(40 * MIB);
+    const memory = new Set<ArrayBufferLike>();
+    for (const body of bodies) {
+      body.end();
+      for await (const chunk of body) memory.add(chunk.buffer);
+    }
+    const kept = [...memory].reduce((sum, { byteLength }) => sum + byteLength, 0);
+    expect(kept).toBeLessThanOrEqual((40 + 48) * MIB);
+  });
+
+  it("releases the memory of a closed connection, and grants it no more", () => {
+    const budget = new MemoryBudget(MIB);
+    const share = new MemoryShare(budget, ACTIVE);
+    share.take(100);
+    share.close();
+    share.release(100);
+    share.close();
+    expect([budget.held, share.take(1)]).toEqual([0, false]);
+  });
+
+  it("ends stalled exchanges of all connections that hold memory before it refuses an amount", () => {
+    const budget = new MemoryBudget(MIB);
+    const asked = new Set<number>();
+    const stalled = 5;
+    const shares = Array.from({ length: 8 }, (_, index) => {
+      const share = new MemoryShare(budget, {
+        reclaim() {
+          asked.add(index);
+          if (index === stalled) share.release(64 * KIB);
+        },
+      });
+      return share;
+    });
+    for (const share of shares) expect(share.take(64 * KIB)).toBe(true);
+    const next = new MemoryShare(budget, ACTIVE);
+    expect(next.take(64 * KIB)).toBe(true);
+    expect(asked).toContain(stalled);
+    expect(next.take(64 * KIB)).toBe(false);
+    expect(asked.size).toBe(7 + 1);
+  });
+
+  it("starts calls in separate turns while memory is short, and none of a refused connection", async () => {
+    const budget = new MemoryBudget(MIB);
+    const [holder, refused, other] = [0, 1, 2].map(() => new MemoryShare(budget, ACTIVE)) as [
+      MemoryShare,
+      MemoryShare,
+      MemoryShare,
+    ];
+    holder.take(500 * KIB);
+    refused.take(100 * KIB);
+    expect(other.short).toBe(true);
+    const events: string[] = [];
+    for (const [name, share] of Object.entries({ refused, other })) {
+      share.admit(
+        () => events.push(`${name} starts`),
+        (reason) => events.push(`${name}: ${reason.code}`),
+      );
+    }
+    expect(events).toEqual([]);
+    await expect.poll(() => events.length).toBe(2);
+    expect(events).toEqual([`refused: ${Code.Unavailable}`, "other starts"]);
+    holder.close();
+    refused.admit(
+      () => events.push("refused starts"),
+      () => {},
+    );
+    await expect.poll(() => events.at(-1)).toBe("refused starts");
+  });
+});
+
+describe("a server whose budget is used up", () => {
+  const options = { maxMessageBytes: 64 * KIB, maxBufferedBytes: MIB };
+  const client = { maxMessageBytes: 4 * MIB, compressions: [] };
+
+  it.each([
+    ["grpc", "2"],
+    ["http-rpc", "2"],
+    ["http-rpc", "1.1"],
+  ] as const)(
+    "answers %s over HTTP/%s that it is unavailable, and small calls as ever",
+    async (protocol, httpVersion) => {
+      const { baseUrl } = await startServer({ greet: ({ name }) => ({ greeting: name || "x".repeat(MIB) }) }, options);
+      const greeter = connectGreeter(baseUrl, { protocol, httpVersion, ...client });
+      const error = await failureOf(greeter.greet({}));
+      expect(error.code).toBe(Code.Unavailable);
+      expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Ada");
+    },
+  );
+
+  it("resets a stream of messages that are too large for it", async () => {
+    const handler = {
+      async *greetEach() {
+        yield { greeting: "x" };
+        yield { greeting: "x".repeat(MIB) };
+      },
+    };
+    const { baseUrl } = await startServer(handler, options);
+    const error = await failureOf(connectGreeter(baseUrl, client).greetEach({}));
+    expect(error.code).toBe(Code.ResourceExhausted);
+  });
+
+  it("accepts 300 uploads one after the other, because none is stored for longer than its call", async () => {
+    const { baseUrl } = await startServer({}, options);
+    for (const protocol of ["grpc", "http-rpc"] as const) {
+      const greeter = connectGreeter(baseUrl, { protocol });
+      for (let i = 0; i < 150; i++) await greeter.greet({ name: "x".repeat(60 * KIB) });
+    }
+  });
+
+  it("accepts 300 messages of streams one after the other, because none is counted for longer than it is read", async () => {
+    const { baseUrl } = await startServer({}, options);
+    const greeter = connectGreeter(baseUrl);
+    for (let i = 0; i < 30; i++) {
+      const names = Array<string>(10).fill("x".repeat(60 * KIB));
+      const received = greeter.greetOnArrival(arriving(...names));
+      // Every second stream is left in the middle of a message.
+      if (i % 2 === 0) expect(await greetings(received)).toHaveLength(10);
+      else for await (const _ of received) break;
+    }
+  });
+});
+
+it.each([0, -1, Number.NaN, 127 * KIB])(
+  "a budget of %i bytes, which holds no two messages, is refused",
+  (maxBufferedBytes) => {
+    expect(() => createServer({ maxMessageBytes: 64 * KIB, maxBufferedBytes })).toThrow(RangeError);
+    expect(() => createServer({ maxBufferedBytes })).toThrow("maxBufferedBytes must be");
+  },
+);
