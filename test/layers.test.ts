@@ -26,7 +26,7 @@ const EXTENDED_ENTRY_POINTS: ReadonlyMap<string, string> = new Map([["node", "in
 /** Packages that users install, each with the modules that import it. */
 const OPTIONAL_PEERS: ReadonlyMap<string, string> = new Map([
   ["fastify", "fastify"],
-  ["node/server/fastify", "fastify"],
+  ["node/server/adapter/fastify", "fastify"],
   ["observe/telemetry", "@opentelemetry/api"],
   ["observe/retry-telemetry", "@opentelemetry/api"],
   ["observe/discovery-telemetry", "@opentelemetry/api"],
@@ -386,10 +386,10 @@ describe("the rules themselves", () => {
     ["a folder importing from another of its layer", "runtime/src/server/handler.ts", "runtime/src/client/client.ts"],
     ["one protocol importing the other", "runtime/src/grpc/client.ts", "runtime/src/http-rpc/status.ts"],
     ["the router knowing a protocol", "runtime/src/server/router.ts", "runtime/src/grpc/server.ts"],
-    ["an engine importing a protocol", "runtime/src/node/server/http2.ts", "runtime/src/grpc/envelope.ts"],
-    ["an engine importing the router", "runtime/src/node/server/listener.ts", "runtime/src/server/router.ts"],
+    ["an engine importing a protocol", "runtime/src/node/server/http2/engine.ts", "runtime/src/grpc/envelope.ts"],
+    ["an engine importing the router", "runtime/src/node/server/listener/listener.ts", "runtime/src/server/router.ts"],
     ["an engine on fetch importing the router", "runtime/src/fetch/handler.ts", "runtime/src/server/router.ts"],
-    ["a layer importing an entry point", "runtime/src/node/server/listener.ts", "runtime/src/index.ts"],
+    ["a layer importing an entry point", "runtime/src/node/server/listener/listener.ts", "runtime/src/index.ts"],
     [
       "an entry point importing another, other than those that extend it",
       "runtime/src/fetch.ts",
@@ -400,7 +400,7 @@ describe("the rules themselves", () => {
     ["generated messages importing the runtime", "runtime/src/gen/a_pb.ts", "runtime/src/call/code.ts"],
     ["generated services importing an entry point", "runtime/src/gen/a_triple.ts", "runtime/src/index.ts"],
     ["a protocol importing generated services", "runtime/src/grpc/server.ts", "runtime/src/gen/a_triple.ts"],
-    ["another dependency", "runtime/src/node/server/http2.ts", "undici"],
+    ["another dependency", "runtime/src/node/server/http2/engine.ts", "undici"],
     ["a parser outside of sub-protocol A", "runtime/src/fetch.ts", "saxes"],
     ["a framework outside its modules", "runtime/src/node.ts", "fastify"],
     ["MessagePack outside its module", "dubbo/src/interface/msgpack/shape.ts", "@msgpack/msgpack"],
@@ -429,7 +429,7 @@ describe("the rules themselves", () => {
   it.each([
     ["runtime/src/grpc/client.ts", "runtime/src/grpc/envelope.ts"],
     ["runtime/src/grpc/status.ts", "runtime/src/gen/google/rpc/status_pb.ts"],
-    ["runtime/src/node/server/http2.ts", "runtime/src/protocol/protocol.ts"],
+    ["runtime/src/node/server/http2/engine.ts", "runtime/src/protocol/protocol.ts"],
     ["runtime/src/http-rpc/body/xml.ts", "saxes"],
     ["runtime/src/gen/a_triple.ts", "runtime/src/stub.ts"],
     ["runtime/src/gen/a_triple.ts", "runtime/src/gen/a_pb.ts"],

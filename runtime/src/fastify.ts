@@ -4,10 +4,10 @@
  * @module triple-es/fastify
  */
 import type { FastifyPluginCallback } from "fastify";
-import { addRoutes, type FastifyHandlerOptions } from "./node/server/fastify.ts";
+import { addRoutes, type FastifyHandlerOptions } from "./node/server/adapter/fastify.ts";
 import type { Router } from "./server/router.ts";
 
-export type { FastifyHandlerOptions } from "./node/server/fastify.ts";
+export type { FastifyHandlerOptions } from "./node/server/adapter/fastify.ts";
 export type { TrustProxyOptions } from "./node/server/trusted-proxies.ts";
 
 /** Options of the plugin {@link fastifyRpc}. */

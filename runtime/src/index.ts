@@ -81,7 +81,7 @@ export {
 } from "./codec/bounded-codec.ts";
 export type { Codec, JsonCodecOptions, JsonValues } from "./codec/codec.ts";
 export type { Compression } from "./codec/compression.ts";
-export type { ValueCount } from "./codec/values.ts";
+export type { ValueCount } from "./codec/values/values.ts";
 export type { Body, BodyCheck } from "./http/body.ts";
 export type { Exchange, HttpRequest, HttpResponse } from "./http/exchange.ts";
 export { type Upload, uploadOf } from "./http-rpc/body/upload.ts";

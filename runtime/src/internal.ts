@@ -13,7 +13,7 @@ export { delay, delayInBackground, onAbort, settledWithin, startBackgroundTimer,
 export { decodeJsonText, encodeJson } from "./codec/codec.ts";
 export { setMember } from "./codec/json-member.ts";
 export { BACKSLASH, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./codec/json-syntax.ts";
-export { DEFAULT_MAX_MESSAGE_VALUES } from "./codec/values.ts";
+export { DEFAULT_MAX_MESSAGE_VALUES } from "./codec/values/values.ts";
 export { DEFAULT_WEIGHT, endpointProblem, parseAddress } from "./discovery/endpoint.ts";
 export { userMetadata } from "./grpc/status.ts";
 export { NUMBER, parseBoolean } from "./http-rpc/body/parameters.ts";

@@ -20,7 +20,7 @@ import {
 import { nodeCompressions } from "./node/compression.ts";
 import { startDiagnostics } from "./node/io/debug.ts";
 import { nodeProtoCodec } from "./node/proto-codec.ts";
-import { createNodeHandler, type NodeHandler, type NodeHandlerOptions } from "./node/server/adapter.ts";
+import { createNodeHandler, type NodeHandler, type NodeHandlerOptions } from "./node/server/adapter/adapter.ts";
 import { mountConsole } from "./node/server/console.ts";
 import { SOCKET_OPTIONS, type SocketServer, type SocketServerOptions, withSockets } from "./node/server/server.ts";
 import type { createConsole } from "./openapi/console.ts";
@@ -45,11 +45,11 @@ export type { ClientTlsOptions, ConnectionOptions, ConnectOptions } from "./node
 export type { DiscoveryOptions } from "./node/client/target-connector.ts";
 export type { BalancedTransport, BaseTransportOptions, RegistryDiscoveryOptions } from "./node/client/transport.ts";
 export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } from "./node/compression.ts";
-export type { NodeHandler, NodeHandlerOptions, NodeRequest, NodeResponse } from "./node/server/adapter.ts";
-export type { FallbackApplication } from "./node/server/fallback.ts";
-export type { FallbackEnvironment, FetchApplication } from "./node/server/fallback-fetch.ts";
-export type { ConnectionLimits } from "./node/server/limits.ts";
-export type { ListenerOptions, ListenOptions, TlsErrorHook } from "./node/server/listener.ts";
+export type { NodeHandler, NodeHandlerOptions, NodeRequest, NodeResponse } from "./node/server/adapter/adapter.ts";
+export type { FallbackApplication } from "./node/server/fallback/fallback.ts";
+export type { FallbackEnvironment, FetchApplication } from "./node/server/fallback/fetch.ts";
+export type { ConnectionLimits } from "./node/server/listener/limits.ts";
+export type { ListenerOptions, ListenOptions, TlsErrorHook } from "./node/server/listener/listener.ts";
 export type { RequestHead, SocketServer, SocketServerOptions } from "./node/server/server.ts";
 export type { TrustProxyOptions } from "./node/server/trusted-proxies.ts";
 export type { WrapperContentType } from "./protocol/options.ts";

@@ -14,9 +14,16 @@ import { StructSchema, TypeSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { Code, RpcError } from "triple-es";
 import { describe, expect, it } from "vitest";
-import { countJsonMessage, countJsonText } from "../../runtime/src/codec/json-values.ts";
-import { countProtoValues, densityOf } from "../../runtime/src/codec/proto-values.ts";
-import { fieldUnits, indexUnits, largestKey, messageUnits, Units, ValueCount } from "../../runtime/src/codec/values.ts";
+import { countJsonMessage, countJsonText } from "../../runtime/src/codec/values/json.ts";
+import { countProtoValues, densityOf } from "../../runtime/src/codec/values/proto.ts";
+import {
+  fieldUnits,
+  indexUnits,
+  largestKey,
+  messageUnits,
+  Units,
+  ValueCount,
+} from "../../runtime/src/codec/values/values.ts";
 import { everySpecial, everything, messagesOf } from "../support/messages.ts";
 
 const TYPES: [name: string, type: DescMessage][] = [

@@ -8,8 +8,8 @@ import { Metadata } from "../../runtime/src/call/metadata.ts";
 import { wholeBody } from "../../runtime/src/http/body.ts";
 import type { Exchange } from "../../runtime/src/http/exchange.ts";
 import { MemoryBudget } from "../../runtime/src/node/io/memory-budget.ts";
-import { serveHttp2 } from "../../runtime/src/node/server/http2.ts";
-import { resolveLimits } from "../../runtime/src/node/server/limits.ts";
+import { serveHttp2 } from "../../runtime/src/node/server/http2/engine.ts";
+import { resolveLimits } from "../../runtime/src/node/server/listener/limits.ts";
 import { createCertificates } from "../support/certificate.ts";
 
 const exchange: Exchange = async ({ body }) => {

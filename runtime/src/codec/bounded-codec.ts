@@ -13,9 +13,9 @@ import {
   jsonCodec,
   protoCodec,
 } from "./codec.ts";
-import { countJsonMessage, countJsonText } from "./json-values.ts";
-import { countProtoValues } from "./proto-values.ts";
-import { ValueCount } from "./values.ts";
+import { countJsonMessage, countJsonText } from "./values/json.ts";
+import { countProtoValues } from "./values/proto.ts";
+import { ValueCount } from "./values/values.ts";
 import { checkCodecNames } from "./wire-name.ts";
 
 /** The `protoCodec` with a limit on values, for servers and for clients on Node. */

@@ -18,7 +18,7 @@ import {
 import type { GeneratedCodec } from "../call/method.ts";
 import { assertOneOf } from "../call/option.ts";
 import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, MAX_JSON_DEPTH, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-syntax.ts";
-import type { ValueCount } from "./values.ts";
+import type { ValueCount } from "./values/values.ts";
 import { checkWireNames } from "./wire-name.ts";
 
 /**

@@ -2,7 +2,7 @@
  * JSON Schemas of scalar types, and of the well-known types, whose JSON is defined by ProtoJSON instead of their fields.
  */
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
-import { LONG_TYPES } from "../codec/values.ts";
+import { LONG_TYPES } from "../codec/values/values.ts";
 
 const LONG_PATTERN = "^-?[0-9]{1,19}$";
 const UNSIGNED_LONG_PATTERN = "^[0-9]{1,20}$";

@@ -6,7 +6,7 @@ import { callHook, type ErrorHook } from "../call/error.ts";
 import { resolveLimitGroup } from "../call/option.ts";
 import type { Codec } from "../codec/codec.ts";
 import { type Compression, IDENTITY } from "../codec/compression.ts";
-import { DEFAULT_MAX_MESSAGE_VALUES } from "../codec/values.ts";
+import { DEFAULT_MAX_MESSAGE_VALUES } from "../codec/values/values.ts";
 import { checkCodecNames, checkWireNames } from "../codec/wire-name.ts";
 import {
   type HeaderLimits,

@@ -6,8 +6,8 @@ import { create, type DescField, type JsonObject, type JsonValue, ScalarType } f
 import { RpcError } from "../call/error.ts";
 import type { BodyJson } from "../codec/bounded-codec.ts";
 import type { JsonValues } from "../codec/codec.ts";
-import { isObject } from "../codec/json-values.ts";
-import { LONG_TYPES } from "../codec/values.ts";
+import { isObject } from "../codec/values/json.ts";
+import { LONG_TYPES } from "../codec/values/values.ts";
 import { isTextual } from "../http-rpc/body/parameters.ts";
 import { badRequest } from "../http-rpc/headers.ts";
 import { decodingReason, quote } from "../protocol/error.ts";

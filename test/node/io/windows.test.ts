@@ -21,8 +21,8 @@ import { Collecting } from "../../../runtime/src/node/io/http2-collecting.ts";
 import type { IncomingBody } from "../../../runtime/src/node/io/http2-incoming.ts";
 import { MemoryBudget, MemoryShare } from "../../../runtime/src/node/io/memory-budget.ts";
 import { SwapList } from "../../../runtime/src/node/io/swap-list.ts";
-import { Receipts } from "../../../runtime/src/node/server/http2-receipt.ts";
-import { type RequestOwner, ServedRequest } from "../../../runtime/src/node/server/http2-request.ts";
+import { Receipts } from "../../../runtime/src/node/server/http2/receipt.ts";
+import { type RequestOwner, ServedRequest } from "../../../runtime/src/node/server/http2/request.ts";
 import {
   data,
   END_HEADERS,

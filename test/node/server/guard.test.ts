@@ -13,8 +13,12 @@ import type { Stream } from "../../../runtime/src/http2/sink.ts";
 import type { IncomingBody } from "../../../runtime/src/node/io/http2-incoming.ts";
 import { MemoryBudget, MemoryShare } from "../../../runtime/src/node/io/memory-budget.ts";
 import { SwapList } from "../../../runtime/src/node/io/swap-list.ts";
-import { ConnectionGuard, type WatchedRequest } from "../../../runtime/src/node/server/http2-guard.ts";
-import { type ConnectionLimits, resolveLimits, sweepIntervalMs } from "../../../runtime/src/node/server/limits.ts";
+import { ConnectionGuard, type WatchedRequest } from "../../../runtime/src/node/server/http2/guard.ts";
+import {
+  type ConnectionLimits,
+  resolveLimits,
+  sweepIntervalMs,
+} from "../../../runtime/src/node/server/listener/limits.ts";
 import {
   data,
   headers,

@@ -7,8 +7,8 @@ import { Code, Metadata } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { emptyBody, wholeBody } from "../../../runtime/src/http/body.ts";
 import { createConnector } from "../../../runtime/src/node/client/connector.ts";
-import { readFields, toHttp2Headers } from "../../../runtime/src/node/server/adapter-headers.ts";
-import { Listener } from "../../../runtime/src/node/server/listener.ts";
+import { readFields, toHttp2Headers } from "../../../runtime/src/node/server/adapter/headers.ts";
+import { Listener } from "../../../runtime/src/node/server/listener/listener.ts";
 import { Http2Connection } from "../../support/connection.ts";
 import { connectGreeter, failureOf, startServer } from "../../support/server.ts";
 

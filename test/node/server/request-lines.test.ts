@@ -2,8 +2,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Metadata } from "../../../runtime/src/call/metadata.ts";
-import { MALFORMED_LINE } from "../../../runtime/src/node/server/http1-errors.ts";
-import { RequestLines } from "../../../runtime/src/node/server/request-lines.ts";
+import { MALFORMED_LINE } from "../../../runtime/src/node/server/http1/errors.ts";
+import { RequestLines } from "../../../runtime/src/node/server/http1/request-lines.ts";
 
 interface Request {
   readonly url: string;

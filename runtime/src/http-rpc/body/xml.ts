@@ -11,7 +11,7 @@
 import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
 import { RpcError, reasonOf } from "../../call/error.ts";
 import type { BodyJson } from "../../codec/bounded-codec.ts";
-import { Units, type ValueCount } from "../../codec/values.ts";
+import { Units, type ValueCount } from "../../codec/values/values.ts";
 import type { BodyContent, BodyElement } from "../../protocol/payload.ts";
 import type { BodyFormat } from "./format.ts";
 import { findField, isTextual, parseItem, parseMessageText } from "./parameters.ts";

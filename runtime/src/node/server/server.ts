@@ -9,10 +9,10 @@ import { assertFunction, type MemberNames } from "../../call/option.ts";
 import type { Exchange, HttpRequest } from "../../http/exchange.ts";
 import { isMarkedCall } from "../../protocol/headers.ts";
 import { resolveErrorHook } from "../../protocol/options.ts";
-import type { ServedExchange } from "./adapter.ts";
+import type { ServedExchange } from "./adapter/adapter.ts";
 import { CloseHooks } from "./close-hooks.ts";
-import { createFallback, type Fallback, type FallbackApplication } from "./fallback.ts";
-import { Listener, type ListenerOptions, type ListenOptions } from "./listener.ts";
+import { createFallback, type Fallback, type FallbackApplication } from "./fallback/fallback.ts";
+import { Listener, type ListenerOptions, type ListenOptions } from "./listener/listener.ts";
 import { type TrustProxyOptions, withTrustedProxies } from "./trusted-proxies.ts";
 
 /** The head of a request, from which the option `values` creates the values of its call. */

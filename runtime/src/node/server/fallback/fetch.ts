@@ -1,13 +1,13 @@
 /**
  * A fallback in the shape of `fetch`: converts an exchange to a `Request`, and the `Response` back.
  */
-import type { ErrorHook } from "../../call/error.ts";
-import { Metadata } from "../../call/metadata.ts";
-import type { PeerConnection } from "../../call/peer.ts";
-import { type Body, streamBody } from "../../http/body.ts";
-import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
-import { quote } from "../../protocol/error.ts";
-import { TEXT_TYPE, textResponse } from "../../server/resource.ts";
+import type { ErrorHook } from "../../../call/error.ts";
+import { Metadata } from "../../../call/metadata.ts";
+import type { PeerConnection } from "../../../call/peer.ts";
+import { type Body, streamBody } from "../../../http/body.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange.ts";
+import { quote } from "../../../protocol/error.ts";
+import { TEXT_TYPE, textResponse } from "../../../server/resource.ts";
 import { withoutConnectionFields } from "./connection-fields.ts";
 
 /** `RequestInit` with the option of streamed bodies, which the types of Node 20 do not have. */

@@ -2,11 +2,11 @@
  * A plugin for Fastify that serves an exchange in addition to the application's routes.
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import type { ContextValues } from "../../call/call.ts";
-import { assertFunction } from "../../call/option.ts";
-import { pathsBelow } from "../../http/path-prefix.ts";
+import type { ContextValues } from "../../../call/call.ts";
+import { assertFunction } from "../../../call/option.ts";
+import { pathsBelow } from "../../../http/path-prefix.ts";
+import type { TrustProxyOptions } from "../trusted-proxies.ts";
 import { createNodeHandler, type NodeRequest, type ServedExchange } from "./adapter.ts";
-import type { TrustProxyOptions } from "./trusted-proxies.ts";
 
 /** The value of the constraint for requests that the exchange serves. */
 const SERVED = "served";

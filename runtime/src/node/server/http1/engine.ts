@@ -5,22 +5,22 @@
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
-import type { Body } from "../../http/body.ts";
-import type { HttpResponse } from "../../http/exchange.ts";
-import { MAX_JOINED_BYTES } from "../io/body.ts";
-import { ignore } from "../io/error.ts";
-import type { MemoryShare } from "../io/memory-budget.ts";
-import { discard, pump } from "../io/pump.ts";
-import { ConnectionAge } from "./connection-age.ts";
-import { OUT_OF_MEMORY, type ServerEngine, type ServerEngineOptions } from "./engine.ts";
-import type { Fallback } from "./fallback.ts";
-import { Http1Connection } from "./http1-connection.ts";
-import { errorResponseFor, NO_TUNNEL, sendErrorResponse, validateRequest } from "./http1-errors.ts";
-import { Http1Request } from "./http1-request.ts";
-import { sweepIntervalMs } from "./limits.ts";
-import { peerOf } from "./peer.ts";
+import type { Body } from "../../../http/body.ts";
+import type { HttpResponse } from "../../../http/exchange.ts";
+import { MAX_JOINED_BYTES } from "../../io/body.ts";
+import { ignore } from "../../io/error.ts";
+import type { MemoryShare } from "../../io/memory-budget.ts";
+import { discard, pump } from "../../io/pump.ts";
+import type { Fallback } from "../fallback/fallback.ts";
+import { ConnectionAge } from "../listener/connection-age.ts";
+import { OUT_OF_MEMORY, type ServerEngine, type ServerEngineOptions } from "../listener/engine.ts";
+import { sweepIntervalMs } from "../listener/limits.ts";
+import { peerOf } from "../peer.ts";
+import { ExchangeSignals } from "../signals.ts";
+import { Http1Connection } from "./connection.ts";
+import { errorResponseFor, NO_TUNNEL, sendErrorResponse, validateRequest } from "./errors.ts";
+import { Http1Request } from "./request.ts";
 import { parseTarget } from "./request-target.ts";
-import { ExchangeSignals } from "./signals.ts";
 
 /** Largest rest of a request, in bytes, that is discarded after an early response to keep the connection. */
 const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;

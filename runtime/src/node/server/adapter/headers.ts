@@ -3,9 +3,9 @@
  */
 import type { ServerResponse } from "node:http";
 import type { Http2ServerResponse, OutgoingHttpHeaders } from "node:http2";
-import { Metadata } from "../../call/metadata.ts";
-import type { HttpResponse } from "../../http/exchange.ts";
-import { DEFAULT_FIELD_LIMITS, headerListSize } from "../../protocol/header-limits.ts";
+import { Metadata } from "../../../call/metadata.ts";
+import type { HttpResponse } from "../../../http/exchange.ts";
+import { DEFAULT_FIELD_LIMITS, headerListSize } from "../../../protocol/header-limits.ts";
 
 /** Reads the fields of a received header block, without the pseudo-headers that it starts with. */
 export function readFields(raw: string[]): Metadata {

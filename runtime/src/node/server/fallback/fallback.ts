@@ -3,10 +3,10 @@
  * `fetch`.
  */
 import type { RequestListener } from "node:http";
-import type { ErrorHook } from "../../call/error.ts";
-import type { Exchange, HttpRequest } from "../../http/exchange.ts";
-import { type FetchApplication, fetchExchange } from "./fallback-fetch.ts";
-import { guardListener, nodeExchange } from "./fallback-node.ts";
+import type { ErrorHook } from "../../../call/error.ts";
+import type { Exchange, HttpRequest } from "../../../http/exchange.ts";
+import { type FetchApplication, fetchExchange } from "./fetch.ts";
+import { guardListener, nodeExchange } from "./node.ts";
 
 /**
  * An application that answers the requests that are not calls. A function is a listener of `node:http`, such as an

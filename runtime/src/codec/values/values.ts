@@ -4,8 +4,8 @@
  * scalar is a fraction of one, and a message of many fields is more, because its fields are initialized.
  */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { Code, Status } from "../call/code.ts";
-import { RpcError } from "../call/error.ts";
+import { Code, Status } from "../../call/code.ts";
+import { RpcError } from "../../call/error.ts";
 
 /**
  * The default of `maxMessageValues`, found by measurement: a body of 4 MiB takes at most about 100 ms of CPU time, and no more

@@ -2,13 +2,13 @@
  * The interface between a listener and its HTTP engines, and the responses that engines create without a protocol.
  */
 import type { Socket } from "node:net";
-import { Code, Status } from "../../call/code.ts";
-import { RpcError } from "../../call/error.ts";
-import { Metadata } from "../../call/metadata.ts";
-import { wholeBody } from "../../http/body.ts";
-import type { Exchange, HttpResponse } from "../../http/exchange.ts";
-import { errorBody } from "../../protocol/error.ts";
-import { type MemoryBudget, outOfMemory } from "../io/memory-budget.ts";
+import { Code, Status } from "../../../call/code.ts";
+import { RpcError } from "../../../call/error.ts";
+import { Metadata } from "../../../call/metadata.ts";
+import { wholeBody } from "../../../http/body.ts";
+import type { Exchange, HttpResponse } from "../../../http/exchange.ts";
+import { errorBody } from "../../../protocol/error.ts";
+import { type MemoryBudget, outOfMemory } from "../../io/memory-budget.ts";
 import type { Limits } from "./limits.ts";
 
 /** The parts of a server that its engines share. */

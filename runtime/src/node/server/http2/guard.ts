@@ -8,17 +8,17 @@
  * - Slow read, data dribble (CVE-2019-9511, CVE-2019-9517): `stallTimeoutMs`, and the memory budget of all connections.
  */
 import type { Socket } from "node:net";
-import { Code, Status } from "../../call/code.ts";
-import { RpcError } from "../../call/error.ts";
-import { ErrorCode } from "../../http2/codes.ts";
-import type { EngineConnection } from "../../http2/connection.ts";
-import type { Stream } from "../../http2/sink.ts";
-import type { IncomingBody } from "../io/http2-incoming.ts";
-import { outOfMemory, STALLED_MS } from "../io/memory-budget.ts";
-import type { Indexed, SwapList } from "../io/swap-list.ts";
-import { ConnectionAge } from "./connection-age.ts";
-import type { Limits } from "./limits.ts";
-import { ABORT_GRACE_MS, MIB } from "./limits.ts";
+import { Code, Status } from "../../../call/code.ts";
+import { RpcError } from "../../../call/error.ts";
+import { ErrorCode } from "../../../http2/codes.ts";
+import type { EngineConnection } from "../../../http2/connection.ts";
+import type { Stream } from "../../../http2/sink.ts";
+import type { IncomingBody } from "../../io/http2-incoming.ts";
+import { outOfMemory, STALLED_MS } from "../../io/memory-budget.ts";
+import type { Indexed, SwapList } from "../../io/swap-list.ts";
+import { ConnectionAge } from "../listener/connection-age.ts";
+import type { Limits } from "../listener/limits.ts";
+import { ABORT_GRACE_MS, MIB } from "../listener/limits.ts";
 
 /** A request whose stream is open. */
 export interface WatchedRequest extends Indexed {

@@ -14,8 +14,8 @@ import {
   OPEN_ARRAY,
   OPEN_OBJECT,
   QUOTE,
-} from "./json-syntax.ts";
-import { densityOf } from "./proto-values.ts";
+} from "../json-syntax.ts";
+import { densityOf } from "./proto.ts";
 import { fieldUnits, indexUnits, LONG_TYPES, largestKey, messageUnits, Units, type ValueCount } from "./values.ts";
 
 /** Most values for each byte of text: an array that contains another one has two bytes. */

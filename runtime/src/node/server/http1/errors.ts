@@ -3,9 +3,9 @@
  */
 import type { ServerResponse } from "node:http";
 import type { Duplex } from "node:stream";
-import { Code, Status } from "../../call/code.ts";
-import type { Metadata } from "../../call/metadata.ts";
-import { errorBody } from "../../protocol/error.ts";
+import { Code, Status } from "../../../call/code.ts";
+import type { Metadata } from "../../../call/metadata.ts";
+import { errorBody } from "../../../protocol/error.ts";
 
 /** An error response that ends the connection. Its body is the error body of sub-protocol A. */
 export interface ErrorResponse {

@@ -1,27 +1,27 @@
 /**
  * A request over HTTP/2, from its header block until its stream is closed, and its response.
  */
-import { concat, NO_BYTES } from "../../call/bytes.ts";
-import { diagnostics } from "../../call/diagnostics.ts";
-import { RpcError } from "../../call/error.ts";
-import { Metadata } from "../../call/metadata.ts";
-import type { PeerConnection } from "../../call/peer.ts";
-import { type Body, emptyBody, onRead, wholeBody } from "../../http/body.ts";
-import { clientGone, type HttpRequest, type HttpResponse } from "../../http/exchange.ts";
-import { ErrorCode } from "../../http2/codes.ts";
-import type { HeaderBlock } from "../../http2/messages.ts";
-import type { ServerRole } from "../../http2/server.ts";
-import type { ResetBy, Stream, StreamSink } from "../../http2/sink.ts";
-import { DISCARD_BYTES, DISCARD_MS } from "../io/discard.ts";
-import type { Collecting } from "../io/http2-collecting.ts";
-import { IncomingBody } from "../io/http2-incoming.ts";
-import { type BodySender, OutgoingBody } from "../io/http2-outgoing.ts";
-import { type MemoryShare, SMALL_SHARE_BYTES } from "../io/memory-budget.ts";
-import { discard } from "../io/pump.ts";
-import type { SwapList } from "../io/swap-list.ts";
-import { OUT_OF_MEMORY } from "./engine.ts";
-import type { WatchedRequest } from "./http2-guard.ts";
-import type { Receipts } from "./http2-receipt.ts";
+import { concat, NO_BYTES } from "../../../call/bytes.ts";
+import { diagnostics } from "../../../call/diagnostics.ts";
+import { RpcError } from "../../../call/error.ts";
+import { Metadata } from "../../../call/metadata.ts";
+import type { PeerConnection } from "../../../call/peer.ts";
+import { type Body, emptyBody, onRead, wholeBody } from "../../../http/body.ts";
+import { clientGone, type HttpRequest, type HttpResponse } from "../../../http/exchange.ts";
+import { ErrorCode } from "../../../http2/codes.ts";
+import type { HeaderBlock } from "../../../http2/messages.ts";
+import type { ServerRole } from "../../../http2/server.ts";
+import type { ResetBy, Stream, StreamSink } from "../../../http2/sink.ts";
+import { DISCARD_BYTES, DISCARD_MS } from "../../io/discard.ts";
+import type { Collecting } from "../../io/http2-collecting.ts";
+import { IncomingBody } from "../../io/http2-incoming.ts";
+import { type BodySender, OutgoingBody } from "../../io/http2-outgoing.ts";
+import { type MemoryShare, SMALL_SHARE_BYTES } from "../../io/memory-budget.ts";
+import { discard } from "../../io/pump.ts";
+import type { SwapList } from "../../io/swap-list.ts";
+import { OUT_OF_MEMORY } from "../listener/engine.ts";
+import type { WatchedRequest } from "./guard.ts";
+import type { Receipts } from "./receipt.ts";
 
 /**
  * Size limit, in bytes, of bodies that do not count towards the memory budget if they are received with the header block:

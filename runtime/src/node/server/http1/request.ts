@@ -2,15 +2,15 @@
  * A request of `node:http` as a request of an exchange.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Metadata } from "../../call/metadata.ts";
-import type { PeerConnection } from "../../call/peer.ts";
-import { type Body, onRead } from "../../http/body.ts";
-import { clientGone, type HttpRequest } from "../../http/exchange.ts";
-import { ReadableBody, type ReadableBodyOptions } from "../io/body.ts";
-import { lowerNames } from "../io/http1-fields.ts";
-import type { MemoryShare } from "../io/memory-budget.ts";
-import { peerOf } from "./peer.ts";
-import type { ExchangeSignals } from "./signals.ts";
+import { Metadata } from "../../../call/metadata.ts";
+import type { PeerConnection } from "../../../call/peer.ts";
+import { type Body, onRead } from "../../../http/body.ts";
+import { clientGone, type HttpRequest } from "../../../http/exchange.ts";
+import { ReadableBody, type ReadableBodyOptions } from "../../io/body.ts";
+import { lowerNames } from "../../io/http1-fields.ts";
+import type { MemoryShare } from "../../io/memory-budget.ts";
+import { peerOf } from "../peer.ts";
+import type { ExchangeSignals } from "../signals.ts";
 
 /** Options for reading a request body. The part that is not read is discarded. */
 const HTTP1_BODY_OPTIONS: ReadableBodyOptions = { lost: clientGone, cancel: () => {}, cutOff: () => false };

@@ -4,13 +4,13 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
-import type { RpcError } from "../../call/error.ts";
-import type { Metadata } from "../../call/metadata.ts";
-import type { ReadableBody } from "../io/body.ts";
-import { type MemoryBudget, type MemoryHolder, MemoryShare, outOfMemory, STALLED_MS } from "../io/memory-budget.ts";
-import type { ConnectionAge } from "./connection-age.ts";
-import { type ErrorResponse, writeErrorResponse } from "./http1-errors.ts";
-import { MIB } from "./limits.ts";
+import type { RpcError } from "../../../call/error.ts";
+import type { Metadata } from "../../../call/metadata.ts";
+import type { ReadableBody } from "../../io/body.ts";
+import { type MemoryBudget, type MemoryHolder, MemoryShare, outOfMemory, STALLED_MS } from "../../io/memory-budget.ts";
+import type { ConnectionAge } from "../listener/connection-age.ts";
+import { MIB } from "../listener/limits.ts";
+import { type ErrorResponse, writeErrorResponse } from "./errors.ts";
 import { RequestLines } from "./request-lines.ts";
 
 /** Memory of a pipelined request that waits for its turn: Node's objects for it and its headers. */

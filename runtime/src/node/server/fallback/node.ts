@@ -13,17 +13,17 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { Duplex } from "node:stream";
-import type { ErrorHook } from "../../call/error.ts";
-import { Metadata } from "../../call/metadata.ts";
-import type { PeerConnection } from "../../call/peer.ts";
-import { onAbort } from "../../call/timer.ts";
-import { streamBody } from "../../http/body.ts";
-import { clientGone, type Exchange, type HttpRequest, type HttpResponse } from "../../http/exchange.ts";
-import { quote } from "../../protocol/error.ts";
-import { TEXT_TYPE, textResponse } from "../../server/resource.ts";
-import { MemorySocket } from "../io/duplex-pair.ts";
-import { ignore } from "../io/error.ts";
-import { pump } from "../io/pump.ts";
+import type { ErrorHook } from "../../../call/error.ts";
+import { Metadata } from "../../../call/metadata.ts";
+import type { PeerConnection } from "../../../call/peer.ts";
+import { onAbort } from "../../../call/timer.ts";
+import { streamBody } from "../../../http/body.ts";
+import { clientGone, type Exchange, type HttpRequest, type HttpResponse } from "../../../http/exchange.ts";
+import { quote } from "../../../protocol/error.ts";
+import { TEXT_TYPE, textResponse } from "../../../server/resource.ts";
+import { MemorySocket } from "../../io/duplex-pair.ts";
+import { ignore } from "../../io/error.ts";
+import { pump } from "../../io/pump.ts";
 import { withoutConnectionFields } from "./connection-fields.ts";
 
 /** Wraps a listener: an error that it throws, or rejects with, is passed to `onError` and answered with 500. */

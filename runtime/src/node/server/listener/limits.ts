@@ -2,8 +2,8 @@
  * Limits of one connection to a server: their names, defaults and validation. The HTTP/2 engine enforces the counts
  * (`http2/limits.ts`), and the periodic sweep of the server enforces the times.
  */
-import { assertMembers, assertObject } from "../../call/option.ts";
-import { DEFAULT_LIMITS } from "../../http2/limits.ts";
+import { assertMembers, assertObject } from "../../../call/option.ts";
+import { DEFAULT_LIMITS } from "../../../http2/limits.ts";
 
 /**
  * Limits of one connection to a server. They apply to HTTP/2 unless stated otherwise. Times are in milliseconds, and are

@@ -2,16 +2,16 @@
  * Requests and responses of servers of `node:http2`, through its compatibility API.
  */
 import type { Http2ServerRequest, Http2ServerResponse, ServerHttp2Stream } from "node:http2";
-import type { Metadata } from "../../call/metadata.ts";
-import type { PeerConnection } from "../../call/peer.ts";
-import { clientGone, type HttpRequest, type HttpResponse } from "../../http/exchange.ts";
-import { ErrorCode } from "../../http2/codes.ts";
-import { ReadableBody, type ReadableBodyOptions } from "../io/body.ts";
-import { discardRest } from "../io/discard.ts";
-import { discard, pump } from "../io/pump.ts";
-import { readFields, setHead, toHttp2Headers } from "./adapter-headers.ts";
-import { peerOf } from "./peer.ts";
-import type { ExchangeSignals } from "./signals.ts";
+import type { Metadata } from "../../../call/metadata.ts";
+import type { PeerConnection } from "../../../call/peer.ts";
+import { clientGone, type HttpRequest, type HttpResponse } from "../../../http/exchange.ts";
+import { ErrorCode } from "../../../http2/codes.ts";
+import { ReadableBody, type ReadableBodyOptions } from "../../io/body.ts";
+import { discardRest } from "../../io/discard.ts";
+import { discard, pump } from "../../io/pump.ts";
+import { peerOf } from "../peer.ts";
+import type { ExchangeSignals } from "../signals.ts";
+import { readFields, setHead, toHttp2Headers } from "./headers.ts";
 
 /** Options for reading a request body. Before its response, a stream closes only by a reset, whatever the error code. */
 const HTTP2_BODY_OPTIONS: ReadableBodyOptions = {

@@ -4,22 +4,22 @@
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
-import type { ContextValues } from "../../call/call.ts";
-import { Code, Status } from "../../call/code.ts";
-import { RpcError } from "../../call/error.ts";
-import { assertFunction, assertMembers } from "../../call/option.ts";
-import type { Body } from "../../http/body.ts";
-import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
-import { pathsBelow, removedPrefix } from "../../http/path-prefix.ts";
-import type { RequestTarget } from "../../server/resource.ts";
-import { ignore } from "../io/error.ts";
-import { discard } from "../io/pump.ts";
-import { setHead } from "./adapter-headers.ts";
-import { failHttp2, Http2Request, respondHttp2 } from "./adapter-http2.ts";
-import { writeBody } from "./http1.ts";
-import { Http1Request } from "./http1-request.ts";
-import { ExchangeSignals } from "./signals.ts";
-import { type TrustProxyOptions, withTrustedProxies } from "./trusted-proxies.ts";
+import type { ContextValues } from "../../../call/call.ts";
+import { Code, Status } from "../../../call/code.ts";
+import { RpcError } from "../../../call/error.ts";
+import { assertFunction, assertMembers } from "../../../call/option.ts";
+import type { Body } from "../../../http/body.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange.ts";
+import { pathsBelow, removedPrefix } from "../../../http/path-prefix.ts";
+import type { RequestTarget } from "../../../server/resource.ts";
+import { ignore } from "../../io/error.ts";
+import { discard } from "../../io/pump.ts";
+import { writeBody } from "../http1/engine.ts";
+import { Http1Request } from "../http1/request.ts";
+import { ExchangeSignals } from "../signals.ts";
+import { type TrustProxyOptions, withTrustedProxies } from "../trusted-proxies.ts";
+import { setHead } from "./headers.ts";
+import { failHttp2, Http2Request, respondHttp2 } from "./http2.ts";
 
 /** A request of `node:http` or `node:http2`. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest;

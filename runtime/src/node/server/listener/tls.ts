@@ -2,8 +2,8 @@
  * TLS of a server: ALPN, the time limit of handshakes, and the callbacks of the user.
  */
 import type { TLSSocket, TlsOptions } from "node:tls";
-import { reportFailure } from "../../call/error.ts";
-import { checkTlsOptions, DEFAULT_CIPHERS } from "../io/tls-options.ts";
+import { reportFailure } from "../../../call/error.ts";
+import { checkTlsOptions, DEFAULT_CIPHERS } from "../../io/tls-options.ts";
 
 /**
  * Adds defaults to the user's options, such as the time limit of a handshake in milliseconds, and wraps the callbacks:

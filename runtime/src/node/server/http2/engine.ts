@@ -3,29 +3,29 @@
  */
 import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
-import { Code, Status } from "../../call/code.ts";
-import { diagnostics } from "../../call/diagnostics.ts";
-import { RpcError } from "../../call/error.ts";
-import type { PeerConnection } from "../../call/peer.ts";
-import { startTimer } from "../../call/timer.ts";
-import { clientGone, type Exchange, type HttpResponse } from "../../http/exchange.ts";
-import { ErrorCode } from "../../http2/codes.ts";
-import type { EngineConnection } from "../../http2/connection.ts";
-import type { ConnectionEvent, ServerHandler } from "../../http2/events.ts";
-import type { EngineLimits } from "../../http2/limits.ts";
-import type { HeaderBlock } from "../../http2/messages.ts";
-import { ServerRole } from "../../http2/server.ts";
-import type { Stream } from "../../http2/sink.ts";
-import { Collecting } from "../io/http2-collecting.ts";
-import { Http2Socket, nodeLatin1, type SocketOwner } from "../io/http2-socket.ts";
-import { type MemoryHolder, MemoryShare } from "../io/memory-budget.ts";
-import { type Indexed, SwapList } from "../io/swap-list.ts";
-import { errorResponse, OUT_OF_MEMORY, type ServerEngine, type ServerEngineOptions } from "./engine.ts";
-import { ConnectionGuard } from "./http2-guard.ts";
-import { Receipts } from "./http2-receipt.ts";
-import { type RequestOwner, ServedRequest } from "./http2-request.ts";
-import { sweepIntervalMs } from "./limits.ts";
-import { readPeer } from "./peer.ts";
+import { Code, Status } from "../../../call/code.ts";
+import { diagnostics } from "../../../call/diagnostics.ts";
+import { RpcError } from "../../../call/error.ts";
+import type { PeerConnection } from "../../../call/peer.ts";
+import { startTimer } from "../../../call/timer.ts";
+import { clientGone, type Exchange, type HttpResponse } from "../../../http/exchange.ts";
+import { ErrorCode } from "../../../http2/codes.ts";
+import type { EngineConnection } from "../../../http2/connection.ts";
+import type { ConnectionEvent, ServerHandler } from "../../../http2/events.ts";
+import type { EngineLimits } from "../../../http2/limits.ts";
+import type { HeaderBlock } from "../../../http2/messages.ts";
+import { ServerRole } from "../../../http2/server.ts";
+import type { Stream } from "../../../http2/sink.ts";
+import { Collecting } from "../../io/http2-collecting.ts";
+import { Http2Socket, nodeLatin1, type SocketOwner } from "../../io/http2-socket.ts";
+import { type MemoryHolder, MemoryShare } from "../../io/memory-budget.ts";
+import { type Indexed, SwapList } from "../../io/swap-list.ts";
+import { errorResponse, OUT_OF_MEMORY, type ServerEngine, type ServerEngineOptions } from "../listener/engine.ts";
+import { sweepIntervalMs } from "../listener/limits.ts";
+import { readPeer } from "../peer.ts";
+import { ConnectionGuard } from "./guard.ts";
+import { Receipts } from "./receipt.ts";
+import { type RequestOwner, ServedRequest } from "./request.ts";
 
 /**
  * Time limit, in milliseconds, for the client's acknowledgement after the first GOAWAY of a graceful shutdown. Then the

@@ -2,7 +2,7 @@
  * Confirmation that a client has received earlier frames. A PING is acknowledged after the frames before it have been
  * processed (RFC 9113, section 6.7), however long the client was not scheduled.
  */
-import type { EngineConnection } from "../../http2/connection.ts";
+import type { EngineConnection } from "../../../http2/connection.ts";
 
 export class Receipts {
   readonly #connection: EngineConnection;

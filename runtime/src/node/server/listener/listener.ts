@@ -4,17 +4,17 @@
  */
 import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from "node:tls";
-import { Code } from "../../call/code.ts";
-import { callHook, RpcError } from "../../call/error.ts";
-import { startBackgroundTimer, startTimer } from "../../call/timer.ts";
-import type { Exchange } from "../../http/exchange.ts";
-import { type HeaderLimitsInit, resolveServerHeaderLimits } from "../../protocol/header-limits.ts";
-import { ignore } from "../io/error.ts";
-import { MemoryBudget, resolveBudgetBytes } from "../io/memory-budget.ts";
+import { Code } from "../../../call/code.ts";
+import { callHook, RpcError } from "../../../call/error.ts";
+import { startBackgroundTimer, startTimer } from "../../../call/timer.ts";
+import type { Exchange } from "../../../http/exchange.ts";
+import { type HeaderLimitsInit, resolveServerHeaderLimits } from "../../../protocol/header-limits.ts";
+import { ignore } from "../../io/error.ts";
+import { MemoryBudget, resolveBudgetBytes } from "../../io/memory-budget.ts";
+import type { Fallback } from "../fallback/fallback.ts";
+import { serveHttp1 } from "../http1/engine.ts";
+import { serveHttp2 } from "../http2/engine.ts";
 import type { ServerEngine, ServerEngineOptions } from "./engine.ts";
-import type { Fallback } from "./fallback.ts";
-import { serveHttp1 } from "./http1.ts";
-import { serveHttp2 } from "./http2.ts";
 import { ABORT_GRACE_MS, type ConnectionLimits, type Limits, resolveLimits } from "./limits.ts";
 import { handshakeError, resolveTlsOptions } from "./tls.ts";
 

@@ -3,7 +3,7 @@
  * and generated codecs, the scan reads a value by the type of its field, even if the wire type is different.
  */
 import { type DescField, type DescMessage, ScalarType } from "@bufbuild/protobuf";
-import { RECURSION_LIMIT } from "./binary/limits.ts";
+import { RECURSION_LIMIT } from "../binary/limits.ts";
 import { fieldUnits, indexUnits, largestKey, messageUnits, Units, type ValueCount } from "./values.ts";
 
 /** Encodings of a field's value. */

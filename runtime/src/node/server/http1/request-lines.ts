@@ -3,8 +3,8 @@
  * accepts some invalid ones without a report.
  */
 import type { IncomingMessage } from "node:http";
-import type { Metadata } from "../../call/metadata.ts";
-import { type ErrorResponse, MALFORMED_LINE, WRONG_VERSION } from "./http1-errors.ts";
+import type { Metadata } from "../../../call/metadata.ts";
+import { type ErrorResponse, MALFORMED_LINE, WRONG_VERSION } from "./errors.ts";
 
 const LINE_FEED = 0x0a;
 const CARRIAGE_RETURN = 0x0d;
