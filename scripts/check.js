@@ -26,7 +26,7 @@ const GENERATED = [
   "fixtures/options/gen",
   "fixtures/interface/gen",
   "fixtures/interface/js/gen",
-  "bench/gen",
+  "bench/messages/gen",
   "test/interop/grpc/gen",
   "test/interop/dubbo/gen",
 ];

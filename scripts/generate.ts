@@ -18,7 +18,7 @@ const BUF_TEMPLATES = [
   "dubbo/buf.gen.yaml",
   "fixtures/buf.gen.yaml",
   "fixtures/options.gen.yaml",
-  "bench/buf.gen.yaml",
+  "bench/messages/buf.gen.yaml",
   "test/interop/grpc/buf.gen.yaml",
   "test/interop/dubbo/buf.gen.yaml",
   "test/simulation/buf.gen.yaml",

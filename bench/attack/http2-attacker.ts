@@ -3,7 +3,7 @@
  */
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { answerParent } from "../child.ts";
-import { frame, frameType } from "../load/http2-frames.ts";
+import { frame, frameType } from "../contests/load/http2-frames.ts";
 import { CLIENT_ATTACKS, type Http2Attack, SERVER_ATTACKS } from "./http2-attacks.ts";
 
 export interface Orders {

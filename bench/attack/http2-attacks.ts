@@ -1,7 +1,7 @@
 /**
  * Attacks with frames of HTTP/2 (RFC 9113), one for each kind of limit: `SECURITY.md` names them.
  */
-import { endHeaders, endStream, field, frame, frameType } from "../load/http2-frames.ts";
+import { endHeaders, endStream, field, frame, frameType } from "../contests/load/http2-frames.ts";
 
 export interface Http2Attack {
   readonly name: string;

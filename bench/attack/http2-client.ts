@@ -4,7 +4,7 @@
 import { setTimeout as sleep } from "node:timers/promises";
 import { createTransport } from "triple-es/node";
 import { answerParent } from "../child.ts";
-import { createCostlyServiceClient } from "../gen/costly_triple.ts";
+import { createCostlyServiceClient } from "../messages/gen/costly_triple.ts";
 
 /** Pause between two calls, in milliseconds. */
 const PAUSE_MS = 2;

@@ -17,8 +17,8 @@ import { type InterfaceMethod, interfacePayload, type JavaType, jsonSerializatio
 import { msgpack } from "triple-es-dubbo/msgpack";
 import { rpcRequest, textOf } from "../../test/support/greeter.ts";
 import { User } from "../../test/support/shop.ts";
-import { CostlySchema } from "../gen/costly_pb.ts";
-import { CostlyServiceDef } from "../gen/costly_triple.ts";
+import { CostlySchema } from "../messages/gen/costly_pb.ts";
+import { CostlyServiceDef } from "../messages/gen/costly_triple.ts";
 import type { Attack } from "./bodies.ts";
 
 const TYPES: Readonly<Record<string, JavaType>> = {

@@ -1,9 +1,9 @@
 /** One side of the measured calls, in a process of its own, so that functions that both sides share are counted for each. */
 import { createServer, createTransport } from "triple-es/node";
 import { answerParent } from "../child.ts";
-import { echoRequest } from "../echo.ts";
-import { echoService } from "../echo-service.ts";
-import { createEchoServiceClient, type EchoServiceClient, EchoServiceDef } from "../gen/echo_triple.ts";
+import { echoRequest } from "../messages/echo.ts";
+import { echoService } from "../messages/echo-service.ts";
+import { createEchoServiceClient, type EchoServiceClient, EchoServiceDef } from "../messages/gen/echo_triple.ts";
 import { startCoverage, takeCoverage } from "./coverage.ts";
 
 let client: EchoServiceClient;

@@ -8,7 +8,7 @@ const RUNTIME = "runtime/src/codec/binary/";
 /** Generated files: with few types of fields, of the benchmark, and with all types of fields, groups and closed enums. */
 export const CODEC_FILES = {
   "grpc.health.v1": "runtime/src/gen/grpc/health/v1/health_codec.ts",
-  "the benchmark": "bench/gen/echo_codec.ts",
+  "the benchmark": "bench/messages/gen/echo_codec.ts",
   "all types of fields": "fixtures/options/gen/codecs/fixture/options/v1/options_codec.ts",
 } as const;
 

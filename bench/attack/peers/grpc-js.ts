@@ -10,8 +10,8 @@ import {
   type ServiceClientConstructor,
 } from "@grpc/grpc-js";
 import { loadFileDescriptorSetFromBuffer } from "@grpc/proto-loader";
-import { CostlySchema } from "../../gen/costly_pb.ts";
-import { announcePort, loopback } from "../../servers/port.ts";
+import { announcePort, loopback } from "../../contests/servers/port.ts";
+import { CostlySchema } from "../../messages/gen/costly_pb.ts";
 
 /** Returns a file after the files that it imports. */
 function withImports(file: DescFile): DescFile[] {

@@ -3,9 +3,9 @@
  */
 import { createRegistry, fromJson, type JsonValue } from "@bufbuild/protobuf";
 import { StructSchema } from "@bufbuild/protobuf/wkt";
-import { CostlySchema } from "../../gen/costly_pb.ts";
-import { createHttp1Echo } from "../../servers/http1-echo.ts";
-import { listen } from "../../servers/port.ts";
+import { createHttp1Echo } from "../../contests/servers/http1-echo.ts";
+import { listen } from "../../contests/servers/port.ts";
+import { CostlySchema } from "../../messages/gen/costly_pb.ts";
 
 const registry = createRegistry(StructSchema, CostlySchema);
 const TAKEN = Buffer.from("{}");

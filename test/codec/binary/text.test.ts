@@ -4,8 +4,8 @@
  */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { describe, expect, it } from "vitest";
-import { EchoRequestCodec } from "../../../bench/gen/echo_codec.ts";
-import { EchoRequestSchema } from "../../../bench/gen/echo_pb.ts";
+import { EchoRequestCodec } from "../../../bench/messages/gen/echo_codec.ts";
+import { EchoRequestSchema } from "../../../bench/messages/gen/echo_pb.ts";
 
 /** Returns the text of a message with the bytes as its first field, or `undefined` if they are rejected. */
 function decoded(read: (bytes: Uint8Array) => { readonly id: string }, text: readonly number[]): string | undefined {
