@@ -13,8 +13,8 @@ interface Table {
   readonly text: string;
   /** The table whose options the type has too; they are not repeated. */
   readonly base?: string;
-  /** `members`: of an object that programs receive. `partial`: options that are all optional. Default: options. */
-  readonly kind?: "members" | "partial";
+  /** `members`: of an object that programs receive. Default: options. */
+  readonly kind?: "members";
 }
 
 const TABLES: readonly Table[] = [
@@ -73,19 +73,16 @@ const TABLES: readonly Table[] = [
     type: ["node", "EjectionOptions"],
     title: "ejection",
     text: "Limits of outlier ejection, in the option `ejection` of transports.",
-    kind: "partial",
   },
   {
     type: ["node", "SuccessRateEjection"],
     title: "successRateEjection",
     text: "A member of `ejection`.",
-    kind: "partial",
   },
   {
     type: ["node", "FailurePercentageEjection"],
     title: "failurePercentageEjection",
     text: "A member of `ejection`.",
-    kind: "partial",
   },
   {
     type: ["discovery", "Endpoint"],
@@ -206,7 +203,7 @@ function section({ title, text, type, kind }: Table, members: readonly TypeSymbo
     if (row === undefined) return [];
     const [name, of, about, fallback] = row;
     if (kind === "members") return `| \`${name}\` | \`${of}\` | ${about} |`;
-    const absent = kind === "partial" || member.isOptional() ? fallback : "required";
+    const absent = member.isOptional() ? fallback : "required";
     return `| \`${name}\` | \`${of.replace(/ \\\| undefined$/, "")}\` | ${about} | ${absent} |`;
   });
   const head =

@@ -36,8 +36,6 @@ export default {
     "Accessor",
     "TypeAlias",
   ],
-  // A generated constant, whose service has a comment.
-  intentionallyNotDocumented: ["triple-es/health.HealthDef"],
   treatWarningsAsErrors: true,
   treatValidationWarningsAsErrors: true,
   membersWithOwnFile: ["Class", "Interface"],

@@ -104,7 +104,6 @@ function createTarget(count: number): TargetDriver {
       keepUnlistedMs: 300_000,
       idleTimeoutMs: 900_000,
       warmUpMs: 0,
-      slowStartMs: 0,
       ejection: resolveEjection(undefined),
     },
   );

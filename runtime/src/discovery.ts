@@ -4,27 +4,21 @@
  *
  * @module triple-es/discovery
  */
-export type { Balancer, Picker, Random, ReadyEndpoint } from "./discovery/balancer.ts";
-export type { EjectionMethod } from "./discovery/ejection.ts";
+export type { Balancer, ReadyEndpoint } from "./discovery/balancer.ts";
 export type { Endpoint, Resolver, ResolverContext } from "./discovery/endpoint.ts";
 export { fixed } from "./discovery/fixed.ts";
-export type { EndpointState } from "./discovery/member.ts";
 export { type ConsistentHashOptions, consistentHash } from "./discovery/policy/consistent-hash.ts";
 export { p2c } from "./discovery/policy/p2c.ts";
 export { pickFirst } from "./discovery/policy/pick-first.ts";
 export { roundRobin } from "./discovery/policy/round-robin.ts";
 export type {
   Instance,
-  InstanceChange,
   InstanceConnection,
   OfferedService,
   Registration,
   RegistrationEvent,
-  RegistrationHook,
-  RegistrationMode,
   Registry,
   ServiceKey,
-  ServiceResolverOptions,
 } from "./discovery/registry.ts";
 export type { EndpointStatus, TargetEvent } from "./discovery/target-options.ts";
 export { type DnsOptions, dns } from "./node/dns.ts";

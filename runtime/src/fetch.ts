@@ -15,7 +15,7 @@ import { codecPayload } from "./http-rpc/arguments.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
 import type { Router } from "./server/router.ts";
 
-export { connectFetch, type FetchOptions } from "./fetch/exchange.ts";
+export { connectFetch } from "./fetch/exchange.ts";
 export type { FetchHandler, FetchHandlerOptions, FetchPeer } from "./fetch/handler.ts";
 export type { FetchTransportOptions } from "./fetch/transport.ts";
 

@@ -3,29 +3,11 @@
  *
  * @module triple-es/health
  */
-export type {
-  HealthCheckRequest,
-  HealthCheckRequestSchema,
-  HealthCheckResponse,
-  HealthCheckResponseSchema,
-  HealthListRequest,
-  HealthListRequestSchema,
-  HealthListResponse,
-  HealthListResponseSchema,
-} from "./gen/grpc/health/v1/health_pb.ts";
-export type {
-  HealthCheckRequestInit,
-  HealthCheckResponseInit,
-  HealthHandler,
-  HealthListRequestInit,
-  HealthListResponseInit,
-} from "./gen/grpc/health/v1/health_triple.ts";
 export {
   addHealth,
   createHealthClient,
   type Health,
   type HealthClient,
-  HealthDef,
   type HealthOptions,
   type HealthStatus,
   ServingStatus,

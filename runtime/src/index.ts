@@ -19,25 +19,21 @@ import { BODY_FORMATS } from "./http-rpc/body/formats.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { HttpRpcServer } from "./http-rpc/server.ts";
 import { resolveClientOptions } from "./protocol/options.ts";
-import { type BaseRouterOptions, ROUTER_OPTIONS, resolveRouterOptions } from "./server/options.ts";
+import { ROUTER_OPTIONS, type RouterOptions, resolveRouterOptions } from "./server/options.ts";
 import { createRouterWith, type Router } from "./server/router.ts";
 
-export type { RequestContext, TransparentRetryEvent } from "./call/attempt.ts";
+export type { RequestContext, RetryEvent, TransparentRetryEvent } from "./call/attempt.ts";
 export {
-  type Attempt,
   type Authorize,
   type Call,
   type CallContext,
   type CallRequest,
-  type CallRequestBase,
   type CallResponse,
-  type CallResponseBase,
   type ContextKey,
   type ContextValues,
   createContextKey,
   type Interceptor,
   type Method,
-  type MethodKind,
   type Selector,
   type ServiceDef,
   type StreamRequest,
@@ -51,24 +47,20 @@ export { descriptorOf } from "./call/descriptor.ts";
 export { type ErrorDetail, type ErrorHook, findDetails, RpcError, type RpcErrorOptions } from "./call/error.ts";
 export { createDetail } from "./call/error-detail.ts";
 export { Metadata, type MetadataInit, TripleHeader } from "./call/metadata.ts";
-export type * from "./call/method.ts";
+export type { GeneratedCodec, PayloadMethod, ProtoMethod } from "./call/method.ts";
 export type { Peer, PeerCertificate, PeerConnection, PeerTls } from "./call/peer.ts";
-export type { RetryEvent, RetryOptions } from "./client/attempt-policy.ts";
+export type { RetryOptions } from "./client/attempt-policy.ts";
 export {
-  type BidiStreamingFunction,
   type BidiStreamingMethod,
   type CallDefaults,
   type CallOptions,
-  type ClientStreamingFunction,
   type ClientStreamingMethod,
   type ClosableTransport,
   createClient,
   createStub,
-  type ServerStreamingFunction,
   type ServerStreamingMethod,
   type Transport,
   type TypedMethod,
-  type UnaryFunction,
   type UnaryMethod,
 } from "./client/client.ts";
 export { createFakeClient, type FakeMethods } from "./client/fake.ts";
@@ -82,47 +74,19 @@ export {
 export type { Codec, JsonCodecOptions, JsonValues } from "./codec/codec.ts";
 export type { Compression } from "./codec/compression.ts";
 export type { ValueCount } from "./codec/values/values.ts";
-export type { Body, BodyCheck } from "./http/body.ts";
+export type { Body } from "./http/body.ts";
 export type { Exchange, HttpRequest, HttpResponse } from "./http/exchange.ts";
 export { type Upload, uploadOf } from "./http-rpc/body/upload.ts";
-export { type CallReporter, createClientLogger, createServerLogger, type FinishedCall } from "./observe/logger.ts";
-export type { FieldLimits, FieldLimitsInit, HeaderLimitsInit } from "./protocol/header-limits.ts";
+export { createClientLogger, createServerLogger, type FinishedCall } from "./observe/logger.ts";
+export type { HeaderLimitsInit } from "./protocol/header-limits.ts";
 export type { BodyLimits } from "./protocol/options.ts";
-export type {
-  BodyContent,
-  BodyElement,
-  BodyPart,
-  GrpcPayload,
-  GrpcPayloadCall,
-  GrpcResponse,
-  HttpRpcPayload,
-  HttpRpcPayloadCall,
-  MessageSchemas,
-  NamedResult,
-  NamedValue,
-  Notation,
-  Payload,
-  PayloadBody,
-  PayloadCall,
-  PayloadError,
-  PayloadOptions,
-  ResultValue,
-  ServerPayload,
-  SharedSchemas,
-} from "./protocol/payload.ts";
 export type { AddedService } from "./server/added-service.ts";
 export type { CallLimits, ServiceLimits } from "./server/call-limits.ts";
 export type { CorsOptions } from "./server/cors.ts";
 export { type HandlerContext, unimplemented } from "./server/handler.ts";
-export type { BaseRouterOptions } from "./server/options.ts";
-export type { RequestTarget, Resource } from "./server/resource.ts";
-export type { Router, ServiceOptions, VersionMatch } from "./server/router.ts";
-
-/** Options of a router. */
-export interface RouterOptions extends BaseRouterOptions {
-  /** Serializations of the values of interface methods in gRPC, such as `hessian2`. Default: none. */
-  readonly serializations?: readonly { readonly name: string }[] | undefined;
-}
+export type { RouterOptions } from "./server/options.ts";
+export type { Resource } from "./server/resource.ts";
+export type { Router, ServiceOptions } from "./server/router.ts";
 
 /**
  * Creates a router that serves both sub-protocols, for handlers and in-memory transports. Throws a `TypeError` or

@@ -21,4 +21,5 @@ export { entriesOf, textOf } from "./http-rpc/body/xml.ts";
 export { streamError } from "./http-rpc/client.ts";
 export { badRequest } from "./http-rpc/headers.ts";
 export { decodingReason } from "./protocol/error.ts";
+export type * from "./protocol/payload.ts";
 export { VERSION } from "./version.ts";

@@ -31,7 +31,6 @@ export {
   type UnaryMethod,
 } from "./client/client.ts";
 export { createFakeClient, type FakeMethods } from "./client/fake.ts";
-export type { FetchOptions } from "./fetch/exchange.ts";
 export type { FetchTransportOptions } from "./fetch/transport.ts";
 export { plainJson } from "./protocol/plain-json.ts";
 

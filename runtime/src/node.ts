@@ -9,63 +9,53 @@ import type { ClosableTransport } from "./client/client.ts";
 import { boundedJsonCodec } from "./codec/bounded-codec.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
-import { createRouter as createPortableRouter, type Router, type RouterOptions } from "./index.ts";
-import type { DiscoveryOptions } from "./node/client/target-connector.ts";
-import {
-  type BalancedTransport,
-  type BaseTransportOptions,
-  createNodeTransport,
-  type RegistryDiscoveryOptions,
-} from "./node/client/transport.ts";
+import { createRouter as createPortableRouter, type Router } from "./index.ts";
+import { type BalancedTransport, createNodeTransport } from "./node/client/transport.ts";
+import type {
+  BalancedTransportOptions,
+  NodeTransportOptions,
+  RegistryTransportOptions,
+} from "./node/client/transport-options.ts";
 import { nodeCompressions } from "./node/compression.ts";
 import { startDiagnostics } from "./node/io/debug.ts";
 import { nodeProtoCodec } from "./node/proto-codec.ts";
 import { createNodeHandler, type NodeHandler, type NodeHandlerOptions } from "./node/server/adapter/adapter.ts";
 import { mountConsole } from "./node/server/console.ts";
-import { SOCKET_OPTIONS, type SocketServer, type SocketServerOptions, withSockets } from "./node/server/server.ts";
+import { SOCKET_OPTIONS, type SocketServer, withSockets } from "./node/server/server.ts";
+import type { NodeRouterOptions, ServerOptions } from "./node/server/server-options.ts";
 import type { createConsole } from "./openapi/console.ts";
 import { ROUTER_OPTIONS } from "./server/options.ts";
 import type { Resource } from "./server/resource.ts";
 
 export type { CloseOptions } from "./call/context.ts";
 export type { ClosableTransport } from "./client/client.ts";
-export type { Balancer, Picker, Random, ReadyEndpoint } from "./discovery/balancer.ts";
-export type { EjectionMethod } from "./discovery/ejection.ts";
+export type { Balancer, ReadyEndpoint } from "./discovery/balancer.ts";
 export type {
   EjectionOptions,
   FailurePercentageEjection,
-  GivenEjection,
   SuccessRateEjection,
 } from "./discovery/ejection-options.ts";
 export type { Endpoint, Resolver, ResolverContext } from "./discovery/endpoint.ts";
-export type { EndpointState } from "./discovery/member.ts";
 export type * from "./discovery/registry.ts";
 export type { EndpointStatus, TargetEvent } from "./discovery/target-options.ts";
-export type { ClientTlsOptions, ConnectionOptions, ConnectOptions } from "./node/client/connector.ts";
-export type { DiscoveryOptions } from "./node/client/target-connector.ts";
-export type { BalancedTransport, BaseTransportOptions, RegistryDiscoveryOptions } from "./node/client/transport.ts";
+export type { BalancedTransport } from "./node/client/transport.ts";
+export type {
+  BalancedTransportOptions,
+  ClientTlsOptions,
+  NodeTransportOptions,
+  RegistryTransportOptions,
+} from "./node/client/transport-options.ts";
 export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } from "./node/compression.ts";
 export type { NodeHandler, NodeHandlerOptions, NodeRequest, NodeResponse } from "./node/server/adapter/adapter.ts";
-export type { FallbackApplication } from "./node/server/fallback/fallback.ts";
-export type { FallbackEnvironment, FetchApplication } from "./node/server/fallback/fetch.ts";
 export type { ConnectionLimits } from "./node/server/listener/limits.ts";
-export type { ListenerOptions, ListenOptions, TlsErrorHook } from "./node/server/listener/listener.ts";
-export type { RequestHead, SocketServer, SocketServerOptions } from "./node/server/server.ts";
+export type { SocketServer } from "./node/server/server.ts";
+export type {
+  FallbackApplication,
+  ListenOptions,
+  NodeRouterOptions,
+  ServerOptions,
+} from "./node/server/server-options.ts";
 export type { TrustProxyOptions } from "./node/server/trusted-proxies.ts";
-export type { WrapperContentType } from "./protocol/options.ts";
-
-/** Options of a router on Node. */
-export interface NodeRouterOptions extends RouterOptions {
-  /**
-   * Serves a page at `/triple` on which developers call the methods of the router, with Swagger UI; it needs the package
-   * `swagger-ui-dist`. Everybody who reaches the server can read the page, and it calls with the rights of its reader.
-   * True: the page is not served if `NODE_ENV` is `production`; `always`: it is. Default: false.
-   */
-  readonly console?: boolean | "always" | undefined;
-}
-
-/** Options of a server: those of its router and those of its sockets. */
-export interface ServerOptions extends NodeRouterOptions, SocketServerOptions {}
 
 /** A server: a router that listens on a socket. */
 export interface Server extends Router, SocketServer {
@@ -115,26 +105,6 @@ export function createServer(options: ServerOptions = {}): Server {
  */
 export function nodeHandler(router: Router, options: NodeHandlerOptions = {}): NodeHandler {
   return createNodeHandler(router, options);
-}
-
-/** Options of a transport to one server. */
-export interface NodeTransportOptions extends BaseTransportOptions {
-  /** Serializations of the values of interface methods over `grpc`, such as `hessian2`. Default: none. */
-  readonly serializations?: readonly { readonly name: string }[] | undefined;
-}
-
-/** Options of a transport to the endpoints that a resolver finds. */
-export interface BalancedTransportOptions extends Omit<NodeTransportOptions, "baseUrl">, DiscoveryOptions {
-  /** Absent: the resolver finds the servers. */
-  readonly baseUrl?: undefined;
-}
-
-/** Options of a transport to the services of a registry. */
-export interface RegistryTransportOptions extends Omit<NodeTransportOptions, "baseUrl">, RegistryDiscoveryOptions {
-  /** Absent: the registry has the servers. */
-  readonly baseUrl?: undefined;
-  /** Absent: the registry has a resolver for each service. */
-  readonly resolver?: undefined;
 }
 
 /**

@@ -8,7 +8,5 @@ export type { OpenApiDocument, OpenApiOptions } from "./openapi/document.ts";
 export {
   addOpenApi,
   createOpenApi,
-  type DescribedRouter,
-  type OpenApiResourceOptions,
   type RouterDocumentOptions,
 } from "./openapi/router-document.ts";

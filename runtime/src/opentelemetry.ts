@@ -7,12 +7,9 @@
  */
 export {
   createDiscoveryTelemetry,
-  type DiscoveryEvent,
   type DiscoveryTelemetry,
   type DiscoveryTelemetryOptions,
-  type ObservedEndpoints,
 } from "./observe/discovery-telemetry.ts";
-export type { ObservedRetry, ObservedTransparentRetry } from "./observe/retry-telemetry.ts";
 export {
   type ClientTelemetryOptions,
   createClientTelemetry,

@@ -15,7 +15,6 @@ import { codecPayload } from "./http-rpc/arguments.ts";
 import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
 import { resolveUnaryOptions } from "./protocol/options.ts";
 
-export type { FetchOptions } from "./fetch/exchange.ts";
 export type { FetchTransportOptions } from "./fetch/transport.ts";
 
 /** Options of a transport with binary messages. */

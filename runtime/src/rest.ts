@@ -3,4 +3,4 @@
  *
  * @module triple-es/rest
  */
-export { addRest, type RestBinding, type RestOptions, type RestRule } from "./rest/routes.ts";
+export { addRest, type RestOptions, type RestRule } from "./rest/routes.ts";

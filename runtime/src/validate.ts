@@ -3,9 +3,4 @@
  *
  * @module triple-es/validate
  */
-export {
-  createValidation,
-  type MessageValidator,
-  type RuleViolation,
-  type ValidationOutcome,
-} from "./server/validation.ts";
+export { createValidation, type MessageValidator } from "./server/validation.ts";

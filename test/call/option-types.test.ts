@@ -115,7 +115,7 @@ describe("an unknown option is refused, with the name that was probably meant:",
     expect(() => createRouter({ cors })).toThrow('cors: there is no "maxage", did you mean "maxAge"?');
   });
 
-  it.each(["balancer", "subset", "warmUpMs", "slowStartMs", "keepUnlistedMs", "ejection", "onEndpoint"])(
+  it.each(["balancer", "subset", "warmUpMs", "keepUnlistedMs", "ejection", "onEndpoint"])(
     "%s beside baseUrl, where it has no effect",
     (name) => {
       expect(() => https({ [name]: 1 })).toThrow(

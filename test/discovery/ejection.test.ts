@@ -6,7 +6,7 @@ import { Code } from "triple-es";
 import { p2c, roundRobin } from "triple-es/discovery";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { parseServiceConfig } from "../../runtime/src/client/service-config.ts";
-import { type GivenEjection, resolveEjection } from "../../runtime/src/discovery/ejection-options.ts";
+import { type EjectionOptions, resolveEjection } from "../../runtime/src/discovery/ejection-options.ts";
 import type { Exchange } from "../../runtime/src/http/exchange.ts";
 import { pause } from "../support/pause.ts";
 import { seeded } from "./random.ts";
@@ -161,7 +161,7 @@ describe("the options of gRFC A50", () => {
   const OFF = { enforcementPercentage: 0 };
 
   /** Makes 500 calls in 10.5 s to five endpoints, whose failures have a pattern, and returns those that are ejected. */
-  async function ejected(ejection: GivenEjection, ...failing: readonly number[]): Promise<string[]> {
+  async function ejected(ejection: EjectionOptions, ...failing: readonly number[]): Promise<string[]> {
     const world = await listed(addressesOf(5), { ejection: resolveEjection({ failures: 0, ...ejection }) });
     for (const [index, percent] of failing.entries()) {
       let calls = 0;
@@ -172,7 +172,7 @@ describe("the options of gRFC A50", () => {
     return ejectedOf(world);
   }
 
-  it.each<[string, GivenEjection, readonly number[], readonly string[]]>([
+  it.each<[string, EjectionOptions, readonly number[], readonly string[]]>([
     ["a success rate far below the mean", {}, [40, 0, 0, 0, 0], ["s0:1 success_rate"]],
     ["stdevFactor", { successRateEjection: { stdevFactor: 2_100, requestVolume: 50 } }, [40, 0, 0, 0, 0], []],
     ["requestVolume", { successRateEjection: { requestVolume: 500 } }, [40, 0, 0, 0, 0], []],
@@ -236,7 +236,7 @@ describe("the options of gRFC A50", () => {
     expect(world.server("a:1").calls).toBe(2);
   });
 
-  it.each<[GivenEjection, string]>([
+  it.each<[EjectionOptions, string]>([
     [{ failures: -1 }, "ejection.failures must be 0 or more, not -1"],
     [{ intervalMs: 0 }, "ejection.intervalMs must be more than 0"],
     [{ maxEjectionPercent: 101 }, "ejection.maxEjectionPercent must be at most 100, not 101"],
@@ -245,7 +245,7 @@ describe("the options of gRFC A50", () => {
       { failurePercentageEjection: { threshold: 200 } },
       "ejection.failurePercentageEjection.threshold must be at most 100, not 200",
     ],
-    [{ ejectionMs: 1 } as GivenEjection, 'ejection: "ejectionMs" is not among: failures, intervalMs'],
+    [{ ejectionMs: 1 } as EjectionOptions, 'ejection: "ejectionMs" is not among: failures, intervalMs'],
   ])("are refused if they are invalid: %o", (given, message) => {
     expect(() => resolveEjection(given)).toThrow(message);
   });

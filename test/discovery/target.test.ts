@@ -217,8 +217,8 @@ describe("an endpoint", () => {
     expect(vi.getTimerCount()).toBe(1);
   });
 
-  it("starts slowly after an outage if the option is set", async () => {
-    const { target, server } = await listed(["a:1", "b:1"], { slowStartMs: 10_000 });
+  it("starts slowly after an outage if the option is set and its start time is unknown", async () => {
+    const { target, server } = await listed(["a:1", "b:1"], { warmUpMs: 10_000 });
     await settle(10_000);
     expect(target.endpoints().map(({ weight }) => weight)).toEqual([100, 100]);
     server("a:1").onReadiness(false);

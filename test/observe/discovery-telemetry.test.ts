@@ -196,7 +196,7 @@ it("records transparent retries, and the retries of a service config that limits
       (next) => (request) => {
         const { values } = request.context;
         const error = new RpcError(Code.Unavailable, "refused");
-        telemetry.onTransparentRetry({ context: { values }, delayMs: 20, error });
+        telemetry.onTransparentRetry({ path: request.method.path, context: { values }, delayMs: 20, error });
         return next(request);
       },
     ],

@@ -14,7 +14,6 @@ import type {
   ClientTlsOptions,
   CloseOptions,
   ConnectionLimits,
-  ConnectionOptions,
   ListenOptions,
   NodeHandlerOptions,
   NodeTransportOptions,
@@ -43,7 +42,6 @@ describe("options", () => {
     expectTypeOf<Refusing<ClientTlsOptions>>().toBeNever();
     expectTypeOf<Refusing<CloseOptions>>().toBeNever();
     expectTypeOf<Refusing<ConnectionLimits>>().toBeNever();
-    expectTypeOf<Refusing<ConnectionOptions>>().toBeNever();
     expectTypeOf<Refusing<CorsOptions>>().toBeNever();
     expectTypeOf<Refusing<FetchHandlerOptions>>().toBeNever();
     expectTypeOf<Refusing<FetchTransportOptions>>().toBeNever();

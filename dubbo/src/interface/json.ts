@@ -2,7 +2,7 @@
  * Converts values of declared types to JSON values, as Dubbo reads them in sub-protocol A.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Notation } from "triple-es";
+import type { Notation } from "triple-es/internal";
 import { setMember } from "triple-es/internal";
 import { Cost, LEAF } from "./cost.ts";
 import { createRecord } from "./record.ts";

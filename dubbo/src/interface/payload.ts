@@ -2,7 +2,8 @@
  * The payload of interface methods: wrapped messages in sub-protocol B (spec: Payload schema of the extended content type);
  * arguments in JSON, a form, multipart, text or XML in sub-protocol A (spec: Payload of sub-protocol A).
  */
-import type { Method, Payload } from "triple-es";
+import type { Method } from "triple-es";
+import type { Payload } from "triple-es/internal";
 import { decodeResult, encodePositional } from "./http-rpc/client.ts";
 import { PositionalCall } from "./http-rpc/server.ts";
 import { isInterfaceMethod, signatureOf } from "./method.ts";
@@ -12,8 +13,7 @@ import { parameterNames, pathSuffix } from "./type.ts";
 import { decodeResponse, encodeRequest, readException } from "./wrapper/client.ts";
 import { WrappedCall } from "./wrapper/server.ts";
 
-/** The payload of every interface method. Generated code refers to it in each method. */
-export const interfacePayload: Payload = {
+const FUNCTIONS: Payload = {
   grpc: { encodeRequest, decodeResponse, readError: readException },
   httpRpc: {
     name: "json",
@@ -33,14 +33,17 @@ export const interfacePayload: Payload = {
   },
 };
 
+/** The payload of every interface method. Generated code refers to it in each method. */
+export const interfacePayload: object = FUNCTIONS;
+
 /**
  * The payload of a method that shares its path with other methods. In sub-protocol A, Dubbo for Java selects the overload by
  * a suffix of the path.
  */
 export const overloadPayload: Payload = {
-  ...interfacePayload,
-  httpRpc: { ...interfacePayload.httpRpc, path: overloadPath },
-};
+  ...FUNCTIONS,
+  httpRpc: { ...FUNCTIONS.httpRpc, path: overloadPath },
+} satisfies Payload;
 
 function overloadPath(method: Method): string {
   return method.path + pathSuffix(signatureOf(method));

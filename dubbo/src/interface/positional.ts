@@ -2,7 +2,7 @@
  * Converts, on clients and servers, between functions with positional arguments and the messages of interface methods, which
  * are arrays.
  */
-import type { MethodKind } from "triple-es";
+import type { Method } from "triple-es";
 
 /** The message of an interface method. */
 type Message = readonly unknown[];
@@ -39,7 +39,7 @@ export const toValues = (messages: AsyncIterable<object>): AsyncIterable<unknown
 type Implementation = (...values: unknown[]) => unknown;
 
 /** Adapts an implementation with positional arguments to messages. */
-export function withMessages(kind: MethodKind, run: Implementation): (input: never, context: unknown) => unknown {
+export function withMessages(kind: Method["kind"], run: Implementation): (input: never, context: unknown) => unknown {
   switch (kind) {
     case "unary":
       return async (message: Message, context) => [await run(...message, context)];

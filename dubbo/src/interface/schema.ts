@@ -2,7 +2,8 @@
  * JSON Schemas of interface methods: of the Java types in their signatures, in the JSON of sub-protocol A.
  */
 import type { JsonObject } from "@bufbuild/protobuf";
-import type { MessageSchemas, Method, SharedSchemas } from "triple-es";
+import type { Method } from "triple-es";
+import type { MessageSchemas, SharedSchemas } from "triple-es/internal";
 import { signatureOf } from "./method.ts";
 import type { JavaClass, JavaPrimitive, JavaType, Parameter, Signature } from "./signature.ts";
 import { isBytes, isChars, isPrimitive, scalarOf } from "./type.ts";

@@ -3,8 +3,8 @@
  * type).
  */
 
-import type { PayloadOptions } from "triple-es";
 import { Code, RpcError } from "triple-es";
+import type { PayloadOptions } from "triple-es/internal";
 import type { Cost } from "./cost.ts";
 import type { JavaException } from "./exception.ts";
 import type { JavaType, Signature } from "./signature.ts";

@@ -6,11 +6,11 @@
 import type { Router } from "triple-es";
 import { Code, RpcError } from "triple-es";
 import type { Instance, InstanceConnection } from "triple-es/discovery";
-import type { DescribedService } from "triple-es/node";
 import {
   createMetadataServiceV2Client,
   MetadataServiceV2Def,
 } from "../gen/org/apache/dubbo/metadata/metadata_service_v2_triple.ts";
+import type { DescribedService } from "./dubbo/described-service.ts";
 import { describeServices, matchKeyOf, revisionOf } from "./dubbo/metadata.ts";
 import { METADATA_VERSION } from "./dubbo/service-instance.ts";
 

@@ -5,14 +5,7 @@
 import { type AddressInfo, isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { AddedService, Router } from "triple-es";
-import type {
-  Instance,
-  OfferedService,
-  Registration,
-  RegistrationHook,
-  RegistrationMode,
-  Registry,
-} from "triple-es/discovery";
+import type { Instance, OfferedService, Registration, RegistrationEvent, Registry } from "triple-es/discovery";
 import { delay } from "triple-es/internal";
 import { checkAttributes } from "./dubbo/attributes.ts";
 import { serveMetadata } from "./metadata-service.ts";
@@ -49,14 +42,14 @@ export interface RegisterOptions {
    * The entries to write: at the application level (`instance`), at the interface level (`interface`), which consumers before
    * Dubbo 3 need, or at both (`all`), as Dubbo for Java does. Default: `all`.
    */
-  readonly mode?: RegistrationMode | undefined;
+  readonly mode?: Instance["mode"];
   /**
    * Time in milliseconds for which a closing server still accepts calls after it was removed from the registry, so that
    * all consumers know it. It ends after half of the grace period of `close` at the latest. Default: 1,000.
    */
   readonly propagationMs?: number | undefined;
   /** Called when the server is registered, and when its registration fails. Default: none. */
-  readonly onRegistration?: RegistrationHook | undefined;
+  readonly onRegistration?: ((event: RegistrationEvent) => void) | undefined;
 }
 
 /** Services that every server may have and that consumers do not look up in a registry. */

@@ -7,7 +7,7 @@
  */
 import { setMaxListeners } from "node:events";
 import { Code, RpcError } from "triple-es";
-import type { Instance, InstanceChange, Registration, RegistrationEvent, RegistrationHook } from "triple-es/discovery";
+import type { Instance, Registration, RegistrationEvent } from "triple-es/discovery";
 import { Backoff, callHook, delayInBackground, settledWithin } from "triple-es/internal";
 import { Changes } from "./watch.ts";
 
@@ -38,7 +38,7 @@ const DEFAULT_GRACE_MS = 5_000;
 export function keepRegistered<S extends Session>(
   publisher: Publisher<S>,
   given: Instance,
-  onEvent: RegistrationHook = () => {},
+  onEvent: (event: RegistrationEvent) => void = () => {},
 ): Registration {
   const ended = new AbortController();
   const changes = new Changes();
@@ -113,7 +113,7 @@ export function keepRegistered<S extends Session>(
 
   return {
     ready: ready.promise,
-    update(change: InstanceChange) {
+    update(change: Parameters<Registration["update"]>[0]) {
       if (closing !== undefined)
         return Promise.reject(new RpcError(Code.FailedPrecondition, "the registration is closed"));
       instance = { ...instance, ...change };

@@ -2,7 +2,7 @@
  * Attempts of one call (gRFC A6): their outcomes, which decide whether a request may be sent again, and the metadata that
  * counts and delays them.
  */
-import type { Attempt, ContextValues } from "./call.ts";
+import type { CallContext, ContextValues, Method } from "./call.ts";
 import type { Code } from "./code.ts";
 import type { RpcError } from "./error.ts";
 
@@ -44,13 +44,29 @@ export interface RequestContext {
   /** True if the request waits while no server can be reached. `undefined`: the default of the connections applies. */
   readonly waitForReady?: boolean | undefined;
   /** The attempt that the request belongs to. `undefined` for a call without a policy. */
-  readonly attempt?: Attempt | undefined;
+  readonly attempt?: CallContext["attempt"];
   /** Values that interceptors and the handler of the call share. `undefined`: none. */
   readonly values?: ContextValues | undefined;
   /** The server that the request was sent to last, which the engine sets. */
   target?: string | undefined;
   /** Receives the code of an error whose HTTP status has several codes. A balancer sets it when such a response arrives. */
   onCode?: ((code: Code) => void) | undefined;
+}
+
+/** Event before each further attempt of a call. */
+export interface RetryEvent {
+  /** The method that is called. */
+  readonly method: Method;
+  /** The context of the call, which is the same for all of its attempts. */
+  readonly context: CallContext;
+  /** The number of the next attempt, from 2 on. */
+  readonly attempt: number;
+  /** Delay before the attempt, in milliseconds. */
+  readonly delayMs: number;
+  /** The error of the last attempt. `undefined` if a hedged attempt has not been answered yet. */
+  readonly error: RpcError | undefined;
+  /** True if the attempt is hedged: made while others may still be running. */
+  readonly isHedge: boolean;
 }
 
 /** A request that is sent again because no server has processed it (transparent retry). */

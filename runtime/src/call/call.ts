@@ -6,7 +6,7 @@ import type { Metadata } from "./metadata.ts";
 import type { Method } from "./method.ts";
 import type { Peer } from "./peer.ts";
 
-export type { Method, MethodKind } from "./method.ts";
+export type { Method } from "./method.ts";
 
 /** A service and its methods, keyed by their TypeScript names. `C` is the client interface, `H` the handler interface. */
 export interface ServiceDef<C extends object, H extends object> {
@@ -79,7 +79,14 @@ export interface CallContext {
    * On a client, the attempt of a call with a policy for retries or hedging: the endpoints that attempts of the call were sent
    * to, and whether response headers have arrived. `undefined` for a call without a policy.
    */
-  readonly attempt?: Attempt | undefined;
+  readonly attempt?:
+    | {
+        /** The endpoints that attempts of the call were sent to. */
+        readonly tried: Set<object>;
+        /** The outcome if the attempt fails: `committed` after response headers have arrived, which the protocol sets. */
+        outcome: "unknown" | "committed";
+      }
+    | undefined;
   /** Values that interceptors and options such as `values` pass to the handler of the call. */
   readonly values: ContextValues;
   /**
@@ -97,16 +104,8 @@ export interface CallContext {
   target?: string | undefined;
 }
 
-/** An attempt of a call with a policy for retries or hedging (gRFC A6). */
-export interface Attempt {
-  /** The endpoints that attempts of the call were sent to. */
-  readonly tried: Set<object>;
-  /** The outcome if the attempt fails: `committed` after response headers have arrived, which the protocol sets. */
-  outcome: "unknown" | "committed";
-}
-
-/** The parts that all requests have. */
-export interface CallRequestBase {
+/** The request of a unary call. */
+export interface UnaryRequest {
   /** The method that is called. */
   readonly method: Method;
   /** Metadata of the request. Interceptors may change it in place. */
@@ -115,16 +114,13 @@ export interface CallRequestBase {
   readonly selector: Selector;
   /** Deadline, cancellation, values and peer of the call. */
   readonly context: CallContext;
-}
-/** The request of a unary call. */
-export interface UnaryRequest extends CallRequestBase {
   /** False: distinguishes the request from that of a streaming call. */
   readonly stream: false;
   /** The message. On a client it may be an init object (`MessageInitShape`); on a server it is always a complete message. */
   readonly message: object;
 }
 /** The request of a call of one of the three streaming kinds. */
-export interface StreamRequest extends CallRequestBase {
+export interface StreamRequest extends Omit<UnaryRequest, "stream" | "message"> {
   /** True for a request of any streaming kind, also if it has one message only. */
   readonly stream: true;
   /** The messages of the request, read once. A server streaming call has exactly one. */
@@ -133,22 +129,19 @@ export interface StreamRequest extends CallRequestBase {
 /** The request of a call. `stream` distinguishes the two types. */
 export type CallRequest = UnaryRequest | StreamRequest;
 
-/** The parts that all responses have. */
-export interface CallResponseBase {
+/** The response of a unary call. */
+export interface UnaryResponse {
   /** The response headers. */
   readonly headers: Metadata;
   /** The response trailers. They are complete after the last message has been read. */
   readonly trailers: Metadata;
-}
-/** The response of a unary call. */
-export interface UnaryResponse extends CallResponseBase {
   /** False: distinguishes the response from that of a streaming call. */
   readonly stream: false;
   /** The message, decoded. An interceptor may return a response with another one. */
   readonly message: object;
 }
 /** The response of a call of one of the three streaming kinds. */
-export interface StreamResponse extends CallResponseBase {
+export interface StreamResponse extends Omit<UnaryResponse, "stream" | "message"> {
   /** True for a response of any streaming kind, also if it has one message only. */
   readonly stream: true;
   /**
@@ -170,7 +163,7 @@ export type Interceptor = (next: Call) => Call;
  * Decides on a server whether a call may begin, before any of its messages is read. To refuse the call, it throws an
  * `RpcError`, or returns a promise that rejects with one; it returns nothing otherwise.
  */
-export type Authorize = (call: CallRequestBase) => void | Promise<void>;
+export type Authorize = (call: Omit<CallRequest, "stream">) => void | Promise<void>;
 
 /**
  * Wraps a call in a list of interceptors, the first one outermost. Throws a `TypeError` for an element that is not an

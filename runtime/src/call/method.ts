@@ -4,35 +4,6 @@
  */
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 
-/** The four kinds of call. Sub-protocol A carries only `unary` (spec: What the service does). */
-export type MethodKind = "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
-
-/** The properties that all methods have. */
-export interface MethodFacts {
-  /** The kind of call. */
-  readonly kind: MethodKind;
-  /** Full name of the service, such as `greet.v1.GreetService`. */
-  readonly service: string;
-  /** Name of the method as declared, such as `Greet`. */
-  readonly name: string;
-  /** Path of a call: `/<service>/<name>` (spec: Call addressing fields). */
-  readonly path: string;
-  /** The effect of repeated calls of the method, as its author declares it (`idempotency_level`). Default: not declared. */
-  readonly idempotency?: "no_side_effects" | "idempotent";
-  /** True if the author of the service has declared the method deprecated. Default: false. */
-  readonly deprecated?: boolean;
-  /** Names that Dubbo for Java uses for the service and the method (plugin option `java_names`). */
-  readonly alias?: MethodAlias;
-}
-
-/** The names of a method in Dubbo for Java. */
-export interface MethodAlias {
-  /** Full name of the Java interface. */
-  readonly service: string;
-  /** Name of the Java method, such as `greet`. */
-  readonly method: string;
-}
-
 /** A generated codec for the binary format of one message type (plugin option `codecs`). */
 export interface GeneratedCodec {
   /** Encodes a message after `headroom` bytes (default: 0), which the caller fills in. */
@@ -45,7 +16,26 @@ export interface GeneratedCodec {
 }
 
 /** A method whose messages have Protocol Buffers schemas. */
-export interface ProtoMethod extends MethodFacts {
+export interface ProtoMethod {
+  /** The kind of call. HTTP RPC carries only `unary` (spec: What the service does). */
+  readonly kind: "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
+  /** Full name of the service, such as `greet.v1.GreetService`. */
+  readonly service: string;
+  /** Name of the method as declared, such as `Greet`. */
+  readonly name: string;
+  /** Path of a call: `/<service>/<name>` (spec: Call addressing fields). */
+  readonly path: string;
+  /** The effect of repeated calls of the method, as its author declares it (`idempotency_level`). Default: not declared. */
+  readonly idempotency?: "no_side_effects" | "idempotent";
+  /** True if the author of the service has declared the method deprecated. Default: false. */
+  readonly deprecated?: boolean;
+  /** Names that Dubbo for Java uses for the service and the method (plugin option `java_names`). */
+  readonly alias?: {
+    /** Full name of the Java interface. */
+    readonly service: string;
+    /** Name of the Java method, such as `greet`. */
+    readonly method: string;
+  };
   /** The schema of request messages. */
   readonly input: DescMessage;
   /** The schema of response messages. */
@@ -62,7 +52,7 @@ export interface ProtoMethod extends MethodFacts {
 }
 
 /** A method whose messages have no schema. */
-export interface PayloadMethod extends MethodFacts {
+export interface PayloadMethod extends Omit<ProtoMethod, "input" | "output" | "codecs" | "descriptor" | "payload"> {
   /** Absent: it distinguishes the method from a {@link ProtoMethod}. */
   readonly input?: undefined;
   /** Absent, as the messages have no schema. */

@@ -2,8 +2,8 @@
  * Policies for further attempts of a failed call: retries, one after another, or hedging, several concurrently (gRFC
  * A6).
  */
-import { RETRY_PUSHBACK } from "../call/attempt.ts";
-import type { CallContext, Method } from "../call/call.ts";
+import { RETRY_PUSHBACK, type RetryEvent } from "../call/attempt.ts";
+import type { Method } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
 import { assertMembers, type MemberNames } from "../call/option.ts";
@@ -30,22 +30,6 @@ export interface HedgingPolicy {
 }
 
 export type AttemptPolicy = RetryPolicy | HedgingPolicy;
-
-/** Event before each further attempt of a call. */
-export interface RetryEvent {
-  /** The method that is called. */
-  readonly method: Method;
-  /** The context of the call, which is the same for all of its attempts. */
-  readonly context: CallContext;
-  /** The number of the next attempt, from 2 on. */
-  readonly attempt: number;
-  /** Delay before the attempt, in milliseconds. */
-  readonly delayMs: number;
-  /** The error of the last attempt. `undefined` if a hedged attempt has not been answered yet. */
-  readonly error: RpcError | undefined;
-  /** True if the attempt is hedged: made while others may still be running. */
-  readonly isHedge: boolean;
-}
 
 /** Options for retries and hedging of calls (gRFC A6). */
 export interface RetryOptions {

@@ -4,7 +4,6 @@
  */
 import { PREVIOUS_ATTEMPTS } from "../call/attempt.ts";
 import type {
-  Attempt,
   CallContext,
   CallRequest,
   CallResponse,
@@ -31,7 +30,7 @@ export async function repeatable(request: CallRequest): Promise<RepeatableReques
 
 /** The context of an attempt: that of the call, with the outcome of the attempt and the endpoints of all attempts. */
 export class AttemptContext implements CallContext {
-  readonly attempt: Attempt;
+  readonly attempt: NonNullable<CallContext["attempt"]>;
   protected readonly call: CallContext;
 
   constructor(call: CallContext, tried: Set<object>) {

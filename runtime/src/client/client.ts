@@ -73,35 +73,30 @@ export interface CallOptions extends CallDefaults {
   readonly values?: ContextValues | undefined;
 }
 
-/** The function of a unary method on a client. The promise rejects with an `RpcError` if the call fails. */
-export type UnaryFunction<I, O> = (request: I, options?: CallOptions) => Promise<O>;
-/**
- * The function of a server streaming method on a client. The call starts when the first response is read. The iteration
- * rejects with an `RpcError` if the call fails.
- */
-export type ServerStreamingFunction<I, O> = (request: I, options?: CallOptions) => AsyncIterable<O>;
-/** The function of a client streaming method on a client. The promise rejects with an `RpcError` if the call fails. */
-export type ClientStreamingFunction<I, O> = (requests: AsyncIterable<I>, options?: CallOptions) => Promise<O>;
-/**
- * The function of a bidirectional streaming method on a client. The call starts when the first response is read. The
- * iteration rejects with an `RpcError` if the call fails.
- */
-export type BidiStreamingFunction<I, O> = (requests: AsyncIterable<I>, options?: CallOptions) => AsyncIterable<O>;
-
 /** A method with the types of its stub: `I` is the request, `O` the response. */
 export type TypedMethod<Stub> = Method & { readonly "~stub"?: Stub };
-/** A unary method in generated code. */
-export type UnaryMethod<I, O> = TypedMethod<UnaryFunction<I, O>> & { readonly kind: "unary" };
-/** A server streaming method in generated code. */
-export type ServerStreamingMethod<I, O> = TypedMethod<ServerStreamingFunction<I, O>> & {
+/** A unary method in generated code. The promise of its function rejects with an `RpcError` if the call fails. */
+export type UnaryMethod<I, O> = TypedMethod<(request: I, options?: CallOptions) => Promise<O>> & {
+  readonly kind: "unary";
+};
+/**
+ * A server streaming method in generated code. The call starts when the first response is read. The iteration rejects with
+ * an `RpcError` if the call fails.
+ */
+export type ServerStreamingMethod<I, O> = TypedMethod<(request: I, options?: CallOptions) => AsyncIterable<O>> & {
   readonly kind: "server_streaming";
 };
-/** A client streaming method in generated code. */
-export type ClientStreamingMethod<I, O> = TypedMethod<ClientStreamingFunction<I, O>> & {
-  readonly kind: "client_streaming";
-};
-/** A bidirectional streaming method in generated code. */
-export type BidiStreamingMethod<I, O> = TypedMethod<BidiStreamingFunction<I, O>> & { readonly kind: "bidi_streaming" };
+/** A client streaming method in generated code. The promise of its function rejects with an `RpcError` if the call fails. */
+export type ClientStreamingMethod<I, O> = TypedMethod<
+  (requests: AsyncIterable<I>, options?: CallOptions) => Promise<O>
+> & { readonly kind: "client_streaming" };
+/**
+ * A bidirectional streaming method in generated code. The call starts when the first response is read. The iteration rejects
+ * with an `RpcError` if the call fails.
+ */
+export type BidiStreamingMethod<I, O> = TypedMethod<
+  (requests: AsyncIterable<I>, options?: CallOptions) => AsyncIterable<O>
+> & { readonly kind: "bidi_streaming" };
 
 /**
  * Creates a client with a function for every method of the service. Throws a `TypeError` for a value that is not a
@@ -151,34 +146,26 @@ export function createStub<Stub>(method: TypedMethod<Stub>, transport: Transport
 
 /** Creates the function for one unary method, like {@link createStub}. */
 export function createUnaryStub<I, O>(
-  method: TypedMethod<UnaryFunction<I, O>>,
+  method: TypedMethod<(request: I, options?: CallOptions) => Promise<O>>,
   { call }: Transport,
   defaults: CallDefaults = {},
-): UnaryFunction<I, O> {
+): (request: I, options?: CallOptions) => Promise<O> {
   return (message, options) => callUnary(method, call, message as object, defaults, options) as Promise<O>;
 }
 
 type StubMaker = (method: Method, call: Call, defaults: CallDefaults) => unknown;
 
 const stubs: Readonly<Record<Method["kind"], StubMaker>> = {
-  unary:
-    (method, call, defaults): UnaryFunction<object, object> =>
-    (message, options) =>
-      callUnary(method, call, message, defaults, options),
-  server_streaming:
-    (method, call, defaults): ServerStreamingFunction<object, object> =>
-    (message, options) =>
-      new ResponseStream(method, call, { [Symbol.asyncIterator]: () => oneMessage(message) }, defaults, options),
-  client_streaming:
-    (method, call, defaults): ClientStreamingFunction<object, object> =>
-    (messages, options) =>
-      onlyMessage(new ResponseStream(method, call, messages, defaults, options), (received) =>
-        withCaller(responseCountError(method, received), method.path),
-      ),
-  bidi_streaming:
-    (method, call, defaults): BidiStreamingFunction<object, object> =>
-    (messages, options) =>
-      new ResponseStream(method, call, messages, defaults, options),
+  unary: (method, call, defaults) => (message: object, options?: CallOptions) =>
+    callUnary(method, call, message, defaults, options),
+  server_streaming: (method, call, defaults) => (message: object, options?: CallOptions) =>
+    new ResponseStream(method, call, { [Symbol.asyncIterator]: () => oneMessage(message) }, defaults, options),
+  client_streaming: (method, call, defaults) => (messages: AsyncIterable<object>, options?: CallOptions) =>
+    onlyMessage(new ResponseStream(method, call, messages, defaults, options), (received) =>
+      withCaller(responseCountError(method, received), method.path),
+    ),
+  bidi_streaming: (method, call, defaults) => (messages: AsyncIterable<object>, options?: CallOptions) =>
+    new ResponseStream(method, call, messages, defaults, options),
 };
 
 async function callUnary(

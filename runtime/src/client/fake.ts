@@ -5,7 +5,7 @@ import { create, type DescMessage } from "@bufbuild/protobuf";
 import type { Call, ServiceDef } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
-import type { MethodKind, ProtoMethod } from "../call/method.ts";
+import type { Method, ProtoMethod } from "../call/method.ts";
 import { type CallOptions, createClient } from "./client.ts";
 
 /**
@@ -39,7 +39,7 @@ export function createFakeClient<C extends object>(service: ServiceDef<C, object
 
 type Fake = (request: unknown, options?: CallOptions) => unknown;
 
-const fakes: Readonly<Record<MethodKind, (method: ProtoMethod, fake: Fake) => Fake>> = {
+const fakes: Readonly<Record<Method["kind"], (method: ProtoMethod, fake: Fake) => Fake>> = {
   unary: (method, fake) => async (request, options) =>
     responseOf(method, await fake(requestOf(method, request), options)),
   server_streaming: (method, fake) => (request, options) =>

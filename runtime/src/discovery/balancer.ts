@@ -10,7 +10,7 @@ export interface ReadyEndpoint {
   /** The endpoint, as the resolver has found it. */
   readonly endpoint: Endpoint;
   /**
-   * The weight, above 0, after warm-up and slow start. If only endpoints of weight 0 are ready, each of them has
+   * The weight, above 0, after warm-up. If only endpoints of weight 0 are ready, each of them has
    * weight 1.
    */
   readonly weight: number;
@@ -18,12 +18,12 @@ export interface ReadyEndpoint {
   readonly active: number;
 }
 
-/** Chooses the endpoint of a call, in constant or logarithmic time. */
-export type Picker = (request: HttpRequest) => ReadyEndpoint;
-
-/** Makes the picker for the ready endpoints: at least one, in the order of the resolver's list. */
+/**
+ * Makes the picker for the ready endpoints: at least one, in the order of the resolver's list. The picker chooses the endpoint of
+ * a call, in constant or logarithmic time.
+ */
 export interface Balancer {
-  (ready: readonly ReadyEndpoint[]): Picker;
+  (ready: readonly ReadyEndpoint[]): (request: HttpRequest) => ReadyEndpoint;
   /**
    * The name in a service config, such as `round_robin`. Pickers of a balancer without a name run in the asynchronous
    * context of their call (AsyncLocalStorage). Default: none.
@@ -33,8 +33,7 @@ export interface Balancer {
   readonly connectAtMost?: number;
 }
 
-/** A source of random numbers, at least 0 and less than 1. Default: `Math.random`. */
-export type Random = () => number;
+export type Picker = ReturnType<Balancer>;
 
 /** Reports whether all endpoints have the same weight, which is the common case. */
 export function isEven(ready: readonly ReadyEndpoint[]): boolean {
@@ -45,7 +44,7 @@ export function isEven(ready: readonly ReadyEndpoint[]): boolean {
  * Makes a function that draws an index by weight in constant time (alias method of Walker and Vose): each column yields one
  * index for values below its threshold, and another index for values above it.
  */
-export function drawByWeight(weights: readonly number[], random: Random): () => number {
+export function drawByWeight(weights: readonly number[], random: () => number): () => number {
   const count = weights.length;
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   const threshold = new Float64Array(count).fill(1);

@@ -9,66 +9,66 @@ export interface EjectionOptions {
    * Failures in a row after which an endpoint is ejected at once; more, if more than 5 % of the calls to other endpoints fail
    * too. 0: never. Default: 5.
    */
-  readonly failures: number;
+  readonly failures?: number | undefined;
   /** Time between two sweeps, which compare the calls of all endpoints since the last one, in milliseconds. Default: 10,000. */
-  readonly intervalMs: number;
+  readonly intervalMs?: number | undefined;
   /**
    * Duration of the first ejection, in milliseconds. Each further one is longer by as much; for each interval without an
    * ejection, the next one is shorter again. Default: 30,000.
    */
-  readonly baseEjectionTimeMs: number;
+  readonly baseEjectionTimeMs?: number | undefined;
   /** Upper bound of the duration of an ejection, in milliseconds. Default: 300,000. */
-  readonly maxEjectionTimeMs: number;
+  readonly maxEjectionTimeMs?: number | undefined;
   /**
    * Percentage of the connected endpoints that may be ejected at a time. One may be ejected in any case, unless it is the only
    * one. Default: 50.
    */
-  readonly maxEjectionPercent: number;
+  readonly maxEjectionPercent?: number | undefined;
   /** Ejection by success rate, at each sweep. */
-  readonly successRateEjection: SuccessRateEjection;
+  readonly successRateEjection?: SuccessRateEjection | undefined;
   /** Ejection by failure percentage, at each sweep. */
-  readonly failurePercentageEjection: FailurePercentageEjection;
+  readonly failurePercentageEjection?: FailurePercentageEjection | undefined;
 }
 
 /** Ejection of endpoints whose success rate is below the mean of all (gRFC A50). */
 export interface SuccessRateEjection {
   /** Distance to the mean, in thousandths of the standard deviation. Default: 1,900. */
-  readonly stdevFactor: number;
+  readonly stdevFactor?: number | undefined;
   /** Probability in percent with which an outlier is ejected. 0: never. Default: 100. */
-  readonly enforcementPercentage: number;
+  readonly enforcementPercentage?: number | undefined;
   /** Number of endpoints with at least `requestVolume` calls below which there is no comparison. Default: 2. */
-  readonly minimumHosts: number;
+  readonly minimumHosts?: number | undefined;
   /** Number of calls since the last sweep below which an endpoint is not compared. Default: 100. */
-  readonly requestVolume: number;
+  readonly requestVolume?: number | undefined;
 }
 
 /** Ejection of endpoints that fail more than a percentage of their calls (gRFC A50). */
 export interface FailurePercentageEjection {
   /** Percentage of failed calls above which an endpoint is an outlier. Default: 85. */
-  readonly threshold: number;
+  readonly threshold?: number | undefined;
   /** Probability in percent with which an outlier is ejected. 0: never. Default: 100. */
-  readonly enforcementPercentage: number;
+  readonly enforcementPercentage?: number | undefined;
   /** Number of connected endpoints below which none is ejected. Default: 5. */
-  readonly minimumHosts: number;
+  readonly minimumHosts?: number | undefined;
   /** Number of calls since the last sweep below which an endpoint is not ejected. Default: 50. */
-  readonly requestVolume: number;
+  readonly requestVolume?: number | undefined;
 }
 
-/** Options of outlier ejection as users give them: each may be absent. */
-export interface GivenEjection
-  extends Partial<Omit<EjectionOptions, "successRateEjection" | "failurePercentageEjection">> {
-  /** Ejection by success rate, at each sweep. */
-  readonly successRateEjection?: Partial<SuccessRateEjection> | undefined;
-  /** Ejection by failure percentage, at each sweep. */
-  readonly failurePercentageEjection?: Partial<FailurePercentageEjection> | undefined;
-}
+type Settings<Options> = {
+  readonly [Name in keyof Options]-?: NonNullable<Options[Name]> extends number
+    ? number
+    : Settings<NonNullable<Options[Name]>>;
+};
+
+/** The options with their defaults. */
+export type EjectionSettings = Settings<EjectionOptions>;
 
 /**
  * A50's defaults, with two exceptions. It has `minimumHosts` 5 for success rates, because its rule cannot find an outlier
  * among fewer; ours can. It has `maxEjectionPercent` 10, because it ejects endpoints that fail as often as all the others;
  * ours does not, and half of a fleet may be away.
  */
-const DEFAULTS: EjectionOptions = {
+const DEFAULTS: EjectionSettings = {
   failures: 5,
   intervalMs: 10_000,
   baseEjectionTimeMs: 30_000,
@@ -81,7 +81,7 @@ const DEFAULTS: EjectionOptions = {
 const PERCENTAGES = ["maxEjectionPercent", "threshold", "enforcementPercentage"];
 
 /** Fills in the defaults. Throws a `TypeError` for an invalid option, whose name begins with `at`. */
-export function resolveEjection(given: GivenEjection | undefined, at = "ejection"): EjectionOptions {
+export function resolveEjection(given: EjectionOptions | undefined, at = "ejection"): EjectionSettings {
   return fill(DEFAULTS, given, at, "{ failures: 5 }");
 }
 

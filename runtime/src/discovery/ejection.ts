@@ -12,12 +12,12 @@
  */
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
-import type { Random } from "./balancer.ts";
-import type { EjectionOptions, FailurePercentageEjection, SuccessRateEjection } from "./ejection-options.ts";
+import type { EjectionSettings } from "./ejection-options.ts";
 import type { Member } from "./member.ts";
+import type { TargetEvent } from "./target-options.ts";
 
 /** A rule of outlier detection, as gRFC A91 names them in metrics. A91 does not have the first, because A50 does not. */
-export type EjectionMethod = "consecutive_failures" | "success_rate" | "failure_percentage";
+export type EjectionMethod = Extract<TargetEvent, { readonly type: "ejection skipped" }>["method"];
 
 /** Handles an outlier. It is not ejected if too many others are. */
 type OnOutlier = (member: Member, error: RpcError, method: EjectionMethod, isEjected: boolean) => void;
@@ -44,14 +44,14 @@ const FEW = 5;
 const GREATEST_DISTANCE_SHARE = 0.95;
 
 export class OutlierDetector {
-  options: EjectionOptions;
+  options: EjectionSettings;
   readonly #members: Iterable<Member>;
   readonly #onOutlier: OnOutlier;
-  readonly #random: Random;
+  readonly #random: () => number;
   #sweptAt = 0;
 
   /** `members` are all endpoints of the target, ready or not. */
-  constructor(members: Iterable<Member>, onOutlier: OnOutlier, options: EjectionOptions, random: Random) {
+  constructor(members: Iterable<Member>, onOutlier: OnOutlier, options: EjectionSettings, random: () => number) {
     this.#members = members;
     this.#onOutlier = onOutlier;
     this.options = options;
@@ -145,7 +145,10 @@ export class OutlierDetector {
 }
 
 /** The success rate algorithm of A50. */
-function outliersBySuccess(counts: readonly Count[], options: SuccessRateEjection): readonly Count[] {
+function outliersBySuccess(
+  counts: readonly Count[],
+  options: EjectionSettings["successRateEjection"],
+): readonly Count[] {
   const { stdevFactor, minimumHosts, requestVolume } = options;
   const hosts = counts.filter(({ calls }) => calls > 0 && calls >= requestVolume);
   if (hosts.length < Math.max(2, minimumHosts)) return [];
@@ -163,7 +166,10 @@ function successRate({ calls, failed }: Count): number {
 }
 
 /** The failure percentage algorithm of A50. */
-function outliersByFailure(counts: readonly Count[], options: FailurePercentageEjection): readonly Count[] {
+function outliersByFailure(
+  counts: readonly Count[],
+  options: EjectionSettings["failurePercentageEjection"],
+): readonly Count[] {
   const { threshold, minimumHosts, requestVolume } = options;
   if (counts.length < minimumHosts) return [];
   return counts.filter(

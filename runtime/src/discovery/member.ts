@@ -17,20 +17,10 @@ import {
   type EndpointConnections,
   observedBy,
 } from "./endpoint.ts";
+import type { EndpointStatus } from "./target-options.ts";
 
-/**
- * The state of an endpoint: not connected, connecting, connected, failing to connect, or connected and without calls
- * because it failed more of them than the others.
- */
-export type EndpointState = "idle" | "connecting" | "ready" | "failing" | "ejected";
-
-/** Durations in which a weight grows to its full value, in milliseconds. 0: the full value applies at once. */
-export interface SlowStart {
-  /** Growth after the time at which an endpoint began to serve, if the endpoint declares that time (`since`). */
-  readonly warmUpMs: number;
-  /** Growth after the time at which an endpoint became ready. */
-  readonly slowStartMs: number;
-}
+/** The default of `warmUpMs` for an endpoint that declares the time at which it began to serve (`since`), as in Dubbo. */
+const DEFAULT_WARM_UP_MS = 10 * 60_000;
 
 /** The smallest share of its weight that a new endpoint has. */
 const MIN_WARM_UP_SHARE = 0.01;
@@ -41,7 +31,7 @@ const NEGLIGIBLE_RATE = 0.001;
 
 export class Member implements ReadyEndpoint {
   endpoint: Endpoint;
-  state: Exclude<EndpointState, "ejected"> = "idle";
+  state: Exclude<EndpointStatus["state"], "ejected"> = "idle";
   /** False if the last list has left it out. It is kept while it is ready. */
   isListed = true;
   /** The weight when the last picker was made. */
@@ -143,12 +133,15 @@ export class Member implements ReadyEndpoint {
     this.failureRate = 0;
   }
 
-  /** Computes the weight at the given time. Returns true if it will grow further. */
-  updateWeight(now: number, wallClock: number, { warmUpMs, slowStartMs }: SlowStart): boolean {
+  /**
+   * Computes the weight at the given time: it grows for `warmUpMs` after the start that the endpoint declares, otherwise after it
+   * became ready. Returns true if it will grow further.
+   */
+  updateWeight(now: number, wallClock: number, warmUpMs: number | undefined): boolean {
     const { weight = DEFAULT_WEIGHT, since } = this.endpoint;
-    const warm = since === undefined || warmUpMs === 0 ? 1 : (wallClock - since) / warmUpMs;
-    const started = slowStartMs === 0 ? 1 : (now - this.readySince) / slowStartMs;
-    const share = Math.min(1, Math.max(MIN_WARM_UP_SHARE, Math.min(warm, started)));
+    const durationMs = warmUpMs ?? (since === undefined ? 0 : DEFAULT_WARM_UP_MS);
+    const elapsedMs = since === undefined ? now - this.readySince : wallClock - since;
+    const share = durationMs === 0 ? 1 : Math.min(1, Math.max(MIN_WARM_UP_SHARE, elapsedMs / durationMs));
     this.weight = weight * share;
     return share < 1;
   }

@@ -4,12 +4,13 @@
  */
 import { startBackgroundTimer } from "../call/timer.ts";
 import type { HttpRequest } from "../http/exchange.ts";
-import type { Balancer, Picker, Random } from "./balancer.ts";
+import type { Balancer, Picker } from "./balancer.ts";
 import type { OutlierDetector } from "./ejection.ts";
-import type { Member, SlowStart } from "./member.ts";
+import type { Member } from "./member.ts";
+import type { TargetOptions } from "./target-options.ts";
 
-export interface ReadySetOptions extends SlowStart {
-  readonly random?: Random | undefined;
+export interface ReadySetOptions extends Pick<TargetOptions, "warmUpMs"> {
+  readonly random?: (() => number) | undefined;
 }
 
 /** The target of a {@link ReadySet}. */
@@ -102,7 +103,7 @@ export class ReadySet {
     const wallClock = Date.now();
     const members = [...this.#owner.members].filter(({ state }) => state === "ready");
     let grows = false;
-    for (const member of members) grows = member.updateWeight(now, wallClock, this.#options) || grows;
+    for (const member of members) grows = member.updateWeight(now, wallClock, this.#options.warmUpMs) || grows;
     const returned = this.#ejected.filter((member) => member.state === "ready" && !member.isEjected(now));
     this.#ejected = members.filter((member) => member.isEjected(now));
     const able = this.#outliers.withoutEjected(preferListed(members, now), now);

@@ -21,18 +21,6 @@ export interface OfferedService extends ServiceKey {
   readonly parameters?: Readonly<Record<string, string>> | undefined;
 }
 
-/** The services of an instance, as its metadata service describes them. */
-export interface DescribedService extends ServiceKey {
-  /** The protocol: `tri` for Triple. */
-  readonly protocol: string;
-  /** The port that serves it. */
-  readonly port: number;
-  /** The path of the service: its name, for Triple. */
-  readonly path: string;
-  /** The parameters of its URL, such as `prefer.serialization`. */
-  readonly parameters: Readonly<Record<string, string>>;
-}
-
 /** A transport to one instance, for calls of its metadata service. */
 export interface InstanceConnection {
   /** Calls a method of the instance. */
@@ -40,18 +28,6 @@ export interface InstanceConnection {
   /** Closes the connection. Never rejects. */
   readonly close: () => Promise<void>;
 }
-
-/** Options of a resolver of a registry. */
-export interface ServiceResolverOptions {
-  /**
-   * Connects to an instance at an address, to ask it which services it has. Default: instances are not asked, and each is
-   * assumed to have the services of its application.
-   */
-  readonly open?: ((address: string) => InstanceConnection) | undefined;
-}
-
-/** Which entries a provider writes: its application and instance, its services (as Dubbo before 3.0), or both. */
-export type RegistrationMode = "all" | "instance" | "interface";
 
 /** A process that offers services at an address. */
 export interface Instance {
@@ -72,25 +48,19 @@ export interface Instance {
   readonly since?: number | undefined;
   /** Other attributes for consumers, such as `dubbo.tag`. */
   readonly attributes?: Readonly<Record<string, string>> | undefined;
-  /** Default: `all`. */
-  readonly mode?: RegistrationMode | undefined;
+  /** Which entries are written: its application and instance, its services (as Dubbo before 3.0), or both. Default: `all`. */
+  readonly mode?: "all" | "instance" | "interface" | undefined;
 }
-
-/** The parts of an instance that may change while it is registered. */
-export type InstanceChange = Pick<Instance, "weight" | "attributes">;
 
 /** A change of the state of a registration. There are no events for further attempts in the same state. */
 export type RegistrationEvent = { readonly type: "registered" } | { readonly type: "failed"; readonly error: RpcError };
-
-/** Called with each change of the state of a registration. */
-export type RegistrationHook = (event: RegistrationEvent) => void;
 
 /** An instance that is kept registered until it is closed. */
 export interface Registration {
   /** Resolves when the instance is registered for the first time. Rejects if the registration is closed before. */
   readonly ready: Promise<void>;
   /** Changes the weight or the attributes. Resolves when the registry has them. */
-  readonly update: (change: InstanceChange) => Promise<void>;
+  readonly update: (change: Pick<Instance, "weight" | "attributes">) => Promise<void>;
   /**
    * Removes the instance. Resolves when the registry has confirmed it, or after `graceMs` milliseconds (default 5,000).
    * Never rejects.
@@ -100,10 +70,16 @@ export interface Registration {
 
 /** Connection to a registry, which transports and servers share. Close it after them. */
 export interface Registry {
-  /** Makes the resolver of a service's endpoints. */
-  readonly resolver: (key: ServiceKey, options?: ServiceResolverOptions) => Resolver;
+  /**
+   * Makes the resolver of a service's endpoints. `open` connects to an instance at an address, to ask it which services it
+   * has. Default: instances are not asked, and each is assumed to have the services of its application.
+   */
+  readonly resolver: (
+    key: ServiceKey,
+    options?: { readonly open?: ((address: string) => InstanceConnection) | undefined },
+  ) => Resolver;
   /** Keeps an instance registered, through each loss of the registry, until the registration is closed. */
-  readonly register: (instance: Instance, onEvent?: RegistrationHook) => Registration;
+  readonly register: (instance: Instance, onEvent?: (event: RegistrationEvent) => void) => Registration;
   /** Removes all instances that are registered by this connection, and disconnects. Never rejects. */
   readonly close: () => Promise<void>;
 }

@@ -3,9 +3,7 @@
  */
 import type { RpcError } from "../call/error.ts";
 import type { Balancer } from "./balancer.ts";
-import type { EjectionMethod } from "./ejection.ts";
-import type { EjectionOptions } from "./ejection-options.ts";
-import type { EndpointState, SlowStart } from "./member.ts";
+import type { EjectionSettings } from "./ejection-options.ts";
 
 /** A change of a target that is worth reporting. There are no events for single calls. */
 export type TargetEvent =
@@ -15,10 +13,10 @@ export type TargetEvent =
   | {
       readonly type: "endpoint";
       readonly address: string;
-      readonly state: EndpointState;
+      readonly state: EndpointStatus["state"];
       readonly error?: RpcError;
       /** The rule that ejected it. */
-      readonly method?: EjectionMethod;
+      readonly method?: "consecutive_failures" | "success_rate" | "failure_percentage";
     }
   /** An attempt to connect has failed. The first of several in a row also changes the state to `failing`. */
   | { readonly type: "connection failed"; readonly address: string; readonly error: RpcError }
@@ -27,7 +25,7 @@ export type TargetEvent =
       readonly type: "ejection skipped";
       readonly address: string;
       readonly error: RpcError;
-      readonly method: EjectionMethod;
+      readonly method: "consecutive_failures" | "success_rate" | "failure_percentage";
     }
   /** A list has left a connected endpoint out. It takes calls only while no listed endpoint does. */
   | { readonly type: "unlisted"; readonly address: string }
@@ -44,10 +42,10 @@ export interface EndpointStatus {
    * last attempt to connect has failed, and another one follows; `ejected`: connected, but takes no calls because it
    * failed more of them than the others.
    */
-  readonly state: EndpointState;
+  readonly state: "idle" | "connecting" | "ready" | "failing" | "ejected";
   /** False if the last list has left it out, so that it takes calls only while no listed endpoint does. */
   readonly listed: boolean;
-  /** The weight that policies see, after warm-up and slow start. */
+  /** The weight that policies see, after warm-up. */
   readonly weight: number;
   /** The number of open streams and of calls that wait for a stream. */
   readonly active: number;
@@ -55,7 +53,7 @@ export interface EndpointStatus {
   readonly lastError: RpcError | undefined;
 }
 
-export interface TargetOptions extends SlowStart {
+export interface TargetOptions {
   /** The name in error messages. */
   readonly name: string;
   /** The reason in error messages while the list is empty. Default: `it has no endpoints`. */
@@ -65,11 +63,13 @@ export interface TargetOptions extends SlowStart {
   readonly balancer: Balancer;
   /** The number of endpoints of the list that are used. `undefined`: all. */
   readonly subset: number | undefined;
+  /** Time over which the weight of an endpoint grows, in milliseconds. `undefined`: the default of each endpoint. */
+  readonly warmUpMs: number | undefined;
   /** Maximum time for which a connected endpoint is kept after a list has left it out, in milliseconds. */
   readonly keepUnlistedMs: number;
   /** Time without calls after which the resolver pauses, in milliseconds. */
   readonly idleTimeoutMs: number;
-  readonly ejection: EjectionOptions;
+  readonly ejection: EjectionSettings;
   readonly onEvent?: ((event: TargetEvent) => void) | undefined;
   readonly onServiceConfig?: ((serviceConfig: unknown) => void) | undefined;
   /** A source of random numbers from 0 to 1. Default: `Math.random`. */

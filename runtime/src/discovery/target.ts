@@ -16,7 +16,7 @@ import type { Picker } from "./balancer.ts";
 import { type EjectionMethod, OutlierDetector } from "./ejection.ts";
 import { type ConnectEndpoint, type Endpoint, nameEndpoint, type Resolver } from "./endpoint.ts";
 import { EndpointList } from "./endpoint-list.ts";
-import type { EndpointState, Member } from "./member.ts";
+import type { Member } from "./member.ts";
 import { Members } from "./members.ts";
 import { ReadySet } from "./ready-set.ts";
 import { Resolution } from "./resolution.ts";
@@ -274,7 +274,7 @@ export class TargetDriver {
     for (const waiter of waiters) waiter();
   }
 
-  #report(member: Member, state: EndpointState, error?: RpcError): void {
+  #report(member: Member, state: EndpointStatus["state"], error?: RpcError): void {
     this.#event({ type: "endpoint", address: member.endpoint.address, state, ...(error && { error }) });
   }
 

@@ -6,16 +6,10 @@ import { abortError, RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { readBody, readHeaders } from "./message.ts";
+import type { FetchTransportOptions } from "./transport.ts";
 
 /** The server of a transport on `fetch`, and how to reach it. */
-export interface FetchOptions {
-  /** The URL of the server: absolute, or in a browser a path on the page's origin. It must not have a query. */
-  readonly baseUrl: string;
-  /** The mode of `fetch` for cookies and other credentials. Default: the default of `fetch`, `same-origin`. */
-  readonly credentials?: "omit" | "same-origin" | "include" | undefined;
-  /** The function to use in place of the global `fetch`. Default: the global `fetch`. */
-  readonly fetch?: typeof fetch | undefined;
-}
+type FetchOptions = Pick<FetchTransportOptions, "baseUrl" | "credentials" | "fetch">;
 
 /** Matches an absolute URL, or a path on the page's origin. The empty path is the root. */
 const BASE_URL = /^(https?:\/\/.|\/|$)[^?#]*$/i;
@@ -24,7 +18,7 @@ const BASE_URL = /^(https?:\/\/.|\/|$)[^?#]*$/i;
  * Creates an exchange on `fetch`, the base of a transport. Response bodies are already decompressed, although the headers
  * still contain `content-encoding`. Throws a `TypeError` for an invalid base URL.
  */
-export function connectFetch(options: FetchOptions): Exchange {
+export function connectFetch(options: Pick<FetchTransportOptions, "baseUrl" | "credentials" | "fetch">): Exchange {
   // Without options, the check of the URL fails.
   const { baseUrl, fetch: given, credentials } = options ?? {};
   if (typeof baseUrl !== "string" || !BASE_URL.test(baseUrl)) {

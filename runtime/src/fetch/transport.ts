@@ -7,10 +7,9 @@ import { type Codec, findCodec } from "../codec/codec.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { resolveUnaryOptions, type UnaryOptions } from "../protocol/options.ts";
 import type { HttpRpcPayload, Payload } from "../protocol/payload.ts";
-import type { FetchOptions } from "./exchange.ts";
 
 /** Options of a transport on `fetch`. */
-export interface FetchTransportOptions extends FetchOptions {
+export interface FetchTransportOptions {
   /**
    * The protocol of calls: `http-rpc` (HTTP RPC), for unary calls only, or `grpc-web` (gRPC in the framing
    * of gRPC-Web), for unary calls and server streaming. Default: `http-rpc` for unary calls, `grpc-web` for server
@@ -35,6 +34,12 @@ export interface FetchTransportOptions extends FetchOptions {
   readonly maxMessageBytes?: number | undefined;
   /** Interceptors that wrap every call, the first one outermost. Default: none. */
   readonly interceptors?: readonly Interceptor[] | undefined;
+  /** The URL of the server: absolute, or in a browser a path on the page's origin. It must not have a query. */
+  readonly baseUrl: string;
+  /** The mode of `fetch` for cookies and other credentials. Default: the default of `fetch`, `same-origin`. */
+  readonly credentials?: "omit" | "same-origin" | "include" | undefined;
+  /** The function to use in place of the global `fetch`. Default: the global `fetch`. */
+  readonly fetch?: typeof fetch | undefined;
 }
 
 /** Options with defaults. */

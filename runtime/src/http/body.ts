@@ -15,16 +15,18 @@ export interface Body extends AsyncIterable<Uint8Array> {
   /**
    * Reads all bytes. Rejects with `resource_exhausted` as soon as there are more than `limit` plus `framing` bytes, where
    * `framing` is the number of bytes that a protocol adds to a message (default: 0). Also rejects with the error that
-   * `check` throws.
+   * `check` throws, which is called with the chunks that have arrived, their total length, and `limit`, so that it can refuse
+   * the body before its end.
    */
-  bytes(limit: number, framing?: number, check?: BodyCheck): Promise<Uint8Array>;
+  bytes(
+    limit: number,
+    framing?: number,
+    check?: (chunks: readonly Uint8Array[], bytes: number, limit: number) => void,
+  ): Promise<Uint8Array>;
 }
 
-/**
- * Checks the chunks of a body as they arrive, and throws to refuse the body before its end. `bytes` is the total length of
- * the chunks; `limit` is the argument of {@link Body.bytes}.
- */
-export type BodyCheck = (chunks: readonly Uint8Array[], bytes: number, limit: number) => void;
+/** Checks the chunks of a body as they arrive. */
+export type BodyCheck = NonNullable<Parameters<Body["bytes"]>[2]>;
 
 /**
  * An iterator of chunks. With `request` it passes the next one to a function, which saves a promise for each chunk.

@@ -3,13 +3,9 @@
  * registrations. Metrics that gRPC defines (gRFC A91, A94) have gRPC's names. Requires the package `@opentelemetry/api`.
  */
 import { type Attributes, type Meter, metrics } from "@opentelemetry/api";
+import type { RetryEvent, TransparentRetryEvent } from "../call/attempt.ts";
 import { VERSION } from "../version.ts";
-import {
-  noteRetry,
-  noteTransparentRetry,
-  type ObservedRetry,
-  type ObservedTransparentRetry,
-} from "./retry-telemetry.ts";
+import { noteRetry, noteTransparentRetry } from "./retry-telemetry.ts";
 
 /** The attributes of ejections. gRPC does not have the method `consecutive_failures`. */
 const DETECTION_METHOD = "grpc.lb.outlier_detection.detection_method";
@@ -25,32 +21,25 @@ export interface DiscoveryTelemetryOptions {
   readonly meter?: Meter | undefined;
 }
 
-/** A change of a target, such as transports report to `onEndpoint`. */
-export type DiscoveryEvent =
-  | { readonly type: "endpoint"; readonly address: string; readonly state: string; readonly method?: string }
-  | { readonly type: "ejection skipped"; readonly address: string; readonly method: string }
-  | { readonly type: "connection failed"; readonly address: string }
-  | { readonly type: "unlisted" | "removed"; readonly address: string }
-  | { readonly type: "resolved" | "resolver failed" | "invalid endpoint" | "invalid service config" };
-
-/** A transport whose endpoints are counted. */
-export interface ObservedEndpoints {
-  /** Returns the endpoints of the transport, each with its state. */
-  readonly endpoints: () => readonly { readonly state: string }[];
-}
-
 /** Hooks, each for the option of the same name. */
 export interface DiscoveryTelemetry {
   /** For a transport with a `resolver` or a `registry`. */
-  readonly onEndpoint: (event: DiscoveryEvent) => void;
+  readonly onEndpoint: (
+    event:
+      | { readonly type: "endpoint"; readonly address: string; readonly state: string; readonly method?: string }
+      | { readonly type: "ejection skipped"; readonly address: string; readonly method: string }
+      | { readonly type: "connection failed"; readonly address: string }
+      | { readonly type: "unlisted" | "removed"; readonly address: string }
+      | { readonly type: "resolved" | "resolver failed" | "invalid endpoint" | "invalid service config" },
+  ) => void;
   /** For the option `retry` of a transport whose calls are traced by `createClientTelemetry`. */
-  readonly onRetry: (event: ObservedRetry) => void;
+  readonly onRetry: (event: RetryEvent) => void;
   /** For a transport whose calls are traced by `createClientTelemetry`. */
-  readonly onTransparentRetry: (event: ObservedTransparentRetry) => void;
+  readonly onTransparentRetry: (event: TransparentRetryEvent) => void;
   /** For `register`. */
   readonly onRegistration: (event: { readonly type: "registered" | "failed" }) => void;
   /** Counts the endpoints of a transport by state, until the returned function is called. */
-  readonly observe: (transport: ObservedEndpoints) => () => void;
+  readonly observe: (transport: { readonly endpoints: () => readonly { readonly state: string }[] }) => () => void;
 }
 
 /**

@@ -1,7 +1,7 @@
 /**
  * Logging: interceptors that report every finished call to the user's function.
  */
-import type { CallRequest, Interceptor, MethodKind } from "../call/call.ts";
+import type { CallRequest, Interceptor, Method } from "../call/call.ts";
 import { codeName } from "../call/code.ts";
 import { callHook, type RpcError } from "../call/error.ts";
 import { observe } from "./observer.ts";
@@ -15,7 +15,7 @@ export interface FinishedCall {
   /** Name of the method as declared, such as `Greet`. */
   readonly method: string;
   /** The kind of call. */
-  readonly kind: MethodKind;
+  readonly kind: Method["kind"];
   /** `ok`, or the name of the error's code, such as `not_found`. */
   readonly code: string;
   /** Time from the logger's start of the call to its end, in milliseconds. */
@@ -30,18 +30,15 @@ export interface FinishedCall {
 }
 
 /**
- * A function that is called once for every finished call. `request` gives access to other values to log, such as a header.
- * Headers may contain credentials. Errors that the function throws are printed and do not affect the call.
- */
-export type CallReporter = (call: FinishedCall, request: CallRequest) => void;
-
-/**
  * Creates an interceptor that reports the calls of a transport. Put it first in the list, so that the effects of the other
  * interceptors are included.
  *
  *     createTransport({ baseUrl, interceptors: [createClientLogger((call) => console.log(call))] });
+ *
+ * `report` is called once for every finished call. Its `request` gives access to other values to log, such as a header.
+ * Headers may contain credentials. Errors that the function throws are printed and do not affect the call.
  */
-export function createClientLogger(report: CallReporter): Interceptor {
+export function createClientLogger(report: (call: FinishedCall, request: CallRequest) => void): Interceptor {
   return createLogger("client", report);
 }
 
@@ -49,11 +46,14 @@ export function createClientLogger(report: CallReporter): Interceptor {
  * Creates an interceptor that reports the calls of a server. It does not report requests that are refused before a call
  * begins: for an unknown path, or with a message that cannot be decoded.
  */
-export function createServerLogger(report: CallReporter): Interceptor {
+export function createServerLogger(report: (call: FinishedCall, request: CallRequest) => void): Interceptor {
   return createLogger("server", report);
 }
 
-function createLogger(side: FinishedCall["side"], report: CallReporter): Interceptor {
+function createLogger(
+  side: FinishedCall["side"],
+  report: (call: FinishedCall, request: CallRequest) => void,
+): Interceptor {
   return (next) => (request) => {
     const start = performance.now();
     return observe(next, request, {

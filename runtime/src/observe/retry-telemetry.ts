@@ -2,33 +2,10 @@
  * Further attempts of calls for OpenTelemetry: span events, and gRPC's metrics of retries (gRFC A96).
  */
 import type { Attributes, Histogram, Meter, Span } from "@opentelemetry/api";
+import type { RetryEvent, TransparentRetryEvent } from "../call/attempt.ts";
 import type { CallContext, ContextValues } from "../call/call.ts";
 import { codeName } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
-
-/** The parts of a retry policy's event that are recorded. */
-export interface ObservedRetry {
-  /** The context of the call. */
-  readonly context: CallContext;
-  /** The number of the next attempt, from 2 on. */
-  readonly attempt: number;
-  /** Delay before the attempt, in milliseconds. */
-  readonly delayMs: number;
-  /** The error of the last attempt. `undefined` if a hedged attempt has not been answered yet. */
-  readonly error: RpcError | undefined;
-  /** True if the attempt is hedged. */
-  readonly isHedge: boolean;
-}
-
-/** The parts of the event of a transparent retry that are recorded. */
-export interface ObservedTransparentRetry {
-  /** The context of the call; `undefined` for a request that belongs to none. */
-  readonly context: { readonly values?: ContextValues | undefined } | undefined;
-  /** Delay before the request is sent again, in milliseconds. */
-  readonly delayMs: number;
-  /** The error of the attempt that no server has processed. */
-  readonly error: RpcError;
-}
 
 type Kind = "retry" | "hedge" | "transparent retry";
 
@@ -83,12 +60,12 @@ export function createRetryInstruments(meter: Meter): RetryInstruments {
 }
 
 /** Notes a further attempt until its call has ended. */
-export function noteRetry({ context, attempt, delayMs, error, isHedge }: ObservedRetry, target: string): void {
+export function noteRetry({ context, attempt, delayMs, error, isHedge }: RetryEvent, target: string): void {
   note(context.values, { kind: isHedge ? "hedge" : "retry", attempt, delayMs, error, target, time: Date.now() });
 }
 
 /** Notes a transparent retry until its call has ended. */
-export function noteTransparentRetry({ context, delayMs, error }: ObservedTransparentRetry, target: string): void {
+export function noteTransparentRetry({ context, delayMs, error }: TransparentRetryEvent, target: string): void {
   if (context?.values === undefined) return;
   note(context.values, {
     kind: "transparent retry",

@@ -3,7 +3,8 @@
  */
 import type { Resource } from "../server/resource.ts";
 import { readOnly, TEXT_TYPE, textResponse } from "../server/resource.ts";
-import { createDocumentResource, type DescribedRouter, documentOptionsOf } from "./router-document.ts";
+import type { Router } from "../server/router.ts";
+import { createDocumentResource, documentOptionsOf } from "./router-document.ts";
 
 /**
  * The policy of the page (Content Security Policy Level 3): it loads and calls nothing but the server. The icons of
@@ -56,7 +57,7 @@ const pageAt = (folder: string): string => `<!doctype html>
 
 /** Creates the resource of the page at the path, and of its files below it, which `files` reads. */
 export function createConsole(
-  router: DescribedRouter,
+  router: Pick<Router, "services" | "resources">,
   path: string,
   files: (name: string) => Promise<string>,
 ): Resource {

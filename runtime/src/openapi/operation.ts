@@ -3,7 +3,7 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Selector } from "../call/call.ts";
-import type { Method, MethodKind } from "../call/method.ts";
+import type { Method } from "../call/method.ts";
 import { type MessageSchemas, payloadOf } from "../protocol/payload.ts";
 import type { Comments } from "./comments.ts";
 import { ERROR_RESPONSES } from "./error-schema.ts";
@@ -29,7 +29,7 @@ const TIMEOUT_PARAMETER: JsonObject = {
 export const PARAMETERS: JsonObject = { Timeout: TIMEOUT_PARAMETER };
 
 /** The notes on the kinds of streams. They are not calls of sub-protocol A. */
-const STREAMING_NOTES: Readonly<Record<Exclude<MethodKind, "unary">, string>> = {
+const STREAMING_NOTES: Readonly<Record<Exclude<Method["kind"], "unary">, string>> = {
   server_streaming:
     "Server streaming: call it over gRPC-Web or gRPC. Each message is in an envelope, and the status is in the trailers.",
   client_streaming: "Client streaming: call it over gRPC. Browsers cannot; use a gRPC client such as grpcurl.",

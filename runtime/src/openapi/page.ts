@@ -3,7 +3,7 @@
  * gRPC-Web, with the client of this package. `scripts/build.js` bundles it for browsers.
  */
 import { RpcError } from "../call/error.ts";
-import type { CallOptions, ServerStreamingFunction } from "../client/client.ts";
+import type { CallOptions, ServerStreamingMethod } from "../client/client.ts";
 import { createStub } from "../client/client.ts";
 import { connectFetch } from "../fetch/exchange.ts";
 import { createGrpcWebCall } from "../grpc/web-client.ts";
@@ -60,8 +60,14 @@ const MAX_SHOWN = 1_000;
 /** Calls a server streaming method with a message in JSON. */
 function callMethod(path: string, message: object, options: CallOptions): AsyncIterable<object> {
   const [, service = "", name = ""] = path.split("/");
-  const method = { kind: "server_streaming", service, name, path, payload: plainJson } as const;
-  return createStub<ServerStreamingFunction<object, object>>(method, { call })(message, options);
+  const method: ServerStreamingMethod<object, object> = {
+    kind: "server_streaming",
+    service,
+    name,
+    path,
+    payload: plainJson,
+  };
+  return createStub(method, { call })(message, options);
 }
 
 /** Returns the options of a call from the values of an operation's header parameters, and its other headers. */

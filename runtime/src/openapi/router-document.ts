@@ -1,19 +1,16 @@
 /**
  * The OpenAPI document of a router, and the resource that serves it.
  */
-import type { Exchange } from "../http/exchange.ts";
+import type { Exchange, HttpRequest } from "../http/exchange.ts";
 import { routesOfRouter } from "../rest/routes.ts";
 import type { AddedService } from "../server/added-service.ts";
-import { type RequestTarget, type Resource, readOnly, textResponse } from "../server/resource.ts";
+import { type Resource, readOnly, textResponse } from "../server/resource.ts";
 import type { Router } from "../server/router.ts";
 import { FileIndex } from "../services/file-index.ts";
 import { buildDocument, type OpenApiDocument, type OpenApiOptions, type RoutedService } from "./document.ts";
 
 /** gRPC's own package, with the services for health checking and reflection. */
 const GRPC_PACKAGE = /^grpc\./;
-
-/** The parts of a router that a document describes. */
-export type DescribedRouter = Pick<Router, "services" | "resources">;
 
 /**
  * Returns the OpenAPI 3.1 document of the services that have been added to a router or server: the JSON form of HTTP RPC at
@@ -22,7 +19,10 @@ export type DescribedRouter = Pick<Router, "services" | "resources">;
  *
  * Comments are those of `options.documents`, and of files of the services that have source info.
  */
-export function createOpenApi(router: DescribedRouter, options: RouterDocumentOptions = {}): OpenApiDocument {
+export function createOpenApi(
+  router: Pick<Router, "services" | "resources">,
+  options: RouterDocumentOptions = {},
+): OpenApiDocument {
   const index = new FileIndex();
   const services = options.includeGrpcServices
     ? router.services
@@ -32,10 +32,7 @@ export function createOpenApi(router: DescribedRouter, options: RouterDocumentOp
 }
 
 /** Joins the versions and groups of each service. */
-function routedServices(
-  services: DescribedRouter["services"],
-  resources: DescribedRouter["resources"],
-): RoutedService[] {
+function routedServices(services: Router["services"], resources: Router["resources"]): RoutedService[] {
   const byName = new Map<string, AddedService[]>();
   for (const added of services) {
     const { typeName } = added.service;
@@ -60,11 +57,6 @@ export interface RouterDocumentOptions extends OpenApiOptions {
   readonly includeGrpcServices?: boolean | undefined;
 }
 
-export interface OpenApiResourceOptions extends RouterDocumentOptions {
-  /** The path of the document. Default: `/openapi.json`. */
-  readonly path?: string | undefined;
-}
-
 /** A path that `URL` does not change. */
 const DOCUMENT_PATH = /^(?:\/[\w.~-]+)+$/;
 
@@ -73,7 +65,10 @@ const DOCUMENT_PATH = /^(?:\/[\w.~-]+)+$/;
  * been added when it is requested. Every client that can call the services can read it. Throws a `TypeError` for an
  * invalid option.
  */
-export function addOpenApi(router: Router, options: OpenApiResourceOptions = {}): void {
+export function addOpenApi(
+  router: Router,
+  options: RouterDocumentOptions & { readonly path?: string | undefined } = {},
+): void {
   const { path = "/openapi.json" } = options;
   if (typeof path !== "string" || !DOCUMENT_PATH.test(path)) {
     throw new TypeError(`the path of the document must start with / and have no query, unlike ${JSON.stringify(path)}`);
@@ -83,7 +78,7 @@ export function addOpenApi(router: Router, options: OpenApiResourceOptions = {})
 
 /** Creates the resource that serves the document at the path. Throws a `TypeError` for an invalid option. */
 export function createDocumentResource(
-  router: DescribedRouter,
+  router: Pick<Router, "services" | "resources">,
   path: string,
   options: RouterDocumentOptions,
 ): Resource {
@@ -91,18 +86,18 @@ export function createDocumentResource(
 }
 
 /** Returns the options of the document that a router serves, or none. */
-export function documentOptionsOf({ resources }: DescribedRouter): RouterDocumentOptions {
+export function documentOptionsOf({ resources }: Pick<Router, "resources">): RouterDocumentOptions {
   return resources.find((one) => one instanceof DocumentResource)?.options ?? {};
 }
 
 class DocumentResource implements Resource {
   readonly options: RouterDocumentOptions;
-  readonly #router: DescribedRouter;
+  readonly #router: Pick<Router, "services" | "resources">;
   readonly #path: string;
   /** The text of the document, with the prefix of the request, and the number of services and resources that it describes. */
   #known: { readonly state: string; readonly text: string } | undefined;
 
-  constructor(router: DescribedRouter, path: string, options: RouterDocumentOptions) {
+  constructor(router: Pick<Router, "services" | "resources">, path: string, options: RouterDocumentOptions) {
     // Reports invalid options when the server starts.
     buildDocument([], options, []);
     this.options = options;
@@ -110,7 +105,7 @@ class DocumentResource implements Resource {
     this.#path = path;
   }
 
-  readonly serves = ({ path }: RequestTarget): boolean => path === this.#path;
+  readonly serves = ({ path }: Pick<HttpRequest, "path">): boolean => path === this.#path;
 
   readonly exchange: Exchange = readOnly(({ prefix }) => textResponse(200, "application/json", this.#text(prefix)));
 

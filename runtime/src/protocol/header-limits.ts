@@ -25,17 +25,17 @@ export interface HeaderLimits {
 
 /** The option `headerLimits`. An omitted limit has its default. */
 export interface HeaderLimitsInit {
-  /** Limits of the headers of requests. Default: 100 fields and 16 KiB. */
-  readonly request?: FieldLimitsInit | undefined;
+  /**
+   * Limits of the headers of requests: their number, and the bytes of all names and values plus 32 for each field. Default: 100
+   * fields and 16 KiB.
+   */
+  readonly request?: { readonly fields?: number | undefined; readonly bytes?: number | undefined } | undefined;
   /**
    * Limits of the headers and trailers of responses. Default: 100 fields and 16 KiB on a server, 2,000 fields and 64
    * KiB on a client.
    */
-  readonly response?: FieldLimitsInit | undefined;
+  readonly response?: { readonly fields?: number | undefined; readonly bytes?: number | undefined } | undefined;
 }
-
-/** Limits of one block, each optional. */
-export type FieldLimitsInit = { readonly [Limit in keyof FieldLimits]?: number | undefined };
 
 /** Maxima of the limits. Engines refuse larger blocks. */
 export const MAX_FIELD_LIMITS: FieldLimits = { fields: 2_000, bytes: 64 * 1024 };

@@ -46,8 +46,11 @@ export interface ClientProtocolOptions extends ProtocolOptions, UnaryOptions, Pi
   readonly messageType?: boolean | undefined;
   /** The compression of requests. `undefined`: none. */
   readonly sendCompression: Compression | undefined;
-  /** The content type of wrapped messages in gRPC. Default: `application/grpc+proto`, which known peers use. */
-  readonly wrapperContentType?: WrapperContentType | undefined;
+  /**
+   * The content type of wrapped messages in gRPC (spec: Extended content type). No known peer uses `application/triple+wrapper`.
+   * Default: `application/grpc+proto`.
+   */
+  readonly wrapperContentType?: "application/grpc+proto" | "application/triple+wrapper" | undefined;
 }
 
 export interface ServerProtocolOptions extends ProtocolOptions, Pick<PayloadOptions, "serializations"> {
@@ -83,9 +86,6 @@ export interface BodyLimits {
 }
 
 const DEFAULT_BODY_LIMITS: BodyLimits = { parts: 128, formValues: 1_000, elements: 10_000 };
-
-/** The content types of wrapped messages (spec: Extended content type). No known peer uses `application/triple+wrapper`. */
-export type WrapperContentType = "application/grpc+proto" | "application/triple+wrapper";
 
 /** The default of `maxMessageBytes`: 4 MiB, as in gRPC. */
 export const DEFAULT_MAX_MESSAGE_BYTES: number = 4 * 1024 * 1024;

@@ -1,7 +1,7 @@
 /**
  * The two halves of a sub-protocol, which convert between calls and HTTP exchanges.
  */
-import type { Call, CallRequestBase, Method, Selector } from "../call/call.ts";
+import type { Call, CallRequest, Method, Selector } from "../call/call.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { ClientProtocolOptions } from "./options.ts";
 import type { ServerPayload } from "./payload.ts";
@@ -32,7 +32,7 @@ export interface Handler {
   /** Runs the implementation, inside of the interceptors. */
   readonly call: Call;
   /** Rejects if a call may not begin; asked before its messages are read. `undefined`: every call may. */
-  readonly authorize: ((call: CallRequestBase) => Promise<void>) | undefined;
+  readonly authorize: ((call: Omit<CallRequest, "stream">) => Promise<void>) | undefined;
   /** Kinds of request body that the method accepts in addition to the formats of the codecs. */
   readonly bodies: readonly string[];
   /** True if requests from other origins are refused when their body needs no CORS preflight. */

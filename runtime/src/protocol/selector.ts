@@ -5,7 +5,6 @@ import type { Method, Selector } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
-import type { MethodAlias } from "../call/method.ts";
 
 const NO_SELECTOR: Selector = /*@__PURE__*/ Object.freeze({});
 
@@ -33,7 +32,7 @@ export function writeSelector(headers: Metadata, { version, group }: Selector): 
  * Returns the path of a method by its alias. `nameOf` returns the name of the method in the alias. Throws an `RpcError` with
  * `invalid_argument` for a method without an alias.
  */
-export function aliasPath({ path, alias }: Method, nameOf: (alias: MethodAlias) => string): string {
+export function aliasPath({ path, alias }: Method, nameOf: (alias: NonNullable<Method["alias"]>) => string): string {
   if (alias !== undefined) return `/${alias.service}/${nameOf(alias)}`;
   const message = `${path} has no Java name; generate it with java_names=true`;
   throw new RpcError(Code.InvalidArgument, message);

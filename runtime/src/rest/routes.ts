@@ -9,15 +9,9 @@ import type { Route } from "./rule.ts";
 import { RestServer } from "./server.ts";
 
 /** A rule of `google.api.HttpRule` in JSON. One of `get`, `put`, `post`, `delete`, `patch` and `custom` is required. */
-export interface RestRule extends RestBinding {
+export interface RestRule {
   /** Full name of the method, such as `greet.v1.GreetService.Greet`. */
   readonly selector: string;
-  /** Other routes of the method. Default: none. */
-  readonly additionalBindings?: readonly RestBinding[] | undefined;
-}
-
-/** One route of a method: its HTTP method, its path template and the places of its messages. */
-export interface RestBinding {
   /** The path template of GET. */
   readonly get?: string | undefined;
   /** The path template of PUT. */
@@ -34,6 +28,8 @@ export interface RestBinding {
   readonly body?: string | undefined;
   /** The field of the response that is the body. Default: the whole message. */
   readonly responseBody?: string | undefined;
+  /** Other routes of the method. Default: none. */
+  readonly additionalBindings?: readonly Omit<RestRule, "selector" | "additionalBindings">[] | undefined;
 }
 
 /** Options of {@link addRest}. */

@@ -21,7 +21,7 @@ import { HttpRpcServer, rpcErrorResponse } from "../http-rpc/server.ts";
 import { clipText } from "../protocol/error.ts";
 import { readSelector } from "../protocol/selector.ts";
 import type { AddedService } from "../server/added-service.ts";
-import { type CallingResource, type MethodRouter, type RequestTarget, withoutBody } from "../server/resource.ts";
+import { type CallingResource, type MethodRouter, withoutBody } from "../server/resource.ts";
 import { decodeRequest, encodeResponse } from "./binding.ts";
 import { type RouteMatch, RouteTable } from "./route-table.ts";
 import { type Route, routesOf } from "./rule.ts";
@@ -64,7 +64,7 @@ export class RestServer implements CallingResource {
     }
   };
 
-  readonly serves = ({ path }: RequestTarget): boolean => this.#table.methodsAt(path).length > 0;
+  readonly serves = ({ path }: Pick<HttpRequest, "method" | "path">): boolean => this.#table.methodsAt(path).length > 0;
 
   readonly exchange = (request: HttpRequest): Promise<HttpResponse> => {
     const [path = ""] = request.path.split("?", 1);

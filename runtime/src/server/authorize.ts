@@ -2,7 +2,7 @@
  * Authorization of calls before their messages are read: the hooks of a router and of a service, for both sub-protocols. An
  * interceptor would run after the message of a unary call, and so after an upload that is refused.
  */
-import type { Authorize, CallRequestBase } from "../call/call.ts";
+import type { Authorize, CallRequest } from "../call/call.ts";
 import { abortError, type ErrorHook, maskUnknownError } from "../call/error.ts";
 import { asOwn } from "./interceptors.ts";
 
@@ -13,7 +13,7 @@ import { asOwn } from "./interceptors.ts";
 export function createAuthorize(
   hooks: readonly Authorize[],
   onError: ErrorHook,
-): ((call: CallRequestBase) => Promise<void>) | undefined {
+): ((call: Omit<CallRequest, "stream">) => Promise<void>) | undefined {
   if (hooks.length === 0) return undefined;
   return async (call) => {
     let hasWaited = false;

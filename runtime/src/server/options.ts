@@ -9,13 +9,14 @@ import type { Codec } from "../codec/codec.ts";
 import type { Compression } from "../codec/compression.ts";
 import type { HeaderLimitsInit } from "../protocol/header-limits.ts";
 import { type BodyLimits, resolveServerOptions, type ServerProtocolOptions } from "../protocol/options.ts";
-import type { PayloadOptions } from "../protocol/payload.ts";
 import { checkMaxTimeout } from "./call-limits.ts";
 import { type CorsOptions, createOriginPolicy } from "./cors.ts";
-import type { RouterPolicy, VersionMatch } from "./router.ts";
+import type { RouterPolicy } from "./router.ts";
 
-/** Options of a router, other than those of interface methods. */
-export interface BaseRouterOptions {
+/** Options of a router. */
+export interface RouterOptions {
+  /** Serializations of the values of interface methods in gRPC, such as `hessian2`. Default: none. */
+  readonly serializations?: readonly { readonly name: string }[] | undefined;
   /** Interceptors that wrap every call of every service, the first one outermost. Default: none. */
   readonly interceptors?: readonly Interceptor[] | undefined;
   /**
@@ -76,17 +77,18 @@ export interface BaseRouterOptions {
   /** Other origins whose pages may call (CORS). Default: none. */
   readonly cors?: CorsOptions | undefined;
   /**
-   * The rule that selects a service by the version and group of a request: an exact match, or Dubbo's fallback. Default:
-   * `exact`.
+   * The rule that selects a service by the version and group of a request: an exact match, or Dubbo's fallback. `fallback`:
+   * without an exact match, version 1.0.0 of the same group is selected, then the service without version and group, as in
+   * Dubbo for Java. Default: `exact`.
    */
-  readonly versionMatch?: VersionMatch | undefined;
+  readonly versionMatch?: "exact" | "fallback" | undefined;
   /**
    * The hook that is called with every error that is hidden from the peer. Default: prints the error with `console.error`.
    */
   readonly onError?: ErrorHook | undefined;
 }
 
-const ROUTER_OPTION_NAMES: MemberNames<BaseRouterOptions & PayloadOptions> = {
+const ROUTER_OPTION_NAMES: MemberNames<RouterOptions> = {
   authorize: true,
   interceptors: true,
   codecs: true,
@@ -114,7 +116,7 @@ export interface ResolvedRouterOptions extends ServerProtocolOptions, RouterPoli
 
 /** Fills in the defaults. Throws a `TypeError` or `RangeError` for an invalid option. */
 export function resolveRouterOptions(
-  options: BaseRouterOptions & PayloadOptions & Pick<ServerProtocolOptions, "codecs" | "compressions">,
+  options: RouterOptions & Pick<ServerProtocolOptions, "codecs" | "compressions">,
 ): ResolvedRouterOptions {
   const { authorize, interceptors = [], cors, serializations, versionMatch = "exact" } = options;
   assertArrays({ codecs: options.codecs, compressions: options.compressions, interceptors, serializations });

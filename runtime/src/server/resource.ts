@@ -9,9 +9,6 @@ import type { ServerProtocolOptions } from "../protocol/options.ts";
 import type { Handler } from "../protocol/protocol.ts";
 import type { AddedService } from "./added-service.ts";
 
-/** The part of a request that decides who answers it. */
-export type RequestTarget = Pick<HttpRequest, "method" | "path">;
-
 /** Answers requests that are not calls by themselves. */
 export interface Resource {
   /**
@@ -20,7 +17,7 @@ export interface Resource {
    */
   readonly onAdd?: (added: AddedService) => void;
   /** Reports whether the resource answers a request. `path` has no query. */
-  readonly serves: (request: RequestTarget) => boolean;
+  readonly serves: (request: Pick<HttpRequest, "method" | "path">) => boolean;
   /** Answers one HTTP request. It must not reject. */
   readonly exchange: Exchange;
 }

@@ -17,7 +17,7 @@ import { createAuthorize } from "./authorize.ts";
 import { type CallLimits, ConcurrencyLimiter, checkServiceLimits, type ServiceLimits } from "./call-limits.ts";
 import { type CorsOptions, withCors } from "./cors.ts";
 import { checkService, createHandlers, type ServedMethod } from "./handler.ts";
-import { isCalling, type RequestTarget, type Resource } from "./resource.ts";
+import { isCalling, type Resource } from "./resource.ts";
 
 /** Options of one service. */
 export interface ServiceOptions extends Selector {
@@ -85,7 +85,7 @@ export interface Router {
   /** The mounted resources, in order. */
   readonly resources: readonly Resource[];
   /** Reports whether a request belongs to a service of the router, even if its method is unknown, or to a resource. */
-  readonly serves: (request: RequestTarget) => boolean;
+  readonly serves: (request: Pick<HttpRequest, "method" | "path">) => boolean;
   /** Answers one HTTP request. It never rejects. */
   readonly exchange: Exchange;
   /**
@@ -110,7 +110,7 @@ export interface RouterPolicy {
   readonly authorize?: Authorize | undefined;
   readonly interceptors: readonly Interceptor[];
   readonly onError: ErrorHook;
-  readonly versionMatch: VersionMatch;
+  readonly versionMatch: "exact" | "fallback";
   /** The maximum timeout of calls whose service and method have none, in milliseconds. `Infinity`: no maximum. */
   readonly maxTimeoutMs: number;
   readonly cors: CorsOptions | undefined;
@@ -122,13 +122,6 @@ export interface RouterSettings extends RouterPolicy, ServerProtocolOptions {
   /** The kinds of body that the protocols support. */
   readonly bodyKinds: readonly string[];
 }
-
-/**
- * The selection, by version and group, among services with the same name (spec: Versioning, point 4). `exact`: both
- * must match. `fallback`: without an exact match, version 1.0.0 of the same group is selected, then the service without
- * version and group, as in Dubbo for Java.
- */
-export type VersionMatch = "exact" | "fallback";
 
 /** Creates a router. Throws a `TypeError` or `RangeError` for invalid options of CORS. */
 export function createRouterWith(settings: RouterSettings): Router {
@@ -147,7 +140,7 @@ export function createRouterWith(settings: RouterSettings): Router {
     return (routeOf(first, { version: "1.0.0", group: wanted.group }) ?? routeOf(first, {}))?.handler;
   }
 
-  function findResource(target: RequestTarget): Resource | undefined {
+  function findResource(target: Pick<HttpRequest, "method" | "path">): Resource | undefined {
     return resources.find((resource) => resource.serves(target));
   }
 

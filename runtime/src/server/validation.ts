@@ -11,31 +11,25 @@ import { iteration } from "../call/message-stream.ts";
 import { BadRequestSchema } from "../gen/google/rpc/error_details_pb.ts";
 import { clipText } from "../protocol/error.ts";
 
-/** A violated rule, as protovalidate describes it. */
-export interface RuleViolation {
-  /** Describes the violation for people. */
-  readonly message: string;
-  /** The identifier of the rule, such as `string.min_len`. */
-  readonly ruleId: string;
-  /** The path of the field; empty for a rule of the whole message. */
-  readonly field: Path;
-}
-
-/** The result of validating a message: `error` if the rules themselves are invalid. */
-export interface ValidationOutcome {
-  /** `valid`, `invalid` if a rule is violated, or `error` if the rules themselves are invalid. */
-  readonly kind: "valid" | "invalid" | "error";
-  /** The error of an outcome that is not `valid`. */
-  readonly error: Error | undefined;
-  /** The violated rules of an outcome that is `invalid`. */
-  readonly violations: readonly RuleViolation[] | undefined;
-}
-
 /** A validator of messages. `createValidator()` of `@bufbuild/protovalidate` returns one. */
 export interface MessageValidator {
   /** Validates a message of the schema. */
-  validate(schema: DescMessage, message: Message): ValidationOutcome;
+  validate(
+    schema: DescMessage,
+    message: Message,
+  ): {
+    /** `valid`, `invalid` if a rule is violated, or `error` if the rules themselves are invalid. */
+    readonly kind: "valid" | "invalid" | "error";
+    /** The error of an outcome that is not `valid`. */
+    readonly error: Error | undefined;
+    /** The violated rules of an outcome that is `invalid`: text for people, the identifier of the rule, and the field. */
+    readonly violations:
+      | readonly { readonly message: string; readonly ruleId: string; readonly field: Path }[]
+      | undefined;
+  };
 }
+
+type Violations = NonNullable<ReturnType<MessageValidator["validate"]>["violations"]>;
 
 /**
  * Creates an interceptor that validates the request messages of a server or a client, those of streams one by one when
@@ -102,7 +96,7 @@ function validated(
  */
 const SHOWN_VIOLATIONS = 3;
 
-function invalidMessage({ typeName }: DescMessage, violations: readonly RuleViolation[]): RpcError {
+function invalidMessage({ typeName }: DescMessage, violations: Violations): RpcError {
   const fieldViolations = violations.map(({ field, message, ruleId }) => ({
     field: pathToString(field),
     description: message,

@@ -4,15 +4,19 @@
  */
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
+import type { CallDefaults, CallOptions, Transport } from "../client/client.ts";
 import { HealthCheckResponse_ServingStatus as ServingStatus } from "../gen/grpc/health/v1/health_pb.ts";
-import { HealthDef, type HealthHandler } from "../gen/grpc/health/v1/health_triple.ts";
+import {
+  createHealthClient as createGeneratedClient,
+  HealthDef,
+  type HealthHandler,
+} from "../gen/grpc/health/v1/health_triple.ts";
 import type { AddedService } from "../server/added-service.ts";
 import { checkServiceLimits, type ServiceLimits } from "../server/call-limits.ts";
 import type { Router, ServiceOptions } from "../server/router.ts";
 import { createProbes, type ProbePaths } from "./probes.ts";
 
 export { HealthCheckResponse_ServingStatus as ServingStatus } from "../gen/grpc/health/v1/health_pb.ts";
-export { createHealthClient, type HealthClient, HealthDef } from "../gen/grpc/health/v1/health_triple.ts";
 
 /**
  * The status of a server or service. `unknown` is for a service whose status is not known yet; clients treat it like
@@ -51,6 +55,30 @@ export interface HealthOptions extends ServiceOptions {
    * (readiness), or an object with other paths. Default: false.
    */
   readonly probes?: boolean | ProbePaths | undefined;
+}
+
+/** A client of the health checking protocol. `service` is the name of a service; without it, the whole server is meant. */
+export interface HealthClient {
+  /** Returns the current status. Fails as `not_found` if the server does not know the service. */
+  readonly check: (
+    request: { readonly service?: string },
+    options?: CallOptions,
+  ) => Promise<{ readonly status: ServingStatus }>;
+  /** Returns the status of each service. Fails as `resource_exhausted` if there are more than 100. */
+  readonly list: (
+    request: object,
+    options?: CallOptions,
+  ) => Promise<{ readonly statuses: Readonly<Record<string, { readonly status: ServingStatus }>> }>;
+  /** Returns the current status and each change of it. A service that the server does not know is `SERVICE_UNKNOWN`. */
+  readonly watch: (
+    request: { readonly service?: string },
+    options?: CallOptions,
+  ) => AsyncIterable<{ readonly status: ServingStatus }>;
+}
+
+/** Creates a client of `grpc.health.v1.Health`. */
+export function createHealthClient(transport: Transport, defaults?: CallDefaults): HealthClient {
+  return createGeneratedClient(transport, defaults);
 }
 
 /** Maximum number of services in a response of `List`, as `health.proto` defines it. */

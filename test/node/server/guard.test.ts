@@ -129,7 +129,6 @@ describe("limits", () => {
       maxHandlers: 200,
       resetBurst: 900,
       resetsPerSecond: 30,
-      handshakeTimeoutMs: 10_000,
       headersTimeoutMs: 10_000,
       firstCallTimeoutMs: 30_000,
       messageTimeoutMs: 60_000,

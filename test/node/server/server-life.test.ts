@@ -115,7 +115,7 @@ it.each([0, -1, Number.NaN])("refuses maxConnections of %d", async (maxConnectio
 });
 
 it.each([
-  ["does not say which protocol it speaks", { handshakeTimeoutMs: 50 }, "PRI"],
+  ["does not say which protocol it speaks", { headersTimeoutMs: 50 }, "PRI"],
   ["does not complete its headers", { headersTimeoutMs: 50 }, "GET / HTTP/1.1\r\nhost"],
   [
     "does not complete its request",

@@ -3,8 +3,8 @@
  * text they are converted to the type of their parameter.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { BodyContent, BodyElement, BodyPart, NamedValue } from "triple-es";
 import { RpcError } from "triple-es";
+import type { BodyContent, BodyElement, BodyPart, NamedValue } from "triple-es/internal";
 import { badRequest, entriesOf, parseBoolean, setMember, textOf } from "triple-es/internal";
 import { argumentsIn } from "../arguments.ts";
 import type { Cost } from "../cost.ts";

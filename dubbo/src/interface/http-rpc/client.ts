@@ -3,8 +3,9 @@
  * argument; responses are the bare result.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Method, PayloadOptions } from "triple-es";
+import type { Method } from "triple-es";
 import { Code, RpcError } from "triple-es";
+import type { PayloadOptions } from "triple-es/internal";
 import { encodeJson, reasonOf, streamError } from "triple-es/internal";
 import { argumentsToJson } from "../arguments.ts";
 import { Cost } from "../cost.ts";

@@ -1,7 +1,7 @@
 /**
  * Results of interface methods, in JSON and for other formats of responses (spec: Additional request content types).
  */
-import type { NamedResult, NamedValue, Notation, ResultValue } from "triple-es";
+import type { NamedResult, NamedValue, Notation, ResultValue } from "triple-es/internal";
 import { encodeJson } from "triple-es/internal";
 import type { Cost } from "../cost.ts";
 import { toJson, toPlain } from "../json.ts";

@@ -3,8 +3,9 @@
  * methods of one path.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { HttpRpcPayloadCall, Method, NamedResult, Notation, PayloadBody, PayloadOptions } from "triple-es";
+import type { Method } from "triple-es";
 import { Code, RpcError, Status } from "triple-es";
+import type { HttpRpcPayloadCall, NamedResult, Notation, PayloadBody, PayloadOptions } from "triple-es/internal";
 import { badRequest } from "triple-es/internal";
 import { type Fit, valuesOf } from "../arguments.ts";
 import { Cost, isLimitError } from "../cost.ts";

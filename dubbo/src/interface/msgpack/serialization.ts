@@ -2,7 +2,7 @@
  * The serialization MessagePack of interface methods, whose name on the wire is `msgpack`.
  */
 import { Encoder } from "@msgpack/msgpack";
-import type { Notation } from "triple-es";
+import type { Notation } from "triple-es/internal";
 import { Cost } from "../cost.ts";
 import { toPlain } from "../json.ts";
 import { fromJson } from "../read-json.ts";

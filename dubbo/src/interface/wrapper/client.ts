@@ -2,8 +2,9 @@
  * Interface methods in the client half of sub-protocol B: arguments and results in wrapped messages.
  */
 
-import type { GrpcResponse, Method, PayloadOptions } from "triple-es";
+import type { Method } from "triple-es";
 import { Code, RpcError } from "triple-es";
+import type { GrpcResponse, PayloadOptions } from "triple-es/internal";
 import { decodingReason, reasonOf, userMetadata } from "triple-es/internal";
 import { Cost } from "../cost.ts";
 import { JavaException } from "../exception.ts";

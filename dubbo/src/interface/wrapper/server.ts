@@ -3,8 +3,9 @@
  * of one path, and decoding by the declared types.
  */
 
-import type { GrpcPayloadCall, Method, PayloadError, PayloadOptions } from "triple-es";
+import type { Method } from "triple-es";
 import { Code, Metadata, RpcError } from "triple-es";
+import type { GrpcPayloadCall, PayloadError, PayloadOptions } from "triple-es/internal";
 import { reasonOf, userMetadata } from "triple-es/internal";
 import { Cost } from "../cost.ts";
 import { JavaException, thrownException } from "../exception.ts";

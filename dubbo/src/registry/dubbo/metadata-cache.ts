@@ -5,8 +5,8 @@
 
 import type { InstanceConnection } from "triple-es/discovery";
 import { startTimer } from "triple-es/internal";
-import type { DescribedService } from "triple-es/node";
 import { readInstanceMetadata } from "../metadata-service.ts";
+import type { DescribedService } from "./described-service.ts";
 import { metadataAddress, revisionOfInstance, type ServiceInstance } from "./service-instance.ts";
 import type { DubboSource } from "./source.ts";
 

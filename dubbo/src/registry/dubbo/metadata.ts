@@ -3,7 +3,7 @@
  */
 import { createHash } from "node:crypto";
 import type { Instance } from "triple-es/discovery";
-import type { DescribedService } from "triple-es/node";
+import type { DescribedService } from "./described-service.ts";
 import { serviceParameters } from "./provider-url.ts";
 import { formatServiceKey, TRIPLE } from "./service-key.ts";
 

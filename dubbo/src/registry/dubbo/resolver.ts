@@ -9,11 +9,11 @@
  * moved to the application level has both kinds.
  */
 import { Code, RpcError } from "triple-es";
-import type { Endpoint, Registry, Resolver, ServiceKey, ServiceResolverOptions } from "triple-es/discovery";
+import type { Endpoint, Registry, Resolver, ServiceKey } from "triple-es/discovery";
 import { onAbort, reasonOf, startBackgroundTimer } from "triple-es/internal";
-import type { DescribedService } from "triple-es/node";
 import { EntryCounter } from "../steps.ts";
 import { Changes, type StopWatch, type Watcher } from "../watch.ts";
+import type { DescribedService } from "./described-service.ts";
 import { checkApplications, MAX_PROVIDERS, takeFirst } from "./limits.ts";
 import { MetadataCache } from "./metadata-cache.ts";
 import { type Provider, parseProvider } from "./provider-url.ts";
@@ -35,7 +35,7 @@ export interface ConsumerOptions {
   readonly providedBy?: Readonly<Record<string, readonly string[]>> | undefined;
 }
 
-interface DubboResolverOptions extends ServiceResolverOptions {
+interface DubboResolverOptions extends NonNullable<Parameters<Registry["resolver"]>[1]> {
   /** The applications that provide the service. `undefined`: those of the mapping. */
   readonly providedBy: readonly string[] | undefined;
   readonly levels: Levels;

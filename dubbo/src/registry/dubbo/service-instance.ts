@@ -3,8 +3,8 @@
  */
 import type { Endpoint, Instance, ServiceKey } from "triple-es/discovery";
 import { endpointProblem } from "triple-es/internal";
-import type { DescribedService } from "triple-es/node";
 import { readAttributes } from "./attributes.ts";
+import type { DescribedService } from "./described-service.ts";
 import { describeServices, EMPTY_REVISION, parseMetadata, readStrings, revisionOf } from "./metadata.ts";
 import { formatAddress, servesKey, TRIPLE } from "./service-key.ts";
 import { parseSince, parseWeight } from "./weight.ts";

@@ -3,8 +3,8 @@
  */
 
 import type { ServiceKey } from "triple-es/discovery";
-import type { DescribedService } from "triple-es/node";
 import type { StopWatch, Watcher } from "../watch.ts";
+import type { DescribedService } from "./described-service.ts";
 import type { ServiceInstance } from "./service-instance.ts";
 
 /** Reports an entry that is malformed. The rest of the list is used. */

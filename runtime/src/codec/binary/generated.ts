@@ -1,7 +1,6 @@
 /** The functions and types that generated codecs import. */
 export * from "./map.ts";
-export { createMessageCodec, type DecodeMessage, type MessageCodec } from "./message.ts";
-export type { Long } from "./numbers.ts";
+export { createMessageCodec, type MessageCodec } from "./message.ts";
 export * from "./reader.ts";
 export {
   MessageReader,
@@ -30,7 +29,6 @@ export type { UnknownField } from "./unknown.ts";
 export {
   beginField,
   checkType,
-  type EncodeMessage,
   endField,
   requiredField,
   writeBool,

@@ -1,12 +1,7 @@
 /** Codecs of whole messages, made of the functions that the plugin generates with `codecs=true`. */
 import { MessageReader } from "./scalar-reader.ts";
-import { type EncodeMessage, encodeInto } from "./writer.ts";
-
-/**
- * Reads the fields of a message up to the offset `end`, or, if it is negative, to the end of the group with the field number
- * `-end`. Merges them into `message` if it is given.
- */
-export type DecodeMessage<Message> = (reader: MessageReader, end: number, message?: Message) => Message;
+import type { MessageWriter } from "./slab.ts";
+import { encodeInto } from "./writer.ts";
 
 /** The binary codec of a message, generated with `codecs=true`. */
 export interface MessageCodec<Message> {
@@ -22,10 +17,13 @@ export interface MessageCodec<Message> {
   decode(bytes: Uint8Array, message?: Message): Message;
 }
 
-/** Makes a codec of the two functions that are generated for a message. */
+/**
+ * Makes a codec of the two functions that are generated for a message. `decode` reads the fields of a message up to the offset
+ * `end`, or, if it is negative, to the end of the group with the field number `-end`. It merges them into `message` if it is given.
+ */
 export function createMessageCodec<Message>(
-  encode: EncodeMessage<Message>,
-  decode: DecodeMessage<Message>,
+  encode: (writer: MessageWriter, message: Message) => void,
+  decode: (reader: MessageReader, end: number, message?: Message) => Message,
 ): MessageCodec<Message> {
   return {
     encode: (message, headroom = 0) => encodeInto(encode, message, headroom),

@@ -4,9 +4,6 @@
  */
 import { fail } from "./invalid.ts";
 
-/** The values that protobuf-es accepts for 64-bit integers. */
-export type Long = bigint | string | number;
-
 /** Memory for one number of eight bytes. Views of it are faster than the methods of `DataView` for 64-bit integers. */
 const memory = /*@__PURE__*/ new ArrayBuffer(8);
 export const signed: BigInt64Array = /*@__PURE__*/ new BigInt64Array(memory);
@@ -48,7 +45,7 @@ export function toFloat(value: unknown): number {
 }
 
 /** Converts to a 64-bit integer in `view`, which is {@link signed} or {@link unsigned}, and thereby in {@link words}. */
-export function toLong(value: Long, view: BigInt64Array | BigUint64Array): void {
+export function toLong(value: bigint | string | number, view: BigInt64Array | BigUint64Array): void {
   const long = typeof value === "bigint" ? value : BigInt(value);
   view[0] = long;
   if (view[0] !== long) invalid(view === signed ? "int64" : "uint64", value);

@@ -4,19 +4,7 @@
  */
 import { fail } from "./invalid.ts";
 import { MAX_TAG_AND_VARINT, SHORT_STRING } from "./limits.ts";
-import {
-  HIGH,
-  invalid,
-  LOW,
-  type Long,
-  signed,
-  toFloat,
-  toInt32,
-  toLong,
-  toUint32,
-  unsigned,
-  words,
-} from "./numbers.ts";
+import { HIGH, invalid, LOW, signed, toFloat, toInt32, toLong, toUint32, unsigned, words } from "./numbers.ts";
 import { finishMessage, MessageWriter, reserve } from "./slab.ts";
 import { nodeText } from "./text.ts";
 import type { UnknownField } from "./unknown.ts";
@@ -100,7 +88,7 @@ export function writeBool(writer: MessageWriter, tag: number, value: boolean): v
 export function writeInt64(
   writer: MessageWriter,
   tag: number,
-  value: Long,
+  value: bigint | string | number,
   view: BigInt64Array | BigUint64Array = signed,
 ): void {
   begin(writer, tag, 0);
@@ -109,12 +97,12 @@ export function writeInt64(
 }
 
 /** Writes a field of type `uint64`. Throws for a value out of range. */
-export function writeUint64(writer: MessageWriter, tag: number, value: Long): void {
+export function writeUint64(writer: MessageWriter, tag: number, value: bigint | string | number): void {
   writeInt64(writer, tag, value, unsigned);
 }
 
 /** Writes a field of type `sint64` (zigzag). Throws for a value out of range. */
-export function writeSint64(writer: MessageWriter, tag: number, value: Long): void {
+export function writeSint64(writer: MessageWriter, tag: number, value: bigint | string | number): void {
   toLong(value, signed);
   const long = signed[0] as bigint;
   writeInt64(writer, tag, BigInt.asIntN(64, long << 1n) ^ (long >> 63n));
@@ -131,7 +119,7 @@ export function writeSfixed32(writer: MessageWriter, tag: number, value: number)
 }
 
 /** Writes a field of type `fixed64`. Throws for a value out of range. */
-export function writeFixed64(writer: MessageWriter, tag: number, value: Long): void {
+export function writeFixed64(writer: MessageWriter, tag: number, value: bigint | string | number): void {
   writeSfixed64(writer, tag, value, unsigned);
 }
 
@@ -142,7 +130,7 @@ export function writeFixed64(writer: MessageWriter, tag: number, value: Long): v
 export function writeSfixed64(
   writer: MessageWriter,
   tag: number,
-  value: Long,
+  value: bigint | string | number,
   view: BigInt64Array | BigUint64Array = signed,
 ): void {
   toLong(value, view);

@@ -3,7 +3,7 @@
  * moves only the keys of those that were added or removed.
  */
 import type { HttpRequest } from "../../http/exchange.ts";
-import type { Balancer, Random, ReadyEndpoint } from "../balancer.ts";
+import type { Balancer, ReadyEndpoint } from "../balancer.ts";
 import { hashText, mix } from "../hash.ts";
 
 /** Number of points on the ring: of an endpoint of mean weight, and of all endpoints together. */
@@ -20,7 +20,7 @@ export interface ConsistentHashOptions {
    */
   readonly key?: ((request: HttpRequest) => string | undefined) | undefined;
   /** Selects the endpoint of a call without a key. Default: `Math.random`. */
-  readonly random?: Random | undefined;
+  readonly random?: (() => number) | undefined;
 }
 
 /** Makes the policy. Throws a `TypeError` unless it has either a header or a function for the key. */

@@ -9,13 +9,13 @@
  * endpoint of weight a beside one of weight b keeps the next call with the probability 1 - b / a while it has one stream, and
  * gets it while the other has one, so that two callers use it for a / (a + b) of their calls.
  */
-import { type Balancer, drawByWeight, isEven, type Random, type ReadyEndpoint } from "../balancer.ts";
+import { type Balancer, drawByWeight, isEven, type ReadyEndpoint } from "../balancer.ts";
 
 /** Maximum number of draws of the second choice while it equals the first. */
 const MAX_DRAWS = 3;
 
 /** Makes the policy. It is the default. */
-export function p2c(options: { readonly random?: Random | undefined } = {}): Balancer {
+export function p2c(options: { readonly random?: (() => number) | undefined } = {}): Balancer {
   const { random = Math.random } = options;
   const balancer: Balancer = (ready) => {
     const { length } = ready;

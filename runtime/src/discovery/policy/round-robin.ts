@@ -2,7 +2,7 @@
  * Weighted round robin: a static stride scheduler like gRPC's weighted_round_robin (gRFC A58). In each round an endpoint is
  * skipped more often the further its weight is below the largest.
  */
-import { type Balancer, isEven, type Random, type ReadyEndpoint } from "../balancer.ts";
+import { type Balancer, isEven, type ReadyEndpoint } from "../balancer.ts";
 
 const MAX_WEIGHT = 65_535;
 /** The smallest weight relative to the largest. It bounds the number of endpoints that a pick may skip. */
@@ -12,7 +12,7 @@ const MIN_RELATIVE_WEIGHT = 1 / 64;
  * Makes the policy. Each set of endpoints starts at a random place, so that clients do not all start with the same
  * endpoint.
  */
-export function roundRobin(options: { readonly random?: Random | undefined } = {}): Balancer {
+export function roundRobin(options: { readonly random?: (() => number) | undefined } = {}): Balancer {
   const { random = Math.random } = options;
   const balancer: Balancer = (ready) => {
     const { length } = ready;

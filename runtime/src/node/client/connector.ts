@@ -1,8 +1,6 @@
 /**
- * The options of connections, and the choice between HTTP/1.1 and HTTP/2.
+ * Connectors: the checks of options of connections, and the choice between HTTP/1.1 and HTTP/2.
  */
-import type { SecureContextOptions } from "node:tls";
-import type { TransparentRetryEvent } from "../../call/attempt.ts";
 import {
   type Address,
   type ConnectEndpoint,
@@ -18,77 +16,16 @@ import { connectHttp1 } from "./http1.ts";
 import { connectHttp2 } from "./http2-connect.ts";
 import { Pool } from "./pool.ts";
 import type { Target } from "./socket.ts";
+import type { ClientTlsOptions, NodeTransportOptions } from "./transport-options.ts";
 
-/** Trusted certificates and identity of a client, in the form that `node:tls` accepts. */
-export interface ClientTlsOptions extends SecureContextOptions {
-  /** The name that the server's certificate must contain. Default: the host of the base URL. */
-  readonly servername?: string | undefined;
-  /** True if servers with an untrusted certificate are refused. Default: true. */
-  readonly rejectUnauthorized?: boolean | undefined;
-  /**
-   * An empty list, for servers that speak HTTP/2 over TLS without ALPN, such as those of Dubbo for Java: ALPN is neither
-   * offered nor required. Default: the version of HTTP in use. Over HTTP/2 a server that does not select it is refused (RFC
-   * 9113, section 3.2).
-   */
-  readonly ALPNProtocols?: readonly [] | undefined;
-}
-
-/** Options for making, keeping and closing connections. Durations are in milliseconds. */
-export interface ConnectionOptions {
-  /** Time limit for making a connection, TLS included. Default: 20,000. */
-  readonly connectTimeoutMs?: number | undefined;
-  /** Time without calls after which a connection is closed. Default: 15 minutes. */
-  readonly idleTimeoutMs?: number | undefined;
-  /**
-   * True if calls wait while the server cannot be reached, until their deadlines, instead of failing as unavailable: attempts
-   * continue with exponential backoff while a call waits. The option `waitForReady` of a call takes precedence. This is
-   * gRPC's wait for ready. Default: false, as in gRPC, so that a caller can try another server without delay.
-   */
-  readonly waitForReady?: boolean | undefined;
-  /**
-   * Upper bound of the exponential backoff between attempts to connect, as in gRPC's document "connection-backoff". Backoff
-   * begins with one second after the second failure in a row; calls that do not wait for the server fail at once meanwhile,
-   * with the reason. The bound is one second if this machine itself refuses the connection. 0 disables backoff. Over HTTP/1.1 it applies only to attempts for calls that wait; every other call makes one
-   * attempt. Default: 120,000.
-   */
-  readonly maxBackoffMs?: number | undefined;
-  /**
-   * HTTP/2: most connections at a time. Another connection is made only when the open streams come close to the limit that
-   * the server sets for each connection. Calls that exceed all limits queue. Default: 10.
-   */
-  readonly maxConnections?: number | undefined;
-  /**
-   * HTTP/2: time without calls after which a connection is verified by a PING before it is used again. If the PING is not
-   * acknowledged within `pingTimeoutMs`, the call gets a new connection. Default: 30,000.
-   */
-  readonly verifyAfterMs?: number | undefined;
-  /**
-   * HTTP/2: interval of keepalive PINGs on connections with running calls (gRPC's keepalive time). If a PING is not
-   * acknowledged, the calls on that connection fail as unavailable. Many servers close connections that send more than one
-   * PING in five minutes. Default: no keepalive PINGs.
-   */
-  readonly pingIntervalMs?: number | undefined;
-  /** HTTP/2: time limit for the acknowledgement of a PING (gRPC's keepalive timeout). Default: 5,000. */
-  readonly pingTimeoutMs?: number | undefined;
-  /**
-   * Called before a request is sent again because no server has processed it (transparent retry, gRFC A6). An error that it
-   * throws is printed. Default: none.
-   */
-  readonly onTransparentRetry?: ((event: TransparentRetryEvent) => void) | undefined;
-}
-
-export interface ConnectOptions extends ConnectionOptions {
-  /**
-   * The URL of the server: `http://` or `https://`, host, port and an optional path prefix; or `unix:` and the path of a
-   * socket.
-   */
+/** Options of the connections to one server. */
+export interface ConnectOptions
+  extends Pick<
+    NodeTransportOptions,
+    keyof typeof DURATIONS | "maxConnections" | "waitForReady" | "onTransparentRetry"
+  > {
   readonly baseUrl: string;
-  /** The version of HTTP. */
   readonly httpVersion: "1.1" | "2";
-  /**
-   * Certificates and keys, in the form that `node:tls` accepts. The base URL must begin with `https://`; connections to
-   * endpoints of a resolver or a registry are encrypted. Default: the system's certificate authorities.
-   */
   readonly tls?: ClientTlsOptions | undefined;
   /**
    * Limit of the size of response headers, in bytes. HTTP/2 engines keep up to 64 KiB, and the protocols enforce the limit.

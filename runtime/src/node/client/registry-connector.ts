@@ -4,7 +4,7 @@
  */
 import type { RpcError } from "../../call/error.ts";
 import { type ConnectEndpoint, type EndpointConnections, observedBy, type Resolver } from "../../discovery/endpoint.ts";
-import type { Registry, ServiceKey, ServiceResolverOptions } from "../../discovery/registry.ts";
+import type { Registry, ServiceKey } from "../../discovery/registry.ts";
 import type { EndpointStatus } from "../../discovery/target-options.ts";
 import type { Connections, HttpRequest } from "../../http/exchange.ts";
 import { readSelector } from "../../protocol/selector.ts";
@@ -17,7 +17,7 @@ export interface RegistryConnections extends Connections {
 /** Creates a connector for the services of a registry. `createTarget` makes the connector of one service. */
 export function createRegistryConnector(
   registry: Registry,
-  options: ServiceResolverOptions,
+  options: Parameters<Registry["resolver"]>[1],
   createTarget: (resolver: Resolver, name: string) => TargetConnections,
 ): RegistryConnections {
   const targets = new Map<string, TargetConnections>();

@@ -5,64 +5,27 @@ import type { RpcError } from "../../call/error.ts";
 import { parseServiceConfig, type ServiceConfig } from "../../client/service-config.ts";
 import { balance } from "../../discovery/balanced.ts";
 import type { Balancer } from "../../discovery/balancer.ts";
-import { type GivenEjection, resolveEjection } from "../../discovery/ejection-options.ts";
-import type { ConnectEndpoint, Resolver } from "../../discovery/endpoint.ts";
+import { resolveEjection } from "../../discovery/ejection-options.ts";
+import type { ConnectEndpoint } from "../../discovery/endpoint.ts";
 import { findPolicy } from "../../discovery/policy/by-name.ts";
 import { p2c } from "../../discovery/policy/p2c.ts";
 import { TargetDriver } from "../../discovery/target.ts";
-import type { EndpointStatus, TargetEvent, TargetOptions } from "../../discovery/target-options.ts";
+import type { EndpointStatus, TargetOptions } from "../../discovery/target-options.ts";
 import type { Connections } from "../../http/exchange.ts";
 import { createEndpointConnector, DEFAULT_IDLE_TIMEOUT_MS, type EndpointOptions } from "./connector.ts";
-
-/** Options for the discovery of a target's endpoints and for the choice among them. */
-export interface DiscoveryOptions {
-  /** Finds the endpoints, for example `fixed([...])` or `dns(...)` of `triple-es/discovery`. It replaces `baseUrl`. */
-  readonly resolver: Resolver;
-  /**
-   * The `:authority` of requests, for example `greet.example.com`. Its host must be in the server's certificate, and appears
-   * in errors. With `tls`, connections are encrypted. Default: the authority of the resolver, which is the name for `dns`;
-   * otherwise the address of each endpoint.
-   */
-  readonly authority?: string | undefined;
-  /** Chooses the endpoint of a call. Default: `p2c()`, which draws two endpoints by weight and takes the less loaded one. */
-  readonly balancer?: Balancer | undefined;
-  /**
-   * Largest number of endpoints that this transport uses; if there are more, it chooses at random. Recommended for more than
-   * 100 endpoints. Default: all.
-   */
-  readonly subset?: number | undefined;
-  /**
-   * Maximum time in milliseconds for which an endpoint takes calls after a list has left it out, because the registry may be
-   * the only one that cannot reach it: while it is connected, answers PINGs and has sent no GOAWAY, and only if no listed
-   * endpoint takes calls. 0: it takes none. Default: 5 minutes.
-   */
-  readonly keepUnlistedMs?: number | undefined;
-  /**
-   * Time in milliseconds over which the weight of an endpoint grows after its start, as in Dubbo. It applies to endpoints
-   * that publish the time of their start. Default: 10 minutes.
-   */
-  readonly warmUpMs?: number | undefined;
-  /**
-   * Time in milliseconds over which the weight of an endpoint grows after it became ready. Default: 0, full weight at once.
-   */
-  readonly slowStartMs?: number | undefined;
-  /**
-   * Outlier ejection (gRFC A50): an endpoint that fails more calls than the others gets no calls for a while. Default: the
-   * service config's `outlier_detection`, or else the defaults of its members.
-   */
-  readonly ejection?: GivenEjection | undefined;
-  /**
-   * Called for changes: lists of endpoints, states of endpoints, failures of the resolver. An error that it throws is
-   * printed. Default: none.
-   */
-  readonly onEndpoint?: ((event: TargetEvent) => void) | undefined;
-}
+import type { BalancedTransportOptions } from "./transport-options.ts";
 
 export interface TargetConnections extends Connections {
   readonly endpoints: () => readonly EndpointStatus[];
   /** Returns the service config that the resolver supplied, otherwise that of the options. */
   readonly serviceConfig: () => ServiceConfig | undefined;
 }
+
+/** Options for the discovery of a target's endpoints and for the choice among them. */
+export type DiscoveryOptions = Pick<
+  BalancedTransportOptions,
+  "resolver" | "authority" | "balancer" | "subset" | "keepUnlistedMs" | "warmUpMs" | "ejection" | "onEndpoint"
+>;
 
 type Choice = Omit<DiscoveryOptions, "resolver"> & Pick<EndpointOptions, "idleTimeoutMs">;
 
@@ -73,21 +36,16 @@ interface DiscoverySettings extends Omit<TargetOptions, "name" | "balancer"> {
 
 /** Fills in the defaults of the options of targets. Throws a `TypeError` for an invalid option. */
 export function resolveDiscovery(options: Choice): DiscoverySettings {
-  const { balancer: own, subset, onEndpoint } = options;
-  const {
-    keepUnlistedMs = 5 * 60_000,
-    idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS,
-    warmUpMs = 10 * 60_000,
-    slowStartMs = 0,
-  } = options;
+  const { balancer: own, subset, warmUpMs, onEndpoint } = options;
+  const { keepUnlistedMs = 5 * 60_000, idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS } = options;
   if (own !== undefined && typeof own !== "function")
     throw new TypeError("balancer must be a function, such as p2c makes");
   if (subset !== undefined && !(Number.isInteger(subset) && subset >= 1)) {
     throw new TypeError(`subset must be an integer of 1 or more, not ${subset}`);
   }
-  checkAmounts({ keepUnlistedMs, warmUpMs, slowStartMs });
+  checkAmounts({ keepUnlistedMs, warmUpMs: warmUpMs ?? 0 });
   const ejection = resolveEjection(options.ejection);
-  return { own, subset, keepUnlistedMs, idleTimeoutMs, warmUpMs, slowStartMs, ejection, onEvent: onEndpoint };
+  return { own, subset, keepUnlistedMs, idleTimeoutMs, warmUpMs, ejection, onEvent: onEndpoint };
 }
 
 /** The connections of a target that shares them with other targets, and its name in messages. */

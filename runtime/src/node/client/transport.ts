@@ -2,9 +2,8 @@
  * Transports over sockets: connections, a sub-protocol, retries and graceful shutdown.
  */
 
-import type { Call, Interceptor } from "../../call/call.ts";
+import type { Call } from "../../call/call.ts";
 import { assertArrays, assertMembers, assertObject, assertOneOf, type MemberNames } from "../../call/option.ts";
-import type { RetryOptions } from "../../client/attempt-policy.ts";
 import type { ClosableTransport } from "../../client/client.ts";
 import { configureCalls } from "../../client/configured.ts";
 import { interceptStreams } from "../../client/request-messages.ts";
@@ -16,95 +15,20 @@ import type { Codec } from "../../codec/codec.ts";
 import { type Compression, findCompression } from "../../codec/compression.ts";
 import { checkWireNames } from "../../codec/wire-name.ts";
 import { fixed } from "../../discovery/fixed.ts";
-import type { InstanceConnection, Registry } from "../../discovery/registry.ts";
+import type { InstanceConnection } from "../../discovery/registry.ts";
 import type { EndpointStatus } from "../../discovery/target-options.ts";
 import type { Connections } from "../../http/exchange.ts";
-import type { HeaderLimitsInit } from "../../protocol/header-limits.ts";
-import { type ClientProtocolOptions, resolveClientOptions, type WrapperContentType } from "../../protocol/options.ts";
-import type { PayloadOptions } from "../../protocol/payload.ts";
+import { type ClientProtocolOptions, resolveClientOptions } from "../../protocol/options.ts";
 import type { ClientProtocol } from "../../protocol/protocol.ts";
 import { nodeCompressions } from "../compression.ts";
 import { nodeProtoCodec } from "../proto-codec.ts";
-import { type ConnectOptions, createConnector, createEndpointConnector, type EndpointOptions } from "./connector.ts";
+import { createConnector, createEndpointConnector, type EndpointOptions } from "./connector.ts";
 import { createRegistryConnector, type RegistryConnections, shareConnections } from "./registry-connector.ts";
-import { createTargetConnector, type DiscoveryOptions, resolveDiscovery } from "./target-connector.ts";
+import { createTargetConnector, resolveDiscovery } from "./target-connector.ts";
+import type { BalancedTransportOptions, NodeTransportOptions, RegistryTransportOptions } from "./transport-options.ts";
 
 /** Time limit for connecting to the metadata service of an instance, in milliseconds. */
 const OPEN_TIMEOUT_MS = 2_000;
-
-/** Options of a transport to one server, other than those of interface methods. */
-export interface BaseTransportOptions extends Omit<ConnectOptions, "httpVersion" | "maxHeaderBytes"> {
-  /** The protocol: `grpc`, for all four kinds of call, or `http-rpc` (HTTP RPC), for unary calls only. Default: `grpc`. */
-  readonly protocol?: "grpc" | "http-rpc" | undefined;
-  /** The version of HTTP. Default: `2` for `grpc`, which requires it; `1.1` for `http-rpc`. */
-  readonly httpVersion?: "1.1" | "2" | undefined;
-  /** The codec of messages. Default: `proto`. */
-  readonly codec?: "proto" | "json" | Codec | undefined;
-  /** The name of the compression of requests, such as `gzip`. Default: none. */
-  readonly compression?: string | undefined;
-  /** Supported compressions. Default: gzip, br, deflate, and zstd from Node 22.15 on. */
-  readonly compressions?: readonly Compression[] | undefined;
-  /** Messages with fewer bytes than this are not compressed. Default: 1,024. */
-  readonly compressMinBytes?: number | undefined;
-  /**
-   * Limits of header blocks: `request` for the headers that are sent, with `fields` (default 100) and `bytes` (default
-   * 16,384; each field adds 32 to its name and value, as in HTTP/2), and `response` for received headers and trailers,
-   * separately (default and maximum 2,000 and 65,536). A call fails with `invalid_argument` if its metadata exceeds a
-   * limit, and with `resource_exhausted` if its response does.
-   */
-  readonly headerLimits?: HeaderLimitsInit | undefined;
-  /** Maximum size of a received message, in bytes. A larger one fails the call with `resource_exhausted`. Default: 4 MiB. */
-  readonly maxMessageBytes?: number | undefined;
-  /**
-   * Maximum number of values of a received message, as of the server option. A message with more fails the call with
-   * `resource_exhausted` before it is decoded. Default: 65,536.
-   */
-  readonly maxMessageValues?: number | undefined;
-  /**
-   * The JSON body of a message over `http-rpc`: the specification's array of one element, or the bare object. The option
-   * also applies to a single argument of an interface method, of any type. Default: `array`.
-   */
-  readonly jsonBody?: "array" | "object" | undefined;
-  /**
-   * True if methods are called by their names in Dubbo for Java. Code generated with `java_names` contains the names. Java
-   * servers require them over `http-rpc`, and over `grpc` for a service with several groups or versions. Default: false,
-   * the names of the proto file.
-   */
-  readonly javaNames?: boolean | undefined;
-  /**
-   * The codec of responses over `http-rpc`, requested by the header `accept`. Default: the codec of requests, without the
-   * header. If a call sets `accept` in its headers, it must allow this codec, which decodes the response.
-   */
-  readonly accept?: "proto" | "json" | Codec | undefined;
-  /**
-   * True if requests over `grpc` send the type of their messages in `grpc-message-type`, such as `greet.v1.GreetRequest`.
-   * Default: false. A call can also set the header itself.
-   */
-  readonly messageType?: boolean | undefined;
-  /**
-   * The content type of the messages of interface methods over `grpc`. Default: `application/grpc+proto`, which known peers
-   * use.
-   */
-  readonly wrapperContentType?: WrapperContentType | undefined;
-  /**
-   * The policy for retries or hedging (gRFC A6). Methods are retried if they are idempotent by their `idempotency_level`,
-   * unless the policy's option `applies` selects others; only methods with an `idempotency_level` are hedged. Interceptors
-   * run once for each call, not for each attempt. Default: none.
-   */
-  readonly retry?: RetryOptions | undefined;
-  /**
-   * A service config in gRPC's JSON format, as text or parsed: timeouts, wait for ready, retries and hedging by method. It
-   * excludes the option `retry`. Default: none.
-   */
-  readonly serviceConfig?: string | object | undefined;
-  /**
-   * Called for each further attempt of a call, by the option `retry`, if that has no hook of its own, or by a service
-   * config. An error that it throws is printed. Default: none.
-   */
-  readonly onRetry?: RetryOptions["onRetry"];
-  /** Interceptors that wrap every call, the first one outermost. Default: none. */
-  readonly interceptors?: readonly Interceptor[] | undefined;
-}
 
 /** A transport to the endpoints of a target. */
 export interface BalancedTransport extends ClosableTransport {
@@ -112,26 +36,12 @@ export interface BalancedTransport extends ClosableTransport {
   readonly endpoints: () => readonly EndpointStatus[];
 }
 
-/** Options of a transport to the endpoints of a target, other than those of interface methods. */
-type TargetOptions = Omit<BaseTransportOptions, "baseUrl"> & DiscoveryOptions & { readonly baseUrl?: undefined };
-
-/** Options of the choice among the endpoints that a registry lists for each service. */
-export interface RegistryDiscoveryOptions extends Omit<DiscoveryOptions, "resolver"> {
-  /**
-   * Finds the endpoints of each service that is called, with its group and version, for example `zookeeper({ servers })`. The
-   * transport does not close it.
-   */
-  readonly registry: Registry;
-}
-
-/** Options of a transport to the services of a registry, other than those of interface methods. */
-type RegistryTargetOptions = Omit<BaseTransportOptions, "baseUrl"> &
-  RegistryDiscoveryOptions & { readonly baseUrl?: undefined; readonly resolver?: undefined };
-
-type AnyOptions = (BaseTransportOptions | TargetOptions | RegistryTargetOptions) & PayloadOptions;
+type AnyOptions = NodeTransportOptions | BalancedTransportOptions | RegistryTransportOptions;
 
 const TRANSPORT_OPTION_NAMES: MemberNames<
-  BaseTransportOptions & DiscoveryOptions & RegistryDiscoveryOptions & PayloadOptions
+  NodeTransportOptions &
+    Omit<BalancedTransportOptions, "baseUrl"> &
+    Omit<RegistryTransportOptions, "baseUrl" | "resolver">
 > = {
   baseUrl: true,
   resolver: true,
@@ -169,7 +79,6 @@ const TRANSPORT_OPTION_NAMES: MemberNames<
   balancer: true,
   subset: true,
   warmUpMs: true,
-  slowStartMs: true,
   keepUnlistedMs: true,
   ejection: true,
   onEndpoint: true,
@@ -182,7 +91,10 @@ export interface ClientProtocols {
   readonly "http-rpc": ClientProtocol;
 }
 
-const WRAPPER_CONTENT_TYPES: readonly WrapperContentType[] = ["application/grpc+proto", "application/triple+wrapper"];
+const WRAPPER_CONTENT_TYPES: readonly NonNullable<NodeTransportOptions["wrapperContentType"]>[] = [
+  "application/grpc+proto",
+  "application/triple+wrapper",
+];
 
 /**
  * Creates a transport to one server, or to the endpoints that a resolver finds. Throws a `TypeError` or `RangeError` for an
@@ -224,12 +136,12 @@ function refuseDiscovery(options: AnyOptions): void {
   }
 }
 
-const DISCOVERY_OPTIONS = ["balancer", "subset", "warmUpMs", "slowStartMs", "keepUnlistedMs", "ejection", "onEndpoint"];
+const DISCOVERY_OPTIONS = ["balancer", "subset", "warmUpMs", "keepUnlistedMs", "ejection", "onEndpoint"];
 
 /** Makes a target for each service that is called, with connections that they share. */
 function connectRegistry(
   protocols: ClientProtocols,
-  options: Omit<RegistryTargetOptions, "resolver"> & EndpointOptions,
+  options: Omit<RegistryTransportOptions, "resolver"> & EndpointOptions,
   config: ServiceConfig | undefined,
 ): RegistryConnections {
   const { registry, authority, tls } = options;

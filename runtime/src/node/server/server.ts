@@ -2,46 +2,20 @@
  * A server: a router that listens on a socket.
  */
 import type { AddressInfo } from "node:net";
-import type { ContextValues } from "../../call/call.ts";
 import { type CloseOptions, gracePeriod } from "../../call/context.ts";
-import type { ErrorHook } from "../../call/error.ts";
 import { assertFunction, type MemberNames } from "../../call/option.ts";
 import type { Exchange, HttpRequest } from "../../http/exchange.ts";
 import { isMarkedCall } from "../../protocol/headers.ts";
 import { resolveErrorHook } from "../../protocol/options.ts";
 import type { ServedExchange } from "./adapter/adapter.ts";
 import { CloseHooks } from "./close-hooks.ts";
-import { createFallback, type Fallback, type FallbackApplication } from "./fallback/fallback.ts";
-import { Listener, type ListenerOptions, type ListenOptions } from "./listener/listener.ts";
-import { type TrustProxyOptions, withTrustedProxies } from "./trusted-proxies.ts";
-
-/** The head of a request, from which the option `values` creates the values of its call. */
-export type RequestHead = Pick<HttpRequest, "path" | "headers" | "authority" | "peer">;
+import { createFallback, type Fallback } from "./fallback/fallback.ts";
+import { Listener } from "./listener/listener.ts";
+import type { ListenerOptions, ListenOptions, ServerOptions } from "./server-options.ts";
+import { withTrustedProxies } from "./trusted-proxies.ts";
 
 /** Options of a server's sockets and requests. */
-export interface SocketServerOptions extends ListenerOptions {
-  /**
-   * Creates the values of each call's context from the head of its request. Called when interceptors or the handler first
-   * read `context.values`. If it throws, the call fails with `unknown`. Default: no values.
-   */
-  readonly values?: ((request: RequestHead) => ContextValues) | undefined;
-  /**
-   * Trusted proxies. For a request from one of them, `context.peer.address` is the client's address in the proxy's header,
-   * and the port is `undefined`; the other values still come from the connection. Default: none, so that such headers are
-   * ignored.
-   */
-  readonly trustProxy?: TrustProxyOptions | undefined;
-  /**
-   * The application that answers all requests that are not calls: a function `(request, response)` as for `node:http`, such
-   * as an application of Express, or an object with `fetch`, such as an application of Hono. A request is a call if its path
-   * begins with the name of an added service, or if it has a content type of gRPC or the header `tri-protocol-version`. A
-   * `node:http` function receives requests over HTTP/2 as if they were HTTP/1.1. Errors of the application are passed to
-   * `onError`, and answered with 500. Default: none, so that these requests are answered as calls of unknown methods.
-   */
-  readonly fallback?: FallbackApplication | undefined;
-  /** The hook that is called with every error that is hidden from the peer. Default: prints it with `console.error`. */
-  readonly onError?: ErrorHook | undefined;
-}
+type SocketServerOptions = ListenerOptions & Pick<ServerOptions, "values" | "trustProxy" | "fallback" | "onError">;
 
 const SOCKET_OPTION_NAMES: MemberNames<SocketServerOptions> = {
   tls: true,

@@ -11,7 +11,6 @@ import { assertFunction, assertMembers } from "../../../call/option.ts";
 import type { Body } from "../../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange.ts";
 import { pathsBelow, removedPrefix } from "../../../http/path-prefix.ts";
-import type { RequestTarget } from "../../../server/resource.ts";
 import { ignore } from "../../io/error.ts";
 import { discard } from "../../io/pump.ts";
 import { writeBody } from "../http1/engine.ts";
@@ -32,7 +31,7 @@ export type NodeHandler = (request: NodeRequest, response: NodeResponse, next?: 
 /** An exchange, and the requests that it answers. A router is one. */
 export interface ServedExchange {
   readonly exchange: Exchange;
-  readonly serves: (request: RequestTarget) => boolean;
+  readonly serves: (request: Pick<HttpRequest, "method" | "path">) => boolean;
 }
 
 /** Options of {@link nodeHandler}. */

@@ -5,14 +5,9 @@
 import type { RequestListener } from "node:http";
 import type { ErrorHook } from "../../../call/error.ts";
 import type { Exchange, HttpRequest } from "../../../http/exchange.ts";
-import { type FetchApplication, fetchExchange } from "./fetch.ts";
+import type { FallbackApplication } from "../server-options.ts";
+import { fetchExchange } from "./fetch.ts";
 import { guardListener, nodeExchange } from "./node.ts";
-
-/**
- * An application that answers the requests that are not calls. A function is a listener of `node:http`, such as an
- * application of Express. An object with the function `fetch` answers a `Request` with a `Response`.
- */
-export type FallbackApplication = RequestListener | FetchApplication;
 
 /** A fallback, as engines use it. */
 export interface Fallback {

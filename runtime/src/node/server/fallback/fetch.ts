@@ -1,13 +1,14 @@
 /**
  * A fallback in the shape of `fetch`: converts an exchange to a `Request`, and the `Response` back.
  */
+import type { RequestListener } from "node:http";
 import type { ErrorHook } from "../../../call/error.ts";
 import { Metadata } from "../../../call/metadata.ts";
-import type { PeerConnection } from "../../../call/peer.ts";
 import { type Body, streamBody } from "../../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange.ts";
 import { quote } from "../../../protocol/error.ts";
 import { TEXT_TYPE, textResponse } from "../../../server/resource.ts";
+import type { FallbackApplication } from "../server-options.ts";
 import { withoutConnectionFields } from "./connection-fields.ts";
 
 /** `RequestInit` with the option of streamed bodies, which the types of Node 20 do not have. */
@@ -17,20 +18,11 @@ interface DuplexRequestInit extends RequestInit {
 
 const EMPTY_STREAM: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} };
 
-/** The second argument of a fallback's `fetch`. In Hono it is `c.env`. */
-export interface FallbackEnvironment {
-  /** The client of the request, as in `context.peer`. */
-  readonly peer: PeerConnection | undefined;
-}
-
-/** An application in the shape of `fetch`, such as an application of Hono. */
-export interface FetchApplication {
-  /** Answers a request. A rejection is answered with 500, and passed to `onError`. */
-  fetch(request: Request, env: FallbackEnvironment): Response | Promise<Response>;
-}
-
 /** Creates an exchange that an application answers. Its errors are passed to `onError`, and answered with 500. */
-export function fetchExchange(application: FetchApplication, onError: ErrorHook): Exchange {
+export function fetchExchange(
+  application: Exclude<FallbackApplication, RequestListener>,
+  onError: ErrorHook,
+): Exchange {
   return async (request) => {
     let converted: Request;
     try {

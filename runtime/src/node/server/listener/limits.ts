@@ -29,12 +29,8 @@ export interface ConnectionLimits {
   readonly resetsPerSecond?: number | undefined;
   /**
    * Both versions: time limit for a new connection to identify its protocol, TLS handshake included, unless `tls` has a
-   * `handshakeTimeout`. Default: 10,000.
-   */
-  readonly handshakeTimeoutMs?: number | undefined;
-  /**
-   * Time limit for the acknowledgement of our SETTINGS frame, and for the completion of a frame or header block; HTTP/1.1:
-   * time limit for the headers of a request. Default: 10,000.
+   * `handshakeTimeout`; for the acknowledgement of our SETTINGS frame, and for the completion of a frame or header block;
+   * HTTP/1.1: time limit for the headers of a request. Default: 10,000.
    */
   readonly headersTimeoutMs?: number | undefined;
   /** Age at which a connection that has never had a call is closed. Default: 30,000. */
@@ -84,7 +80,6 @@ export type Limits = { readonly [Name in keyof ConnectionLimits]-?: number };
 
 const DEFAULT_CONNECTION_LIMITS: Limits = {
   ...DEFAULT_LIMITS,
-  handshakeTimeoutMs: 10_000,
   headersTimeoutMs: 10_000,
   firstCallTimeoutMs: 30_000,
   messageTimeoutMs: 60_000,

@@ -8,65 +8,16 @@ import { Code } from "../../../call/code.ts";
 import { callHook, RpcError } from "../../../call/error.ts";
 import { startBackgroundTimer, startTimer } from "../../../call/timer.ts";
 import type { Exchange } from "../../../http/exchange.ts";
-import { type HeaderLimitsInit, resolveServerHeaderLimits } from "../../../protocol/header-limits.ts";
+import { resolveServerHeaderLimits } from "../../../protocol/header-limits.ts";
 import { ignore } from "../../io/error.ts";
 import { MemoryBudget, resolveBudgetBytes } from "../../io/memory-budget.ts";
 import type { Fallback } from "../fallback/fallback.ts";
 import { serveHttp1 } from "../http1/engine.ts";
 import { serveHttp2 } from "../http2/engine.ts";
+import type { ListenerOptions, ListenOptions } from "../server-options.ts";
 import type { ServerEngine, ServerEngineOptions } from "./engine.ts";
-import { ABORT_GRACE_MS, type ConnectionLimits, type Limits, resolveLimits } from "./limits.ts";
+import { ABORT_GRACE_MS, type Limits, resolveLimits } from "./limits.ts";
 import { handshakeError, resolveTlsOptions } from "./tls.ts";
-
-/** The address that a server listens on. */
-export interface ListenOptions {
-  /** Port to listen on, required unless `path` is set; 0 selects a free one. */
-  readonly port?: number | undefined;
-  /** Address to listen on. Default: all addresses of the machine. */
-  readonly host?: string | undefined;
-  /** Path of a Unix domain socket to listen on, instead of a port. Default: none. */
-  readonly path?: string | undefined;
-  /** Most connections that wait to be accepted. The system may have a lower maximum. Default: 511. */
-  readonly backlog?: number | undefined;
-}
-
-/**
- * Called with the error of a failed TLS handshake, and its client. For a certificate that does not verify, `code` of
- * the error is the reason, such as `CERT_HAS_EXPIRED`, and the address is `undefined`, because the connection is closed
- * already. An error that the hook throws is printed.
- */
-export type TlsErrorHook = (error: Error, client: { readonly address: string | undefined }) => void;
-
-/** Options of the sockets of a server. */
-export interface ListenerOptions {
-  /**
-   * Certificate and key, in the form that `node:tls` accepts. Without `ciphers`, TLS 1.2 has only the cipher suites that HTTP/2
-   * allows. Default: no TLS.
-   */
-  readonly tls?: TlsOptions | undefined;
-  /**
-   * Called for TLS handshakes that fail: a client without a certificate, with an untrusted one, or that does not speak TLS.
-   * Clients can cause any number of calls, so limit the rate of a log. Default: none.
-   */
-  readonly onTlsError?: TlsErrorHook | undefined;
-  /** Most connections at a time. Further ones are closed at once. Default: 10,000. */
-  readonly maxConnections?: number | undefined;
-  /** Limits of one connection. Default: the defaults of the limits, which suit most servers. */
-  readonly limits?: ConnectionLimits | undefined;
-  /**
-   * Memory budget of all connections together, in bytes. It includes received messages of calls without a response, and
-   * written responses that clients have not received. Beyond the budget calls fail as unavailable (503 in HTTP RPC),
-   * first those of clients that have stopped reading or sending for 5 s. Half of the budget is reserved for connections that
-   * hold up to 16 KiB, so that small calls continue; a response larger than the other half is never sent. Must be at least
-   * twice `maxMessageBytes`, otherwise a `RangeError` is thrown. Default: 256 MiB, or 4 times `maxMessageBytes` if that is
-   * more.
-   */
-  readonly maxBufferedBytes?: number | undefined;
-  /** Largest message accepted, in bytes. Default: 4 MiB. */
-  readonly maxMessageBytes?: number | undefined;
-  /** Limits of header blocks, which the protocols enforce. */
-  readonly headerLimits?: HeaderLimitsInit | undefined;
-}
 
 /** The first bytes of every HTTP/2 connection. No HTTP/1.1 request begins with them. */
 const HTTP2_PREFACE = Buffer.from("PRI * HTTP/2.0");
@@ -187,8 +138,8 @@ export class Listener {
     stopDestroying();
   }
 
-  #createTlsServer(options: TlsOptions, onTlsError: TlsErrorHook | undefined): NetServer {
-    const server = createTlsServer(resolveTlsOptions(options, this.#limits.handshakeTimeoutMs));
+  #createTlsServer(options: TlsOptions, onTlsError: ListenerOptions["onTlsError"]): NetServer {
+    const server = createTlsServer(resolveTlsOptions(options, this.#limits.headersTimeoutMs));
     server.on("secureConnection", (socket: TLSSocket) => {
       socket.on("error", ignore);
       this.#decide(socket);
@@ -226,7 +177,7 @@ export class Listener {
   #detect(socket: Socket): void {
     let head: Buffer = Buffer.alloc(0);
     // The timeout of the socket would remain in memory, with its listener, after it is removed.
-    const stopTimer = startBackgroundTimer(this.#limits.handshakeTimeoutMs, () => socket.destroy());
+    const stopTimer = startBackgroundTimer(this.#limits.headersTimeoutMs, () => socket.destroy());
     const onReadable = (): void => {
       const chunk: Buffer | null = socket.read();
       if (chunk === null) return;
