@@ -325,12 +325,14 @@ describe("an interceptor of a server that throws when the handler has begun", ()
 });
 
 describe.each(["grpc", "http-rpc"] as const)("an error of a downstream call (%s)", (protocol) => {
-  const foreign = new RpcError(Code.NotFound, "no such user", {
-    headers: { "x-foreign": "leading" },
-    method: "/users.v1.UserService/Find",
-    trailers: { "x-told": "trailing" },
-    status: Status.BadRequest,
-  });
+  const foreign = Object.assign(
+    new RpcError(Code.NotFound, "no such user", {
+      headers: { "x-foreign": "leading" },
+      trailers: { "x-told": "trailing" },
+      status: Status.BadRequest,
+    }),
+    { method: "/users.v1.UserService/Find" },
+  );
 
   it("keeps its code, message and trailers when a server's interceptor throws it, and loses its headers and status", async () => {
     const asking: Interceptor = () => () => Promise.reject(foreign);

@@ -30,10 +30,6 @@ export interface RpcErrorOptions {
   readonly cause?: unknown;
   /** The protocol error code of HTTP RPC. The runtime sets it; handlers need not. Default: none. */
   readonly status?: Status | undefined;
-  /** The path of the call that failed. Clients set it; it is not sent to the peer. Default: none. */
-  readonly method?: string | undefined;
-  /** The server of the call that failed. Clients set it; it is not sent to the peer. Default: none. */
-  readonly target?: string | undefined;
 }
 
 const RPC_ERROR_BRAND = Symbol.for("triple-es.RpcError");
@@ -88,8 +84,6 @@ export class RpcError extends Error {
     this.trailers = new Metadata(options.trailers);
     this.headers = new Metadata(options.headers);
     this.status = options.status;
-    this.method = options.method;
-    this.target = options.target;
     Object.defineProperty(this, RPC_ERROR_BRAND, { value: true });
   }
 
@@ -140,15 +134,22 @@ export function reasonOf(thrown: unknown): string {
 export function withCaller<Reason>(reason: Reason, method: string, target?: string): Reason | RpcError {
   if (!(reason instanceof RpcError)) return reason;
   // Several calls may fail with the same error, such as the reason of a shared signal, so each call gets a copy.
-  if (reason.method || Object.isFrozen(reason))
-    return new RpcError(reason.code, reason.rawMessage, { ...reason, cause: reason, method, target });
-  const stack = `${reason.stack}`;
-  // The first three lines are the message, this function and its caller.
-  const callers = `${new Error().stack}`.split("\n").slice(3);
-  return Object.assign(reason, {
+  const own =
+    reason.method || Object.isFrozen(reason)
+      ? new RpcError(reason.code, reason.rawMessage, { ...reason, cause: reason })
+      : reason;
+  const stack = `${own.stack}`;
+  return Object.assign(own, {
     method,
     target,
-    stack: [stack, ...callers.filter((line) => !stack.includes(line))].join("\n"),
+    stack: [
+      stack,
+      // The first three lines are the message, this function and its caller.
+      ...`${new Error().stack}`
+        .split("\n")
+        .slice(3)
+        .filter((line) => !stack.includes(line)),
+    ].join("\n"),
   });
 }
 
