@@ -19,7 +19,7 @@ import { createRandom, type Random } from "./random.ts";
 
 const KIB = 1024;
 /** Most bytes of the messages of a plan: many plans show more than a few large ones. */
-const MAX_BYTES = 12 * KIB * KIB;
+const MAX_BYTES = 48 * KIB * KIB;
 /** Sizes around constants of the runtime: reads, compression, windows and slabs, framed output. */
 const EDGES = [16 * KIB, 32 * KIB, 64 * KIB, 128 * KIB, 256 * KIB];
 const FAULT_KINDS = ["cut", "reset all", "partition", "dial", "crash", "restart", "close client", "list"] as const;
