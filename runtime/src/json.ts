@@ -11,7 +11,6 @@ import { type FetchTransportOptions, type StreamPayload, selectByPayload } from 
 import { createGrpcWebCall } from "./grpc/web-client.ts";
 import { createUnaryCall } from "./http-rpc/client.ts";
 import { resolveUnaryOptions } from "./protocol/options.ts";
-import type { Payload } from "./protocol/payload.ts";
 import { noCodec, plainJsonMessages } from "./protocol/plain-json.ts";
 
 export type { Call, CallRequest, CallResponse, Interceptor, Method, Selector, ServiceDef } from "./call/call.ts";
@@ -41,10 +40,10 @@ export type JsonTransportOptions = Omit<FetchTransportOptions, "accept" | "codec
  * The payload of server-streaming methods whose messages are plain JSON. It contains the code for streams, so that a bundle
  * without such methods does not contain it.
  */
-export const plainJsonStreams: Payload = {
+export const plainJsonStreams: object = {
   httpRpc: plainJsonMessages,
   createStreamCall: createGrpcWebCall,
-} satisfies StreamPayload as Payload;
+} satisfies StreamPayload;
 
 /**
  * Creates a transport on `fetch` for messages in plain JSON, for unary calls and server streaming. It needs no closing.

@@ -14,7 +14,7 @@ export const plainJsonMessages: HttpRpcPayload = {
 };
 
 /** The payload of methods whose messages are plain JSON. Servers need schemas, so only clients have such methods. */
-export const plainJson: Payload = { httpRpc: plainJsonMessages };
+export const plainJson: object = { httpRpc: plainJsonMessages } satisfies Payload;
 
 /** The payload of transports without a codec: it refuses methods with schemas. */
 export const noCodec: HttpRpcPayload = { name: "json", encodeRequest: refuse, decodeResponse: refuse };
