@@ -154,11 +154,10 @@ describe("a thrown RpcError", () => {
   });
 
   it("does not pass on the status and headers of a call that the handler made", async () => {
-    const call = { status: Status.ServiceNotFound, method: "/a.B/C" };
-    const { client } = connect(
-      { greet: () => Promise.reject(new RpcError(Code.Unimplemented, "x", { ...call, headers: { inner: "1" } })) },
-      "http-rpc",
-    );
+    const options = { status: Status.ServiceNotFound, headers: { inner: "1" } };
+    // Clients set the member of the errors of their calls.
+    const failed = Object.assign(new RpcError(Code.Unimplemented, "x", options), { method: "/a.B/C" });
+    const { client } = connect({ greet: () => Promise.reject(failed) }, "http-rpc");
     const error = await failureOf(client.greet({}));
     expect([error.code, error.status, error.headers.size]).toEqual([Code.Unimplemented, Status.ServiceError, 0]);
   });
