@@ -54,9 +54,9 @@ const steps = [
     ["lint", () => run("biome lint . && buf lint")],
     ["types", () => run("npm run --silent types")],
     ["unused code", () => run("knip")],
-    ["functions of a call", () => run("npm run --silent bench:functions")],
+    ["functions of a call", () => show("npm run --silent bench:functions")],
     ["lock files", checkLockFiles],
-    ["budgets", () => run("node scripts/budgets.js")],
+    ["budgets", () => show("node scripts/budgets.js")],
   ],
   [["generated files", checkGenerated]],
   [["build and packages", () => run("npm run --silent packages")]],
@@ -137,6 +137,14 @@ async function runStep(name, step) {
 async function run(command) {
   const options = { cwd: root, env, stderr: "pipe", print: () => {} };
   const { status, output } = await runGroup(command, STEP_TIMEOUT_MS, options);
+  return status === 0 ? undefined : `$ ${command}\n${output}`;
+}
+
+/** Runs a command and prints its output. Returns it if the command fails. */
+async function show(command) {
+  const options = { cwd: root, env, stderr: "pipe", print: () => {} };
+  const { status, output } = await runGroup(command, STEP_TIMEOUT_MS, options);
+  if (status === 0) console.log(output.trim());
   return status === 0 ? undefined : `$ ${command}\n${output}`;
 }
 
