@@ -13,7 +13,7 @@ const entryPointsOf = (workspace) =>
 
 export default {
   entryPoints: [...entryPointsOf("runtime"), ...entryPointsOf("dubbo")],
-  tsconfig: path("../tsconfig.json"),
+  tsconfig: path("tsconfig.reference.json"),
   plugin: ["typedoc-plugin-markdown", path("documented.js")],
   out: path("pages/reference"),
   name: "API reference",
