@@ -216,3 +216,19 @@ describe("a call that ends while the hook decides", () => {
     expect(greetTogether).not.toHaveBeenCalled();
   });
 });
+
+it.each([GREET, TOGETHER])("a call to %s that has expired when it arrives is not decided about", async (path) => {
+  const authorize = vi.fn(() => Promise.reject(new RpcError(Code.Unauthenticated, "no token")));
+  const { baseUrl } = await startServer({}, { authorize });
+  const connection = new Http2Connection(baseUrl);
+  onTestFinished(() => connection.session.destroy());
+  const stream = connection.session.request({
+    ":method": "POST",
+    ":path": path,
+    "content-type": "application/grpc",
+    "grpc-timeout": "0m",
+  });
+  const [headers] = await once(stream, "response");
+  expect(headers["grpc-status"]).toBe("4");
+  expect(authorize).not.toHaveBeenCalled();
+});
