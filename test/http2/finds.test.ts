@@ -6,8 +6,8 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { FrameType } from "../../runtime/src/http2/codes.ts";
-import { PREFACE, settings } from "./support/frames.ts";
-import { RecordedServer } from "./support/recorder.ts";
+import { END_HEADERS, END_STREAM, headers, PREFACE, RESPONSE, settings } from "./support/frames.ts";
+import { frozen, Heard, RecordedClient, RecordedServer } from "./support/recorder.ts";
 
 interface Find {
   readonly name: string;
@@ -47,3 +47,36 @@ describe.each(Object.entries(cuts))("a server that receives %s", (_, cut) => {
     }).toEqual({ resets, over, requests });
   });
 });
+
+describe("a client", () => {
+  it("ignores a response after an informational one that ended its stream, which it has reset", () => {
+    const client = new RecordedClient();
+    const failed = client.open();
+    const other = client.open();
+    client.receive(headers(1, [":status", "103"], END_HEADERS | END_STREAM));
+    client.receive(headers(1, RESPONSE));
+    client.receive(headers(3, RESPONSE));
+    expect(failed.reset).toBeDefined();
+    expect(client.over).toBeUndefined();
+    expect(other.block?.status).toBe(200);
+  });
+
+  it("refuses a request that is too large for the server, although an equal one waits since before its limit", () => {
+    const client = new RecordedClient(false);
+    const open = (): Heard => {
+      const heard = new Heard();
+      const head = { method: "POST", path: "/a.B/C", headers: LARGE };
+      heard.stream = client.role.open(head, heard, undefined, true);
+      return heard;
+    };
+    client.receive(settings([3, 1]));
+    const first = open();
+    open();
+    client.receive(settings([6, 100]));
+    first.stream?.reset(8);
+    expect(open).toThrow(/ are more than the 100 that the peer takes$/);
+  });
+});
+
+/** Constant fields of more than 100 bytes. */
+const LARGE = frozen("te", "trailers", "x", "y".repeat(100));

@@ -29,6 +29,8 @@ export class HeaderWriter {
   #method = "";
   #path = "";
   #list: FieldList | undefined;
+  /** True if the last request has been checked since SETTINGS_MAX_HEADER_LIST_SIZE: one that waited for a stream may not have been. */
+  #fits = false;
   #block: Uint8Array | undefined;
   #generation = -1;
 
@@ -81,6 +83,7 @@ export class HeaderWriter {
     const isFinal = isRepeated && encoder.generation === generation && first === start && start > 0;
     this.#block = isFinal ? out.slice(start, end) : undefined;
     this.#generation = generation;
+    this.#fits &&= isRepeated;
     this.#method = method;
     this.#path = path;
     this.#list = list.frozen ? list : undefined;
@@ -90,16 +93,18 @@ export class HeaderWriter {
   /** Throws for a request that {@link writeRequest} could not send. */
   checkRequest(method: string, path: string, authority: string, list: FieldList): void {
     const isSameLine = method === this.#method && path === this.#path;
-    if (isSameLine && list === this.#list) return;
+    const isRepeated = isSameLine && list === this.#list;
+    if (isRepeated && this.#fits) return;
     if (!isSameLine) checkRequestLine(method, path);
     this.encoder.prepare(list);
     this.#checkSize(list, path.length + authority.length + 180);
+    this.#fits = isRepeated;
   }
 
   /** Applies SETTINGS_MAX_HEADER_LIST_SIZE. */
   limit(maxListSize: number): void {
     this.#maxListSize = maxListSize;
-    this.#list = undefined;
+    this.#fits = false;
   }
 
   #checkSize(list: FieldList, others: number): void {

@@ -204,8 +204,8 @@ export class Streams implements StreamOwner, SchedulerOwner {
 
   /**
    * Closes a stream and releases its resources. `isEnd` is true if it is reset for a violation after the peer has ended its
-   * side: the peer can then have sent nothing that crossed our reset. After a reset on request, later frames are
-   * ignored in any case, so that they do not end the other streams.
+   * side: a client can then have sent nothing that crossed our reset. After other resets, and on clients, later frames are
+   * ignored (RFC 9113, section 5.1), so that they do not end the other streams.
    */
   close(stream: EngineStream, state: State, isEnd = false): void {
     if (stream.closed) return;
@@ -214,7 +214,7 @@ export class Streams implements StreamOwner, SchedulerOwner {
     if (stream.id === 0) this.waiting.delete(stream);
     else {
       this.live.delete(stream.id);
-      const finalState = state === State.WeReset && isEnd ? State.Ended : state;
+      const finalState = this.#isServer && isEnd && state === State.WeReset ? State.Ended : state;
       this.closed.add(stream.id, finalState, stream.ended ? 0 : stream.receiveWindow.left);
     }
     this.scheduler.drop(stream);
