@@ -118,9 +118,13 @@ async function buildLibrary(folder) {
     ]);
   };
   writeFolder(join(root, folder, "dist/node"), await bundleOf("node", entries, [wholeTiers(folder)]));
-  const portable = entries.filter((entry) => entry.node !== undefined);
-  writeFolder(join(root, folder, "dist/web"), await bundleOf("web", portable, [pureConstants(folder)]));
+  writeFolder(join(root, folder, "dist/web"), await bundleOf("web", entries, [pureConstants(folder)]));
   writeFolder(join(root, folder, "dist/types"), declarationsOf(join(root, folder), entries.map(sourceOf)));
+  // The package has the whole folder, also what an earlier build has left in it.
+  for (const name of readdirSync(join(root, folder, "dist"))) {
+    if (!["node", "web", "types", "console"].includes(name))
+      rmSync(join(root, folder, "dist", name), { recursive: true });
+  }
 }
 
 /** The declaration files that entry points import, with their paths in `dist/types`. */
