@@ -99,10 +99,10 @@ async function buildLibrary(folder) {
   const { exports } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
   const entries = Object.values(exports).filter((entry) => entry.default !== undefined);
   const sourceOf = ({ types }) => types.replace("./dist/types/", "").replace(".d.ts", "");
-  const bundleOf = async (target, of, plugins) => {
+  const bundleOf = async (target, plugins) => {
     const { outputFiles } = await build({
       ...bundle,
-      entryPoints: of.map((entry) => `${folder}/build/${sourceOf(entry)}.js`),
+      entryPoints: entries.map((entry) => `${folder}/build/${sourceOf(entry)}.js`),
       outdir: `${folder}/dist/${target}`,
       splitting: true,
       packages: "external",
@@ -117,8 +117,8 @@ async function buildLibrary(folder) {
       Buffer.from(target === "web" ? text.replaceAll(bare, "") : text),
     ]);
   };
-  writeFolder(join(root, folder, "dist/node"), await bundleOf("node", entries, [wholeTiers(folder)]));
-  writeFolder(join(root, folder, "dist/web"), await bundleOf("web", entries, [pureConstants(folder)]));
+  writeFolder(join(root, folder, "dist/node"), await bundleOf("node", [wholeTiers(folder)]));
+  writeFolder(join(root, folder, "dist/web"), await bundleOf("web", [pureConstants(folder)]));
   writeFolder(join(root, folder, "dist/types"), declarationsOf(join(root, folder), entries.map(sourceOf)));
   // The package has the whole folder, also what an earlier build has left in it.
   for (const name of readdirSync(join(root, folder, "dist"))) {

@@ -1,6 +1,6 @@
 /**
  * Checks of clients with several endpoints: further attempts go to endpoints that the call has not tried (I7), and an address
- * that does not answer delays nobody for long (I14).
+ * that does not answer delays each call by a bounded time only (I14).
  */
 import type { Entry } from "./ledger.ts";
 import { type Scenario, serverName } from "./scenario.ts";
