@@ -52,7 +52,10 @@ let saxes: typeof import("saxes") | undefined;
 
 /** Loads the XML parser when the first such body arrives, because most programs never receive one. */
 export async function loadXmlParser(): Promise<void> {
-  saxes ??= await import("saxes");
+  if (saxes !== undefined) return;
+  const loaded = await import("saxes");
+  // Bundlers that divide their output give only `default` of a CommonJS module.
+  saxes = loaded.SaxesParser === undefined ? loaded.default : loaded;
 }
 
 /**
