@@ -3,20 +3,48 @@ import { defineConfig } from "vitest/config";
 // The tests run on the sources of the runtime, not on a build of them.
 const conditions = ["triple-source"];
 
+/** The tests of folders. */
+const testsOf = (...folders: string[]) => folders.map((folder) => `test/${folder}/**/*.test.ts`);
+/** Tests of single modules, in memory or in the simulator, but for a few that open sockets. */
+const UNIT = [
+  ...testsOf("call", "client", "codec", "dubbo", "grpc", "http", "http-rpc", "http1", "http2"),
+  ...testsOf("observe", "protocol", "rest", "server", "services", "simulation"),
+];
+/** Tests of the programs for developers, which start compilers. */
+const TOOLS = testsOf("contract", "openapi", "plugin", "validate");
+/** Replaces a module, which must not be loaded yet. */
+const REPLACES = "test/http-rpc/body-format.test.ts";
+
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
   test: {
-    include: ["test/**/*.test.ts"],
     // Tests that start several processes or compile for half a minute take several times that on a machine that is busy. No
     // test waits for this: a hang is the only use.
     testTimeout: 180_000,
     hookTimeout: 180_000,
     // The default is a second. This is less than the shortest limits of the runtime, which would hide that an event is missing.
     expect: { poll: { timeout: 9_000 } },
-    // Tests wait for sockets and processes, so one core less, which is the default, leaves a machine of two half idle.
-    maxWorkers: "100%",
-    typecheck: { enabled: true, include: ["test/**/*.test-d.ts"], tsconfig: "tsconfig.json" },
+    // Tests wait for sockets and processes half of the time.
+    maxWorkers: "200%",
     coverage: { include: ["src/**", "runtime/src/**"], exclude: ["**/gen/**"] },
+    // The files of a worker of the first two share their modules, which takes half the time; they leave no state.
+    projects: [
+      { extends: true, test: { name: "unit", include: UNIT, exclude: [REPLACES], isolate: false } },
+      {
+        extends: true,
+        test: { name: "tools", include: TOOLS, isolate: false, globalSetup: "test/plugin/support/build.ts" },
+      },
+      {
+        extends: true,
+        test: {
+          name: "system",
+          include: ["test/**/*.test.ts"],
+          exclude: [...UNIT, ...TOOLS],
+          typecheck: { enabled: true, include: ["test/**/*.test-d.ts"], tsconfig: "tsconfig.json" },
+        },
+      },
+      { extends: true, test: { name: "replaced", include: [REPLACES] } },
+    ],
   },
 });

@@ -6,15 +6,10 @@ import { delimiter, join } from "node:path";
 import { runChild } from "./child.js";
 import "./install.js";
 
-/** Folders of tests that run in memory or in the simulator, but for a few that open sockets. */
-const UNIT = ["client", "codec", "dubbo", "grpc", "http-rpc", "http2", "rest", "simulation"];
-/** The files of a worker share their modules, which takes half the time. One that replaces a module cannot. */
-const SHARED = "--no-isolate --exclude test/http-rpc/body-format.test.ts";
-
 const tasks = {
   demo: ["buf generate", "node scripts/run.js examples/demo/main.ts"],
   test: ["vitest run"],
-  "test:unit": [`vitest run --typecheck.enabled=false ${SHARED} ${UNIT.map((name) => `test/${name}/`).join(" ")}`],
+  "test:unit": ["vitest run --project unit"],
   registries: ["vitest run --config test/registries/vitest.config.ts"],
   format: ["biome check --write .", "buf format --write"],
   lint: ["biome check .", "buf lint"],

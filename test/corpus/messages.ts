@@ -76,7 +76,11 @@ export async function typeCheck(
   const project = join(folder, "tsconfig.json");
   const config = {
     extends: join(root, "test/plugin/support/tsconfig.json"),
-    compilerOptions: { rewriteRelativeImportExtensions: false },
+    compilerOptions: {
+      customConditions: ["triple-source"],
+      rewriteRelativeImportExtensions: false,
+      skipLibCheck: false,
+    },
     include: [...include, PLANTED_NAME],
   };
   writeFileSync(join(folder, PLANTED_NAME), PLANTED_SOURCE);

@@ -71,7 +71,6 @@ describe.each([
     const flags = {
       module: "NodeNext",
       moduleResolution: "NodeNext",
-      customConditions: ["triple-source"],
       verbatimModuleSyntax: true,
       strict: true,
     };
@@ -160,7 +159,11 @@ export class Greeter implements GreetServiceHandler {
     expect(fixed).toMatch(
       /greetings\(request: GreetRequest, context: HandlerContext\): AsyncIterable<GreetResponseInit>/,
     );
-    const diagnostics = project.diagnostics({ noUnusedParameters: false, noImplicitOverride: false });
+    const diagnostics = project.diagnostics({
+      skipLibCheck: false,
+      noUnusedParameters: false,
+      noImplicitOverride: false,
+    });
     expect(diagnostics.filter((line) => line.startsWith("fixed.ts"))).toEqual([]);
   });
 });

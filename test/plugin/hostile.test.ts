@@ -107,8 +107,7 @@ describe("hostile names", () => {
     const script = (load: string) =>
       `${load}.then(({ createWordsClient }) => { const client = createWordsClient({ call: async () => { throw new Error() } });
         return (async () => client)(); }).then((client) => console.log(Object.keys(client).length));`;
-    const flags = ["--conditions=triple-source", "--import", "tsx", "--no-warnings"];
-    const run = (code: string) => project.node([...flags, "--eval", code]);
+    const run = (code: string) => project.node(["--eval", code]);
     const esm = run(script('import("./esm/hostile/everything_triple.js")'));
     expect([esm.stderr.toString(), esm.stdout.toString().trim()]).toEqual(["", String(methodNames.length)]);
     const cjs = run(script('Promise.resolve(require("./cjs/hostile/everything_triple.js"))'));

@@ -60,9 +60,8 @@ describe("a base class, a client and a fake", () => {
     );
     project.generate({ ...request, parameter: `${target},server_base=true,fakes=true` });
   };
-  // The runtime is run from its sources, for which Node 20 needs tsx; the generated code is run without it.
   const run = (file: string): unknown => {
-    const { stdout, stderr } = project.node(["--conditions=triple-source", "--import", "tsx", "--no-warnings", file]);
+    const { stdout, stderr } = project.node([file]);
     expect(stderr.toString()).toBe("");
     return JSON.parse(stdout.toString());
   };
@@ -93,7 +92,7 @@ describe("a base class, a client and a fake", () => {
       "main.mts",
       `// @ts-nocheck\n${scenario('await import("./a/v1/a_triple.ts")', 'await import("triple-es")')}`,
     );
-    const { stdout, stderr } = project.node(["--conditions=triple-source", "--no-warnings", "main.mts"]);
+    const { stdout, stderr } = project.node(["--no-warnings", "main.mts"]);
     expect(stderr.toString()).toBe("");
     expect(JSON.parse(stdout.toString())).toEqual(outcome);
   });

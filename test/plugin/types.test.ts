@@ -19,6 +19,7 @@ project.write(
   "tsconfig.json",
   JSON.stringify({
     extends: join(root, "test/plugin/support/tsconfig.json"),
+    compilerOptions: { skipLibCheck: false },
     include: [PLANTED_NAME, ...generated.map((folder) => join(root, folder))],
   }),
 );

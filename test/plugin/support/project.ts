@@ -49,7 +49,8 @@ export class Project {
   }
 
   /**
-   * Returns the diagnostics of the whole project, with the strict flags of the fixtures. Throws if a file does not parse,
+   * Returns the diagnostics of the whole project against the built packages, with the strict flags of the fixtures; those of
+   * declaration files only with `skipLibCheck: false`. Throws if a file does not parse,
    * or if a planted mistake is not reported, because nothing has been type-checked then.
    */
   diagnostics(compilerOptions: object = {}, compiler = "typescript"): string[] {
