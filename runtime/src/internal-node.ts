@@ -5,4 +5,3 @@
  * @module triple-es/internal/node
  */
 export { connectionError } from "./node/io/error.ts";
-export { repeat, unlessAborted } from "./node/io/timer.ts";

@@ -4,7 +4,8 @@ import { createContextKey } from "../../runtime/src/call/call.ts";
 import { Code, Status } from "../../runtime/src/call/code.ts";
 import { type ContextOptions, createContextValues, eachWithin, OpenContext } from "../../runtime/src/call/context.ts";
 import { RpcError } from "../../runtime/src/call/error.ts";
-import { onAbort, startTimer } from "../../runtime/src/call/timer.ts";
+import { startTimer } from "../../runtime/src/call/platform.ts";
+import { onAbort } from "../../runtime/src/call/timer.ts";
 import type { HttpRequest } from "../../runtime/src/http/exchange.ts";
 import { ServerContext } from "../../runtime/src/server/call-context.ts";
 

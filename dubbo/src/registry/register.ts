@@ -6,7 +6,7 @@ import { type AddressInfo, isIP } from "node:net";
 import { networkInterfaces } from "node:os";
 import type { AddedService, Router } from "triple-es";
 import type { Instance, OfferedService, Registration, RegistrationEvent, Registry } from "triple-es/discovery";
-import { delay } from "triple-es/internal";
+import { delay, wallClock } from "triple-es/internal";
 import { checkAttributes } from "./dubbo/attributes.ts";
 import { serveMetadata } from "./metadata-service.ts";
 
@@ -84,7 +84,7 @@ export function register(server: RegisteredServer, registry: Registry, options: 
     port: checkPort(options.port ?? address.port),
     services,
     weight,
-    since: warmUp ? Date.now() : undefined,
+    since: warmUp ? wallClock() : undefined,
     attributes,
     mode,
   };

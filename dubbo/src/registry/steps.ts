@@ -1,7 +1,7 @@
 /**
  * Work on long lists in steps: other tasks of the process run in between.
  */
-import { setImmediate } from "node:timers/promises";
+import { defer } from "triple-es/internal";
 
 /** The number of entries in one step: parsing them takes a few milliseconds. */
 const STEP = 500;
@@ -23,6 +23,6 @@ export class EntryCounter {
     this.#count += entries;
     if (this.#count < STEP) return undefined;
     this.#count = 0;
-    return setImmediate();
+    return new Promise(defer);
   }
 }

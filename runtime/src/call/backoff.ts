@@ -1,6 +1,7 @@
 /**
  * Exponential backoff, by default with the constants of gRPC's document "connection-backoff".
  */
+import { random as defaultRandom } from "./platform.ts";
 
 /** The share by which a wait is lengthened or shortened at random, so that clients do not all repeat at the same time. */
 const JITTER = 0.2;
@@ -24,7 +25,7 @@ export class Backoff {
   readonly #random: () => number;
   #nextMs: number;
 
-  constructor({ initialMs = 1_000, maxMs, multiplier = 1.6, random = Math.random }: BackoffOptions) {
+  constructor({ initialMs = 1_000, maxMs, multiplier = 1.6, random = defaultRandom }: BackoffOptions) {
     this.#initialMs = initialMs;
     this.#maxMs = maxMs;
     this.#multiplier = multiplier;

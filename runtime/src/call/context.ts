@@ -2,11 +2,13 @@
  * Contexts of calls: deadline, cancellation, and values. A timeout is a duration, as it is sent on the wire; a deadline is an
  * instant of the monotonic clock (gRPC deadlines).
  */
+
 import type { CallContext, ContextKey, ContextValues } from "./call.ts";
 import { Code, type Status } from "./code.ts";
 import { RpcError } from "./error.ts";
 import { iteration } from "./message-stream.ts";
-import { onAbort, startTimer } from "./timer.ts";
+import { now, startTimer } from "./platform.ts";
+import { onAbort } from "./timer.ts";
 
 const NOTHING_TO_RELEASE: (() => void)[] = [];
 
@@ -43,7 +45,7 @@ export class OpenContext implements CallContext {
     const { signal } = options;
     const timeoutMs = options.timeoutMs as number;
     if (Number.isFinite(timeoutMs)) {
-      this.#deadline = performance.now() + timeoutMs;
+      this.#deadline = now() + timeoutMs;
       if (timeoutMs <= 0) this.#ended = this.#timeoutError();
       else this.#release = [startTimer(timeoutMs, () => this.end(this.#timeoutError()))];
     }
@@ -72,7 +74,7 @@ export class OpenContext implements CallContext {
    */
   get timeoutMs(): () => number | undefined {
     const deadline = this.#deadline;
-    return deadline === undefined ? noTimeout : () => Math.max(0, deadline - performance.now());
+    return deadline === undefined ? noTimeout : () => Math.max(0, deadline - now());
   }
 
   get waitForReady(): boolean | undefined {

@@ -1,8 +1,8 @@
 /**
- * Time slices for long synchronous work, such as decoding a large message: the running jobs alternate and share a
- * millisecond of each turn of the event loop.
+ * Yielding to the event loop, so that no call starves others. Long synchronous work, such as decoding a large message, has time
+ * slices: the running jobs alternate and share a millisecond of each turn. Streams of many small messages pause now and then.
  */
-import { schedule } from "./event-loop.ts";
+import { defer, now } from "./platform.ts";
 
 /** Size, in bytes, of the small messages that are decoded before the time is checked: a few milliseconds at the most. */
 const UNCHECKED_BYTES = 16_384;
@@ -22,7 +22,7 @@ const waiting: (() => void)[] = [];
  */
 export function nextStep(): Promise<void> | undefined {
   if (sliceEnds === undefined) beginSlice();
-  const inTime = performance.now() < (sliceEnds as number);
+  const inTime = now() < (sliceEnds as number);
   if (inTime && waiting.length === 0) return undefined;
   const step = new Promise<void>((resolve) => waiting.push(resolve));
   if (inTime) waiting.shift()?.();
@@ -41,8 +41,8 @@ export function nextSmallStep(bytes: number): Promise<void> | undefined {
 }
 
 function beginSlice(): void {
-  sliceEnds = performance.now() + SLICE_MS;
-  schedule(() => {
+  sliceEnds = now() + SLICE_MS;
+  defer(() => {
     if (waiting.length === 0) {
       sliceEnds = undefined;
       return;
@@ -50,4 +50,27 @@ function beginSlice(): void {
     beginSlice();
     waiting.shift()?.();
   });
+}
+
+/**
+ * Messages that all streams together process in one turn of the event loop. Each costs about a microsecond in addition to the
+ * user's code.
+ */
+const MESSAGES_PER_TURN = 2_048;
+
+let messages = 0;
+let turn: Promise<void> | undefined;
+
+/** Counts a message. Returns a promise to await before the next message if other callbacks must run first. */
+export function countMessage(): Promise<void> | undefined {
+  messages++;
+  if (messages < MESSAGES_PER_TURN) return undefined;
+  turn ??= new Promise((resolve) => {
+    defer(() => {
+      messages = 0;
+      turn = undefined;
+      resolve();
+    });
+  });
+  return turn;
 }

@@ -1,33 +1,8 @@
 /**
- * Timers of any length, and callbacks for abort signals.
+ * Waits that abort signals end, and callbacks for these signals.
  */
 import { abortError, type RpcError } from "./error.ts";
-
-/**
- * The longest delay that `setTimeout` supports, in milliseconds: about 25 days. A timer with a longer delay fires at once.
- */
-export const MAX_TIMER_MS: number = 2 ** 31 - 1;
-
-/** Calls back once after a delay of any length, in milliseconds. Returns the function that stops the timer. */
-export function startTimer(delayMs: number, callback: () => void): () => void {
-  let timer: ReturnType<typeof setTimeout>;
-  const arm = (left: number): void => {
-    timer = left > MAX_TIMER_MS ? setTimeout(() => arm(left - MAX_TIMER_MS), MAX_TIMER_MS) : setTimeout(callback, left);
-  };
-  arm(delayMs);
-  return () => clearTimeout(timer);
-}
-
-/**
- * Calls back once after a delay, in milliseconds, at most {@link MAX_TIMER_MS}, without keeping the process running.
- * Returns the function that stops the timer.
- */
-export function startBackgroundTimer(delayMs: number, callback: () => void): () => void {
-  const timer: unknown = setTimeout(callback, Math.min(delayMs, MAX_TIMER_MS));
-  // Timers are numbers on platforms other than Node.
-  if (typeof timer === "object") (timer as { unref?: () => void }).unref?.();
-  return () => clearTimeout(timer as ReturnType<typeof setTimeout>);
-}
+import { startBackgroundTimer, startTimer } from "./platform.ts";
 
 /**
  * Callbacks by signal. Many calls may share a signal, and Node warns of a leak if a signal has more than ten listeners.
@@ -100,6 +75,15 @@ export function settledWithin(promise: Promise<unknown>, maxMs: number): Promise
       stop();
       resolve(true);
     });
+  });
+}
+
+/** Settles as the promise does, or rejects when the signal fires. */
+export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
+  if (signal === undefined) return promise;
+  return new Promise((resolve, reject) => {
+    const unlink = onAbort(signal, reject);
+    promise.then(resolve, reject).finally(unlink);
   });
 }
 

@@ -9,12 +9,14 @@
  *     hedging delay over                     → the next attempt, unless the budget is used up
  *     no attempt running, none left          → the last error
  */
+
 import { mayResend } from "../call/attempt.ts";
 import type { Call, CallContext, CallResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { callHook, RpcError } from "../call/error.ts";
 import { endMessages, watchEnd } from "../call/message-stream.ts";
-import { onAbort, startTimer } from "../call/timer.ts";
+import { startTimer } from "../call/platform.ts";
+import { onAbort } from "../call/timer.ts";
 import { AttemptContext, attemptRequest, notRetried, type RepeatableRequest, withAttempts } from "./attempt.ts";
 import { type HedgingPolicy, type RetryOptions, readPushback } from "./attempt-policy.ts";
 import type { RetryThrottle } from "./retry-budget.ts";

@@ -3,7 +3,9 @@
  * load when most calls fail. The default counts the calls of the last ten seconds, as Finagle's `RetryBudget` does; a service
  * config may select gRPC's token bucket instead (gRFC A6, "Throttling Retry Attempts and Hedged RPCs").
  */
+
 import { assertMembers } from "../call/option.ts";
+import { now as defaultNow } from "../call/platform.ts";
 
 /** A limit on the retries of a target. */
 export interface RetryThrottle {
@@ -42,7 +44,7 @@ export class RecentRetries implements RetryThrottle {
   readonly #retried = new RecentCount();
 
   /** `now` reads a monotonic clock, in milliseconds. Throws a `TypeError` for an invalid budget. */
-  constructor(budget: RetryBudget = {}, now: () => number = () => performance.now()) {
+  constructor(budget: RetryBudget = {}, now: () => number = defaultNow) {
     assertMembers("budget", budget, ["ratio", "minPerSecond"]);
     const { ratio = 0.2, minPerSecond = 10 } = budget;
     for (const [name, value] of Object.entries({ ratio, minPerSecond })) {

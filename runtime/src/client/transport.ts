@@ -1,10 +1,11 @@
 /**
  * Graceful shutdown of a transport: refuses new calls, waits for running calls, then closes the connections.
  */
+
 import type { Call } from "../call/call.ts";
 import { gracePeriod } from "../call/context.ts";
 import { transportClosed } from "../call/error.ts";
-import { startTimer } from "../call/timer.ts";
+import { startTimer } from "../call/platform.ts";
 import type { Connections } from "../http/exchange.ts";
 import type { ClosableTransport } from "./client.ts";
 

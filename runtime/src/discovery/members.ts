@@ -9,9 +9,10 @@
  *               pass health checks). A GOAWAY ends it at once
  *     removed   takes no new calls, and closes when its streams have ended
  */
+
 import { Code } from "../call/code.ts";
 import { endpointRemoved, RpcError } from "../call/error.ts";
-import { startBackgroundTimer } from "../call/timer.ts";
+import { now, startBackgroundTimer } from "../call/platform.ts";
 import type { ConnectEndpoint, Endpoint, EndpointConnections } from "./endpoint.ts";
 import { Member } from "./member.ts";
 
@@ -118,7 +119,7 @@ export class Members {
   /** Keeps a ready endpoint that the list has left out, until a check fails or its time is over. */
   #keep(member: Member): void {
     member.isListed = false;
-    const until = performance.now() + this.#options.keepUnlistedMs;
+    const until = now() + this.#options.keepUnlistedMs;
     let isKept = true;
     let stopTimer = (): void => {};
     member.stopTimer = () => {
@@ -126,9 +127,9 @@ export class Members {
       stopTimer();
     };
     const check = async (): Promise<void> => {
-      const answers = performance.now() < until && (await (member.connections as EndpointConnections).check());
+      const answers = now() < until && (await (member.connections as EndpointConnections).check());
       if (!isKept) return;
-      const nextMs = Math.min(CHECK_INTERVAL_MS, until - performance.now());
+      const nextMs = Math.min(CHECK_INTERVAL_MS, until - now());
       if (answers) stopTimer = startBackgroundTimer(nextMs, () => void check());
       else this.#discard(member);
     };
@@ -227,7 +228,7 @@ export class Members {
       member.state = "ready";
       member.lastError = undefined;
       member.forgetFailures();
-      member.readySince = performance.now();
+      member.readySince = now();
       this.#owner.onReady(member);
       return;
     }

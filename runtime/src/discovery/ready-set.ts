@@ -2,7 +2,7 @@
  * The endpoints of a target that take calls, and the picker that chooses among them. A change of the endpoints, of
  * their weights or of the policy replaces the picker.
  */
-import { startBackgroundTimer } from "../call/timer.ts";
+import { random as defaultRandom, now, startBackgroundTimer, wallClock } from "../call/platform.ts";
 import type { HttpRequest } from "../http/exchange.ts";
 import type { Balancer, Picker } from "./balancer.ts";
 import type { OutlierDetector } from "./ejection.ts";
@@ -73,7 +73,7 @@ export class ReadySet {
       if (picked === undefined || !tried.has(picked)) return picked;
     }
     const others = this.#ready.filter((member) => !tried.has(member));
-    const { random = Math.random } = this.#options;
+    const { random = defaultRandom } = this.#options;
     return others[Math.floor(random() * others.length)];
   }
 
@@ -99,20 +99,19 @@ export class ReadySet {
     this.#stopBatch = undefined;
     if (!this.#owner.isActive()) return;
     this.#stopGrowth();
-    const now = performance.now();
-    const wallClock = Date.now();
+    const time = now();
     const members = [...this.#owner.members].filter(({ state }) => state === "ready");
     let grows = false;
-    for (const member of members) grows = member.updateWeight(now, wallClock, this.#options.warmUpMs) || grows;
-    const returned = this.#ejected.filter((member) => member.state === "ready" && !member.isEjected(now));
-    this.#ejected = members.filter((member) => member.isEjected(now));
-    const able = this.#outliers.withoutEjected(preferListed(members, now), now);
+    for (const member of members) grows = member.updateWeight(time, wallClock(), this.#options.warmUpMs) || grows;
+    const returned = this.#ejected.filter((member) => member.state === "ready" && !member.isEjected(time));
+    this.#ejected = members.filter((member) => member.isEjected(time));
+    const able = this.#outliers.withoutEjected(preferListed(members, time), time);
     const weighted = able.filter(({ weight }) => weight > 0);
     if (weighted.length === 0) for (const member of able) member.weight = 1;
     this.#ready = weighted.length === 0 ? able : weighted;
     this.picker = this.#ready.length === 0 ? undefined : this.#balancer(this.#ready);
     if (grows) this.#stopGrowth = startBackgroundTimer(GROWTH_INTERVAL_MS, () => this.changed());
-    this.#watchReturns(now);
+    this.#watchReturns(time);
     this.#owner.onPicker();
     // The hook comes last, because it may close the target.
     for (const member of returned) this.#owner.onReturned(member);

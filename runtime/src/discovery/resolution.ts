@@ -1,10 +1,12 @@
 /**
  * Runs a resolver, again with exponential backoff when it fails, and limits its lookups to one per second.
  */
+
 import { Backoff } from "../call/backoff.ts";
 import { Code } from "../call/code.ts";
 import { abortError, RpcError } from "../call/error.ts";
-import { onAbort, startBackgroundTimer } from "../call/timer.ts";
+import { now, startBackgroundTimer } from "../call/platform.ts";
+import { onAbort } from "../call/timer.ts";
 import type { Endpoint, Resolver } from "./endpoint.ts";
 
 const MAX_BACKOFF_MS = 30_000;
@@ -89,7 +91,7 @@ export class Resolution {
   /** Waits for `maxMs`, or, if `mayWake`, until {@link refresh} is called. Rejects when the signal fires. */
   #wait(maxMs: number, signal: AbortSignal, mayWake: boolean): Promise<void> {
     return new Promise((resolve, reject) => {
-      const leastMs = mayWake ? Math.max(0, this.#lastNews + MIN_INTERVAL_MS - performance.now()) : 0;
+      const leastMs = mayWake ? Math.max(0, this.#lastNews + MIN_INTERVAL_MS - now()) : 0;
       let stopTimer = (): void => {};
       let unlink = (): void => {};
       const settle = (how: () => void): void => {
@@ -99,7 +101,7 @@ export class Resolution {
         how();
       };
       const done = (): void => {
-        this.#lastNews = performance.now();
+        this.#lastNews = now();
         settle(resolve);
       };
       stopTimer = startBackgroundTimer(Math.max(maxMs, leastMs), done);
@@ -107,7 +109,7 @@ export class Resolution {
       if (!mayWake || signal.aborted) return;
       this.#wake = () => {
         this.#wake = () => {};
-        const left = this.#lastNews + MIN_INTERVAL_MS - performance.now();
+        const left = this.#lastNews + MIN_INTERVAL_MS - now();
         stopTimer();
         stopTimer = startBackgroundTimer(Math.max(0, left), done);
       };

@@ -7,10 +7,11 @@
  *     connection lost   the endpoint leaves the picker and is reconnected; the resolver is asked for a new lookup
  *     no calls          the resolver pauses after `idleTimeoutMs`; the next call resumes it, with the last list
  */
+
 import { Code } from "../call/code.ts";
 import { diagnostics } from "../call/diagnostics.ts";
 import { callHook, RpcError, reasonOf, transportClosed } from "../call/error.ts";
-import { startBackgroundTimer } from "../call/timer.ts";
+import { random as defaultRandom, now, startBackgroundTimer } from "../call/platform.ts";
 import type { HttpRequest } from "../http/exchange.ts";
 import type { Picker } from "./balancer.ts";
 import { type EjectionMethod, OutlierDetector } from "./ejection.ts";
@@ -40,7 +41,7 @@ export class TargetDriver {
   #waiters = new Set<() => void>();
 
   constructor(resolver: Resolver, connect: ConnectEndpoint, options: TargetOptions) {
-    const { random = Math.random } = options;
+    const { random = defaultRandom } = options;
     this.#options = options;
     this.#members = new Members(
       {
@@ -177,7 +178,7 @@ export class TargetDriver {
 
   /** Counts a failed call whose failure was caused by the endpoint, not by the call. */
   failed(member: Member, error: RpcError): void {
-    if (member.state === "ready") this.#outliers.failed(member, error, performance.now());
+    if (member.state === "ready") this.#outliers.failed(member, error, now());
   }
 
   #onOutlier(member: Member, error: RpcError, method: EjectionMethod, isEjected: boolean): void {
@@ -197,10 +198,10 @@ export class TargetDriver {
   }
 
   endpoints(): readonly EndpointStatus[] {
-    const now = performance.now();
+    const time = now();
     return [...this.#members].map((member) => ({
       address: member.endpoint.address,
-      state: member.state === "ready" && member.isEjected(now) ? "ejected" : member.state,
+      state: member.state === "ready" && member.isEjected(time) ? "ejected" : member.state,
       listed: member.isListed,
       weight: member.weight,
       active: member.active,

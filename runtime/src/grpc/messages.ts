@@ -3,8 +3,8 @@
  */
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
-import { countMessage } from "../call/event-loop.ts";
 import { DONE, MessageStream } from "../call/message-stream.ts";
+import { countMessage } from "../call/time-slice.ts";
 import type { Body, ChunkSource } from "../http/body.ts";
 import type { ProtocolOptions } from "../protocol/options.ts";
 import { EnvelopeReader } from "./envelope.ts";

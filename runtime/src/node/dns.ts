@@ -2,14 +2,15 @@
  * The DNS resolver: A and AAAA records, SRV records (RFC 2782), and service configs in TXT records (gRFC A2). It queries
  * again when the records expire and when a connection is lost, so that new servers get calls without a restart of the client.
  */
+
 import { Resolver as DnsResolver, lookup } from "node:dns/promises";
 import { isIP } from "node:net";
 import { hostname } from "node:os";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
-import { startBackgroundTimer } from "../call/timer.ts";
+import { random, startBackgroundTimer } from "../call/platform.ts";
+import { unlessAborted } from "../call/timer.ts";
 import type { Endpoint, Resolver } from "../discovery/endpoint.ts";
-import { unlessAborted } from "./io/timer.ts";
 import { chooseServiceConfig } from "./service-config-record.ts";
 
 /** Options of the resolver {@link dns}. */
@@ -233,7 +234,7 @@ class Query {
   /** Returns the service config for this client; `undefined` if there is no record or the query fails. */
   async #serviceConfig(host: string): Promise<unknown> {
     const records = await this.#resolver.resolveTxt(`_grpc_config.${host}`).catch(() => []);
-    return chooseServiceConfig(records, hostname(), Math.random);
+    return chooseServiceConfig(records, hostname(), random);
   }
 }
 

@@ -1,9 +1,11 @@
 /**
  * Logging: interceptors that report every finished call to the user's function.
  */
+
 import type { CallRequest, Interceptor, Method } from "../call/call.ts";
 import { codeName } from "../call/code.ts";
 import { callHook, type RpcError } from "../call/error.ts";
+import { now } from "../call/platform.ts";
 import { observe } from "./observer.ts";
 
 /** A finished call. It contains no metadata, so that credentials are not logged. */
@@ -55,13 +57,13 @@ function createLogger(
   report: (call: FinishedCall, request: CallRequest) => void,
 ): Interceptor {
   return (next) => (request) => {
-    const start = performance.now();
+    const start = now();
     return observe(next, request, {
       run: (work) => work(),
       ended(error) {
         const { service, name: method, kind } = request.method;
         const code = error === undefined ? "ok" : codeName(error.code);
-        const durationMs = performance.now() - start;
+        const durationMs = now() - start;
         const clientAddress = request.context.peer?.address;
         const call = { side, service, method, kind, code, durationMs, clientAddress, error };
         callHook("a logger", () => report(call, request));

@@ -1,11 +1,13 @@
 /**
  * Further attempts of calls for OpenTelemetry: span events, and gRPC's metrics of retries (gRFC A96).
  */
+
 import type { Attributes, Histogram, Meter, Span } from "@opentelemetry/api";
 import type { RetryEvent, TransparentRetryEvent } from "../call/attempt.ts";
 import type { CallContext, ContextValues } from "../call/call.ts";
 import { codeName } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
+import { wallClock } from "../call/platform.ts";
 
 type Kind = "retry" | "hedge" | "transparent retry";
 
@@ -61,7 +63,7 @@ export function createRetryInstruments(meter: Meter): RetryInstruments {
 
 /** Notes a further attempt until its call has ended. */
 export function noteRetry({ context, attempt, delayMs, error, isHedge }: RetryEvent, target: string): void {
-  note(context.values, { kind: isHedge ? "hedge" : "retry", attempt, delayMs, error, target, time: Date.now() });
+  note(context.values, { kind: isHedge ? "hedge" : "retry", attempt, delayMs, error, target, time: wallClock() });
 }
 
 /** Notes a transparent retry until its call has ended. */
@@ -73,7 +75,7 @@ export function noteTransparentRetry({ context, delayMs, error }: TransparentRet
     delayMs,
     error,
     target,
-    time: Date.now(),
+    time: wallClock(),
   });
 }
 

@@ -2,6 +2,7 @@
  * OpenTelemetry: interceptors that record a span and the duration of every call, by the semantic conventions for RPC, and
  * propagate the trace from client to server in the metadata. Requires the package `@opentelemetry/api`.
  */
+
 import {
   type Attributes,
   type Context,
@@ -24,6 +25,7 @@ import { Code, codeName } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
 import { type Metadata, TripleHeader } from "../call/metadata.ts";
 import type { Peer } from "../call/peer.ts";
+import { now } from "../call/platform.ts";
 import { VERSION } from "../version.ts";
 import { observe } from "./observer.ts";
 import { createRetryInstruments, hasRetries, recordRetries } from "./retry-telemetry.ts";
@@ -137,7 +139,7 @@ interface Recording {
 
 /** Creates the observer that runs a call in the span's context and records its outcome. */
 function record({ span, histogram, known, active, isError }: Recording) {
-  const start = performance.now();
+  const start = now();
   return {
     run: <T>(work: () => T): T => context.with(active, work),
     ended(error: RpcError | undefined): void {
@@ -150,7 +152,7 @@ function record({ span, histogram, known, active, isError }: Recording) {
       }
       span.setAttributes(outcome);
       span.end();
-      histogram.record((performance.now() - start) / 1000, { ...known, ...outcome }, active);
+      histogram.record((now() - start) / 1000, { ...known, ...outcome }, active);
     },
   };
 }

@@ -4,7 +4,7 @@
  */
 
 import type { InstanceConnection } from "triple-es/discovery";
-import { startTimer } from "triple-es/internal";
+import { now, startTimer } from "triple-es/internal";
 import { readInstanceMetadata } from "../metadata-service.ts";
 import type { DescribedService } from "./described-service.ts";
 import { metadataAddress, revisionOfInstance, type ServiceInstance } from "./service-instance.ts";
@@ -52,7 +52,7 @@ export class MetadataCache {
       if (instance.services !== undefined || revisionOfInstance(instance) === undefined) continue;
       const key = keyOf(instance);
       const known = this.#entries.get(key);
-      if (known !== undefined && known.expiresAt > performance.now()) continue;
+      if (known !== undefined && known.expiresAt > now()) continue;
       unknown.set(key, [...(unknown.get(key) ?? []), instance].slice(0, MAX_ASKED));
     }
     for (const [key, some] of unknown) this.#start(key, some, open);
@@ -64,7 +64,7 @@ export class MetadataCache {
     const entry: Entry = {
       loaded: this.#inTurn(async () => {
         const services = await this.#ask(instances, open);
-        if (services === undefined) entry.expiresAt = performance.now() + REVISION_RETRY_MS;
+        if (services === undefined) entry.expiresAt = now() + REVISION_RETRY_MS;
         else entry.services = services;
       }),
       services: this.#entries.get(key)?.services,

@@ -6,7 +6,7 @@
  *     other cluster   or an earlier revision than the last one: the data were lost, and the watch begins anew
  */
 import { Code, RpcError } from "triple-es";
-import { abortError, delayInBackground, onAbort } from "triple-es/internal";
+import { abortError, delayInBackground, now, onAbort } from "triple-es/internal";
 import { Event_EventType as EventType } from "../../gen/etcd/rpc_pb.ts";
 import type { Tree } from "../tree.ts";
 import { startWatch } from "../watch.ts";
@@ -104,10 +104,10 @@ class RangeWatch {
         throw new RpcError(Code.Unavailable, "the server has ended the watch");
       } catch (reason) {
         if (signal.aborted) return;
-        failingSince ??= performance.now();
+        failingSince ??= now();
         const { code } = RpcError.from(reason);
         const mayResume = code === Code.Unavailable || code === Code.Unauthenticated || code === Code.Internal;
-        if (!mayResume || performance.now() - failingSince > RESUME_MS) throw reason;
+        if (!mayResume || now() - failingSince > RESUME_MS) throw reason;
         await delayInBackground(RESUME_INTERVAL_MS, signal);
       }
     }

@@ -5,7 +5,7 @@
 
 import type { ClosableTransport } from "triple-es";
 import { Code, RpcError } from "triple-es";
-import { reasonOf } from "triple-es/internal";
+import { random, reasonOf } from "triple-es/internal";
 import { formatAddress } from "../dubbo/service-key.ts";
 import { parseServers, type ServerAddress } from "../servers.ts";
 import { NacosConnection, type NacosConnectionOptions } from "./connection.ts";
@@ -32,7 +32,7 @@ export class NacosClient {
 
   constructor(options: NacosClientOptions) {
     this.#options = options;
-    this.#next = Math.floor(Math.random() * options.servers.length);
+    this.#next = Math.floor(random() * options.servers.length);
   }
 
   /** Resolves with the connection. Rejects if no server accepts one, and after {@link close}. */

@@ -2,7 +2,7 @@
  * Configurations in Nacos, in which Dubbo keeps the mapping from services to applications and the metadata of applications.
  */
 import { Code, RpcError } from "triple-es";
-import { delayInBackground } from "triple-es/internal";
+import { delayInBackground, random, startBackgroundTimer } from "triple-es/internal";
 import { Changes, type StopWatch, startWatch, type Watcher } from "../watch.ts";
 import type { NacosClient } from "./client.ts";
 import type { NacosConnection } from "./connection.ts";
@@ -86,7 +86,7 @@ export class Configs {
       const response = await connection.query("ConfigPublishRequest", fields);
       if (response.resultCode === 200) return;
       refusal = response.message ?? String(response.errorCode);
-      await delayInBackground(Math.random() * MAX_PAUSE_MS);
+      await delayInBackground(random() * MAX_PAUSE_MS);
     }
     throw new RpcError(Code.Aborted, `the configuration ${key.dataId} in ${key.group} cannot be changed: ${refusal}`);
   }
@@ -144,7 +144,6 @@ const nameOf = ({ dataId, group }: ConfigKey): string => `${group}\n${dataId}`;
 
 /** Waits for a change, at most for {@link COMPARE_MS}. */
 async function unlessLate(changes: Changes, signal: AbortSignal): Promise<void> {
-  const late = setTimeout(changes.set, COMPARE_MS);
-  late.unref();
-  await changes.next(signal).finally(() => clearTimeout(late));
+  const stopTimer = startBackgroundTimer(COMPARE_MS, changes.set);
+  await changes.next(signal).finally(stopTimer);
 }

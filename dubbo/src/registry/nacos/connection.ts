@@ -10,8 +10,14 @@
 
 import type { ClosableTransport } from "triple-es";
 import { Code, RpcError } from "triple-es";
-import { delayInBackground, settledWithin, startBackgroundTimer, VERSION } from "triple-es/internal";
-import { repeat, unlessAborted } from "triple-es/internal/node";
+import {
+  delayInBackground,
+  repeat,
+  settledWithin,
+  startBackgroundTimer,
+  unlessAborted,
+  VERSION,
+} from "triple-es/internal";
 import type { Payload } from "../../gen/nacos/nacos_grpc_service_pb.ts";
 import {
   createBiRequestStreamClient,

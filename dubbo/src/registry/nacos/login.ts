@@ -4,7 +4,7 @@
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { Code, RpcError } from "triple-es";
-import { reasonOf } from "triple-es/internal";
+import { now, reasonOf, startBackgroundTimer } from "triple-es/internal";
 import type { ClientTlsOptions } from "triple-es/node";
 import { formatAddress } from "../dubbo/service-key.ts";
 import type { Credentials, ServerAddress } from "../servers.ts";
@@ -26,11 +26,11 @@ export function createTokenSource(
   let renewAt = 0;
   const renew = async (): Promise<string> => {
     const { token, ttlMs } = await login(servers, credentials, tls);
-    renewAt = performance.now() + ttlMs * RENEW_AFTER;
+    renewAt = now() + ttlMs * RENEW_AFTER;
     return token;
   };
   return () => {
-    if (current === undefined || performance.now() > renewAt) {
+    if (current === undefined || now() > renewAt) {
       renewAt = Number.POSITIVE_INFINITY;
       current = renew().catch((reason: unknown) => {
         current = undefined;
@@ -77,8 +77,7 @@ function readToken(text: string): { readonly token: string; readonly ttlMs: numb
 function post(url: URL, form: URLSearchParams, tls: ClientTlsOptions | undefined) {
   return new Promise<{ readonly status: number; readonly text: string }>((resolve, reject) => {
     const headers = { "content-type": "application/x-www-form-urlencoded" };
-    const signal = AbortSignal.timeout(LOGIN_MS);
-    const options = { method: "POST", headers, agent: false, signal } as const;
+    const options = { method: "POST", headers, agent: false } as const;
     const send = url.protocol === "https:" ? requestHttps : requestHttp;
     const request = send(url, { ...options, ...tls }, (response) => {
       let text = "";
@@ -91,6 +90,10 @@ function post(url: URL, form: URLSearchParams, tls: ClientTlsOptions | undefined
       response.on("error", reject);
     });
     request.on("error", reject);
+    const stopTimer = startBackgroundTimer(LOGIN_MS, () =>
+      request.destroy(new Error(`no response within ${LOGIN_MS / 1_000} s`)),
+    );
+    request.on("close", stopTimer);
     request.end(form.toString());
   });
 }

@@ -8,7 +8,7 @@
  */
 import type { ConnectionOptions } from "node:tls";
 import { Code, RpcError } from "triple-es";
-import { Backoff, settledWithin, startBackgroundTimer } from "triple-es/internal";
+import { Backoff, now, random, settledWithin, startBackgroundTimer } from "triple-es/internal";
 import { REGISTRY_CLOSED } from "../tree.ts";
 import { ZooKeeperConnection } from "./connection.ts";
 import type { JuteReader, JuteWriter } from "./jute.ts";
@@ -69,7 +69,7 @@ export class ZooKeeperClient {
 
   constructor(settings: ClientSettings) {
     this.#settings = settings;
-    this.#server = Math.floor(Math.random() * settings.servers.length);
+    this.#server = Math.floor(random() * settings.servers.length);
   }
 
   /** The session's number, and the signal that fires when it has expired. */
@@ -100,7 +100,7 @@ export class ZooKeeperClient {
       () => true,
       () => false,
     );
-    const maxMs = Math.max(0, this.#lostAt + CHANGE_MS - performance.now());
+    const maxMs = Math.max(0, this.#lostAt + CHANGE_MS - now());
     if ((await settledWithin(connected, maxMs)) && (await connected)) return;
     throw new RpcError(Code.Unavailable, "no server can be reached");
   }
@@ -156,20 +156,20 @@ export class ZooKeeperClient {
       let isShort = false;
       try {
         const connection = await this.#connect();
-        const connectedAt = performance.now();
+        const connectedAt = now();
         if (outageAt === Number.NEGATIVE_INFINITY) outageAt = connectedAt;
         const reason = await connection.closed;
-        this.#lostAt = performance.now();
+        this.#lostAt = now();
         this.#connection = undefined;
         this.#lastZxid = connection.lastZxid;
-        isShort = performance.now() - connectedAt < MAX_RECONNECT_MS;
+        isShort = now() - connectedAt < MAX_RECONNECT_MS;
         if (isShort) throw reason;
         retry.reset();
         failures = 0;
-        outageAt = performance.now();
+        outageAt = now();
       } catch (reason) {
         if (this.#isClosed) return;
-        const outageMs = performance.now() - outageAt;
+        const outageMs = now() - outageAt;
         failures++;
         if (outageMs > sessionTimeoutMs && failures >= servers.length) this.#reject(reason as Error);
         // A server that has lost its data refuses a client that has seen later transactions, and the session is over anyway.

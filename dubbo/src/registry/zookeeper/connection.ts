@@ -3,8 +3,8 @@
  */
 import { connect as connectTcp, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
-import { startTimer } from "triple-es/internal";
-import { connectionError, repeat } from "triple-es/internal/node";
+import { now, repeat, startTimer } from "triple-es/internal";
+import { connectionError } from "triple-es/internal/node";
 import { FrameSplitter, JuteReader, type JuteWriter } from "./jute.ts";
 import {
   type NodeEvent,
@@ -57,7 +57,7 @@ export class ZooKeeperConnection {
   readonly #onEvent: (event: NodeEvent) => void;
   #xid = 0;
   #isClosed = false;
-  #lastReceived = performance.now();
+  #lastReceived = now();
   #stopPings = (): void => {};
   #onClosed!: (reason: Error) => void;
   #onConnect: (() => void) | undefined;
@@ -172,7 +172,7 @@ export class ZooKeeperConnection {
   }
 
   #receive(chunk: Buffer): void {
-    this.#lastReceived = performance.now();
+    this.#lastReceived = now();
     try {
       for (const body of this.#frames.push(chunk)) this.#handle(body);
     } catch (error) {
@@ -208,10 +208,10 @@ export class ZooKeeperConnection {
 
   /** Sends pings, and ends the connection if the server does not answer for two thirds of the session's timeout. */
   #keepAlive(timeoutMs: number): void {
-    this.#lastReceived = performance.now();
+    this.#lastReceived = now();
     this.#socket.unref();
     this.#stopPings = repeat(Math.max(10, timeoutMs / 3), () => {
-      if (performance.now() - this.#lastReceived > (timeoutMs * 2) / 3 + PING_ALLOWANCE_MS) {
+      if (now() - this.#lastReceived > (timeoutMs * 2) / 3 + PING_ALLOWANCE_MS) {
         this.#end(connectionError(new Error("the server does not answer"), this.#peer));
       } else {
         this.#socket.write(startRequest(Xid.Ping, Op.Ping).frame());

@@ -2,6 +2,7 @@
  * The registry in ZooKeeper.
  */
 import type { Registry } from "triple-es/discovery";
+import { wallClock } from "triple-es/internal";
 import type { ClientTlsOptions } from "triple-es/node";
 import { writeCuratorInstance } from "../dubbo/service-instance.ts";
 import { checkCredentials, checkDuration, parseServers } from "../servers.ts";
@@ -46,6 +47,6 @@ export function zookeeper(options: ZooKeeperOptions): Registry {
     connectTimeoutMs: checkDuration("connectTimeoutMs", options.connectTimeoutMs ?? 5_000, 1, 600_000),
   });
   const tree = createZooKeeperTree(client, "zookeeper", auth !== undefined);
-  const registeredAt = Date.now();
+  const registeredAt = wallClock();
   return createTreeRegistry(tree, (instance) => writeCuratorInstance(instance, registeredAt), options);
 }

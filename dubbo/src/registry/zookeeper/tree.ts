@@ -1,7 +1,7 @@
 /**
  * The nodes of ZooKeeper as a tree of entries. Entries of a session are ephemeral nodes; their parents are persistent.
  */
-import { unlessAborted } from "triple-es/internal/node";
+import { unlessAborted } from "triple-es/internal";
 import { MAX_PROVIDERS } from "../dubbo/limits.ts";
 import { EntryCounter } from "../steps.ts";
 import { MAX_TRIES, type Tree, type TreeSession } from "../tree.ts";

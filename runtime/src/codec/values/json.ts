@@ -2,8 +2,10 @@
  * The values of JSON, counted before the work that they cause: those of text before it is parsed, and those of a message
  * before it is created from parsed JSON.
  */
+
 import type { DescField, DescMessage, JsonObject, JsonValue, Registry } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
+import { random } from "../../call/platform.ts";
 import {
   BACKSLASH,
   CLOSE_ARRAY,
@@ -26,7 +28,7 @@ const KNOWN_NAMES = 16_384;
 /** Hashes of the names in objects, each in one of two places. It is filled anew for each text. */
 const known = new Int32Array(KNOWN_NAMES);
 /** Callers cannot choose names whose hashes are equal. */
-const SEED = Math.floor(Math.random() * 2 ** 32) | 0;
+const SEED = Math.floor(random() * 2 ** 32) | 0;
 
 /** Reports whether the hash is new, and remembers it. */
 function isNew(hash: number): boolean {

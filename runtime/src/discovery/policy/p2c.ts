@@ -9,6 +9,7 @@
  * endpoint of weight a beside one of weight b keeps the next call with the probability 1 - b / a while it has one stream, and
  * gets it while the other has one, so that two callers use it for a / (a + b) of their calls.
  */
+import { random as defaultRandom } from "../../call/platform.ts";
 import { type Balancer, drawByWeight, isEven, type ReadyEndpoint } from "../balancer.ts";
 
 /** Maximum number of draws of the second choice while it equals the first. */
@@ -16,7 +17,7 @@ const MAX_DRAWS = 3;
 
 /** Makes the policy. It is the default. */
 export function p2c(options: { readonly random?: (() => number) | undefined } = {}): Balancer {
-  const { random = Math.random } = options;
+  const { random = defaultRandom } = options;
   const balancer: Balancer = (ready) => {
     const { length } = ready;
     if (length === 1) return () => ready[0] as ReadyEndpoint;

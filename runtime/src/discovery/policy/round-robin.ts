@@ -2,6 +2,7 @@
  * Weighted round robin: a static stride scheduler like gRPC's weighted_round_robin (gRFC A58). In each round an endpoint is
  * skipped more often the further its weight is below the largest.
  */
+import { random as defaultRandom } from "../../call/platform.ts";
 import { type Balancer, isEven, type ReadyEndpoint } from "../balancer.ts";
 
 const MAX_WEIGHT = 65_535;
@@ -13,7 +14,7 @@ const MIN_RELATIVE_WEIGHT = 1 / 64;
  * endpoint.
  */
 export function roundRobin(options: { readonly random?: (() => number) | undefined } = {}): Balancer {
-  const { random = Math.random } = options;
+  const { random = defaultRandom } = options;
   const balancer: Balancer = (ready) => {
     const { length } = ready;
     let position = Math.floor(random() * length);

@@ -1,13 +1,14 @@
 /**
  * The attempts to connect to a server: one at a time, with backoff between them, as long as a call needs a connection.
  */
+
 import { AsyncResource } from "node:async_hooks";
 import { Code } from "../../call/code.ts";
 import { noteObstacle } from "../../call/context.ts";
 import { abortError, RpcError } from "../../call/error.ts";
-import { delay, onAbort, startBackgroundTimer } from "../../call/timer.ts";
+import { startBackgroundTimer } from "../../call/platform.ts";
+import { delay, onAbort, unlessAborted } from "../../call/timer.ts";
 import { isClosedByPeer } from "../io/error.ts";
-import { unlessAborted } from "../io/timer.ts";
 import type { ConnectionBackoff } from "./connection-backoff.ts";
 
 /**

@@ -3,9 +3,11 @@
  * retry is made without a wait, because the server may have just been restarted; and waits are limited to one second if this
  * machine itself refuses the connection.
  */
+
 import { Backoff } from "../../call/backoff.ts";
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
+import { now as defaultNow } from "../../call/platform.ts";
 import { isRefusedLocally } from "../io/error.ts";
 
 /** The upper bound of waits, jitter included, if this machine itself refused the connection. */
@@ -31,7 +33,7 @@ export class ConnectionBackoff {
   #nextAt = 0;
   #last: RpcError | undefined;
 
-  constructor({ now = () => performance.now(), ...options }: ConnectionBackoffOptions) {
+  constructor({ now = defaultNow, ...options }: ConnectionBackoffOptions) {
     this.#backoff = new Backoff(options);
     this.#now = now;
   }

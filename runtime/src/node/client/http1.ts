@@ -2,6 +2,7 @@
  * The client's HTTP/1.1 engine, on `node:http`: every request is an exchange. The engine does not depend on calls or
  * messages.
  */
+
 import { type ClientRequest, request as httpRequest } from "node:http";
 import { request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
@@ -10,7 +11,8 @@ import { noteObstacle } from "../../call/context.ts";
 import { diagnostics } from "../../call/diagnostics.ts";
 import { abortError, RpcError, transportClosed } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
-import { MAX_TIMER_MS, onAbort, startTimer } from "../../call/timer.ts";
+import { MAX_TIMER_MS, startTimer } from "../../call/platform.ts";
+import { onAbort } from "../../call/timer.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { ExchangeFailure } from "../../http/transparent-retry.ts";

@@ -2,10 +2,12 @@
  * Creates a client's HTTP/2 connections: the socket, TLS, and the server's connection preface, which is its first SETTINGS
  * frame (RFC 9113, section 3.4).
  */
+
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { diagnostics } from "../../call/diagnostics.ts";
-import { onAbort, startTimer } from "../../call/timer.ts";
+import { now, startTimer } from "../../call/platform.ts";
+import { onAbort } from "../../call/timer.ts";
 import { CLOSED_BY_PEER, closedSilently, connectionError, connectTimeout, isClosedByPeer } from "../io/error.ts";
 import type { Connect, Connection, ConnectionOwner } from "./connection.ts";
 import { Http2Connection } from "./http2-connection.ts";
@@ -36,7 +38,7 @@ function connectSocket(
 ): Promise<Connection> {
   return new Promise((resolve, reject) => {
     const { peer } = target;
-    const startedAt = performance.now();
+    const startedAt = now();
     diagnostics.write?.(`connecting to ${peer} over HTTP/2`);
     const socket: Socket = openSocket(target, "h2");
     const closed = (): Error => {
@@ -70,7 +72,7 @@ function connectSocket(
       // speaks HTTP/2, and contains its limits.
       onReady: () => {
         settle();
-        diagnostics.write?.(`connected to ${peer} over HTTP/2 in ${Math.round(performance.now() - startedAt)} ms`);
+        diagnostics.write?.(`connected to ${peer} over HTTP/2 in ${Math.round(now() - startedAt)} ms`);
         resolve(connection);
       },
       onFailed: (cause) => fail(cause ?? closed()),

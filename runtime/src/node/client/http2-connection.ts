@@ -1,12 +1,13 @@
 /**
  * A client's HTTP/2 connection: it moves exchanges over the streams of a socket.
  */
+
 import type { Socket } from "node:net";
 import { Code } from "../../call/code.ts";
 import { diagnostics } from "../../call/diagnostics.ts";
 import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
-import { startBackgroundTimer, startTimer } from "../../call/timer.ts";
+import { defer, now, repeat, startBackgroundTimer, startTimer } from "../../call/platform.ts";
 import type { ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd } from "../../http/exchange.ts";
 import { ExchangeFailure } from "../../http/transparent-retry.ts";
 import { ClientRole, NotOpen } from "../../http2/client.ts";
@@ -17,7 +18,6 @@ import { HeadersTooLarge } from "../../http2/header-writer.ts";
 import { CLOSED_BY_PEER, connectionError, hostileServer } from "../io/error.ts";
 import { Collecting } from "../io/http2-collecting.ts";
 import { Http2Socket, nodeLatin1, type SocketOwner } from "../io/http2-socket.ts";
-import { repeat } from "../io/timer.ts";
 import type { Connection, ConnectionOwner } from "./connection.ts";
 import { type ExchangeOwner, Http2Exchange } from "./http2-exchange.ts";
 import type { Target } from "./socket.ts";
@@ -47,7 +47,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   readonly collecting: Collecting = new Collecting();
   readonly peer: string;
   isDestroyed = false;
-  quietSince: number = performance.now();
+  quietSince: number = now();
   readonly #role: ClientRole;
   readonly #engine: EngineConnection;
   readonly #io: Http2Socket;
@@ -114,7 +114,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     if (handshake === undefined) return;
     this.#handshake = undefined;
     this.#wasReady = true;
-    this.quietSince = performance.now();
+    this.quietSince = now();
     // An idle connection must not keep the program running.
     if (this.#refs === 0) this.#socket.unref();
     handshake.onReady();
@@ -133,7 +133,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   }
 
   #onIdle(): void {
-    this.quietSince = performance.now();
+    this.quietSince = now();
     if (!this.#isClosing && this.#engine.state === "open") return;
     this.#owner.onUnusable(this, false);
     this.#io.end();
@@ -213,7 +213,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
         reject(new RpcError(Code.Unavailable, `${this.peer} did not answer a ping within ${timeoutMs} ms`));
       // If the event loop was blocked, the acknowledgement may be waiting in the socket: it is read before `setImmediate`
       // runs.
-      stopTimer = startTimer(timeoutMs, () => setImmediate(noAnswer));
+      stopTimer = startTimer(timeoutMs, () => defer(noAnswer));
     });
     return answered.finally(() => {
       stopTimer();
@@ -224,7 +224,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   #onPong(): void {
     const pings = this.#pings;
     this.#pings = [];
-    this.quietSince = performance.now();
+    this.quietSince = now();
     for (const { resolve } of pings) resolve();
   }
 

@@ -4,7 +4,7 @@
  */
 import { Code } from "../../call/code.ts";
 import { abortError, RpcError, transportClosed } from "../../call/error.ts";
-import { delay } from "../../call/timer.ts";
+import { delay, unlessAborted } from "../../call/timer.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
 import {
   type Exchange,
@@ -21,7 +21,6 @@ import {
   TRANSPARENT_RETRY_DELAYS_MS,
   type TransparentRetryHook,
 } from "../../http/transparent-retry.ts";
-import { unlessAborted } from "../io/timer.ts";
 import { ConnectionAttempts } from "./attempts.ts";
 import type { Connect, Connection, ConnectionOwner } from "./connection.ts";
 import type { ConnectionBackoff } from "./connection-backoff.ts";

@@ -2,9 +2,9 @@
  * A connection of a pool that accepts new streams, and its timers: keepalive PINGs, closing when idle, and the verification
  * of a connection that has been quiet.
  */
+
 import type { RpcError } from "../../call/error.ts";
-import { startBackgroundTimer } from "../../call/timer.ts";
-import { repeat } from "../io/timer.ts";
+import { now, repeat, startBackgroundTimer } from "../../call/platform.ts";
 import type { Connection } from "./connection.ts";
 
 /** Times of a connection, in milliseconds. */
@@ -51,7 +51,7 @@ export class PooledConnection {
 
   get mustBeVerified(): boolean {
     if (this.suspect) return true;
-    return this.connection.streams === 0 && performance.now() - this.connection.quietSince > this.#times.verifyAfterMs;
+    return this.connection.streams === 0 && now() - this.connection.quietSince > this.#times.verifyAfterMs;
   }
 
   /** Sends a PING, and destroys the connection if it is not acknowledged. Never rejects. */
@@ -79,7 +79,7 @@ export class PooledConnection {
   #closeIfIdle(): void {
     const { connection } = this;
     const { idleTimeoutMs } = this.#times;
-    const left = connection.streams > 0 ? idleTimeoutMs : connection.quietSince + idleTimeoutMs - performance.now();
+    const left = connection.streams > 0 ? idleTimeoutMs : connection.quietSince + idleTimeoutMs - now();
     if (left > 0) this.#stopIdle = startBackgroundTimer(left, () => this.#closeIfIdle());
     else this.#retire(connection);
   }

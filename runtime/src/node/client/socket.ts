@@ -1,12 +1,14 @@
 /**
  * The sockets of a client, for HTTP/1.1 and HTTP/2: TCP, TLS and Unix domain sockets.
  */
+
 import { Agent, type ClientRequest } from "node:http";
 import { Agent as TlsAgent } from "node:https";
 import { connect as connectTcp, isIP, type Socket } from "node:net";
 import { type ConnectionOptions, connect as connectTls } from "node:tls";
 import { abortError } from "../../call/error.ts";
-import { onAbort, startTimer } from "../../call/timer.ts";
+import { startTimer } from "../../call/platform.ts";
+import { onAbort } from "../../call/timer.ts";
 import { CLOSED_BY_PEER, connectionError, connectTimeout, ignore, type Silence } from "../io/error.ts";
 import { DEFAULT_CIPHERS } from "../io/tls-options.ts";
 import { connectionContext } from "./attempts.ts";

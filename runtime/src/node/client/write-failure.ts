@@ -2,7 +2,9 @@
  * Failed writes of an HTTP/1.1 client. A server or proxy may answer early, for example with 413, and close the connection
  * while the request is sent (RFC 9112, section 9.5). The write then fails although the response has arrived.
  */
+
 import type { Socket } from "node:net";
+import { defer, startBackgroundTimer } from "../../call/platform.ts";
 
 /**
  * Time in which a response that has arrived is read after a write has failed, in milliseconds. It is in the receive buffer of
@@ -21,23 +23,23 @@ function isFailedWrite(error: NodeJS.ErrnoException | undefined): boolean {
  */
 export function readAfterFailedWrite(socket: Socket): void {
   const destroy = socket.destroy.bind(socket);
-  let timer: NodeJS.Timeout | undefined;
+  let stopTimer: (() => void) | undefined;
   socket.destroy = (error?: Error) => {
     if (isFailedWrite(error)) {
       // A further write fails in the same way, which is no reason to stop reading.
-      if (timer !== undefined) return socket;
+      if (stopTimer !== undefined) return socket;
       if (!socket.destroyed && !socket.readableEnded) {
-        timer = setTimeout(destroy, READ_MS, error).unref();
+        stopTimer = startBackgroundTimer(READ_MS, () => destroy(error));
         // After a failed write, Node emits neither "data" nor "end".
         socket.push = (chunk) => {
-          if (chunk === null) setImmediate(destroy, error);
+          if (chunk === null) defer(() => destroy(error));
           else socket.emit("data", chunk);
           return true;
         };
         return socket;
       }
     }
-    clearTimeout(timer);
+    stopTimer?.();
     return destroy(error);
   };
 }

@@ -3,6 +3,7 @@
  * 9.6; RFC 9113, section 8.1). If the stream were reset or ended at once, clients such as curl 7.88 would lose the response.
  */
 import type { Readable } from "node:stream";
+import { startBackgroundTimer } from "../../call/platform.ts";
 
 /** Maximum number of bytes that are read and dropped. After that, backpressure stops the client. */
 export const DISCARD_BYTES: number = 64 * 1024;
@@ -20,7 +21,7 @@ export function discardRest(stream: Readable, callback: () => void): void {
     if (bytes > DISCARD_BYTES) stream.pause();
   };
   const stop = (): void => {
-    clearTimeout(timer);
+    stopTimer();
     stream.off("end", onEnd);
     // A paused Node stream does not close.
     stream.off("data", onData).resume();
@@ -29,7 +30,7 @@ export function discardRest(stream: Readable, callback: () => void): void {
     stop();
     callback();
   };
-  const timer = setTimeout(onEnd, DISCARD_MS).unref();
+  const stopTimer = startBackgroundTimer(DISCARD_MS, onEnd);
   stream.on("data", onData);
   stream.once("end", onEnd);
   stream.once("close", stop);

@@ -2,7 +2,9 @@
  * A socket and the HTTP/2 connection on it: received bytes are passed to the connection, and all output of one turn of the
  * event loop is written at once.
  */
+
 import type { Socket } from "node:net";
+import { defer, now, startBackgroundTimer } from "../../call/platform.ts";
 import type { EngineConnection } from "../../http2/connection.ts";
 import type { OutputOwner, Segments } from "../../http2/events.ts";
 import type { Latin1Decoder } from "../../http2/hpack/decoder.ts";
@@ -31,8 +33,8 @@ let turnEnds: number | undefined;
 const waiting: (() => void)[] = [];
 
 function beginTurn(): void {
-  turnEnds = performance.now() + TURN_MS;
-  setImmediate(nextTurn);
+  turnEnds = now() + TURN_MS;
+  defer(nextTurn);
 }
 
 /**
@@ -50,7 +52,7 @@ function nextTurn(): void {
 }
 
 function isInTime(): boolean {
-  return performance.now() < (turnEnds as number);
+  return now() < (turnEnds as number);
 }
 
 function giveBack(slabs: readonly Uint8Array[]): void {
@@ -115,7 +117,7 @@ export class Http2Socket implements OutputOwner {
   /** The part of a large read that waits for a later turn; `undefined` if there is none. */
   #rest: Uint8Array | undefined;
   #error: Error | undefined;
-  #forceClose: NodeJS.Timeout | undefined;
+  #stopTimer: (() => void) | undefined;
 
   constructor(socket: Socket) {
     this.socket = socket;
@@ -147,7 +149,7 @@ export class Http2Socket implements OutputOwner {
 
   /** Handles the close of the socket. */
   close(): void {
-    clearTimeout(this.#forceClose);
+    this.#stopTimer?.();
     this.#finishReading();
     this.#connection?.lost(this.#error?.message ?? "the peer closed the connection");
     this.#owner?.onClose(this.#error);
@@ -242,7 +244,7 @@ export class Http2Socket implements OutputOwner {
     // Everything has been sent: the next round runs after other callbacks of the event loop.
     if (hasMore && socket.writableLength === 0) {
       this.#isScheduled = true;
-      setImmediate(this.flush);
+      defer(this.flush);
     } else if (this.#ends && !hasMore) this.#finish();
   };
 
@@ -286,6 +288,6 @@ export class Http2Socket implements OutputOwner {
 
   #finish(): void {
     this.socket.end();
-    this.#forceClose ??= setTimeout(() => this.socket.destroy(), CLOSE_GRACE_MS).unref();
+    this.#stopTimer ??= startBackgroundTimer(CLOSE_GRACE_MS, () => this.socket.destroy());
   }
 }

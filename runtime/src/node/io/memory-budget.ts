@@ -3,8 +3,10 @@
  * responses that clients have not read yet. It bounds slow reads and held uploads (Slowloris) over all connections;
  * backpressure bounds a single one.
  */
+
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
+import { defer } from "../../call/platform.ts";
 import { DEFAULT_MAX_MESSAGE_BYTES } from "../../protocol/options.ts";
 import { type Indexed, SwapList } from "./swap-list.ts";
 
@@ -85,13 +87,13 @@ export class MemoryBudget {
 
   /** Schedules a callback. While memory is short, each callback runs in a turn of the event loop of its own. */
   schedule(callback: () => void): void {
-    if (this.#scheduled.push(callback) === 1) setImmediate(this.#next);
+    if (this.#scheduled.push(callback) === 1) defer(this.#next);
   }
 
   readonly #next = (): void => {
     do this.#scheduled.shift()?.();
     while (!this.short && this.#scheduled.length > 0);
-    if (this.#scheduled.length > 0) setImmediate(this.#next);
+    if (this.#scheduled.length > 0) defer(this.#next);
   };
 
   /** Makes connections end stalled exchanges until at most `target` bytes are held. Returns whether that was reached. */

@@ -2,10 +2,11 @@
  * The Kubernetes resolver: watches the EndpointSlices of a service, so that new pods get calls, and pods that terminate get
  * none, within milliseconds, without the delay of DNS records.
  */
+
 import { readFileSync } from "node:fs";
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
-import { startBackgroundTimer } from "../../call/timer.ts";
+import { startBackgroundTimer } from "../../call/platform.ts";
 import type { Endpoint, Resolver, ResolverContext } from "../../discovery/endpoint.ts";
 import { get, type KubernetesApi, readJson, readLines, SERVICE_ACCOUNT } from "./api.ts";
 import { type EndpointSliceList, endpointsOf, SliceSet, type WatchEvent } from "./endpoint-slices.ts";

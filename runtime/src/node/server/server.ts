@@ -1,9 +1,11 @@
 /**
  * A server: a router that listens on a socket.
  */
+
 import type { AddressInfo } from "node:net";
 import { type CloseOptions, gracePeriod } from "../../call/context.ts";
 import { assertFunction, type MemberNames } from "../../call/option.ts";
+import { now } from "../../call/platform.ts";
 import type { Exchange, HttpRequest } from "../../http/exchange.ts";
 import { isMarkedCall } from "../../protocol/headers.ts";
 import { resolveErrorHook } from "../../protocol/options.ts";
@@ -95,10 +97,10 @@ export function withSockets<Router extends ServedExchange>(
   return server;
 
   async function shutDown(graceMs: number): Promise<void> {
-    const startedAt = performance.now();
+    const startedAt = now();
     const hooks = closeHooks.run(graceMs / 2);
     if (hooks !== undefined) await hooks;
-    return listener.close(Math.max(0, graceMs - (performance.now() - startedAt)));
+    return listener.close(Math.max(0, graceMs - (now() - startedAt)));
   }
 }
 

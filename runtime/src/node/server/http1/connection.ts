@@ -2,10 +2,12 @@
  * One HTTP/1.1 connection of a server: sequential processing of pipelined requests, the memory they hold, and the limit on
  * slow reads.
  */
+
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import type { RpcError } from "../../../call/error.ts";
 import type { Metadata } from "../../../call/metadata.ts";
+import { now } from "../../../call/platform.ts";
 import type { ReadableBody } from "../../io/body.ts";
 import { type MemoryBudget, type MemoryHolder, MemoryShare, outOfMemory, STALLED_MS } from "../../io/memory-budget.ts";
 import type { ConnectionAge } from "../listener/connection-age.ts";
@@ -159,7 +161,7 @@ export class Http1Connection implements MemoryHolder {
 
   /** Frees the memory of a client that has stopped reading or sending. */
   reclaim(): void {
-    if (performance.now() - this.#stalledSince < STALLED_MS) return;
+    if (now() - this.#stalledSince < STALLED_MS) return;
     if (this.socket.writableLength > 0) this.close();
     else this.body?.reclaim(outOfMemory());
   }

@@ -2,9 +2,11 @@
  * The server's HTTP/1.1 engine, on `node:http`: every request is an exchange. The engine does not depend on calls or
  * messages.
  */
+
 import { createServer, type IncomingMessage, type RequestListener, type ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
+import { defer, now, repeat } from "../../../call/platform.ts";
 import type { Body } from "../../../http/body.ts";
 import type { HttpResponse } from "../../../http/exchange.ts";
 import { MAX_JOINED_BYTES } from "../../io/body.ts";
@@ -48,7 +50,7 @@ export function serveHttp1(
   const connections = new Set<Http1Connection>();
   /** Responses of the fallback that have not ended. */
   const passed = new Set<ServerResponse>();
-  let sweeping: NodeJS.Timeout | undefined;
+  let stopSweeping: (() => void) | undefined;
   let draining = false;
   const server = createServer(
     {
@@ -111,7 +113,7 @@ export function serveHttp1(
         connection.body = undefined;
         request.received.release();
         // This is checked here and not when the request arrived, because graceful shutdown may have begun since.
-        if (draining || connection.age.isOld(performance.now())) request.outgoing.shouldKeepAlive = false;
+        if (draining || connection.age.isOld(now())) request.outgoing.shouldKeepAlive = false;
         else if (response.body.whole === undefined) request.outgoing.once("close", closeIfDraining);
         return respond(request, response, connection.memory);
       })
@@ -127,7 +129,7 @@ export function serveHttp1(
     outgoing: ServerResponse,
   ): void {
     passed.add(outgoing);
-    if (draining || connection.age.isOld(performance.now())) outgoing.shouldKeepAlive = false;
+    if (draining || connection.age.isOld(now())) outgoing.shouldKeepAlive = false;
     outgoing.once("close", () => {
       passed.delete(outgoing);
       closeIfDraining();
@@ -137,7 +139,7 @@ export function serveHttp1(
 
   /** Closes the connection of a response whose headers were sent before the shutdown began, and that has ended now. */
   function closeIfDraining(): void {
-    if (draining) setImmediate(closeIdle);
+    if (draining) defer(closeIdle);
   }
 
   /**
@@ -155,22 +157,22 @@ export function serveHttp1(
   }
 
   function sweep(): void {
-    const now = performance.now();
-    for (const connection of connections) connection.sweep(now, stallTimeoutMs);
+    const time = now();
+    for (const connection of connections) connection.sweep(time, stallTimeoutMs);
   }
 
   return {
     accept(socket) {
-      const connection = new Http1Connection(socket, budget, ConnectionAge.of(limits, performance.now()));
+      const connection = new Http1Connection(socket, budget, ConnectionAge.of(limits, now()));
       peerOf(socket, "h1");
       connections.add(connection);
-      sweeping ??= setInterval(sweep, sweepMs).unref();
+      stopSweeping ??= repeat(sweepMs, sweep);
       socket.once("close", () => {
         connection.close();
         connections.delete(connection);
         if (connections.size > 0) return;
-        clearInterval(sweeping);
-        sweeping = undefined;
+        stopSweeping?.();
+        stopSweeping = undefined;
       });
       socket.allowHalfOpen = true;
       // Each pipelined request adds a "close" listener.

@@ -1,13 +1,14 @@
 /**
  * The server's HTTP/2 engine, on sockets: every stream is an exchange. The engine does not depend on calls or messages.
  */
+
 import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
 import { diagnostics } from "../../../call/diagnostics.ts";
 import { RpcError } from "../../../call/error.ts";
 import type { PeerConnection } from "../../../call/peer.ts";
-import { startTimer } from "../../../call/timer.ts";
+import { now, repeat, startTimer } from "../../../call/platform.ts";
 import { clientGone, type Exchange, type HttpResponse } from "../../../http/exchange.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
 import type { EngineConnection } from "../../../http2/connection.ts";
@@ -46,24 +47,24 @@ export function serveHttp2(options: ServerEngineOptions): ServerEngine {
   const engineLimits = { ...options.limits, maxHeaderListBytes: options.maxHeaderBytes };
   const service: Service = { ...options, engineLimits, aborted: undefined };
   const connections = new SwapList<ServedConnection>();
-  let sweeping: NodeJS.Timeout | undefined;
+  let stopSweeping: (() => void) | undefined;
 
   function sweep(): void {
-    const now = performance.now();
-    for (const { guard } of connections) guard.sweep(now);
+    const time = now();
+    for (const { guard } of connections) guard.sweep(time);
   }
 
   function onClosed(connection: ServedConnection): void {
     connections.delete(connection);
     if (connections.size > 0) return;
-    clearInterval(sweeping);
-    sweeping = undefined;
+    stopSweeping?.();
+    stopSweeping = undefined;
   }
 
   return {
     accept(socket) {
       connections.add(new ServedConnection(service, socket, onClosed));
-      sweeping ??= setInterval(sweep, sweepIntervalMs(options.limits)).unref();
+      stopSweeping ??= repeat(sweepIntervalMs(options.limits), sweep);
     },
     drain() {
       for (const connection of connections) connection.leave();

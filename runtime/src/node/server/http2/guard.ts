@@ -7,9 +7,11 @@
  * - Slowloris and slow bodies: `messageTimeoutMs`, `messageIdleMs`. Idle connections: `firstCallTimeoutMs`, `idleTimeoutMs`.
  * - Slow read, data dribble (CVE-2019-9511, CVE-2019-9517): `stallTimeoutMs`, and the memory budget of all connections.
  */
+
 import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
 import { RpcError } from "../../../call/error.ts";
+import { now } from "../../../call/platform.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
 import type { EngineConnection } from "../../../http2/connection.ts";
 import type { Stream } from "../../../http2/sink.ts";
@@ -56,7 +58,7 @@ export class ConnectionGuard {
   readonly #limits: Limits;
   readonly #owner: GuardedConnection;
   /** Times are whole milliseconds, because an idle connection would hold an object for each fraction. */
-  readonly #start: number = Math.floor(performance.now());
+  readonly #start: number = Math.floor(now());
   readonly #age: ConnectionAge;
   /** The time when the calls of the expired connection were aborted. */
   #expiredAt: number | undefined;
@@ -117,7 +119,7 @@ export class ConnectionGuard {
    * Frees the memory of requests whose client has stopped reading or sending, and of a connection that is not read at all.
    */
   reclaim(): void {
-    const since = performance.now() - STALLED_MS;
+    const since = now() - STALLED_MS;
     for (const { incoming, progress, stream } of this.#requests) {
       if (progress === undefined) continue;
       if (incoming?.collecting && incoming.received > 0 && progress.receivedAt < since) {

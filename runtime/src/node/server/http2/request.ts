@@ -1,11 +1,13 @@
 /**
  * A request over HTTP/2, from its header block until its stream is closed, and its response.
  */
+
 import { concat, NO_BYTES } from "../../../call/bytes.ts";
 import { diagnostics } from "../../../call/diagnostics.ts";
 import { RpcError } from "../../../call/error.ts";
 import { Metadata } from "../../../call/metadata.ts";
 import type { PeerConnection } from "../../../call/peer.ts";
+import { startBackgroundTimer } from "../../../call/platform.ts";
 import { type Body, emptyBody, onRead, wholeBody } from "../../../http/body.ts";
 import { clientGone, type HttpRequest, type HttpResponse } from "../../../http/exchange.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
@@ -78,7 +80,7 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
   /** Settles when the work that continues after the response has ended; `undefined` if there is none. */
   #lingering: Promise<unknown> | undefined;
   /** The timer that runs while the rest of a request is discarded. */
-  #discarding: NodeJS.Timeout | undefined;
+  #stopTimer: (() => void) | undefined;
   /** True if the end of the response is sent after the rest of the request has been discarded. */
   #endsLater = false;
   /** Withdraws the request for a confirmation that the client has received the response. */
@@ -257,7 +259,7 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
 
   onEnd(): void {
     this.incoming?.end();
-    if (this.#discarding === undefined) return;
+    if (this.#stopTimer === undefined) return;
     // Without a delayed end, the stream is complete now.
     if (this.#endsLater) this.#endDiscarded();
     else this.#stopDiscarding();
@@ -282,7 +284,7 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
   #discard(): void {
     this.incoming?.stop(clientGone());
     this.stream.discard(DISCARD_BYTES);
-    this.#discarding = setTimeout(() => this.#onDiscarded(), DISCARD_MS).unref();
+    this.#stopTimer = startBackgroundTimer(DISCARD_MS, () => this.#onDiscarded());
   }
 
   /**
@@ -295,7 +297,7 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
       return;
     }
     this.#withdraw = this.#owner.receipts.request(() => this.#endDiscarded());
-    this.#discarding = setTimeout(() => this.#endDiscarded(), RECEIPT_MS).unref();
+    this.#stopTimer = startBackgroundTimer(RECEIPT_MS, () => this.#endDiscarded());
   }
 
   #endDiscarded(): void {
@@ -305,14 +307,14 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
   }
 
   #stopDiscarding(): void {
-    clearTimeout(this.#discarding);
-    this.#discarding = undefined;
+    this.#stopTimer?.();
+    this.#stopTimer = undefined;
     this.#withdraw?.();
     this.#withdraw = undefined;
   }
 
   onClosed(): void {
-    if (this.#discarding !== undefined) this.#stopDiscarding();
+    if (this.#stopTimer !== undefined) this.#stopDiscarding();
     this.#owner.requests.delete(this);
     if (!this.stream.ended) this.incoming?.fail(clientGone());
     this.#outgoing?.onClosed();

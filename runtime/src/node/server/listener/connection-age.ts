@@ -2,6 +2,7 @@
  * The maximum age of a connection (gRPC's MAX_CONNECTION_AGE and MAX_CONNECTION_AGE_GRACE), which makes clients behind a
  * layer-4 load balancer connect again, so that new servers get a share of the calls.
  */
+import { random } from "../../../call/platform.ts";
 import type { Limits } from "./limits.ts";
 
 export class ConnectionAge {
@@ -20,7 +21,7 @@ export class ConnectionAge {
    */
   static of({ maxConnectionAgeMs, maxConnectionAgeGraceMs }: Limits, now: number): ConnectionAge {
     if (maxConnectionAgeMs === Number.POSITIVE_INFINITY) return ConnectionAge.#UNLIMITED;
-    const oldAt = now + maxConnectionAgeMs * (0.9 + Math.random() * 0.2);
+    const oldAt = now + maxConnectionAgeMs * (0.9 + random() * 0.2);
     return new ConnectionAge(oldAt, oldAt + maxConnectionAgeGraceMs);
   }
 

@@ -2,11 +2,12 @@
  * The listener: one port for HTTP/1.1 and HTTP/2, and its graceful shutdown. Over TLS, ALPN selects the version if the client
  * offers it. Otherwise the first bytes of a connection select it.
  */
+
 import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
 import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from "node:tls";
 import { Code } from "../../../call/code.ts";
 import { callHook, RpcError } from "../../../call/error.ts";
-import { startBackgroundTimer, startTimer } from "../../../call/timer.ts";
+import { startBackgroundTimer, startTimer } from "../../../call/platform.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { resolveServerHeaderLimits } from "../../../protocol/header-limits.ts";
 import { ignore } from "../../io/error.ts";

@@ -1,0 +1,66 @@
+/**
+ * What every platform gives to the runtime: clocks, randomness, timers, and later turns of the event loop. All other modules
+ * take these from here, so that a simulation, or another platform, replaces one module.
+ *
+ * Microtasks and ticks are no part of it: their order is that of the language and of Node.
+ */
+
+/** The longest delay of timers that support no delay of any length, in milliseconds: about 25 days, as `setTimeout` has it. */
+export const MAX_TIMER_MS: number = 2 ** 31 - 1;
+
+/**
+ * Reads the monotonic clock, in milliseconds with fractions. It never decreases, and advances while code runs: work in slices
+ * is measured with it.
+ */
+export const now = (): number => performance.now();
+
+/** Reads the wall clock, in milliseconds since 1970. It may jump in both directions. */
+export const wallClock = (): number => Date.now();
+
+/** Returns a random number of at least 0 and less than 1. It need not be unpredictable. */
+export const random = (): number => Math.random();
+
+/**
+ * Calls back in a later turn of the event loop: after all microtasks and ticks, and, on Node, after the input that is ready.
+ * The callbacks of one turn run in the order of their calls; a callback that one of them adds runs in the next turn.
+ */
+export function defer(callback: () => void): void {
+  // Browsers have no `setImmediate`.
+  if (typeof setImmediate === "function") setImmediate(callback);
+  else setTimeout(callback);
+}
+
+/**
+ * Calls back once after a delay of any length, in milliseconds, and keeps the process running until then. Returns the function
+ * that stops the timer, which has an effect until the callback begins, and none afterwards.
+ *
+ * A callback never runs within this call. A delay is cut to whole milliseconds, and is 1 at least. A timer fires up to a
+ * millisecond early by {@link now}, and late by the time that other callbacks take. Timers with equal delays fire in the order
+ * of their start; for others that are due at the same time no order is promised. Microtasks run between two callbacks.
+ */
+export function startTimer(delayMs: number, callback: () => void): () => void {
+  let timer: ReturnType<typeof setTimeout>;
+  const arm = (left: number): void => {
+    timer = left > MAX_TIMER_MS ? setTimeout(() => arm(left - MAX_TIMER_MS), MAX_TIMER_MS) : setTimeout(callback, left);
+  };
+  arm(delayMs);
+  return () => clearTimeout(timer);
+}
+
+/** Like {@link startTimer}, with a delay of at most {@link MAX_TIMER_MS}, and without keeping the process running. */
+export function startBackgroundTimer(delayMs: number, callback: () => void): () => void {
+  const timer: unknown = setTimeout(callback, Math.min(delayMs, MAX_TIMER_MS));
+  // Timers are numbers on platforms other than Node.
+  if (typeof timer === "object") (timer as { unref?: () => void }).unref?.();
+  return () => clearTimeout(timer as ReturnType<typeof setTimeout>);
+}
+
+/**
+ * Calls back at an interval, in milliseconds, at most {@link MAX_TIMER_MS}, without keeping the process running. Intervals that
+ * pass while other code runs are one call. Returns the function that stops it.
+ */
+export function repeat(intervalMs: number, callback: () => unknown): () => void {
+  const timer: unknown = setInterval(callback, Math.min(intervalMs, MAX_TIMER_MS));
+  if (typeof timer === "object") (timer as { unref?: () => void }).unref?.();
+  return () => clearInterval(timer as ReturnType<typeof setInterval>);
+}
