@@ -1,7 +1,6 @@
 /** Messages that are decoded in steps share a time slice of each turn of the event loop. */
 import { afterEach, expect, it, vi } from "vitest";
-import { runInSteps, type Steps } from "../../runtime/src/call/steps.ts";
-import { nextSmallStep } from "../../runtime/src/call/time-slice.ts";
+import { nextSmallStep, nextStep } from "../../runtime/src/call/time-slice.ts";
 
 const STEP_MS = 0.25;
 const STEPS = 40;
@@ -14,11 +13,11 @@ it("several messages together take a millisecond of a turn, and alternate", asyn
   let now = 0;
   vi.spyOn(performance, "now").mockImplementation(() => now);
   const order: number[] = [];
-  function* decoding(message: number): Steps<number> {
+  async function decode(message: number): Promise<number> {
     for (let i = 0; i < STEPS; i++) {
+      if (i > 0) await nextStep();
       now += STEP_MS;
       order.push(message);
-      yield undefined;
     }
     return message;
   }
@@ -31,7 +30,7 @@ it("several messages together take a millisecond of a turn, and alternate", asyn
     if (!done) setImmediate(turn);
   };
   setImmediate(turn);
-  const results = await Promise.all([0, 1, 2, 3].map(async (message) => runInSteps(decoding(message))));
+  const results = await Promise.all([0, 1, 2, 3].map(decode));
   done = true;
   expect(results).toEqual([0, 1, 2, 3]);
   // The first step of each message runs when the message arrives, before it can wait for a turn.

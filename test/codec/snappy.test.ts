@@ -1,22 +1,18 @@
 /**
- * snappy: the raw block, compared with the native implementation, and the framed stream, compared with recorded data. Both at
- * once and in steps.
+ * snappy: the raw block, compared with the native implementation, and the framed stream, compared with recorded data.
  */
 import fc from "fast-check";
 import { compressSync, uncompressSync } from "snappy";
-import { afterEach, describe, expect, it, vi } from "vitest";
-import { runAtOnce, type Steps } from "../../runtime/src/call/steps.ts";
+import { describe, expect, it } from "vitest";
 import { compressBlock } from "../../runtime/src/codec/snappy/block.ts";
 import { compressFrames } from "../../runtime/src/codec/snappy/frame.ts";
-import { decompress as decompressInSteps } from "../../runtime/src/codec/snappy/snappy.ts";
 import { framedSnappy, snappy } from "../../runtime/src/snappy.ts";
 
 const LIMIT = 2 ** 20;
 
-afterEach(() => vi.restoreAllMocks());
-
-const compress = (bytes: Uint8Array): Uint8Array => runAtOnce(compressBlock(bytes));
-const decompress = (bytes: Uint8Array, maxBytes = LIMIT): Uint8Array => runAtOnce(decompressInSteps(bytes, maxBytes));
+const compress = compressBlock;
+const decompress = (bytes: Uint8Array, maxBytes = LIMIT): Uint8Array =>
+  snappy.decompress(bytes, maxBytes) as Uint8Array;
 const judge = (bytes: Uint8Array): Buffer => uncompressSync(bytes as Buffer, { asBuffer: true }) as Buffer;
 
 /** Bytes with more or fewer repetitions, near or far, within a block of 64 KiB and beyond it. */
@@ -116,7 +112,7 @@ describe("snappy", () => {
 });
 
 describe("framed snappy", () => {
-  const frame = (bytes: Uint8Array): Uint8Array => runAtOnce(compressFrames(bytes));
+  const frame = (bytes: Uint8Array): Uint8Array => compressFrames(bytes);
   const hex = (text: string): Uint8Array => Uint8Array.from(Buffer.from(text.replaceAll(" ", ""), "hex"));
   const IDENTIFIER = "ff 06 00 00 73 4e 61 50 70 59";
   // github.com/golang/snappy writes these bytes.
@@ -185,7 +181,7 @@ describe("framed snappy", () => {
   });
 });
 
-describe("snappy in steps", () => {
+describe("large snappy data", () => {
   const SIZE = 300_000;
   /** Writes a chunk of a framed stream. */
   const chunk = (kind: number, ...parts: readonly Uint8Array[]): Buffer => {
@@ -200,7 +196,7 @@ describe("snappy in steps", () => {
   const literals = (text: Uint8Array): Buffer =>
     Buffer.concat([varint(text.length), Buffer.from([...text].flatMap((byte) => [0, byte]))]);
   const ones = Buffer.alloc(SIZE, "a");
-  const framed = Buffer.from(runAtOnce(compressFrames(ones)));
+  const framed = Buffer.from(compressFrames(ones));
   const blockOfA = chunk(0, checksumOfA, Buffer.from([1, 0, 0x61]));
 
   /** Costly data, with the text in it. */
@@ -213,97 +209,25 @@ describe("snappy in steps", () => {
     ["a stream of chunks to skip", Buffer.concat([identifier, repeated(chunk(0xfe))]), as(0)],
   ];
 
-  it.each(shapes)("reads %s in steps, with other work between them", async (_what, data, text) => {
-    const steps = stepsOf(decompressInSteps(data, LIMIT));
-    expect(steps).toBeGreaterThan((data.byteLength + text.byteLength) / 65_536);
-    // A slice of the test before ends with its turn.
-    await new Promise((resolve) => setImmediate(resolve));
-    // A clock by which each step takes more than the millisecond of a turn.
-    let now = 0;
-    vi.spyOn(performance, "now").mockImplementation(() => {
-      now += 2;
-      return now;
-    });
-    let turns = 0;
-    const turn = (): void => {
-      turns++;
-      running = setImmediate(turn);
-    };
-    let running = setImmediate(turn);
-    const read = await snappy.decompress(data, LIMIT);
-    clearImmediate(running);
-    expect(turns).toBeGreaterThanOrEqual(steps - 2);
-    expect(Buffer.from(read).equals(text)).toBe(true);
-  });
-
-  it.each([
-    ["a block", compressBlock, snappy],
-    ["a stream", compressFrames, framedSnappy],
-  ] as const)("writes %s in steps of 64 KiB", async (_what, write, compression) => {
-    const message = Buffer.from("Hello, ".repeat(SIZE / 7));
-    expect(stepsOf(write(message))).toBe(Math.ceil(message.byteLength / 65_536));
-    const pending = compression.compress(message);
-    expect(pending).toBeInstanceOf(Promise);
-    expect(Buffer.from((await pending) as Uint8Array).equals(runAtOnce(write(message)))).toBe(true);
-  });
-
-  it("processes small messages at once", () => {
-    const message = Buffer.from("Hello, ".repeat(2_000));
-    for (const { compress, decompress } of [snappy, framedSnappy]) {
-      const bytes = compress(message) as Uint8Array;
-      expect(bytes).toBeInstanceOf(Uint8Array);
-      expect(decompress(bytes, LIMIT)).toBeInstanceOf(Uint8Array);
-    }
-  });
-
-  it("returns the same bytes or the same error as at once", async () => {
-    const outcome = async (run: () => Uint8Array | Promise<Uint8Array>): Promise<unknown> => {
-      try {
-        return Buffer.from(await run()).toString("base64");
-      } catch (error) {
-        return error;
-      }
-    };
-    const large = fc.tuple(messages, fc.integer({ min: 1, max: 2_000 })).map(([message, times]) => {
-      const piece = message.subarray(0, Math.max(1, Math.floor(SIZE / times)));
-      return Buffer.concat(Array<Uint8Array>(times).fill(piece));
-    });
-    const written = large.chain((message) =>
-      fc.constantFrom(compress(message), runAtOnce(compressFrames(message)), literals(message.subarray(0, 100_000))),
-    );
-    await fc.assert(
-      fc.asyncProperty(damaged(written), fc.constantFrom(LIMIT, 100_000), async (bytes, limit) => {
-        const [inSteps, atOnce] = [
-          await outcome(() => snappy.decompress(bytes, limit)),
-          await outcome(() => decompress(bytes, limit)),
-        ];
-        expect(inSteps).toEqual(atOnce);
-        expect(inSteps instanceof RangeError).toBe(atOnce instanceof RangeError);
-      }),
-    );
+  it.each(shapes)("reads %s", (_what, data, text) => {
+    expect(Buffer.from(decompress(data)).equals(text)).toBe(true);
   });
 
   it.each([
     ["a block", Buffer.concat([literals(ones), Buffer.from([0, 0x61])]), "not a snappy block: it holds more"],
     ["a stream", Buffer.concat([framed, Buffer.from([2, 0, 0, 0])]), "not a snappy stream: it has a chunk of kind 2"],
-  ])("refuses %s that is malformed after many steps", async (_what, bytes, message) => {
-    await expect(snappy.decompress(bytes, LIMIT)).rejects.toThrow(message);
+  ])("refuses %s that is malformed at its end", (_what, bytes, message) => {
+    expect(() => decompress(bytes)).toThrow(message);
   });
 
-  it("refuses a stream beyond the limit after many steps", async () => {
+  it("refuses a stream beyond the limit", () => {
     const bytes = Buffer.concat([identifier, repeated(stored)]);
-    await expect(snappy.decompress(bytes, 30_000)).rejects.toThrow(RangeError);
-    expect(await snappy.decompress(bytes, Math.ceil(SIZE / 9))).toHaveLength(Math.ceil(SIZE / 9));
+    expect(() => decompress(bytes, 30_000)).toThrow(RangeError);
+    expect(decompress(bytes, Math.ceil(SIZE / 9))).toHaveLength(Math.ceil(SIZE / 9));
   });
-
-  function stepsOf(work: Steps<Uint8Array>): number {
-    let steps = 1;
-    while (work.next().done !== true) steps++;
-    return steps;
-  }
 
   function compressed(text: string): Uint8Array {
-    return runAtOnce(compressFrames(Buffer.from(text)));
+    return compressFrames(Buffer.from(text));
   }
 
   function as(count: number): Buffer {

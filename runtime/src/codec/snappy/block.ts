@@ -1,8 +1,6 @@
 /**
- * snappy's raw block: a length, followed by literals and back-references to earlier bytes. Blocks are written and read in
- * steps.
+ * snappy's raw block: a length, followed by literals and back-references to earlier bytes.
  */
-import { StepCounter, type Steps } from "../../call/steps.ts";
 
 /** Matches are looked for inside parts of this many bytes, so that every distance fits into two. */
 const MATCH_PART_BYTES = 65_536;
@@ -15,10 +13,6 @@ const maxCompressedLength = (length: number): number => 32 + length + Math.floor
 /** The densest element: a back-reference to 64 bytes, in three bytes. */
 const MAX_EXPANSION = 64 / 3;
 
-/** Bytes that are read and written in one step, and those of the last element. */
-const BLOCK_STEP_BYTES = 32_768;
-/** Bytes that count as one value of a step: 256 values are a step. */
-const BYTES_PER_VALUE = BLOCK_STEP_BYTES / 256;
 /** Literals up to this size are copied byte by byte, because a view costs more. */
 const SHORT_LITERAL_BYTES = 16;
 
@@ -26,21 +20,15 @@ const SHORT_LITERAL_BYTES = 16;
 const LITERAL = 0;
 const COPY_1 = 1;
 const COPY_2 = 2;
+/** Size of the distance of a back-reference, in bytes, by its type. */
+const DISTANCE_BYTES = [0, 1, 2, 4];
 
-/** Counts bytes that are read or written. Returns true if the work should yield before it continues. */
-export function countBytes(counter: StepCounter, bytes: number): boolean {
-  return counter.add(bytes / BYTES_PER_VALUE);
-}
-
-/** Writes bytes as one block. Each part of {@link MATCH_PART_BYTES} is a step. */
-export function* compressBlock(bytes: Uint8Array): Steps<Uint8Array> {
+/** Writes bytes as one block. */
+export function compressBlock(bytes: Uint8Array): Uint8Array {
   const writer = new BlockWriter(bytes);
   const table = new Uint16Array(1 << HASH_BITS);
   for (let start = 0; start < bytes.byteLength; start += MATCH_PART_BYTES) {
-    if (start > 0) {
-      yield undefined;
-      table.fill(0);
-    }
+    if (start > 0) table.fill(0);
     compressPart(writer, start, Math.min(start + MATCH_PART_BYTES, bytes.byteLength), table);
   }
   return writer.written;
@@ -151,96 +139,54 @@ class BlockWriter {
  *     Block   → Length *Element                ; Length: varint, little-endian, up to 2^32 - 1
  *     Element → Literal / Copy-1 / Copy-2 / Copy-4
  */
-export function* decompressBlock(
-  bytes: Uint8Array,
-  maxBytes: number,
-  counter: StepCounter = new StepCounter(),
-): Steps<Uint8Array> {
-  const reader = new BlockReader(bytes);
-  const length = reader.varint();
+export function decompressBlock(bytes: Uint8Array, maxBytes: number): Uint8Array {
+  const { length, end: begin } = readLength(bytes);
   if (length > maxBytes) throw new RangeError(`snappy block of ${length} bytes is larger than ${maxBytes}`);
   if (length > bytes.byteLength * MAX_EXPANSION) throw malformed(`${bytes.byteLength} bytes cannot hold ${length}`);
   const out = new Uint8Array(length);
+  let from = begin;
   let at = 0;
-  while (!reader.ended) {
-    const before = reader.at + at;
-    at = readElements(reader, out, at);
-    if (countBytes(counter, reader.at + at - before)) yield undefined;
-  }
-  if (at !== length) throw malformed("it ends too early");
-  return out;
-}
-
-/** Reads the elements of one step into `out` from position `start`. Returns the position after them. */
-function readElements(reader: BlockReader, out: Uint8Array, start: number): number {
-  const length = out.byteLength;
-  const stop = reader.at + start + BLOCK_STEP_BYTES;
-  let at = start;
-  while (!reader.ended && reader.at + at < stop) {
-    const tag = reader.integer(1);
+  while (from < bytes.byteLength) {
+    const tag = bytes[from++] as number;
     const kind = tag & 3;
+    const integerBytes = kind === LITERAL ? Math.max(0, (tag >> 2) - 59) : (DISTANCE_BYTES[kind] as number);
+    if (integerBytes > bytes.byteLength - from) throw malformed("it ends too early");
+    let integer = 0;
+    for (let i = from + integerBytes - 1; i >= from; i--) integer = integer * 0x100 + (bytes[i] as number);
+    from += integerBytes;
     if (kind === LITERAL) {
-      const size = tag >> 2;
-      at = reader.literal((size < 60 ? size : reader.integer(size - 59)) + 1, out, at);
+      const size = (integerBytes === 0 ? tag >> 2 : integer) + 1;
+      if (size > bytes.byteLength - from) throw malformed("it ends too early");
+      if (size > length - at) throw malformed("it holds more than its length says");
+      if (size > SHORT_LITERAL_BYTES) out.set(bytes.subarray(from, from + size), at);
+      else for (let i = 0; i < size; i++) out[at + i] = bytes[from + i] as number;
+      from += size;
+      at += size;
       continue;
     }
     const size = kind === COPY_1 ? ((tag >> 2) & 7) + 4 : (tag >> 2) + 1;
-    const distance = kind === COPY_1 ? ((tag >> 5) << 8) | reader.integer(1) : reader.integer(kind === COPY_2 ? 2 : 4);
+    const distance = kind === COPY_1 ? ((tag >> 5) << 8) | integer : integer;
     if (distance === 0 || distance > at) throw malformed("a copy points before its beginning");
     if (size > length - at) throw malformed("it holds more than its length says");
     // Byte by byte: a copy may reach into what it writes itself.
     for (const end = at + size; at < end; at++) out[at] = out[at - distance] as number;
   }
-  return at;
+  if (at !== length) throw malformed("it ends too early");
+  return out;
 }
 
-/** Reads forward, and never beyond the end. */
-class BlockReader {
-  readonly #bytes: Uint8Array;
-  #at = 0;
-
-  constructor(bytes: Uint8Array) {
-    this.#bytes = bytes;
+/** Reads the length at the beginning of a block. Returns it with the position after it. */
+function readLength(bytes: Uint8Array): { readonly length: number; readonly end: number } {
+  let length = 0;
+  for (let i = 0; i < 5; i++) {
+    if (i === bytes.byteLength) throw malformed("it ends too early");
+    const byte = bytes[i] as number;
+    length += (byte & 0x7f) * 2 ** (7 * i);
+    if (byte >= 0x80) continue;
+    if (length < 2 ** 32) return { length, end: i + 1 };
+    break;
   }
-
-  get at(): number {
-    return this.#at;
-  }
-
-  get ended(): boolean {
-    return this.#at === this.#bytes.byteLength;
-  }
-
-  /** Copies a literal into `out` at position `to`. Returns the position after it. */
-  literal(length: number, out: Uint8Array, to: number): number {
-    const bytes = this.#bytes;
-    const from = this.#at;
-    if (length > bytes.byteLength - from) throw malformed("it ends too early");
-    if (length > out.byteLength - to) throw malformed("it holds more than its length says");
-    if (length > SHORT_LITERAL_BYTES) out.set(bytes.subarray(from, from + length), to);
-    else for (let i = 0; i < length; i++) out[to + i] = bytes[from + i] as number;
-    this.#at = from + length;
-    return to + length;
-  }
-
-  /** A little-endian integer without sign. */
-  integer(size: number): number {
-    if (size > this.#bytes.byteLength - this.#at) throw malformed("it ends too early");
-    let value = 0;
-    for (let i = 0; i < size; i++) value += (this.#bytes[this.#at++] as number) * 2 ** (8 * i);
-    return value;
-  }
-
-  varint(): number {
-    let value = 0;
-    for (let shift = 0; shift < 35; shift += 7) {
-      const byte = this.integer(1);
-      value += (byte & 0x7f) * 2 ** shift;
-      if (byte < 0x80 && value < 2 ** 32) return value;
-      if (byte < 0x80) break;
-    }
-    throw malformed("its length is not a number of 32 bits");
-  }
+  throw malformed("its length is not a number of 32 bits");
 }
 
 function malformed(reason: string): Error {

@@ -1,12 +1,12 @@
 /**
  * snappy's framed stream: blocks of up to 64 KiB, each with a checksum.
  *
- * Stream → Identifier *Chunk Chunk  → Kind Length Data              ; one byte, and three of length, little-endian Data   →
- * Checksum ( Block / Bytes )    ; for kinds 0 and 1; the checksum is a masked CRC-32C
+ *     Stream → Identifier *Chunk
+ *     Chunk  → Kind Length Data              ; one byte, and three of length, little-endian
+ *     Data   → Checksum ( Block / Bytes )    ; for kinds 0 and 1; the checksum is a masked CRC-32C
  */
 import { join, NO_BYTES } from "../../call/bytes.ts";
-import { StepCounter, type Steps } from "../../call/steps.ts";
-import { compressBlock, countBytes, decompressBlock } from "./block.ts";
+import { compressBlock, decompressBlock } from "./block.ts";
 
 const BLOCK = 0;
 const BYTES = 1;
@@ -23,18 +23,17 @@ export function isFramed(bytes: Uint8Array): boolean {
   return bytes.byteLength >= IDENTIFIER.byteLength && IDENTIFIER.every((byte, i) => bytes[i] === byte);
 }
 
-/** Writes bytes as a framed stream. Each chunk is a step. */
-export function* compressFrames(bytes: Uint8Array): Steps<Uint8Array> {
+/** Writes bytes as a framed stream. */
+export function compressFrames(bytes: Uint8Array): Uint8Array {
   const chunks: Uint8Array[] = [IDENTIFIER];
   for (let start = 0; start < bytes.byteLength; start += MAX_CHUNK_BYTES) {
-    if (start > 0) yield undefined;
     const text = bytes.subarray(start, start + MAX_CHUNK_BYTES);
-    const block = yield* compressBlock(text);
+    const block = compressBlock(text);
     const [kind, data] = block.byteLength < text.byteLength ? [BLOCK, block] : [BYTES, text];
     const header = new DataView(new ArrayBuffer(HEADER_BYTES + CHECKSUM_BYTES));
     // The kind and the length that follows it are written as one little-endian integer.
     header.setUint32(0, ((data.byteLength + CHECKSUM_BYTES) << 8) | kind, true);
-    header.setUint32(HEADER_BYTES, masked(addToCrc(CRC_START, text)), true);
+    header.setUint32(HEADER_BYTES, checksumOf(text), true);
     chunks.push(new Uint8Array(header.buffer), data);
   }
   return join(chunks, new Uint8Array(chunks.reduce((length, { byteLength }) => length + byteLength, 0)));
@@ -44,14 +43,12 @@ export function* compressFrames(bytes: Uint8Array): Steps<Uint8Array> {
  * Reads what {@link compressFrames} writes. Throws a `RangeError` before it holds more than `maxBytes`. The texts are copied
  * into one array at once, because a stream may have one chunk for each byte.
  */
-export function* decompressFrames(bytes: Uint8Array, maxBytes: number): Steps<Uint8Array> {
+export function decompressFrames(bytes: Uint8Array, maxBytes: number): Uint8Array {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const counter = new StepCounter();
   let out = NO_BYTES;
   let length = 0;
   let at = 0;
   while (at < bytes.byteLength) {
-    if (counter.add()) yield undefined;
     if (bytes.byteLength - at < HEADER_BYTES) throw malformed("a chunk ends too early");
     const header = view.getUint32(at, true);
     const [kind, size] = [header & 0xff, header >>> 8];
@@ -63,14 +60,8 @@ export function* decompressFrames(bytes: Uint8Array, maxBytes: number): Steps<Ui
     if (size < CHECKSUM_BYTES) throw malformed("a chunk has no checksum");
     const data = bytes.subarray(start + CHECKSUM_BYTES, at);
     const left = maxBytes - length;
-    const text = kind === BLOCK ? yield* decompressBlock(data, left, counter) : withinLimit(data, left);
-    let crc = CRC_START;
-    for (let done = 0; done < text.byteLength; done += CRC_STEP_BYTES) {
-      const part = text.subarray(done, done + CRC_STEP_BYTES);
-      crc = addToCrc(crc, part);
-      if (countBytes(counter, part.byteLength)) yield undefined;
-    }
-    if (masked(crc) !== view.getUint32(start, true)) throw malformed("a checksum is wrong");
+    const text = kind === BLOCK ? decompressBlock(data, left) : withinLimit(data, left);
+    if (checksumOf(text) !== view.getUint32(start, true)) throw malformed("a checksum is wrong");
     out = append(out, length, text, maxBytes);
     length += text.byteLength;
   }
@@ -101,19 +92,13 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-const CRC_START = -1;
-/** Bytes whose checksum is computed in one step. */
-const CRC_STEP_BYTES = 16_384;
-
-/** Adds bytes to a CRC-32C that began with {@link CRC_START}. */
-function addToCrc(start: number, bytes: Uint8Array): number {
-  let crc = start;
+/**
+ * Returns the masked CRC-32C: it is rotated and a constant is added, because the plain CRC of data that contains CRCs is
+ * problematic.
+ */
+function checksumOf(bytes: Uint8Array): number {
+  let crc = -1;
   for (const byte of bytes) crc = (CRC_TABLE[(crc ^ byte) & 0xff] as number) ^ (crc >>> 8);
-  return crc;
-}
-
-/** Ends a CRC-32C: it is rotated and a constant is added, because the plain CRC of data that contains CRCs is problematic. */
-function masked(crc: number): number {
   const plain = ~crc;
   return (((plain >>> 15) | (plain << 17)) + 0xa282ead8) >>> 0;
 }

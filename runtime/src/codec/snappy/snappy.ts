@@ -4,9 +4,8 @@
  * Peers use the name for two formats: Dubbo for the raw block, gRPC libraries in Go for the framed stream. Both compressions
  * detect the format and decompress either; they differ in the format that they send.
  *
- * The code runs on the event loop. Small data is processed at once, larger data in time slices.
+ * The code runs on the event loop: data of 4 MiB takes less than 100 ms.
  */
-import { immediate, runInSteps, type Steps } from "../../call/steps.ts";
 import type { Compression } from "../compression.ts";
 import { compressBlock, decompressBlock } from "./block.ts";
 import { compressFrames, decompressFrames, isFramed } from "./frame.ts";
@@ -14,20 +13,20 @@ import { compressFrames, decompressFrames, isFramed } from "./frame.ts";
 /** The compression snappy that sends raw blocks, as Dubbo does. */
 export const snappy: Compression = {
   name: "snappy",
-  compress: (bytes) => runInSteps(compressBlock(bytes)),
-  decompress: (bytes, maxBytes) => runInSteps(decompress(bytes, maxBytes)),
+  compress: compressBlock,
+  decompress,
 };
 
 /** The compression snappy that sends framed streams with checksums, as gRPC libraries in Go do. */
 export const framedSnappy: Compression = {
   name: "snappy",
-  compress: (bytes) => runInSteps(compressFrames(bytes)),
-  decompress: (bytes, maxBytes) => runInSteps(decompress(bytes, maxBytes)),
+  compress: compressFrames,
+  decompress,
 };
 
-/** Decompresses either format in steps. */
-export function decompress(bytes: Uint8Array, maxBytes: number): Steps<Uint8Array> {
+/** Decompresses either format. */
+function decompress(bytes: Uint8Array, maxBytes: number): Uint8Array {
   // Dubbo sends no bytes for an empty message, not an empty block.
-  if (bytes.byteLength === 0) return immediate(bytes);
+  if (bytes.byteLength === 0) return bytes;
   return isFramed(bytes) ? decompressFrames(bytes, maxBytes) : decompressBlock(bytes, maxBytes);
 }
