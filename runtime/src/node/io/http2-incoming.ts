@@ -27,11 +27,14 @@ interface ChunkReader {
 
 const COMPLETE = "complete";
 
+/** The source of a body: a stream of HTTP/2, for example. */
+type BodySource = Pick<Stream, "consumed">;
+
 /**
  * The body that is received on a stream. It owns the received data: bytes that it holds are not consumed on the stream, and
  * bytes that it has passed on or dropped are.
  */
-export class IncomingBody implements Body, ChunkSource, CollectedBody {
+export class IncomingBody<Source extends BodySource = Stream> implements Body, ChunkSource, CollectedBody {
   /** Bytes received so far. */
   received = 0;
   /**
@@ -40,9 +43,9 @@ export class IncomingBody implements Body, ChunkSource, CollectedBody {
    */
   index = 0;
   number = 0;
-  readonly #stream: Stream;
-  readonly #collecting: Collecting;
-  readonly #cancel: (stream: Stream) => void;
+  readonly #stream: Source;
+  readonly #collecting: Collecting | undefined;
+  readonly #cancel: (stream: Source) => void;
   /** The share of the memory budget in which unread and kept bytes are counted, until {@link release}. */
   #memory: MemoryShare | undefined;
   /** Bytes that were read and belong to an incomplete message. */
@@ -55,13 +58,14 @@ export class IncomingBody implements Body, ChunkSource, CollectedBody {
 
   /**
    * `cancel` is called when the reader stops before the end. It resets the stream, or makes it discard what follows. With a
-   * share of a memory budget, a body that does not fit into it fails as unavailable.
+   * share of a memory budget, a body that does not fit into it fails as unavailable. Without `collecting`, whole bodies have
+   * no limits but those of their readers.
    */
   constructor(
-    stream: Stream,
+    stream: Source,
     early: readonly Uint8Array[],
-    collecting: Collecting,
-    cancel: (stream: Stream) => void,
+    collecting: Collecting | undefined,
+    cancel: (stream: Source) => void,
     memory?: MemoryShare,
   ) {
     this.#stream = stream;
@@ -79,6 +83,11 @@ export class IncomingBody implements Body, ChunkSource, CollectedBody {
   /** Bytes that have been received and not read. */
   get unread(): number {
     return this.#chunks.byteLength;
+  }
+
+  /** True if the body is complete or has failed. */
+  get isOver(): boolean {
+    return this.#end !== undefined;
   }
 
   /** True if a reader waits for the whole of the body. */
@@ -156,7 +165,7 @@ export class IncomingBody implements Body, ChunkSource, CollectedBody {
     return new Promise((resolve, reject) => {
       const waiting = { limit, maxBytes: limit + framing, check, resolve, reject };
       this.#waiting = waiting;
-      this.#collecting.begin(this);
+      this.#collecting?.begin(this);
       this.#collect(waiting, this.unread);
     });
   }
@@ -167,8 +176,8 @@ export class IncomingBody implements Body, ChunkSource, CollectedBody {
   }
 
   #collect(waiting: Waiting, bytes: number): void {
-    this.#collecting.add(bytes);
-    if (this.#collecting.mayCredit(this)) this.credit();
+    this.#collecting?.add(bytes);
+    if (this.#collecting?.mayCredit(this)) this.credit();
     const { unread } = this;
     if (unread > waiting.maxBytes) {
       const size = unread - (waiting.maxBytes - waiting.limit);
@@ -187,7 +196,7 @@ export class IncomingBody implements Body, ChunkSource, CollectedBody {
     const waiting = this.#waiting;
     if (waiting === undefined) return undefined;
     this.#waiting = undefined;
-    this.#collecting.end(this);
+    this.#collecting?.end(this);
     return waiting;
   }
 
