@@ -33,11 +33,16 @@ export class Comments {
   }
 
   /**
-   * Returns the comment on a service, method, message, field, enum or enum value as Markdown; `undefined` if there is none.
+   * Returns the comment on a service, method, message, field, enum or enum value as Markdown; empty text if there is none.
    * The name of an enum value begins with that of its enum.
    */
-  of(name: string): string | undefined {
-    return this.#texts.get(name);
+  of(name: string): string {
+    return this.#texts.get(name) ?? "";
+  }
+
+  /** Returns the comment on a method of a service, a field of a message, or a value of an enum, as {@link of} does. */
+  ofMember(parent: string, name: string): string {
+    return this.of(`${parent}.${name}`);
   }
 
   #addFile({ proto }: DescFile): void {

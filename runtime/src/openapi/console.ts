@@ -4,7 +4,7 @@
 import type { Resource } from "../server/resource.ts";
 import { readOnly, TEXT_TYPE, textResponse } from "../server/resource.ts";
 import type { Router } from "../server/router.ts";
-import { createDocumentResource, documentOptionsOf } from "./router-document.ts";
+import { DocumentResource } from "./router-document.ts";
 
 /**
  * The policy of the page (Content Security Policy Level 3): it loads and calls nothing but the server. The icons of
@@ -61,10 +61,10 @@ export function createConsole(
   path: string,
   files: (name: string) => Promise<string>,
 ): Resource {
-  const options = documentOptionsOf(router);
+  const options = router.resources.find((one) => one instanceof DocumentResource)?.options ?? {};
   // Relative to the document (OpenAPI 3.1.1, section 4.6), so that it is right behind proxies that remove a path, too.
   const servers = options.servers ?? [{ url: "..", description: "The server of this page" }];
-  const document = createDocumentResource(router, `${path}/openapi.json`, { ...options, servers });
+  const document = new DocumentResource(router, `${path}/openapi.json`, { ...options, servers });
   const page = pageAt(path.slice(path.lastIndexOf("/") + 1));
   const exchange = readOnly(async ({ path: target }) => {
     const [wanted = ""] = target.split("?", 1);

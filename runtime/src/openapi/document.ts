@@ -7,7 +7,7 @@ import type { Method } from "../call/method.ts";
 import type { Route } from "../rest/rule.ts";
 import { Comments } from "./comments.ts";
 import { errorComponents } from "./error-schema.ts";
-import { descriptionOf, Operations, PARAMETERS, type ServiceDescription } from "./operation.ts";
+import { callOperation, descriptionOf, PARAMETERS, type ServiceDescription } from "./operation.ts";
 import { describePath, isDescribed, restOperation } from "./rest-operation.ts";
 import { SchemaCollection } from "./schema.ts";
 import { copyTexts } from "./texts.ts";
@@ -68,11 +68,10 @@ export function buildDocument(
   checkInfo(info);
   checkDocuments(documents);
   const schemas = new SchemaCollection(new Comments(files));
-  const operations = new Operations(schemas);
   const paths = new Paths();
   for (const service of services) {
     for (const methods of byPath(service.methods).values()) {
-      paths.add(methods[0].path, "post", operations.call(service, methods));
+      paths.add(methods[0].path, "post", callOperation(service, methods, schemas));
     }
   }
   for (const service of services) addRoutes(paths, service, schemas);
@@ -82,7 +81,7 @@ export function buildDocument(
   const described = structuredClone({
     tags: services.map(({ typeName }) => ({
       name: typeName,
-      ...descriptionOf([schemas.comments.of(typeName) ?? ""]),
+      ...descriptionOf([schemas.comments.of(typeName)]),
     })),
     paths: paths.items,
     components: { schemas: Object.fromEntries([...schemas.schemas].sort(byName)) },

@@ -10,10 +10,11 @@ import {
   type JsonValue,
   ScalarType,
 } from "@bufbuild/protobuf";
+import { zeroOf, zeroOfScalar } from "../codec/json-zero.ts";
 import { exampleOfPattern } from "./pattern-example.ts";
 import { isValid } from "./rule-keywords.ts";
 import { type Rules, rulesOf } from "./rules.ts";
-import { zeroOf, zeroOfScalar } from "./scalar.ts";
+import { wellKnown } from "./scalar.ts";
 
 /** Maximum number of messages inside each other. */
 const MAX_EXAMPLE_DEPTH = 3;
@@ -21,34 +22,14 @@ const MAX_EXAMPLE_DEPTH = 3;
 const MAX_EXAMPLE_ITEMS = 10;
 const MAX_EXAMPLE_LENGTH = 200;
 
-const WELL_KNOWN_EXAMPLES: Readonly<Record<string, JsonValue>> = {
-  "google.protobuf.Any": { "@type": "type.googleapis.com/google.protobuf.Duration", value: "1.5s" },
-  "google.protobuf.BoolValue": false,
-  "google.protobuf.BytesValue": "",
-  "google.protobuf.DoubleValue": 0,
-  "google.protobuf.Duration": "1.5s",
-  "google.protobuf.Empty": {},
-  "google.protobuf.FieldMask": "",
-  "google.protobuf.FloatValue": 0,
-  "google.protobuf.Int32Value": 0,
-  "google.protobuf.Int64Value": "0",
-  "google.protobuf.ListValue": [],
-  "google.protobuf.StringValue": "",
-  "google.protobuf.Struct": {},
-  "google.protobuf.Timestamp": "2026-01-01T00:00:00Z",
-  "google.protobuf.UInt32Value": 0,
-  "google.protobuf.UInt64Value": "0",
-  "google.protobuf.Value": {},
-};
-
 /** Returns an example of a message, or of some of its fields. */
 export function exampleOf(
   type: DescMessage,
   fields: readonly DescField[] = type.fields,
   depth: number = MAX_EXAMPLE_DEPTH,
 ): JsonValue {
-  const known = Object.hasOwn(WELL_KNOWN_EXAMPLES, type.typeName) ? WELL_KNOWN_EXAMPLES[type.typeName] : undefined;
-  if (known !== undefined) return known;
+  const known = wellKnown(type);
+  if (known !== undefined) return known.example;
   const example: JsonObject = {};
   for (const field of fields) {
     if (field.deprecated || (field.oneof !== undefined && field.oneof.fields[0] !== field)) continue;

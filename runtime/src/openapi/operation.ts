@@ -43,53 +43,44 @@ const UNKNOWN: MessageSchemas = {
   note: "The messages of the method have no schema and are not described.",
 };
 
-/** Creates operations whose schemas are in one collection. */
-export class Operations {
-  readonly schemas: SchemaCollection;
-
-  constructor(schemas: SchemaCollection) {
-    this.schemas = schemas;
-  }
-
-  /** Returns the operation of the methods that share a path: one, or the overloads of an interface method. */
-  call(service: ServiceDescription, methods: readonly [Method, ...Method[]]): JsonObject {
-    const [method] = methods;
-    const parts = methods.map((one) => this.#messagesOf(one));
-    const mediaType = mediaTypeOf(method);
-    return {
-      ...factsOf(method, this.schemas.comments),
-      ...descriptionOf([this.#comment(method), noteOf(method, parts[0])]),
-      parameters: [{ $ref: "#/components/parameters/Timeout" }, ...selectorParameters(service.selectors)],
-      requestBody: {
-        required: true,
-        content: {
-          [mediaType]: { schema: anyOf(parts.map(({ request }) => request)), ...exampleWith(parts[0]?.example) },
-        },
+/** Returns the operation of the methods that share a path: one, or the overloads of an interface method. */
+export function callOperation(
+  service: ServiceDescription,
+  methods: readonly [Method, ...Method[]],
+  schemas: SchemaCollection,
+): JsonObject {
+  const [method] = methods;
+  const parts = methods.map((one) => messagesOf(one, schemas));
+  const mediaType = mediaTypeOf(method);
+  return {
+    ...factsOf(method, schemas.comments),
+    ...descriptionOf([schemas.comments.ofMember(method.service, method.name), noteOf(method, parts[0])]),
+    parameters: [{ $ref: "#/components/parameters/Timeout" }, ...selectorParameters(service.selectors)],
+    requestBody: {
+      required: true,
+      content: {
+        [mediaType]: { schema: anyOf(parts.map(({ request }) => request)), ...exampleWith(parts[0]?.example) },
       },
-      responses: {
-        "200": {
-          description: responseText(method),
-          content: {
-            [mediaType]: {
-              schema: anyOf(parts.map(({ response }) => response)),
-              ...exampleWith(exampleOfResult(method)),
-            },
+    },
+    responses: {
+      "200": {
+        description: responseText(method),
+        content: {
+          [mediaType]: {
+            schema: anyOf(parts.map(({ response }) => response)),
+            ...exampleWith(method.output && exampleOf(method.output)),
           },
         },
-        ...ERROR_RESPONSES,
       },
-    };
-  }
+      ...ERROR_RESPONSES,
+    },
+  };
+}
 
-  #comment({ service, name }: Method): string {
-    return this.schemas.comments.of(`${service}.${name}`) ?? "";
-  }
-
-  #messagesOf(method: Method): MessageSchemas {
-    const { input, output, payload } = method;
-    if (payload !== undefined) return payloadOf(method)?.server?.describe?.(method, this.schemas) ?? UNKNOWN;
-    return { request: this.schemas.message(input), response: this.schemas.message(output), example: exampleOf(input) };
-  }
+function messagesOf(method: Method, schemas: SchemaCollection): MessageSchemas {
+  const { input, output, payload } = method;
+  if (payload !== undefined) return payloadOf(method)?.server?.describe?.(method, schemas) ?? UNKNOWN;
+  return { request: schemas.message(input), response: schemas.message(output), example: exampleOf(input) };
 }
 
 /** Returns the members of an operation that do not depend on the encoding of its messages. */
@@ -98,7 +89,7 @@ export function factsOf(method: Method, comments: Comments): JsonObject {
   return {
     operationId: `${service}.${name}`,
     tags: [service],
-    summary: summaryOf(comments.of(`${service}.${name}`)) ?? name,
+    summary: summaryOf(comments.ofMember(service, name)) ?? name,
     ...(deprecated ? { deprecated } : {}),
     ...(kind === "unary" ? {} : { "x-streaming": kind.replace("_streaming", "") }),
     ...(idempotency === undefined ? {} : { "x-idempotency": idempotency }),
@@ -106,8 +97,8 @@ export function factsOf(method: Method, comments: Comments): JsonObject {
 }
 
 /** Returns the first sentence of a comment, if it fits in a line. */
-function summaryOf(comment: string | undefined): string | undefined {
-  const [paragraph = ""] = comment?.split(/\n\s*\n/) ?? [];
+function summaryOf(comment: string): string | undefined {
+  const [paragraph = ""] = comment.split(/\n\s*\n/);
   const [sentence = ""] = paragraph.replaceAll(/\s+/g, " ").split(/(?<=[.!?]) /);
   return sentence === "" || sentence.length > 120 ? undefined : sentence.replace(/\.$/, "");
 }
@@ -140,10 +131,6 @@ function responseText({ kind, output }: Method): string {
 function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
   const distinct = [...new Map(schemas.map((schema) => [JSON.stringify(schema), schema])).values()];
   return distinct.length === 1 && distinct[0] !== undefined ? distinct[0] : { anyOf: distinct };
-}
-
-function exampleOfResult({ output }: Method): JsonValue | undefined {
-  return output && exampleOf(output);
 }
 
 /** Returns the example of a media type, if there is one. Pages that make examples of schemas set all members of a oneof. */

@@ -73,7 +73,7 @@ function parameterAt(
   }
   const key = keyOf(field);
   if (!variable.isMulti) {
-    const comment = schemas.comments.of(`${last.parent.typeName}.${last.name}`) ?? "";
+    const comment = schemas.comments.ofMember(last.parent.typeName, last.name);
     return { name: key, schema: schemas.field(last), description: comment };
   }
   const pattern = patternOf(template, variable);
@@ -103,7 +103,7 @@ export function restOperation(
 ): JsonObject {
   const { target, method, body, responseBody, template } = route;
   const facts = factsOf(target, schemas.comments);
-  const comment = schemas.comments.of(`${target.service}.${target.name}`) ?? "";
+  const comment = schemas.comments.ofMember(target.service, target.name);
   const stream = target.kind === "unary" ? "" : "Streaming methods are not supported by routes: they answer 501.";
   return {
     ...facts,
@@ -161,11 +161,10 @@ function queryParameters({ target, variables, body }: Route, schemas: SchemaColl
   const isInQuery = (path: FieldPath): boolean => path[0] !== body && !inPath.has(keyOf(path));
   return queryLeaves(target.input, isInQuery).map((path) => {
     const field = path.at(-1) ?? path[0];
-    const comment = schemas.comments.of(`${field.parent.typeName}.${field.name}`) ?? "";
     return {
       name: keyOf(path),
       in: "query",
-      ...descriptionOf([comment]),
+      ...descriptionOf([schemas.comments.ofMember(field.parent.typeName, field.name)]),
       ...(path.length === 1 && isRequired(field) ? { required: true } : {}),
       ...(field.deprecated ? { deprecated: true } : {}),
       schema: schemas.field(field),

@@ -73,24 +73,11 @@ export function addOpenApi(
   if (typeof path !== "string" || !DOCUMENT_PATH.test(path)) {
     throw new TypeError(`the path of the document must start with / and have no query, unlike ${JSON.stringify(path)}`);
   }
-  router.mount(createDocumentResource(router, path, options));
+  router.mount(new DocumentResource(router, path, options));
 }
 
-/** Creates the resource that serves the document at the path. Throws a `TypeError` for an invalid option. */
-export function createDocumentResource(
-  router: Pick<Router, "services" | "resources">,
-  path: string,
-  options: RouterDocumentOptions,
-): Resource {
-  return new DocumentResource(router, path, options);
-}
-
-/** Returns the options of the document that a router serves, or none. */
-export function documentOptionsOf({ resources }: Pick<Router, "resources">): RouterDocumentOptions {
-  return resources.find((one) => one instanceof DocumentResource)?.options ?? {};
-}
-
-class DocumentResource implements Resource {
+/** The resource that serves the document at a path. Its constructor throws a `TypeError` for an invalid option. */
+export class DocumentResource implements Resource {
   readonly options: RouterDocumentOptions;
   readonly #router: Pick<Router, "services" | "resources">;
   readonly #path: string;

@@ -15,8 +15,8 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
+import { zeroOf } from "../codec/json-zero.ts";
 import { isValid, joinSchemas, keywordsOf } from "./rule-keywords.ts";
-import { zeroOf } from "./scalar.ts";
 
 /** The rules of the values of a field, or of its elements. */
 export interface Rules {

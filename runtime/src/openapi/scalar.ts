@@ -1,8 +1,10 @@
 /**
- * JSON Schemas of scalar types, and of the well-known types, whose JSON is defined by ProtoJSON instead of their fields.
+ * JSON Schemas of scalar types, and of the well-known types, whose JSON is defined by ProtoJSON instead of their fields; with
+ * examples of the latter.
  */
-import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
-import { LONG_TYPES } from "../codec/values/values.ts";
+import { type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
+import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
+import { zeroOfScalar } from "../codec/json-zero.ts";
 
 const LONG_PATTERN = "^-?[0-9]{1,19}$";
 const UNSIGNED_LONG_PATTERN = "^[0-9]{1,20}$";
@@ -51,62 +53,52 @@ export function scalarSchema(scalar: ScalarType): JsonObject {
   }
 }
 
-/** Returns the zero value of a field in ProtoJSON; `undefined` for messages, which have none. */
-export function zeroOf(field: DescField): JsonValue | undefined {
-  switch (field.fieldKind) {
-    case "scalar":
-      return zeroOfScalar(field.scalar);
-    case "enum":
-      return field.enum.typeName === "google.protobuf.NullValue" ? null : field.enum.values[0]?.name;
-    case "list":
-      return [];
-    case "map":
-      return {};
-    case "message":
-      return undefined;
-  }
+/** The schema and an example of a message whose JSON is defined by ProtoJSON. */
+interface WellKnown {
+  /** `undefined`: that of its fields. */
+  readonly schema?: JsonObject;
+  readonly example: JsonValue;
 }
 
-/** Returns the zero value of a scalar in ProtoJSON. */
-export function zeroOfScalar(scalar: ScalarType): JsonValue {
-  if (scalar === ScalarType.BOOL) return false;
-  if (scalar === ScalarType.STRING || scalar === ScalarType.BYTES) return "";
-  return LONG_TYPES.has(scalar) ? "0" : 0;
-}
-
-const WELL_KNOWN: Readonly<Record<string, JsonObject>> = {
+const WELL_KNOWN: Readonly<Record<string, WellKnown>> = {
   Any: {
-    type: "object",
-    description: "A message of any type, with the type's URL in `@type`.",
-    properties: { "@type": text },
-    additionalProperties: true,
+    schema: {
+      type: "object",
+      description: "A message of any type, with the type's URL in `@type`.",
+      properties: { "@type": text },
+      additionalProperties: true,
+    },
+    example: { "@type": "type.googleapis.com/google.protobuf.Duration", value: "1.5s" },
   },
-  BoolValue: bool,
-  BytesValue: bytes,
-  DoubleValue: float("double"),
   Duration: {
-    type: "string",
-    description: "Seconds with up to nine decimals and the suffix `s`.",
-    pattern: "^-?[0-9]+(\\.[0-9]{1,9})?s$",
+    schema: {
+      type: "string",
+      description: "Seconds with up to nine decimals and the suffix `s`.",
+      pattern: "^-?[0-9]+(\\.[0-9]{1,9})?s$",
+    },
+    example: "1.5s",
   },
-  FieldMask: { type: "string", description: "Paths of fields in lowerCamelCase, separated by commas." },
-  FloatValue: float("float"),
-  Int32Value: int32,
-  Int64Value: int64,
-  ListValue: { type: "array", items: {} },
-  StringValue: text,
-  Struct: { type: "object", additionalProperties: true },
-  Timestamp: { type: "string", format: "date-time" },
-  UInt32Value: uint32,
-  UInt64Value: uint64,
-  Value: { description: "Any JSON value." },
+  Empty: { example: {} },
+  FieldMask: {
+    schema: { type: "string", description: "Paths of fields in lowerCamelCase, separated by commas." },
+    example: "",
+  },
+  ListValue: { schema: { type: "array", items: {} }, example: [] },
+  Struct: { schema: { type: "object", additionalProperties: true }, example: {} },
+  Timestamp: { schema: { type: "string", format: "date-time" }, example: "2026-01-01T00:00:00Z" },
+  Value: { schema: { description: "Any JSON value." }, example: {} },
 };
 
 const WELL_KNOWN_PACKAGE = "google.protobuf.";
 
-/** Returns the schema of a message whose JSON is defined by ProtoJSON; `undefined` for other messages. */
-export function wellKnownSchema({ typeName }: DescMessage): JsonObject | undefined {
+/** Returns the schema and an example of a message whose JSON is defined by ProtoJSON; `undefined` for other messages. */
+export function wellKnown(type: DescMessage): WellKnown | undefined {
+  const { typeName } = type;
   if (!typeName.startsWith(WELL_KNOWN_PACKAGE)) return undefined;
+  if (isWrapperDesc(type)) {
+    const { scalar } = type.fields[0];
+    return { schema: scalarSchema(scalar), example: zeroOfScalar(scalar) };
+  }
   const name = typeName.slice(WELL_KNOWN_PACKAGE.length);
   return Object.hasOwn(WELL_KNOWN, name) ? WELL_KNOWN[name] : undefined;
 }

@@ -7,7 +7,7 @@ import type { SharedSchemas } from "../protocol/payload.ts";
 import type { Comments } from "./comments.ts";
 import { joinSchemas } from "./rule-keywords.ts";
 import { isOneofNeeded, type Rules, rulesOf } from "./rules.ts";
-import { scalarSchema, wellKnownSchema } from "./scalar.ts";
+import { scalarSchema, wellKnown } from "./scalar.ts";
 
 /** A schema, or another object of an OpenAPI document. */
 export type JsonSchema = JsonObject;
@@ -26,7 +26,7 @@ export class SchemaCollection implements SharedSchemas {
 
   /** Returns the schema of a message: a reference, or the schema itself for a well-known type. */
   message(type: DescMessage): JsonSchema {
-    const known = wellKnownSchema(type);
+    const known = wellKnown(type)?.schema;
     if (known !== undefined) return known;
     return this.refer(type.typeName, type.typeName, () => this.messageObject(type, type.fields));
   }
@@ -104,7 +104,7 @@ export class SchemaCollection implements SharedSchemas {
   /** Lists the comments on the values of an enum, because JSON Schema has no place for them. */
   #valueList({ typeName, values }: DescEnum): string[] {
     const lines = values.flatMap(({ name, deprecated }) => {
-      const comment = this.comments.of(`${typeName}.${name}`)?.replaceAll(/\s+/g, " ");
+      const comment = this.comments.ofMember(typeName, name).replaceAll(/\s+/g, " ");
       return comment || deprecated
         ? [`- \`${name}\`: ${[deprecated ? "deprecated." : "", comment].join(" ").trim()}`]
         : [];
@@ -125,7 +125,7 @@ export class SchemaCollection implements SharedSchemas {
   }
 
   #text(name: string, deprecated: boolean, more: readonly string[] = []): JsonSchema {
-    const description = [this.comments.of(name) ?? "", ...more].filter((text) => text !== "").join("\n\n");
+    const description = [this.comments.of(name), ...more].filter((text) => text !== "").join("\n\n");
     return { ...(description === "" ? {} : { description }), ...(deprecated ? { deprecated } : {}) };
   }
 }

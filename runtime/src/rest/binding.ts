@@ -2,12 +2,12 @@
  * The encoding of a call at a route: the request message is in the path, the query and the body; the response message, or a
  * field of it, is the body.
  */
-import { create, type DescField, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
+import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { RpcError } from "../call/error.ts";
 import type { BodyJson } from "../codec/bounded-codec.ts";
 import type { JsonValues } from "../codec/codec.ts";
+import { zeroOf } from "../codec/json-zero.ts";
 import { isObject } from "../codec/values/json.ts";
-import { LONG_TYPES } from "../codec/values/values.ts";
 import { isTextual } from "../http-rpc/body/parameters.ts";
 import { badRequest } from "../http-rpc/headers.ts";
 import { decodingReason, quote } from "../protocol/error.ts";
@@ -72,28 +72,8 @@ function decodeBody({ body, method, template, target }: Route, bytes: Uint8Array
 export function encodeResponse({ target, responseBody }: Route, message: object, values: JsonValues): JsonValue {
   const value = values.toValue(target.output, message);
   if (responseBody === undefined) return value;
-  return (value as JsonObject)[responseBody.jsonName] ?? defaultOf(responseBody, values);
-}
-
-function defaultOf(field: DescField, values: JsonValues): JsonValue {
-  switch (field.fieldKind) {
-    case "list":
-      return [];
-    case "map":
-      return {};
-    case "message":
-      return field.message.typeName === "google.protobuf.Value"
-        ? null
-        : values.toValue(field.message, create(field.message));
-    case "enum":
-      return field.enum.values[0]?.name ?? 0;
-    case "scalar":
-      return defaultOfScalar(field.scalar);
-  }
-}
-
-function defaultOfScalar(scalar: ScalarType): JsonValue {
-  if (scalar === ScalarType.BOOL) return false;
-  if (scalar === ScalarType.STRING || scalar === ScalarType.BYTES) return "";
-  return LONG_TYPES.has(scalar) ? "0" : 0;
+  const { jsonName, message: type } = responseBody;
+  const sent = (value as JsonObject)[jsonName] ?? zeroOf(responseBody);
+  if (sent !== undefined || type === undefined) return sent ?? null;
+  return type.typeName === "google.protobuf.Value" ? null : values.toValue(type, create(type));
 }
