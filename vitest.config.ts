@@ -1,4 +1,5 @@
-import { defineConfig } from "vitest/config";
+import { availableParallelism } from "node:os";
+import { configDefaults, defineConfig } from "vitest/config";
 
 // The tests run on the sources of the runtime, not on a build of them.
 const conditions = ["triple-source"];
@@ -26,11 +27,14 @@ export default defineConfig({
     // The default is a second. This is less than the shortest limits of the runtime, which would hide that an event is missing.
     expect: { poll: { timeout: 9_000 } },
     // Tests wait for sockets and processes half of the time.
-    maxWorkers: "200%",
+    maxWorkers: 2 * availableParallelism(),
     coverage: { include: ["src/**", "runtime/src/**"], exclude: ["**/gen/**"] },
     // The files of a worker of the first two share their modules, which takes half the time; they leave no state.
     projects: [
-      { extends: true, test: { name: "unit", include: UNIT, exclude: [REPLACES], isolate: false } },
+      {
+        extends: true,
+        test: { name: "unit", include: UNIT, exclude: [...configDefaults.exclude, REPLACES], isolate: false },
+      },
       {
         extends: true,
         test: { name: "tools", include: TOOLS, isolate: false, globalSetup: "test/plugin/support/build.ts" },
@@ -40,7 +44,7 @@ export default defineConfig({
         test: {
           name: "system",
           include: ["test/**/*.test.ts"],
-          exclude: [...UNIT, ...TOOLS],
+          exclude: [...configDefaults.exclude, ...UNIT, ...TOOLS],
           typecheck: { enabled: true, include: ["test/**/*.test-d.ts"], tsconfig: "tsconfig.json" },
         },
       },

@@ -68,13 +68,11 @@ const steps = [
  */
 const JUDGES = [
   // h2specd listens on a range of fixed ports, which registries might have been given.
-  ["registries", "interop:dubbo -- --registries", "h2spec"],
+  ["registries", "interop:dubbo -- --registries", "h2spec", "proxies", "conformance:protobuf"],
   [
     "conformance",
-    "conformance:protobuf",
     "interop:grpc",
     "interop:dubbo",
-    "proxies",
     // The same sequences each time; run it without arguments for others.
     "differential -- 1000 1",
   ],
