@@ -190,7 +190,7 @@ function objectionToRuntime(from: string, to: string): string | undefined {
 function objectionToPackage(from: string, to: string): string | undefined {
   if (folderOf(from) === "http-rpc/" && PARSERS.includes(to)) return undefined;
   if (OPTIONAL_PEERS.get(moduleOf(from)) === to) return undefined;
-  if (folderOf(from) === "http2/") return "http2/ imports nothing but itself";
+  if (folderOf(from) === "http2/") return "http2/ imports no package";
   return /^@bufbuild\/protobuf(?:\/|$)/.test(to) ? undefined : "the runtime depends on @bufbuild/protobuf alone";
 }
 

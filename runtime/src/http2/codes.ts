@@ -72,11 +72,6 @@ export const DEFAULT_HEADER_TABLE_SIZE = 4_096;
 /** The length, type, flags and stream id in front of every payload (RFC 9113, section 4.1). */
 export const FRAME_HEADER_BYTES = 9;
 
-/** Returns a view of the bytes from `start` to `end`. On Node this is far cheaper than `subarray` of a `Buffer`. */
-export function viewOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
-  return new Uint8Array(bytes.buffer, bytes.byteOffset + start, end - start);
-}
-
 /** A connection error (RFC 9113, section 5.4.1). The engine never throws it to its user. */
 export class ConnectionError extends Error {
   readonly code: number;

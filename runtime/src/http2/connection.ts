@@ -4,16 +4,17 @@
  *
  *     open ── goAway, GOAWAY ──> leaving ── fail, lost, last stream ──> over
  */
-import { ConnectionError, ErrorCode, MAX_31_BITS, viewOf } from "./codes.ts";
+
+import type { Latin1Decoder } from "../wire/fields.ts";
+import { Output, type OutputOwner, type Segments, viewOf } from "../wire/output.ts";
+import { ConnectionError, ErrorCode, MAX_31_BITS } from "./codes.ts";
 import { ControlFrames, type ControlOwner } from "./control.ts";
 import { ReceivedData } from "./data.ts";
-import type { ConnectionHandler, OutputOwner, PingKind, Segments } from "./events.ts";
+import type { ConnectionHandler, PingKind } from "./events.ts";
 import { writeGoAway, writeSettings } from "./frame.ts";
 import { HeaderReader } from "./header-reader.ts";
-import type { Latin1Decoder } from "./hpack/decoder.ts";
 import { DEFAULT_LIMITS, type EngineLimits, Glitch, Meters } from "./limits.ts";
 import { BlockKind } from "./messages.ts";
-import { Output } from "./output.ts";
 import { type HeadersFrame, type HeadersHandler, Receiver } from "./receiver.ts";
 import type { Role } from "./role.ts";
 import { PeerSettings } from "./settings.ts";

@@ -2,12 +2,13 @@
  * Received frames that carry no part of a message: SETTINGS, PING, GOAWAY, WINDOW_UPDATE, RST_STREAM and PRIORITY (RFC 9113,
  * section 6).
  */
+
+import type { Output } from "../wire/output.ts";
 import { ConnectionError, ErrorCode, Flag, FrameType, MAX_31_BITS } from "./codes.ts";
 import type { ConnectionHandler } from "./events.ts";
 import { flowControlError } from "./flow-control.ts";
 import { readUint31, readUint32, writePing, writeSettingsAck } from "./frame.ts";
 import { Glitch, type Meters } from "./limits.ts";
-import type { Output } from "./output.ts";
 import { Pings } from "./pings.ts";
 import type { FrameHandler } from "./receiver.ts";
 import type { Role } from "./role.ts";

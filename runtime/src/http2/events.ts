@@ -41,19 +41,3 @@ export interface ServerHandler extends ConnectionHandler {
    */
   onRequest(stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]): void;
 }
-
-/** Receiver of output. */
-export interface OutputOwner {
-  /** There is output after there was none: call `take` when the input of this turn has been processed. */
-  wake(): void;
-  /** Returns memory for small frames, at least 32 KiB. It belongs to the connection until `take` returns it. */
-  slab(): Uint8Array;
-}
-
-/** Output, in order. */
-export interface Segments {
-  readonly parts: readonly Uint8Array[];
-  /** The slabs that the parts are views of. They may be reused after the parts have been written. */
-  readonly slabs: readonly Uint8Array[];
-  readonly bytes: number;
-}

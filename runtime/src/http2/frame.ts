@@ -2,8 +2,9 @@
  * Frames (RFC 9113, sections 4 and 6): the checks that need only the frame header (type, length, stream id), and the
  * writers of all small frames.
  */
+
+import type { Output } from "../wire/output.ts";
 import { ConnectionError, DEFAULT_MAX_FRAME_SIZE, ErrorCode, Flag, FRAME_HEADER_BYTES, FrameType } from "./codes.ts";
-import type { Output } from "./output.ts";
 
 /** Rules for the length and stream id of a type of frame. */
 interface FrameRule {

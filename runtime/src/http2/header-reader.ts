@@ -1,9 +1,11 @@
 /**
  * Decoding and validation of received header blocks, with a cache of repeated blocks.
  */
+
+import type { Latin1Decoder } from "../wire/fields.ts";
 import { ConnectionError, ErrorCode } from "./codes.ts";
 import { BlockCache } from "./hpack/block-cache.ts";
-import { Decoder, type Latin1Decoder } from "./hpack/decoder.ts";
+import { Decoder } from "./hpack/decoder.ts";
 import { Glitch, MAX_HEADER_BYTES, MAX_HEADER_FIELDS, type Meters } from "./limits.ts";
 import { BlockBuilder, type BlockKind, type HeaderBlock, MESSAGE_RULES } from "./messages.ts";
 import type { HeadersFrame } from "./receiver.ts";

@@ -1,12 +1,14 @@
 /**
  * Writer of HEADERS and the CONTINUATION frames after it (RFC 9113, sections 6.2 and 6.10).
  */
+
+import type { FieldList } from "../wire/fields.ts";
+import type { Output } from "../wire/output.ts";
 import { DEFAULT_MAX_FRAME_SIZE, Flag, FRAME_HEADER_BYTES, FrameType, MAX_31_BITS } from "./codes.ts";
 import { writeFrameHeader } from "./frame.ts";
 import { ENTRY_OVERHEAD_BYTES } from "./hpack/dynamic-table.ts";
-import { Encoder, type FieldList } from "./hpack/encoder.ts";
+import { Encoder } from "./hpack/encoder.ts";
 import { checkOutgoing, checkRequestLine } from "./messages.ts";
-import type { Output } from "./output.ts";
 
 /** A header block is larger than the peer's SETTINGS_MAX_HEADER_LIST_SIZE. Nothing of it has been sent. */
 export class HeadersTooLarge extends TypeError {}

@@ -1,9 +1,10 @@
 /**
  * The PINGs of this side (RFC 9113, section 6.7), and their acknowledgements.
  */
+
+import type { Output } from "../wire/output.ts";
 import type { PingKind } from "./events.ts";
 import { writePing } from "./frame.ts";
-import type { Output } from "./output.ts";
 
 /** First bytes of our PINGs, by kind. The number of the PING follows. */
 const MARKS: Readonly<Record<PingKind, number>> = {

@@ -2,10 +2,11 @@
  * Scheduling of streams (RFC 9113, section 5.2.1): streams that have DATA and a window for it take turns, one frame per
  * round, so that a stalled stream causes no head-of-line blocking. Priorities are ignored (section 5.3.2).
  */
-import { DEFAULT_MAX_FRAME_SIZE, viewOf } from "./codes.ts";
+
+import { type Output, viewOf } from "../wire/output.ts";
+import { DEFAULT_MAX_FRAME_SIZE } from "./codes.ts";
 import { writeData, writeDataHeader } from "./frame.ts";
 import type { HeaderWriter } from "./header-writer.ts";
-import type { Output } from "./output.ts";
 import type { EngineStream } from "./stream.ts";
 
 /**

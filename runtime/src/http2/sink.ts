@@ -2,7 +2,7 @@
  * A stream as its user sees it, and the callbacks for its user. They are method calls instead of event objects, which would
  * cost an allocation for every frame.
  */
-import type { FieldList } from "./hpack/encoder.ts";
+import type { FieldList } from "../wire/fields.ts";
 import type { HeaderBlock } from "./messages.ts";
 
 /** One exchange. Its methods may be called at any time: on a closed stream they do nothing. */

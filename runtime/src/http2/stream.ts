@@ -2,8 +2,9 @@
  * Streams (RFC 9113, section 5.1): their states, the reaction of each state to each type of frame, and the data that a
  * connection keeps for a stream. Server push is not supported, so there is no state `reserved`.
  */
+
+import type { FieldList } from "../wire/fields.ts";
 import { ReceiveWindow } from "./flow-control.ts";
-import type { FieldList } from "./hpack/encoder.ts";
 import type { HeaderBlock } from "./messages.ts";
 import type { Stream, StreamSink } from "./sink.ts";
 

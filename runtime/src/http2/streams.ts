@@ -2,13 +2,14 @@
  * The streams of a connection: those that are open, that wait to be opened, and that have closed; what is sent on them, and
  * how they close.
  */
+
+import type { FieldList } from "../wire/fields.ts";
+import type { Output } from "../wire/output.ts";
 import { ClosedStreams } from "./closed-streams.ts";
 import { DEFAULT_WINDOW_SIZE, ErrorCode } from "./codes.ts";
 import { writeRstStream } from "./frame.ts";
 import { HeadersTooLarge, HeaderWriter } from "./header-writer.ts";
-import type { FieldList } from "./hpack/encoder.ts";
 import { Glitch, type Meters } from "./limits.ts";
-import type { Output } from "./output.ts";
 import { Scheduler, type SchedulerOwner } from "./scheduler.ts";
 import { type EngineStream, State, type StreamOwner } from "./stream.ts";
 import { StreamTable } from "./stream-table.ts";

@@ -1,10 +1,11 @@
 /**
  * The receive windows of a connection and its streams (RFC 9113, section 6.9), and their announcement by WINDOW_UPDATE.
  */
+
+import type { Output } from "../wire/output.ts";
 import { DEFAULT_WINDOW_SIZE } from "./codes.ts";
 import { flowControlError, ReceiveWindow } from "./flow-control.ts";
 import { writeWindowUpdate } from "./frame.ts";
-import type { Output } from "./output.ts";
 import type { EngineStream } from "./stream.ts";
 
 /**

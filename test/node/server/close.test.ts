@@ -1,5 +1,6 @@
 /** The end of a server, of a connection and of a transport, and the results of running and later calls. */
 import { execFile } from "node:child_process";
+import { once } from "node:events";
 import { createServer as createHttp1Server } from "node:http";
 import { createServer as createHttp2Server, type Http2Server, type ServerHttp2Session } from "node:http2";
 import { type AddressInfo, connect, type Socket } from "node:net";
@@ -76,8 +77,8 @@ describe("closing a server", () => {
     socket.on("data", (chunk: Buffer) => {
       bytes += chunk.length;
     });
-    await closed;
-    await new Promise((resolve) => socket.once("end", resolve));
+    const ended = once(socket, "end");
+    await Promise.all([closed, ended]);
     expect(bytes).toBeGreaterThan(greeting.length);
   });
 

@@ -48,8 +48,8 @@ describe.each([
   });
 });
 
-// `node:http` drops the bytes that follow a request with the field Upgrade in the same read.
-describe.each(WAYS.filter(({ version }) => version === "1.1"))("after a request with upgrade over $name", (way) => {
+// A proxy may take the connection for a tunnel after such a request. The field has no meaning here.
+describe.each(WAYS.filter(({ version }) => version === "1.1"))("a request with upgrade over $name", (way) => {
   const upgrade = (name: string): string =>
     post(name).replace("host: a", "host: a\r\nconnection: upgrade\r\nupgrade: h2c");
   const chunked = (request: string): string => {
@@ -59,57 +59,41 @@ describe.each(WAYS.filter(({ version }) => version === "1.1"))("after a request 
     return `${head}\r\n\r\n${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
   };
 
-  async function start(): Promise<{ connection: Http1Connection; seen: string[] }> {
-    const seen: string[] = [];
-    const greet = ({ name = "" }): { greeting: string } => {
-      seen.push(name);
-      return { greeting: name };
-    };
-    const { port } = await startServer({ greet }, { tls: tlsOf(way) });
-    return { connection: await openHttp1(way, port), seen };
+  async function open(): Promise<Http1Connection> {
+    const { port } = await startServer({ greet: ({ name = "" }) => ({ greeting: name }) }, { tls: tlsOf(way) });
+    return openHttp1(way, port);
   }
 
-  /** Reads one response. Returns the name in it, and whether the connection stays open. */
-  async function next(connection: Http1Connection): Promise<[name: string, connection: string | undefined]> {
+  /** Reads one response, after which the connection stays open. Returns the name in it. */
+  async function next(connection: Http1Connection): Promise<string> {
     const { body, headers } = await connection.answer();
-    return [JSON.parse(body.toString()).greeting, headers["connection"]];
+    expect(headers["connection"]).toBeUndefined();
+    return JSON.parse(body.toString()).greeting;
   }
 
-  it.each<[follows: string, bytes: string, before: string[]]>([
-    ["another request", upgrade("b") + post("lost"), []],
-    ["the start of another request", upgrade("b") + post("lost").slice(0, 20), []],
-    ["another request after requests before it", post("a") + upgrade("b") + post("lost"), ["a"]],
-    ["another request after one with a chunked body", chunked(post("a")) + upgrade("b") + post("lost"), ["a"]],
-    ["another request after its chunked body", chunked(upgrade("b")) + post("lost"), []],
-  ])("the connection is closed if it is followed by %s", async (_, bytes, before) => {
-    const { connection, seen } = await start();
+  it.each<[follows: string, bytes: string, names: string[]]>([
+    ["nothing", upgrade("b"), ["b"]],
+    ["an empty line", `${upgrade("b")}\r\n`, ["b"]],
+    ["another request", upgrade("b") + post("c"), ["b", "c"]],
+    ["the start of another request", upgrade("b") + post("late").slice(0, -20), ["b"]],
+    ["another request after requests before it", post("a") + upgrade("b") + post("c"), ["a", "b", "c"]],
+    ["another request after one with a chunked body", chunked(post("a")) + upgrade("b") + post("c"), ["a", "b", "c"]],
+    ["another request after its chunked body", chunked(upgrade("b")) + post("c"), ["b", "c"]],
+  ])("is answered like others if it is followed by %s", async (_, bytes, names) => {
+    const connection = await open();
     connection.write(bytes);
-    for (const name of before) expect(await next(connection)).toEqual([name, "keep-alive"]);
-    expect(await next(connection)).toEqual(["b", "close"]);
-    connection.write(post("late"));
-    await expect(connection.answer()).rejects.toThrow("closed");
-    expect(seen).toEqual([...before, "b"]);
+    for (const name of names) expect(await next(connection)).toBe(name);
+    connection.write(bytes.endsWith("}") || bytes.endsWith("\n") ? post("late") : post("late").slice(-20));
+    expect(await next(connection)).toBe("late");
   });
 
-  it("the connection is closed if its body arrives later, with another request", async () => {
-    const { connection, seen } = await start();
+  it("is answered like others if its body arrives later, with another request", async () => {
+    const connection = await open();
     const [head = "", body = ""] = upgrade("b").split("\r\n\r\n");
     connection.write(`${head}\r\nexpect: 100-continue\r\n\r\n`);
     expect((await connection.interim()).status).toBe(100);
-    connection.write(body + post("lost"));
-    expect(await next(connection)).toEqual(["b", "close"]);
-    await expect(connection.answer()).rejects.toThrow("closed");
-    expect(seen).toEqual(["b"]);
-  });
-
-  it.each([
-    ["nothing", upgrade("a")],
-    ["an empty line", `${upgrade("a")}\r\n`],
-  ])("the connection serves further requests if it is followed by %s", async (_, bytes) => {
-    const { connection } = await start();
-    connection.write(bytes);
-    expect(await next(connection)).toEqual(["a", "keep-alive"]);
-    connection.write(post("b"));
-    expect(await next(connection)).toEqual(["b", "keep-alive"]);
+    connection.write(body + post("c"));
+    expect(await next(connection)).toBe("b");
+    expect(await next(connection)).toBe("c");
   });
 });

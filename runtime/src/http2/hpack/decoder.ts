@@ -2,6 +2,7 @@
  * The decoder of header blocks (RFC 7541, section 3.2). Every block is decoded to its end, because it can change the dynamic
  * table. Fields beyond the limits are not passed on.
  */
+import type { Latin1Decoder } from "../../wire/fields.ts";
 import { DEFAULT_HEADER_TABLE_SIZE } from "../codes.ts";
 import { DynamicTable, ENTRY_OVERHEAD_BYTES, type Entry } from "./dynamic-table.ts";
 import { decodeHuffman, maxDecodedLength } from "./huffman.ts";
@@ -19,9 +20,6 @@ export interface FieldRules {
 export interface FieldSink {
   onField(name: string, value: string, kind: number): void;
 }
-
-/** Decodes Latin-1: each byte becomes one character. */
-export type Latin1Decoder = (bytes: Uint8Array, start: number, end: number) => string;
 
 export interface DecoderLimits {
   /** The maximum number of fields in a block. */

@@ -2,17 +2,12 @@
  * The encoder of header blocks (RFC 7541, section 6). Its dynamic table is filled once and never evicts an entry: each
  * insertion changes every dynamic index, which invalidates all encoded lists that are kept for copying.
  */
+import type { FieldList } from "../../wire/fields.ts";
 import { DEFAULT_HEADER_TABLE_SIZE } from "../codes.ts";
 import { ENTRY_OVERHEAD_BYTES } from "./dynamic-table.ts";
 import { huffmanLength, writeHuffman } from "./huffman.ts";
 import { writeInteger } from "./integer.ts";
 import { FIRST_DYNAMIC_INDEX, STATIC_TABLE } from "./static-table.ts";
-
-/** Fields to send, as alternating names and values. A frozen list never changes, so its encoded form can be kept. */
-export interface FieldList {
-  readonly raw: readonly string[];
-  readonly frozen: boolean;
-}
 
 /** A field name in the static table. */
 interface KnownName {

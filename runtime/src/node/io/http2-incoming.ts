@@ -1,5 +1,6 @@
 /**
- * Bodies over HTTP/2, received on a stream with flow control (RFC 9113, section 5.2).
+ * Bodies over HTTP/2 and HTTP/1.1, received on a stream with flow control: that of HTTP/2 (RFC 9113, section 5.2), or a pause of
+ * the connection.
  */
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
@@ -19,6 +20,12 @@ interface Waiting {
   readonly reject: (reason: RpcError) => void;
 }
 
+/** The source of a body: a stream of HTTP/2, for example. */
+interface BodySource {
+  /** Reports that the reader has consumed this many bytes, so that the peer may send as many more. */
+  consumed(bytes: number): void;
+}
+
 /** A reader that waits for the next chunk. */
 interface ChunkReader {
   readonly resolve: (step: IteratorResult<Uint8Array, undefined>) => void;
@@ -26,9 +33,6 @@ interface ChunkReader {
 }
 
 const COMPLETE = "complete";
-
-/** The source of a body: a stream of HTTP/2, for example. */
-type BodySource = Pick<Stream, "consumed">;
 
 /**
  * The body that is received on a stream. It owns the received data: bytes that it holds are not consumed on the stream, and

@@ -1,5 +1,5 @@
 /**
- * Bodies over HTTP/2, sent on a stream with flow control (RFC 9113, section 5.2).
+ * Bodies over HTTP/2 and HTTP/1.1, sent on a stream that tells when it accepts no more.
  */
 import type { Body, ChunkSource } from "../../http/body.ts";
 import type { Stream } from "../../http2/sink.ts";
@@ -7,7 +7,7 @@ import { outOfMemory } from "./memory-budget.ts";
 
 /** The exchange whose body is sent. One of `onSent` and `onSendError` is called, once. */
 export interface BodySender {
-  readonly stream: Stream;
+  readonly stream: Pick<Stream, "closed" | "sendData">;
   /** The stream accepts no more data. Returns whether there is memory for the queued data. */
   mayWait(): boolean;
   /** The body has been sent except its end. `isOpen`: the stream is still open. */

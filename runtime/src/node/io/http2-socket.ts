@@ -1,13 +1,12 @@
 /**
- * A socket and the HTTP/2 connection on it: received bytes are passed to the connection, and all output of one turn of the
- * event loop is written at once.
+ * A socket and the connection on it, of HTTP/2 or HTTP/1.1: received bytes are passed to the connection, and all output of one
+ * turn of the event loop is written at once.
  */
 
 import type { Socket } from "node:net";
 import { defer, now, startBackgroundTimer } from "../../call/platform.ts";
-import type { EngineConnection } from "../../http2/connection.ts";
-import type { OutputOwner, Segments } from "../../http2/events.ts";
-import type { Latin1Decoder } from "../../http2/hpack/decoder.ts";
+import type { Latin1Decoder } from "../../wire/fields.ts";
+import type { OutputOwner, Segments } from "../../wire/output.ts";
 
 /** Bytes of unsent output that a socket may hold. Beyond this limit no more DATA is framed (backpressure). */
 const MAX_FRAMED_BYTES = 128 * 1024;
@@ -64,6 +63,19 @@ const { latin1Slice } = Buffer.prototype as Buffer & { latin1Slice(start: number
 /** Node's fast conversion of Latin-1 bytes to a string. */
 export const nodeLatin1: Latin1Decoder = (bytes, start, end) => latin1Slice.call(bytes as Buffer, start, end);
 
+/** A connection without I/O. Its methods are described in `http2/connection.ts`. */
+export interface SocketConnection {
+  readonly unsent: number;
+  readonly framed: number;
+  readonly hasMore: boolean;
+  readonly isOver: boolean;
+  receive(chunk: Uint8Array, frames?: number): number;
+  receiveEnd(): void;
+  take(budget: number): Segments;
+  block(): void;
+  lost(text: string): void;
+}
+
 /** Receives the events of a socket, in addition to the connection. */
 export interface SocketOwner {
   /** The peer has ended its side of the socket, and may be gone. */
@@ -106,7 +118,7 @@ export class Http2Socket implements OutputOwner {
   readonly socket: Socket;
   /** True if the socket ends after its output has been written. */
   #ends = false;
-  #connection: EngineConnection | undefined;
+  #connection: SocketConnection | undefined;
   #owner: SocketOwner | undefined;
   #isScheduled = false;
   /** Slabs whose content has not been sent. */
@@ -114,6 +126,8 @@ export class Http2Socket implements OutputOwner {
   #unsentBefore = 0;
   /** True if the peer may not send, because it does not read. */
   #isPaused = false;
+  /** True if the owner wants no input, see {@link hold}. */
+  #isHeld = false;
   /** The part of a large read that waits for a later turn; `undefined` if there is none. */
   #rest: Uint8Array | undefined;
   #error: Error | undefined;
@@ -130,7 +144,7 @@ export class Http2Socket implements OutputOwner {
   }
 
   /** Starts to transfer bytes between the socket and the connection. */
-  attach(connection: EngineConnection, owner: SocketOwner): void {
+  attach(connection: SocketConnection, owner: SocketOwner): void {
     const socket: AttachedSocket = this.socket;
     this.#connection = connection;
     this.#owner = owner;
@@ -173,7 +187,7 @@ export class Http2Socket implements OutputOwner {
    * Passes a large read on in steps. When the time of the turn is over, the rest waits and nothing more is read:
    * otherwise a peer that sends costly frames would delay all other connections by the frames of its whole read.
    */
-  #receiveLarge(connection: EngineConnection, chunk: Uint8Array): void {
+  #receiveLarge(connection: SocketConnection, chunk: Uint8Array): void {
     if (turnEnds === undefined) beginTurn();
     let rest = chunk;
     while (rest.length > 0 && isInTime()) rest = rest.subarray(connection.receive(rest, FRAMES_PER_STEP));
@@ -188,10 +202,22 @@ export class Http2Socket implements OutputOwner {
     const rest = this.#rest;
     if (rest === undefined) return;
     this.#rest = undefined;
-    const connection = this.#connection as EngineConnection;
+    const connection = this.#connection as SocketConnection;
     this.#receiveLarge(connection, rest.subarray(connection.receive(rest, FRAMES_PER_STEP)));
-    if (this.#rest === undefined && !this.#isPaused) this.socket.resume();
+    this.#resume();
   };
+
+  /** Resumes reading, if nothing is against it. */
+  #resume(): void {
+    if (this.#rest === undefined && !this.#isPaused && !this.#isHeld) this.socket.resume();
+  }
+
+  /** Stops reading, or continues, because the connection has or had enough input. */
+  hold(isHeld: boolean): void {
+    this.#isHeld = isHeld;
+    if (isHeld) this.socket.pause();
+    else this.#resume();
+  }
 
   /** Passes on what was read before the socket closed. */
   #finishReading(): void {
@@ -275,7 +301,7 @@ export class Http2Socket implements OutputOwner {
     if (pauses === this.#isPaused) return;
     this.#isPaused = pauses;
     if (pauses) socket.pause();
-    else if (this.#rest === undefined) socket.resume();
+    else this.#resume();
   }
 
   /** Called when the output has been passed to the kernel or encrypted by TLS. Only then may its memory be reused. */

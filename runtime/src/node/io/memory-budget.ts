@@ -20,6 +20,11 @@ const MIN_MESSAGES = 4;
  * messages until it is collected.
  */
 const RESERVED_FRACTION = 1 / 2;
+/**
+ * Size limit, in bytes, of bodies that do not count towards the memory budget if they are received with the head of their
+ * request: they need less memory than the objects of their requests.
+ */
+export const UNCOUNTED_BYTES = 1024;
 /** Number of bytes that every connection may hold. */
 export const SMALL_SHARE_BYTES: number = 16 * 1024;
 /** Memory is short while more than this fraction of the part for large amounts is held. */

@@ -12,12 +12,8 @@ import type { Body } from "../../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange.ts";
 import { pathsBelow, removedPrefix } from "../../../http/path-prefix.ts";
 import { ignore } from "../../io/error.ts";
-import { discard } from "../../io/pump.ts";
-import { writeBody } from "../http1/engine.ts";
-import { Http1Request } from "../http1/request.ts";
-import { ExchangeSignals } from "../signals.ts";
 import { type TrustProxyOptions, withTrustedProxies } from "../trusted-proxies.ts";
-import { setHead } from "./headers.ts";
+import { Http1Request, respondHttp1 } from "./http1.ts";
 import { failHttp2, Http2Request, respondHttp2 } from "./http2.ts";
 
 /** A request of `node:http` or `node:http2`. */
@@ -60,7 +56,6 @@ export function createNodeHandler(served: ServedExchange, options: NodeHandlerOp
   assertFunction("values", values);
   const pathOf = pathsBelow(options.prefix);
   const exchange = withTrustedProxies(served.exchange, trustProxy);
-  const signals = new ExchangeSignals();
   return (incoming, outgoing, next) => {
     const path = pathOf(incoming.url ?? "");
     if (next !== undefined && !served.serves({ method: incoming.method ?? "", path })) {
@@ -69,7 +64,7 @@ export function createNodeHandler(served: ServedExchange, options: NodeHandlerOp
     }
     incoming.on("error", ignore);
     outgoing.on("error", ignore);
-    const pair = pairOf(incoming, outgoing, signals, path);
+    const pair = pairOf(incoming, outgoing, path);
     const request = incoming.readableDidRead ? withEmptyBody(pair.request) : pair.request;
     const prefix = removedPrefix((incoming as { originalUrl?: string }).originalUrl ?? incoming.url ?? "", path);
     if (prefix !== "") Object.assign(request, { prefix });
@@ -90,29 +85,20 @@ interface Pair {
   fail(): void;
 }
 
-function pairOf(incoming: NodeRequest, outgoing: NodeResponse, signals: ExchangeSignals, path: string): Pair {
+function pairOf(incoming: NodeRequest, outgoing: NodeResponse, path: string): Pair {
   if ("stream" in incoming && "stream" in outgoing) {
     return {
-      request: new Http2Request(incoming, path, signals),
+      request: new Http2Request(incoming, path),
       respond: (response) => respondHttp2(outgoing, response),
       fail: () => failHttp2(outgoing),
     };
   }
   const [request, response] = [incoming as IncomingMessage, outgoing as ServerResponse];
   return {
-    request: new Http1Request(request, response, signals, path),
+    request: new Http1Request(request, response, path),
     respond: (answer) => respondHttp1(request, response, answer),
     fail: () => outgoing.destroy(),
   };
-}
-
-async function respondHttp1(incoming: IncomingMessage, outgoing: ServerResponse, response: HttpResponse) {
-  const { whole } = response.body;
-  if (outgoing.destroyed) return discard(response.body);
-  setHead(outgoing, response);
-  // A 204 has no length, not even 0 (RFC 9110, section 8.6).
-  if (whole !== undefined && response.status !== 204) outgoing.setHeader("content-length", whole.byteLength);
-  await writeBody(incoming, outgoing, response.body);
 }
 
 /** A request whose body another handler has read. */

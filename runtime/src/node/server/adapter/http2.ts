@@ -10,8 +10,8 @@ import { ReadableBody, type ReadableBodyOptions } from "../../io/body.ts";
 import { discardRest } from "../../io/discard.ts";
 import { discard, pump } from "../../io/pump.ts";
 import { peerOf } from "../peer.ts";
-import type { ExchangeSignals } from "../signals.ts";
 import { readFields, setHead, toHttp2Headers } from "./headers.ts";
+import { signalOf } from "./signal.ts";
 
 /** Options for reading a request body. Before its response, a stream closes only by a reset, whatever the error code. */
 const HTTP2_BODY_OPTIONS: ReadableBodyOptions = {
@@ -30,10 +30,9 @@ export class Http2Request implements HttpRequest {
   readonly body: ReadableBody;
   readonly peer: PeerConnection | undefined;
   readonly #stream: ServerHttp2Stream;
-  readonly #signals: ExchangeSignals;
   #signal: AbortSignal | undefined;
 
-  constructor({ stream, headers, rawHeaders }: Http2ServerRequest, path: string, signals: ExchangeSignals) {
+  constructor({ stream, headers, rawHeaders }: Http2ServerRequest, path: string) {
     this.method = headers[":method"] ?? "";
     this.path = path;
     this.authority = headers[":authority"];
@@ -42,11 +41,10 @@ export class Http2Request implements HttpRequest {
     // A closed stream has no session.
     this.peer = stream.session && peerOf(stream.session.socket, "h2");
     this.#stream = stream;
-    this.#signals = signals;
   }
 
   get signal(): AbortSignal {
-    this.#signal ??= this.#signals.create(this.#stream);
+    this.#signal ??= signalOf(this.#stream);
     return this.#signal;
   }
 }

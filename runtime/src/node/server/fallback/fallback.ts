@@ -2,7 +2,6 @@
  * The fallback of a server: the application that answers the requests that are not calls, in the shape of `node:http` or of
  * `fetch`.
  */
-import type { RequestListener } from "node:http";
 import type { ErrorHook } from "../../../call/error.ts";
 import type { Exchange, HttpRequest } from "../../../http/exchange.ts";
 import type { FallbackApplication } from "../server-options.ts";
@@ -14,8 +13,6 @@ export interface Fallback {
   /** Reports whether the router answers the request, and not the fallback. */
   readonly isCall: (request: HttpRequest) => boolean;
   readonly exchange: Exchange;
-  /** Answers requests of HTTP/1.1 instead of `exchange`. */
-  readonly listener?: RequestListener | undefined;
 }
 
 /**
@@ -29,8 +26,7 @@ export function createFallback(
   trusting: (exchange: Exchange) => Exchange,
 ): Fallback {
   if (typeof application === "function") {
-    const listener = guardListener(application, onError);
-    return { isCall, exchange: nodeExchange(listener), listener };
+    return { isCall, exchange: nodeExchange(guardListener(application, onError)) };
   }
   if (typeof application?.fetch === "function") {
     return { isCall, exchange: trusting(fetchExchange(application, onError)) };

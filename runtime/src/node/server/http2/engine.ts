@@ -1,8 +1,6 @@
 /**
  * The server's HTTP/2 engine, on sockets: every stream is an exchange. The engine does not depend on calls or messages.
  */
-
-import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
 import { diagnostics } from "../../../call/diagnostics.ts";
@@ -21,7 +19,13 @@ import { Collecting } from "../../io/http2-collecting.ts";
 import { Http2Socket, nodeLatin1, type SocketOwner } from "../../io/http2-socket.ts";
 import { type MemoryHolder, MemoryShare } from "../../io/memory-budget.ts";
 import { type Indexed, SwapList } from "../../io/swap-list.ts";
-import { errorResponse, OUT_OF_MEMORY, type ServerEngine, type ServerEngineOptions } from "../listener/engine.ts";
+import {
+  errorResponse,
+  inOwnContext,
+  OUT_OF_MEMORY,
+  type ServerEngine,
+  type ServerEngineOptions,
+} from "../listener/engine.ts";
 import { sweepIntervalMs } from "../listener/limits.ts";
 import { readPeer } from "../peer.ts";
 import { ConnectionGuard } from "./guard.ts";
@@ -33,7 +37,6 @@ import { type RequestOwner, ServedRequest } from "./request.ts";
  * second GOAWAY names the last stream.
  */
 const LEAVE_MS = 1_000;
-const MANUAL = { requireManualDestroy: true };
 
 /** State that all connections of a server share. */
 interface Service extends ServerEngineOptions {
@@ -156,17 +159,8 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Memo
     }
   }
 
-  /**
-   * Starts the handler in a separate asynchronous context: its changes must not affect the next request of the same chunk.
-   */
   #start(request: ServedRequest, block: HeaderBlock): void {
-    new AsyncResource("TRIPLE_REQUEST", MANUAL).runInAsyncScope(
-      serve,
-      undefined,
-      this.#service.exchange,
-      request,
-      block,
-    );
+    inOwnContext(serve, this.#service.exchange, request, block);
   }
 
   onEvent(event: ConnectionEvent): void {

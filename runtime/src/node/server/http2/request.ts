@@ -18,18 +18,13 @@ import { DISCARD_BYTES, DISCARD_MS } from "../../io/discard.ts";
 import type { Collecting } from "../../io/http2-collecting.ts";
 import { IncomingBody } from "../../io/http2-incoming.ts";
 import { type BodySender, OutgoingBody } from "../../io/http2-outgoing.ts";
-import { type MemoryShare, SMALL_SHARE_BYTES } from "../../io/memory-budget.ts";
+import { type MemoryShare, SMALL_SHARE_BYTES, UNCOUNTED_BYTES } from "../../io/memory-budget.ts";
 import { discard } from "../../io/pump.ts";
 import type { SwapList } from "../../io/swap-list.ts";
 import { OUT_OF_MEMORY } from "../listener/engine.ts";
 import type { WatchedRequest } from "./guard.ts";
 import type { Receipts } from "./receipt.ts";
 
-/**
- * Size limit, in bytes, of bodies that do not count towards the memory budget if they are received with the header block:
- * they need less memory than the objects of their requests.
- */
-const UNCOUNTED_BYTES = 1024;
 /**
  * Time limit, in milliseconds, for a client to receive an early response. A client that is not scheduled for that long reads
  * the response together with its end.

@@ -1,6 +1,7 @@
 /**
  * The interface between a listener and its HTTP engines, and the responses that engines create without a protocol.
  */
+import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
 import { RpcError } from "../../../call/error.ts";
@@ -30,6 +31,15 @@ export interface ServerEngine {
   drain(): void;
   /** Aborts running exchanges: fires their signals, and fails readers that wait for more of a request. */
   abort(reason: RpcError): void;
+}
+
+const MANUAL = { requireManualDestroy: true };
+
+/**
+ * Starts a handler in a separate asynchronous context: its changes must not affect the next request of the same chunk.
+ */
+export function inOwnContext<A extends unknown[]>(start: (...args: A) => void, ...args: A): void {
+  new AsyncResource("TRIPLE_REQUEST", MANUAL).runInAsyncScope(start, undefined, ...args);
 }
 
 /**

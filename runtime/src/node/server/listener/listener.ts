@@ -52,7 +52,7 @@ export class Listener {
       maxHeaderBytes: resolveServerHeaderLimits(options.headerLimits).request.bytes,
       draining: this.#draining.signal,
     };
-    this.#http1 = serveHttp1(engineOptions, fallback);
+    this.#http1 = serveHttp1(engineOptions);
     this.#http2 = serveHttp2(engineOptions);
     this.#server = tls === undefined ? createNetServer({ noDelay: true }) : this.#createTlsServer(tls, onTlsError);
     this.#server.maxConnections = maxConnections;

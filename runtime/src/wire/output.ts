@@ -1,18 +1,37 @@
 /**
- * The output of a connection: frames are written into slabs one after another, so that all output of a turn of the event loop
- * is sent in one write. Large payloads are not copied, but become segments of their own.
+ * The output of a connection without I/O: frames or messages are written into slabs one after another, so that all output of
+ * a turn of the event loop is sent in one write. Large payloads are not copied, but become segments of their own.
  */
-import { viewOf } from "./codes.ts";
-import type { OutputOwner, Segments } from "./events.ts";
+
+/** Receiver of output. */
+export interface OutputOwner {
+  /** There is output after there was none: call `take` when the input of this turn has been processed. */
+  wake(): void;
+  /** Returns memory for small frames or messages, at least 32 KiB. It belongs to the connection until `take` returns it. */
+  slab(): Uint8Array;
+}
+
+/** Output, in order. */
+export interface Segments {
+  readonly parts: readonly Uint8Array[];
+  /** The slabs that the parts are views of. They may be reused after the parts have been written. */
+  readonly slabs: readonly Uint8Array[];
+  readonly bytes: number;
+}
+
+/** Returns a view of the bytes from `start` to `end`. On Node this is far cheaper than `subarray` of a `Buffer`. */
+export function viewOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
+  return new Uint8Array(bytes.buffer, bytes.byteOffset + start, end - start);
+}
 
 /** Payloads up to this size are copied, because that costs less than a segment of their own. */
 const MAX_COPIED_BYTES = 8 * 1024;
 
-const EMPTY = new Uint8Array(0);
+export const EMPTY: Uint8Array = new Uint8Array(0);
 
 const NO_PARTS: readonly Uint8Array[] = [];
 
-export const NO_SEGMENTS: Segments = { parts: NO_PARTS, slabs: NO_PARTS, bytes: 0 };
+const NO_SEGMENTS: Segments = { parts: NO_PARTS, slabs: NO_PARTS, bytes: 0 };
 
 export class Output {
   /** Number of bytes that wait to be taken. */

@@ -1,0 +1,154 @@
+/**
+ * Blocks of lines: heads and trailer sections, up to and including their empty line (RFC 9112, section 2.1). A block that is
+ * in one chunk is parsed without a copy. Otherwise its lines are parsed as they arrive.
+ */
+import type { Latin1Decoder } from "../wire/fields.ts";
+import { EMPTY } from "../wire/output.ts";
+import { headTooLarge, malformed } from "./error.ts";
+import { BITS, Bit, Character } from "./syntax.ts";
+
+/** Parses the lines of a block. */
+export interface LineParser {
+  /**
+   * Parses whole lines, each of which ends with LF. Returns the position after the end of the block, or -1 if more lines
+   * follow. Throws a `MessageError`.
+   */
+  parse(text: string): number;
+}
+
+export class BlockReader {
+  readonly #latin1: Latin1Decoder;
+  readonly #maxBytes: number;
+  readonly #parser: LineParser;
+  /** The bytes of an incomplete block, and their number. */
+  #held: Uint8Array = EMPTY;
+  #length = 0;
+  /** The start of the first line that has not been parsed. */
+  #parsed = 0;
+  /** True if the end of the block has been reached by the last call of {@link read}. */
+  isWhole = false;
+
+  constructor(latin1: Latin1Decoder, maxBytes: number, parser: LineParser) {
+    this.#latin1 = latin1;
+    this.#maxBytes = maxBytes;
+    this.#parser = parser;
+  }
+
+  /** The number of bytes of an incomplete block. */
+  get held(): number {
+    return this.#length;
+  }
+
+  /** Reads a block from a position of a chunk. Returns the position after it. */
+  read(chunk: Uint8Array, at: number): number {
+    const end = this.#length === 0 ? endOfBlock(chunk, at) : -1;
+    if (end < 0) return this.#readPart(chunk, at);
+    if (end - at > this.#maxBytes) throw headTooLarge();
+    const length = this.#parser.parse(this.#latin1(chunk, at, end));
+    this.isWhole = length >= 0;
+    if (this.isWhole) return at + length;
+    // These were empty lines before a request line.
+    this.#held = new Uint8Array(end - at);
+    this.#length = end - at;
+    this.#parsed = end - at;
+    return end;
+  }
+
+  #readPart(chunk: Uint8Array, at: number): number {
+    const before = this.#length;
+    const length = Math.min(before + chunk.length - at, this.#maxBytes + 1);
+    if (length > this.#held.length) {
+      const held = new Uint8Array(Math.min(2 * length, this.#maxBytes + 1));
+      held.set(this.#held);
+      this.#held = held;
+    }
+    this.#held.set(chunk.subarray(at, at + length - before), before);
+    this.#length = length;
+    let end = length;
+    while (end > before && this.#held[end - 1] !== Character.Lf) end--;
+    this.isWhole = false;
+    if (end > before) {
+      const parsed = this.#parser.parse(this.#latin1(this.#held, this.#parsed, end));
+      if (parsed >= 0) {
+        const last = this.#parsed + parsed;
+        this.reset();
+        if (last > this.#maxBytes) throw headTooLarge();
+        this.isWhole = true;
+        return at + last - before;
+      }
+      this.#parsed = end;
+    }
+    if (length > this.#maxBytes) throw headTooLarge();
+    return chunk.length;
+  }
+
+  /** Drops an incomplete block. */
+  reset(): void {
+    this.#held = EMPTY;
+    this.#length = 0;
+    this.#parsed = 0;
+  }
+}
+
+/** Returns the position after the first empty line that follows another line, or -1. */
+function endOfBlock(bytes: Uint8Array, at: number): number {
+  // Of four bytes, every fourth one is looked at: others than CR and LF are not in an end.
+  let i = at + 3;
+  while (i < bytes.length) {
+    const byte = bytes[i] as number;
+    if (byte > Character.Cr) i += 4;
+    else if (
+      byte === Character.Lf &&
+      bytes[i - 1] === Character.Cr &&
+      bytes[i - 2] === Character.Lf &&
+      bytes[i - 3] === Character.Cr
+    )
+      return i + 1;
+    else i++;
+  }
+  return -1;
+}
+
+// field-line = field-name ":" OWS field-value OWS    (RFC 9112, section 5)
+
+/**
+ * Parses field lines from a position, and adds their names in lower case and values to a flat list. Returns the position after
+ * the empty line, or -1 if more lines follow. Lines must end with CRLF, and folded ones are refused (RFC 9112, sections 2.2
+ * and 5.2).
+ */
+export function parseFields(text: string, start: number, fields: string[]): number {
+  const { length } = text;
+  let at = start;
+  while (at < length) {
+    if (text.charCodeAt(at) === Character.Cr) {
+      if (text.charCodeAt(at + 1) !== Character.Lf) throw malformed();
+      return at + 2;
+    }
+    const nameStart = at;
+    let bits = 0;
+    let all = 0;
+    for (;;) {
+      bits = BITS[text.charCodeAt(at)] as number;
+      if ((bits & Bit.Token) === 0) break;
+      all |= bits;
+      at++;
+    }
+    if (at === nameStart || text.charCodeAt(at) !== Character.Colon) throw malformed();
+    const name = text.slice(nameStart, at);
+    at++;
+    while (text.charCodeAt(at) === Character.Space || text.charCodeAt(at) === Character.Tab) at++;
+    const valueStart = at;
+    while (((BITS[text.charCodeAt(at)] as number) & Bit.Value) !== 0) at++;
+    // Every line ends with LF, so there is a character after this one.
+    if (text.charCodeAt(at) !== Character.Cr || text.charCodeAt(at + 1) !== Character.Lf) throw malformed();
+    let valueEnd = at;
+    while (valueEnd > valueStart && isSpace(text.charCodeAt(valueEnd - 1))) valueEnd--;
+    fields.push((all & Bit.Capital) === 0 ? name : name.toLowerCase(), text.slice(valueStart, valueEnd));
+    at += 2;
+  }
+  return -1;
+}
+
+function isSpace(code: number): boolean {
+  return code === Character.Space || code === Character.Tab;
+}

@@ -1,0 +1,29 @@
+/**
+ * Errors of messages: the status and text of the response to an invalid request. After one of them the start of the next
+ * message is not known, so the connection ends.
+ */
+
+/** An invalid message. The engine never throws it to its user. */
+export class MessageError extends Error {
+  /** The status code of the response. */
+  readonly status: number;
+  /** An additional field of the response. */
+  readonly field: readonly string[];
+  constructor(status: number, message: string, field: readonly string[] = []) {
+    super(message);
+    this.status = status;
+    this.field = field;
+  }
+}
+
+export function malformed(message = "the request is not HTTP/1.1"): MessageError {
+  return new MessageError(400, message);
+}
+
+export function headTooLarge(): MessageError {
+  return new MessageError(431, "the headers of the request are too large (option headerLimits of the receiver)");
+}
+
+export function tooSlow(): MessageError {
+  return new MessageError(408, "the request did not arrive in time");
+}

@@ -1,0 +1,186 @@
+/**
+ * The head of a request: its line, its fields and what they say about the message (RFC 9112, sections 3 and 5). A head that
+ * equals the one before it is not parsed again.
+ */
+import type { Latin1Decoder } from "../wire/fields.ts";
+import { BlockReader, type LineParser, parseFields } from "./block.ts";
+import { MessageError, malformed } from "./error.ts";
+import { Framing } from "./framing.ts";
+import { MAX_EMPTY_LINES, MAX_MEMO_BYTES, MAX_METHOD_LENGTH } from "./limits.ts";
+import { BITS, Bit, Character, consistsOf } from "./syntax.ts";
+
+/** The head of a request. Requests with equal heads share it. */
+export interface RequestHead {
+  readonly method: string;
+  /** The path with its query, or `*`. */
+  readonly path: string;
+  /** The minor version: 1 or 0. */
+  readonly minor: number;
+  /** Names in lower case and values, in turn. `host` is that of the target, if the target has one. */
+  readonly fields: readonly string[];
+  /** The length of the body, or `CHUNKED`. */
+  readonly length: number;
+  /** True if the client ends the connection after the response. */
+  readonly closes: boolean;
+  /** True if the client waits for 100 (Continue) before it sends the body. */
+  readonly expects: boolean;
+}
+
+export class RequestReader implements LineParser {
+  /** The head of the request, after its end. */
+  head: RequestHead | undefined;
+  readonly #latin1: Latin1Decoder;
+  readonly #block: BlockReader;
+  /** The last head and its text. */
+  #memo: RequestHead | undefined;
+  #memoText = "";
+  // The parts of the head that is being parsed.
+  #emptyLines = 0;
+  #line: RequestLine | undefined;
+  #fields: string[] = [];
+
+  constructor(latin1: Latin1Decoder, maxBytes: number) {
+    this.#latin1 = latin1;
+    this.#block = new BlockReader(latin1, maxBytes, this);
+  }
+
+  /** True if a head has begun, after empty lines, and is not whole. */
+  get isMidway(): boolean {
+    return this.#block.held > 2 * this.#emptyLines;
+  }
+
+  /** Reads a head from a position of a chunk. Returns the position after it. */
+  read(chunk: Uint8Array, at: number): number {
+    const { length } = this.#memoText;
+    const end = at + length;
+    if (length > 0 && chunk[end - 1] === Character.Lf && chunk[end - 3] === Character.Lf && this.#block.held === 0) {
+      if (this.#latin1(chunk, at, end) === this.#memoText) {
+        this.head = this.#memo;
+        return end;
+      }
+    }
+    this.head = undefined;
+    return this.#block.read(chunk, at);
+  }
+
+  parse(text: string): number {
+    let at = 0;
+    if (this.#line === undefined) {
+      while (text.charCodeAt(at) === Character.Cr && text.charCodeAt(at + 1) === Character.Lf) {
+        if (++this.#emptyLines > MAX_EMPTY_LINES) throw malformed();
+        at += 2;
+      }
+      if (at === text.length) return -1;
+      const start = at;
+      at = text.indexOf("\n", at) + 1;
+      this.#line = parseLine(text.slice(start, at));
+    }
+    const end = parseFields(text, at, this.#fields);
+    if (end < 0) return -1;
+    this.head = createHead(this.#line, this.#fields);
+    this.#line = undefined;
+    this.#fields = [];
+    this.#emptyLines = 0;
+    if (at > 0 && end === text.length && end <= MAX_MEMO_BYTES) {
+      this.#memo = this.head;
+      this.#memoText = text;
+    }
+    return end;
+  }
+}
+
+interface RequestLine {
+  readonly method: string;
+  readonly path: string;
+  /** The host and port of a target in absolute-form, which replace the field `host` (RFC 9112, section 3.2.2). */
+  readonly authority: string | undefined;
+  readonly minor: number;
+}
+
+// request-line = method SP request-target SP HTTP-version CRLF    (RFC 9112, section 3)
+// A server may accept other whitespace between the parts. This one does not.
+function parseLine(line: string): RequestLine {
+  let at = 0;
+  while (((BITS[line.charCodeAt(at)] as number) & Bit.Token) !== 0) at++;
+  if (at === 0 || line.charCodeAt(at) !== Character.Space) throw malformed();
+  const method = line.slice(0, at);
+  const start = ++at;
+  while (((BITS[line.charCodeAt(at)] as number) & Bit.Target) !== 0) at++;
+  if (line.charCodeAt(at) !== Character.Space || at === start) throw lineError(line);
+  const target = line.slice(start, at);
+  const version = line.slice(at + 1);
+  if (version !== "HTTP/1.1\r\n" && version !== "HTTP/1.0\r\n") throw lineError(line);
+  if (method === "CONNECT") {
+    throw new MessageError(405, "calls use the method POST, not CONNECT", ["allow", "POST"]);
+  }
+  if (method.length > MAX_METHOD_LENGTH) throw malformed();
+  const minor = version.charCodeAt(7) - 0x30;
+  if (target.startsWith("/") || (target === "*" && method === "OPTIONS")) {
+    return { method, path: target, authority: undefined, minor };
+  }
+  return { method, minor, ...parseAbsolute(target) };
+}
+
+// HTTP-version = HTTP-name "/" DIGIT "." DIGIT    (RFC 9112, section 2.3)
+const OTHER_VERSION = /^[!-~]+ [!-~]+ [A-Z]+\/\d\.\d\r\n$/;
+
+/** Returns the error of a line whose version is not supported (RFC 9110, section 15.6.6), or that is malformed. */
+function lineError(line: string): MessageError {
+  if (OTHER_VERSION.test(line)) {
+    return new MessageError(505, "the version in the request line must be HTTP/1.1 or HTTP/1.0");
+  }
+  return line.includes("  ")
+    ? malformed("the parts of the request line must be separated by one space each")
+    : malformed();
+}
+
+// absolute-form = absolute-URI    (RFC 9112, section 3.2.2: a server must accept it)
+// scheme        = ALPHA *( ALPHA / DIGIT / "+" / "-" / "." )
+const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i;
+
+/** Parses a whole URL. Proxies receive it, and some forward it. */
+function parseAbsolute(target: string): Pick<RequestLine, "path" | "authority"> {
+  const [origin, authority] = ABSOLUTE_FORM.exec(target) ?? [];
+  if (origin === undefined) throw malformed();
+  if (!isHost(authority)) throw malformed("the URL in the request line must have a host, with an optional port");
+  const path = target.slice(origin.length);
+  return { path: path.startsWith("/") ? path : `/${path}`, authority };
+}
+
+/** Reports whether this is one host, with an optional port, and no user (RFC 3986, section 3.2). */
+function isHost(text: string | undefined): boolean {
+  return text !== undefined && text !== "" && !text.includes(",") && consistsOf(text, Bit.Host);
+}
+
+function createHead(line: RequestLine, fields: string[]): RequestHead {
+  const { method, path, authority, minor } = line;
+  const framing = new Framing();
+  let host = -1;
+  let expects = false;
+  for (let i = 0; i < fields.length; i += 2) {
+    const name = fields[i] as string;
+    const value = fields[i + 1] as string;
+    if (name === "host") {
+      if (host >= 0 || value.includes(",")) throw malformed(ONE_HOST);
+      if (value !== "" && !isHost(value)) throw malformed("the header host must be a host, with an optional port");
+      host = i;
+    } else if (name === "expect") {
+      if (minor === 0) continue;
+      if (expects || value.toLowerCase() !== "100-continue") {
+        throw new MessageError(417, "the only expectation that is supported is 100-continue");
+      }
+      expects = true;
+    } else framing.read(name, value);
+  }
+  if (host < 0 && minor > 0) throw malformed(ONE_HOST);
+  const { length = 0 } = framing;
+  // The framing of such a message is faulty (RFC 9112, section 6.1): a proxy may have read it in another way.
+  if (minor === 0 && length < 0) throw malformed("a request over HTTP/1.0 must not have the header transfer-encoding");
+  if (authority !== undefined) {
+    if (host < 0) fields.push("host", authority);
+    else fields[host + 1] = authority;
+  }
+  return { method, path, minor, fields, length, closes: framing.closes || minor === 0, expects };
+}
+
+const ONE_HOST = "a request must have one header host";

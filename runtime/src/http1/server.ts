@@ -1,0 +1,318 @@
+/**
+ * The server's role on an HTTP/1.1 connection (RFC 9112) without I/O: `receive` takes input, `take` returns output, and `tick`
+ * advances time. One request is processed at a time; input after it waits for its response (section 9.3.2).
+ *
+ *     idle ── bytes ──> head ──> body ──> done ── the response has been sent ──> idle
+ *       └── invalid input, its end, a time limit, or a response that ends the connection ──> stopped
+ *
+ * In the state `body` the response may have been sent already. The rest of the request is then dropped.
+ */
+import type { Latin1Decoder } from "../wire/fields.ts";
+import { Output, type OutputOwner, type Segments, viewOf } from "../wire/output.ts";
+import { BodyReader } from "./body.ts";
+import { MessageError, malformed, tooSlow } from "./error.ts";
+import { ServerExchange, type ServerExchangeOwner } from "./exchange.ts";
+import { type Http1Limits, MAX_DROPPED_BYTES } from "./limits.ts";
+import { type RequestHead, RequestReader } from "./request.ts";
+
+/** Receives the events of a connection. */
+export interface Http1Handler {
+  /**
+   * Handles a request. `early` is its data in the chunk that contained the end of its head; if `exchange.ended`, it is the
+   * whole body. The handler sets `exchange.sink`, which receives all later events, before it responds.
+   */
+  onRequest(exchange: ServerExchange, head: RequestHead, early: readonly Uint8Array[]): void;
+  /** Responds to an invalid request. The connection ends after it. */
+  onInvalid(exchange: ServerExchange, error: MessageError): void;
+  /** Input should not be read until this is called again, because received input waits. */
+  onPause(isPaused: boolean): void;
+  /** The connection has ended: write the remaining output and end the socket, or, if it is `lost`, destroy it. */
+  onOver(lost: boolean): void;
+}
+
+export interface ServerConnectionOptions {
+  readonly output: OutputOwner;
+  readonly limits: Http1Limits;
+  readonly latin1: Latin1Decoder;
+}
+
+const State = { Idle: 0, Head: 1, Body: 2, Done: 3, Stopped: 4 } as const;
+
+export class ServerConnection implements ServerExchangeOwner {
+  readonly output: Output;
+  /** True if the current request is the last one. */
+  isLeaving = false;
+  /** True if nothing more is sent, except the output that has not been taken. */
+  isOver = false;
+  /** Bytes of input that wait for the end of the current exchange. */
+  waiting = 0;
+  readonly #handler: Http1Handler;
+  readonly #limits: Http1Limits;
+  readonly #reader: RequestReader;
+  readonly #body: BodyReader;
+  #state: number = State.Idle;
+  #exchange: ServerExchange | undefined;
+  #rest: Uint8Array[] = [];
+  #isPaused = false;
+  #isReading = false;
+  /** True if the client has ended its side. */
+  #hasEnded = false;
+  #hasServed = false;
+  #dropped = 0;
+  /** Time in the state idle, or since the beginning of the request; -1 until the next tick. */
+  #elapsed = -1;
+  /** The rest of a large body. */
+  #large: Uint8Array | undefined;
+
+  constructor(handler: Http1Handler, { output, limits, latin1 }: ServerConnectionOptions) {
+    this.#handler = handler;
+    this.#limits = limits;
+    this.output = new Output(output);
+    this.#reader = new RequestReader(latin1, limits.headBytes);
+    this.#body = new BodyReader(latin1);
+  }
+
+  /** Bytes of output that have not been taken. */
+  get unsent(): number {
+    return this.output.bytes + (this.#large?.length ?? 0);
+  }
+
+  /** The same: all output counts as written. */
+  get framed(): number {
+    return this.output.bytes;
+  }
+
+  /** True if output waits for the next call of {@link take}. */
+  get hasMore(): boolean {
+    return this.#large !== undefined;
+  }
+
+  /** Takes received bytes, all of them. Never throws. After the end of the connection it ignores them. */
+  receive(chunk: Uint8Array): number {
+    if (this.waiting > 0) this.#keep(chunk);
+    else this.#read(chunk);
+    return chunk.length;
+  }
+
+  /** Handles the end of input. Complete requests are still answered. */
+  receiveEnd(): void {
+    this.#hasEnded = true;
+    if (this.waiting === 0) this.#endInput();
+  }
+
+  #endInput(): void {
+    if (this.#state === State.Body || this.#reader.isMidway) this.#fail(malformed());
+    else if (this.#exchange === undefined) this.#finish();
+  }
+
+  #read(chunk: Uint8Array): void {
+    let at = 0;
+    this.#isReading = true;
+    try {
+      while (at < chunk.length && this.#state < State.Done) {
+        at = this.#state === State.Body ? this.#readBody(chunk, at) : this.#readHead(chunk, at);
+      }
+    } catch (reason) {
+      if (reason instanceof MessageError) this.#fail(reason);
+      else this.lost();
+    }
+    this.#isReading = false;
+    if (this.#state === State.Done && at < chunk.length) this.#keep(at === 0 ? chunk : viewOf(chunk, at, chunk.length));
+  }
+
+  #keep(rest: Uint8Array): void {
+    this.#rest.push(rest);
+    this.waiting += rest.length;
+    this.#pause();
+  }
+
+  #readHead(chunk: Uint8Array, start: number): number {
+    const reader = this.#reader;
+    const at = reader.read(chunk, start);
+    const { head } = reader;
+    if (head === undefined) {
+      if (this.#state === State.Idle && reader.isMidway) this.#enter(State.Head);
+      return at;
+    }
+    reader.head = undefined;
+    if (this.#state === State.Idle) this.#elapsed = -1;
+    this.#hasServed = true;
+    return this.#begin(head, chunk, at);
+  }
+
+  #begin(head: RequestHead, chunk: Uint8Array, at: number): number {
+    const early: Uint8Array[] = [];
+    let unread = 0;
+    this.#body.start(head.length);
+    const end = this.#body.read(chunk, at, (bytes) => {
+      early.push(bytes);
+      unread += bytes.length;
+    });
+    const exchange = new ServerExchange(this, head, this.#body.isEnded, unread);
+    this.#exchange = exchange;
+    this.#state = exchange.ended ? State.Done : State.Body;
+    this.#handler.onRequest(exchange, head, early);
+    this.#pause();
+    return end;
+  }
+
+  #readBody(chunk: Uint8Array, at: number): number {
+    const end = this.#body.read(chunk, at, this.#onData);
+    if (this.#body.isEnded && this.#state === State.Body) {
+      this.#state = State.Done;
+      this.#exchange?.end();
+      this.#next();
+    }
+    return end;
+  }
+
+  readonly #onData = (bytes: Uint8Array): void => {
+    const exchange = this.#exchange;
+    if (exchange?.isSent === false) {
+      exchange.receive(bytes);
+      this.#pause();
+    } else {
+      this.#dropped += bytes.length;
+      if (this.#dropped > MAX_DROPPED_BYTES) this.lost();
+    }
+  };
+
+  onConsumed(): void {
+    if (this.#isPaused) this.#pause();
+  }
+
+  onSent(): void {
+    if (this.#exchange?.closes || this.#state === State.Stopped) this.#finish();
+    else this.#next();
+  }
+
+  send(body: Uint8Array): void {
+    this.#large = body;
+  }
+
+  /** Begins to read the next request, if both halves of the current exchange have ended. */
+  #next(): void {
+    const exchange = this.#exchange;
+    if (exchange?.isSent !== true || this.#state !== State.Done) {
+      this.#pause();
+      return;
+    }
+    this.#exchange = undefined;
+    this.#dropped = 0;
+    this.#enter(State.Idle);
+    exchange.close();
+    // Otherwise the loop that reads continues.
+    if (!this.#isReading) this.#continue();
+  }
+
+  /** Continues with the input that waits. */
+  #continue(): void {
+    while (this.#rest.length > 0 && this.#state < State.Done) {
+      const rest = this.#rest;
+      const chunk = rest.shift() as Uint8Array;
+      this.waiting -= chunk.length;
+      this.#rest = [];
+      this.#read(chunk);
+      this.#rest.push(...rest);
+    }
+    if (this.#rest.length === 0 && this.#hasEnded) this.#endInput();
+    this.#pause();
+  }
+
+  #enter(state: number): void {
+    this.#state = state;
+    this.#elapsed = -1;
+  }
+
+  #pause(): void {
+    const isPaused = this.#state !== State.Stopped && (this.waiting > 0 || this.#exchange?.isFull === true);
+    if (isPaused === this.#isPaused) return;
+    this.#isPaused = isPaused;
+    this.#handler.onPause(isPaused);
+  }
+
+  /** Stops to read input. What is received later is ignored, because the start of a request cannot be found any more. */
+  #stop(): void {
+    this.#state = State.Stopped;
+    this.#rest = [];
+    this.waiting = 0;
+    this.#pause();
+  }
+
+  /** Answers invalid input, unless the response has begun, and ends the connection. */
+  #fail(error: MessageError): void {
+    if (this.#state === State.Stopped) return;
+    this.#stop();
+    const exchange = this.#exchange;
+    if (exchange?.hasBegun) {
+      exchange.closes = true;
+      if (exchange.isSent) this.#finish();
+      else exchange.sink.onReset();
+      return;
+    }
+    const answer = new ServerExchange(this, undefined, true, 0);
+    this.#exchange = answer;
+    exchange?.close();
+    this.#handler.onInvalid(answer, error);
+  }
+
+  /** Ends the connection after the output. */
+  #finish(): void {
+    this.#end(false);
+  }
+
+  /** Ends the connection at once, because its socket is lost or a response is incomplete. */
+  lost(): void {
+    this.#end(true);
+  }
+
+  #end(isLost: boolean): void {
+    if (this.isOver) return;
+    this.isOver = true;
+    this.#stop();
+    this.#large = undefined;
+    const exchange = this.#exchange;
+    this.#exchange = undefined;
+    this.#handler.onOver(isLost);
+    exchange?.close();
+  }
+
+  /** Returns output: everything that is written, and a part of a large body until there are `budget` bytes. */
+  take(budget: number): Segments {
+    const { output } = this;
+    const large = this.#large;
+    const room = budget - output.bytes;
+    if (large !== undefined && room > 0) {
+      const isLast = large.length <= room;
+      output.payload(isLast ? large : viewOf(large, 0, room));
+      this.#large = isLast ? undefined : viewOf(large, room, large.length);
+      if (isLast) this.#exchange?.sent();
+    }
+    const segments = output.take();
+    this.#exchange?.drain();
+    return segments;
+  }
+
+  /** Data is not sent in parts, so that there is nothing to hold back. */
+  block(): void {}
+
+  /** Advances time. Ends the connection of a client that exceeds a limit, with 408 if a request has begun. */
+  tick(elapsedMs: number): void {
+    if (this.#state >= State.Done) return;
+    this.#elapsed = this.#elapsed < 0 ? 0 : this.#elapsed + elapsedMs;
+    const { headMs, requestMs, idleMs } = this.#limits;
+    if (this.#state === State.Idle) {
+      if (this.#elapsed > (this.#hasServed ? idleMs : headMs)) this.#finish();
+    } else if (this.#elapsed > (this.#state === State.Head ? Math.min(headMs, requestMs) : requestMs)) {
+      this.#fail(tooSlow());
+    }
+  }
+
+  /** Lets the current exchange be the last one, and ends the connection if there is none. */
+  leave(): void {
+    this.isLeaving = true;
+    const exchange = this.#exchange;
+    if (exchange?.isSent || (exchange === undefined && !this.#reader.isMidway)) this.#finish();
+    else if (exchange?.hasBegun) exchange.closes = true;
+  }
+}
