@@ -28,6 +28,8 @@ export interface ServerExchangeOwner {
   readonly output: Output;
   /** True if the connection ends after the current exchange. */
   readonly isLeaving: boolean;
+  /** Returns the line of the field date, with its end. */
+  readonly dateLine: () => string;
   /** The exchange holds fewer unread bytes. */
   onConsumed(): void;
   /** Sends a large body step by step, and then calls `sent`. */
@@ -116,8 +118,8 @@ export class ServerExchange {
    */
   respond(status: number, fields: FieldList, body: Uint8Array | undefined): void {
     if (this.closed || this.hasBegun) return;
-    const { output, isLeaving } = this.#owner;
-    const { bytes, length } = encodeFields(fields);
+    const { output, isLeaving, dateLine } = this.#owner;
+    const { bytes, length, isDated } = encodeFields(fields);
     // RFC 9112, section 6.3: such responses have no body.
     this.#hasBody = this.#head?.method !== "HEAD" && status !== 204 && status !== 304;
     if (this.#hasBody && body !== undefined && length !== undefined && length !== body.length) {
@@ -130,7 +132,8 @@ export class ServerExchange {
     this.hasBegun = true;
     writeStatusLine(output, status);
     output.payload(bytes);
-    writeText(output, this.#framing(status, length) + (this.closes ? "connection: close\r\n\r\n" : "\r\n"));
+    const date = isDated ? "" : dateLine();
+    writeText(output, date + this.#framing(status, length) + (this.closes ? "connection: close\r\n\r\n" : "\r\n"));
     if (body === undefined) return;
     if (!this.#hasBody || body.length === 0) this.#onSent();
     else if (body.length > MAX_UNSENT_BODY_BYTES) this.#owner.send(body);

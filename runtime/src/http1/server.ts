@@ -34,12 +34,15 @@ export interface ServerConnectionOptions {
   readonly output: OutputOwner;
   readonly limits: Http1Limits;
   readonly latin1: Latin1Decoder;
+  /** Returns the line of the field date (RFC 9110, section 6.6.1), with its end. */
+  readonly dateLine: () => string;
 }
 
 const State = { Idle: 0, Head: 1, Body: 2, Done: 3, Stopped: 4 } as const;
 
 export class ServerConnection implements ServerExchangeOwner {
   readonly output: Output;
+  readonly dateLine: () => string;
   /** True if the current request is the last one. */
   isLeaving = false;
   /** True if nothing more is sent, except the output that has not been taken. */
@@ -64,9 +67,10 @@ export class ServerConnection implements ServerExchangeOwner {
   /** The rest of a large body. */
   #large: Uint8Array | undefined;
 
-  constructor(handler: Http1Handler, { output, limits, latin1 }: ServerConnectionOptions) {
+  constructor(handler: Http1Handler, { output, limits, latin1, dateLine }: ServerConnectionOptions) {
     this.#handler = handler;
     this.#limits = limits;
+    this.dateLine = dateLine;
     this.output = new Output(output);
     this.#reader = new RequestReader(latin1, limits.headBytes);
     this.#body = new BodyReader(latin1);

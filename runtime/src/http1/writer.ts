@@ -10,6 +10,8 @@ export interface EncodedFields {
   readonly bytes: Uint8Array;
   /** True if one of them is content-length, and its value. */
   readonly length: number | undefined;
+  /** True if one of them is date. */
+  readonly isDated: boolean;
 }
 
 /** Texts up to this length are written into a slab. */
@@ -74,6 +76,7 @@ export function encodeFields(fields: FieldList): EncodedFields {
   const { raw } = fields;
   let text = "";
   let length: number | undefined;
+  let isDated = false;
   for (let i = 0; i < raw.length; i += 2) {
     const name = raw[i] as string;
     const value = raw[i + 1] as string;
@@ -84,10 +87,12 @@ export function encodeFields(fields: FieldList): EncodedFields {
       if (!(length >= 0)) throw new TypeError("content-length must be one number");
     } else if (name === "transfer-encoding" || name === "connection") {
       throw new TypeError(`the field ${name} is set by the connection`);
+    } else if (name === "date") {
+      isDated = true;
     }
     text += `${name}: ${value}\r\n`;
   }
-  const encoded = { bytes: encode(text), length };
+  const encoded = { bytes: encode(text), length, isDated };
   if (fields.frozen) encodings.set(fields, encoded);
   return encoded;
 }

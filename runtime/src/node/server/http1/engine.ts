@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
 import { RpcError } from "../../../call/error.ts";
 import type { PeerConnection } from "../../../call/peer.ts";
-import { now, repeat } from "../../../call/platform.ts";
+import { now, repeat, wallClock } from "../../../call/platform.ts";
 import { clientGone, type Exchange } from "../../../http/exchange.ts";
 import type { MessageError } from "../../../http1/error.ts";
 import type { ServerExchange } from "../../../http1/exchange.ts";
@@ -79,6 +79,19 @@ export function serveHttp1(options: ServerEngineOptions): ServerEngine {
   };
 }
 
+let dateSecond = -1;
+let dateText = "";
+
+/** Returns the field date of this second, with the end of its line. */
+function dateLine(): string {
+  const second = Math.floor(wallClock() / 1_000);
+  if (second !== dateSecond) {
+    dateSecond = second;
+    dateText = `date: ${new Date(second * 1_000).toUTCString()}\r\n`;
+  }
+  return dateText;
+}
+
 /** One connection of a client. */
 class ServedConnection implements Http1Handler, SocketOwner, Http1RequestOwner, MemoryHolder, Indexed {
   index = 0;
@@ -116,6 +129,7 @@ class ServedConnection implements Http1Handler, SocketOwner, Http1RequestOwner, 
     this.#connection = new ServerConnection(this, {
       output: this.#socket,
       latin1: nodeLatin1,
+      dateLine,
       limits: service.engineLimits,
     });
     this.#connection.isLeaving = service.isLeaving;
