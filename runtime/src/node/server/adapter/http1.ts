@@ -56,7 +56,12 @@ export class Http1Request implements HttpRequest {
   }
 }
 
-export async function respondHttp1(incoming: IncomingMessage, outgoing: ServerResponse, response: HttpResponse) {
+/** Sends a response, and settles when it has been written. */
+export async function respondHttp1(
+  incoming: IncomingMessage,
+  outgoing: ServerResponse,
+  response: HttpResponse,
+): Promise<void> {
   const { whole } = response.body;
   if (outgoing.destroyed) return discard(response.body);
   setHead(outgoing, response);
