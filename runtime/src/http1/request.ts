@@ -106,10 +106,10 @@ function parseLine(line: string): RequestLine {
   const method = line.slice(0, at);
   const start = ++at;
   while (((BITS[line.charCodeAt(at)] as number) & Bit.Target) !== 0) at++;
-  if (line.charCodeAt(at) !== Character.Space || at === start) throw lineError(line);
+  if (line.charCodeAt(at) !== Character.Space || at === start) throw lineError(line, "");
   const target = line.slice(start, at);
   const version = line.slice(at + 1);
-  if (version !== "HTTP/1.1\r\n" && version !== "HTTP/1.0\r\n") throw lineError(line);
+  if (version !== "HTTP/1.1\r\n" && version !== "HTTP/1.0\r\n") throw lineError(line, version);
   if (method === "CONNECT") {
     throw new MessageError(405, "calls use the method POST, not CONNECT", ["allow", "POST"]);
   }
@@ -122,11 +122,11 @@ function parseLine(line: string): RequestLine {
 }
 
 // HTTP-version = HTTP-name "/" DIGIT "." DIGIT    (RFC 9112, section 2.3)
-const OTHER_VERSION = /^[!-~]+ [!-~]+ [A-Z]+\/\d\.\d\r\n$/;
+const OTHER_VERSION = /^[A-Z]+\/\d\.\d\r\n$/;
 
-/** Returns the error of a line whose version is not supported (RFC 9110, section 15.6.6), or that is malformed. */
-function lineError(line: string): MessageError {
-  if (OTHER_VERSION.test(line)) {
+/** Returns the error of a line with these characters after its target. */
+function lineError(line: string, version: string): MessageError {
+  if (OTHER_VERSION.test(version)) {
     return new MessageError(505, "the version in the request line must be HTTP/1.1 or HTTP/1.0");
   }
   return line.includes("  ")

@@ -1,11 +1,10 @@
 /**
- * Bodies read from a Node stream: requests on a server and responses on a client, over HTTP/1.1 and HTTP/2.
+ * Bodies read from a Node stream: requests of adapters, and responses of clients over HTTP/1.1.
  */
 import { Readable } from "node:stream";
 import type { RpcError } from "../../call/error.ts";
 import type { Body, BodyCheck } from "../../http/body.ts";
 import { IncomingBody } from "./http2-incoming.ts";
-import type { MemoryShare } from "./memory-budget.ts";
 
 /**
  * Largest body, in bytes, that is passed to `node:http` as text with one character per byte: Node then joins it with the
@@ -43,33 +42,16 @@ export class ReadableBody implements Body {
   /** True once the body is read, so that its stream flows. */
   #hasBegun = false;
 
-  /** With a share of a memory budget, a body that does not fit into it fails as unavailable. */
-  constructor(stream: Readable, options: ReadableBodyOptions, memory?: MemoryShare) {
+  constructor(stream: Readable, options: ReadableBodyOptions) {
     this.#stream = stream;
     this.#options = options;
-    this.#incoming = new IncomingBody<ReadableBody>(this, [], undefined, cancel, memory);
+    this.#incoming = new IncomingBody<ReadableBody>(this, [], undefined, cancel);
     this.#stream[BODY] = this;
     stream.on("close", closed);
   }
 
   get readsEnd(): boolean {
     return this.#options.readEnd ?? false;
-  }
-
-  /** Fails a reader that waits for the rest of a body or of a message, to free the memory of what has been received. */
-  reclaim(reason: RpcError): void {
-    if (this.#incoming.collecting || this.#incoming.isKept) this.#incoming.stop(reason);
-  }
-
-  /** Fails pending and later reads, both of the whole body and of chunks, because the time for them is over. */
-  abandon(reason: RpcError): void {
-    this.#incoming.fail(reason);
-    this.#stream.resume();
-  }
-
-  /** Releases the memory of received data. The engine calls it when the exchange has ended. */
-  release(): void {
-    this.#incoming.release();
   }
 
   bytes(limit: number, framing?: number, check?: BodyCheck): Promise<Uint8Array> {

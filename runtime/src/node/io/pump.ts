@@ -4,26 +4,24 @@
 import type { Writable } from "node:stream";
 import { concat } from "../../call/bytes.ts";
 import type { Body } from "../../http/body.ts";
-import { type MemoryShare, outOfMemory } from "./memory-budget.ts";
 
 /** Chunks are joined up to this many bytes, the default size of an HTTP/2 frame. */
 const BATCH_BYTES = 16 * 1024;
 
 /**
  * Writes the chunks of a body with backpressure, and ends the stream. Cancels the body when the stream closes. Chunks of one
- * turn of the event loop are written together. With a share of a memory budget, it rejects with an `RpcError` if unread data
- * exceeds the budget; the caller then resets the stream.
+ * turn of the event loop are written together.
  */
-export async function pump(body: Body, stream: Writable, memory?: MemoryShare): Promise<void> {
+export async function pump(body: Body, stream: Writable): Promise<void> {
   const iterator = body[Symbol.asyncIterator]();
-  const batch = new Batch(stream, memory);
+  const batch = new Batch(stream);
   let wake: (() => void) | undefined;
   stream.on("drain", () => {
-    batch.unblock();
+    batch.blocked = false;
     wake?.();
   });
   stream.once("close", () => {
-    batch.unblock();
+    batch.blocked = false;
     wake?.();
     iterator.return?.()?.catch(() => {});
   });
@@ -31,15 +29,10 @@ export async function pump(body: Body, stream: Writable, memory?: MemoryShare): 
     const { done, value } = await iterator.next();
     if (done) {
       batch.flush();
-      if (batch.refused) throw outOfMemory();
       stream.end();
       return;
     }
     batch.add(value);
-    if (batch.refused) {
-      iterator.return?.()?.catch(() => {});
-      throw outOfMemory();
-    }
     if (batch.blocked && !stream.destroyed) {
       await new Promise<void>((resolve) => {
         wake = resolve;
@@ -57,24 +50,12 @@ export async function pump(body: Body, stream: Writable, memory?: MemoryShare): 
 class Batch {
   /** True if the stream applies backpressure, until it emits "drain". */
   blocked = false;
-  /** True if the memory budget had no space for the unsent data of the stream. */
-  refused = false;
   readonly #stream: Writable;
-  readonly #memory: MemoryShare | undefined;
-  #taken = 0;
   #chunks: Uint8Array[] = [];
   #bytes = 0;
 
-  constructor(stream: Writable, memory: MemoryShare | undefined) {
+  constructor(stream: Writable) {
     this.#stream = stream;
-    this.#memory = memory;
-  }
-
-  /** Continues after the stream has sent the written data or has closed. */
-  unblock(): void {
-    this.blocked = false;
-    this.#memory?.release(this.#taken);
-    this.#taken = 0;
   }
 
   add(chunk: Uint8Array): void {
@@ -92,11 +73,7 @@ class Batch {
     const bytes = concat(this.#chunks, this.#bytes);
     this.#chunks = [];
     this.#bytes = 0;
-    if (this.#stream.write(bytes)) return;
-    this.blocked = true;
-    if (this.#memory === undefined) return;
-    if (this.#memory.take(bytes.byteLength)) this.#taken += bytes.byteLength;
-    else this.refused = true;
+    if (!this.#stream.write(bytes)) this.blocked = true;
   };
 }
 

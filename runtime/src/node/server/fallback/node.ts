@@ -1,7 +1,6 @@
 /**
- * A fallback in the shape of `node:http`. Requests of HTTP/1.1 have the objects of `node:http` already. A request over HTTP/2
- * is passed to the listener through a connection in memory, as a request of HTTP/1.1, because applications such as Express
- * replace the prototypes of these objects and work with no others.
+ * A fallback in the shape of `node:http`. A request is passed to the listener through a connection in memory, as a request of
+ * HTTP/1.1, because applications such as Express replace the prototypes of the objects of `node:http` and work with no others.
  */
 import {
   type ClientRequest,
@@ -51,7 +50,7 @@ function answerFailure(outgoing: ServerResponse): void {
   outgoing.writeHead(500, { "content-type": TEXT_TYPE }).end("internal server error\n");
 }
 
-/** Bytes of a header block that HTTP/1.1 adds to that of HTTP/2. The HTTP/2 engine limits the block itself. */
+/** Bytes of a head. The engine of the client's connection limits it. */
 const MAX_HEAD_BYTES = 256 * 1024;
 
 /** Creates an exchange that a listener of `node:http` answers. It rejects if the listener destroys the response. */
