@@ -5,3 +5,4 @@
  * @module triple-es/internal/node
  */
 export { connectionError } from "./node/io/error.ts";
+export { connect, networkInterfaces } from "./node/platform.ts";

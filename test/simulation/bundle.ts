@@ -1,20 +1,22 @@
 /**
- * The product as one script, which is evaluated afresh for each world, so that worlds share no state of modules. The names of
- * the platform and the modules of Node that reach outside are parameters of the script: no source of the runtime changes.
+ * The product as one script, which is evaluated afresh for each world, so that worlds share no state of modules. The two modules
+ * of the platform are parameters of the script: no other source of the runtime changes.
  */
 
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
+import * as net from "node:net";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Script } from "node:vm";
 import { build, type Plugin } from "esbuild";
+import * as originalPlatform from "../../runtime/src/call/platform.ts";
+import * as originalNodePlatform from "../../runtime/src/node/platform.ts";
 import type { Network } from "./network.ts";
 import type * as product from "./product.ts";
-import type { Platform, World } from "./world.ts";
-import { simulatedZlib } from "./zlib.ts";
+import type { NodePlatform, World } from "./world.ts";
 
 export type Product = typeof product;
 
@@ -24,16 +26,11 @@ export type Bundle = (world: World, network: Network) => Product;
 const here = dirname(fileURLToPath(import.meta.url));
 export const root: string = dirname(dirname(here));
 
-/** The parameters of the script, in addition to `module`, `exports` and `require`. */
-const PLATFORM = [
-  "setTimeout",
-  "setInterval",
-  "setImmediate",
-  "clearTimeout",
-  "clearInterval",
-  "clearImmediate",
-  "performance",
-] as const satisfies readonly (keyof Platform)[];
+/** The modules of the product whose exports are the members of a parameter of the script. */
+const PLATFORM = new Map<string, readonly [parameter: string, original: object]>([
+  ["runtime/src/call/platform.ts", ["platform", originalPlatform]],
+  ["runtime/src/node/platform.ts", ["nodePlatform", originalNodePlatform]],
+]);
 
 /** Bundles the product, with the sources that a patch changes if there is one. Throws if the patch does not apply. */
 export async function bundleProduct(patch?: string): Promise<Bundle> {
@@ -46,29 +43,32 @@ export async function bundleProduct(patch?: string): Promise<Bundle> {
     format: "cjs",
     target: "es2022",
     conditions: ["triple-source"],
-    define: { "Math.random": "simulatedRandom", "Date.now": "simulatedDateNow" },
     external: ["swagger-ui-dist"],
     plugins: [replace(changed)],
     logLevel: "error",
   });
-  const names = ["module", "exports", "require", "simulatedRandom", "simulatedDateNow", ...PLATFORM];
+  const names = ["module", "exports", "require", "platform", "nodePlatform"];
   const script = new Script(`(${names.join(", ")}) => {${outputFiles[0]?.text}\n}`, { filename: "product.js" });
-  const nodeRequire = createRequire(import.meta.url);
+  const require = createRequire(import.meta.url);
   return (world, network) => {
-    const platform = world.platform();
     const module: { exports: object } = { exports: {} };
-    const require = (name: string): unknown => {
-      if (name === "node:net") return network.module(nodeRequire(name) as object);
-      if (name === "node:zlib") return simulatedZlib(world);
-      if (name === "node:timers/promises") {
-        return { setImmediate: () => new Promise<void>((resolve) => void platform.setImmediate(() => resolve())) };
-      }
-      return nodeRequire(name);
-    };
     const evaluate = script.runInThisContext() as (...values: unknown[]) => void;
-    const given = PLATFORM.map((name) => platform[name]);
-    evaluate(module, module.exports, require, platform.random, platform.dateNow, ...given);
+    evaluate(module, module.exports, require, world.platform(), nodePlatform(world, network));
     return module.exports as Product;
+  };
+}
+
+/** The module `node/platform.ts` as the product sees it in a world. */
+function nodePlatform(world: World, network: Network): NodePlatform {
+  const { connect, createServer } = network.module(net) as typeof net;
+  return {
+    ...originalNodePlatform,
+    availableParallelism: () => 2,
+    hostname: () => "simulated",
+    networkInterfaces: () => ({}),
+    connect: (to) => connect(to as net.TcpNetConnectOpts),
+    createSocketServer: () => createServer(),
+    offload: (work) => world.offload(work),
   };
 }
 
@@ -93,10 +93,13 @@ export function patchSources(patch: string): Map<string, string> {
 
 function replace(changed: ReadonlyMap<string, string>): Plugin {
   return {
-    name: "patched sources",
+    name: "platform and patched sources",
     setup({ onLoad }) {
-      if (changed.size === 0) return;
       onLoad({ filter: /\.ts$/ }, ({ path }) => {
+        const [parameter, original] = PLATFORM.get(relative(root, path)) ?? [];
+        if (original !== undefined) {
+          return { contents: `export const { ${Object.keys(original).join(", ")} } = ${parameter};`, loader: "js" };
+        }
         const contents = changed.get(path);
         return contents === undefined ? undefined : { contents, loader: "ts" };
       });

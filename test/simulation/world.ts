@@ -4,6 +4,7 @@
  * Microtasks and ticks are left to Node, which runs them in a fixed order. After each event the loop waits for a real
  * `setImmediate`, because Node empties the queues of microtasks and ticks completely before it.
  */
+import { MAX_TIMER_MS } from "../../runtime/src/call/platform.ts";
 import { createRandom, type Random } from "./random.ts";
 import type { Trace } from "./trace.ts";
 
@@ -14,6 +15,13 @@ export interface ClockOptions {
   /** Upper bound of the delay of timers, in milliseconds. Timers also fire up to 0.99 ms early, as those of Node. */
   readonly latenessMs: number;
 }
+
+/** The modules that the product takes from its platform. */
+export type Platform = typeof import("../../runtime/src/call/platform.ts");
+export type NodePlatform = typeof import("../../runtime/src/node/platform.ts");
+
+/** Longest time of work in another thread, in milliseconds. */
+const MAX_TASK_MS = 3;
 
 /** Input before immediates: `setImmediate` runs after all input that is ready (libuv's poll and check phases). */
 const INPUT = 0;
@@ -26,36 +34,10 @@ interface Event {
   run: (() => void) | undefined;
 }
 
-/** A one-shot timer, interval or immediate, with the methods of Node's. */
-export class SimulatedTimer {
-  readonly #world: World;
-  readonly repeatMs: number | undefined;
+/** A timer or a deferred call that has not run. */
+export interface SimulatedTimer {
   readonly label: string;
   event: Event | undefined;
-
-  constructor(world: World, repeatMs: number | undefined, label: string) {
-    this.#world = world;
-    this.repeatMs = repeatMs;
-    this.label = label;
-  }
-
-  ref(): this {
-    return this;
-  }
-
-  unref(): this {
-    return this;
-  }
-
-  hasRef(): boolean {
-    return true;
-  }
-
-  stop(): void {
-    if (this.event !== undefined) this.event.run = undefined;
-    this.event = undefined;
-    this.#world.timers.delete(this);
-  }
 }
 
 /** The time of the wall clock at the start of each world, in milliseconds since 1970. */
@@ -141,41 +123,49 @@ export class World {
     this.#stopped = true;
   }
 
-  /** The functions of the platform that the product sees instead of its own. */
+  /** The module `call/platform.ts` as the product sees it in this world. */
   platform(): Platform {
     const cost = this.random("cpu");
     const product = this.random("product");
     return {
-      setTimeout: (run, ms = 1, ...args) => this.#startTimer(() => run(...args), ms, false),
-      setInterval: (run, ms = 1, ...args) => this.#startTimer(() => run(...args), ms, true),
-      setImmediate: (run, ...args) => this.#startImmediate(() => run(...args)),
-      clearTimeout: stopTimer,
-      clearInterval: stopTimer,
-      clearImmediate: stopTimer,
-      performance: {
-        now: () => {
-          if (this.#clock.cpuMs > 0) this.now += cost.next() * this.#clock.cpuMs;
-          return this.now;
-        },
+      MAX_TIMER_MS,
+      now: () => {
+        if (this.#clock.cpuMs > 0) this.now += cost.next() * this.#clock.cpuMs;
+        return this.now;
       },
+      wallClock: () => EPOCH + Math.floor(this.now),
       random: () => product.next(),
-      dateNow: () => EPOCH + Math.floor(this.now),
+      defer: (run) => this.#defer(run),
+      startTimer: (ms, run) => this.#startTimer(run, ms, false),
+      startBackgroundTimer: (ms, run) => this.#startTimer(run, ms, false),
+      repeat: (ms, run) => this.#startTimer(run, ms, true),
     };
   }
 
-  #startImmediate(run: () => void): SimulatedTimer {
-    const timer = new SimulatedTimer(this, undefined, "immediate");
+  /** Does work of another thread at once, and settles after a time that is drawn. */
+  async offload<T>(work: () => T): Promise<T> {
+    const settled = new Promise<void>((resolve) => {
+      this.after(this.random("thread pool").between(0.05, MAX_TASK_MS), resolve);
+    });
+    try {
+      return work();
+    } finally {
+      await settled;
+    }
+  }
+
+  #defer(run: () => void): void {
+    const timer: SimulatedTimer = { label: "deferred", event: undefined };
     this.timers.add(timer);
     timer.event = this.#push(this.now, IMMEDIATE, () => {
       this.timers.delete(timer);
       run();
     });
-    return timer;
   }
 
-  #startTimer(run: () => void, ms: number, repeats: boolean): SimulatedTimer {
-    const duration = ms >= 1 && ms <= 2 ** 31 - 1 ? Math.trunc(ms) : 1;
-    const timer = new SimulatedTimer(this, repeats ? duration : undefined, `${repeats ? "interval" : "timeout"} ${ms}`);
+  #startTimer(run: () => unknown, ms: number, repeats: boolean): () => void {
+    const duration = ms >= 1 ? Math.trunc(Math.min(ms, MAX_TIMER_MS)) : 1;
+    const timer: SimulatedTimer = { label: `${repeats ? "interval" : "timeout"} ${ms}`, event: undefined };
     this.timers.add(timer);
     const arm = (): void => {
       timer.event = this.#push(this.#due(duration), INPUT, () => {
@@ -186,7 +176,10 @@ export class World {
       });
     };
     arm();
-    return timer;
+    return () => {
+      if (timer.event !== undefined) timer.event.run = undefined;
+      this.timers.delete(timer);
+    };
   }
 
   #due(duration: number): number {
@@ -255,24 +248,4 @@ export class World {
 function isBefore(a: Event, b: Event): boolean {
   if (a.at !== b.at) return a.at < b.at;
   return a.phase !== b.phase ? a.phase < b.phase : a.order < b.order;
-}
-
-function stopTimer(timer: unknown): void {
-  if (timer instanceof SimulatedTimer) timer.stop();
-}
-
-type Callback = (...args: unknown[]) => void;
-type Start = (run: Callback, ms?: number, ...args: unknown[]) => SimulatedTimer;
-
-/** Clock, timers and randomness, in the form in which the product takes them from its platform. */
-export interface Platform {
-  readonly setTimeout: Start;
-  readonly setInterval: Start;
-  readonly setImmediate: (run: Callback, ...args: unknown[]) => SimulatedTimer;
-  readonly clearTimeout: (timer: unknown) => void;
-  readonly clearInterval: (timer: unknown) => void;
-  readonly clearImmediate: (timer: unknown) => void;
-  readonly performance: { now(): number };
-  readonly random: () => number;
-  readonly dateNow: () => number;
 }

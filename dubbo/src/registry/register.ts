@@ -3,10 +3,10 @@
  * drains, so that consumers choose other servers while this one still answers.
  */
 import { type AddressInfo, isIP } from "node:net";
-import { networkInterfaces } from "node:os";
 import type { AddedService, Router } from "triple-es";
 import type { Instance, OfferedService, Registration, RegistrationEvent, Registry } from "triple-es/discovery";
 import { delay, wallClock } from "triple-es/internal";
+import { networkInterfaces } from "triple-es/internal/node";
 import { checkAttributes } from "./dubbo/attributes.ts";
 import { serveMetadata } from "./metadata-service.ts";
 

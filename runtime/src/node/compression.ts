@@ -6,6 +6,7 @@ import { promisify } from "node:util";
 import zlib from "node:zlib";
 import type { Compression } from "../codec/compression.ts";
 import { brotliOutputBytes } from "./brotli-header.ts";
+import { offload } from "./platform.ts";
 import { inThreadPool } from "./thread-pool.ts";
 
 /**
@@ -65,14 +66,20 @@ function createCompression<C, D extends { maxOutputLength?: number; chunkSize?: 
 
   return {
     name: algorithm.name,
-    compress: (bytes) => (bytes.byteLength <= SYNC_INPUT_BYTES ? compressSync : compressAsync)(bytes, options),
+    compress: (bytes) =>
+      bytes.byteLength <= SYNC_INPUT_BYTES
+        ? compressSync(bytes, options)
+        : offload(
+            () => compressSync(bytes, options),
+            () => compressAsync(bytes, options),
+          ),
     // node:zlib throws a RangeError with the code ERR_BUFFER_TOO_LARGE as soon as its output exceeds the maximum.
     decompress(bytes, maxBytes) {
       if (bytes.byteLength === 0) return bytes;
-      const limits = { maxOutputLength: maxBytes, chunkSize: OUTPUT_STEP_BYTES };
+      const limited = { ...decompressOptions, maxOutputLength: maxBytes, chunkSize: OUTPUT_STEP_BYTES } as D;
+      const work = (): Buffer => decompressSync(bytes, limited);
       return (
-        decompressSmall(bytes, maxBytes) ??
-        inThreadPool(() => decompressAsync(bytes, { ...decompressOptions, ...limits } as D))
+        decompressSmall(bytes, maxBytes) ?? inThreadPool(() => offload(work, () => decompressAsync(bytes, limited)))
       );
     },
   };

@@ -3,14 +3,13 @@
  * again when the records expire and when a connection is lost, so that new servers get calls without a restart of the client.
  */
 
-import { Resolver as DnsResolver, lookup } from "node:dns/promises";
 import { isIP } from "node:net";
-import { hostname } from "node:os";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { random, startBackgroundTimer } from "../call/platform.ts";
 import { unlessAborted } from "../call/timer.ts";
 import type { Endpoint, Resolver } from "../discovery/endpoint.ts";
+import { DnsResolver, hostname, lookup } from "./platform.ts";
 import { chooseServiceConfig } from "./service-config-record.ts";
 
 /** Options of the resolver {@link dns}. */

@@ -2,7 +2,7 @@
  * A counting semaphore for work in libuv's thread pool, which the file system and DNS use as well: the messages of a peer
  * must not take all of its threads or all processors.
  */
-import { availableParallelism } from "node:os";
+import { availableParallelism } from "./platform.ts";
 
 /** Number of threads in the pool: four unless the environment variable `UV_THREADPOOL_SIZE` sets another number. */
 const THREADS = Number(process.env["UV_THREADPOOL_SIZE"]) || 4;

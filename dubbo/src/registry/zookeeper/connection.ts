@@ -1,10 +1,10 @@
 /**
  * One connection to a ZooKeeper server: the handshake of a session, requests and their replies, watch events, and pings.
  */
-import { connect as connectTcp, type Socket } from "node:net";
-import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import type { Socket } from "node:net";
+import type { ConnectionOptions } from "node:tls";
 import { now, repeat, startTimer } from "triple-es/internal";
-import { connectionError } from "triple-es/internal/node";
+import { connect, connectionError } from "triple-es/internal/node";
 import { FrameSplitter, JuteReader, type JuteWriter } from "./jute.ts";
 import {
   type NodeEvent,
@@ -70,7 +70,7 @@ export class ZooKeeperConnection {
     this.closed = new Promise((resolve) => {
       this.#onClosed = resolve;
     });
-    this.#socket = tls === undefined ? connectTcp({ host, port }) : connectTls({ host, port, ...tls });
+    this.#socket = connect({ host, port }, tls);
     this.#socket.setNoDelay(true);
     this.#socket.on("error", (error) => this.#end(connectionError(error, this.#peer)));
     this.#socket.on("close", () =>

@@ -4,13 +4,14 @@
 
 import { Agent, type ClientRequest } from "node:http";
 import { Agent as TlsAgent } from "node:https";
-import { connect as connectTcp, isIP, type Socket } from "node:net";
-import { type ConnectionOptions, connect as connectTls } from "node:tls";
+import { isIP, type Socket } from "node:net";
+import type { ConnectionOptions } from "node:tls";
 import { abortError } from "../../call/error.ts";
 import { startTimer } from "../../call/platform.ts";
 import { onAbort } from "../../call/timer.ts";
 import { CLOSED_BY_PEER, connectionError, connectTimeout, ignore, type Silence } from "../io/error.ts";
 import { DEFAULT_CIPHERS } from "../io/tls-options.ts";
+import { connect } from "../platform.ts";
 import { connectionContext } from "./attempts.ts";
 import { readAfterFailedWrite } from "./write-failure.ts";
 
@@ -31,11 +32,11 @@ export interface Target {
 /** Begins to connect, and returns the socket at once. The socket keeps the error listener of {@link guardSocket}. */
 export function openSocket(target: Target, alpnProtocol: "h2" | "http/1.1"): Socket {
   const { origin, socketPath, tls } = target;
-  if (socketPath !== undefined) return guardSocket(connectTcp(socketPath));
-  if (origin.protocol !== "https:") return guardSocket(connectTcp(addressOf(target)));
+  if (socketPath !== undefined) return guardSocket(connect({ path: socketPath }));
+  if (origin.protocol !== "https:") return guardSocket(connect(addressOf(target)));
   const options = { servername: servernameOf(origin), ciphers: DEFAULT_CIPHERS, ...withoutUndefined(tls) };
   const ALPNProtocols = usesAlpn(target) ? [alpnProtocol] : [];
-  return guardSocket(connectTls({ ...options, ALPNProtocols, ...addressOf(target) }));
+  return guardSocket(connect(addressOf(target), { ...options, ALPNProtocols }));
 }
 
 /** Reports whether the protocol of a connection is negotiated by ALPN: always over TLS, unless the options exclude it. */

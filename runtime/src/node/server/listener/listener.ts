@@ -3,8 +3,8 @@
  * offers it. Otherwise the first bytes of a connection select it.
  */
 
-import { type AddressInfo, createServer as createNetServer, type Server as NetServer, type Socket } from "node:net";
-import { createServer as createTlsServer, type TLSSocket, type TlsOptions } from "node:tls";
+import type { AddressInfo, Server, Socket } from "node:net";
+import type { TLSSocket, TlsOptions } from "node:tls";
 import { Code } from "../../../call/code.ts";
 import { callHook, RpcError } from "../../../call/error.ts";
 import { startBackgroundTimer, startTimer } from "../../../call/platform.ts";
@@ -12,6 +12,7 @@ import type { Exchange } from "../../../http/exchange.ts";
 import { resolveServerHeaderLimits } from "../../../protocol/header-limits.ts";
 import { ignore } from "../../io/error.ts";
 import { MemoryBudget, resolveBudgetBytes } from "../../io/memory-budget.ts";
+import { createSocketServer } from "../../platform.ts";
 import type { Fallback } from "../fallback/fallback.ts";
 import { serveHttp1 } from "../http1/engine.ts";
 import { serveHttp2 } from "../http2/engine.ts";
@@ -25,7 +26,7 @@ const HTTP2_PREFACE = Buffer.from("PRI * HTTP/2.0");
 
 /** The sockets of a server. */
 export class Listener {
-  readonly #server: NetServer;
+  readonly #server: Server;
   readonly #sockets = new Set<Socket>();
   /** Sockets whose version of HTTP is not known yet. */
   readonly #undecided = new Set<Socket>();
@@ -54,7 +55,7 @@ export class Listener {
     };
     this.#http1 = serveHttp1(engineOptions);
     this.#http2 = serveHttp2(engineOptions);
-    this.#server = tls === undefined ? createNetServer({ noDelay: true }) : this.#createTlsServer(tls, onTlsError);
+    this.#server = tls === undefined ? createSocketServer() : this.#createTlsServer(tls, onTlsError);
     this.#server.maxConnections = maxConnections;
     const sockets = this.#sockets;
     const undecided = this.#undecided;
@@ -139,8 +140,8 @@ export class Listener {
     stopDestroying();
   }
 
-  #createTlsServer(options: TlsOptions, onTlsError: ListenerOptions["onTlsError"]): NetServer {
-    const server = createTlsServer(resolveTlsOptions(options, this.#limits.headersTimeoutMs));
+  #createTlsServer(options: TlsOptions, onTlsError: ListenerOptions["onTlsError"]): Server {
+    const server = createSocketServer(resolveTlsOptions(options, this.#limits.headersTimeoutMs));
     server.on("secureConnection", (socket: TLSSocket) => {
       socket.on("error", ignore);
       this.#decide(socket);
