@@ -85,8 +85,8 @@ export class Peer {
       {
         output: { wake() {}, slab: () => new Uint8Array(64 * 1024) },
         limits: { ...LIMITS, ...limits },
-        latin1: (bytes, start, end) =>
-          Buffer.from(bytes.buffer, bytes.byteOffset, bytes.length).latin1Slice(start, end),
+        latin1: (bytes, start, end) => Buffer.from(bytes.subarray(start, end)).toString("latin1"),
+        dateLine: () => "",
       },
     );
   }
