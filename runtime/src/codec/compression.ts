@@ -26,6 +26,21 @@ export function findCompression(compressions: readonly Compression[], encoding: 
   return compressions.find((compression) => compression.name === encoding);
 }
 
+/**
+ * Returns the compression of received data with an encoding name; `undefined` if it has none or is not compressed. Throws the
+ * error that `unsupported` returns for a compression that is not registered.
+ */
+export function compressionOf(
+  compressions: readonly Compression[],
+  encoding: string | undefined,
+  unsupported: (encoding: string) => Error,
+): Compression | undefined {
+  if (encoding === undefined || encoding === IDENTITY) return undefined;
+  const compression = findCompression(compressions, encoding);
+  if (compression === undefined) throw unsupported(encoding);
+  return compression;
+}
+
 /** Lists the encoding names, best first, for `accept-encoding` and `grpc-accept-encoding`. */
 export function encodingList(compressions: readonly Compression[], separator: string): string {
   return compressions.map((compression) => compression.name).join(separator);

@@ -5,7 +5,7 @@
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
-import { type Compression, encodingList, findCompression, IDENTITY, type Negotiation } from "../codec/compression.ts";
+import { type Compression, compressionOf, encodingList, type Negotiation } from "../codec/compression.ts";
 import { quote } from "../protocol/error.ts";
 import { checkHeaders, type RequestHeaders } from "../protocol/headers.ts";
 import type { ClientProtocolOptions, ProtocolOptions, ServerProtocolOptions } from "../protocol/options.ts";
@@ -57,15 +57,12 @@ export function readRequestHeaders(
       { status: Status.BadRequest },
     );
   }
-  const encoding = headers.get("grpc-encoding");
-  const compression = encoding === undefined ? undefined : findCompression(options.compressions, encoding);
-  if (encoding !== undefined && encoding !== IDENTITY && compression === undefined) {
+  const compression = compressionOf(options.compressions, headers.get("grpc-encoding"), (encoding) => {
     const known = encodingList(options.compressions, ",");
     const message = `grpc-encoding ${quote(encoding)} is not supported; supported are: ${known || "none"}`;
-    throw new RpcError(Code.Unimplemented, message, {
-      headers: known === "" ? {} : { "grpc-accept-encoding": known },
-    });
-  }
+    const fields = known === "" ? {} : { "grpc-accept-encoding": known };
+    return new RpcError(Code.Unimplemented, message, { headers: fields });
+  });
   return {
     timeoutMs: parseTimeout(headers.get("grpc-timeout")),
     compression,
@@ -120,12 +117,8 @@ export function requestFields(contentType: string, options: ClientProtocolOption
  * registered.
  */
 export function readResponseCompression(headers: Metadata, options: ProtocolOptions): Compression | undefined {
-  const encoding = headers.get("grpc-encoding");
-  if (encoding === undefined || encoding === IDENTITY) return undefined;
-  const compression = findCompression(options.compressions, encoding);
-  if (compression !== undefined) return compression;
-  throw new RpcError(
-    Code.Internal,
-    `the server answered with the grpc-encoding ${quote(encoding)}, which is not supported`,
-  );
+  return compressionOf(options.compressions, headers.get("grpc-encoding"), (encoding) => {
+    const problem = `the server answered with the grpc-encoding ${quote(encoding)}, which is not supported`;
+    return new RpcError(Code.Internal, problem);
+  });
 }

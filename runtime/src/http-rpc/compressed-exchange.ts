@@ -27,10 +27,10 @@ export function compressExchange(exchange: Exchange, options: ClientProtocolOpti
   function inflating({ headers, body }: HttpResponse): Body {
     const encoding = headers.get("content-encoding")?.toLowerCase() ?? IDENTITY;
     if (encoding === IDENTITY) return body;
-    const compression = findCompression(compressions, encoding);
     return {
       async bytes(maxMessageBytes) {
         const bytes = await body.bytes(maxMessageBytes);
+        const compression = findCompression(compressions, encoding);
         if (compression !== undefined) return decompressMessage(bytes, compression, { maxMessageBytes }, badResponse);
         throw badResponse(`the server answered with the content encoding ${quote(encoding)}, which is not supported`);
       },

@@ -4,7 +4,7 @@
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
-import { encodingList, findCompression, IDENTITY, type Negotiation } from "../codec/compression.ts";
+import { compressionOf, encodingList, type Negotiation } from "../codec/compression.ts";
 import type { HttpRequest } from "../http/exchange.ts";
 import { clipText, quote } from "../protocol/error.ts";
 import { checkHeaders, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
@@ -39,17 +39,12 @@ export function readCallHeaders(
   if (problem?.kind === "too large") throw new Refusal(431, Code.ResourceExhausted, problem.message);
   if (problem !== undefined) throw badRequest(problem.message);
   checkVersion(headers.get("tri-protocol-version"), options.requireProtocolVersion);
-  const encoding = headers.get("content-encoding")?.toLowerCase();
-  const compression = encoding === undefined ? undefined : findCompression(options.compressions, encoding);
-  if (encoding !== undefined && encoding !== IDENTITY && compression === undefined) {
+  const given = headers.get("content-encoding")?.toLowerCase();
+  const compression = compressionOf(options.compressions, given, (encoding) => {
     const supported = encodingList(options.compressions, ", ");
-    throw new Refusal(
-      415,
-      Code.Unimplemented,
-      `content encoding ${quote(encoding)} is not supported; supported are: ${supported || "none"}`,
-      supported === "" ? {} : { "accept-encoding": supported },
-    );
-  }
+    const problem = `content encoding ${quote(encoding)} is not supported; supported are: ${supported || "none"}`;
+    return new Refusal(415, Code.Unimplemented, problem, supported === "" ? {} : { "accept-encoding": supported });
+  });
   return {
     timeoutMs: readTimeout(headers),
     compression,
