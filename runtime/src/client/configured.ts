@@ -52,24 +52,15 @@ function changesContext({ timeoutMs, waitForReady }: MethodConfig, { context }: 
 
 async function callWithin(next: Call, request: CallRequest, config: MethodConfig): Promise<CallResponse> {
   const options = configuredOptions(request, config);
-  if (!request.stream) {
-    const context = new OpenContext(options);
-    try {
-      return await context.race(() => next({ ...request, context }));
-    } finally {
-      request.context.target = context.target;
-      context.close();
-    }
-  }
-  const context = new StreamContext(options);
+  const context = request.stream ? new StreamContext(options) : new OpenContext(options);
+  let response: CallResponse | undefined;
   try {
-    const response = await context.race(() => next({ ...request, context }));
+    response = await context.race(() => next({ ...request, context }));
+    // The context of a stream ends with its messages.
     return response.stream ? { ...response, messages: eachWithin(context, response.messages) } : response;
-  } catch (reason) {
-    context.close();
-    throw reason;
   } finally {
     request.context.target = context.target;
+    if (!response?.stream) context.close();
   }
 }
 

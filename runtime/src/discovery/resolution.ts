@@ -4,7 +4,7 @@
 
 import { Backoff } from "../call/backoff.ts";
 import { Code } from "../call/code.ts";
-import { abortError, RpcError } from "../call/error.ts";
+import { RpcError } from "../call/error.ts";
 import { now, startBackgroundTimer } from "../call/platform.ts";
 import { onAbort } from "../call/timer.ts";
 import type { Endpoint, Resolver } from "./endpoint.ts";
@@ -105,7 +105,7 @@ export class Resolution {
         settle(resolve);
       };
       stopTimer = startBackgroundTimer(Math.max(maxMs, leastMs), done);
-      unlink = onAbort(signal, () => settle(() => reject(abortError(signal))));
+      unlink = onAbort(signal, (error) => settle(() => reject(error)));
       if (!mayWake || signal.aborted) return;
       this.#wake = () => {
         this.#wake = () => {};

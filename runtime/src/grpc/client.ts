@@ -31,7 +31,7 @@ import {
   PREFIX_BYTES,
 } from "./envelope.ts";
 import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompression, requestFields } from "./headers.ts";
-import { inflate, inflater } from "./inflate.ts";
+import { inflate } from "./inflate.ts";
 import { internalError, type ReceivedMessages } from "./messages.ts";
 import { cancelledUnread, failure, receiveMessages } from "./response.ts";
 import { httpStatusError, markReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
@@ -191,9 +191,13 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     compression: Compression | undefined,
     trailers: Metadata,
   ): ReceivedMessages {
-    const decodeBytes = (bytes: Uint8Array): object | Promise<object> => decode(method, bytes);
-    const reading = { inflate: inflater(compression, options), options, decode: decodeBytes, context, trailers };
-    return receiveMessages(response, response.body, reading);
+    return receiveMessages(response, response.body, {
+      inflate: (data) => inflate(data, compression, options),
+      options,
+      decode: (bytes) => decode(method, bytes),
+      context,
+      trailers,
+    });
   }
 
   /** Reads a streamed response that must be one message, with the checks of a unary response. */
@@ -236,14 +240,10 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       if (method.payload !== undefined) return grpcPayload(method).decodeResponse(method, bytes, options);
       return codec.decode(method.output, bytes, method.codecs?.output, countOf(bytes, options.maxMessageValues));
     } catch (cause) {
-      return cannotDecode(method, cause);
+      if (cause instanceof RpcError) throw cause;
+      const wanted = method.output === undefined ? `the result of ${method.path}` : method.output.typeName;
+      throw internalError(`response cannot be decoded as ${wanted}: ${decodingReason(cause)}`, cause);
     }
-  }
-
-  function cannotDecode(method: Method, cause: unknown): never {
-    if (cause instanceof RpcError) throw cause;
-    const wanted = method.output === undefined ? `the result of ${method.path}` : method.output.typeName;
-    throw internalError(`response cannot be decoded as ${wanted}: ${decodingReason(cause)}`, cause);
   }
 
   /**

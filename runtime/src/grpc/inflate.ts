@@ -5,7 +5,7 @@
 import type { Compression } from "../codec/compression.ts";
 import { decompressMessage } from "../protocol/message.ts";
 import type { ProtocolOptions } from "../protocol/options.ts";
-import { internalError, type MessageReading, unnamedCompression } from "./messages.ts";
+import { internalError, unnamedCompression } from "./messages.ts";
 
 /** Decompresses a message that is marked as compressed. Throws `internal` if the headers name no compression. */
 export function inflate(
@@ -15,12 +15,4 @@ export function inflate(
 ): Promise<Uint8Array> {
   if (compression === undefined) throw unnamedCompression();
   return decompressMessage(data, compression, options, internalError);
-}
-
-/** Returns the decompression of the messages of a stream. */
-export function inflater(
-  compression: Compression | undefined,
-  options: Pick<ProtocolOptions, "maxMessageBytes">,
-): MessageReading["inflate"] {
-  return compression && ((data) => decompressMessage(data, compression, options, internalError));
 }

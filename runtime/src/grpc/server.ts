@@ -28,7 +28,7 @@ import {
 } from "./content-type.ts";
 import { checkPrefix, compressEnvelope, onlyEnvelope, PREFIX_BYTES } from "./envelope.ts";
 import { readRequestHeaders } from "./headers.ts";
-import { inflater } from "./inflate.ts";
+import { inflate } from "./inflate.ts";
 import { ReceivedMessages, unnamedCompression } from "./messages.ts";
 import { ResponseEnvelopes } from "./response-envelopes.ts";
 import { okTrailers, writeError } from "./status.ts";
@@ -134,7 +134,7 @@ export class GrpcServer implements ServerProtocol {
       if (handler.authorize !== undefined) await context.race(async () => authorizeCall(call));
       const response = await context.race(() => {
         const messages = new ReceivedMessages(call.body, {
-          inflate: inflater(headers.compression, limits),
+          inflate: (data) => inflate(data, headers.compression, limits),
           options: limits,
           decode: (bytes) => receive(call, bytes, undefined),
         });

@@ -42,21 +42,11 @@ export const MAX_FIELD_LIMITS: FieldLimits = { fields: 2_000, bytes: 64 * 1024 }
 /** Default limits of requests, and of the metadata that a server sends. */
 export const DEFAULT_FIELD_LIMITS: FieldLimits = { fields: 100, bytes: 16 * 1024 };
 
-/** Fills in the defaults of a server: 100 fields and 16 KiB for requests and for the metadata of responses. */
-export function resolveServerHeaderLimits(given: HeaderLimitsInit | undefined): HeaderLimits {
-  return resolve({ request: DEFAULT_FIELD_LIMITS, response: DEFAULT_FIELD_LIMITS }, given);
-}
-
-/** Fills in the defaults of a client: 100 fields and 16 KiB for requests, 2,000 fields and 64 KiB for responses. */
-export function resolveClientHeaderLimits(given: HeaderLimitsInit | undefined): HeaderLimits {
-  return resolve({ request: DEFAULT_FIELD_LIMITS, response: MAX_FIELD_LIMITS }, given);
-}
-
-function resolve(defaults: HeaderLimits, given: HeaderLimitsInit = {}): HeaderLimits {
-  assertMembers("headerLimits", given, Object.keys(defaults));
-  const { request, response } = defaults;
+/** Fills in the defaults: 100 fields and 16 KiB for requests, and for responses `response`, which differs for clients. */
+export function resolveHeaderLimits(given: HeaderLimitsInit = {}, response: FieldLimits): HeaderLimits {
+  assertMembers("headerLimits", given, ["request", "response"]);
   return {
-    request: resolveLimitGroup("headerLimits.request", request, given.request, MAX_FIELD_LIMITS),
+    request: resolveLimitGroup("headerLimits.request", DEFAULT_FIELD_LIMITS, given.request, MAX_FIELD_LIMITS),
     response: resolveLimitGroup("headerLimits.response", response, given.response, MAX_FIELD_LIMITS),
   };
 }

@@ -9,10 +9,11 @@ import { type Compression, IDENTITY } from "../codec/compression.ts";
 import { DEFAULT_MAX_MESSAGE_VALUES } from "../codec/values/values.ts";
 import { checkCodecNames, checkWireNames } from "../codec/wire-name.ts";
 import {
+  DEFAULT_FIELD_LIMITS,
   type HeaderLimits,
   type HeaderLimitsInit,
-  resolveClientHeaderLimits,
-  resolveServerHeaderLimits,
+  MAX_FIELD_LIMITS,
+  resolveHeaderLimits,
 } from "./header-limits.ts";
 import type { PayloadOptions } from "./payload.ts";
 
@@ -141,7 +142,7 @@ export function resolveClientOptions(
   },
 ): ClientProtocolOptions {
   const { codec, accept, messageType, sendCompression } = given;
-  const headerLimits = resolveClientHeaderLimits(given.headerLimits);
+  const headerLimits = resolveHeaderLimits(given.headerLimits, MAX_FIELD_LIMITS);
   const general = { ...resolveOptions(given), ...resolveUnaryOptions(given), headerLimits };
   return { ...general, codec, accept, messageType, sendCompression };
 }
@@ -162,7 +163,7 @@ export function resolveServerOptions(
   return {
     ...resolveOptions(given),
     codecs,
-    headerLimits: resolveServerHeaderLimits(given.headerLimits),
+    headerLimits: resolveHeaderLimits(given.headerLimits, DEFAULT_FIELD_LIMITS),
     bodyLimits: resolveLimitGroup("bodyLimits", DEFAULT_BODY_LIMITS, given.bodyLimits),
     requireProtocolVersion,
     requireTe,

@@ -21,7 +21,7 @@ import { similarName } from "../call/option.ts";
 import { requestCountError } from "../call/outcome.ts";
 import type { Peer } from "../call/peer.ts";
 import { payloadOf } from "../protocol/payload.ts";
-import { type HandlerOptions, headersOf, interceptHandler } from "./interceptors.ts";
+import { asOwn, type HandlerOptions, interceptHandler } from "./interceptors.ts";
 
 /** The context of a call that its handler receives, with the metadata of the response. */
 export interface HandlerContext extends CallContext {
@@ -319,11 +319,9 @@ class OpenHandlerContext implements HandlerContext {
    * the error came from a call that the handler made, its headers and status are removed.
    */
   failure(reason: unknown, onError: ErrorHook): RpcError {
-    const error = maskUnknownError(reason, this.#request, onError);
-    const { code, rawMessage, details, trailers, status } = error;
-    const headers = headersOf(error);
-    const own = headers === error.headers && status === undefined;
-    if (own && this.responseHeaders.size + this.responseTrailers.size === 0) return error;
+    const error = asOwn(maskUnknownError(reason, this.#request, onError));
+    if (this.responseHeaders.size + this.responseTrailers.size === 0) return error;
+    const { code, rawMessage, details, headers, trailers } = error;
     return new RpcError(code, rawMessage, {
       details,
       headers: new Metadata(headers).appendAll(this.responseHeaders),

@@ -11,7 +11,6 @@ import {
 } from "../call/call.ts";
 import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
 import { endMessages } from "../call/message-stream.ts";
-import type { Metadata } from "../call/metadata.ts";
 
 export interface HandlerOptions {
   /** Interceptors of every call, the first one outermost. */
@@ -56,18 +55,13 @@ export function interceptHandler(call: Call, { interceptors, onError }: HandlerO
   };
 }
 
-/** Removes from an error what only its handler may set: the status, and headers that came from a call to another server. */
-export function asOwn(error: RpcError): RpcError {
-  const { code, rawMessage, details, trailers, status } = error;
-  const headers = headersOf(error);
-  if (headers === error.headers && status === undefined) return error;
-  return new RpcError(code, rawMessage, { details, headers, trailers, cause: error });
-}
-
 /**
- * Returns the headers that an error adds to the response: none if it came from a call to another server. Clients set the
- * method of such errors.
+ * Removes from an error what only its handler may set: the status, and headers that came from a call to another server.
+ * Clients set the method of such errors.
  */
-export function headersOf({ headers, method }: RpcError): Metadata | undefined {
-  return method === undefined || headers.size === 0 ? headers : undefined;
+export function asOwn(error: RpcError): RpcError {
+  const { code, rawMessage, details, headers, trailers, status, method } = error;
+  const isOwn = method === undefined || headers.size === 0;
+  if (isOwn && status === undefined) return error;
+  return new RpcError(code, rawMessage, { details, headers: isOwn ? headers : undefined, trailers, cause: error });
 }

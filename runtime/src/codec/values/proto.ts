@@ -49,10 +49,11 @@ function fieldShape(field: DescField): FieldShape {
   const { number, fieldKind, message } = field;
   const units = fieldUnits(field);
   if (fieldKind === "map") return messageShape(number, Read.message, units, entryShape(field), true);
-  if (message === undefined) return scalarShape(number, readOf(field.scalar), units, fieldKind === "list");
+  const isRepeated = fieldKind === "list";
+  if (message === undefined) return scalarShape(number, readOf(field.scalar), units, isRepeated);
   const read = field.delimitedEncoding ? Read.group : Read.message;
-  const isJson = message.typeName === "google.protobuf.Struct" && field.parent.typeName !== "google.protobuf.Value";
-  return messageShape(number, read, units, shapeOf(message), fieldKind === "list", isJson);
+  const isStruct = message.typeName === "google.protobuf.Struct" && field.parent.typeName !== "google.protobuf.Value";
+  return { ...messageShape(number, read, units, shapeOf(message), isRepeated), isJson: isStruct && !isRepeated };
 }
 
 function scalarShape(number: number, read: Read, units: number, isRepeated: boolean): FieldShape {
@@ -60,23 +61,8 @@ function scalarShape(number: number, read: Read, units: number, isRepeated: bool
   return { number, read, units, isPackable, child: undefined, isRepeated, isJson: false };
 }
 
-function messageShape(
-  number: number,
-  read: Read,
-  units: number,
-  child: MessageShape,
-  isRepeated: boolean,
-  isJson = false,
-): FieldShape {
-  return {
-    number,
-    read,
-    units: units + child.units,
-    isPackable: false,
-    child,
-    isRepeated,
-    isJson: isJson && !isRepeated,
-  };
+function messageShape(number: number, read: Read, units: number, child: MessageShape, isRepeated: boolean): FieldShape {
+  return { number, read, units: units + child.units, isPackable: false, child, isRepeated, isJson: false };
 }
 
 /** Returns the shape of a map entry, which is a message on the wire. A value that is missing is created, too. */

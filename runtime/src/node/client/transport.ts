@@ -116,11 +116,11 @@ export function createNodeTransport(protocols: ClientProtocols, options: AnyOpti
     const call = withRetries(protocols[protocol](connections.exchange, resolved), options, current);
     return closableTransport(interceptStreams(call, interceptors), connections);
   };
-  if (hasRegistry(connecting)) {
+  if (isSource(connecting, "registry")) {
     const all = connectRegistry(protocols, connecting, config);
     return Object.assign(connect(all, config && (() => config)), { endpoints: all.endpoints });
   }
-  if (!hasResolver(connecting)) {
+  if (!isSource(connecting, "resolver")) {
     refuseDiscovery(options);
     return connect(createConnector(connecting), config && (() => config));
   }
@@ -211,23 +211,17 @@ function withRetries(
   return current === undefined ? call : configureCalls(call, current, onRetry);
 }
 
-function hasRegistry<Options extends object>(
-  options: Options,
-): options is Extract<Options, { readonly registry: unknown }> {
-  if (!("registry" in options) || options.registry === undefined) return false;
-  for (const other of ["baseUrl", "resolver"]) {
-    if ((options as Readonly<Record<string, unknown>>)[other] === undefined) continue;
-    throw new TypeError(`${other} and registry exclude each other`);
-  }
-  return true;
-}
+/** The options of a transport that has an option: its source of endpoints. */
+type Having<Options, Name extends string> = Extract<Options, { readonly [Member in Name]: unknown }>;
 
-type Resolving<Options> = Extract<Options, { readonly resolver: unknown }>;
-
-function hasResolver<Options extends { readonly baseUrl?: string | undefined }>(
+/** Reports whether the source of endpoints is that option. Throws a `TypeError` if another one is given too. */
+function isSource<Options extends object, Name extends "registry" | "resolver">(
   options: Options,
-): options is Resolving<Options> {
-  if (!("resolver" in options) || options.resolver === undefined) return false;
-  if (options.baseUrl === undefined) return true;
-  throw new TypeError("baseUrl and resolver exclude each other");
+  name: Name,
+): options is Having<Options, Name> {
+  const given = options as Readonly<Record<string, unknown>>;
+  if (given[name] === undefined) return false;
+  const other = ["baseUrl", "resolver"].find((one) => one !== name && given[one] !== undefined);
+  if (other === undefined) return true;
+  throw new TypeError(`${other} and ${name} exclude each other`);
 }

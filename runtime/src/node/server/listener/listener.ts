@@ -9,7 +9,7 @@ import { Code } from "../../../call/code.ts";
 import { callHook, RpcError } from "../../../call/error.ts";
 import { startBackgroundTimer, startTimer } from "../../../call/platform.ts";
 import type { Exchange } from "../../../http/exchange.ts";
-import { resolveServerHeaderLimits } from "../../../protocol/header-limits.ts";
+import { DEFAULT_FIELD_LIMITS, resolveHeaderLimits } from "../../../protocol/header-limits.ts";
 import { ignore } from "../../io/error.ts";
 import { MemoryBudget, resolveBudgetBytes } from "../../io/memory-budget.ts";
 import { createSocketServer } from "../../platform.ts";
@@ -50,7 +50,7 @@ export class Listener {
           : (request) => (fallback.isCall(request) ? calls(request) : fallback.exchange(request)),
       limits,
       budget: new MemoryBudget(resolveBudgetBytes(maxBufferedBytes, maxMessageBytes)),
-      maxHeaderBytes: resolveServerHeaderLimits(options.headerLimits).request.bytes,
+      maxHeaderBytes: resolveHeaderLimits(options.headerLimits, DEFAULT_FIELD_LIMITS).request.bytes,
       draining: this.#draining.signal,
     };
     this.#http1 = serveHttp1(engineOptions);
