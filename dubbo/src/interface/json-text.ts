@@ -3,7 +3,7 @@
  * `JSON.parse` would round, and integer keys of a map have no quotes.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { decodeJsonText, setMember } from "triple-es/internal";
+import { decodeJsonText, setEntry } from "triple-es/internal";
 import type { Cost } from "./cost.ts";
 import { ExactNumber, MAX_DIGITS } from "./exact-number.ts";
 import { createRecord } from "./record.ts";
@@ -74,7 +74,7 @@ class Parser {
       const name = this.#next() === '"' ? this.#string() : this.#match(BARE_NAME);
       if (this.#next() !== ":") throw this.#unexpected();
       this.#at += 1;
-      setMember(object, name, this.#value());
+      setEntry(object, name, this.#value());
     }
     return object;
   }

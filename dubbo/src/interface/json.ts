@@ -3,7 +3,7 @@
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Notation } from "triple-es/internal";
-import { setMember } from "triple-es/internal";
+import { setEntry } from "triple-es/internal";
 import { Cost, LEAF } from "./cost.ts";
 import { createRecord } from "./record.ts";
 import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "./signature.ts";
@@ -133,7 +133,7 @@ class PlainWriter {
     const object = {};
     for (const [field, type] of Object.entries(fields)) {
       try {
-        setMember(object, field, this.write(type, memberOf(value, field)));
+        setEntry(object, field, this.write(type, memberOf(value, field)));
       } catch (cause) {
         throw errorIn(`field "${field}"`, cause);
       }
@@ -148,7 +148,7 @@ class PlainWriter {
       const name = this.write(keyType, key);
       const text = name instanceof Date ? name.getTime() : name;
       if (text === null || typeof text === "object") throw new TypeError(`${show(key)} cannot be the key of a member`);
-      setMember(object, String(text), this.write(valueType, member));
+      setEntry(object, String(text), this.write(valueType, member));
     }
     return object;
   }

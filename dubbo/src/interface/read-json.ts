@@ -3,7 +3,7 @@
  * like JSON that have bigints, bytes and dates.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { decodeBase64, NUMBER, setMember } from "triple-es/internal";
+import { decodeBase64, NUMBER, setEntry } from "triple-es/internal";
 import { Cost, LEAF, OBJECT } from "./cost.ts";
 import { ExactNumber } from "./exact-number.ts";
 import { dateFromJson } from "./json-date.ts";
@@ -92,7 +92,7 @@ class JsonReader {
     const record = createRecord();
     for (const name of Object.keys(json)) {
       this.#cost.make(1);
-      setMember(record, String(this.#key(keyType, name)), this.read(valueType, json[name] as JsonValue));
+      setEntry(record, String(this.#key(keyType, name)), this.read(valueType, json[name] as JsonValue));
     }
     return record;
   }
@@ -121,11 +121,11 @@ class JsonReader {
       const member = Object.hasOwn(json, field) ? json[field] : undefined;
       if (member === undefined) {
         this.#cost.make(LEAF);
-        setMember(object, field, initialValue(type));
+        setEntry(object, field, initialValue(type));
         continue;
       }
       try {
-        setMember(object, field, this.read(type, member));
+        setEntry(object, field, this.read(type, member));
       } catch (cause) {
         throw errorIn(`field "${field}"`, cause);
       }

@@ -2,7 +2,7 @@
  * Decodes raw data into values of declared types. Only classes that a signature or the registry declares become objects, with
  * their declared fields. Any other class name is refused, so that data cannot choose which class is instantiated.
  */
-import { setMember } from "triple-es/internal";
+import { setEntry } from "triple-es/internal";
 import { type Cost, LEAF, OBJECT } from "../cost.ts";
 import type { JavaException } from "../exception.ts";
 import { createRecord } from "../record.ts";
@@ -208,7 +208,7 @@ export class Hessian2Decoder {
       this.#cost.makeEntry(object === undefined ? key : undefined, map.size);
       const value = this.value(valueType, raw.entries[i + 1] as RawValue);
       if (object === undefined) map.set(key, value);
-      else setMember(object, String(key), value);
+      else setEntry(object, String(key), value);
     }
     return object ?? map;
   }
@@ -225,11 +225,11 @@ export class Hessian2Decoder {
       // A peer with another version of the class may not send the field. It gets Java's initial value.
       if (value === undefined) {
         this.#cost.make(LEAF);
-        setMember(object, field, initialValue(type));
+        setEntry(object, field, initialValue(type));
         continue;
       }
       try {
-        setMember(object, field, this.value(type, value));
+        setEntry(object, field, this.value(type, value));
       } catch (cause) {
         throw errorIn(`field "${field}"`, cause);
       }

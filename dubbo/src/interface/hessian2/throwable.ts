@@ -2,7 +2,7 @@
  * Exceptions in Hessian 2: objects with a message, a cause and a stack trace. Class names are plain text here, so any name is
  * accepted.
  */
-import { setMember } from "triple-es/internal";
+import { setEntry } from "triple-es/internal";
 import { JavaException } from "../exception.ts";
 import { RawList, RawObject, type RawValue } from "./raw.ts";
 
@@ -28,7 +28,7 @@ export function readThrowable(
   const chained = cause instanceof RawObject && cause !== raw && !seen.includes(cause) && seen.length < MAX_CAUSES;
   const fields: Record<string, unknown> = {};
   for (const [field, place] of [...places].slice(0, MAX_FIELDS)) {
-    if (!THROWABLE_FIELDS.has(field)) setMember(fields, field, decodeField(raw.values[place] as RawValue));
+    if (!THROWABLE_FIELDS.has(field)) setEntry(fields, field, decodeField(raw.values[place] as RawValue));
   }
   return new JavaException(name.slice(0, MAX_NAME), typeof message === "string" ? message : null, {
     fields,

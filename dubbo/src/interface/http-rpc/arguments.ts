@@ -5,7 +5,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { RpcError } from "triple-es";
 import type { BodyContent, BodyElement, BodyPart, NamedValue } from "triple-es/internal";
-import { badRequest, entriesOf, parseBoolean, setMember, textOf } from "triple-es/internal";
+import { badRequest, entriesOf, parseBoolean, setEntry, textOf } from "triple-es/internal";
 import { argumentsIn } from "../arguments.ts";
 import type { Cost } from "../cost.ts";
 import { parseExactJson } from "../json-text.ts";
@@ -177,7 +177,7 @@ function objectOf<V>(
   const given = members.filter(({ name }) => names.has(name));
   const object = {};
   for (const [index, value] of valuesIn(given, values, decode, cost).entries()) {
-    setMember(object, (given[index] as Parameter).name, value);
+    setEntry(object, (given[index] as Parameter).name, value);
   }
   return object;
 }
@@ -281,8 +281,7 @@ function decodeElement(type: JavaType, element: BodyElement, name: string, cost:
   }
   if (typeof type === "object" && "map" in type) {
     const object = {};
-    for (const [key, value] of entriesOf(element))
-      setMember(object, key, decodeElement(type.map[1], value, name, cost));
+    for (const [key, value] of entriesOf(element)) setEntry(object, key, decodeElement(type.map[1], value, name, cost));
     return object;
   }
   const text = textOf(element);

@@ -4,7 +4,7 @@
  * invalid timestamps.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { setMember } from "triple-es/internal";
+import { setEntry } from "triple-es/internal";
 import { type Cost, LEAF, OBJECT } from "../cost.ts";
 import { createRecord } from "../record.ts";
 import { shortText } from "../short-text.ts";
@@ -71,7 +71,7 @@ class Reader {
       const key = isContainer(format) ? undefined : this.#scalar(format);
       if (typeof key !== "string" && typeof key !== "number")
         throw new Error("a key of a map is neither text nor a number");
-      setMember(object, String(key), this.value(depth));
+      setEntry(object, String(key), this.value(depth));
     }
     return object;
   }
