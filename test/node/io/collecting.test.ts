@@ -18,7 +18,8 @@ it("a body that the memory budget refuses takes back only what it has added", as
     end.call(collecting, body);
   };
   let allowed = 1;
-  const memory = { take: () => allowed-- > 0, release() {}, short: false } as unknown as MemoryShare;
+  const budget = { short: false, compact: false };
+  const memory = { take: () => allowed-- > 0, release() {}, budget } as unknown as MemoryShare;
   const stream = { consumed() {}, store() {} } as unknown as Stream;
   const body = new IncomingBody(stream, [], collecting, () => {}, memory);
   const reading = body.bytes(1 << 20);

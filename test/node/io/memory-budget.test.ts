@@ -90,7 +90,7 @@ describe("a memory budget", () => {
     ];
     holder.take(500 * KIB);
     refused.take(100 * KIB);
-    expect(other.short).toBe(true);
+    expect(budget.short).toBe(true);
     const events: string[] = [];
     for (const [name, share] of Object.entries({ refused, other })) {
       share.admit(

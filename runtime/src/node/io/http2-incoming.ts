@@ -113,7 +113,7 @@ export class IncomingBody<Source extends BodySource = Stream> implements Body, C
       this.stop(outOfMemory());
       return;
     }
-    this.#chunks.push(bytes, this.#memory?.compact);
+    this.#chunks.push(bytes, this.#memory?.budget.compact);
     if (this.#waiting !== undefined) this.#collect(this.#waiting, byteLength);
     else this.#resume();
   }
@@ -124,7 +124,7 @@ export class IncomingBody<Source extends BodySource = Stream> implements Body, C
     this.#end = COMPLETE;
     const waiting = this.#settle();
     if (waiting !== undefined) {
-      if (this.#memory?.short) this.#memory.admit(() => waiting.resolve(this.#take()), waiting.reject);
+      if (this.#memory?.budget.short) this.#memory.admit(() => waiting.resolve(this.#take()), waiting.reject);
       else waiting.resolve(this.#take());
     }
     this.#resume();

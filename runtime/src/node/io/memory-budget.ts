@@ -63,7 +63,7 @@ export class MemoryBudget {
     return this.#held;
   }
 
-  /** True if little memory is left for large amounts. */
+  /** True if little memory is left for large amounts. Calls must then be started by {@link MemoryShare.admit}. */
   get short(): boolean {
     return this.#held > this.#limitOfLarge * SHORT_FRACTION;
   }
@@ -105,7 +105,7 @@ export class MemoryBudget {
   #reclaim(target: number): boolean {
     for (let i = 0; i < MAX_RECLAIMS && this.#held > target && this.#holders.size > 0; i++) {
       this.#hand = (this.#hand + 1) % this.#holders.size;
-      this.#holders.at(this.#hand)?.reclaim();
+      this.#holders.at(this.#hand)?.holder.reclaim();
     }
     return this.#held <= target;
   }
@@ -125,19 +125,19 @@ export class MemoryShare implements Indexed {
   index = 0;
   /** Bytes taken and not released. Only the budget sets it. */
   held = 0;
-  readonly #budget: MemoryBudget;
-  readonly #holder: MemoryHolder;
+  readonly budget: MemoryBudget;
+  readonly holder: MemoryHolder;
   #closed = false;
   #refused = false;
 
   constructor(budget: MemoryBudget, holder: MemoryHolder) {
-    this.#budget = budget;
-    this.#holder = holder;
+    this.budget = budget;
+    this.holder = holder;
   }
 
   /** Takes bytes. If the budget is used up or the connection is closed, takes none and returns false. */
   take(bytes: number): boolean {
-    if (!this.#closed && this.#budget.take(this, bytes)) return true;
+    if (!this.#closed && this.budget.take(this, bytes)) return true;
     this.#refused = true;
     return false;
   }
@@ -149,23 +149,13 @@ export class MemoryShare implements Indexed {
     return true;
   }
 
-  /** True if little of the budget is left. Calls must then be started by {@link admit}. */
-  get short(): boolean {
-    return this.#budget.short;
-  }
-
-  /** True if received chunks must be copied, see {@link MemoryBudget.compact}. */
-  get compact(): boolean {
-    return this.#budget.compact;
-  }
-
   /**
    * Starts a call while memory is short: one call per turn of the event loop. Once the connection has been refused an amount,
    * its calls fail before their handlers run: responses that would be refused are garbage, which takes memory too.
    */
   admit(start: () => void, fail: (reason: RpcError) => void): void {
-    this.#budget.schedule(() => {
-      if (!this.#budget.short) this.#refused = false;
+    this.budget.schedule(() => {
+      if (!this.budget.short) this.#refused = false;
       if (this.#refused) fail(outOfMemory());
       else start();
     });
@@ -173,18 +163,13 @@ export class MemoryShare implements Indexed {
 
   /** Releases bytes that were taken. Does nothing after {@link close}. */
   release(bytes: number): void {
-    if (!this.#closed) this.#budget.release(this, bytes);
+    if (!this.#closed) this.budget.release(this, bytes);
   }
 
   /** Releases all bytes, when the connection has closed. */
   close(): void {
-    if (!this.#closed) this.#budget.release(this, this.held);
+    if (!this.#closed) this.budget.release(this, this.held);
     this.#closed = true;
-  }
-
-  /** Ends the stalled exchanges of the connection. Called by the budget. */
-  reclaim(): void {
-    this.#holder.reclaim();
   }
 }
 

@@ -28,7 +28,7 @@ export class SwapList<M extends Indexed> implements Iterable<M> {
 
   /** Removes a member; does nothing if it is not in the list. */
   delete(member: M): void {
-    if (!this.#has(member)) return;
+    if (this.#members[member.index] !== member) return;
     const last = this.#members.pop() as M;
     if (last === member) return;
     this.#members[member.index] = last;
@@ -37,10 +37,6 @@ export class SwapList<M extends Indexed> implements Iterable<M> {
 
   /** Iterates over a copy; skips members that have been removed in the meantime. */
   *[Symbol.iterator](): Generator<M, void> {
-    for (const member of [...this.#members]) if (this.#has(member)) yield member;
-  }
-
-  #has(member: M): boolean {
-    return this.#members[member.index] === member;
+    for (const member of [...this.#members]) if (this.#members[member.index] === member) yield member;
   }
 }

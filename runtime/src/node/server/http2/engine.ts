@@ -150,7 +150,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Memo
     const request = new ServedRequest(this, stream, block, early);
     stream.sink = request;
     this.requests.add(request);
-    if (!stream.ended || !this.memory.short) this.#start(request, block);
+    if (!stream.ended || !this.memory.budget.short) this.#start(request, block);
     else {
       this.memory.admit(
         () => this.#start(request, block),
