@@ -2,6 +2,7 @@
  * Texts of documents that the plugin has written: comments of proto files, which generated code does not contain.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../codec/values/json.ts";
 
 /** Values, not schemas: their members may have these names too. */
 const VALUE_KEYWORDS: ReadonlySet<string> = new Set(["example", "examples", "const", "enum", "default"]);
@@ -28,8 +29,4 @@ function copyToElement(one: JsonValue, found: readonly JsonValue[], index: numbe
   const { name } = one;
   const same = name === undefined ? found[index] : found.find((other) => isObject(other) && other["name"] === name);
   if (isObject(same)) copyTexts(one, same);
-}
-
-function isObject(value: JsonValue | undefined): value is JsonObject {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -3,6 +3,7 @@
  */
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { MAX_JSON_DEPTH } from "../codec/json-syntax.ts";
+import { isObject } from "../codec/values/json.ts";
 import { findField, isTextual } from "../http-rpc/body/parameters.ts";
 import { badRequest } from "../http-rpc/headers.ts";
 
@@ -67,7 +68,7 @@ export function setAtPath(json: JsonObject, path: FieldPath, value: JsonValue): 
       return;
     }
     const known: JsonValue = (Object.hasOwn(parent, jsonName) ? parent[jsonName] : parent[name]) ?? {};
-    if (typeof known !== "object" || known === null || Array.isArray(known)) {
+    if (!isObject(known)) {
       throw badRequest(`the member "${jsonName}" of the body must be an object`);
     }
     if (name !== jsonName) delete parent[name];

@@ -216,6 +216,6 @@ function checkLength({ jsonName }: DescField, { length }: string): void {
   throw new Error(`field "${jsonName}" has an integer of more than ${MAX_LONG_DIGITS} digits, which is out of range`);
 }
 
-export function isObject(value: JsonValue): value is JsonObject {
+export function isObject(value: JsonValue | undefined): value is JsonObject {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }

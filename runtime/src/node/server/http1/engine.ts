@@ -153,7 +153,7 @@ class ServedConnection implements Http1Handler, SocketOwner, Http1RequestOwner, 
     const request = new ServedHttp1Request(this, exchange, head, early);
     exchange.sink = request;
     this.#request = request;
-    if (!exchange.ended || !this.memory.short) this.#start(request);
+    if (!exchange.ended || !this.memory.budget.short) this.#start(request);
     else {
       this.memory.admit(
         () => this.#start(request),
