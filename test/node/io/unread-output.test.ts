@@ -4,8 +4,8 @@ import { Duplex } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import type { EngineConnection } from "../../../runtime/src/http2/connection.ts";
-import { Output } from "../../../runtime/src/wire/output.ts";
 import { Http2Socket } from "../../../runtime/src/node/io/http2-socket.ts";
+import { Output } from "../../../runtime/src/wire/output.ts";
 
 /** A socket whose peer reads only when the test says so. */
 class UnreadSocket extends Duplex {
