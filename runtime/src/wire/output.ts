@@ -79,6 +79,7 @@ export class Output {
   payload(bytes: Uint8Array): void {
     const { length } = bytes;
     if (length > MAX_COPIED_BYTES) {
+      this.wake();
       this.#cut();
       this.#addPart(bytes);
       this.bytes += length;

@@ -6,6 +6,7 @@ import { once } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { connect } from "node:http2";
 import { createRequire } from "node:module";
+import { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
 import express from "express";
 import { Hono } from "hono";
@@ -146,6 +147,16 @@ describe.each(VERSIONS)("a fallback over %s", (version) => {
     const { status, text } = await ask(version, `${baseUrl}/page`);
     expect([status, text]).toEqual([500, "internal server error\n"]);
     expect(errors).toEqual([[expect.stringMatching(/secret|must return a Response/), "/page"]]);
+  });
+
+  it("passes a response with a length on whose chunks come one by one", async () => {
+    const chunk = Buffer.alloc(50_000, "x");
+    const fallback = (_: IncomingMessage, response: ServerResponse): void => {
+      response.setHeader("content-length", 8 * chunk.length);
+      Readable.from(Array(8).fill(chunk)).pipe(response);
+    };
+    const { baseUrl } = await startServer({}, { fallback });
+    expect((await ask(version, `${baseUrl}/page`)).text).toHaveLength(8 * chunk.length);
   });
 
   it("cuts a response short whose body fails", async () => {

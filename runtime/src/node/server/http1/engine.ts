@@ -1,6 +1,7 @@
 /**
  * The server's HTTP/1.1 engine, on sockets: every request is an exchange. The engine does not depend on calls or messages.
  */
+import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
 import { RpcError } from "../../../call/error.ts";
@@ -19,7 +20,7 @@ import { type Indexed, SwapList } from "../../io/swap-list.ts";
 import { ConnectionAge } from "../listener/connection-age.ts";
 import {
   errorResponse,
-  inOwnContext,
+  MANUAL,
   OUT_OF_MEMORY,
   type ServerEngine,
   type ServerEngineOptions,
@@ -163,7 +164,8 @@ class ServedConnection implements Http1Handler, SocketOwner, Http1RequestOwner, 
   }
 
   #start(request: ServedHttp1Request): void {
-    inOwnContext(serve, this.#service.exchange, request);
+    // Changes of the context must not affect the next request of the same chunk.
+    new AsyncResource("TRIPLE_REQUEST", MANUAL).runInAsyncScope(serve, undefined, this.#service.exchange, request);
   }
 
   onInvalid(exchange: ServerExchange, { status, message, field }: MessageError): void {

@@ -1,6 +1,7 @@
 /**
  * The server's HTTP/2 engine, on sockets: every stream is an exchange. The engine does not depend on calls or messages.
  */
+import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
 import { diagnostics } from "../../../call/diagnostics.ts";
@@ -21,7 +22,7 @@ import { type MemoryHolder, MemoryShare } from "../../io/memory-budget.ts";
 import { type Indexed, SwapList } from "../../io/swap-list.ts";
 import {
   errorResponse,
-  inOwnContext,
+  MANUAL,
   OUT_OF_MEMORY,
   type ServerEngine,
   type ServerEngineOptions,
@@ -160,7 +161,14 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Memo
   }
 
   #start(request: ServedRequest, block: HeaderBlock): void {
-    inOwnContext(serve, this.#service.exchange, request, block);
+    // Changes of the context must not affect the next request of the same chunk.
+    new AsyncResource("TRIPLE_REQUEST", MANUAL).runInAsyncScope(
+      serve,
+      undefined,
+      this.#service.exchange,
+      request,
+      block,
+    );
   }
 
   onEvent(event: ConnectionEvent): void {

@@ -1,7 +1,6 @@
 /**
  * The interface between a listener and its HTTP engines, and the responses that engines create without a protocol.
  */
-import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
 import { RpcError } from "../../../call/error.ts";
@@ -33,14 +32,8 @@ export interface ServerEngine {
   abort(reason: RpcError): void;
 }
 
-const MANUAL = { requireManualDestroy: true };
-
-/**
- * Starts a handler in a separate asynchronous context: its changes must not affect the next request of the same chunk.
- */
-export function inOwnContext<A extends unknown[]>(start: (...args: A) => void, ...args: A): void {
-  new AsyncResource("TRIPLE_REQUEST", MANUAL).runInAsyncScope(start, undefined, ...args);
-}
+/** Options of the asynchronous context of a request: nothing watches its end. */
+export const MANUAL = { requireManualDestroy: true } as const;
 
 /**
  * Creates the response to a request that an engine refuses before or after a protocol handles it. The body is the error body
