@@ -21,7 +21,7 @@ import type { NodePlatform, World } from "./world.ts";
 export type Product = typeof product;
 
 /** Evaluates the product in a world. */
-export type Bundle = (world: World, network: Network) => Product;
+export type Bundle = (world: World, network: Network, dns: object) => Product;
 
 const here = dirname(fileURLToPath(import.meta.url));
 export const root: string = dirname(dirname(here));
@@ -50,17 +50,18 @@ export async function bundleProduct(patch?: string): Promise<Bundle> {
   const names = ["module", "exports", "require", "platform", "nodePlatform"];
   const script = new Script(`(${names.join(", ")}) => {${outputFiles[0]?.text}\n}`, { filename: "product.js" });
   const require = createRequire(import.meta.url);
-  return (world, network) => {
+  return (world, network, dns) => {
     const module: { exports: object } = { exports: {} };
     const evaluate = script.runInThisContext() as (...values: unknown[]) => void;
-    evaluate(module, module.exports, require, world.platform(), nodePlatform(world, network));
+    evaluate(module, module.exports, require, world.platform(), nodePlatform(world, network, dns));
     return module.exports as Product;
   };
 }
 
 /** The module `node/platform.ts` as the product sees it in a world. */
-function nodePlatform(world: World, network: Network): NodePlatform {
+function nodePlatform(world: World, network: Network, dns: object): NodePlatform {
   const { connect, createServer } = network.module(net) as typeof net;
+  const { lookup, Resolver } = dns as typeof import("node:dns/promises");
   return {
     ...originalNodePlatform,
     availableParallelism: () => 2,
@@ -68,6 +69,8 @@ function nodePlatform(world: World, network: Network): NodePlatform {
     networkInterfaces: () => ({}),
     connect: (to) => connect(to as net.TcpNetConnectOpts),
     createSocketServer: () => createServer(),
+    lookup,
+    DnsResolver: Resolver,
     offload: (work) => world.offload(work),
   };
 }

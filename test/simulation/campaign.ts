@@ -42,6 +42,13 @@ const MUST_SEE = [
   "endpoint event: ejected",
   "registration: registered",
   "registration: failed",
+  "registry: etcd",
+  "registry: nacos",
+  "registry: zookeeper",
+  "DNS: A",
+  "DNS: SRV",
+  "DNS: ESERVFAIL",
+  "DNS: ETIMEOUT",
   "list of a registry",
   "empty list of a registry",
 ];

@@ -14,6 +14,7 @@ import {
   PROVIDER,
   type RegistryPlan,
   type ServerPlan,
+  type SourcePlan,
 } from "./plan.ts";
 import { createRandom, type Random } from "./random.ts";
 
@@ -32,17 +33,29 @@ const HEDGED_BEHAVIOURS: readonly Behaviour[] = ["delay", "work", "wait", "hang"
 /** Codes that handlers fail with; the policies for attempts repeat `unavailable` (14). */
 const HANDLER_CODES = [3, 5, 7, 9, 10, 14, 14, 14];
 
-/** Reports whether the plan of a seed has a registry. */
-export function hasRegistry(seed: number): boolean {
-  return seed % 2 === 0;
+/** Where the clients of a plan find their servers: in a list or at a base URL, or in a registry. */
+export type Directory = "list" | "registry" | "nacos" | "dns";
+
+/** Returns the directory of a seed. The seeds of the table of planted faults keep theirs. */
+export function directoryOf(seed: number): Directory {
+  if (seed % 16 === 14) return "nacos";
+  if (seed % 16 === 11) return "dns";
+  return seed % 2 === 0 ? "registry" : "list";
 }
 
 /** Draws a plan. Its numbers have three decimals, so that its JSON is short, and gives the same run. */
 export function drawPlan(seed: number): Plan {
   const short = (_key: string, value: unknown): unknown =>
     typeof value === "number" ? Math.round(value * 1_000) / 1_000 : value;
-  return JSON.parse(JSON.stringify(hasRegistry(seed) ? drawRegistryPlan(seed) : draw(seed), short)) as Plan;
+  return JSON.parse(JSON.stringify(DRAW[directoryOf(seed)](seed), short)) as Plan;
 }
+
+const DRAW: Readonly<Record<Directory, (seed: number) => Plan>> = {
+  list: draw,
+  registry: drawRegistryPlan,
+  nacos: drawNacosPlan,
+  dns: drawDnsPlan,
+};
 
 function draw(seed: number): Plan {
   const random = createRandom(seed, "plan");
@@ -314,6 +327,47 @@ function drawRegistryPlan(seed: number): Plan {
           ? rollOver(servers.length)
           : drawRegistryFaults(random, { ...topology, ...hosts }),
   };
+}
+
+/** Draws a plan with a registry in Nacos. Its connections take the place of sessions: they last as long as they answer. */
+function drawNacosPlan(seed: number): Plan {
+  const plan = drawRegistryPlan(seed);
+  const random = createRandom(seed, "nacos plan");
+  const isShared = random.chance(0.5);
+  // Requests of the first connections are refused.
+  const first = { at: random.log(0.1, 1_000), kind: "malform", replies: random.int(1, 8) } as const;
+  const isCalm = plan.profile === "rolling" || plan.profile === "faultless";
+  return {
+    ...plan,
+    registry: { ...(plan.registry as RegistryPlan), kind: "nacos", sessionTimeoutMs: 10_000, isShared },
+    clients: isShared && plan.clients.length === 1 ? [...plan.clients, ...plan.clients] : plan.clients,
+    faults: isCalm || random.chance(0.5) ? plan.faults : [first, ...plan.faults].sort((a, b) => a.at - b.at),
+  };
+}
+
+/** Draws a plan whose clients ask the DNS for their servers. */
+function drawDnsPlan(seed: number): Plan {
+  const random = createRandom(seed, "dns plan");
+  const isCalm = random.chance(0.2);
+  const source: SourcePlan = {
+    kind: random.pick(["addresses", "services", "services"] as const),
+    ttl: random.pick([0, 1, 5, 30, 86_400]),
+    isDouble: random.chance(0.5),
+    failures: isCalm ? 0 : random.pick([0, 0.1, 0.5]),
+    slowness: isCalm ? 0 : random.pick([0, 0.2, 0.8]),
+  };
+  return withSource(draw(seed), source, random);
+}
+
+/** Gives all clients a source of endpoints, whose list changes. */
+function withSource(plan: Plan, source: SourcePlan, random: Random): Plan {
+  const isCalm = plan.profile === "rolling" || plan.profile === "faultless";
+  const servers = plan.servers.length > 1 ? plan.servers : [...plan.servers, ...plan.servers];
+  const clients = plan.clients.map((client) => ({ ...client, balancer: client.balancer ?? ("roundRobin" as const) }));
+  const lists = drawFaults(random, ["list"], { ...plan, servers });
+  const faults = isCalm ? plan.faults : [...plan.faults, ...lists].sort((a, b) => a.at - b.at);
+  const healthy = { ...source, failures: 0, slowness: 0 };
+  return { ...plan, servers, clients, faults, source: isCalm ? healthy : source };
 }
 
 /** A server that refuses calls and connections makes them fail without any fault. */

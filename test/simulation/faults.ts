@@ -25,7 +25,7 @@ export class FaultInjector {
     const { kind, at, ...rest } = fault;
     world.note("fault", kind, JSON.stringify(rest));
     ledger.see(`fault: ${kind}`);
-    ledger.firstFaultAt = Math.min(ledger.firstFaultAt, world.now);
+    ledger.fail();
     if (kind === "cut") this.#cut(fault);
     else if (kind === "reset all") network.resetAll(serverName(fault.server));
     else if (kind === "partition") {
@@ -57,6 +57,7 @@ export class FaultInjector {
     network.heal();
     this.#scenario.registry?.model.malform(0);
     for (const [index, { list }] of clients.entries()) {
+      list?.heal();
       list?.publish(plan.servers.map((_, server) => this.#scenario.endpoint(index, server)));
     }
     for (const { upstream, downstream } of network.connections) {

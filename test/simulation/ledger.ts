@@ -84,6 +84,11 @@ export class Ledger {
     this.seen.set(what, (this.seen.get(what) ?? 0) + 1);
   }
 
+  /** Records that something has gone wrong. */
+  fail(): void {
+    this.firstFaultAt = Math.min(this.firstFaultAt, this.#world.now);
+  }
+
   /** Records a broken invariant. The first one ends the simulation. */
   violate(invariant: string, text: string): void {
     if (this.#excluded.includes(invariant)) return;

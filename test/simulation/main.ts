@@ -1,13 +1,14 @@
 /**
  * The simulator: `npm run simulate -- [--seed N] [--seeds N] [--trace] [--plan FILE] [--exclude I1,I2] [--hash]`, or
- * `npm run simulate -- --mutants [--only n01,p02] [--seconds N]`. Exits with 1 if something is broken, or a mutant is not found.
+ * `npm run simulate -- --mutants [--only n01,p02] [--seconds N]`. Exits with 1 if something is broken,
+ * or a mutant is not found that the table in `mutants/README.md` has with a seed.
  */
 import { readFileSync } from "node:fs";
 import { parseArgs } from "node:util";
 import { bundleProduct } from "./bundle.ts";
 import { runCampaign } from "./campaign.ts";
 import { drawPlan } from "./draw-plan.ts";
-import { findMutant, readMutants } from "./mutants.ts";
+import { findMutant, foundByTable, readMutants } from "./mutants.ts";
 import type { Plan } from "./plan.ts";
 import { report } from "./report.ts";
 import { type Result, run } from "./run.ts";
@@ -71,7 +72,9 @@ async function runSeeds(): Promise<number> {
 async function runMutants(): Promise<number> {
   const original = await bundleProduct();
   const mutants = readMutants().filter(({ name }) => values.only.split(",").some((one) => name.startsWith(one)));
+  const expected = foundByTable();
   let found = 0;
+  let missed = 0;
   for (const mutant of mutants) {
     const { isFound, outcome, seed, seeds, calls, seconds } = await findMutant(
       mutant,
@@ -79,6 +82,7 @@ async function runMutants(): Promise<number> {
       Number(values.seconds),
     );
     if (isFound) found++;
+    else if (expected.has(mutant.name.split("-", 1)[0] ?? "")) missed++;
     const row = [
       mutant.name.padEnd(40),
       isFound ? "found" : "NOT FOUND",
@@ -90,6 +94,6 @@ async function runMutants(): Promise<number> {
     ];
     console.log(row.join("  "));
   }
-  console.log(`${found} of ${mutants.length} mutants found`);
-  return found === mutants.length ? 0 : 1;
+  console.log(`${found} of ${mutants.length} mutants found; ${missed} that the table has were missed`);
+  return missed > 0 ? 1 : 0;
 }

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Bundle, bundleProduct, root } from "./bundle.ts";
-import { drawPlan, hasRegistry } from "./draw-plan.ts";
+import { type Directory, directoryOf, drawPlan } from "./draw-plan.ts";
 import { run } from "./run.ts";
 
 const FOLDER = join(root, "test/simulation/mutants");
@@ -41,6 +41,13 @@ export function readMutants(): readonly Mutant[] {
     });
 }
 
+/** Returns the names of the mutants that the table says are found: the first part of their file names. */
+export function foundByTable(): ReadonlySet<string> {
+  const table = readFileSync(join(FOLDER, "README.md"), "utf8");
+  const rows = table.matchAll(/^\| (\w\d+) \|.*\| (?:≤ )?\d+ \|[^|]*\|$/gm);
+  return new Set([...rows].map(([, name]) => name as string));
+}
+
 /**
  * Runs seeds on a mutant until one breaks an invariant that the unchanged product keeps with the same seed, or until the time
  * is over.
@@ -59,9 +66,9 @@ export async function findMutant(mutant: Mutant, original: Bundle, maxSeconds: n
   } catch (reason) {
     return verdict(String(reason).replaceAll("\n", " "));
   }
-  const isOfRegistry = /^\+\+\+ b\/\w+\/src\/registry\//m.test(mutant.patch);
+  const directories = directoriesOf(mutant.patch);
   for (let seed = 1; seconds() < maxSeconds; seed++) {
-    if (isOfRegistry && !hasRegistry(seed)) continue;
+    if (!(directories?.includes(directoryOf(seed)) ?? true)) continue;
     const result = await run(drawPlan(seed), bundle);
     seeds++;
     calls += result.calls;
@@ -71,4 +78,13 @@ export async function findMutant(mutant: Mutant, original: Bundle, maxSeconds: n
     return verdict(`${violation.invariant}: ${violation.text}`, seed);
   }
   return verdict("not found");
+}
+
+/** Returns the directories whose plans run the code that a patch changes; `undefined` for all. */
+function directoriesOf(patch: string): readonly Directory[] | undefined {
+  const [, path = ""] = /^\+\+\+ b\/\w+\/src\/(.+)/m.exec(patch) ?? [];
+  if (path.startsWith("node/dns")) return ["dns"];
+  if (path.startsWith("registry/nacos/")) return ["nacos"];
+  if (/^registry\/(?:etcd|zookeeper)\//.test(path)) return ["registry"];
+  return path.startsWith("registry/") ? ["registry", "nacos"] : undefined;
 }

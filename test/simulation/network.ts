@@ -191,7 +191,7 @@ export class Network {
     this.#observer.onDial(client, server);
     const link = this.#link(client, server);
     const id = ++this.#ids;
-    const local = { address: `10.${host.split(".")[1]}.0.200`, port: 20_000 + (id % 40_000) };
+    const local = { address: host.replace(/\d+$/, "200"), port: 20_000 + (id % 40_000) };
     const remote = { address: host, port };
     let connection: Connection | undefined;
     const socket = new SimulatedSocket(world, `${client}#${id}`, client, { local, remote }, () => {

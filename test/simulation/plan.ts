@@ -3,6 +3,7 @@
  * failure gives a smaller plan, which is kept instead of the seed because seeds change their meaning with the code.
  */
 
+import type { DnsPlan } from "./dns-model.ts";
 import type { DialFault } from "./network.ts";
 import type { Cut, LinkOptions } from "./pipe.ts";
 import type { ClockOptions } from "./world.ts";
@@ -94,11 +95,16 @@ export const MEMBER = 200;
 
 /** A registry, in which servers register and where clients find them. */
 export interface RegistryPlan {
-  readonly kind: "zookeeper" | "etcd";
+  readonly kind: "zookeeper" | "etcd" | "nacos";
   readonly members: number;
   readonly sessionTimeoutMs: number;
   readonly mode: "all" | "instance" | "interface";
+  /** True if all clients are in one process, and have one registry. */
+  readonly isShared?: boolean;
 }
+
+/** A source of endpoints that all clients have. */
+export type SourcePlan = DnsPlan;
 
 export interface ServerPlan {
   readonly maxConnections: number | undefined;
@@ -127,6 +133,8 @@ export interface Plan {
   readonly servers: readonly ServerPlan[];
   readonly clients: readonly ClientPlan[];
   readonly registry?: RegistryPlan | undefined;
+  /** `undefined`: lists that nothing but a fault of the plan delays. */
+  readonly source?: SourcePlan | undefined;
   readonly operations: readonly Operation[];
   readonly faults: readonly Fault[];
   /** Duration of the phase with faults; then everything is healed. */

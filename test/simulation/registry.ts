@@ -5,6 +5,7 @@
 import type { Endpoint, Registry } from "triple-es/discovery";
 import type { BalancedTransport } from "triple-es/node";
 import { EtcdModel } from "./etcd-model.ts";
+import { NacosModel } from "./nacos-model.ts";
 import { MEMBER, type RegistryPlan } from "./plan.ts";
 import { contentOf, memberAddress, type RegistryModel } from "./registry-model.ts";
 import { clientName, type RunningClient, type Scenario, serverName } from "./scenario.ts";
@@ -20,6 +21,10 @@ const STABLE_MS = 6_000;
 const AWAY_MS = 2_000;
 /** Losses of connections to the registry, by their order with a change of its content; each is tried twice. */
 const LOSSES = ["long before", "just before", "while it is read", "meanwhile"] as const;
+/** The same, and new clients in place of all, whose first requests may be refused: they share the connections of Nacos. */
+const NACOS_LOSSES = [...LOSSES, "new clients", "new clients"] as const;
+/** Time within which new clients of a shared connection have begun, in milliseconds. */
+const BEGIN_MS = 1_500;
 /** Bytes of a registry within which a connection is cut while a client reads a change. */
 const READ_BYTES = [50, 5_000] as const;
 /** Time within which all clients see a change of a registry whose connections were lost once. */
@@ -42,8 +47,18 @@ export class SimulatedRegistry {
     this.#plan = plan;
     this.members = plan.members;
     const { network, product, world } = scenario;
+    scenario.ledger.see(`registry: ${plan.kind}`);
     const onChange = (): void => this.#changed();
-    this.model = plan.kind === "etcd" ? new EtcdModel(product, world, onChange) : new ZooKeeperModel(network, onChange);
+    const models = {
+      etcd: () => new EtcdModel(product, world, onChange),
+      nacos: () => {
+        const model = new NacosModel(product, world, onChange);
+        // A server that closes leaves a busy registry after its grace period only.
+        return scenario.plan.profile === "rolling" ? Object.assign(model, { busy: 0 }) : model;
+      },
+      zookeeper: () => new ZooKeeperModel(network, onChange),
+    };
+    this.model = models[plan.kind]();
   }
 
   /** The time after which all clients know the content of a registry that has returned. */
@@ -65,6 +80,7 @@ export class SimulatedRegistry {
       (_, member) => `${process}.${memberAddress(member).split(".")[3]}:${this.model.port}`,
     );
     const common = { servers, connectTimeoutMs: 2_000 };
+    if (kind === "nacos") return product.nacos({ servers });
     if (kind === "etcd") return product.etcd({ ...common, ttlMs: sessionTimeoutMs });
     return product.zookeeper({ ...common, sessionTimeoutMs });
   }
@@ -116,7 +132,8 @@ export class SimulatedRegistry {
   async checkViews(): Promise<void> {
     const { clients, world } = this.#scenario;
     await Promise.all(clients.map((client) => this.#checkClient(client, this.recoveryMs + 40_000)));
-    for (const [index, loss] of [...LOSSES, ...LOSSES].entries()) {
+    const losses = this.#plan.kind === "nacos" ? NACOS_LOSSES : LOSSES;
+    for (const [index, loss] of [...losses, ...losses].entries()) {
       await world.sleep(STABLE_MS);
       world.note("change", loss);
       await this.#changeWith(loss, 101 + 10 * index);
@@ -124,7 +141,7 @@ export class SimulatedRegistry {
     }
   }
 
-  async #changeWith(loss: (typeof LOSSES)[number], weight: number): Promise<void> {
+  async #changeWith(loss: (typeof NACOS_LOSSES)[number], weight: number): Promise<void> {
     const { clients, plan, world, network } = this.#scenario;
     const members = Array.from({ length: this.members }, (_, member) => serverName(MEMBER + member));
     const change = (): void => {
@@ -138,6 +155,19 @@ export class SimulatedRegistry {
       for (const member of members) network.resetAll(member);
     };
     const random = world.random("changes");
+    if (loss === "new clients") {
+      const isCalm = plan.profile === "rolling" || plan.profile === "faultless";
+      for (const { index } of clients) this.#scenario.restartClient(index, 0);
+      // The new clients subscribe while the last ones still do, or after their end.
+      await world.sleep(random.pick([0, BEGIN_MS]));
+      this.model.malform(isCalm ? 0 : random.int(0, 4));
+      const probes = clients.map((client) => this.#scenario.probe(client));
+      await world.sleep(random.between(0, BEGIN_MS));
+      this.model.malform(0);
+      change();
+      await Promise.all(probes);
+      return;
+    }
     if (loss === "while it is read") {
       const read = [...network.connections].filter(
         ({ client, server }) => client.startsWith("client") && members.includes(server),

@@ -2,8 +2,9 @@
  * A resolver by plan: the lists of a registry, its failures, and its return.
  */
 import type { Endpoint, Resolver } from "triple-es/discovery";
+import type { EndpointSource } from "./endpoint-source.ts";
 
-export class PlannedRegistry {
+export class PlannedRegistry implements EndpointSource {
   #list: readonly Endpoint[];
   #isFailing = false;
   #version = 0;
@@ -22,6 +23,8 @@ export class PlannedRegistry {
     this.#waiting = [];
     for (const wake of waiting) wake();
   }
+
+  heal(): void {}
 
   readonly resolver: Resolver = ({ signal }) => this.#lists(signal);
 

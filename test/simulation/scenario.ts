@@ -8,6 +8,8 @@ import type { BalancedTransport, ClosableTransport, Server } from "triple-es/nod
 import { checkRepeated, checkSilentAddress } from "./balance-checks.ts";
 import type { Bundle, Product } from "./bundle.ts";
 import { Caller, type Clients } from "./caller.ts";
+import { DnsModel } from "./dns-model.ts";
+import { bounded, checkSources, type EndpointSource, SOURCE_MS } from "./endpoint-source.ts";
 import { FaultInjector } from "./faults.ts";
 import { FrameObserver } from "./frame-observer.ts";
 import type { Ledger } from "./ledger.ts";
@@ -51,7 +53,7 @@ interface RunningServer {
 export interface RunningClient {
   readonly plan: ClientPlan;
   readonly index: number;
-  readonly list: PlannedRegistry | undefined;
+  readonly list: EndpointSource | undefined;
   readonly registry: Registry | undefined;
   transport: ClosableTransport;
   /** The last reported state of each endpoint, and the time of the last report. */
@@ -72,6 +74,7 @@ export class Scenario {
   readonly #processes: number[] = [];
   readonly clients: RunningClient[] = [];
   readonly observers: Map<Connection, FrameObserver> = new Map();
+  readonly #dns: DnsModel;
   readonly #caller: Caller;
   readonly #faults: FaultInjector;
   readonly #calls: Promise<unknown>[] = [];
@@ -90,7 +93,12 @@ export class Scenario {
       onClosed: (connection) => void this.observers.delete(connection),
     });
     this.#faults = new FaultInjector(this);
-    this.product = bundle(world, this.network);
+    this.#dns = new DnsModel(
+      world,
+      (what) => ledger.see(what),
+      () => ledger.fail(),
+    );
+    this.product = bundle(world, this.network, this.#dns.module());
     this.#caller = new Caller(this.product, world, ledger);
     ledger.onRepeated = (entry) => checkRepeated(this, entry);
     this.registry = plan.registry && new SimulatedRegistry(this, plan.registry);
@@ -111,6 +119,7 @@ export class Scenario {
     await this.#recover();
     await checkSilentAddress(this);
     await this.registry?.checkViews();
+    await checkSources(this);
     await checkQuiet(this);
     await this.#shutDown();
   }
@@ -197,15 +206,22 @@ export class Scenario {
 
   #createClient(index: number, plan: ClientPlan): RunningClient {
     const all = this.plan.servers.map((_, server) => this.endpoint(index, server));
-    const registry = this.registry?.connect(`10.${index + 1}.0`);
-    const list = plan.balancer === undefined || registry !== undefined ? undefined : new PlannedRegistry(all);
+    const isShared = this.plan.registry?.isShared === true && index > 0;
+    const registry = isShared ? this.clients[0]?.registry : this.registry?.connect(`10.${index + 1}.0`);
+    const list = plan.balancer === undefined || registry !== undefined ? undefined : this.#createSource(index, all);
     return { plan, index, list, registry, ...this.#createTransport(index, plan, list, registry) };
+  }
+
+  #createSource(index: number, all: readonly Endpoint[]): EndpointSource {
+    const { source } = this.plan;
+    if (source === undefined) return new PlannedRegistry(all);
+    return this.#dns.add(clientName(index), source, this.product, all);
   }
 
   #createTransport(
     index: number,
     plan: ClientPlan,
-    list: PlannedRegistry | undefined,
+    list: EndpointSource | undefined,
     registry: Registry | undefined,
   ): Pick<RunningClient, "transport" | "states" | "changedAt" | "clients"> {
     const { product } = this;
@@ -242,7 +258,7 @@ export class Scenario {
       this.registry !== undefined && registry !== undefined
         ? product.createTransport({ ...balanced, registry: this.registry.watched(index, registry) })
         : list !== undefined
-          ? product.createTransport({ ...balanced, resolver: list.resolver })
+          ? product.createTransport({ ...balanced, resolver: bounded(this, list.resolver) })
           : product.createTransport({ ...common, baseUrl: `http://${this.endpoint(index, plan.server).address}` });
     const known = product.createSimulationServiceClient(transport);
     const unknown = product.createSimulationServiceClient({
@@ -330,6 +346,7 @@ export class Scenario {
       dead * (balancer === undefined ? 1 : this.plan.servers.length) +
       ejected +
       (this.registry?.recoveryMs ?? 0) +
+      (this.plan.source === undefined ? 0 : SOURCE_MS) +
       5_000
     );
   }
