@@ -44,7 +44,7 @@ export const DEFAULT_FIELD_LIMITS: FieldLimits = { fields: 100, bytes: 16 * 1024
 
 /** Fills in the defaults: 100 fields and 16 KiB for requests, and for responses `response`, which differs for clients. */
 export function resolveHeaderLimits(given: HeaderLimitsInit | undefined, response: FieldLimits): HeaderLimits {
-  const limits = given ?? {};
+  const limits = given === undefined ? {} : given;
   assertMembers("headerLimits", limits, ["request", "response"]);
   return {
     request: resolveLimitGroup("headerLimits.request", DEFAULT_FIELD_LIMITS, limits.request, MAX_FIELD_LIMITS),
