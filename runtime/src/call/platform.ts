@@ -41,7 +41,7 @@ export function defer(callback: () => void): void {
 export function startTimer(delayMs: number, callback: () => void): () => void {
   let timer: ReturnType<typeof setTimeout>;
   const arm = (left: number): void => {
-    timer = left > MAX_TIMER_MS ? setTimeout(() => arm(left - MAX_TIMER_MS), MAX_TIMER_MS) : setTimeout(callback, left);
+    timer = setTimeout(left > MAX_TIMER_MS ? () => arm(left - MAX_TIMER_MS) : callback, Math.min(left, MAX_TIMER_MS));
   };
   arm(delayMs);
   return () => clearTimeout(timer);
@@ -49,10 +49,10 @@ export function startTimer(delayMs: number, callback: () => void): () => void {
 
 /** Like {@link startTimer}, with a delay of at most {@link MAX_TIMER_MS}, and without keeping the process running. */
 export function startBackgroundTimer(delayMs: number, callback: () => void): () => void {
-  const timer: unknown = setTimeout(callback, Math.min(delayMs, MAX_TIMER_MS));
+  const timer = setTimeout(callback, Math.min(delayMs, MAX_TIMER_MS));
   // Timers are numbers on platforms other than Node.
-  if (typeof timer === "object") (timer as { unref?: () => void }).unref?.();
-  return () => clearTimeout(timer as ReturnType<typeof setTimeout>);
+  (timer as { unref?: () => void }).unref?.();
+  return () => clearTimeout(timer);
 }
 
 /**
@@ -60,7 +60,7 @@ export function startBackgroundTimer(delayMs: number, callback: () => void): () 
  * pass while other code runs are one call. Returns the function that stops it.
  */
 export function repeat(intervalMs: number, callback: () => unknown): () => void {
-  const timer: unknown = setInterval(callback, Math.min(intervalMs, MAX_TIMER_MS));
-  if (typeof timer === "object") (timer as { unref?: () => void }).unref?.();
-  return () => clearInterval(timer as ReturnType<typeof setInterval>);
+  const timer = setInterval(callback, Math.min(intervalMs, MAX_TIMER_MS));
+  (timer as { unref?: () => void }).unref?.();
+  return () => clearInterval(timer);
 }

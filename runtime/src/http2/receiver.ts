@@ -3,7 +3,6 @@
  * when they are complete, and header blocks when all their frames are complete. The parser keeps copies only, no views of
  * received chunks.
  */
-
 import { viewOf } from "../wire/output.ts";
 import { ConnectionError, ErrorCode, Flag, FRAME_HEADER_BYTES, FrameType } from "./codes.ts";
 import { checkFrame, readUint31 } from "./frame.ts";

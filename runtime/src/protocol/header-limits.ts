@@ -43,12 +43,11 @@ export const MAX_FIELD_LIMITS: FieldLimits = { fields: 2_000, bytes: 64 * 1024 }
 export const DEFAULT_FIELD_LIMITS: FieldLimits = { fields: 100, bytes: 16 * 1024 };
 
 /** Fills in the defaults: 100 fields and 16 KiB for requests, and for responses `response`, which differs for clients. */
-export function resolveHeaderLimits(given: HeaderLimitsInit | undefined, response: FieldLimits): HeaderLimits {
-  const limits = given === undefined ? {} : given;
-  assertMembers("headerLimits", limits, ["request", "response"]);
+export function resolveHeaderLimits(response: FieldLimits, given: HeaderLimitsInit = {}): HeaderLimits {
+  assertMembers("headerLimits", given, ["request", "response"]);
   return {
-    request: resolveLimitGroup("headerLimits.request", DEFAULT_FIELD_LIMITS, limits.request, MAX_FIELD_LIMITS),
-    response: resolveLimitGroup("headerLimits.response", response, limits.response, MAX_FIELD_LIMITS),
+    request: resolveLimitGroup("headerLimits.request", DEFAULT_FIELD_LIMITS, given.request, MAX_FIELD_LIMITS),
+    response: resolveLimitGroup("headerLimits.response", response, given.response, MAX_FIELD_LIMITS),
   };
 }
 

@@ -142,7 +142,7 @@ export function resolveClientOptions(
   },
 ): ClientProtocolOptions {
   const { codec, accept, messageType, sendCompression } = given;
-  const headerLimits = resolveHeaderLimits(given.headerLimits, MAX_FIELD_LIMITS);
+  const headerLimits = resolveHeaderLimits(MAX_FIELD_LIMITS, given.headerLimits);
   const general = { ...resolveOptions(given), ...resolveUnaryOptions(given), headerLimits };
   return { ...general, codec, accept, messageType, sendCompression };
 }
@@ -163,7 +163,7 @@ export function resolveServerOptions(
   return {
     ...resolveOptions(given),
     codecs,
-    headerLimits: resolveHeaderLimits(given.headerLimits, DEFAULT_FIELD_LIMITS),
+    headerLimits: resolveHeaderLimits(DEFAULT_FIELD_LIMITS, given.headerLimits),
     bodyLimits: resolveLimitGroup("bodyLimits", DEFAULT_BODY_LIMITS, given.bodyLimits),
     requireProtocolVersion,
     requireTe,

@@ -50,7 +50,7 @@ export class Listener {
           : (request) => (fallback.isCall(request) ? calls(request) : fallback.exchange(request)),
       limits,
       budget: new MemoryBudget(resolveBudgetBytes(maxBufferedBytes, maxMessageBytes)),
-      maxHeaderBytes: resolveHeaderLimits(options.headerLimits, DEFAULT_FIELD_LIMITS).request.bytes,
+      maxHeaderBytes: resolveHeaderLimits(DEFAULT_FIELD_LIMITS, options.headerLimits).request.bytes,
       draining: this.#draining.signal,
     };
     this.#http1 = serveHttp1(engineOptions);
