@@ -104,26 +104,6 @@ export function onRead(body: Body, begin: () => void): Body {
   };
 }
 
-/** Yields the chunks of a platform's stream. If it fails, throws the error that `failed` makes of its reason. */
-export async function* chunksOf(
-  stream: ReadableStream<Uint8Array>,
-  failed: (reason: unknown) => unknown,
-): AsyncGenerator<Uint8Array, void> {
-  const reader = stream.getReader();
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      yield value;
-    }
-  } catch (reason) {
-    throw failed(reason);
-  } finally {
-    // This has no effect on a body that was read to its end.
-    reader.cancel().catch(() => {});
-  }
-}
-
 /** A body without bytes. */
 export const emptyBody: Body = wholeBody(NO_BYTES);
 
