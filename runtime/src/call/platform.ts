@@ -26,8 +26,7 @@ export const random = (): number => Math.random();
  */
 export function defer(callback: () => void): void {
   // Browsers have no `setImmediate`.
-  if (typeof setImmediate === "function") setImmediate(callback);
-  else setTimeout(callback);
+  (globalThis.setImmediate ?? setTimeout)(callback);
 }
 
 /**
@@ -41,7 +40,7 @@ export function defer(callback: () => void): void {
 export function startTimer(delayMs: number, callback: () => void): () => void {
   let timer: ReturnType<typeof setTimeout>;
   const arm = (left: number): void => {
-    timer = setTimeout(left > MAX_TIMER_MS ? () => arm(left - MAX_TIMER_MS) : callback, Math.min(left, MAX_TIMER_MS));
+    timer = left > MAX_TIMER_MS ? setTimeout(() => arm(left - MAX_TIMER_MS), MAX_TIMER_MS) : setTimeout(callback, left);
   };
   arm(delayMs);
   return () => clearTimeout(timer);
