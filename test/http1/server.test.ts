@@ -39,6 +39,15 @@ const dialogue = fc
     return kind === "insert" ? text.slice(0, i) + byte + text.slice(i) : text;
   });
 
+it.each(["\x16\x03\x01\x02", "\0", "\x80PRI", "{"])(
+  "bytes of another protocol, such as %j, are refused at once",
+  (bytes) => {
+    const peer = new Peer().receive(bytes);
+    expect(peer.refusals.map(([status]) => status)).toEqual([400]);
+    expect(peer.over).toBe("ended");
+  },
+);
+
 describe("any re-chunking of the input", () => {
   it("gives the same requests, the same refusal and the same output", () => {
     const ends = fc

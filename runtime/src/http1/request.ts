@@ -51,6 +51,11 @@ export class RequestReader implements LineParser {
 
   /** Reads a head from a position of a chunk. Returns the position after it. */
   read(chunk: Uint8Array, at: number): number {
+    if (this.#block.held === 0) {
+      // Other protocols, such as TLS, send no line end that would show it.
+      const first = chunk[at] as number;
+      if (((BITS[first] as number) & Bit.Token) === 0 && first !== Character.Cr) throw malformed();
+    }
     const { length } = this.#memoText;
     const end = at + length;
     if (length > 0 && chunk[end - 1] === Character.Lf && chunk[end - 3] === Character.Lf && this.#block.held === 0) {

@@ -334,3 +334,38 @@ it.each([{}, "page", { fetch: "page" }])("refuses %j", (fallback) => {
 it.each([{ live: "healthz" }, { ready: "/a?b" }, { live: "/a", ready: "/a" }])("refuses the probes %j", (probes) => {
   expect(() => addHealth(createRouter(), { probes })).toThrow(TypeError);
 });
+
+describe("a fallback over a raw connection of HTTP/1.1", () => {
+  /** Starts a server with a fallback, and connects to it. */
+  async function open(fallback: FallbackApplication) {
+    const { port } = await startServer({}, { fallback });
+    const socket = await openSocket(port);
+    return { socket, received: () => text(socket) };
+  }
+  const hello = (_: IncomingMessage, response: ServerResponse): void => {
+    response.setHeader("connection", "close").end("hello");
+  };
+
+  it("answers before the first byte of a body", async () => {
+    const { socket } = await open((_, response) => void response.writeHead(413).end("too large"));
+    socket.write("POST /page HTTP/1.1\r\nhost: a\r\ncontent-length: 5\r\n\r\n");
+    const [answer] = await once(socket, "data");
+    expect(String(answer)).toMatch(/^HTTP\/1\.1 413 /);
+  });
+
+  it("answers a client of HTTP/1.0 without a host", async () => {
+    const { socket, received } = await open(hello);
+    socket.write("GET /page HTTP/1.0\r\n\r\n");
+    expect(await received()).toMatch(/^HTTP\/1\.1 200 .*hello$/s);
+  });
+
+  it("is answered wholly to a client that reads slowly, on a connection that ends afterwards", async () => {
+    const { socket } = await open((_, response) => void response.end(Buffer.alloc(12 * 1024 * 1024, "x")));
+    socket.write("GET /page HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n");
+    // Longer than the second in which a client may end its side.
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    let bytes = 0;
+    for await (const chunk of socket) bytes += (chunk as Buffer).length;
+    expect(bytes).toBeGreaterThan(12 * 1024 * 1024);
+  });
+});

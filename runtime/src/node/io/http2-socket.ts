@@ -132,6 +132,8 @@ export class Http2Socket implements OutputOwner {
   #rest: Uint8Array | undefined;
   #error: Error | undefined;
   #stopTimer: (() => void) | undefined;
+  /** True if the owner limits the time that output takes. */
+  #isLimited = false;
 
   constructor(socket: Socket) {
     this.socket = socket;
@@ -227,9 +229,10 @@ export class Http2Socket implements OutputOwner {
 
   /**
    * Ends the socket after its output has been written. The socket is destroyed after a second if the peer does not end
-   * its side too.
+   * its side too. With `isLimited`, that second begins when the output has been sent, because the owner limits the time for that.
    */
-  end(): void {
+  end(isLimited = false): void {
+    this.#isLimited = isLimited;
     if (this.#ends) return;
     this.#ends = true;
     this.wake();
@@ -313,7 +316,13 @@ export class Http2Socket implements OutputOwner {
   };
 
   #finish(): void {
-    this.socket.end();
-    this.#stopTimer ??= startBackgroundTimer(CLOSE_GRACE_MS, () => this.socket.destroy());
+    const { socket } = this;
+    socket.end();
+    if (this.#isLimited && !socket.writableFinished) socket.once("finish", this.#destroyLater);
+    else this.#destroyLater();
   }
+
+  readonly #destroyLater = (): void => {
+    this.#stopTimer ??= startBackgroundTimer(CLOSE_GRACE_MS, () => this.socket.destroy());
+  };
 }

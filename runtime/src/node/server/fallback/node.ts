@@ -57,7 +57,13 @@ const MAX_HEAD_BYTES = 256 * 1024;
 export function nodeExchange(listener: RequestListener): Exchange {
   // The engine of the client's connection limits times and sizes. This server never listens.
   const server = createServer(
-    { maxHeaderSize: MAX_HEAD_BYTES, headersTimeout: 0, requestTimeout: 0, keepAliveTimeout: 0 },
+    {
+      maxHeaderSize: MAX_HEAD_BYTES,
+      headersTimeout: 0,
+      requestTimeout: 0,
+      keepAliveTimeout: 0,
+      requireHostHeader: false,
+    },
     (incoming, outgoing) => {
       incoming.on("error", ignore);
       outgoing.on("error", ignore);
@@ -119,10 +125,14 @@ function answerOf(outgoing: ClientRequest, socket: Duplex, { body, signal }: Htt
   const cancel = (): void => {
     socket.destroy();
   };
+  // As in node:http, a client that ends its side has gone.
   const stopWatching = onAbort(signal, cancel);
   socket.once("close", stopWatching);
-  if (body.whole === undefined) pump(body, outgoing).catch(cancel);
-  else outgoing.end(body.whole);
+  if (body.whole === undefined) {
+    // The listener may answer before the body.
+    outgoing.flushHeaders();
+    pump(body, outgoing).catch(cancel);
+  } else outgoing.end(body.whole);
   return new Promise((resolve, reject) => {
     outgoing.on("error", () => reject(clientGone()));
     outgoing.on("response", (incoming) => resolve(toResponse(incoming, socket)));

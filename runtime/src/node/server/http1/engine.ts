@@ -180,7 +180,12 @@ class ServedConnection implements Http1Handler, SocketOwner, Http1RequestOwner, 
 
   onOver(isLost: boolean): void {
     if (isLost) this.#destroy();
-    else this.#socket.end();
+    else this.#socket.end(true);
+  }
+
+  /** Forgets a request whose exchange has ended: an idle connection must not keep its body. */
+  onRequestClosed(request: ServedHttp1Request): void {
+    if (this.#request === request) this.#request = undefined;
   }
 
   /** Returns whether the connection should end after the response that begins now. */
@@ -218,6 +223,7 @@ class ServedConnection implements Http1Handler, SocketOwner, Http1RequestOwner, 
     return this.hold();
   }
 
+  /** The end of the client's side cancels calls: it is all that most clients do when they cancel. The response is still sent. */
   onPeerEnd(): void {
     this.hasEnded = true;
     this.#request?.abortSignal(clientGone());

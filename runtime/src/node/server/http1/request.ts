@@ -27,6 +27,8 @@ export interface Http1RequestOwner {
   readonly draining: AbortSignal;
   /** True if the client has ended its side of the connection. */
   readonly hasEnded: boolean;
+  /** Called when nothing more is sent or received. */
+  onRequestClosed(request: ServedHttp1Request): void;
   /** Called before a response begins. */
   beginResponse(): void;
   /** Reports whether the memory budget has this number of bytes for a response. */
@@ -191,6 +193,7 @@ export class ServedHttp1Request implements HttpRequest, ExchangeSink, BodySender
   onClosed(): void {
     this.abortSignal(clientGone());
     this.#outgoing?.onClosed();
+    this.#owner.onRequestClosed(this);
   }
 }
 
