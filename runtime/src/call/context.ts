@@ -114,7 +114,7 @@ export class OpenContext implements CallContext {
 
   /** True if a deadline or the caller's signal can end the call early. */
   get limited(): boolean {
-    return this.#deadline !== undefined || this.#options.signal !== undefined;
+    return (this.#deadline ?? this.#options.signal) !== undefined;
   }
 
   #timeoutError(): RpcError {

@@ -18,13 +18,13 @@ export function onAbort(signal: AbortSignal | undefined, callback: (error: RpcEr
     run();
     return () => {};
   }
-  const known = callbacks.get(signal);
-  const all = known ?? new Set();
-  all.add(run);
-  if (known === undefined) {
+  let all = callbacks.get(signal);
+  if (all === undefined) {
+    all = new Set();
     callbacks.set(signal, all);
     signal.addEventListener("abort", runAll);
   }
+  all.add(run);
   return () => {
     // Node keeps a signal with a listener in memory, so the last callback removes the listener.
     if (all.delete(run) && all.size === 0) {
