@@ -9,7 +9,7 @@ import { ROOT } from "./support/documents.ts";
 
 const SEAM = ["runtime/src/call/platform.ts", "runtime/src/node/platform.ts"];
 
-/** What modules take past the seam, and why. */
+/** The exceptions: modules, what they take from the platform directly, and the reason. */
 const EXCEPTIONS: readonly (readonly [file: string, names: readonly string[], reason: string])[] = [
   ["runtime/src/node/client/socket.ts", ["Agent"], "sockets of HTTP/1.1 belong to agents of Node"],
   ["runtime/src/node/client/http1.ts", ["request"], "clients of HTTP/1.1 are Node's"],

@@ -13,7 +13,7 @@ export interface Seen {
   readonly path: string;
   readonly fields: readonly string[];
   readonly body: string;
-  /** How the request ended: whole, or lost in its body. */
+  /** The end of the request: whole, or lost in its body. */
   readonly end: "whole" | "lost" | "open";
 }
 

@@ -33,7 +33,7 @@ const HEDGED_BEHAVIOURS: readonly Behaviour[] = ["delay", "work", "wait", "hang"
 /** Codes that handlers fail with; the policies for attempts repeat `unavailable` (14). */
 const HANDLER_CODES = [3, 5, 7, 9, 10, 14, 14, 14];
 
-/** Where the clients of a plan find their servers: in a list or at a base URL, or in a registry. */
+/** The ways in which the clients of a plan find their servers: in a list or at a base URL, or in a registry. */
 export type Directory = "list" | "registry" | "nacos" | "dns";
 
 /** Returns the directory of a seed. The seeds of the table of planted faults keep theirs. */

@@ -1,5 +1,5 @@
 /**
- * What every platform gives to the runtime: clocks, randomness, timers, and later turns of the event loop. All other modules
+ * The platform, as far as all platforms have it: clocks, randomness, timers, and later turns of the event loop. All other modules
  * take these from here, so that a simulation, or another platform, replaces one module.
  *
  * Microtasks and ticks are no part of it: their order is that of the language and of Node.

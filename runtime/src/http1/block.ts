@@ -92,7 +92,7 @@ export class BlockReader {
 
 /** Returns the position after the first empty line that follows another line, or -1. */
 function endOfBlock(bytes: Uint8Array, at: number): number {
-  // Of four bytes, every fourth one is looked at: others than CR and LF are not in an end.
+  // The end of a block is CR LF CR LF, so a byte above CR cannot be in it, and three more bytes are passed over.
   let i = at + 3;
   while (i < bytes.length) {
     const byte = bytes[i] as number;

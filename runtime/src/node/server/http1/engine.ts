@@ -188,7 +188,7 @@ class ServedConnection implements Http1Handler, SocketOwner, Http1RequestOwner, 
     if (this.#request === request) this.#request = undefined;
   }
 
-  /** Returns whether the connection should end after the response that begins now. */
+  /** Lets the connection end after the response that begins now, if the connection is old. */
   beginResponse(): void {
     if (this.#age.isOld(now())) this.#connection.isLeaving = true;
   }
