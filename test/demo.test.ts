@@ -7,9 +7,10 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { compiled } from "./support/compiled.ts";
 import { ROOT, readBlocks } from "./support/documents.ts";
 
-const DEMO = ["--conditions=triple-source", "--import", "tsx", "examples/demo/main.ts"];
+const DEMO = [compiled("examples/demo/main.ts")];
 
 async function demo(
   args: readonly string[],

@@ -15,23 +15,21 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { createRequire } from "node:module";
 import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasJudges, judgePath } from "./openapi/installed.ts";
 import { createCertificates, hasOpenssl } from "./support/certificate.ts";
+import { compiled } from "./support/compiled.ts";
 import { type Block, expectedOutput, ROOT, readBlocks, readDocument } from "./support/documents.ts";
 import { pause } from "./support/pause.ts";
 import { isInstalled, PLATFORMS, platformEnvironment } from "./support/platforms.ts";
 import { freePort } from "./support/port.ts";
 
 const run = promisify(execFile);
-const TSX = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
 /** Next to the guide's `tsconfig.json`, which test/packages.test.ts compiles with. */
 const STRICT = "tsconfig.strict.json";
 const OUR_PACKAGES = ["triple-es", "triple-es-dubbo", "protoc-gen-triple-es"];
@@ -110,8 +108,8 @@ async function compile(files: readonly string[]): Promise<void> {
   });
 }
 
-/** The compiled form of a program. */
-const compiled = (file: string): string => join("compiled", file.replace(/\.ts$/, ".js"));
+/** The compiled form of a program of the documents. */
+const outputOf = (file: string): string => join("compiled", file.replace(/\.ts$/, ".js"));
 
 afterAll(async () => {
   for (const server of servers) if (server.exitCode === null && server.kill()) await once(server, "exit");
@@ -145,7 +143,7 @@ function linkPackages(): void {
     ["protoc-gen-triple-es", "main.ts"],
     ["triple-es", "triple-es.ts"],
   ] as const) {
-    const start = `#!/bin/sh\nexec "${process.execPath}" --import "${TSX}" "${ROOT}src/${source}" "$@"\n`;
+    const start = `#!/bin/sh\nexec "${process.execPath}" "${compiled(`src/${source}`)}" "$@"\n`;
     writeFileSync(join(commands, name), start, { mode: 0o755 });
   }
   // Deno uses packages in node_modules only if package.json names them.
@@ -189,7 +187,7 @@ function withPort(text: string): string {
 
 /** Starts a server that runs until the end of the tests. Returns when it listens on the port in its code. */
 async function startServer(path: string, text: string): Promise<void> {
-  const server = spawn(process.execPath, [compiled(path)], { cwd: project, stdio: "inherit" });
+  const server = spawn(process.execPath, [outputOf(path)], { cwd: project, stdio: "inherit" });
   servers.push(server);
   const port = ports.get(/port: ([0-9]+)/.exec(text)?.[1] ?? "");
   if (port === undefined) throw new Error(`${path} names no port`);
@@ -226,7 +224,7 @@ describe("code", () => {
     async (_, block) => {
       const file = fileOf(block) as string;
       const [command, ...args] =
-        block.platform === undefined ? [process.execPath, compiled(file)] : [...PLATFORMS[block.platform], file];
+        block.platform === undefined ? [process.execPath, outputOf(file)] : [...PLATFORMS[block.platform], file];
       const env = platformEnvironment(join(project, "cache"));
       const { stdout } = await run(command, args, { cwd: project, env });
       const before = blocks.find(({ path }) => path === block.after && path !== undefined);

@@ -11,14 +11,12 @@ import {
   utimesSync,
   writeFileSync,
 } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { ArgumentsError, readArguments } from "../../src/contract/arguments.ts";
 import { type Outcome, runInterface } from "../../src/contract/command.ts";
-import { root } from "../plugin/support/protos.ts";
+import { compiled } from "../support/compiled.ts";
 
 const greeter = "/** @service a.Greeter */ export interface Greeter { greet(name: string): Promise<string> }\n";
 
@@ -316,9 +314,8 @@ describe("a mistake", () => {
 });
 
 describe("the executable", () => {
-  const tsx = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
   const start = (...args: string[]) => {
-    const command = ["--import", tsx, join(root, "src/triple-es.ts"), ...args];
+    const command = [compiled("src/triple-es.ts"), ...args];
     const { status, stdout, stderr } = spawnSync(process.execPath, command, { cwd: folder, encoding: "utf8" });
     return { status, stdout, stderr };
   };

@@ -9,7 +9,7 @@ import { fixed } from "triple-es/discovery";
 import { createTransport } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { ROOT } from "../support/documents.ts";
+import { compiledText } from "../support/compiled.ts";
 
 /** Serves greeters on free ports, prints their addresses and a line for each call, and answers after it has got a line. */
 const PROVIDERS = `
@@ -22,7 +22,7 @@ const PROVIDERS = `
     return { greeting: "hello" };
   };
   const addresses = [];
-  for (let i = 0; i < Number(process.argv[1]); i++) {
+  for (let i = 0; i < Number(process.argv[2]); i++) {
     const server = createServer().add(GreetServiceDef, { greet });
     await server.listen({ port: 0, host: "127.0.0.1" });
     addresses.push("127.0.0.1:" + server.address.port);
@@ -31,8 +31,8 @@ const PROVIDERS = `
 `;
 
 async function startProviders(count: number) {
-  const args = ["--conditions=triple-source", "--import", "tsx", "--input-type=module", "-e", PROVIDERS, `${count}`];
-  const child = spawn(process.execPath, args, { cwd: ROOT, stdio: ["pipe", "pipe", "inherit"] });
+  const args = [compiledText(PROVIDERS), `${count}`];
+  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
   onTestFinished(() => void child.kill("SIGKILL"));
   const state = { child, addresses: [] as string[], calls: 0 };
   const lines = createInterface({ input: child.stdout });

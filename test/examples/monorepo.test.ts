@@ -2,16 +2,14 @@
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
+import { compiled } from "../support/compiled.ts";
 import { ROOT } from "../support/documents.ts";
 
 const run = promisify(execFile);
-const TSX = pathToFileURL(createRequire(import.meta.url).resolve("tsx")).href;
 const PROTO = "proto/hello/v1/hello.proto";
 
 let project: string;
@@ -32,7 +30,7 @@ beforeAll(async () => {
   for (const name of ["buf", "protoc-gen-es", "esbuild"]) {
     symlinkSync(`${ROOT}node_modules/.bin/${name}`, join(commands, name));
   }
-  const plugin = `#!/bin/sh\nexec "${process.execPath}" --import "${TSX}" "${ROOT}src/main.ts" "$@"\n`;
+  const plugin = `#!/bin/sh\nexec "${process.execPath}" "${compiled("src/main.ts")}" "$@"\n`;
   writeFileSync(join(commands, "protoc-gen-triple-es"), plugin, { mode: 0o755 });
   env = { ...process.env, PATH: `${commands}${delimiter}${process.env["PATH"]}` };
   await buf("generate");

@@ -8,6 +8,7 @@ import {
 } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { compiled } from "../support/compiled.ts";
 import { buildDescriptors, requestFor, root, run } from "./support/protos.ts";
 
 const descriptors = buildDescriptors(root);
@@ -72,7 +73,7 @@ describe("output", () => {
     const probe = node(["-p", `${sorted("T", "Z")} + " " + ${sorted("Hare", "Cheetah")}`]);
     expect(probe.stdout.toString().trim(), "the locale has its way with names").toBe(order);
 
-    const { stdout } = node(["--import", "tsx", "src/main.ts"], toBinary(CodeGeneratorRequestSchema, request));
+    const { stdout } = node([compiled("src/main.ts")], toBinary(CodeGeneratorRequestSchema, request));
     const response = fromBinary(CodeGeneratorResponseSchema, stdout);
     expect(response.file.map(({ name, content }) => [name, content])).toEqual(expected);
   });

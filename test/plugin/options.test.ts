@@ -3,6 +3,7 @@ import { spawnSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
 import { plugin } from "../../src/plugin/plugin.ts";
+import { compiled } from "../support/compiled.ts";
 import { compile, generate, requestFor, root, run } from "./support/protos.ts";
 
 describe("options", () => {
@@ -93,7 +94,7 @@ describe("options", () => {
 
 describe("flags", () => {
   const run = (...flags: string[]) =>
-    spawnSync(process.execPath, ["--import", "tsx", "src/main.ts", ...flags], { cwd: root, encoding: "utf8" });
+    spawnSync(process.execPath, [compiled("src/main.ts"), ...flags], { cwd: root, encoding: "utf8" });
 
   it("--version prints the version of the package", () => {
     const { version } = JSON.parse(readFileSync(`${root}package.json`, "utf8"));

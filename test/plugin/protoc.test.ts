@@ -4,6 +4,7 @@ import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { compiled } from "../support/compiled.ts";
 import { root } from "./support/protos.ts";
 
 const protoc = spawnSync("protoc", ["--version"], { encoding: "utf8" });
@@ -14,7 +15,7 @@ describe.skipIf(protoc.status !== 0)("protoc", () => {
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), "triple-es-protoc-"));
     const program = join(folder, "protoc-gen-triple-es");
-    writeFileSync(program, `#!/bin/sh\ncd "${root}" && exec "${process.execPath}" --import tsx src/main.ts "$@"\n`);
+    writeFileSync(program, `#!/bin/sh\ncd "${root}" && exec "${process.execPath}" "${compiled("src/main.ts")}" "$@"\n`);
     chmodSync(program, 0o755);
   });
 

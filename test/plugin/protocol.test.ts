@@ -11,6 +11,7 @@ import {
 } from "@bufbuild/protobuf/wkt";
 import { describe, expect, it } from "vitest";
 import { plugin } from "../../src/plugin/plugin.ts";
+import { compiled } from "../support/compiled.ts";
 import { compile, requestFor, root } from "./support/protos.ts";
 
 const set = compile({ "a.proto": 'syntax = "proto3";\npackage a;\nservice S { rpc R(M) returns (M); }\nmessage M {}' });
@@ -112,7 +113,7 @@ describe("errors in the response", () => {
 
 describe("the process", () => {
   const start = (input: Uint8Array) =>
-    spawnSync(process.execPath, ["--import", "tsx", "src/main.ts"], { cwd: root, input, maxBuffer: 2 ** 28 });
+    spawnSync(process.execPath, [compiled("src/main.ts")], { cwd: root, input, maxBuffer: 2 ** 28 });
 
   it("answers an error with status 0, as the protocol demands", () => {
     const bytes = toBinary(CodeGeneratorRequestSchema, { ...request, parameter: "target=go" });
@@ -141,7 +142,7 @@ describe("the process", () => {
       ["src/main.ts", []],
       ["src/triple-es.ts", ["--help"]],
     ] as const) {
-      const child = spawn(process.execPath, ["--import", "tsx", script, ...args], { cwd: root });
+      const child = spawn(process.execPath, [compiled(script), ...args], { cwd: root });
       child.stdout.destroy();
       child.stdin.on("error", () => {}).end(input);
       let stderr = "";

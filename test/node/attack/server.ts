@@ -5,11 +5,11 @@
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { connect as connectHttp2 } from "node:http2";
-import { fileURLToPath } from "node:url";
 import { createTransport } from "triple-es/node";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import type { Certificates } from "../../support/certificate.ts";
+import { compiled } from "../../support/compiled.ts";
 import { block, Flag, frame, indexed, RawConnection, request, settings, Type, words } from "../../support/frames.ts";
 import { openSocket, secure } from "../../support/server.ts";
 import type { Health, Orders } from "./victim.ts";
@@ -45,8 +45,8 @@ export function attackServer(certificates?: Certificates): void {
   const connect = (greeting?: Uint8Array): Promise<RawConnection> => RawConnection.open(port, greeting, overTls);
 
   beforeAll(async () => {
-    child = fork(fileURLToPath(new URL("victim.ts", import.meta.url)), {
-      execArgv: ["--expose-gc", "--conditions=triple-source", "--import", "tsx"],
+    child = fork(compiled("test/node/attack/victim.ts"), {
+      execArgv: ["--expose-gc"],
       // glibc returns freed memory to the system. Otherwise it keeps more of it after each large allocation.
       env: { ...process.env, MALLOC_TRIM_THRESHOLD_: "131072", MALLOC_MMAP_THRESHOLD_: "131072" },
     });

@@ -1,10 +1,10 @@
 /** Attacks on the event loop: the process of the peer must stay responsive, whether or not the call succeeds. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { Code } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type Certificates, createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { compiled } from "../../support/compiled.ts";
 import {
   block,
   Flag,
@@ -19,13 +19,12 @@ import {
 import { startPeer } from "../../support/server.ts";
 import type { ClientOrder, ClientReport } from "./client-victim.ts";
 
-const VICTIM = fileURLToPath(new URL("client-victim.ts", import.meta.url));
 /** Well above the delays of garbage collection and a busy machine, well below a delay that users notice. */
 const MAX_BLOCK_MS = 500;
 
 /** Lets a client make a call in a separate process. Fails if the client does not report in time. */
 async function attackClient(order: ClientOrder): Promise<ClientReport> {
-  const child = fork(VICTIM, { execArgv: ["--conditions=triple-source", "--import", "tsx"] });
+  const child = fork(compiled("test/node/attack/client-victim.ts"));
   onTestFinished(() => void child.kill("SIGKILL"));
   child.send(order);
   const limit = AbortSignal.timeout(order.timeoutMs + 120_000);

@@ -1,10 +1,10 @@
 /** Starts the server under attack in a separate process, and a well-behaved client beside the attack. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { createTransport } from "triple-es/node";
 import { onTestFinished } from "vitest";
 import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
+import { compiled } from "../../support/compiled.ts";
 import type { Health, Orders } from "./victim.ts";
 
 /** A server with its own process, whose peak of memory is that of one attack. */
@@ -24,9 +24,7 @@ export async function startVictim(orders: Orders): Promise<Victim> {
 
 /** Starts a server, and returns it with the function that stops it. */
 export async function forkVictim(orders: Orders): Promise<[victim: Victim, stop: () => void]> {
-  const child: ChildProcess = fork(fileURLToPath(new URL("victim.ts", import.meta.url)), {
-    execArgv: ["--expose-gc", "--conditions=triple-source", "--import", "tsx"],
-  });
+  const child: ChildProcess = fork(compiled("test/node/attack/victim.ts"), { execArgv: ["--expose-gc"] });
   child.send(orders);
   const [port] = (await once(child, "message")) as [number];
   const health = async (): Promise<Health> => {

@@ -5,7 +5,7 @@ import type { CallOptions } from "triple-es";
 import { createServer, type Server } from "triple-es/node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
-import { ROOT } from "../../support/documents.ts";
+import { compiledText } from "../../support/compiled.ts";
 import { freePort } from "../../support/port.ts";
 import { startPeer } from "../../support/server.ts";
 
@@ -30,8 +30,7 @@ async function runProgram(
     const call = createGreetServiceClient(transport).greet({ name: "program" }, ${JSON.stringify(call)});
     ${last}
   `;
-  const args = ["--conditions=triple-source", "--import", "tsx", "--input-type=module", "-e", program];
-  return (await promisify(execFile)(process.execPath, args, { cwd: ROOT })).stdout;
+  return (await promisify(execFile)(process.execPath, [compiledText(program)])).stdout;
 }
 
 describe.each([

@@ -2,7 +2,7 @@
 import { execFile } from "node:child_process";
 import { promisify } from "node:util";
 import { expect, it } from "vitest";
-import { ROOT } from "../../support/documents.ts";
+import { compiledText } from "../../support/compiled.ts";
 
 const PROGRAM = `
   import { Code, RpcError, createRetry } from "triple-es";
@@ -64,9 +64,8 @@ const LOST = `
 `;
 
 async function run(debug: string, program = PROGRAM): Promise<{ address: string; lines: string[] }> {
-  const options = ["--conditions=triple-source", "--import", "tsx", "--input-type=module", "-e", program];
   const env = { ...process.env, NODE_DEBUG: debug };
-  const { stdout, stderr } = await promisify(execFile)(process.execPath, options, { cwd: ROOT, env });
+  const { stdout, stderr } = await promisify(execFile)(process.execPath, [compiledText(program)], { env });
   const lines = stderr.split("\n").flatMap((line) => /^TRIPLE-ES \d+: (.*)$/.exec(line)?.[1] ?? []);
   return { address: stdout.trim(), lines };
 }

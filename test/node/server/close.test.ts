@@ -9,6 +9,7 @@ import { Code } from "triple-es";
 import { createTransport } from "triple-es/node";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
+import { compiledText } from "../../support/compiled.ts";
 import { Http1Connection, Http2Connection } from "../../support/connection.ts";
 import { Flag, frame, RawConnection, Reset, request, Type, words } from "../../support/frames.ts";
 import { pause } from "../../support/pause.ts";
@@ -486,7 +487,7 @@ describe("a transport", () => {
       import { createGreetServiceClient } from "./examples/gen/greet/v1/greet_triple.ts";
       const transport = createTransport({ baseUrl: "${baseUrl}", ...${JSON.stringify(options)} });
       console.log((await createGreetServiceClient(transport).greet({ name: "Ada" })).greeting);`;
-    const args = ["--conditions=triple-source", "--import", "tsx", "--input-type=module", "--eval", program];
+    const args = [compiledText(program)];
     const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 });
     expect(stdout).toBe("Hello, Ada!\n");
   });
@@ -505,7 +506,7 @@ describe("a transport", () => {
       import { createGreetServiceClient } from "./examples/gen/greet/v1/greet_triple.ts";
       const transport = createTransport({ baseUrl: "${baseUrl}", ...${JSON.stringify(options)} });
       createGreetServiceClient(transport).greet({}).then(({ greeting }) => console.log(greeting));`;
-      const args = ["--conditions=triple-source", "--import", "tsx", "--input-type=module", "--eval", program];
+      const args = [compiledText(program)];
       const { stdout } = await promisify(execFile)(process.execPath, args, { timeout: 60_000 });
       expect(stdout).toBe("at last\n");
     },
