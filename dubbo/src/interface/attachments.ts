@@ -11,7 +11,7 @@ const CONVERT = "tri-header-convert";
 
 /** Names that Dubbo for Java reserves and excludes from the attachments. */
 const NOT_ATTACHMENTS =
-  /^(?::.*|tri-.*|grpc-.*|rest-service-.*|content-type|te|user-agent|interface|path|group|version|timeout|application|remote\.application|serialization)$/;
+  /^(?::|tri-|grpc-|rest-service-|(?:content-type|te|user-agent|interface|path|group|version|timeout|application|remote\.application|serialization)$)/;
 
 /**
  * Creates metadata that Dubbo for Java reads as attachments with the same names, including capitals, and with bytes as bytes.

@@ -54,7 +54,7 @@ export interface RegisterOptions {
 
 /** Services that every server may have and that consumers do not look up in a registry. */
 const UNREGISTERED_SERVICES =
-  /^(?:grpc\.health\.v1\.Health|grpc\.reflection\.v1(?:alpha)?\.ServerReflection|org\.apache\.dubbo\.metadata\..+)$/;
+  /^(?:grpc\.health\.v1\.Health$|grpc\.reflection\.v1(?:alpha)?\.ServerReflection$|org\.apache\.dubbo\.metadata\.)/;
 
 /**
  * Registers a server that listens, with the services that it has now, except health, reflection and metadata. A service whose

@@ -57,12 +57,13 @@ class SocketTls implements PeerTls {
 }
 
 /** One name in Node's list of subject alternative names: values with special characters are JSON strings. */
-const ALTERNATIVE_NAME = /(?:^|, )(?:DNS|URI|email|IP Address):("(?:[^"\\]|\\.)*"|[^,"]+)/g;
+const ALTERNATIVE_NAME = /([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,"]+)(?:, |$)/gy;
+const IDENTITIES = ["DNS", "URI", "email", "IP Address"];
 
 function namesOf({ subject, subjectAltName = "" }: PeerCertificate & { readonly subjectAltName?: string | undefined }) {
-  const names = Array.from(subjectAltName.matchAll(ALTERNATIVE_NAME), ([, name = ""]) =>
-    name.startsWith('"') ? (JSON.parse(name) as string) : name,
-  );
+  const names = Array.from(subjectAltName.matchAll(ALTERNATIVE_NAME))
+    .filter(([, kind = ""]) => IDENTITIES.includes(kind))
+    .map(([, , name = ""]) => (name.startsWith('"') ? (JSON.parse(name) as string) : name));
   const commonName = /^CN=(.*)$/m.exec(subject)?.[1];
   return names.length > 0 || commonName === undefined ? names : [commonName];
 }
