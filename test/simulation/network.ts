@@ -76,7 +76,7 @@ export class SimulatedServer extends EventEmitter {
   #closeIfIdle(): void {
     if (!this.#isClosing || this.sockets.size > 0) return;
     this.#isClosing = false;
-    this.#network.world.after(0, () => this.emit("close"));
+    this.#network.world.onClosed(() => this.emit("close"));
   }
 }
 

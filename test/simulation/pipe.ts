@@ -78,6 +78,7 @@ export class Pipe {
   /** Bytes that have arrived and are not read. */
   #unread: Uint8Array[] = [];
   #hasEnded = false;
+  #lastArrival = 0;
 
   constructor(world: World, link: Link, direction: 0 | 1, from: SimulatedSocket, to: SimulatedSocket) {
     this.#world = world;
@@ -215,6 +216,9 @@ export class Pipe {
     const { to } = this;
     if (this.#isCut) {
       if (typeof segment !== "string") this.#refuse();
+    } else if (segment === "reset" && this.#isEnd()) {
+      this.#hasEnded = true;
+      this.deliver();
     } else if (segment === "reset") {
       this.#unread = [];
       to.receiveReset();
@@ -222,10 +226,14 @@ export class Pipe {
       this.#hasEnded = true;
       this.deliver();
     } else if (to.destroyed) {
-      // A kernel answers data for a closed socket with a reset.
       this.#read += segment.length;
-      to.resetPeer();
+      to.refuse();
     } else this.#receive(segment);
+  }
+
+  /** Reports whether a reset looks like an end: some of those that come with data do. */
+  #isEnd(): boolean {
+    return this.#lastArrival === this.#world.now && this.#world.random("reset").chance(0.5);
   }
 
   #receive(bytes: Uint8Array): void {
@@ -238,6 +246,7 @@ export class Pipe {
       return;
     }
     this.arrived += bytes.length;
+    this.#lastArrival = this.#world.now;
     this.#unread.push(bytes);
     this.deliver();
   }

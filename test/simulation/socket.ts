@@ -115,20 +115,26 @@ export class SimulatedSocket extends Duplex {
     if (this.readableLength === 0) this.read(0);
   }
 
-  /** Handles a reset by the peer: it is noticed also by a socket that does not read. */
+  /** Handles a reset by the peer: it is noticed also by a socket that is paused, but after the end by the next write only. */
   receiveReset(): void {
     if (this.destroyed) return;
     this.#isReset = true;
-    const done = this.#outgoing?.takePending();
-    const error = systemError("ECONNRESET", done === undefined ? "read" : "write");
-    if (done === undefined) this.destroy(error);
-    else done(error);
+    // Of a read and a write that wait, either one learns of it first.
+    const isWriting =
+      this.#outgoing?.isIdle === false && (this.readableEnded || this.#world.random("reset").chance(0.5));
+    if (isWriting) this.#outgoing?.takePending()?.(systemError("ECONNRESET", "write"));
+    else if (!this.readableEnded) this.destroy(systemError("ECONNRESET", "read"));
   }
 
   /** Sends a reset to the peer. */
   resetPeer(): void {
     if (!this.#isReset) this.#outgoing?.reset();
     this.#isReset = true;
+  }
+
+  /** Answers data for a closed socket, as a kernel does. */
+  refuse(): void {
+    this.#outgoing?.reset();
   }
 
   endPeer(): void {
@@ -181,7 +187,7 @@ export class SimulatedSocket extends Duplex {
       else if (!this.writableFinished) outgoing.end();
     }
     done(error);
-    this.#world.after(0, () => {
+    this.#world.onClosed(() => {
       this.#onClosed();
       // The write callback of a destroyed socket has no error.
       pending?.();
@@ -219,6 +225,10 @@ export class SimulatedSocket extends Duplex {
         this.off("close", onClose);
         this.#send(chunks, done);
       });
+      return;
+    }
+    if (this.#isReset) {
+      done(systemError("EPIPE", "write"));
       return;
     }
     for (const chunk of chunks) this.bytesWritten += chunk.length;

@@ -23,25 +23,38 @@ export type NodePlatform = typeof import("../../runtime/src/node/platform.ts");
 /** Longest time of work in another thread, in milliseconds. */
 const MAX_TASK_MS = 3;
 
-/** Input before immediates: `setImmediate` runs after all input that is ready (libuv's poll and check phases). */
-const INPUT = 0;
-const IMMEDIATE = 1;
+/** The phases of a turn of the event loop, in the order of libuv: input that is ready, immediates, closed sockets, timers. */
+const PHASES = ["input", "immediates", "closed", "timers"] as const;
+type Phase = (typeof PHASES)[number];
 
 interface Event {
   readonly at: number;
-  readonly phase: number;
   readonly order: number;
   run: (() => void) | undefined;
 }
 
-/** A timer or a deferred call that has not run. */
+/** A timer, or a deferred call, that has not run. */
 export interface SimulatedTimer {
   readonly label: string;
   event: Event | undefined;
 }
 
+/**
+ * The timers of one duration. They run in the order of their start, one after the other, also if a timer of another duration
+ * was due between them: Node sorts its lists of timers by the first timer of each.
+ */
+interface TimerList {
+  readonly events: TimerEvent[];
+  lastDue: number;
+}
+
+interface TimerEvent extends Event {
+  readonly list: TimerList;
+}
+
 /** The time of the wall clock at the start of each world, in milliseconds since 1970. */
 const EPOCH = Date.UTC(2030, 0, 1);
+const NEVER = Number.POSITIVE_INFINITY;
 /** Events without progress of the clock after which the world is in a livelock. */
 const LIVELOCK_EVENTS = 1_000_000;
 
@@ -55,10 +68,21 @@ export class World {
   /** Timers that have not fired or been stopped. */
   readonly timers: Set<SimulatedTimer> = new Set();
   readonly #clock: ClockOptions;
-  readonly #heap: Event[] = [];
+  readonly #inputs = new EventHeap<Event>();
+  readonly #due = new EventHeap<TimerEvent>();
+  readonly #lists = new Map<number, TimerList>();
   readonly #streams = new Map<string, Random>();
-  /** The due time of the last timer of each duration: timers of one duration fire in the order of their start. */
-  readonly #lastDue = new Map<number, number>();
+  #phase: Phase = "input";
+  /** The time at which the phase began: what becomes due in it runs in a later turn. */
+  #phaseAt = 0;
+  #phaseOrder = 0;
+  /** The callbacks of the next and of this phase of immediates, and of that of closed sockets. */
+  #deferred: Event[] = [];
+  #closed: Event[] = [];
+  #batch: Event[] = [];
+  /** The list whose timers run. */
+  #list: TimerList | undefined;
+  #wallClockOffset = 0;
   #order = 0;
   #atSameTime = 0;
   #stopped = false;
@@ -88,11 +112,26 @@ export class World {
 
   /** Runs a callback at a time, in milliseconds; at once, after the current event, if the time has passed. */
   at(time: number, run: () => void): void {
-    this.#push(time, INPUT, run);
+    this.#inputs.push(this.#event(time, run));
   }
 
   after(ms: number, run: () => void): void {
-    this.#push(this.now + ms, INPUT, run);
+    this.at(this.now + ms, run);
+  }
+
+  /** Runs a callback in the phase of closed sockets. */
+  onClosed(run: () => void): void {
+    this.#closed.push(this.#event(this.now, run));
+  }
+
+  /** Lets time pass in the current callback: it blocks the event loop. */
+  block(ms: number): void {
+    this.now += ms;
+  }
+
+  /** Sets the wall clock forward, or back. */
+  jump(ms: number): void {
+    this.#wallClockOffset += ms;
   }
 
   /** Settles after a virtual time, in milliseconds. */
@@ -133,12 +172,12 @@ export class World {
         if (this.#clock.cpuMs > 0) this.now += cost.next() * this.#clock.cpuMs;
         return this.now;
       },
-      wallClock: () => EPOCH + Math.floor(this.now),
+      wallClock: () => EPOCH + Math.floor(this.now + this.#wallClockOffset),
       random: () => product.next(),
       defer: (run) => this.#defer(run),
       startTimer: (ms, run) => this.#startTimer(run, ms, false),
-      startBackgroundTimer: (ms, run) => this.#startTimer(run, ms, false),
-      repeat: (ms, run) => this.#startTimer(run, ms, true),
+      startBackgroundTimer: (ms, run) => this.#startTimer(run, Math.min(ms, MAX_TIMER_MS), false),
+      repeat: (ms, run) => this.#startTimer(run, Math.min(ms, MAX_TIMER_MS), true),
     };
   }
 
@@ -157,18 +196,19 @@ export class World {
   #defer(run: () => void): void {
     const timer: SimulatedTimer = { label: "deferred", event: undefined };
     this.timers.add(timer);
-    timer.event = this.#push(this.now, IMMEDIATE, () => {
+    timer.event = this.#event(this.now, () => {
       this.timers.delete(timer);
       run();
     });
+    this.#deferred.push(timer.event);
   }
 
   #startTimer(run: () => unknown, ms: number, repeats: boolean): () => void {
-    const duration = ms >= 1 ? Math.trunc(Math.min(ms, MAX_TIMER_MS)) : 1;
+    const duration = ms >= 1 ? Math.trunc(ms) : 1;
     const timer: SimulatedTimer = { label: `${repeats ? "interval" : "timeout"} ${ms}`, event: undefined };
     this.timers.add(timer);
     const arm = (): void => {
-      timer.event = this.#push(this.#due(duration), INPUT, () => {
+      timer.event = this.#arm(duration, () => {
         if (repeats) arm();
         else this.timers.delete(timer);
         this.trace.mix(duration);
@@ -182,30 +222,132 @@ export class World {
     };
   }
 
-  #due(duration: number): number {
+  #arm(duration: number, run: () => void): Event {
+    let list = this.#lists.get(duration);
+    if (list === undefined) {
+      list = { events: [], lastDue: 0 };
+      this.#lists.set(duration, list);
+    }
     const jitter = this.random("timer").between(-0.99, this.#clock.latenessMs);
-    const due = Math.max(this.now + duration + jitter, this.#lastDue.get(duration) ?? 0);
-    this.#lastDue.set(duration, due);
-    return due;
+    list.lastDue = Math.max(this.now + duration + jitter, list.lastDue);
+    const event: TimerEvent = { ...this.#event(list.lastDue, run), list };
+    list.events.push(event);
+    this.#due.push(event);
+    return event;
   }
 
-  #push(at: number, phase: number, run: () => void): Event {
-    const event: Event = { at: Math.max(at, this.now), phase, order: this.#order++, run };
-    const heap = this.#heap;
+  #event(at: number, run: () => void): Event {
+    return { at: Math.max(at, this.now), order: this.#order++, run };
+  }
+
+  /** Runs the next callback. Returns false if there is none. */
+  #runNext(): boolean {
+    const run = this.#next();
+    if (run === undefined) return false;
+    this.#atSameTime++;
+    this.events++;
+    try {
+      run();
+    } catch (reason) {
+      this.onUncaught(reason);
+    }
+    return true;
+  }
+
+  #next(): (() => void) | undefined {
+    for (let idle = 0; ; idle++) {
+      const run = this.#ofPhase();
+      if (run !== undefined) return run;
+      // Nothing is due: time passes. Input that arrives is read first, as libuv waits for it.
+      if (idle === PHASES.length) {
+        const at = Math.min(this.#inputs.first?.at ?? NEVER, this.#due.first?.at ?? NEVER);
+        if (at === NEVER) return undefined;
+        if (at > this.now) this.#atSameTime = 0;
+        this.now = Math.max(this.now, at);
+        this.#enter("input");
+        idle = 0;
+      } else if (!this.#repeatsTimers())
+        this.#enter(PHASES[(PHASES.indexOf(this.#phase) + 1) % PHASES.length] as Phase);
+    }
+  }
+
+  /**
+   * Node runs timers again before input if they became due while timers ran, and a microtask of the last one has started a
+   * timer, which makes libuv read the clock.
+   */
+  #repeatsTimers(): boolean {
+    if (this.#phase !== "timers" || (this.#due.first?.at ?? NEVER) > this.now) return false;
+    if (!this.random("phase").chance(0.25)) return false;
+    this.#enter("timers");
+    return true;
+  }
+
+  #enter(phase: Phase): void {
+    this.#phase = phase;
+    this.#phaseAt = this.now;
+    this.#phaseOrder = this.#order;
+    this.#list = undefined;
+    if (phase === "immediates") {
+      this.#batch = this.#deferred;
+      this.#deferred = [];
+    } else if (phase === "closed") {
+      this.#batch = this.#closed;
+      this.#closed = [];
+    }
+  }
+
+  /** Returns the next callback of the phase; `undefined` at its end. */
+  #ofPhase(): (() => void) | undefined {
+    for (;;) {
+      const event = this.#takeEvent();
+      if (event === undefined) return undefined;
+      const { run } = event;
+      // A timer is in its list and in the heap.
+      event.run = undefined;
+      if (run !== undefined) return run;
+    }
+  }
+
+  #takeEvent(): Event | undefined {
+    if (this.#phase === "input") {
+      const { first } = this.#inputs;
+      return first !== undefined && first.at <= this.#phaseAt && first.order < this.#phaseOrder
+        ? this.#inputs.pop()
+        : undefined;
+    }
+    if (this.#phase !== "timers") return this.#batch.shift();
+    let next = this.#list?.events[0];
+    if (next === undefined || next.at > this.#phaseAt) next = this.#due.first;
+    if (next === undefined || next.at > this.#phaseAt) return undefined;
+    this.#list = next.list;
+    return next.list.events.shift();
+  }
+}
+
+/** Events in the order of time. Those that were stopped are skipped. */
+class EventHeap<E extends Event> {
+  readonly #events: E[] = [];
+
+  get first(): E | undefined {
+    while (this.#events[0]?.run === undefined && this.#events.length > 0) this.pop();
+    return this.#events[0];
+  }
+
+  push(event: E): void {
+    const heap = this.#events;
     let i = heap.length;
     heap.push(event);
     while (i > 0) {
       const parent = (i - 1) >> 1;
-      if (!isBefore(event, heap[parent] as Event)) break;
-      heap[i] = heap[parent] as Event;
+      if (!isBefore(event, heap[parent] as E)) break;
+      heap[i] = heap[parent] as E;
       i = parent;
     }
     heap[i] = event;
-    return event;
   }
 
-  #pop(): Event | undefined {
-    const heap = this.#heap;
+  pop(): E | undefined {
+    const heap = this.#events;
     const first = heap[0];
     const last = heap.pop();
     if (first === undefined || last === undefined || heap.length === 0) return first;
@@ -213,39 +355,16 @@ export class World {
     for (;;) {
       let child = 2 * i + 1;
       if (child >= heap.length) break;
-      if (child + 1 < heap.length && isBefore(heap[child + 1] as Event, heap[child] as Event)) child++;
-      if (!isBefore(heap[child] as Event, last)) break;
-      heap[i] = heap[child] as Event;
+      if (child + 1 < heap.length && isBefore(heap[child + 1] as E, heap[child] as E)) child++;
+      if (!isBefore(heap[child] as E, last)) break;
+      heap[i] = heap[child] as E;
       i = child;
     }
     heap[i] = last;
     return first;
   }
-
-  /** Runs the next event. Returns false if there is none. */
-  #runNext(): boolean {
-    for (;;) {
-      const event = this.#pop();
-      if (event === undefined) return false;
-      const { run } = event;
-      if (run === undefined) continue;
-      if (event.at > this.now) {
-        this.now = event.at;
-        this.#atSameTime = 0;
-      }
-      this.#atSameTime++;
-      this.events++;
-      try {
-        run();
-      } catch (reason) {
-        this.onUncaught(reason);
-      }
-      return true;
-    }
-  }
 }
 
 function isBefore(a: Event, b: Event): boolean {
-  if (a.at !== b.at) return a.at < b.at;
-  return a.phase !== b.phase ? a.phase < b.phase : a.order < b.order;
+  return a.at !== b.at ? a.at < b.at : a.order < b.order;
 }
