@@ -74,6 +74,34 @@ describe.each<Protocol>(["grpc", "http-rpc"])("version and group (%s)", (protoco
   });
 });
 
+describe("a request whose headers occurred before", () => {
+  const repeated = (router: Router, memo: { result: unknown }) => router.exchange({ ...rpcRequest({}), memo });
+
+  it("finds a service that was added in between", async () => {
+    const router = createRouter();
+    const memo = { result: undefined };
+    expect((await repeated(router, memo)).status).toBe(404);
+    router.add(GreetServiceDef, greeting("added"));
+    for (let i = 0; i < 2; i++) expect(await jsonOf(await repeated(router, memo))).toEqual({ greeting: "added" });
+  });
+
+  it("finds a resource that was mounted in between", async () => {
+    const router = createRouter();
+    const memo = { result: undefined };
+    expect((await repeated(router, memo)).status).toBe(404);
+    router.mount({ serves: () => true, exchange: async () => response({ status: 299 }) });
+    expect((await repeated(router, memo)).status).toBe(299);
+  });
+
+  it("is not answered by another router", async () => {
+    const memo = { result: undefined };
+    for (const text of ["one", "two"]) {
+      const router = createRouter().add(GreetServiceDef, greeting(text));
+      expect(await jsonOf(await repeated(router, memo))).toEqual({ greeting: text });
+    }
+  });
+});
+
 describe("adding a service twice", () => {
   it.each<[ServiceOptions, ServiceOptions]>([
     [{}, {}],
@@ -110,8 +138,8 @@ describe("the protocol", () => {
   const answering = (name: string, accepts: (contentType: string) => boolean): ServerProtocol => ({
     accept: (type) =>
       accepts(type)
-        ? async (_request, handler): Promise<HttpResponse> =>
-            response({ headers: { by: name, found: String(handler !== undefined) } })
+        ? async (_request, target): Promise<HttpResponse> =>
+            response({ headers: { by: name, found: String(target.handler !== undefined) } })
         : undefined,
   });
   const settings = { ...resolveRouterOptions({ codecs: [], compressions: [] }), bodyKinds: [] };

@@ -2,7 +2,7 @@
  * Sub-protocol B, server half: converts a gRPC request over HTTP/2 to a call and its result to a response (spec:
  * Sub-protocol B).
  */
-import type { CallResponse, Selector, UnaryResponse } from "../call/call.ts";
+import type { CallResponse, UnaryResponse } from "../call/call.ts";
 import type { RpcError } from "../call/error.ts";
 import { endMessages } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
@@ -16,7 +16,7 @@ import { appendBounded, checkHeaders, isReservedName } from "../protocol/headers
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { handlerOf, methodsOf, payloadOptionsOf } from "../protocol/overloads.ts";
 import type { GrpcPayloadCall } from "../protocol/payload.ts";
-import type { Answer, Handler, ServerProtocol } from "../protocol/protocol.ts";
+import type { Answer, Handler, ServerProtocol, Target } from "../protocol/protocol.ts";
 import { ServerContext } from "../server/call-context.ts";
 import { asRpcError, authorizeCall, receive, unaryRequest } from "../server/receive.ts";
 import {
@@ -51,10 +51,10 @@ export class GrpcServer implements ServerProtocol {
   accept(contentType: string): Answer | undefined {
     if (!isGrpcContentType(contentType)) return undefined;
     const formats = this.formatsOf(contentType);
-    return (request, handler, selector) => {
+    return (request, target) => {
       const isGrpc = request.version === "2" && request.method === "POST";
-      const answering = isGrpc ? this.serve(request, handler, selector, formats, request.body) : undefined;
-      return answering ?? Promise.resolve(refuse(request, handler, this.#options.codecs));
+      const answering = isGrpc ? this.serve(request, target, formats, request.body) : undefined;
+      return answering ?? Promise.resolve(refuse(request, target.handler, this.#options.codecs));
     };
   }
 
@@ -64,18 +64,19 @@ export class GrpcServer implements ServerProtocol {
    */
   serve(
     request: HttpRequest,
-    handler: Handler | undefined,
-    selector: Selector,
+    target: Target,
     { codec, wrapper }: ContentTypeFormats,
     body: Body,
   ): Promise<HttpResponse> | undefined {
+    const { handler, selector } = target;
     // The method, not the content type, determines whether messages are wrapped.
     const format = handler === undefined ? (codec ?? wrapper) : handler.payload === undefined ? codec : wrapper;
     if (format === undefined) return undefined;
     let call: GrpcCall;
     try {
       if (handler === undefined) throw notFound(request.path);
-      const headers = readRequestHeaders(request.headers, this.#options, this.#negotiate);
+      target.headers ??= readRequestHeaders(request.headers, this.#options, this.#negotiate);
+      const { headers } = target;
       const context = new ServerContext(request, headers.timeoutMs, handler.limits.maxTimeoutMs);
       const payload = handler.payload?.openGrpc(methodsOf(handler), payloadOptionsOf(handler, this.#options));
       call = { request, handler, selector, headers, context, format, payload, body };

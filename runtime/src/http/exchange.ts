@@ -28,6 +28,11 @@ export interface HttpRequest {
   readonly headers: Metadata;
   /** The body. It can be read once. */
   readonly body: Body;
+  /**
+   * On a server, a place to remember a result that depends on the method, the path and the header fields only. Requests in which
+   * these are the same share it. `undefined`: there is none.
+   */
+  readonly memo?: { result: unknown } | undefined;
   /** On a server, the connection that the request arrived on. */
   readonly peer?: PeerConnection | undefined;
   /** On a server, creates the values of the call's context. Default: empty values. */

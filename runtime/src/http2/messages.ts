@@ -30,6 +30,8 @@ export interface HeaderBlock {
    * checks of the host (RFC 9113, section 8.3.1).
    */
   readonly hasOneHost: boolean;
+  /** What its receiver remembers of the block, which may be shared by many requests. */
+  result: unknown;
 }
 
 /** Kinds of header blocks. */
@@ -275,6 +277,7 @@ export class BlockBuilder implements FieldSink {
       contentLength: this.#contentLength,
       size,
       hasOneHost: this.#hasOneHost(),
+      result: undefined,
     };
   }
 

@@ -3,6 +3,7 @@
  */
 import type { Call, CallRequest, Method, Selector } from "../call/call.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
+import type { RequestHeaders } from "./headers.ts";
 import type { ClientProtocolOptions } from "./options.ts";
 import type { ServerPayload } from "./payload.ts";
 
@@ -22,7 +23,15 @@ export interface ServerProtocol {
  * Answers a request, which has the selector. Never rejects. Without a handler, the response is the protocol's error for an
  * unknown method.
  */
-export type Answer = (request: HttpRequest, handler: Handler | undefined, selector: Selector) => Promise<HttpResponse>;
+export type Answer = (request: HttpRequest, target: Target) => Promise<HttpResponse>;
+
+/** The target of a request. Requests with the same headers may share it. */
+export interface Target {
+  readonly handler: Handler | undefined;
+  readonly selector: Selector;
+  /** The headers of the request as typed values, if the protocol has read them. */
+  headers: RequestHeaders | undefined;
+}
 
 /** A method that a server serves, with everything that is settled when its service is added. */
 export interface Handler {

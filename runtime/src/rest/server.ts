@@ -82,7 +82,11 @@ export class RestServer implements CallingResource {
     const { version, group } = readSelector(request.headers);
     const wanted = version === undefined && group === undefined ? selector : { version, group };
     const handler = this.#find(target.path, wanted);
-    return this.#protocol.serve(request, handler, wanted, new RouteFormats(match, query, this.#values));
+    return this.#protocol.serve(
+      request,
+      { handler, selector: wanted, headers: undefined },
+      new RouteFormats(match, query, this.#values),
+    );
   }
 }
 

@@ -10,7 +10,7 @@ import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { checkCompressMinBytes, type ServerProtocolOptions } from "../protocol/options.ts";
 import { methodsOf } from "../protocol/overloads.ts";
 import { payloadOf } from "../protocol/payload.ts";
-import type { Answer, Handler, HandlerLimits, ServerProtocol } from "../protocol/protocol.ts";
+import type { Answer, Handler, HandlerLimits, ServerProtocol, Target } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
 import type { AddedService } from "./added-service.ts";
 import { createAuthorize } from "./authorize.ts";
@@ -105,6 +105,13 @@ interface MethodRoute {
   readonly next: MethodRoute | undefined;
 }
 
+/** A target with the protocol that answers it. */
+interface AnsweredTarget extends Target {
+  readonly answer: Answer;
+  /** The routes of the router when it found the target. */
+  readonly routes: object;
+}
+
 /** The rules of a router that do not depend on its protocols. */
 export interface RouterPolicy {
   readonly authorize?: Authorize | undefined;
@@ -132,6 +139,8 @@ export function createRouterWith(settings: RouterSettings): Router {
   const aliases = new Map<string, string>();
   const resources: Resource[] = [];
   const { protocols, bodyKinds, interceptors, onError, versionMatch, cors } = settings;
+  /** Another object after each change of the routes and resources. */
+  let settled = {};
 
   function find(path: string, wanted: Selector): Handler | undefined {
     const first = routes.get(path) ?? routes.get(aliases.get(path) ?? "");
@@ -172,6 +181,7 @@ export function createRouterWith(settings: RouterSettings): Router {
     services,
     resources,
     add(service, implementation, options = {}) {
+      settled = {};
       checkService(service, implementation);
       assertMembers("the options of add", options, SERVICE_OPTIONS);
       const { version = service.selector?.version, group = service.selector?.group } = options;
@@ -206,6 +216,7 @@ export function createRouterWith(settings: RouterSettings): Router {
       return router;
     },
     mount(resource) {
+      settled = {};
       if (isCalling(resource)) resource.onMount({ options: settings, find });
       for (const added of services) resource.onAdd?.(added);
       resources.push(resource);
@@ -224,6 +235,9 @@ export function createRouterWith(settings: RouterSettings): Router {
   }
 
   function answer(request: HttpRequest): Promise<HttpResponse> {
+    const { memo } = request;
+    const known = memo?.result as AnsweredTarget | undefined;
+    if (known?.routes === settled) return known.answer(request, known);
     const { headers } = request;
     const path = withoutQuery(request.path);
     const selector = readSelector(headers);
@@ -232,7 +246,15 @@ export function createRouterWith(settings: RouterSettings): Router {
       const resource = findResource({ method: request.method, path });
       if (resource !== undefined) return resource.exchange(request);
     }
-    return answerTo(headers.get("content-type") ?? "")(request, handler, selector);
+    const target = {
+      handler,
+      selector,
+      headers: undefined,
+      answer: answerTo(headers.get("content-type") ?? ""),
+      routes: settled,
+    };
+    if (memo !== undefined) memo.result = target;
+    return target.answer(request, target);
   }
 }
 

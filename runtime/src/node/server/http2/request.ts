@@ -55,6 +55,7 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
   readonly method: string;
   readonly path: string;
   readonly version = "2";
+  readonly memo: HeaderBlock;
   readonly authority: string | undefined;
   readonly headers: Metadata;
   readonly body: Body;
@@ -86,6 +87,7 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
     this.stream = stream;
     this.method = block.method;
     this.path = block.path;
+    this.memo = block;
     this.authority = block.authority === "" ? undefined : block.authority;
     this.headers = Metadata.fromShared(block.fields);
     if (stream.ended) {
