@@ -138,8 +138,8 @@ describe("the protocol", () => {
   const answering = (name: string, accepts: (contentType: string) => boolean): ServerProtocol => ({
     accept: (type) =>
       accepts(type)
-        ? async (_request, target): Promise<HttpResponse> =>
-            response({ headers: { by: name, found: String(target.handler !== undefined) } })
+        ? async (_request, destination): Promise<HttpResponse> =>
+            response({ headers: { by: name, found: String(destination.handler !== undefined) } })
         : undefined,
   });
   const settings = { ...resolveRouterOptions({ codecs: [], compressions: [] }), bodyKinds: [] };

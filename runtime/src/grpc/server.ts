@@ -16,7 +16,7 @@ import { appendBounded, checkHeaders, isReservedName } from "../protocol/headers
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { handlerOf, methodsOf, payloadOptionsOf } from "../protocol/overloads.ts";
 import type { GrpcPayloadCall } from "../protocol/payload.ts";
-import type { Answer, Handler, ServerProtocol, Target } from "../protocol/protocol.ts";
+import type { Answer, Destination, Handler, ServerProtocol } from "../protocol/protocol.ts";
 import { ServerContext } from "../server/call-context.ts";
 import { asRpcError, authorizeCall, receive, unaryRequest } from "../server/receive.ts";
 import {
@@ -51,10 +51,10 @@ export class GrpcServer implements ServerProtocol {
   accept(contentType: string): Answer | undefined {
     if (!isGrpcContentType(contentType)) return undefined;
     const formats = this.formatsOf(contentType);
-    return (request, target) => {
+    return (request, destination) => {
       const isGrpc = request.version === "2" && request.method === "POST";
-      const answering = isGrpc ? this.serve(request, target, formats, request.body) : undefined;
-      return answering ?? Promise.resolve(refuse(request, target.handler, this.#options.codecs));
+      const answering = isGrpc ? this.serve(request, destination, formats, request.body) : undefined;
+      return answering ?? Promise.resolve(refuse(request, destination.handler, this.#options.codecs));
     };
   }
 
@@ -64,19 +64,19 @@ export class GrpcServer implements ServerProtocol {
    */
   serve(
     request: HttpRequest,
-    target: Target,
+    destination: Destination,
     { codec, wrapper }: ContentTypeFormats,
     body: Body,
   ): Promise<HttpResponse> | undefined {
-    const { handler, selector } = target;
+    const { handler, selector } = destination;
     // The method, not the content type, determines whether messages are wrapped.
     const format = handler === undefined ? (codec ?? wrapper) : handler.payload === undefined ? codec : wrapper;
     if (format === undefined) return undefined;
     let call: GrpcCall;
     try {
       if (handler === undefined) throw notFound(request.path);
-      target.headers ??= readRequestHeaders(request.headers, this.#options, this.#negotiate);
-      const { headers } = target;
+      destination.headers ??= readRequestHeaders(request.headers, this.#options, this.#negotiate);
+      const { headers } = destination;
       const context = new ServerContext(request, headers.timeoutMs, handler.limits.maxTimeoutMs);
       const payload = handler.payload?.openGrpc(methodsOf(handler), payloadOptionsOf(handler, this.#options));
       call = { request, handler, selector, headers, context, format, payload, body };

@@ -33,10 +33,10 @@ export class GrpcWebServer implements ServerProtocol {
     const [, text = "", suffix = ""] = type;
     const isText = text !== "";
     const formats = this.#grpc.formatsOf(`application/grpc${suffix}`);
-    return async (request, target) => {
+    return async (request, destination) => {
       if (request.method !== "POST") return refuseMethod();
       const body = isText ? decodeBase64Body(request.body) : request.body;
-      const response = await this.#grpc.serve(request, target, formats, body);
+      const response = await this.#grpc.serve(request, destination, formats, body);
       if (response === undefined) return refuseType(contentType, this.#supported);
       return toWebResponse(response, `application/grpc-web${text}${suffix}`, isText);
     };

@@ -16,7 +16,7 @@ import { compressMessage } from "../protocol/message.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { handlerOf, methodsOf, payloadOptionsOf } from "../protocol/overloads.ts";
 import type { HttpRpcPayloadCall } from "../protocol/payload.ts";
-import type { Answer, Handler, ServerProtocol, Target } from "../protocol/protocol.ts";
+import type { Answer, Destination, Handler, ServerProtocol } from "../protocol/protocol.ts";
 import { ServerContext } from "../server/call-context.ts";
 import { asRpcError, authorizeCall, receive, type ServerCall, unaryRequest } from "../server/receive.ts";
 import {
@@ -47,11 +47,11 @@ export class HttpRpcServer implements ServerProtocol {
   }
 
   accept(): Answer {
-    return (request, target) => this.serve(request, target, this.#formats);
+    return (request, destination) => this.serve(request, destination, this.#formats);
   }
 
   /** Answers a request with the formats of its address. Never rejects. */
-  serve(request: HttpRequest, { handler, selector }: Target, formats: Formats): Promise<HttpResponse> {
+  serve(request: HttpRequest, { handler, selector }: Destination, formats: Formats): Promise<HttpResponse> {
     const { path = request.path } = formats;
     let call: HttpRpcCall;
     try {

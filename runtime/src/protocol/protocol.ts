@@ -23,10 +23,10 @@ export interface ServerProtocol {
  * Answers a request, which has the selector. Never rejects. Without a handler, the response is the protocol's error for an
  * unknown method.
  */
-export type Answer = (request: HttpRequest, target: Target) => Promise<HttpResponse>;
+export type Answer = (request: HttpRequest, destination: Destination) => Promise<HttpResponse>;
 
-/** The target of a request. Requests with the same headers may share it. */
-export interface Target {
+/** The destination of a request. Requests with the same headers may share it. */
+export interface Destination {
   readonly handler: Handler | undefined;
   readonly selector: Selector;
   /** The headers of the request as typed values, if the protocol has read them. */

@@ -10,7 +10,7 @@ import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { checkCompressMinBytes, type ServerProtocolOptions } from "../protocol/options.ts";
 import { methodsOf } from "../protocol/overloads.ts";
 import { payloadOf } from "../protocol/payload.ts";
-import type { Answer, Handler, HandlerLimits, ServerProtocol, Target } from "../protocol/protocol.ts";
+import type { Answer, Destination, Handler, HandlerLimits, ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
 import type { AddedService } from "./added-service.ts";
 import { createAuthorize } from "./authorize.ts";
@@ -105,10 +105,10 @@ interface MethodRoute {
   readonly next: MethodRoute | undefined;
 }
 
-/** A target with the protocol that answers it. */
-interface AnsweredTarget extends Target {
+/** A destination with the protocol that answers it. */
+interface AnsweredDestination extends Destination {
   readonly answer: Answer;
-  /** The routes of the router when it found the target. */
+  /** The routes of the router when it found the handler. */
   readonly routes: object;
 }
 
@@ -236,7 +236,7 @@ export function createRouterWith(settings: RouterSettings): Router {
 
   function answer(request: HttpRequest): Promise<HttpResponse> {
     const { memo } = request;
-    const known = memo?.result as AnsweredTarget | undefined;
+    const known = memo?.result as AnsweredDestination | undefined;
     if (known?.routes === settled) return known.answer(request, known);
     const { headers } = request;
     const path = withoutQuery(request.path);
@@ -246,15 +246,15 @@ export function createRouterWith(settings: RouterSettings): Router {
       const resource = findResource({ method: request.method, path });
       if (resource !== undefined) return resource.exchange(request);
     }
-    const target = {
+    const destination = {
       handler,
       selector,
       headers: undefined,
       answer: answerTo(headers.get("content-type") ?? ""),
       routes: settled,
     };
-    if (memo !== undefined) memo.result = target;
-    return target.answer(request, target);
+    if (memo !== undefined) memo.result = destination;
+    return destination.answer(request, destination);
   }
 }
 
