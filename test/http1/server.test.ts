@@ -158,6 +158,21 @@ describe("a response", () => {
     expect(peer.requests).toHaveLength(2);
   });
 
+  it("that is large counts in full as memory until its last part has been written", () => {
+    const { connection } = new Peer({}, (x) => respond(x, "x".repeat(300 * 1024))).receive(get());
+    connection.take(128 * 1024);
+    connection.take(128 * 1024);
+    expect([connection.unsent < 45 * 1024, connection.kept(true), connection.kept(false)]).toEqual([
+      true,
+      307_200,
+      307_200,
+    ]);
+    connection.take(128 * 1024);
+    expect([connection.unsent, connection.kept(true), connection.kept(false)]).toEqual([0, 307_200, 0]);
+    connection.take(128 * 1024);
+    expect(connection.kept(true)).toBe(0);
+  });
+
   it("that is not taken makes its sender wait", () => {
     const peer = new Peer({}, (x) => x.respond(200, NONE, undefined)).receive(get());
     const { exchange, drained } = peer.requests[0] as Peer["requests"][0];

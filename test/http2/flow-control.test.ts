@@ -55,6 +55,23 @@ describe("sending", () => {
     expect(heard?.closed).toBe(1);
   });
 
+  it("counts a chunk in full as memory until its last part has been written, or its stream has been reset", () => {
+    const { server, streams } = responding(2, settings([Setting.InitialWindowSize, 40_000]));
+    const { connection } = server;
+    const kept = (): number[] => [connection.unsent, connection.kept(true), connection.kept(false)];
+    for (const { stream } of streams) stream?.sendData(bytesOf(40_001), true);
+    connection.take(128 * 1024);
+    server.receive(windowUpdate(0, 40_000));
+    connection.take(128 * 1024);
+    expect(kept()).toEqual([2, 80_002, 80_002]);
+    server.receive(windowUpdate(1, 1));
+    connection.take(128 * 1024);
+    expect(kept()).toEqual([1, 80_001, 40_001]);
+    server.receive(rst(3, ErrorCode.Cancel));
+    connection.take(128 * 1024);
+    expect(kept()).toEqual([0, 0, 0]);
+  });
+
   it("waits for the window of the connection", () => {
     const { server, streams } = responding(2, settings([Setting.InitialWindowSize, 2 ** 20]));
     for (const { stream } of streams) stream?.sendData(bytesOf(40_000), true);

@@ -64,8 +64,11 @@ export class ServerConnection implements ServerExchangeOwner {
   #dropped = 0;
   /** Time in the state idle, or since the beginning of the request; -1 until the next tick. */
   #elapsed = -1;
-  /** The rest of a large body. */
+  /** A large body that is being sent, and the bytes of it that have been. */
   #large: Uint8Array | undefined;
+  #largeSent = 0;
+  /** Bytes of the large bodies of which parts are in the last output or wait. */
+  #kept = 0;
 
   constructor(handler: Http1Handler, { output, limits, latin1, dateLine }: ServerConnectionOptions) {
     this.#handler = handler;
@@ -78,7 +81,12 @@ export class ServerConnection implements ServerExchangeOwner {
 
   /** Bytes of output that have not been taken. */
   get unsent(): number {
-    return this.output.bytes + (this.#large?.length ?? 0);
+    return this.output.bytes + (this.#large === undefined ? 0 : this.#large.length - this.#largeSent);
+  }
+
+  /** Bytes that output keeps in memory, with all of a body until its last part has left: `isWriting` tells if that may not be. */
+  kept(isWriting: boolean): number {
+    return this.output.bytes + (isWriting ? this.#kept : (this.#large?.length ?? 0));
   }
 
   /** The same: all output counts as written. */
@@ -192,6 +200,8 @@ export class ServerConnection implements ServerExchangeOwner {
 
   send(body: Uint8Array): void {
     this.#large = body;
+    this.#largeSent = 0;
+    this.#kept += body.length;
   }
 
   /** Begins to read the next request, if both halves of the current exchange have ended. */
@@ -285,12 +295,16 @@ export class ServerConnection implements ServerExchangeOwner {
   take(budget: number): Segments {
     const { output } = this;
     const large = this.#large;
+    this.#kept = large?.length ?? 0;
     const room = budget - output.bytes;
     if (large !== undefined && room > 0) {
-      const isLast = large.length <= room;
-      output.payload(isLast ? large : viewOf(large, 0, room));
-      this.#large = isLast ? undefined : viewOf(large, room, large.length);
-      if (isLast) this.#exchange?.sent();
+      const start = this.#largeSent;
+      this.#largeSent = Math.min(start + room, large.length);
+      output.payload(viewOf(large, start, this.#largeSent));
+      if (this.#largeSent === large.length) {
+        this.#large = undefined;
+        this.#exchange?.sent();
+      }
     }
     const segments = output.take();
     this.#exchange?.drain();

@@ -96,6 +96,12 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
     return this.streams.scheduler.queued + this.output.bytes;
   }
 
+  /** Bytes that output keeps in memory, with all of a chunk until its last part has left: `isWriting` tells if that may not be. */
+  kept(isWriting: boolean): number {
+    const { sent, finished } = this.streams.scheduler;
+    return this.unsent + sent - (isWriting ? 0 : finished);
+  }
+
   /** Bytes of written frames that have not been taken. */
   get framed(): number {
     return this.output.bytes;

@@ -43,6 +43,10 @@ export class Scheduler {
   window: number;
   /** Number of bytes that all streams have queued. */
   queued = 0;
+  /** Bytes sent of chunks that stay in memory, because the rest of them has not been written. */
+  sent = 0;
+  /** Those of them whose rest is in the last output. */
+  finished = 0;
   /** Number of DATA frames written on the connection. */
   frames = 0;
   /** True if the windows will not be opened any more. */
@@ -148,6 +152,7 @@ export class Scheduler {
   /** Drops the queued data of a stream. The stream leaves the ring at its next turn. */
   drop(stream: EngineStream): void {
     this.queued -= stream.unsent;
+    this.sent -= stream.queueOffset;
     stream.unsent = 0;
     stream.queue = [];
     stream.tail = undefined;
@@ -163,6 +168,8 @@ export class Scheduler {
    */
   run(budget: number): void {
     this.#isBlocked = budget <= 0;
+    this.sent -= this.finished;
+    this.finished = 0;
     const output = this.#output;
     while (this.#first !== undefined && this.window > 0 && output.bytes < budget) {
       const stream: EngineStream = this.#first;
@@ -265,8 +272,12 @@ export class Scheduler {
       left -= taken;
       if (start + taken === end) {
         index++;
+        this.finished += start;
         stream.queueOffset = 0;
-      } else stream.queueOffset = start + taken;
+      } else {
+        this.sent += taken;
+        stream.queueOffset = start + taken;
+      }
     }
     if (index === queue.length) {
       stream.queue = [];

@@ -27,6 +27,7 @@ describe.each([
   const attacks: [name: string, run: (port: number) => Promise<unknown>][] = [
     ["20 HTTP/2 connections with windows of zero ask for 60 answers of 1 MiB each", windowsOfZero],
     ["20 HTTP/2 connections with open windows ask for 100 answers of 1 MiB each and read nothing", unreadSockets],
+    ["10 HTTP/2 connections read all but the last byte of 60 answers of 1 MiB each", almostReadAnswers],
     ["200 HTTP/1.1 connections ask for 4 MiB each and read nothing", unreadAnswers],
     ["20,000 requests for 256 KiB are pipelined and nothing is read", unreadPipeline],
     ["100 uploads of 4 MiB stop at their last byte over HTTP/2", (port) => heldStreams(port, "Greet")],
@@ -64,6 +65,18 @@ describe.each([
       connection.socket.pause();
       connection.write(frame(Type.windowUpdate, 0, 0, words(0x7fff0000)));
       for (let k = 0; k < 100; k++) {
+        const id = ODD(k);
+        connection.write(frame(Type.headers, Flag.endHeaders, id, request()), message(id, named("big")));
+      }
+    }
+  }
+
+  async function almostReadAnswers(port: number): Promise<void> {
+    for (let i = 0; i < 10; i++) {
+      const connection = await RawConnection.open(port, settings([INITIAL_WINDOW_SIZE, MIB]), overTls);
+      connection.socket.removeAllListeners("data").resume();
+      connection.write(frame(Type.windowUpdate, 0, 0, words(0x7fff0000)));
+      for (let k = 0; k < 60; k++) {
         const id = ODD(k);
         connection.write(frame(Type.headers, Flag.endHeaders, id, request()), message(id, named("big")));
       }

@@ -211,8 +211,8 @@ class ServedConnection implements Http1Handler, SocketOwner, Http1RequestOwner, 
 
   /** Counts the pending output, and input, towards the memory budget. Returns false, and does not count it, if it does not fit. */
   hold(): boolean {
-    const { unsent, waiting } = this.#connection;
-    const more = unsent + waiting + this.#socket.unsent - this.#held;
+    const { unsent } = this.#socket;
+    const more = this.#connection.kept(unsent > 0) + this.#connection.waiting + unsent - this.#held;
     if (more > 0 && !this.memory.take(more)) return false;
     if (more < 0) this.memory.release(-more);
     this.#held += more;

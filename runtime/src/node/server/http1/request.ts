@@ -113,7 +113,8 @@ export class ServedHttp1Request implements HttpRequest, ExchangeSink, BodySender
         this.#isOver = whole !== undefined;
         exchange.respond(status, headers, whole);
         if (whole === undefined) this.#send(body);
-        else this.#finish();
+        else if (whole.byteLength <= SMALL_SHARE_BYTES || this.#owner.hold()) this.#finish();
+        else this.fail();
       } catch {
         // For example, a field cannot be sent. The handler that produces the body must end too.
         this.#isOver = false;

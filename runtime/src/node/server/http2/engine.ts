@@ -220,9 +220,15 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Memo
     return true;
   }
 
+  /** Bytes of memory that the pending output takes. */
+  get #output(): number {
+    const { unsent } = this.#socket;
+    return this.connection.kept(unsent > 0) + unsent;
+  }
+
   /** Counts the pending output towards the memory budget. Returns false, and does not count it, if it does not fit. */
   holdOutput(): boolean {
-    const more = this.connection.unsent + this.#socket.unsent - this.#heldOutput;
+    const more = this.#output - this.#heldOutput;
     if (more > 0 && !this.memory.take(more)) return false;
     if (more < 0) this.memory.release(-more);
     this.#heldOutput += more;
@@ -235,7 +241,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Memo
 
   reclaim(): void {
     this.guard.reclaim();
-    if (this.connection.unsent + this.#socket.unsent < this.#heldOutput) this.holdOutput();
+    if (this.#output < this.#heldOutput) this.holdOutput();
   }
 
   onPeerEnd(): void {
