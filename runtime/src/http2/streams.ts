@@ -152,7 +152,13 @@ export class Streams implements StreamOwner, SchedulerOwner {
   /** Handles the end of a stream by the peer (half-closed, remote). */
   endRemote(stream: EngineStream, trailers: readonly string[] | undefined): void {
     if (stream.expected >= 0 && stream.received !== stream.expected) {
-      this.fail(stream, ErrorCode.ProtocolError, true);
+      // A response that has been sent still ends first: clients such as connect-go cut off requests that have been answered.
+      if (stream.discardable !== undefined) {
+        stream.state = State.HalfRemote;
+        stream.sink.onEnd(undefined);
+      }
+      if (stream.closed) this.sendReset(stream.id, ErrorCode.ProtocolError);
+      else this.fail(stream, ErrorCode.ProtocolError, true);
       return;
     }
     stream.ended = true;

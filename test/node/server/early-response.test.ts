@@ -3,20 +3,25 @@ import { describe, expect, it } from "vitest";
 import { block, Flag, frame, RawConnection, Type } from "../../support/frames.ts";
 import { startServer } from "../../support/server.ts";
 
-const UNKNOWN_METHOD = block(
+const FIELDS: [name: string, value: string][] = [
   [":method", "POST"],
   [":scheme", "http"],
   [":path", "/greet.v1.GreetService/None"],
   [":authority", "127.0.0.1"],
   ["content-type", "application/json"],
-);
+];
+const UNKNOWN_METHOD = block(...FIELDS);
 
 /** Opens a connection that does not acknowledge PINGs, and sends requests without their ends on these streams. */
 async function openUploads(...streams: number[]): Promise<RawConnection> {
+  return openRequest(UNKNOWN_METHOD, ...streams);
+}
+
+async function openRequest(head: Uint8Array, ...streams: number[]): Promise<RawConnection> {
   const connection = await RawConnection.open((await startServer()).port);
   connection.polite = false;
   connection.write(frame(Type.settings, Flag.ack, 0));
-  connection.write(...streams.map((stream) => frame(Type.headers, Flag.endHeaders, stream, UNKNOWN_METHOD)));
+  connection.write(...streams.map((stream) => frame(Type.headers, Flag.endHeaders, stream, head)));
   return connection;
 }
 
@@ -54,6 +59,15 @@ describe("a response to a request that has not ended", () => {
     connection.write(frame(Type.ping, 0, 0, Buffer.alloc(8)));
     await expect.poll(() => connection.received.filter(({ type }) => type === Type.ping).length).toBe(2);
     expect(framesOf(connection, 1)).toEqual(["part", "part", "end"]);
+  });
+
+  it("ends before its request is refused, if that ends before its content-length", async () => {
+    const connection = await openRequest(block(...FIELDS, ["content-length", "100"]), 1);
+    await connection.frame(Type.ping);
+    connection.write(frame(Type.data, Flag.endStream, 1, Buffer.alloc(10)));
+    const { payload } = await connection.frame(Type.reset, 1);
+    expect(payload.readUInt32BE()).toBe(1);
+    expect(framesOf(connection, 1)).toEqual(["part", "part", "end", "reset"]);
   });
 
   it("ends after a time limit if the client acknowledges nothing", async () => {
