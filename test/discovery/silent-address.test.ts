@@ -31,7 +31,7 @@ async function listenOn(host: string): Promise<number> {
 
 const STOPPED = `
 const [host, port] = process.argv.slice(1);
-require("net").createServer().listen({ host, port: Number(port), backlog: 1 }, () => {
+require("net").createServer().on("error", ({ code }) => console.log(code)).listen({ host, port: Number(port), backlog: 1 }, () => {
   console.log("listening");
   process.kill(process.pid, "SIGSTOP");
 });`;
@@ -48,15 +48,26 @@ function hasUnanswered(port: number): boolean {
   );
 }
 
-/** Takes a port whose SYNs are not answered: its process is stopped, and its queue of connections is full. */
-async function listenSilently(host: string, port: number): Promise<void> {
+/** Starts a greeter on an address, and takes the same port of the silent one. */
+async function listenBeside(silent: string, other: string): Promise<number> {
+  let port = await listenOn(other);
+  while (!(await listenSilently(silent, port))) port = await listenOn(other);
+  return port;
+}
+
+/**
+ * Takes a port whose SYNs are not answered: its process is stopped, and its queue of connections is full. Returns false if another
+ * process has the port.
+ */
+async function listenSilently(host: string, port: number): Promise<boolean> {
   const child = spawn(process.execPath, ["-e", STOPPED, host, String(port)], { stdio: ["ignore", "pipe", "inherit"] });
   const sockets: Socket[] = [];
   onTestFinished(() => {
     child.kill("SIGKILL");
     for (const socket of sockets) socket.destroy();
   });
-  await once(child.stdout, "data");
+  const [said] = (await once(child.stdout, "data")) as [Buffer];
+  if (said.includes("EADDRINUSE")) return false;
   for (let tries = 0; tries < 20; tries++) {
     const socket = connectNet(port, host).on("error", () => {});
     sockets.push(socket);
@@ -64,7 +75,7 @@ async function listenSilently(host: string, port: number): Promise<void> {
     for (let checks = 0; socket.connecting && checks < 30; checks = hasUnanswered(port) ? checks + 1 : 0) {
       await pause(10);
     }
-    if (socket.connecting) return;
+    if (socket.connecting) return true;
   }
   throw new Error(`${host} answers with a full queue`);
 }
@@ -90,8 +101,7 @@ describe.skipIf(process.platform !== "linux" || !hasIpv6)("an address that does 
     const protocol = httpVersion === "2" ? "grpc" : "http-rpc";
 
     it.skipIf(!hasDnsmasq)("does not delay calls to a name in the DNS, with any policy", async () => {
-      const port = await listenOn(other);
-      await listenSilently(silent, port);
+      const port = await listenBeside(silent, other);
       const { address } = await startDns({ "greet.test": ["127.0.0.1", "::1"] });
       for (const balancer of [p2c(), pickFirst()]) {
         const resolver = dns(`greet.test:${port}`, { servers: [address] });
@@ -102,8 +112,7 @@ describe.skipIf(process.platform !== "linux" || !hasIpv6)("an address that does 
     });
 
     it("does not delay calls to a list that begins with it, with pick first", async () => {
-      const port = await listenOn(other);
-      await listenSilently(silent, port);
+      const port = await listenBeside(silent, other);
       const formatted = [silent, other].map((host) => (host === "::1" ? `[::1]:${port}` : `${host}:${port}`));
       const options = {
         resolver: fixed(formatted),
@@ -116,8 +125,7 @@ describe.skipIf(process.platform !== "linux" || !hasIpv6)("an address that does 
     });
 
     it("does not delay calls to the name of a base URL", async () => {
-      const port = await listenOn(other);
-      await listenSilently(silent, port);
+      const port = await listenBeside(silent, other);
       const found = [silent, other].map((address) => ({ address, family: address === "::1" ? 6 : 4 }));
       const lookup = (_host: string, _options: object, done: (error: null, all: object[]) => void): void =>
         done(null, found);
