@@ -13,8 +13,10 @@ const UNIT = [
 ];
 /** Tests of the programs for developers, which start compilers. */
 const TOOLS = testsOf("contract", "openapi", "plugin", "validate");
-/** Replaces a module, which must not be loaded yet. */
-const REPLACES = "test/http-rpc/body-format.test.ts";
+/** Tests that replace modules, which must not be loaded yet, or count all errors of sockets. */
+const ISOLATED = ["http-rpc/body-format", "node/io/socket-errors", "node/io/stream-ids"].map(
+  (name) => `test/${name}.test.ts`,
+);
 
 export default defineConfig({
   resolve: { conditions },
@@ -29,11 +31,11 @@ export default defineConfig({
     // Tests wait for sockets and processes half of the time.
     maxWorkers: 2 * availableParallelism(),
     coverage: { include: ["src/**", "runtime/src/**"], exclude: ["**/gen/**"] },
-    // The files of a worker of the first two share their modules, which takes half the time; they leave no state.
+    // The files of a worker share their modules, which takes half the time; they leave no state.
     projects: [
       {
         extends: true,
-        test: { name: "unit", include: UNIT, exclude: [...configDefaults.exclude, REPLACES], isolate: false },
+        test: { name: "unit", include: UNIT, exclude: [...configDefaults.exclude, ...ISOLATED], isolate: false },
       },
       {
         extends: true,
@@ -44,11 +46,11 @@ export default defineConfig({
         test: {
           name: "system",
           include: ["test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, ...UNIT, ...TOOLS],
-          typecheck: { enabled: true, include: ["test/**/*.test-d.ts"], tsconfig: "tsconfig.json" },
+          exclude: [...configDefaults.exclude, ...UNIT, ...TOOLS, ...ISOLATED],
+          isolate: false,
         },
       },
-      { extends: true, test: { name: "replaced", include: [REPLACES] } },
+      { extends: true, test: { name: "isolated", include: ISOLATED } },
     ],
   },
 });

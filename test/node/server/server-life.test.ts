@@ -63,12 +63,13 @@ it("clients move from a connection at its maximum age to another without a faile
 it("over HTTP/1.1, the response to a request at the maximum age closes the connection", async () => {
   const { baseUrl, port } = await startServer({}, { limits: { maxConnectionAgeMs: 1 } });
   const socket = await openSocket(port);
-  await pause(5);
   const body = '{"name":"Ada"}';
-  const type = "content-type: application/json";
-  socket.write(
-    `POST /greet.v1.GreetService/Greet HTTP/1.1\r\nhost: a\r\n${type}\r\ncontent-length: ${body.length}\r\n\r\n${body}`,
-  );
+  const fields = `content-type: application/json\r\ncontent-length: ${body.length}\r\nexpect: 100-continue`;
+  socket.write(`POST /greet.v1.GreetService/Greet HTTP/1.1\r\nhost: a\r\n${fields}\r\n\r\n`);
+  // The age of the connection begins when the server accepts it.
+  await once(socket, "data");
+  await pause(5);
+  socket.write(body);
   const answer = Buffer.concat(await socket.toArray()).toString();
   expect(answer).toMatch(/^HTTP\/1.1 200 OK/);
   expect(answer.toLowerCase()).toContain("connection: close");
