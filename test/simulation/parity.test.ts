@@ -491,8 +491,8 @@ const TURNS: Readonly<Record<string, (turn: Turn) => void>> = {
   "timers of no delay that start each other": ({ startTimer, defer, block, log }) => {
     const next = (left: number): void => {
       log.push("timer");
-      block(5);
       if (left > 0) startTimer(0, () => next(left - 1));
+      block(5);
     };
     startTimer(0, () => next(3));
     defer(() => {
