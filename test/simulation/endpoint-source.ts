@@ -22,11 +22,11 @@ export const SOURCE_MS = 45_000;
 const DAMAGED_MS = 25_000;
 const LOOK_MS = 250;
 
-/** Passes lists on, and checks their length. An endpoint may be in a list twice. */
+/** Passes lists on, and checks their length. */
 export function bounded({ plan, ledger }: Scenario, resolver: Resolver): Resolver {
   return async function* (context) {
     for await (const list of resolver(context)) {
-      if (list.length > 2 * plan.servers.length)
+      if (list.length > plan.servers.length)
         ledger.violate("I10", `a resolver has ${list.length} endpoints of ${plan.servers.length} servers`);
       ledger.see(list.length === 0 ? "empty list of a resolver" : "list of a resolver");
       yield list;

@@ -177,20 +177,23 @@ class Query {
     const lowest = Math.min(...records.map(({ priority }) => priority));
     const chosen = records.filter((record) => record.priority === lowest && record.name !== "" && record.name !== ".");
     const isWeighted = chosen.some(({ weight }) => weight > 0);
+    // A target that is there twice has one query: two with different results would add up.
+    const byTarget = new Map(chosen.map((record) => [`${record.name}:${record.port}`, record]));
     const all = await Promise.allSettled(
-      chosen.map((record) => this.#endpoints(record.name, record.port, isWeighted ? record.weight : undefined)),
+      [...byTarget.values()].map(({ name: target, port, weight }) =>
+        this.#endpoints(target, port, isWeighted ? weight : undefined),
+      ),
     );
     const failed = all.find((one) => one.status === "rejected");
     if (failed !== undefined && !all.some((one) => one.status === "fulfilled")) throw failed.reason;
     const targets = new Map<string, readonly Endpoint[]>();
     const problems: string[] = [];
     let ttlMs = UNKNOWN_TTL_MS;
-    for (const [index, one] of all.entries()) {
-      const { name: target, port } = chosen[index] as (typeof chosen)[number];
-      const key = `${target}:${port}`;
+    for (const [index, key] of [...byTarget.keys()].entries()) {
+      const one = all[index] as (typeof all)[number];
       if (one.status === "fulfilled") {
         ttlMs = Math.min(ttlMs, one.value.ttlMs);
-        targets.set(key, [...(targets.get(key) ?? []), ...one.value.endpoints]);
+        targets.set(key, one.value.endpoints);
         continue;
       }
       problems.push(`the target ${key} of ${name} has no new addresses: ${RpcError.from(one.reason).rawMessage}`);
