@@ -16,6 +16,8 @@ const SEEDS = [12, 20, 3, 15, 17];
 const FOUND = [
   // The list of a DNS resolver grew with each lookup in which one of two equal SRV records failed.
   101_291,
+  // Each call that waited for a failed connection made another attempt, above the maximum number of connections.
+  102_353,
 ];
 
 let bundle: Bundle;

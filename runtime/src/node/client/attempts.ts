@@ -33,6 +33,8 @@ export class ConnectionAttempts {
   #giveUp: (() => void) | undefined;
   /** The number of calls that wait for a connection. */
   #needed = 0;
+  /** The number of connections that were made. */
+  #made = 0;
   #stopTimer = (): void => {};
 
   /** `connect` makes one attempt. It rejects when the attempt fails, and stops when the signal fires. */
@@ -71,19 +73,20 @@ export class ConnectionAttempts {
   async ready(signal: AbortSignal | undefined, untilReady: boolean): Promise<void> {
     this.#needed++;
     this.#watchNeed();
+    const made = this.#made;
+    noteObstacle(signal, "connection");
     try {
-      for (let number = 1; ; number++) {
+      // A connection that another call has made during a delay serves this one as well.
+      while (this.#made === made) {
         try {
-          if (number === 1) noteObstacle(signal, "connection");
           await unlessAborted(this.start(), signal);
-          noteObstacle(signal, undefined);
-          return;
         } catch (error) {
           if (!untilReady || signal?.aborted || this.abandoned.aborted) throw error;
           noteObstacle(signal, error as RpcError);
           await delay(Math.ceil(this.#backoff.remainingMs), signal, this.abandoned);
         }
       }
+      noteObstacle(signal, undefined);
     } finally {
       this.#needed--;
       this.#watchNeed();
@@ -116,6 +119,7 @@ export class ConnectionAttempts {
     this.#backoff.started();
     try {
       await this.#connect(signal);
+      this.#made++;
       this.#backoff.succeeded();
     } catch (reason) {
       const error = RpcError.from(reason, Code.Unavailable);
