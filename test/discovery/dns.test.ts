@@ -321,7 +321,7 @@ it("targets of SRV records keep their addresses while the DNS does not resolve t
     // The transport that asks first gives the answer to the other.
     for (const transport of round % 2 === 0 ? transports : transports.toReversed()) {
       const { value: list = [] } = await transport.next();
-      expect(list.map(({ address }: Endpoint) => address)).toEqual(["10.0.0.1:1", "10.0.0.2:1", "10.0.0.2:1"]);
+      expect(list.map(({ address }: Endpoint) => address)).toEqual(["10.0.0.1:1", "10.0.0.2:1"]);
     }
     await vi.advanceTimersByTimeAsync(1_000);
   }

@@ -180,9 +180,7 @@ class Query {
     // A target that is there twice has one query: two with different results would add up.
     const byTarget = new Map(chosen.map((record) => [`${record.name}:${record.port}`, record]));
     const all = await Promise.allSettled(
-      [...byTarget.values()].map(({ name: target, port, weight }) =>
-        this.#endpoints(target, port, isWeighted ? weight : undefined),
-      ),
+      [...byTarget.values()].map((one) => this.#endpoints(one.name, one.port, isWeighted ? one.weight : undefined)),
     );
     const failed = all.find((one) => one.status === "rejected");
     if (failed !== undefined && !all.some((one) => one.status === "fulfilled")) throw failed.reason;
