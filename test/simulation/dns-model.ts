@@ -10,6 +10,9 @@ import type { World } from "./world.ts";
 const DOMAIN = "sim.test";
 /** Node gives up after two attempts of 2 s. */
 const TIMEOUT_MS = 4_000;
+const SLOW_MS = 3_000;
+/** The longest time that a query takes: queries that have begun before the end of all faults are not healed. */
+export const LONGEST_QUERY_MS: number = SLOW_MS + TIMEOUT_MS;
 /** The longest time for which a cache returns the last answer, in milliseconds. */
 const OLD_MS = 4_000;
 const FAILURES = ["ESERVFAIL", "EREFUSED", "ETIMEOUT", "ECONNREFUSED"] as const;
@@ -64,7 +67,7 @@ export class DnsModel {
     const random = this.#world.random(`dns/${name}`);
     const { failures, slowness } = zone?.isHealed === false ? zone.plan : { failures: 0, slowness: 0 };
     const isSlow = random.chance(slowness);
-    await this.#world.sleep(isSlow ? random.log(20, 3_000) : random.between(0.1, 3));
+    await this.#world.sleep(isSlow ? random.log(20, SLOW_MS) : random.between(0.1, 3));
     const isFailing = zone?.isFailing === true && zone.isHealed === false;
     let code = isFailing || random.chance(failures) ? random.pick(FAILURES) : undefined;
     if (zone?.isDamaged && host.startsWith("server1.") && type === "A") code = "ESERVFAIL";

@@ -36,6 +36,8 @@ export interface Entry {
   /** Most executions that are allowed. */
   readonly maxExecutions: number;
   startedAt: number | undefined;
+  /** The attempts that were made, without transparent retries. */
+  attempts: number;
   /** The servers that ran its handler, in order. */
   readonly executions: string[];
   /** The executions that run. */
@@ -102,6 +104,7 @@ export class Ledger {
       operation,
       maxExecutions,
       startedAt: this.#world.now,
+      attempts: 1,
       executions: [],
       running: new Set(),
       settledAt: undefined,
@@ -149,8 +152,10 @@ export class Ledger {
   /** Records that a policy starts another attempt of a call, which must not have ended. */
   attempt(id: string): void {
     this.see("retry by policy");
-    if (this.entries.get(id)?.settledAt !== undefined)
-      this.violate("I3", `call ${id} has ended, and is attempted again`);
+    const entry = this.entries.get(id);
+    if (entry === undefined) return;
+    entry.attempts++;
+    if (entry.settledAt !== undefined) this.violate("I3", `call ${id} has ended, and is attempted again`);
   }
 
   /** Records the result of a call, and checks it. `messages` is the number of responses that its caller read. */
