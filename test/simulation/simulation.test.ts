@@ -18,6 +18,8 @@ const FOUND = [
   101_291,
   // Each call that waited for a failed connection made another attempt, above the maximum number of connections.
   102_353,
+  // A socket stayed open whose peer had ended and took no more of the output.
+  100_344,
 ];
 
 let bundle: Bundle;
