@@ -20,6 +20,8 @@ const FOUND = [
   102_353,
   // A socket stayed open whose peer had ended and took no more of the output.
   100_344,
+  // A transport that closed waited for the PING of an idle connection, beyond its grace period.
+  100_429,
 ];
 
 let bundle: Bundle;

@@ -230,7 +230,7 @@ export class Pool implements EndpointConnections, ConnectionOwner {
         if (connection !== undefined) return connection.exchange(request, undefined, onEnd);
         const unverified = pooled.find((one) => one.mustBeVerified);
         if (unverified !== undefined) {
-          await unlessAborted(unverified.verify(), signal);
+          await unlessAborted(unlessAborted(unverified.verify(), signal), attempts.abandoned);
           continue;
         }
         const isLast = connectionsLeft-- === 0;
