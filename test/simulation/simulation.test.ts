@@ -22,6 +22,8 @@ const FOUND = [
   100_344,
   // A transport that closed waited for the PING of an idle connection, beyond its grace period.
   100_429,
+  // Round robin never chose an endpoint with a low weight, because its connections, and so the set of endpoints, often changed.
+  101_588,
 ];
 
 let bundle: Bundle;

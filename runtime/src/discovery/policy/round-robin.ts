@@ -11,7 +11,7 @@ const MIN_RELATIVE_WEIGHT = 1 / 64;
 
 /**
  * Makes the policy. Each set of endpoints starts at a random place, so that clients do not all start with the same
- * endpoint.
+ * endpoint, and so that one with a low weight has its turns although the set often changes.
  */
 export function roundRobin(options: { readonly random?: (() => number) | undefined } = {}): Balancer {
   const { random = defaultRandom } = options;
@@ -29,7 +29,7 @@ export function roundRobin(options: { readonly random?: (() => number) | undefin
       ready,
       ({ weight }) => Math.max(weight / largest, MIN_RELATIVE_WEIGHT) * MAX_WEIGHT,
     );
-    let round = 0;
+    let round = Math.floor(random() * MAX_WEIGHT);
     return () => {
       for (;;) {
         position++;
