@@ -4,7 +4,7 @@
 import { Code } from "../call/code.ts";
 import { abortError, RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
-import { type Body, emptyBody, streamBody } from "../http/body.ts";
+import { type Body, emptyBody, readChunks, streamBody } from "../http/body.ts";
 
 export function readHeaders(headers: Headers): Metadata {
   return Metadata.fromRaw([...headers].flat());
@@ -21,27 +21,8 @@ export function readBody(
   owner: Owner,
   lost: (reason: string) => string,
 ): Body {
-  return stream === null ? emptyBody : streamBody(readChunks(stream, owner, lost));
-}
-
-async function* readChunks(
-  stream: ReadableStream<Uint8Array>,
-  owner: Owner,
-  lost: (reason: string) => string,
-): AsyncGenerator<Uint8Array, void> {
-  const reader = stream.getReader();
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      yield value;
-    }
-  } catch (cause) {
-    const { signal } = owner;
-    if (signal?.aborted) throw abortError(signal);
-    throw new RpcError(Code.Unavailable, lost(reasonOf(cause)), { cause });
-  } finally {
-    // This has no effect on a body that was read to its end.
-    reader.cancel().catch(() => {});
-  }
+  if (stream === null) return emptyBody;
+  const toError = (cause: unknown): RpcError =>
+    owner.signal?.aborted ? abortError(owner.signal) : new RpcError(Code.Unavailable, lost(reasonOf(cause)), { cause });
+  return streamBody(readChunks(stream, toError));
 }

@@ -122,3 +122,23 @@ export function tooLarge(limit: number, size: number | `at least ${number}`): Rp
     { status: Status.BadRequest },
   );
 }
+
+/** Yields the chunks of a stream. If it fails, throws what `toError` makes of the reason. */
+export async function* readChunks(
+  stream: ReadableStream<Uint8Array>,
+  toError: (cause: unknown) => unknown,
+): AsyncGenerator<Uint8Array, void> {
+  const reader = stream.getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } catch (cause) {
+    throw toError(cause);
+  } finally {
+    // This has no effect on a body that was read to its end.
+    reader.cancel().catch(() => {});
+  }
+}

@@ -4,7 +4,7 @@
 import type { RequestListener } from "node:http";
 import type { ErrorHook } from "../../../call/error.ts";
 import { Metadata } from "../../../call/metadata.ts";
-import { type Body, streamBody } from "../../../http/body.ts";
+import { type Body, readChunks, streamBody } from "../../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange.ts";
 import { quote } from "../../../protocol/error.ts";
 import { TEXT_TYPE, textResponse } from "../../../server/resource.ts";
@@ -87,29 +87,15 @@ function toResponse(response: Response, { method, path }: HttpRequest, onError: 
   const { status, headers, body } = response;
   const hasBody = body !== null && method !== "HEAD" && status !== 204 && status !== 304;
   if (!hasBody) body?.cancel().catch(() => {});
+  const report = (reason: unknown): unknown => {
+    onError(reason, path);
+    return reason;
+  };
   return {
     status,
     headers: Metadata.fromRaw(withoutConnectionFields([...headers].flat())),
     // A whole body would get a content-length, which a response to HEAD takes from its own headers.
-    body: streamBody(hasBody ? reporting(body, (reason) => onError(reason, path)) : EMPTY_STREAM),
+    body: streamBody(hasBody ? readChunks(body, report) : EMPTY_STREAM),
     trailers: new Metadata(),
   };
-}
-
-/** Yields the chunks of a body, and reports its error. */
-async function* reporting(body: ReadableStream<Uint8Array>, report: (reason: unknown) => void) {
-  const reader = body.getReader();
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      yield value;
-    }
-  } catch (reason) {
-    report(reason);
-    throw reason;
-  } finally {
-    // This has no effect on a body that was read to its end.
-    reader.cancel().catch(() => {});
-  }
 }
