@@ -15,8 +15,11 @@ const TIMEOUT_MS = 48 * 60 * 60_000;
 /** Another one in each campaign. */
 const seed = Date.now() & 0x3fff_ffff;
 
+const env = { ...process.env, RANDOM_SEED: String(seed), RANDOM_FILES: "600", RANDOM_REQUESTS: "3000" };
+
 /** The parts, in the order of their duration. */
 const PARTS = {
+  plugin: "test -- test/plugin/random.test.ts",
   soak: "soak",
   corpus: "corpus",
   mutants: "simulate -- --mutants",
@@ -40,7 +43,7 @@ const failed = [];
 for (const [index, name] of names.entries()) {
   const start = Date.now();
   console.log(`\n${index + 1} of ${names.length}: npm run ${PARTS[name]}`);
-  const { status } = await runGroup(`npm run --silent ${PARTS[name]}`, TIMEOUT_MS, { cwd: root });
+  const { status } = await runGroup(`npm run --silent ${PARTS[name]}`, TIMEOUT_MS, { cwd: root, env });
   if (status !== 0) failed.push(name);
   console.log(
     `${status === 0 ? "ok    " : "FAILED"}  ${name}  (${((Date.now() - start) / 60_000).toFixed(1)} minutes)`,

@@ -6,7 +6,7 @@ import {
   type FileDescriptorProto,
   FileDescriptorProtoSchema,
 } from "@bufbuild/protobuf/wkt";
-import { afterAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hostileNames, mutant, unprintableMessages, unprintableServices } from "./support/hostile.ts";
 import { Project } from "./support/project.ts";
 
@@ -145,9 +145,19 @@ describe("text that is omitted from messages", () => {
   const project = new Project();
   afterAll(() => project[Symbol.dispose]());
 
-  it.each(unprintableMessages)("%s is one that protoc-gen-es cannot print", (word) => {
-    project.generateMessages(request(MESSAGES, hostileFiles([word])));
-    const problems = () => project.diagnostics().filter((line) => /_pb\.ts/.test(line));
-    expect(() => expect(problems()).toEqual([])).toThrow();
+  const found: string[] = [];
+  beforeAll(() => {
+    let left = [...unprintableMessages];
+    for (const word of left) project.generateMessages(request(MESSAGES, hostileFiles([word])), word);
+    // Files with errors of syntax hide errors of types in others.
+    for (let broken = left; broken.length > 0; ) {
+      const output = project.compile();
+      broken = left.filter((word) => new RegExp(`^${word}/\\S+_pb\\.ts`, "m").test(output));
+      for (const word of broken) project.remove(word);
+      left = left.filter((word) => !broken.includes(word));
+      found.push(...broken);
+    }
   });
+
+  it.each(unprintableMessages)("%s is one that protoc-gen-es cannot print", (word) => expect(found).toContain(word));
 });

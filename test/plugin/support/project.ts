@@ -28,6 +28,10 @@ export class Project {
     writeFileSync(full, content);
   }
 
+  remove(folder: string): void {
+    rmSync(join(this.folder, folder), { recursive: true });
+  }
+
   /** Generates with the plugin, or with a mutant of it. */
   generate(request: CodeGeneratorRequest, into = "", by: Plugin = plugin): void {
     for (const [path, content] of run(request, by)) this.write(join(into, path), content);
@@ -54,14 +58,18 @@ export class Project {
    * or if a planted mistake is not reported, because nothing has been type-checked then.
    */
   diagnostics(compilerOptions: object = {}, compiler = "typescript"): string[] {
+    return judgedDiagnostics(this.compile(compilerOptions, compiler));
+  }
+
+  /** Returns the output of the compiler: errors of types only if there are none of syntax. */
+  compile(compilerOptions: object = {}, compiler = "typescript"): string {
     this.write(PLANTED_NAME, PLANTED_SOURCE);
     this.write(
       "tsconfig.json",
       JSON.stringify({ extends: join(root, "test/plugin/support/tsconfig.json"), compilerOptions, include: ["."] }),
     );
     const tsc = join(root, `node_modules/${compiler}/bin/tsc`);
-    const { stdout } = this.node([tsc, "--project", ".", "--pretty", "false"]);
-    return judgedDiagnostics(stdout.toString());
+    return this.node([tsc, "--project", ".", "--pretty", "false"]).stdout.toString();
   }
 
   [Symbol.dispose](): void {
