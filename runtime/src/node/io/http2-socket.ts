@@ -258,11 +258,9 @@ export class Http2Socket implements OutputOwner {
     const { socket } = this;
     const connection = this.#connection;
     if (connection === undefined || socket.destroyed) return;
-    if (socket.writableEnded) {
-      // Node has ended it because the peer has, which may take no more of the output.
-      if (this.#ends && !this.#isLimited) this.#destroyLater();
-      return;
-    }
+    // Node has ended it because the peer has, which may take no more of the output.
+    if (socket.writableEnded && this.#ends && !this.#isLimited) this.#destroyLater();
+    if (socket.writableEnded) return;
     // There is one write at a time, because each holds at least a slab, even for a few bytes. Meanwhile output is
     // collected in the connection. The last output does not wait, because the peer may not read any more.
     if (socket.writableLength > 0 && !this.#ends) {
