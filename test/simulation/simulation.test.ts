@@ -24,6 +24,8 @@ const FOUND = [
   100_429,
   // Round robin never chose an endpoint with a low weight, because its connections, and so the set of endpoints, often changed.
   101_588,
+  // A server closed the connection of a client whose calls it had refused, because handlers of other calls went on.
+  102_121,
 ];
 
 let bundle: Bundle;

@@ -53,7 +53,7 @@ const GLITCHES_PER_SECOND = 330;
 
 /** The weights of glitches by their cause. */
 export const Glitch = {
-  /** A stream beyond the stream limit or after the final GOAWAY, or a request beyond the handler limit. */
+  /** A stream beyond the stream limit or after the final GOAWAY. */
   Refused: 10,
   /** A stream beyond the stream limit, before the peer can know the limit. */
   RefusedEarly: 1,

@@ -122,7 +122,7 @@ export class ServerRole implements Role {
       stream.block = undefined;
       if (stream.closed || block === undefined || connection.isOver) continue;
       if (this.#handlers >= this.#limits.maxHandlers) {
-        connection.meters.glitch(Glitch.Refused);
+        connection.meters.owe();
         stream.reset(ErrorCode.RefusedStream);
         continue;
       }

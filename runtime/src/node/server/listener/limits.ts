@@ -10,7 +10,7 @@ import { DEFAULT_LIMITS } from "../../../http2/limits.ts";
  * enforced with a precision of about a second.
  */
 export interface ConnectionLimits {
-  /** Maximum number of calls that the client may have open at a time (SETTINGS_MAX_CONCURRENT_STREAMS). Default: 100. */
+  /** Maximum number of concurrent calls (SETTINGS_MAX_CONCURRENT_STREAMS), at most `maxHandlers`. Default: 100. */
   readonly maxStreams?: number | undefined;
   /**
    * Maximum number of handlers that may run at a time, including those of cancelled calls. Further calls are refused
@@ -104,7 +104,7 @@ export function resolveLimits(given: ConnectionLimits = {}): Limits {
     if (!(value > 0)) throw new RangeError(`limits.${name} must be more than 0, not ${value}`);
     limits[name] = value;
   }
-  return limits;
+  return { ...limits, maxStreams: Math.min(limits.maxStreams, limits.maxHandlers) };
 }
 
 /** Returns the interval of the sweep of all connections: a tenth of the shortest time limit, but at most a second. */
