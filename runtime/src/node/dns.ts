@@ -195,8 +195,7 @@ class Query {
         continue;
       }
       problems.push(`the target ${key} of ${name} has no new addresses: ${RpcError.from(one.reason).rawMessage}`);
-      const last = this.targets.get(key);
-      if (last !== undefined) targets.set(key, last);
+      targets.set(key, this.targets.get(key) ?? []);
     }
     return { endpoints: [...targets.values()].flat(), ttlMs, problems, targets };
   }
