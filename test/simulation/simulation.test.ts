@@ -24,6 +24,8 @@ const FOUND = [
   100_429,
   // Round robin never chose an endpoint with a low weight, because its connections, and so the set of endpoints, often changed.
   101_588,
+  // A call that waited for a stream failed after several connections had reached their age.
+  103_463,
   // A server closed the connection of a client whose calls it had refused, because handlers of other calls went on.
   102_121,
 ];

@@ -11,18 +11,20 @@ import type { RpcError } from "./error.ts";
  * property of its error, because all calls of a lost connection may fail with the same error.
  *
  *     notSent      no connection was found: nothing was sent, and the request body was not read
+ *     queued       it waited for a stream of a connection that ended or takes no more
  *     refused      the server has refused the stream (REFUSED_STREAM)
- *     unprocessed  no server has processed it: its stream was never opened, or its id is above the last one of a GOAWAY
+ *     unprocessed  no server has processed it: it was not sent, or its id is above the last one of a GOAWAY
  *     unknown      a server may have processed it
  *     committed    response headers had arrived; a trailers-only gRPC response has none
  */
-export type Outcome = "notSent" | "refused" | "unprocessed" | "unknown" | "committed";
+export type Outcome = "notSent" | "queued" | "refused" | "unprocessed" | "unknown" | "committed";
 
 /** The ways in which a request may be sent again: three transparent ones, and the policy of the call. */
 export type Resend = "sameEndpoint" | "whenConnected" | "otherEndpoint" | "policy";
 
 const RESENDS: Readonly<Record<Outcome, readonly Resend[]>> = {
   notSent: ["whenConnected", "otherEndpoint", "policy"],
+  queued: ["sameEndpoint", "otherEndpoint", "policy"],
   refused: ["sameEndpoint", "otherEndpoint", "policy"],
   unprocessed: ["sameEndpoint", "otherEndpoint", "policy"],
   unknown: ["policy"],

@@ -196,7 +196,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
     const error = RpcError.from(errorOf(reason));
     const outcome = outcomeOf(reason);
     if (outcome === "notSent") target.unreachable(member, error);
-    else if (outcome === "unprocessed") return;
+    else if (outcome === "unprocessed" || outcome === "queued") return;
     else if (reason instanceof ExchangeFailure || error.code === Code.DeadlineExceeded) target.failed(member, error);
   }
 

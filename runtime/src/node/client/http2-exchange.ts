@@ -157,7 +157,8 @@ export class Http2Exchange implements StreamSink, BodySender {
         `stream ${this.stream.id} to ${this.#owner.peer} was reset with HTTP/2 code ${code} by ${by}`,
       );
     }
-    this.#reject(new ExchangeFailure(error, isUnprocessed ? (by === "peer" ? "refused" : "unprocessed") : "unknown"));
+    const unprocessed = by === "peer" ? "refused" : this.stream.id === 0 ? "queued" : "unprocessed";
+    this.#reject(new ExchangeFailure(error, isUnprocessed ? unprocessed : "unknown"));
     this.#body?.fail(error);
     if (this.#owner.isDestroyed) this.#body?.drop();
   }

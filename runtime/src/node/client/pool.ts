@@ -17,6 +17,7 @@ import { ReplayBody } from "../../http/replay.ts";
 import {
   ExchangeFailure,
   mayRetry,
+  outcomeOf,
   reportTransparentRetry,
   TRANSPARENT_RETRY_DELAYS_MS,
   type TransparentRetryHook,
@@ -287,7 +288,9 @@ export class Pool implements EndpointConnections, ConnectionOwner {
       if (signal?.aborted && abortError(signal).code === Code.DeadlineExceeded) {
         for (const one of this.#pooled) one.suspect = true;
       }
-      const delayMs = this.#delaysMs[retries];
+      // gRFC A6: what was never sent is repeated without a limit, so that calls may wait for longer than connections live.
+      const most = outcomeOf(error) === "queued" ? TRANSPARENT_RETRY_DELAYS_MS.length - 1 : retries;
+      const delayMs = this.#delaysMs[Math.min(retries, most)];
       if (delayMs === undefined || !mayRetry(request, error, "sameEndpoint")) throw error;
       reportTransparentRetry(request, delayMs, error, this.#options.onTransparentRetry);
       if (delayMs > 0) await delay(delayMs, signal);
@@ -301,11 +304,10 @@ export class Pool implements EndpointConnections, ConnectionOwner {
 
   /** Waits for all exchanges that have begun, which may still open connections, then closes all connections. */
   async #close(): Promise<void> {
-    if (this.#waiting > 0) {
+    if (this.#waiting > 0)
       await new Promise<void>((resolve) => {
         this.#onNoneWaiting = resolve;
       });
-    }
     this.#attempts.abandon(transportClosed());
     for (const one of this.#pooled) one.stopTimers();
     // Without keepalive, a dead connection would never close.
