@@ -25,9 +25,7 @@ export type FetchHandler<Platform extends readonly unknown[] = readonly unknown[
 
 /** Options of {@link fetchHandler}. */
 export interface FetchHandlerOptions<Platform extends readonly unknown[] = readonly unknown[]> {
-  /**
-   * The path prefix of methods, such as `/api`, if the framework does not remove it. Default: none.
-   */
+  /** The path prefix of methods, such as `/api`, if the framework does not remove it. Default: none. */
   readonly prefix?: string | undefined;
   /**
    * Creates the values of each call's context from the request and the platform's other arguments, such as `env` in

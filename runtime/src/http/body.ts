@@ -28,9 +28,7 @@ export interface Body extends AsyncIterable<Uint8Array> {
 /** Checks the chunks of a body as they arrive. */
 export type BodyCheck = NonNullable<Parameters<Body["bytes"]>[2]>;
 
-/**
- * An iterator of chunks. With `request` it passes the next one to a function, which saves a promise for each chunk.
- */
+/** An iterator of chunks. With `request` it passes the next one to a function, which saves a promise for each chunk. */
 export interface ChunkSource extends AsyncIterator<Uint8Array, undefined> {
   /** Requests the next chunk. Calls one of the functions, once. Not called again before that. */
   request?(onStep: (step: IteratorResult<Uint8Array, undefined>) => void, onError: (reason: unknown) => void): void;

@@ -20,9 +20,7 @@ export interface HttpRequest {
   readonly prefix?: string | undefined;
   /** The version of HTTP. */
   readonly version: "1.1" | "2";
-  /**
-   * The requested host and port if there is no `host` field: `:authority` of HTTP/2 (RFC 9113, section 8.3.1).
-   */
+  /** The requested host and port if there is no `host` field: `:authority` of HTTP/2 (RFC 9113, section 8.3.1). */
   readonly authority?: string | undefined;
   /** The header fields, without pseudo-headers. */
   readonly headers: Metadata;
