@@ -11,8 +11,6 @@ const SEAM = ["runtime/src/call/platform.ts", "runtime/src/node/platform.ts"];
 
 /** The exceptions: modules, what they take from the platform directly, and the reason. */
 const EXCEPTIONS: readonly (readonly [file: string, names: readonly string[], reason: string])[] = [
-  ["runtime/src/node/client/socket.ts", ["Agent"], "sockets of HTTP/1.1 belong to agents of Node"],
-  ["runtime/src/node/client/http1.ts", ["request"], "clients of HTTP/1.1 are Node's"],
   [
     "runtime/src/node/server/fallback/node.ts",
     ["createServer", "request"],

@@ -88,7 +88,7 @@ const REFUSED: readonly [name: string, status: number, ...inputs: string[]][] = 
   ["a last chunk that ends with LF", 400, `${K}0¶\n`, `${K}0\n¶`],
   ["trailers that frame the message", 400, `${K}0¶Content-Length: 9¶¶`, `${K}0¶Transfer-Encoding: chunked¶¶`],
   ["a trailer without a colon, folded, or with LF", 400, `${K}0¶x y¶¶`, `${K}0¶a: b¶ c¶¶`, `${K}0¶a: b\n¶`],
-  ["many trailers", 431, `${K}0¶${"a: b¶".repeat(33)}¶`, `${K}0¶a: ${"b".repeat(4096)}¶¶`],
+  ["many trailers", 400, `${K}0¶${"a: b¶".repeat(33)}¶`, `${K}0¶a: ${"b".repeat(4096)}¶¶`],
   ["HTTP/0.9", 400, "GET /¶¶", "GET /¶Host: a¶¶"],
   ["other versions", 505, ...["HTTP/1.2", "HTTP/2.0", "HTTP/0.9", "RTSP/1.0"].map((v) => `GET / ${v}¶Host: a¶¶`)],
   [

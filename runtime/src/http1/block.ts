@@ -4,7 +4,7 @@
  */
 import type { Latin1Decoder } from "../wire/fields.ts";
 import { EMPTY } from "../wire/output.ts";
-import { headTooLarge, malformed } from "./error.ts";
+import { type MessageError, malformed } from "./error.ts";
 import { BITS, Bit, Character } from "./syntax.ts";
 
 /** Parses the lines of a block. */
@@ -20,6 +20,7 @@ export class BlockReader {
   readonly #latin1: Latin1Decoder;
   readonly #maxBytes: number;
   readonly #parser: LineParser;
+  readonly #tooLarge: () => MessageError;
   /** The bytes of an incomplete block, and their number. */
   #held: Uint8Array = EMPTY;
   #length = 0;
@@ -28,7 +29,9 @@ export class BlockReader {
   /** True if the end of the block has been reached by the last call of {@link read}. */
   isWhole = false;
 
-  constructor(latin1: Latin1Decoder, maxBytes: number, parser: LineParser) {
+  /** `tooLarge` creates the error of a block of more than `maxBytes`. */
+  constructor(latin1: Latin1Decoder, maxBytes: number, parser: LineParser, tooLarge: () => MessageError) {
+    this.#tooLarge = tooLarge;
     this.#latin1 = latin1;
     this.#maxBytes = maxBytes;
     this.#parser = parser;
@@ -43,7 +46,7 @@ export class BlockReader {
   read(chunk: Uint8Array, at: number): number {
     const end = this.#length === 0 ? endOfBlock(chunk, at) : -1;
     if (end < 0) return this.#readPart(chunk, at);
-    if (end - at > this.#maxBytes) throw headTooLarge();
+    if (end - at > this.#maxBytes) throw this.#tooLarge();
     const length = this.#parser.parse(this.#latin1(chunk, at, end));
     this.isWhole = length >= 0;
     if (this.isWhole) return at + length;
@@ -72,13 +75,13 @@ export class BlockReader {
       if (parsed >= 0) {
         const last = this.#parsed + parsed;
         this.reset();
-        if (last > this.#maxBytes) throw headTooLarge();
+        if (last > this.#maxBytes) throw this.#tooLarge();
         this.isWhole = true;
         return at + last - before;
       }
       this.#parsed = end;
     }
-    if (length > this.#maxBytes) throw headTooLarge();
+    if (length > this.#maxBytes) throw this.#tooLarge();
     return chunk.length;
   }
 
@@ -121,7 +124,7 @@ export function parseFields(text: string, start: number, fields: string[]): numb
   let at = start;
   while (at < length) {
     if (text.charCodeAt(at) === Character.Cr) {
-      if (text.charCodeAt(at + 1) !== Character.Lf) throw malformed();
+      if (text.charCodeAt(at + 1) !== Character.Lf) throw malformed(INVALID_FIELD);
       return at + 2;
     }
     const nameStart = at;
@@ -133,14 +136,15 @@ export function parseFields(text: string, start: number, fields: string[]): numb
       all |= bits;
       at++;
     }
-    if (at === nameStart || text.charCodeAt(at) !== Character.Colon) throw malformed();
+    if (at === nameStart || text.charCodeAt(at) !== Character.Colon) throw malformed(INVALID_FIELD);
     const name = text.slice(nameStart, at);
     at++;
     while (text.charCodeAt(at) === Character.Space || text.charCodeAt(at) === Character.Tab) at++;
     const valueStart = at;
     while (((BITS[text.charCodeAt(at)] as number) & Bit.Value) !== 0) at++;
     // Every line ends with LF, so there is a character after this one.
-    if (text.charCodeAt(at) !== Character.Cr || text.charCodeAt(at + 1) !== Character.Lf) throw malformed();
+    if (text.charCodeAt(at) !== Character.Cr || text.charCodeAt(at + 1) !== Character.Lf)
+      throw malformed(INVALID_FIELD);
     let valueEnd = at;
     while (valueEnd > valueStart && isSpace(text.charCodeAt(valueEnd - 1))) valueEnd--;
     fields.push((all & Bit.Capital) === 0 ? name : name.toLowerCase(), text.slice(valueStart, valueEnd));
@@ -148,6 +152,8 @@ export function parseFields(text: string, start: number, fields: string[]): numb
   }
   return -1;
 }
+
+const INVALID_FIELD = "a header field is invalid";
 
 function isSpace(code: number): boolean {
   return code === Character.Space || code === Character.Tab;

@@ -8,7 +8,7 @@
 import type { Latin1Decoder } from "../wire/fields.ts";
 import { viewOf } from "../wire/output.ts";
 import { BlockReader, type LineParser, parseFields } from "./block.ts";
-import { MessageError, malformed } from "./error.ts";
+import { malformed, trailersTooLarge } from "./error.ts";
 import { CHUNKED, UNTIL_CLOSE } from "./framing.ts";
 import {
   MAX_CHUNK_EXTENSION_BYTES,
@@ -141,7 +141,7 @@ export class BodyReader implements LineParser {
   #addDigit(digit: number): void {
     this.#digits++;
     this.#left = this.#left * 16 + digit;
-    if (digit < 0 || this.#digits > MAX_DIGITS || this.#left > Number.MAX_SAFE_INTEGER) throw malformed();
+    if (digit < 0 || this.#digits > MAX_DIGITS || this.#left > Number.MAX_SAFE_INTEGER) throw malformed(INVALID_CHUNK);
   }
 
   #beginToken(isValue: boolean): void {
@@ -153,27 +153,28 @@ export class BodyReader implements LineParser {
   // chunk-ext = *( ";" chunk-ext-name [ "=" chunk-ext-val ] )    (RFC 9112, section 7.1.1)
   // Whitespace beside ";" and "=" is "bad", and refused.
   #stepExtension(byte: number): void {
-    if (++this.#extension > MAX_CHUNK_EXTENSION_BYTES || ++this.#extensions > MAX_EXTENSION_BYTES) throw malformed();
+    if (++this.#extension > MAX_CHUNK_EXTENSION_BYTES || ++this.#extensions > MAX_EXTENSION_BYTES)
+      throw malformed(INVALID_CHUNK);
     const bits = BITS[byte] as number;
     if (this.#state === State.Quoted) {
       if (byte === Character.Quote) this.#state = State.AfterQuoted;
       else if (byte === Character.Backslash) this.#state = State.Escaped;
-      else if ((bits & Bit.Value) === 0) throw malformed();
+      else if ((bits & Bit.Value) === 0) throw malformed(INVALID_CHUNK);
     } else if (this.#state === State.Escaped) {
-      if ((bits & Bit.Value) === 0) throw malformed();
+      if ((bits & Bit.Value) === 0) throw malformed(INVALID_CHUNK);
       this.#state = State.Quoted;
     } else if (this.#state === State.Extension && (bits & Bit.Token) !== 0) this.#hasToken = true;
     else if (this.#state === State.Extension && !this.#hasToken) {
-      if (!this.#isValue || byte !== Character.Quote) throw malformed();
+      if (!this.#isValue || byte !== Character.Quote) throw malformed(INVALID_CHUNK);
       this.#state = State.Quoted;
     } else if (byte === Character.Cr) this.#state = State.SizeLf;
     else if (byte === Character.Semicolon) this.#beginToken(false);
     else if (byte === Character.Equals && !this.#isValue) this.#beginToken(true);
-    else throw malformed();
+    else throw malformed(INVALID_CHUNK);
   }
 
   #readTrailers(input: Uint8Array, at: number): number {
-    this.#trailers ??= new BlockReader(this.#latin1, MAX_TRAILER_SECTION_BYTES, this);
+    this.#trailers ??= new BlockReader(this.#latin1, MAX_TRAILER_SECTION_BYTES, this, trailersTooLarge);
     const end = this.#trailers.read(input, at);
     if (this.#trailers.isWhole) this.#state = State.Ended;
     return end;
@@ -182,20 +183,20 @@ export class BodyReader implements LineParser {
   /** Parses trailer fields, and drops them (RFC 9110, section 6.5). */
   parse(text: string): number {
     const end = parseFields(text, 0, this.#fields);
-    if (this.#fields.length > 2 * MAX_TRAILER_FIELDS) {
-      throw new MessageError(431, `a request must have at most ${MAX_TRAILER_FIELDS} trailer fields`);
-    }
+    if (this.#fields.length > 2 * MAX_TRAILER_FIELDS) throw trailersTooLarge();
     for (let i = 0; i < this.#fields.length; i += 2) {
       const name = this.#fields[i];
-      if (name === "content-length" || name === "transfer-encoding") throw malformed();
+      if (name === "content-length" || name === "transfer-encoding") throw malformed(INVALID_CHUNK);
     }
     if (end >= 0) this.#fields = [];
     return end;
   }
 }
 
+const INVALID_CHUNK = "the coding of its chunks is invalid";
+
 function expect(byte: number, expected: number): void {
-  if (byte !== expected) throw malformed();
+  if (byte !== expected) throw malformed(INVALID_CHUNK);
 }
 
 /** Returns the value of a hexadecimal digit; -1 if it is none. */

@@ -28,9 +28,11 @@ export const MAX_EXTENSION_BYTES: number = 16 * 1024;
 /** Bytes and number of the trailer fields of a body, which are validated and dropped. */
 export const MAX_TRAILER_SECTION_BYTES: number = 4 * 1024;
 export const MAX_TRAILER_FIELDS = 32;
-/** Bytes of a request that have been received and not read, beyond which its owner should stop reading the socket. */
+/** Bytes of a message that have been received and not read, beyond which its owner should stop reading the socket. */
 export const MAX_UNREAD_BODY_BYTES: number = 64 * 1024;
-/** Bytes of a response that have not been taken, beyond which its sender should wait. */
+/** Bytes of a message that have not been taken, beyond which its sender should wait. */
 export const MAX_UNSENT_BODY_BYTES: number = 64 * 1024;
 /** Largest rest of a request that is dropped after an early response to keep the connection. */
 export const MAX_DROPPED_BYTES: number = 64 * 1024 * 1024;
+/** Interim responses (1xx) to a request. */
+export const MAX_INTERIM_HEADS = 10;

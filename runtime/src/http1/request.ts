@@ -1,12 +1,10 @@
 /**
- * The head of a request: its line, its fields and what they say about the message (RFC 9112, sections 3 and 5). A head that
- * equals the one before it is not parsed again.
+ * The head of a request: its line, its fields and what they say about the message (RFC 9112, sections 3 and 5).
  */
-import type { Latin1Decoder } from "../wire/fields.ts";
-import { BlockReader, type LineParser, parseFields } from "./block.ts";
 import { MessageError, malformed } from "./error.ts";
 import { Framing } from "./framing.ts";
-import { MAX_EMPTY_LINES, MAX_MEMO_BYTES, MAX_METHOD_LENGTH } from "./limits.ts";
+import type { HeadSyntax } from "./head.ts";
+import { MAX_METHOD_LENGTH } from "./limits.ts";
 import { BITS, Bit, Character, consistsOf } from "./syntax.ts";
 
 /** The head of a request. Requests with equal heads share it. */
@@ -26,75 +24,7 @@ export interface RequestHead {
   readonly expects: boolean;
 }
 
-export class RequestReader implements LineParser {
-  /** The head of the request, after its end. */
-  head: RequestHead | undefined;
-  readonly #latin1: Latin1Decoder;
-  readonly #block: BlockReader;
-  /** The last head and its text. */
-  #memo: RequestHead | undefined;
-  #memoText = "";
-  // The parts of the head that is being parsed.
-  #emptyLines = 0;
-  #line: RequestLine | undefined;
-  #fields: string[] = [];
-
-  constructor(latin1: Latin1Decoder, maxBytes: number) {
-    this.#latin1 = latin1;
-    this.#block = new BlockReader(latin1, maxBytes, this);
-  }
-
-  /** True if a head has begun, after empty lines, and is not whole. */
-  get isMidway(): boolean {
-    return this.#block.held > 2 * this.#emptyLines;
-  }
-
-  /** Reads a head from a position of a chunk. Returns the position after it. */
-  read(chunk: Uint8Array, at: number): number {
-    if (this.#block.held === 0) {
-      // Other protocols, such as TLS, send no line end that would show it.
-      const first = chunk[at] as number;
-      if (((BITS[first] as number) & Bit.Token) === 0 && first !== Character.Cr) throw malformed();
-    }
-    const { length } = this.#memoText;
-    const end = at + length;
-    if (length > 0 && chunk[end - 1] === Character.Lf && chunk[end - 3] === Character.Lf && this.#block.held === 0) {
-      if (this.#latin1(chunk, at, end) === this.#memoText) {
-        this.head = this.#memo;
-        return end;
-      }
-    }
-    this.head = undefined;
-    return this.#block.read(chunk, at);
-  }
-
-  parse(text: string): number {
-    let at = 0;
-    if (this.#line === undefined) {
-      while (text.charCodeAt(at) === Character.Cr && text.charCodeAt(at + 1) === Character.Lf) {
-        if (++this.#emptyLines > MAX_EMPTY_LINES) throw malformed();
-        at += 2;
-      }
-      if (at === text.length) return -1;
-      const start = at;
-      at = text.indexOf("\n", at) + 1;
-      this.#line = parseLine(text.slice(start, at));
-    }
-    const end = parseFields(text, at, this.#fields);
-    if (end < 0) return -1;
-    this.head = createHead(this.#line, this.#fields);
-    this.#line = undefined;
-    this.#fields = [];
-    this.#emptyLines = 0;
-    if (at > 0 && end === text.length && end <= MAX_MEMO_BYTES) {
-      this.#memo = this.head;
-      this.#memoText = text;
-    }
-    return end;
-  }
-}
-
-interface RequestLine {
+export interface RequestLine {
   readonly method: string;
   readonly path: string;
   /** The host and port of a target in absolute-form, which replace the field `host` (RFC 9112, section 3.2.2). */
@@ -189,3 +119,12 @@ function createHead(line: RequestLine, fields: string[]): RequestHead {
 }
 
 const ONE_HOST = "a request must have one header host";
+
+export const REQUEST_SYNTAX: HeadSyntax<RequestLine, RequestHead> = {
+  checkStart(chunk, at, held) {
+    const first = chunk[at] as number;
+    if (held === 0 && ((BITS[first] as number) & Bit.Token) === 0 && first !== Character.Cr) throw malformed();
+  },
+  parseLine,
+  createHead,
+};

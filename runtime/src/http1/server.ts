@@ -7,16 +7,16 @@
  *
  * In the state `body` the response may have been sent already. The rest of the request is then dropped.
  */
-import type { Latin1Decoder } from "../wire/fields.ts";
-import { Output, type OutputOwner, type Segments, viewOf } from "../wire/output.ts";
-import { BodyReader } from "./body.ts";
+import { viewOf } from "../wire/output.ts";
+import { type ConnectionOptions, MessageConnection, type MessageHandler } from "./connection.ts";
 import { MessageError, malformed, tooSlow } from "./error.ts";
 import { ServerExchange, type ServerExchangeOwner } from "./exchange.ts";
+import { HeadReader } from "./head.ts";
 import { type Http1Limits, MAX_DROPPED_BYTES } from "./limits.ts";
-import { type RequestHead, RequestReader } from "./request.ts";
+import { REQUEST_SYNTAX, type RequestHead, type RequestLine } from "./request.ts";
 
 /** Receives the events of a connection. */
-export interface Http1Handler {
+export interface Http1Handler extends MessageHandler {
   /**
    * Handles a request. `early` is its data in the chunk that contained the end of its head; if `exchange.ended`, it is the
    * whole body. The handler sets `exchange.sink`, which receives all later events, before it responds.
@@ -24,39 +24,26 @@ export interface Http1Handler {
   onRequest(exchange: ServerExchange, head: RequestHead, early: readonly Uint8Array[]): void;
   /** Responds to an invalid request. The connection ends after it. */
   onInvalid(exchange: ServerExchange, error: MessageError): void;
-  /** Input should not be read until this is called again, because received input waits. */
-  onPause(isPaused: boolean): void;
-  /** The connection has ended: write the remaining output and end the socket, or, if it is `lost`, destroy it. */
-  onOver(lost: boolean): void;
 }
 
-export interface ServerConnectionOptions {
-  readonly output: OutputOwner;
+export interface ServerConnectionOptions extends ConnectionOptions {
   readonly limits: Http1Limits;
-  readonly latin1: Latin1Decoder;
   /** Returns the line of the field date (RFC 9110, section 6.6.1), with its end. */
   readonly dateLine: () => string;
 }
 
 const State = { Idle: 0, Head: 1, Body: 2, Done: 3, Stopped: 4 } as const;
 
-export class ServerConnection implements ServerExchangeOwner {
-  readonly output: Output;
+export class ServerConnection extends MessageConnection<ServerExchange, Http1Handler> implements ServerExchangeOwner {
   readonly dateLine: () => string;
   /** True if the current request is the last one. */
   isLeaving = false;
-  /** True if nothing more is sent, except the output that has not been taken. */
-  isOver = false;
   /** Bytes of input that wait for the end of the current exchange. */
   waiting = 0;
-  readonly #handler: Http1Handler;
   readonly #limits: Http1Limits;
-  readonly #reader: RequestReader;
-  readonly #body: BodyReader;
+  readonly #reader: HeadReader<RequestLine, RequestHead>;
   #state: number = State.Idle;
-  #exchange: ServerExchange | undefined;
   #rest: Uint8Array[] = [];
-  #isPaused = false;
   #isReading = false;
   /** True if the client has ended its side. */
   #hasEnded = false;
@@ -64,49 +51,21 @@ export class ServerConnection implements ServerExchangeOwner {
   #dropped = 0;
   /** Time in the state idle, or since the beginning of the request; -1 until the next tick. */
   #elapsed = -1;
-  /** A large body that is being sent, and the bytes of it that have been. */
-  #large: Uint8Array | undefined;
-  #largeSent = 0;
-  /** Bytes of the large bodies of which parts are in the last output or wait. */
-  #kept = 0;
 
-  constructor(handler: Http1Handler, { output, limits, latin1, dateLine }: ServerConnectionOptions) {
-    this.#handler = handler;
-    this.#limits = limits;
-    this.dateLine = dateLine;
-    this.output = new Output(output);
-    this.#reader = new RequestReader(latin1, limits.headBytes);
-    this.#body = new BodyReader(latin1);
+  constructor(handler: Http1Handler, options: ServerConnectionOptions) {
+    super(handler, options);
+    this.#limits = options.limits;
+    this.dateLine = options.dateLine;
+    this.#reader = new HeadReader(options.latin1, options.limits.headBytes, REQUEST_SYNTAX);
   }
 
-  /** Bytes of output that have not been taken. */
-  get unsent(): number {
-    return this.output.bytes + (this.#large === undefined ? 0 : this.#large.length - this.#largeSent);
-  }
-
-  /** Bytes that output keeps in memory, with all of a body until its last part has left: `isWriting` tells if that may not be. */
-  kept(isWriting: boolean): number {
-    return this.output.bytes + (isWriting ? this.#kept : (this.#large?.length ?? 0));
-  }
-
-  /** The same: all output counts as written. */
-  get framed(): number {
-    return this.output.bytes;
-  }
-
-  /** True if output waits for the next call of {@link take}. */
-  get hasMore(): boolean {
-    return this.#large !== undefined;
-  }
-
-  /** Takes received bytes, all of them. Never throws. After the end of the connection it ignores them. */
   receive(chunk: Uint8Array): number {
     if (this.waiting > 0) this.#keep(chunk);
     else this.#read(chunk);
     return chunk.length;
   }
 
-  /** Handles the end of input. Complete requests are still answered. */
+  /** Complete requests are still answered. */
   receiveEnd(): void {
     this.#hasEnded = true;
     if (this.waiting === 0) this.#endInput();
@@ -114,7 +73,7 @@ export class ServerConnection implements ServerExchangeOwner {
 
   #endInput(): void {
     if (this.#state === State.Body || this.#reader.isMidway) this.#fail(malformed());
-    else if (this.#exchange === undefined) this.#finish();
+    else if (this.exchange === undefined) this.#finish();
   }
 
   #read(chunk: Uint8Array): void {
@@ -135,7 +94,7 @@ export class ServerConnection implements ServerExchangeOwner {
   #keep(rest: Uint8Array): void {
     this.#rest.push(rest);
     this.waiting += rest.length;
-    this.#pause();
+    this.pause();
   }
 
   #readHead(chunk: Uint8Array, start: number): number {
@@ -155,63 +114,53 @@ export class ServerConnection implements ServerExchangeOwner {
   #begin(head: RequestHead, chunk: Uint8Array, at: number): number {
     const early: Uint8Array[] = [];
     let unread = 0;
-    this.#body.start(head.length);
-    const end = this.#body.read(chunk, at, (bytes) => {
+    this.body.start(head.length);
+    const end = this.body.read(chunk, at, (bytes) => {
       early.push(bytes);
       unread += bytes.length;
     });
-    const exchange = new ServerExchange(this, head, this.#body.isEnded, unread);
-    this.#exchange = exchange;
+    const exchange = new ServerExchange(this, head, this.body.isEnded, unread);
+    this.exchange = exchange;
     this.#state = exchange.ended ? State.Done : State.Body;
-    this.#handler.onRequest(exchange, head, early);
-    this.#pause();
+    this.handler.onRequest(exchange, head, early);
+    this.pause();
     return end;
   }
 
   #readBody(chunk: Uint8Array, at: number): number {
-    const end = this.#body.read(chunk, at, this.#onData);
-    if (this.#body.isEnded && this.#state === State.Body) {
+    const end = this.body.read(chunk, at, this.#onData);
+    if (this.body.isEnded && this.#state === State.Body) {
       this.#state = State.Done;
-      this.#exchange?.end();
+      this.exchange?.end();
       this.#next();
     }
     return end;
   }
 
   readonly #onData = (bytes: Uint8Array): void => {
-    const exchange = this.#exchange;
+    const exchange = this.exchange;
     if (exchange?.isSent === false) {
       exchange.receive(bytes);
-      this.#pause();
+      this.pause();
     } else {
       this.#dropped += bytes.length;
       if (this.#dropped > MAX_DROPPED_BYTES) this.lost();
     }
   };
 
-  onConsumed(): void {
-    if (this.#isPaused) this.#pause();
-  }
-
   onSent(): void {
-    if (this.#exchange?.closes || this.#state === State.Stopped) this.#finish();
+    if (this.exchange?.closes || this.#state === State.Stopped) this.#finish();
     else this.#next();
-  }
-
-  send(body: Uint8Array): void {
-    this.#large = body;
-    this.#largeSent = 0;
-    this.#kept += body.length;
   }
 
   /** Begins to read the next request, if both halves of the current exchange have ended. */
   #next(): void {
-    const exchange = this.#exchange;
+    const exchange = this.exchange;
     if (exchange?.isSent !== true || this.#state !== State.Done) {
-      this.#pause();
+      this.pause();
       return;
     }
-    this.#exchange = undefined;
+    this.exchange = undefined;
     this.#dropped = 0;
     this.#enter(State.Idle);
     exchange.close();
@@ -230,7 +179,7 @@ export class ServerConnection implements ServerExchangeOwner {
       this.#rest.push(...rest);
     }
     if (this.#rest.length === 0 && this.#hasEnded) this.#endInput();
-    this.#pause();
+    this.pause();
   }
 
   #enter(state: number): void {
@@ -238,11 +187,9 @@ export class ServerConnection implements ServerExchangeOwner {
     this.#elapsed = -1;
   }
 
-  #pause(): void {
-    const isPaused = this.#state !== State.Stopped && (this.waiting > 0 || this.#exchange?.isFull === true);
-    if (isPaused === this.#isPaused) return;
-    this.#isPaused = isPaused;
-    this.#handler.onPause(isPaused);
+  protected get isFull(): boolean {
+    const { exchange } = this;
+    return this.#state !== State.Stopped && (this.waiting > 0 || (exchange?.isFull === true && !exchange.isSent));
   }
 
   /** Stops to read input. What is received later is ignored, because the start of a request cannot be found any more. */
@@ -250,14 +197,14 @@ export class ServerConnection implements ServerExchangeOwner {
     this.#state = State.Stopped;
     this.#rest = [];
     this.waiting = 0;
-    this.#pause();
+    this.pause();
   }
 
   /** Answers invalid input, unless the response has begun, and ends the connection. */
   #fail(error: MessageError): void {
     if (this.#state === State.Stopped) return;
     this.#stop();
-    const exchange = this.#exchange;
+    const exchange = this.exchange;
     if (exchange?.hasBegun) {
       exchange.closes = true;
       if (exchange.isSent) this.#finish();
@@ -265,54 +212,19 @@ export class ServerConnection implements ServerExchangeOwner {
       return;
     }
     const answer = new ServerExchange(this, undefined, true, 0);
-    this.#exchange = answer;
+    this.exchange = answer;
     exchange?.close();
-    this.#handler.onInvalid(answer, error);
+    this.handler.onInvalid(answer, error);
   }
 
   /** Ends the connection after the output. */
   #finish(): void {
-    this.#end(false);
+    this.end(false);
   }
 
-  /** Ends the connection at once, because its socket is lost or a response is incomplete. */
-  lost(): void {
-    this.#end(true);
-  }
-
-  #end(isLost: boolean): void {
-    if (this.isOver) return;
-    this.isOver = true;
+  protected override onEnd(): void {
     this.#stop();
-    this.#large = undefined;
-    const exchange = this.#exchange;
-    this.#exchange = undefined;
-    this.#handler.onOver(isLost);
-    exchange?.close();
   }
-
-  /** Returns output: everything that is written, and a part of a large body until there are `budget` bytes. */
-  take(budget: number): Segments {
-    const { output } = this;
-    const large = this.#large;
-    this.#kept = large?.length ?? 0;
-    const room = budget - output.bytes;
-    if (large !== undefined && room > 0) {
-      const start = this.#largeSent;
-      this.#largeSent = Math.min(start + room, large.length);
-      output.payload(viewOf(large, start, this.#largeSent));
-      if (this.#largeSent === large.length) {
-        this.#large = undefined;
-        this.#exchange?.sent();
-      }
-    }
-    const segments = output.take();
-    this.#exchange?.drain();
-    return segments;
-  }
-
-  /** Data is not sent in parts, so that there is nothing to hold back. */
-  block(): void {}
 
   /** Advances time. Ends the connection of a client that exceeds a limit, with 408 if a request has begun. */
   tick(elapsedMs: number): void {
@@ -329,7 +241,7 @@ export class ServerConnection implements ServerExchangeOwner {
   /** Lets the current exchange be the last one, and ends the connection if there is none. */
   leave(): void {
     this.isLeaving = true;
-    const exchange = this.#exchange;
+    const exchange = this.exchange;
     if (exchange?.isSent || (exchange === undefined && !this.#reader.isMidway)) this.#finish();
     else if (exchange?.hasBegun) exchange.closes = true;
   }

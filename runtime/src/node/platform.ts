@@ -1,6 +1,6 @@
 /**
  * The platform, as far as only Node has it: sockets, the DNS, threads, and facts of the host. `call/platform.ts` has what every
- * platform gives. HTTP/1.1 is not here yet: it uses the sockets of `node:http`.
+ * platform gives.
  */
 import { connect as connectTcp, createServer as createTcpServer, type Server, type Socket } from "node:net";
 import {

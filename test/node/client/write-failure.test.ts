@@ -1,16 +1,36 @@
 /** Early responses to an HTTP/1.1 client whose request could not be sent completely (RFC 9112, section 9.5). */
 import { once } from "node:events";
-import { type IncomingMessage, request } from "node:http";
 import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
-import { text } from "node:stream/consumers";
 import { Worker } from "node:worker_threads";
 import { Code } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { readAfterFailedWrite } from "../../../runtime/src/node/client/write-failure.ts";
-import { connectionError } from "../../../runtime/src/node/io/error.ts";
+import { Metadata } from "../../../runtime/src/call/metadata.ts";
+import { wholeBody } from "../../../runtime/src/http/body.ts";
+import type { HttpRequest, HttpResponse } from "../../../runtime/src/http/exchange.ts";
+import { ConnectionBackoff } from "../../../runtime/src/node/client/connection-backoff.ts";
+import { Http1Connection, Http1Pool } from "../../../runtime/src/node/client/http1.ts";
 import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
 import { connectGreeter, failureOf } from "../../support/server.ts";
+
+const PEER = "127.0.0.1:1";
+const TARGET = { origin: new URL(`http://${PEER}`), socketPath: undefined, tls: undefined, peer: PEER };
+const OPTIONS = {
+  connectTimeoutMs: 1_000,
+  idleTimeoutMs: 1_000,
+  waitForReady: undefined,
+  backoff: new ConnectionBackoff({ maxMs: 0 }),
+  maxHeaderBytes: 65_536,
+};
+const body = wholeBody(new Uint8Array(100_000));
+const REQUEST: HttpRequest = {
+  method: "POST",
+  path: "/a",
+  version: "1.1",
+  headers: new Metadata(),
+  body,
+  signal: undefined,
+};
 
 /** A socket that cannot be written to. These chunks have arrived before, but have not been read. */
 function closedByPeer(...arrived: readonly (string | null)[]): Socket {
@@ -22,15 +42,15 @@ function closedByPeer(...arrived: readonly (string | null)[]): Socket {
         for (const chunk of arrived) this.push(chunk === null ? null : Buffer.from(chunk));
       });
     },
-  }) as Socket;
-  readAfterFailedWrite(socket);
-  return socket;
+  });
+  const ignore = (): void => {};
+  return Object.assign(socket, { setKeepAlive: ignore, setNoDelay: ignore, ref: ignore, unref: ignore }) as never;
 }
 
-function send(socket: Socket) {
-  const outgoing = request({ method: "POST", createConnection: () => socket });
-  outgoing.end("x".repeat(100_000));
-  return outgoing;
+function send(socket: Socket): Promise<HttpResponse> {
+  const pool = new Http1Pool(TARGET, OPTIONS);
+  pool.hasAnswered = true;
+  return new Http1Connection(pool, socket).exchange(REQUEST);
 }
 
 it.each([
@@ -39,9 +59,9 @@ it.each([
   ["that is followed by no end", ["HTTP/1.1 413 Content Too Large\r\ncontent-length: 9\r\n\r\ntoo large"]],
 ])("a response that has arrived %s is read, although a write has failed", async (_, arrived) => {
   const socket = closedByPeer(...arrived);
-  const outgoing = send(socket).on("error", () => {});
-  const [response] = (await once(outgoing, "response")) as [IncomingMessage];
-  expect([response.statusCode, await text(response)]).toEqual([413, "too large"]);
+  const response = await send(socket);
+  const bytes = await response.body.bytes(100);
+  expect([response.status, Buffer.from(bytes).toString()]).toEqual([413, "too large"]);
   await expect.poll(() => socket.destroyed).toBe(true);
 });
 
@@ -50,10 +70,13 @@ it.each([
   ["an incomplete response has arrived", ["HTTP/1.1 413 Content", null]],
   ["the end of the connection does not arrive", []],
 ])("a request fails with the error of the write if %s", async (_, arrived) => {
-  const [error] = (await once(send(closedByPeer(...arrived)), "error")) as [Error];
-  expect(connectionError(error, "127.0.0.1:1")).toMatchObject({
-    code: Code.Unavailable,
-    rawMessage: "connection to 127.0.0.1:1 failed: the server closed the connection while the request was sent",
+  const failure: unknown = await send(closedByPeer(...arrived)).catch((reason: unknown) => reason);
+  expect(failure).toMatchObject({
+    outcome: "unknown",
+    error: {
+      code: Code.Unavailable,
+      rawMessage: "connection to 127.0.0.1:1 failed: the server closed the connection while the request was sent",
+    },
   });
 });
 

@@ -2,7 +2,7 @@
 import { queryObjects } from "node:v8";
 import { Code, RpcError } from "triple-es";
 import { describe, expect, it } from "vitest";
-import { ReadableBody } from "../../../runtime/src/node/io/body.ts";
+import { IncomingBody } from "../../../runtime/src/node/io/http2-incoming.ts";
 import { arriving, connectGreeter, failureOf, greetings, startServer } from "../../support/server.ts";
 
 const CALLS = 50;
@@ -10,7 +10,7 @@ const CALLS = 50;
 const KEPT = 10;
 
 /** Returns the memory after a garbage collection. */
-const bodies = (): number => queryObjects(ReadableBody, { format: "count" });
+const bodies = (): number => queryObjects(IncomingBody, { format: "count" });
 
 describe.each([
   { protocol: "grpc", httpVersion: "2" },

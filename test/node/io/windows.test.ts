@@ -250,7 +250,7 @@ async function serve(steps: readonly Step[]): Promise<void> {
     aborted: undefined,
     draining: new AbortController().signal,
     fits: () => true,
-    holdOutput: () => true,
+    hold: () => true,
   };
   const peer = new Peer(connection);
   peer.send(PREFACE, settings(), settingsAck());
@@ -356,7 +356,7 @@ async function call(steps: readonly Step[]): Promise<void> {
     await Promise.resolve();
   }
   peer.deliver();
-  for (const { exchange, reader } of exchanges) reader?.check(exchange.stream);
+  for (const { exchange, reader } of exchanges) reader?.check(exchange.stream as Stream);
   for (const { abort } of exchanges) abort.abort(new RpcError(Code.Canceled, "canceled"));
   peer.deliver();
   expect(connection.isOver).toBe(false);

@@ -12,7 +12,7 @@ import type { Connections, Exchange, ExchangeObserver } from "../../http/exchang
 import { errorOf } from "../../http/transparent-retry.ts";
 import { checkTlsOptions } from "../io/tls-options.ts";
 import { ConnectionBackoff } from "./connection-backoff.ts";
-import { connectHttp1 } from "./http1.ts";
+import { Http1Pool } from "./http1.ts";
 import { connectHttp2 } from "./http2-connect.ts";
 import { Pool } from "./pool.ts";
 import type { Target } from "./socket.ts";
@@ -108,7 +108,7 @@ function connectTo(
   const waitForReady = onReadiness === undefined ? (options.waitForReady ?? false) : undefined;
   const backoff = new ConnectionBackoff({ maxMs: options.maxBackoffMs ?? 120_000 });
   return options.httpVersion === "1.1"
-    ? connectHttp1(target, { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff, maxHeaderBytes })
+    ? new Http1Pool(target, { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff, maxHeaderBytes })
     : new Pool(connectHttp2(target, connectTimeoutMs), {
         peer: target.peer,
         maxConnections: options.maxConnections ?? 10,

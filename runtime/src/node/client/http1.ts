@@ -1,31 +1,29 @@
 /**
- * The client's HTTP/1.1 engine, on `node:http`: every request is an exchange. The engine does not depend on calls or
- * messages.
+ * The client's HTTP/1.1 engine, on sockets: every request is an exchange, and has a connection for itself. The engine does not
+ * depend on calls or messages.
  */
-
-import { type ClientRequest, request as httpRequest } from "node:http";
-import { request as httpsRequest } from "node:https";
 import type { Socket } from "node:net";
 import { Code } from "../../call/code.ts";
 import { noteObstacle } from "../../call/context.ts";
 import { diagnostics } from "../../call/diagnostics.ts";
 import { abortError, RpcError, transportClosed } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
-import { MAX_TIMER_MS, startTimer } from "../../call/platform.ts";
-import { onAbort } from "../../call/timer.ts";
+import { now, startBackgroundTimer } from "../../call/platform.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
-import type { Exchange } from "../../http/exchange.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { ExchangeFailure } from "../../http/transparent-retry.ts";
-import { MAX_JOINED_BYTES, ReadableBody } from "../io/body.ts";
-import { closedSilently, connectTimeout, exchangeError, isClosedByPeer } from "../io/error.ts";
-import { lowerNames } from "../io/http1-fields.ts";
-import { nodeLatin1 } from "../io/http2-socket.ts";
-import { pump } from "../io/pump.ts";
+import { ClientConnection } from "../../http1/client.ts";
+import type { MessageHandler } from "../../http1/connection.ts";
+import type { MessageError } from "../../http1/error.ts";
+import { CLOSED_BY_PEER, connectionError, responseError } from "../io/error.ts";
+import { Collecting } from "../io/http2-collecting.ts";
+import { Http2Socket, nodeLatin1, type SocketOwner } from "../io/http2-socket.ts";
 import { type Indexed, SwapList } from "../io/swap-list.ts";
-import { ConnectionAttempts } from "./attempts.ts";
+import { ConnectionAttempts, connectionContext } from "./attempts.ts";
 import type { ConnectionBackoff } from "./connection-backoff.ts";
+import { type ExchangeOwner, Http2Exchange } from "./http2-exchange.ts";
 import { closedError, waitingExchange } from "./readiness.ts";
-import { addressOf, createAgent, probe, silenceOf, type Target } from "./socket.ts";
+import { establish, explainEnd, readAfterFailedWrite, type Target } from "./socket.ts";
 
 export interface Http1Options {
   /** Time limit for making a connection, TLS included, in milliseconds. */
@@ -43,136 +41,257 @@ export interface Http1Options {
   readonly maxHeaderBytes: number;
 }
 
-/** Creates the connector that makes HTTP/1.1 exchanges with a server over persistent connections. */
-export function connectHttp1(
-  target: Target,
-  { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff, maxHeaderBytes }: Http1Options,
-): EndpointConnections {
-  const { origin, socketPath, peer } = target;
-  const secure = origin.protocol === "https:";
-  const agent = createAgent(target, Math.min(idleTimeoutMs, MAX_TIMER_MS));
-  const start = secure ? httpsRequest : httpRequest;
-  const { host: hostname, port } = addressOf(target);
-  const { host, protocol } = origin;
-  /** Node copies these options for each request, so they are as few as possible. */
-  const common = { agent, maxHeaderSize: maxHeaderBytes, protocol, hostname, port };
-  if (socketPath !== undefined) Object.assign(common, { socketPath });
+/** Idle connections that are kept. */
+const MAX_IDLE_CONNECTIONS = 256;
+/** Time without traffic after which the kernel verifies a connection (TCP keepalive), in milliseconds. */
+const VERIFY_QUIET_MS = 1_000;
+/** The server may end an idle connection up to a second before the time that it has announced. */
+const ANNOUNCED_TIME_MARGIN_S = 1;
+
+const NOTHING_RECEIVED: Metadata = new Metadata().freeze();
+
+/** Makes HTTP/1.1 exchanges with a server over persistent connections. */
+export class Http1Pool implements EndpointConnections {
+  readonly exchange: Exchange;
+  readonly target: Target;
+  readonly options: Http1Options;
   /** True if the server has answered a request, so that it is known to speak HTTP with or without TLS as configured. */
-  let answered = false;
-  let closed = false;
-  /** The running exchanges, each with a function that fails it. */
-  const running = new SwapList<Indexed & { readonly fail: (reason: RpcError) => void }>();
+  hasAnswered = false;
+  readonly #attempts: ConnectionAttempts;
+  readonly #running = new SwapList<Http1Connection>();
+  /** The connections without an exchange. The last one is used next, so that the others become idle. */
+  #idle: Http1Connection[] = [];
+  /** The number of requests that wait for their connections. */
+  #connecting = 0;
+  #isClosed = false;
+  readonly #destroyed = new AbortController();
+  /** The time of the next sweep of idle connections. */
+  #sweepAt: number = Number.POSITIVE_INFINITY;
+  #stopTimer = (): void => {};
 
-  const attempts = new ConnectionAttempts((signal) => probe(target, connectTimeoutMs, signal), backoff);
-
-  const exchange: Exchange = ({ method, path, headers, body, signal, context }) => {
-    if (context !== undefined) context.target = peer;
-    if (signal?.aborted) return Promise.reject(abortError(signal));
-    if (closed) return Promise.reject(closedError(peer, waitForReady));
-    return new Promise((resolve, reject) => {
-      const fields = ["host", host, ...headers.raw];
-      if (body.whole !== undefined) fields.push("content-length", `${body.whole.byteLength}`);
-      const outgoing = start({ ...common, method, path, headers: fields as never });
-      // Node would silently drop fields beyond 2,000. The limit in bytes bounds their number.
-      outgoing.maxHeadersCount = 0;
-      let failure: RpcError | undefined;
-      let responded = false;
-      let connected = outgoing.reusedSocket;
-      const fail = (error: RpcError): void => {
-        failure ??= error;
-        outgoing.destroy(error);
-      };
-      const member = { fail, index: 0 };
-      running.add(member);
-      const unlink = onAbort(signal, fail);
-      let stopTimer = (): void => {};
-      const onSocket = (socket: Socket): void => {
-        connected = !socket.connecting;
-        if (connected || outgoing.destroyed) return;
-        noteObstacle(signal, "connection");
-        diagnostics.write?.(`connecting to ${peer} over HTTP/1.1`);
-        stopTimer = startTimer(connectTimeoutMs, () => fail(connectTimeout(connectTimeoutMs, peer)));
-        socket.once(secure ? "secureConnect" : "connect", () => {
-          connected = true;
-          noteObstacle(signal, undefined);
-          diagnostics.write?.(`connected to ${peer} over HTTP/1.1`);
-          stopTimer();
-        });
-      };
-      if (!connected) outgoing.once("socket", onSocket);
-      const lost = (): RpcError => failure ?? new RpcError(Code.Unavailable, `${peer} closed the connection`);
-      outgoing.on("error", (cause) => {
-        failure ??= exchangeError(explain(cause, outgoing.socket), peer, maxHeaderBytes);
-        diagnostics.write?.(`request of ${path} failed: ${failure.message}`);
-        // The end of the call, or a failure of its request body, says nothing about the server.
-        if (signal?.aborted || (connected && cause instanceof RpcError)) reject(failure);
-        else reject(new ExchangeFailure(failure, connected ? "unknown" : "notSent"));
-      });
-      outgoing.on("close", () => {
-        running.delete(member);
-        if (closed && running.size === 0) agent.destroy();
-        unlink();
-        stopTimer();
-        if (!responded) reject(new ExchangeFailure(lost(), "unknown"));
-      });
-      outgoing.on("response", (incoming) => {
-        responded = true;
-        answered = true;
-        incoming.on("error", () => {});
-        resolve({
-          status: incoming.statusCode ?? 0,
-          headers: Metadata.fromRaw(lowerNames(incoming.rawHeaders)),
-          // The connection can be reused only after the end of the response has been read.
-          body: new ReadableBody(incoming, {
-            lost,
-            cancel: () => incoming.destroy(),
-            cutOff: () => false,
-            readEnd: true,
-          }),
-          trailers: new Metadata(),
-        });
-      });
-      if (body.whole !== undefined) endWith(outgoing, body.whole);
-      else pump(body, outgoing).catch((reason) => outgoing.destroy(RpcError.from(reason, Code.Internal)));
-    });
-  };
-
-  /** Adds a hint to the cause of a failed exchange if the server has never sent anything: it may expect another protocol. */
-  function explain(cause: unknown, socket: Socket | null): unknown {
-    const silence = answered || socket === null || !isClosedByPeer(cause) ? undefined : silenceOf(target, socket);
-    return silence === undefined ? cause : closedSilently(silence);
+  constructor(target: Target, options: Http1Options) {
+    this.target = target;
+    this.options = options;
+    const connect = async (signal: AbortSignal): Promise<void> => {
+      const socket = await establish(target, options.connectTimeoutMs, this.hasAnswered, signal);
+      socket.destroy();
+    };
+    this.#attempts = new ConnectionAttempts(connect, options.backoff);
+    this.exchange = waitingExchange((request) => this.#exchange(request), this.#attempts, options.waitForReady);
   }
 
-  return {
-    exchange: waitingExchange(exchange, attempts, waitForReady),
-    get active() {
-      return running.size;
-    },
-    get backoffMs() {
-      return backoff.remainingMs;
-    },
-    connect: () => attempts.ready(undefined, false),
-    check: () =>
-      attempts.ready(undefined, false).then(
-        () => true,
-        () => false,
-      ),
-    async close() {
-      closed = true;
-      attempts.abandon(transportClosed());
-      if (running.size === 0) agent.destroy();
-    },
-    destroy(reason) {
-      closed = true;
-      attempts.abandon(reason);
-      for (const { fail } of running) fail(reason);
-    },
+  get active(): number {
+    return this.#running.size + this.#connecting;
+  }
+
+  get backoffMs(): number {
+    return this.options.backoff.remainingMs;
+  }
+
+  connect(): Promise<void> {
+    return this.#attempts.ready(undefined, false);
+  }
+
+  check(): Promise<boolean> {
+    return this.connect().then(
+      () => true,
+      () => false,
+    );
+  }
+
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#attempts.abandon(transportClosed());
+    for (const connection of [...this.#idle]) connection.destroy();
+  }
+
+  destroy(reason: RpcError): void {
+    void this.close();
+    this.#attempts.abandon(reason);
+    this.#destroyed.abort(reason);
+    for (const connection of this.#running) connection.destroy(reason);
+  }
+
+  #exchange(request: HttpRequest): Promise<HttpResponse> {
+    const { signal, context } = request;
+    const { peer } = this.target;
+    if (context !== undefined) context.target = peer;
+    if (signal?.aborted) return Promise.reject(abortError(signal));
+    if (this.#isClosed) return Promise.reject(closedError(peer, this.options.waitForReady));
+    for (;;) {
+      const connection = this.#idle.pop();
+      if (connection === undefined) return this.#connect(request);
+      if (connection.usableUntil > now()) return this.#run(connection, request);
+      connection.destroy();
+    }
+  }
+
+  #run(connection: Http1Connection, request: HttpRequest): Promise<HttpResponse> {
+    this.#running.add(connection);
+    return connection.exchange(request);
+  }
+
+  /** Makes an exchange on a new connection. */
+  async #connect(request: HttpRequest): Promise<HttpResponse> {
+    const { signal } = request;
+    const { target, options } = this;
+    const { peer } = target;
+    const stop = this.#destroyed.signal;
+    noteObstacle(signal, "connection");
+    diagnostics.write?.(`connecting to ${peer} over HTTP/1.1`);
+    this.#connecting++;
+    try {
+      // The connection is reused by other calls.
+      const socket = await connectionContext.runInAsyncScope(() =>
+        establish(target, options.connectTimeoutMs, this.hasAnswered, signal, stop),
+      );
+      noteObstacle(signal, undefined);
+      diagnostics.write?.(`connected to ${peer} over HTTP/1.1`);
+      return this.#run(new Http1Connection(this, socket), request);
+    } catch (reason) {
+      const error = reason as RpcError;
+      diagnostics.write?.(`request of ${request.path} failed: ${error.message}`);
+      throw signal?.aborted || stop.aborted ? error : new ExchangeFailure(error, "notSent");
+    } finally {
+      this.#connecting--;
+    }
+  }
+
+  /** Keeps a connection whose exchange is over for the next one. */
+  onIdle(connection: Http1Connection): void {
+    this.#running.delete(connection);
+    if (!connection.open) return;
+    if (this.#isClosed || this.#idle.length >= MAX_IDLE_CONNECTIONS) connection.destroy();
+    else {
+      this.#idle.push(connection);
+      this.#sweepBefore(connection.usableUntil);
+    }
+  }
+
+  onOver(connection: Http1Connection): void {
+    const index = this.#idle.indexOf(connection);
+    if (index >= 0) this.#idle.splice(index, 1);
+  }
+
+  #sweepBefore(time: number): void {
+    if (this.#sweepAt <= time) return;
+    this.#sweepAt = time;
+    this.#stopTimer();
+    this.#stopTimer = startBackgroundTimer(time - now(), this.#sweep);
+  }
+
+  /** Closes connections that have been idle for too long. */
+  readonly #sweep = (): void => {
+    const time = now();
+    this.#sweepAt = Number.POSITIVE_INFINITY;
+    for (const connection of [...this.#idle]) {
+      if (connection.usableUntil > time) this.#sweepBefore(connection.usableUntil);
+      else connection.destroy();
+    }
   };
 }
 
-/** Ends a request with its body. Node joins headers with text only, so the bytes of a small body become Latin-1 text. */
-function endWith(outgoing: ClientRequest, body: Uint8Array): void {
-  const { byteLength } = body;
-  if (byteLength === 0 || byteLength > MAX_JOINED_BYTES) outgoing.end(body);
-  else outgoing.end(nodeLatin1(body, 0, byteLength), "latin1");
+/** A connection of a pool, with one exchange at a time. */
+export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwner, Indexed {
+  index = 0;
+  readonly collecting: Collecting = new Collecting();
+  isDestroyed = false;
+  /** The time until which the connection may be used again. */
+  usableUntil = 0;
+  readonly #pool: Http1Pool;
+  readonly #socket: Socket;
+  readonly #io: Http2Socket;
+  readonly #engine: ClientConnection;
+  /** The reason why the connection ended, if it is known. */
+  #reason: RpcError | undefined;
+  /** The first error of the socket. */
+  #error: Error | undefined;
+  /** The fields of the last response: most responses have the same ones. */
+  #known: Metadata = NOTHING_RECEIVED;
+
+  constructor(pool: Http1Pool, socket: Socket) {
+    const { target, options } = pool;
+    this.#pool = pool;
+    this.#socket = socket;
+    socket.setKeepAlive(true, VERIFY_QUIET_MS);
+    const onError = (error: Error): void => {
+      this.#error ??= error;
+    };
+    socket.on("error", onError);
+    readAfterFailedWrite(socket, onError);
+    this.#io = new Http2Socket(socket);
+    this.#engine = new ClientConnection(this, {
+      output: this.#io,
+      latin1: nodeLatin1,
+      host: target.origin.host,
+      maxHeadBytes: options.maxHeaderBytes,
+    });
+    this.#io.attach(this.#engine, this);
+  }
+
+  get peer(): string {
+    return this.#pool.target.peer;
+  }
+
+  get open(): boolean {
+    return !this.#engine.isOver && this.#socket.writable;
+  }
+
+  exchange(request: HttpRequest): Promise<HttpResponse> {
+    const exchange = new Http2Exchange(this, request, undefined);
+    const { body, signal } = request;
+    const { whole } = body;
+    this.#socket.ref();
+    try {
+      exchange.stream = this.#engine.request(request, exchange, whole);
+    } catch (cause) {
+      this.onExchangeClosed();
+      return exchange.refuse(RpcError.from(cause, Code.Internal));
+    }
+    if (signal !== undefined) exchange.follow(signal);
+    if (whole === undefined) exchange.send(body);
+    return exchange.response;
+  }
+
+  /** Returns the error for an exchange that was open when the connection ended. */
+  lost(): RpcError {
+    const { target, hasAnswered } = this.#pool;
+    const cause = explainEnd(this.#error ?? CLOSED_BY_PEER, target, this.#socket, hasAnswered);
+    this.#reason ??= connectionError(cause, this.peer);
+    return this.#reason;
+  }
+
+  metadataOf(fields: readonly string[]): Metadata {
+    this.#pool.hasAnswered = true;
+    if (this.#known.raw !== fields) this.#known = Metadata.fromShared(fields).freeze();
+    return this.#known;
+  }
+
+  onExchangeClosed(): void {
+    const { idleTimeoutMs } = this.#pool.options;
+    const { idleSeconds = Number.POSITIVE_INFINITY } = this.#engine.head ?? {};
+    this.usableUntil = now() + Math.min(idleTimeoutMs, 1_000 * (idleSeconds - ANNOUNCED_TIME_MARGIN_S));
+    // An idle connection must not keep the program running.
+    this.#socket.unref();
+    this.#pool.onIdle(this);
+  }
+
+  onPause(isPaused: boolean): void {
+    this.#io.hold(isPaused);
+  }
+
+  onOver(_isLost: boolean, error: MessageError | undefined): void {
+    if (error !== undefined) this.#reason ??= responseError(error, this.peer, this.#pool.options.maxHeaderBytes);
+    this.#pool.onOver(this);
+    this.#socket.destroy();
+  }
+
+  onClose(): void {}
+
+  /** Ends the connection at once. A running exchange fails with the reason. */
+  destroy(reason?: RpcError): void {
+    this.#reason ??= reason;
+    this.isDestroyed = true;
+    this.#engine.lost();
+  }
 }

@@ -8,10 +8,10 @@ import type { TLSSocket } from "node:tls";
 import { diagnostics } from "../../call/diagnostics.ts";
 import { now, startTimer } from "../../call/platform.ts";
 import { onAbort } from "../../call/timer.ts";
-import { CLOSED_BY_PEER, closedSilently, connectionError, connectTimeout, isClosedByPeer } from "../io/error.ts";
+import { CLOSED_BY_PEER, connectionError, connectTimeout, isClosedByPeer } from "../io/error.ts";
 import type { Connect, Connection, ConnectionOwner } from "./connection.ts";
 import { Http2Connection } from "./http2-connection.ts";
-import { openSocket, silenceOf, type Target, usesAlpn } from "./socket.ts";
+import { explainEnd, openSocket, type Target, usesAlpn } from "./socket.ts";
 
 /** The cause for a server that selects no protocol by ALPN. Servers of HTTP/1.1 do so, and few of HTTP/2. */
 const NO_ALPN = new Error(
@@ -41,10 +41,7 @@ function connectSocket(
     const startedAt = now();
     diagnostics.write?.(`connecting to ${peer} over HTTP/2`);
     const socket: Socket = openSocket(target, "h2");
-    const closed = (): Error => {
-      const silence = answered ? undefined : silenceOf(target, socket);
-      return silence === undefined ? CLOSED_BY_PEER : closedSilently(silence);
-    };
+    const closed = (): Error => explainEnd(CLOSED_BY_PEER, target, socket, answered);
     let isSettled = false;
     const settle = (): void => {
       isSettled = true;

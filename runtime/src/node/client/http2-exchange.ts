@@ -1,5 +1,5 @@
 /**
- * One exchange on a stream of a client's HTTP/2 connection.
+ * One exchange of a client: on a stream of an HTTP/2 connection, or on an HTTP/1.1 connection.
  */
 import { NO_BYTES } from "../../call/bytes.ts";
 import { Code } from "../../call/code.ts";
@@ -12,7 +12,6 @@ import type { ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd, Respon
 import { ExchangeFailure } from "../../http/transparent-retry.ts";
 import { ErrorCode } from "../../http2/codes.ts";
 import { MAX_HEADER_BYTES } from "../../http2/limits.ts";
-import type { HeaderBlock } from "../../http2/messages.ts";
 import type { ResetBy, Stream, StreamSink } from "../../http2/sink.ts";
 import { hostileServer, resetError } from "../io/error.ts";
 import type { Collecting } from "../io/http2-collecting.ts";
@@ -35,9 +34,12 @@ export interface ExchangeOwner {
   onExchangeClosed(): void;
 }
 
+/** The stream of an exchange. Over HTTP/1.1, its id is the number of the exchange on the connection. */
+type ExchangeStream = Pick<Stream, "id" | "closed" | "unsent" | "sendData" | "consumed" | "reset">;
+
 export class Http2Exchange implements StreamSink, BodySender {
   readonly response: Promise<HttpResponse>;
-  stream!: Stream;
+  stream!: ExchangeStream;
   readonly #owner: ExchangeOwner;
   #resolve!: (response: HttpResponse | Promise<HttpResponse>) => void;
   #rejectResponse!: (reason: RpcError | ExchangeFailure) => void;
@@ -49,7 +51,7 @@ export class Http2Exchange implements StreamSink, BodySender {
   readonly #sent: HttpRequest | undefined;
   #unlink: (() => void) | undefined;
   #received: ReceivedResponse | undefined;
-  #body: IncomingBody | undefined;
+  #body: IncomingBody<ExchangeStream> | undefined;
   #outgoing: OutgoingBody | undefined;
   #end: ResponseEnd = "unknown";
 
@@ -123,7 +125,7 @@ export class Http2Exchange implements StreamSink, BodySender {
 
   onInformational(): void {}
 
-  onResponse(block: HeaderBlock): void {
+  onResponse(block: { readonly status: number; readonly fields: readonly string[] }): void {
     this.#body = new IncomingBody(this.stream, [], this.#owner.collecting, cancelStream);
     this.#received = new ReceivedResponse(block.status, this.#owner.metadataOf(block.fields), this.#body);
     if (this.#request === undefined) return;
@@ -136,7 +138,7 @@ export class Http2Exchange implements StreamSink, BodySender {
     this.#body?.push(bytes);
   }
 
-  onEnd(trailers: readonly string[] | undefined): void {
+  onEnd(trailers?: readonly string[]): void {
     this.#end = "complete";
     if (trailers !== undefined && this.#received !== undefined) {
       this.#received.trailers = this.#owner.metadataOf(trailers);
@@ -146,7 +148,8 @@ export class Http2Exchange implements StreamSink, BodySender {
     if (this.#outgoing !== undefined || this.stream.unsent > 0) this.stream.reset(ErrorCode.Cancel);
   }
 
-  onReset(code: number, by: ResetBy, isUnprocessed: boolean): void {
+  /** Without arguments, the connection has ended. */
+  onReset(code = 0, by: ResetBy = "connection", isUnprocessed = false): void {
     // After a complete response the server may reset the stream because it does not read the rest of the request (RFC 9113,
     // section 8.1).
     if (this.#end === "complete") return;
@@ -192,7 +195,7 @@ export class Http2Exchange implements StreamSink, BodySender {
   }
 }
 
-function cancelStream(stream: Stream): void {
+function cancelStream(stream: ExchangeStream): void {
   stream.reset(ErrorCode.Cancel);
 }
 

@@ -2,18 +2,20 @@
  * The sockets of a client, for HTTP/1.1 and HTTP/2: TCP, TLS and Unix domain sockets.
  */
 
-import { Agent, type ClientRequest } from "node:http";
-import { Agent as TlsAgent } from "node:https";
 import { isIP, type Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
-import { abortError } from "../../call/error.ts";
-import { startTimer } from "../../call/platform.ts";
+import { startBackgroundTimer, startTimer } from "../../call/platform.ts";
 import { onAbort } from "../../call/timer.ts";
-import { CLOSED_BY_PEER, connectionError, connectTimeout, ignore, type Silence } from "../io/error.ts";
+import {
+  CLOSED_BY_PEER,
+  closedSilently,
+  connectionError,
+  connectTimeout,
+  ignore,
+  isClosedByPeer,
+} from "../io/error.ts";
 import { DEFAULT_CIPHERS } from "../io/tls-options.ts";
 import { connect } from "../platform.ts";
-import { connectionContext } from "./attempts.ts";
-import { readAfterFailedWrite } from "./write-failure.ts";
 
 /** The server that a transport connects to. */
 export interface Target {
@@ -60,114 +62,74 @@ function servernameOf(origin: URL): string {
 }
 
 /**
- * Makes a connection, TLS included, and closes it. Rejects as unavailable after `timeoutMs`, after an error, or if the signal
- * fires.
+ * Makes a connection, TLS included. Rejects as unavailable after `timeoutMs` or an error, and with the reason of a signal that
+ * fires. `hasAnswered`: the server has answered before.
  */
-export function probe(target: Target, timeoutMs: number, signal: AbortSignal): Promise<void> {
+export function establish(
+  target: Target,
+  timeoutMs: number,
+  hasAnswered: boolean,
+  ...signals: readonly (AbortSignal | undefined)[]
+): Promise<Socket> {
   const { origin, peer } = target;
-  return new Promise<void>((resolve, reject) => {
-    if (signal.aborted) return reject(abortError(signal));
+  return new Promise<Socket>((resolve, reject) => {
     const socket = openSocket(target, "http/1.1");
-    const settle = (how: () => void): void => {
-      stopTimer();
-      unlink();
-      socket.destroy();
-      how();
+    const settle = (): void => {
+      for (const stop of release) stop();
+      socket.off("error", fail).off("close", onClose);
     };
-    const fail = (cause: unknown): void => settle(() => reject(connectionError(cause, peer)));
-    const stopTimer = startTimer(timeoutMs, () => fail(connectTimeout(timeoutMs, peer)));
-    const unlink = onAbort(signal, fail);
-    socket.once(origin.protocol === "https:" ? "secureConnect" : "connect", () => settle(resolve));
-    socket.once("error", fail);
-    socket.once("close", () => fail(CLOSED_BY_PEER));
-  });
-}
-
-/** Creates an agent of `node:http` or `node:https` that keeps connections to the target alive, and guards their sockets. */
-export function createAgent({ origin, address, tls }: Target, idleTimeoutMs: number): Agent {
-  // The timeout applies to the agent's idle sockets only.
-  const options = { keepAlive: true, timeout: idleTimeoutMs };
-  const name = address === undefined ? {} : { servername: servernameOf(origin) };
-  const agent =
-    origin.protocol === "https:" ? new TlsAgent({ ...name, ...withoutUndefined(tls), ...options }) : new Agent(options);
-  const createConnection = agent.createConnection.bind(agent);
-  agent.createConnection = (...args) => {
-    const socket = createConnection(...args);
-    if (socket) {
-      guardSocket(socket as Socket).on("data", closeIfIdle);
-      readAfterFailedWrite(socket as Socket);
-    }
-    return socket;
-  };
-  reuseDirectly(agent as InternalAgent);
-  return agent;
-}
-
-/** The part of Node's agents that has no types. Other agents for Node, such as those for proxies, use it as well. */
-interface InternalAgent extends Agent {
-  /** Passes a request to an idle socket, or to a new one. Deno and Bun may not have it. */
-  addRequest?: (request: AssignableRequest, options: object) => void;
-  readonly freeSockets: Record<string, Socket[]>;
-}
-
-/** A request that can be assigned to a socket. */
-interface AssignableRequest extends ClientRequest {
-  onSocket(socket: Socket): void;
-}
-
-/** A socket with the request that it was last assigned to. */
-type AssignedSocket = Socket & { _httpMessage?: { readonly shouldKeepAlive: boolean } | null };
-
-/**
- * Closes a connection on which bytes arrive while it has no request. They could otherwise be taken for a part of the next
- * response (RFC 9112, sections 6.3 and 11.1).
- */
-function closeIfIdle(this: AssignedSocket): void {
-  if (this._httpMessage === null) this.destroy();
-}
-
-/** The name of all connections of an agent: they have the same target. */
-const NAME = "target";
-
-/**
- * Replaces the choice of a socket by an agent. Node copies the options of each request and joins them to a name, under
- * which it looks for an idle socket; with one target, that is a fifth of the time of a request. New sockets are left to
- * Node, in the asynchronous context of all connections, because they are reused by other calls.
- */
-function reuseDirectly(agent: InternalAgent): void {
-  const addRequest = agent.addRequest?.bind(agent);
-  if (addRequest === undefined) return;
-  agent.getName = () => NAME;
-  agent.addRequest = (request, options) => {
-    for (;;) {
-      const socket = agent.freeSockets[NAME]?.pop();
-      if (socket === undefined) return connectionContext.runInAsyncScope(addRequest, undefined, request, options);
-      if (!socket.writable) continue;
-      agent.reuseSocket(socket, request);
-      return request.onSocket(socket);
-    }
-  };
-  // An idle socket is in both lists, `sockets` and `freeSockets`. When it closes, Node removes it from both.
-  agent.removeAllListeners("free");
-  agent.on("free", (socket: AssignedSocket) => {
-    agent.freeSockets[NAME] ??= [];
-    const idle = agent.freeSockets[NAME];
-    const isReusable = socket.writable && socket._httpMessage?.shouldKeepAlive && idle.length < agent.maxFreeSockets;
-    // Returns false, contrary to its type, if the server will close the connection soon.
-    if (!isReusable || (agent.keepSocketAlive(socket) as unknown) === false) return void socket.destroy();
-    socket._httpMessage = null;
-    idle.push(socket);
+    const fail = (cause: Error): void => {
+      settle();
+      socket.destroy();
+      reject(connectionError(explainEnd(cause, target, socket, hasAnswered), peer));
+    };
+    const onClose = (): void => fail(CLOSED_BY_PEER);
+    const release = [startTimer(timeoutMs, () => fail(connectTimeout(timeoutMs, peer)))];
+    socket.on("error", fail).on("close", onClose);
+    socket.once(origin.protocol === "https:" ? "secureConnect" : "connect", () => {
+      settle();
+      resolve(socket);
+    });
+    for (const signal of signals) release.push(onAbort(signal, fail));
   });
 }
 
 /**
- * Reports whether a connection ended before the server sent anything other than its TLS handshake. Call it only for a server
- * that has never answered.
+ * Time in which a response that has arrived is read after a write has failed, in milliseconds. It is in the receive buffer of
+ * the kernel by then, so this only bounds the reading of it.
  */
-export function silenceOf({ origin, tls }: Target, socket: Socket): Silence | undefined {
+const READ_MS = 1_000;
+
+/**
+ * Lets a socket read the bytes that have arrived before a write failed: a server or proxy may answer early, for example with 413,
+ * and close the connection while the request is sent (RFC 9112, section 9.5). Node would destroy the socket, and the response with
+ * it. Here the write never completes, and the end of the input, or a second, ends the socket.
+ */
+export function readAfterFailedWrite(socket: Socket, onFailed: (error: Error) => void): void {
+  const { _write, _writev } = socket;
+  const unlessFailed =
+    (done: (error?: Error | null) => void) =>
+    (error?: NodeJS.ErrnoException | null): void => {
+      const isFailed = error?.syscall === "write" && (error.code === "EPIPE" || error.code === "ECONNRESET");
+      if (isFailed && !socket.destroyed) {
+        onFailed(error);
+        startBackgroundTimer(READ_MS, () => socket.destroy(error));
+      } else done(error);
+    };
+  socket._write = (chunk, encoding, done) => _write.call(socket, chunk, encoding, unlessFailed(done));
+  if (_writev !== undefined && _writev !== null) {
+    socket._writev = (chunks, done) => _writev.call(socket, chunks, unlessFailed(done));
+  }
+}
+
+/**
+ * Returns the cause of the end of a connection, with a hint if the server closed it, has never answered before, and has sent
+ * nothing other than its TLS handshake.
+ */
+export function explainEnd(cause: Error, { origin, tls }: Target, socket: Socket, hasAnswered: boolean): Error {
   const overTls = origin.protocol === "https:";
-  if (!overTls && socket.bytesRead > 0) return undefined;
-  return { overTls, hasCertificate: (tls?.cert ?? tls?.pfx) !== undefined };
+  if (hasAnswered || !isClosedByPeer(cause) || (!overTls && socket.bytesRead > 0)) return cause;
+  return closedSilently(overTls, (tls?.cert ?? tls?.pfx) !== undefined);
 }
 
 /** Returns the host of an origin in the form that `node:net` accepts: IPv6 addresses without brackets. */

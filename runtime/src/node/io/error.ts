@@ -3,10 +3,9 @@
  */
 import { Code, Status } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
+import type { MessageError } from "../../http1/error.ts";
 import { ErrorCode } from "../../http2/codes.ts";
 import { clipText } from "../../protocol/error.ts";
-
-const SPEAKS_TLS = new Error("the server speaks TLS (try https://)");
 
 /** A listener for `error` events that are also reported in another way. Without a listener they would end the process. */
 export function ignore(): void {}
@@ -28,16 +27,11 @@ export function resetError(resetCode: number): RpcError {
 /** The reason in an error of OpenSSL, which is `…:error:0A00010B:SSL routines:function:reason:file:line:`. */
 const OPENSSL = /:error:[0-9A-F]+:SSL routines:[^:]*:([^:]+):/;
 
-/** The message of the HTTP/1.1 parser for an invalid status line. */
-const NO_HTTP1 = /^Parse Error: Expected HTTP\//;
-
 /** Replacements for messages of Node and OpenSSL that do not state the cause clearly. */
 const MEANINGS: readonly (readonly [cause: RegExp, meaning: string])[] = [
   [/wrong version number|packet length too long|http request/, "the server does not speak TLS (try http://)"],
   [/no application protocol/, "the server does not speak HTTP/2"],
-  [/^socket hang up$/, "the server closed the connection"],
   [/^write (EPIPE|ECONNRESET)$/, "the server closed the connection while the request was sent"],
-  [NO_HTTP1, "the server does not speak HTTP/1.1"],
 ];
 
 /** The options to set, for messages of OpenSSL and Node that only state a cause. */
@@ -68,18 +62,15 @@ function withHint(message: string): string {
   return hint === undefined ? message : `${message.replace(/:$/, "")} (${hint})`;
 }
 
-/** The error of an exchange over HTTP/1.1. A malformed response is not reported as unavailable. */
-export function exchangeError(cause: unknown, peer: string, maxHeaderBytes: number): RpcError {
-  const { code = "", message } = cause as NodeJS.ErrnoException;
-  if (code === "HPE_HEADER_OVERFLOW") {
-    const problem = `the headers of the response of ${peer} are larger than the limit of ${maxHeaderBytes} bytes (option headerLimits)`;
-    return new RpcError(Code.ResourceExhausted, problem, { status: Status.BadResponse, cause });
-  }
-  if (!code.startsWith("HPE_")) return connectionError(cause, peer);
-  if (isTlsRecord((cause as { readonly rawPacket?: Uint8Array }).rawPacket)) return connectionError(SPEAKS_TLS, peer);
-  if (NO_HTTP1.test(message)) return connectionError(cause, peer);
-  const problem = `the response of ${peer} is malformed: ${message.replace(/^Parse Error: /, "")}`;
-  return new RpcError(Code.Internal, problem, { status: Status.BadResponse, cause });
+/** The error of a response over HTTP/1.1 that cannot be read. A malformed one is not reported as unavailable. */
+export function responseError(cause: MessageError, peer: string, maxHeaderBytes: number): RpcError {
+  if (cause.status === 505) return connectionError(cause, peer);
+  const isTooLarge = cause.status === 431;
+  const problem = isTooLarge
+    ? `the headers of the response of ${peer} are larger than the limit of ${maxHeaderBytes} bytes (option headerLimits)`
+    : `the response of ${peer} is malformed: ${cause.message}`;
+  const code = isTooLarge ? Code.ResourceExhausted : Code.Internal;
+  return new RpcError(code, problem, { status: Status.BadResponse, cause });
 }
 
 /** The error of a connection that was not made in time. */
@@ -108,15 +99,11 @@ class ClosedByPeer extends Error {
 
 export const CLOSED_BY_PEER: Error = new ClosedByPeer();
 
-/** Properties of a connection that the server closed before it sent anything. They suggest a probable reason. */
-export interface Silence {
-  readonly overTls: boolean;
-  /** True if the client has presented a certificate. Node, for example, rejects a certificate without an alert. */
-  readonly hasCertificate: boolean;
-}
-
-/** The cause of the end of a connection on which the server has sent nothing. */
-export function closedSilently({ overTls, hasCertificate }: Silence): Error {
+/**
+ * The cause of the end of a connection on which the server has sent nothing. `hasCertificate`: the client has presented a
+ * certificate. Node, for example, rejects a certificate without an alert.
+ */
+export function closedSilently(overTls: boolean, hasCertificate: boolean): Error {
   if (!overTls) return new ClosedByPeer(" before it sent anything; a server of TLS may do so (try https://)");
   if (!hasCertificate) return CLOSED_BY_PEER;
   return new ClosedByPeer(" before it sent anything, as one may that refuses the client's certificate");
@@ -127,12 +114,6 @@ export function isClosedByPeer(cause: unknown): boolean {
   if (cause instanceof ClosedByPeer) return true;
   const { code } = (cause ?? {}) as NodeJS.ErrnoException;
   return code === "ECONNRESET" || code === "EPIPE";
-}
-
-// struct { ContentType type; ProtocolVersion legacy_record_version; … } TLSPlaintext;    (RFC 8446, section 5.1)
-function isTlsRecord(bytes: Uint8Array | undefined): boolean {
-  const [type = 0, major] = bytes ?? [];
-  return type >= 20 && type <= 23 && major === 3;
 }
 
 /** The error of a connection to a server that violates or abuses HTTP/2. */

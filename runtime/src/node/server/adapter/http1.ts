@@ -7,8 +7,7 @@ import { Metadata } from "../../../call/metadata.ts";
 import type { PeerConnection } from "../../../call/peer.ts";
 import type { Body } from "../../../http/body.ts";
 import { clientGone, type HttpRequest, type HttpResponse } from "../../../http/exchange.ts";
-import { MAX_JOINED_BYTES, ReadableBody, type ReadableBodyOptions } from "../../io/body.ts";
-import { lowerNames } from "../../io/http1-fields.ts";
+import { ReadableBody, type ReadableBodyOptions } from "../../io/body.ts";
 import { discard, pump } from "../../io/pump.ts";
 import { peerOf } from "../peer.ts";
 import { setHead } from "./headers.ts";
@@ -22,6 +21,12 @@ const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
  * holds a copy of one slice only.
  */
 const TLS_SLICE_BYTES = 128 * 1024;
+
+/**
+ * Largest body, in bytes, that is passed to `node:http` as text with one character per byte: Node then joins it with the
+ * headers and writes once instead of twice.
+ */
+const MAX_JOINED_BYTES: number = 16 * 1024;
 
 /** Options for reading a request body. The part that is not read is discarded. */
 const HTTP1_BODY_OPTIONS: ReadableBodyOptions = { lost: clientGone, cancel: () => {}, cutOff: () => false };
@@ -54,6 +59,11 @@ export class Http1Request implements HttpRequest {
     this.#signal ??= signalOf(this.#outgoing, this.#incoming.socket);
     return this.#signal;
   }
+}
+
+/** Converts the field names of HTTP/1.1 to lower case, as metadata requires. */
+function lowerNames(raw: string[]): string[] {
+  return raw.map((text, i) => (i % 2 === 0 ? text.toLowerCase() : text));
 }
 
 /** Sends a response, and settles when it has been written. */

@@ -5,28 +5,28 @@ import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
 import { RpcError } from "../../../call/error.ts";
-import type { PeerConnection } from "../../../call/peer.ts";
-import { now, repeat, wallClock } from "../../../call/platform.ts";
+import { now, wallClock } from "../../../call/platform.ts";
 import { clientGone, type Exchange } from "../../../http/exchange.ts";
 import type { MessageError } from "../../../http1/error.ts";
 import type { ServerExchange } from "../../../http1/exchange.ts";
 import type { Http1Limits } from "../../../http1/limits.ts";
 import type { RequestHead } from "../../../http1/request.ts";
 import { type Http1Handler, ServerConnection } from "../../../http1/server.ts";
-import { Collecting } from "../../io/http2-collecting.ts";
 import { Http2Socket, nodeLatin1, type SocketOwner } from "../../io/http2-socket.ts";
-import { type MemoryHolder, MemoryShare, outOfMemory, STALLED_MS } from "../../io/memory-budget.ts";
-import { type Indexed, SwapList } from "../../io/swap-list.ts";
+import { outOfMemory, STALLED_MS } from "../../io/memory-budget.ts";
+import type { SwapList } from "../../io/swap-list.ts";
 import { ConnectionAge } from "../listener/connection-age.ts";
 import {
   errorResponse,
   MANUAL,
   OUT_OF_MEMORY,
+  ServedConnection,
+  ServedConnections,
   type ServerEngine,
   type ServerEngineOptions,
+  type Service,
 } from "../listener/engine.ts";
-import { MIB, sweepIntervalMs } from "../listener/limits.ts";
-import { readPeer } from "../peer.ts";
+import { MIB } from "../listener/limits.ts";
 import { type Http1RequestOwner, ServedHttp1Request } from "./request.ts";
 
 /**
@@ -35,39 +35,22 @@ import { type Http1RequestOwner, ServedHttp1Request } from "./request.ts";
  */
 const HEADROOM_BYTES = 16 * 1024;
 
-/** State that all connections of a server share. */
-interface Service extends ServerEngineOptions {
+/** The options of an engine of HTTP/1.1. */
+interface Http1Service extends Service {
   readonly engineLimits: Http1Limits;
-  draining: AbortSignal;
   isLeaving: boolean;
-  /** The reason of {@link ServerEngine.abort}; `undefined` before that call. */
-  aborted: RpcError | undefined;
 }
 
 /** Creates the engine that serves HTTP/1.1 connections. */
 export function serveHttp1(options: ServerEngineOptions): ServerEngine {
   const { headersTimeoutMs: headMs, requestTimeoutMs: requestMs, http1IdleTimeoutMs: idleMs } = options.limits;
   const engineLimits = { headBytes: options.maxHeaderBytes + HEADROOM_BYTES, headMs, requestMs, idleMs };
-  const service: Service = { ...options, engineLimits, isLeaving: false, aborted: undefined };
-  const connections = new SwapList<ServedConnection>();
-  let stopSweeping: (() => void) | undefined;
-
-  function sweep(): void {
-    const time = now();
-    for (const connection of connections) connection.sweep(time);
-  }
-
-  function onClosed(connection: ServedConnection): void {
-    connections.delete(connection);
-    if (connections.size > 0) return;
-    stopSweeping?.();
-    stopSweeping = undefined;
-  }
+  const service: Http1Service = { ...options, engineLimits, isLeaving: false, aborted: undefined };
+  const connections = new ServedConnections<ServedHttp1Connection>();
 
   return {
     accept(socket) {
-      connections.add(new ServedConnection(service, socket, onClosed));
-      stopSweeping ??= repeat(sweepIntervalMs(options.limits), sweep);
+      connections.open(new ServedHttp1Connection(service, socket, connections));
     },
     drain() {
       service.isLeaving = true;
@@ -94,38 +77,27 @@ function dateLine(): string {
 }
 
 /** One connection of a client. */
-class ServedConnection implements Http1Handler, SocketOwner, Http1RequestOwner, MemoryHolder, Indexed {
-  index = 0;
-  readonly memory: MemoryShare;
-  readonly peer: PeerConnection;
+class ServedHttp1Connection extends ServedConnection implements Http1Handler, SocketOwner, Http1RequestOwner {
   /** True if the client has ended its side: over HTTP/1.1 that is all that most clients do when they cancel. */
   hasEnded = false;
-  readonly #service: Service;
   readonly #connection: ServerConnection;
   readonly #socket: Http2Socket;
-  readonly #onClosed: (connection: ServedConnection) => void;
+  readonly #connections: SwapList<ServedHttp1Connection>;
   readonly #age: ConnectionAge;
   #request: ServedHttp1Request | undefined;
-  #collecting: Collecting | undefined;
-  /** Bytes of output, and of input that waits, that are taken from the memory budget. */
-  #held = 0;
   // The progress at the last sweep.
   #sweptAt: number;
   #unsent = 0;
   #received = 0;
   #stalledSince: number;
 
-  constructor(service: Service, socket: Socket, onClosed: (connection: ServedConnection) => void) {
+  constructor(service: Http1Service, socket: Socket, connections: SwapList<ServedHttp1Connection>) {
+    super(service, socket, "h1");
     const startedAt = Math.floor(now());
-    this.#service = service;
-    this.#onClosed = onClosed;
+    this.#connections = connections;
     this.#sweptAt = startedAt;
     this.#stalledSince = startedAt;
-    // Clients such as `nc -N` half-close the connection after the request, and still expect the response.
-    socket.allowHalfOpen = true;
-    this.peer = readPeer(socket, "h1");
     this.#age = ConnectionAge.of(service.limits, startedAt);
-    this.memory = new MemoryShare(service.budget, this);
     this.#socket = new Http2Socket(socket);
     this.#connection = new ServerConnection(this, {
       output: this.#socket,
@@ -135,19 +107,6 @@ class ServedConnection implements Http1Handler, SocketOwner, Http1RequestOwner, 
     });
     this.#connection.isLeaving = service.isLeaving;
     this.#socket.attach(this.#connection, this);
-  }
-
-  get aborted(): RpcError | undefined {
-    return this.#service.aborted;
-  }
-
-  get draining(): AbortSignal {
-    return this.#service.draining;
-  }
-
-  get collecting(): Collecting {
-    this.#collecting ??= new Collecting();
-    return this.#collecting;
   }
 
   onRequest(exchange: ServerExchange, head: RequestHead, early: readonly Uint8Array[]): void {
@@ -165,7 +124,7 @@ class ServedConnection implements Http1Handler, SocketOwner, Http1RequestOwner, 
 
   #start(request: ServedHttp1Request): void {
     // Changes of the context must not affect the next request of the same chunk.
-    new AsyncResource("TRIPLE_REQUEST", MANUAL).runInAsyncScope(serve, undefined, this.#service.exchange, request);
+    new AsyncResource("TRIPLE_REQUEST", MANUAL).runInAsyncScope(serve, undefined, this.service.exchange, request);
   }
 
   onInvalid(exchange: ServerExchange, { status, message, field }: MessageError): void {
@@ -202,25 +161,9 @@ class ServedConnection implements Http1Handler, SocketOwner, Http1RequestOwner, 
     this.#request?.abort(reason);
   }
 
-  /** Reports whether the memory budget has this number of bytes for a response. */
-  fits(bytes: number): boolean {
-    if (!this.memory.take(bytes)) return false;
-    this.memory.release(bytes);
-    return true;
-  }
-
-  /** Counts the pending output, and input, towards the memory budget. Returns false, and does not count it, if it does not fit. */
-  hold(): boolean {
+  protected get pending(): number {
     const { unsent } = this.#socket;
-    const more = this.#connection.kept(unsent > 0) + this.#connection.waiting + unsent - this.#held;
-    if (more > 0 && !this.memory.take(more)) return false;
-    if (more < 0) this.memory.release(-more);
-    this.#held += more;
-    return true;
-  }
-
-  onFlushed(): boolean {
-    return this.hold();
+    return this.#connection.kept(unsent > 0) + this.#connection.waiting + unsent;
   }
 
   /** The end of the client's side cancels calls: it is all that most clients do when they cancel. The response is still sent. */
@@ -231,7 +174,7 @@ class ServedConnection implements Http1Handler, SocketOwner, Http1RequestOwner, 
 
   onClose(): void {
     this.memory.close();
-    this.#onClosed(this);
+    this.#connections.delete(this);
   }
 
   #destroy(): void {
@@ -254,7 +197,7 @@ class ServedConnection implements Http1Handler, SocketOwner, Http1RequestOwner, 
       this.#unsent = unsent;
       this.#received = socket.bytesRead;
       this.#stalledSince = at;
-    } else if (unsent > 0 && at - this.#stalledSince > this.#service.limits.stallTimeoutMs * Math.ceil(unsent / MIB)) {
+    } else if (unsent > 0 && at - this.#stalledSince > this.service.limits.stallTimeoutMs * Math.ceil(unsent / MIB)) {
       this.#destroy();
     }
   }

@@ -6,8 +6,7 @@ import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
 import { diagnostics } from "../../../call/diagnostics.ts";
 import { RpcError } from "../../../call/error.ts";
-import type { PeerConnection } from "../../../call/peer.ts";
-import { now, repeat, startTimer } from "../../../call/platform.ts";
+import { startTimer } from "../../../call/platform.ts";
 import { clientGone, type Exchange, type HttpResponse } from "../../../http/exchange.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
 import type { EngineConnection } from "../../../http2/connection.ts";
@@ -16,19 +15,18 @@ import type { EngineLimits } from "../../../http2/limits.ts";
 import type { HeaderBlock } from "../../../http2/messages.ts";
 import { ServerRole } from "../../../http2/server.ts";
 import type { Stream } from "../../../http2/sink.ts";
-import { Collecting } from "../../io/http2-collecting.ts";
 import { Http2Socket, nodeLatin1, type SocketOwner } from "../../io/http2-socket.ts";
-import { type MemoryHolder, MemoryShare } from "../../io/memory-budget.ts";
-import { type Indexed, SwapList } from "../../io/swap-list.ts";
+import { SwapList } from "../../io/swap-list.ts";
 import {
   errorResponse,
   MANUAL,
   OUT_OF_MEMORY,
+  ServedConnection,
+  ServedConnections,
   type ServerEngine,
   type ServerEngineOptions,
+  type Service,
 } from "../listener/engine.ts";
-import { sweepIntervalMs } from "../listener/limits.ts";
-import { readPeer } from "../peer.ts";
 import { ConnectionGuard } from "./guard.ts";
 import { Receipts } from "./receipt.ts";
 import { type RequestOwner, ServedRequest } from "./request.ts";
@@ -39,36 +37,20 @@ import { type RequestOwner, ServedRequest } from "./request.ts";
  */
 const LEAVE_MS = 1_000;
 
-/** State that all connections of a server share. */
-interface Service extends ServerEngineOptions {
+/** The options of an engine of HTTP/2. */
+interface Http2Service extends Service {
   readonly engineLimits: EngineLimits;
-  /** The reason of {@link ServerEngine.abort}; `undefined` before that call. */
-  aborted: RpcError | undefined;
 }
 
 /** Creates the engine that serves HTTP/2 connections. */
 export function serveHttp2(options: ServerEngineOptions): ServerEngine {
   const engineLimits = { ...options.limits, maxHeaderListBytes: options.maxHeaderBytes };
-  const service: Service = { ...options, engineLimits, aborted: undefined };
-  const connections = new SwapList<ServedConnection>();
-  let stopSweeping: (() => void) | undefined;
-
-  function sweep(): void {
-    const time = now();
-    for (const { guard } of connections) guard.sweep(time);
-  }
-
-  function onClosed(connection: ServedConnection): void {
-    connections.delete(connection);
-    if (connections.size > 0) return;
-    stopSweeping?.();
-    stopSweeping = undefined;
-  }
+  const service: Http2Service = { ...options, engineLimits, aborted: undefined };
+  const connections = new ServedConnections<ServedHttp2Connection>();
 
   return {
     accept(socket) {
-      connections.add(new ServedConnection(service, socket, onClosed));
-      stopSweeping ??= repeat(sweepIntervalMs(options.limits), sweep);
+      connections.open(new ServedHttp2Connection(service, socket, connections));
     },
     drain() {
       for (const connection of connections) connection.leave();
@@ -81,35 +63,24 @@ export function serveHttp2(options: ServerEngineOptions): ServerEngine {
 }
 
 /** One connection of a client. */
-class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, MemoryHolder, Indexed {
-  index = 0;
+class ServedHttp2Connection extends ServedConnection implements ServerHandler, SocketOwner, RequestOwner {
   readonly guard: ConnectionGuard;
   readonly role: ServerRole;
   readonly connection: EngineConnection;
-  readonly memory: MemoryShare;
   readonly requests: SwapList<ServedRequest> = new SwapList();
-  readonly peer: PeerConnection;
-  readonly #service: Service;
   readonly #socket: Http2Socket;
-  readonly #onClosed: (connection: ServedConnection) => void;
-  /** The number of bytes of output that are taken from the memory budget. */
-  #heldOutput = 0;
+  readonly #connections: SwapList<ServedHttp2Connection>;
   #stopTimer: (() => void) | undefined;
   #receipts: Receipts | undefined;
-  #collecting: Collecting | undefined;
   /** True if this side has begun graceful shutdown, and true if it has sent the final GOAWAY. */
   #isLeaving = false;
   #isGone = false;
   /** The reason of {@link abort}, if this connection alone was aborted. */
   #aborted: RpcError | undefined;
 
-  constructor(service: Service, socket: Socket, onClosed: (connection: ServedConnection) => void) {
-    const { limits, budget } = service;
-    this.#service = service;
-    this.#onClosed = onClosed;
-    // Clients may half-close the connection after their requests, and still expect the responses.
-    socket.allowHalfOpen = true;
-    this.peer = readPeer(socket, "h2");
+  constructor(service: Http2Service, socket: Socket, connections: SwapList<ServedHttp2Connection>) {
+    super(service, socket, "h2");
+    this.#connections = connections;
     diagnostics.write?.(`connection from ${this.#name} over HTTP/2`);
     this.#socket = new Http2Socket(socket);
     this.role = new ServerRole(this, {
@@ -118,8 +89,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Memo
       limits: service.engineLimits,
     });
     this.connection = this.role.connection;
-    this.memory = new MemoryShare(budget, this);
-    this.guard = new ConnectionGuard(this.connection, socket, this.requests, limits, this);
+    this.guard = new ConnectionGuard(this.connection, socket, this.requests, service.limits, this);
     this.#socket.attach(this.connection, this);
   }
 
@@ -129,22 +99,13 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Memo
     return address === undefined ? "a Unix socket" : `${address}:${port}`;
   }
 
-  get aborted(): RpcError | undefined {
-    return this.#service.aborted ?? this.#aborted;
-  }
-
-  get draining(): AbortSignal {
-    return this.#service.draining;
+  override get aborted(): RpcError | undefined {
+    return this.service.aborted ?? this.#aborted;
   }
 
   get receipts(): Receipts {
     this.#receipts ??= new Receipts(this.connection);
     return this.#receipts;
-  }
-
-  get collecting(): Collecting {
-    this.#collecting ??= new Collecting();
-    return this.#collecting;
   }
 
   onRequest(stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]): void {
@@ -165,7 +126,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Memo
     new AsyncResource("TRIPLE_REQUEST", MANUAL).runInAsyncScope(
       serve,
       undefined,
-      this.#service.exchange,
+      this.service.exchange,
       request,
       block,
     );
@@ -213,35 +174,18 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Memo
     for (const request of this.requests) request.abort(reason);
   }
 
-  /** Reports whether the memory budget has this number of bytes for a response. */
-  fits(bytes: number): boolean {
-    if (!this.memory.take(bytes)) return false;
-    this.memory.release(bytes);
-    return true;
-  }
-
-  /** Bytes of memory that the pending output takes. */
-  get #output(): number {
+  protected get pending(): number {
     const { unsent } = this.#socket;
     return this.connection.kept(unsent > 0) + unsent;
   }
 
-  /** Counts the pending output towards the memory budget. Returns false, and does not count it, if it does not fit. */
-  holdOutput(): boolean {
-    const more = this.#output - this.#heldOutput;
-    if (more > 0 && !this.memory.take(more)) return false;
-    if (more < 0) this.memory.release(-more);
-    this.#heldOutput += more;
-    return true;
-  }
-
-  onFlushed(): boolean {
-    return this.holdOutput();
+  sweep(time: number): void {
+    this.guard.sweep(time);
   }
 
   reclaim(): void {
     this.guard.reclaim();
-    if (this.#output < this.#heldOutput) this.holdOutput();
+    if (this.pending < this.held) this.hold();
   }
 
   onPeerEnd(): void {
@@ -252,7 +196,7 @@ class ServedConnection implements ServerHandler, SocketOwner, RequestOwner, Memo
     diagnostics.write?.(`connection from ${this.#name} closed`);
     this.#stopTimer?.();
     this.memory.close();
-    this.#onClosed(this);
+    this.#connections.delete(this);
   }
 }
 

@@ -2,26 +2,22 @@
  * A request over HTTP/2, from its header block until its stream is closed, and its response.
  */
 
-import { concat, NO_BYTES } from "../../../call/bytes.ts";
+import { NO_BYTES } from "../../../call/bytes.ts";
 import { diagnostics } from "../../../call/diagnostics.ts";
 import { RpcError } from "../../../call/error.ts";
 import { Metadata } from "../../../call/metadata.ts";
-import type { PeerConnection } from "../../../call/peer.ts";
 import { startBackgroundTimer } from "../../../call/platform.ts";
-import { type Body, emptyBody, onRead, wholeBody } from "../../../http/body.ts";
-import { clientGone, type HttpRequest, type HttpResponse } from "../../../http/exchange.ts";
+import { clientGone, type HttpResponse } from "../../../http/exchange.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
 import type { HeaderBlock } from "../../../http2/messages.ts";
 import type { ServerRole } from "../../../http2/server.ts";
 import type { ResetBy, Stream, StreamSink } from "../../../http2/sink.ts";
 import { DISCARD_BYTES, DISCARD_MS } from "../../io/discard.ts";
-import type { Collecting } from "../../io/http2-collecting.ts";
-import { IncomingBody } from "../../io/http2-incoming.ts";
 import { type BodySender, OutgoingBody } from "../../io/http2-outgoing.ts";
-import { type MemoryShare, SMALL_SHARE_BYTES, UNCOUNTED_BYTES } from "../../io/memory-budget.ts";
+import { SMALL_SHARE_BYTES } from "../../io/memory-budget.ts";
 import { discard } from "../../io/pump.ts";
 import type { SwapList } from "../../io/swap-list.ts";
-import { OUT_OF_MEMORY } from "../listener/engine.ts";
+import { OUT_OF_MEMORY, ReceivedRequest, type ReceivedRequestOwner } from "../listener/engine.ts";
 import type { WatchedRequest } from "./guard.ts";
 import type { Receipts } from "./receipt.ts";
 
@@ -34,43 +30,21 @@ const RECEIPT_MS = 2_000;
 const NO_HEADERS: Metadata = new Metadata().freeze();
 
 /** The connection of a request. */
-export interface RequestOwner {
+export interface RequestOwner extends ReceivedRequestOwner {
   readonly role: ServerRole;
-  readonly memory: MemoryShare;
-  readonly peer: PeerConnection;
-  readonly collecting: Collecting;
   readonly requests: SwapList<ServedRequest>;
   readonly receipts: Receipts;
-  /** The reason why the server aborts its requests; `undefined` before that. */
-  readonly aborted: RpcError | undefined;
-  /** Fires when the server begins to close. */
-  readonly draining: AbortSignal;
-  /** Reports whether the memory budget has this number of bytes for a response. */
-  fits(bytes: number): boolean;
-  /** Counts the pending output towards the memory budget. Returns false if it does not fit. */
-  holdOutput(): boolean;
 }
 
-export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, BodySender {
-  readonly method: string;
-  readonly path: string;
+export class ServedRequest
+  extends ReceivedRequest<Stream, RequestOwner>
+  implements StreamSink, WatchedRequest, BodySender
+{
   readonly version = "2";
   readonly memo: HeaderBlock;
   readonly authority: string | undefined;
-  readonly headers: Metadata;
-  readonly body: Body;
   index = 0;
   hasResponded = false;
-  readonly stream: Stream;
-  /** The body, unless its end was received with the header block. */
-  readonly incoming: IncomingBody | undefined;
-  readonly #owner: RequestOwner;
-  /** The number of bytes of a whole body that are taken from the memory budget. */
-  #taken = 0;
-  #controller: AbortController | undefined;
-  /** True if the response has been passed to the connection, or the stream has failed. */
-  #isOver = false;
-  #outgoing: OutgoingBody | undefined;
   /** The trailers of a response in chunks. */
   #trailers: Metadata = NO_HEADERS;
   /** Settles when the work that continues after the response has ended; `undefined` if there is none. */
@@ -83,65 +57,24 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
   #withdraw: (() => void) | undefined;
 
   constructor(owner: RequestOwner, stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]) {
-    this.#owner = owner;
-    this.stream = stream;
-    this.method = block.method;
-    this.path = block.path;
+    super(owner, stream, block, early, block.fields.includes(CONTINUE) && expects(block.fields));
     this.memo = block;
     this.authority = block.authority === "" ? undefined : block.authority;
-    this.headers = Metadata.fromShared(block.fields);
-    if (stream.ended) {
-      this.incoming = undefined;
-      this.body = early.length === 0 ? emptyBody : wholeBody(joined(stream, early));
-    } else {
-      this.incoming = new IncomingBody(stream, early, owner.collecting, discardRest, owner.memory);
-      const expects = block.fields.includes("100-continue") && this.headers.get("expect") === "100-continue";
-      this.body = expects ? onRead(this.incoming, () => this.#continue()) : this.incoming;
-    }
   }
 
-  /** Sends 100 (Continue), unless the response has begun. */
-  #continue(): void {
-    if (!this.hasResponded && this.#outgoing === undefined) this.stream.sendInformational(100, NO_HEADERS);
-  }
-
-  get peer(): PeerConnection {
-    return this.#owner.peer;
-  }
-
-  get draining(): AbortSignal {
-    return this.#owner.draining;
-  }
-
-  get signal(): AbortSignal {
-    if (this.#controller === undefined) {
-      this.#controller = new AbortController();
-      const { aborted } = this.#owner;
-      if (aborted !== undefined) this.#controller.abort(aborted);
-      else if (this.stream.closed && !this.#isOver) this.#controller.abort(clientGone());
-    }
-    return this.#controller.signal;
+  protected inform(): void {
+    if (!this.hasResponded && this.outgoing === undefined) this.stream.sendInformational(100, NO_HEADERS);
   }
 
   waitUntil(work: Promise<unknown>): void {
     this.#lingering = Promise.allSettled([this.#lingering, work]);
   }
 
-  /** Takes the memory of a whole body from the budget. Returns false if it does not fit. */
-  takeMemory(): boolean {
-    const bytes = this.body.whole?.byteLength ?? 0;
-    if (bytes <= UNCOUNTED_BYTES) return true;
-    if (!this.#owner.memory.take(bytes)) return false;
-    this.#taken = bytes;
-    return true;
-  }
-
-  /** Sends a response. */
   answer(response: HttpResponse): void {
     const { stream } = this;
     const { whole } = response.body;
     if (stream.closed) {
-      this.#isOver = true;
+      this.isOver = true;
       void discard(response.body).then(() => this.#finish());
       return;
     }
@@ -159,8 +92,8 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
   #answerWhole({ status, headers, trailers }: HttpResponse, whole: Uint8Array): void {
     const { stream } = this;
     const { byteLength } = whole;
-    this.#release();
-    if (byteLength > SMALL_SHARE_BYTES && !this.#owner.fits(byteLength)) {
+    this.release();
+    if (byteLength > SMALL_SHARE_BYTES && !this.owner.fits(byteLength)) {
       this.answer(OUT_OF_MEMORY);
       return;
     }
@@ -173,26 +106,22 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
       this.#endsLater = true;
       this.#discard();
     }
-    this.#isOver = true;
+    this.isOver = true;
     this.hasResponded = true;
-    if (stream.unsent > 0 && !this.#owner.holdOutput()) stream.reset(ErrorCode.EnhanceYourCalm);
+    if (stream.unsent > 0 && !this.owner.hold()) stream.reset(ErrorCode.EnhanceYourCalm);
     this.#finish();
   }
 
   #answerInChunks({ status, headers, body, trailers }: HttpResponse): void {
     this.stream.respond(status, headers, undefined, undefined, false);
     this.#trailers = trailers;
-    this.#outgoing = new OutgoingBody(body, this);
-    this.#outgoing.send();
-  }
-
-  mayWait(): boolean {
-    return this.#owner.holdOutput();
+    this.outgoing = new OutgoingBody(body, this);
+    this.outgoing.send();
   }
 
   onSent(isOpen: boolean): void {
-    this.#outgoing = undefined;
-    this.#isOver = true;
+    this.outgoing = undefined;
+    this.isOver = true;
     this.hasResponded = true;
     if (isOpen) this.#end(this.#trailers);
     this.#finish();
@@ -215,44 +144,22 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
 
   /** Resets the stream of a call whose response is missing or incomplete. The connection stays open. */
   fail(code: number): void {
-    this.#isOver = true;
+    this.isOver = true;
     this.stream.reset(code);
     this.#finish();
   }
 
   /** Allows another handler to run after all work of this one has ended. */
   #finish(): void {
-    const { role } = this.#owner;
-    this.#release();
+    const { role } = this.owner;
+    this.release();
     if (this.#lingering === undefined) role.finished();
     else void this.#lingering.then(() => role.finished());
-  }
-
-  /** Releases the memory of the request. */
-  #release(): void {
-    this.incoming?.release();
-    if (this.#taken === 0) return;
-    this.#owner.memory.release(this.#taken);
-    this.#taken = 0;
-  }
-
-  /** Aborts the call: fires its signal, and fails readers that wait for more of the request. */
-  abort(reason: RpcError): void {
-    this.abortSignal(reason);
-    if (!this.#isOver) this.incoming?.stop(reason);
-  }
-
-  abortSignal(reason: RpcError): void {
-    if (!this.#isOver) this.#controller?.abort(reason);
   }
 
   onInformational(): void {}
 
   onResponse(): void {}
-
-  onData(bytes: Uint8Array): void {
-    this.incoming?.push(bytes);
-  }
 
   onEnd(): void {
     this.incoming?.end();
@@ -265,10 +172,6 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
   onReset(code: number, by: ResetBy): void {
     if (by !== "connection") diagnostics.write?.(`call of ${this.path} was reset with HTTP/2 code ${code} by ${by}`);
     this.abortSignal(clientGone());
-  }
-
-  onDrain(): void {
-    this.#outgoing?.onDrain();
   }
 
   onRespondedEarly(): void {
@@ -293,7 +196,7 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
       this.#endDiscarded();
       return;
     }
-    this.#withdraw = this.#owner.receipts.request(() => this.#endDiscarded());
+    this.#withdraw = this.owner.receipts.request(() => this.#endDiscarded());
     this.#stopTimer = startBackgroundTimer(RECEIPT_MS, () => this.#endDiscarded());
   }
 
@@ -312,26 +215,16 @@ export class ServedRequest implements HttpRequest, StreamSink, WatchedRequest, B
 
   onClosed(): void {
     if (this.#stopTimer !== undefined) this.#stopDiscarding();
-    this.#owner.requests.delete(this);
+    this.owner.requests.delete(this);
     if (!this.stream.ended) this.incoming?.fail(clientGone());
-    this.#outgoing?.onClosed();
+    this.outgoing?.onClosed();
   }
 }
 
-/** Drops the rest of a request whose handler has stopped reading, while the handler runs. */
-function discardRest(stream: Stream): void {
-  stream.discard(Number.POSITIVE_INFINITY);
-}
+const CONTINUE = "100-continue";
 
-/**
- * Joins the chunks of a body that was received with its header block, and gives the client the same flow-control credit
- * again.
- */
-function joined(stream: Stream, chunks: readonly Uint8Array[]): Uint8Array {
-  let length = 0;
-  for (const { byteLength } of chunks) length += byteLength;
-  stream.consumed(length);
-  return concat(chunks, length);
+function expects(fields: readonly string[]): boolean {
+  return Metadata.fromShared(fields).get("expect") === CONTINUE;
 }
 
 function withLength(headers: Metadata, length: number): Metadata {

@@ -1,15 +1,31 @@
 /**
- * The interface between a listener and its HTTP engines, and the responses that engines create without a protocol.
+ * The interface between a listener and its HTTP engines, and what the engines of both versions share: their connections, their
+ * requests, and the responses that they create without a protocol.
  */
 import type { Socket } from "node:net";
+import { concat } from "../../../call/bytes.ts";
 import { Code, Status } from "../../../call/code.ts";
 import { RpcError } from "../../../call/error.ts";
 import { Metadata } from "../../../call/metadata.ts";
-import { wholeBody } from "../../../http/body.ts";
-import type { Exchange, HttpResponse } from "../../../http/exchange.ts";
+import type { PeerConnection } from "../../../call/peer.ts";
+import { now, repeat } from "../../../call/platform.ts";
+import { type Body, emptyBody, onRead, wholeBody } from "../../../http/body.ts";
+import { clientGone, type Exchange, type HttpRequest, type HttpResponse } from "../../../http/exchange.ts";
+import type { Stream } from "../../../http2/sink.ts";
 import { errorBody } from "../../../protocol/error.ts";
-import { type MemoryBudget, outOfMemory } from "../../io/memory-budget.ts";
-import type { Limits } from "./limits.ts";
+import { Collecting } from "../../io/http2-collecting.ts";
+import { IncomingBody } from "../../io/http2-incoming.ts";
+import type { OutgoingBody } from "../../io/http2-outgoing.ts";
+import {
+  type MemoryBudget,
+  type MemoryHolder,
+  MemoryShare,
+  outOfMemory,
+  UNCOUNTED_BYTES,
+} from "../../io/memory-budget.ts";
+import { type Indexed, SwapList } from "../../io/swap-list.ts";
+import { readPeer } from "../peer.ts";
+import { type Limits, sweepIntervalMs } from "./limits.ts";
 
 /** The parts of a server that its engines share. */
 export interface ServerEngineOptions {
@@ -32,8 +48,233 @@ export interface ServerEngine {
   abort(reason: RpcError): void;
 }
 
+/** The options of an engine, and the state that its connections share. */
+export interface Service extends ServerEngineOptions {
+  /** The reason of {@link ServerEngine.abort}; `undefined` before that call. */
+  aborted: RpcError | undefined;
+}
+
+/** The connections of an engine. They are swept about once a second while there are any. */
+export class ServedConnections<C extends ServedConnection> extends SwapList<C> {
+  #stopSweeping: (() => void) | undefined;
+
+  open(connection: C): void {
+    this.add(connection);
+    this.#stopSweeping ??= repeat(sweepIntervalMs(connection.service.limits), () => {
+      const time = now();
+      for (const one of this) one.sweep(time);
+    });
+  }
+
+  override delete(connection: C): void {
+    super.delete(connection);
+    if (this.size > 0) return;
+    this.#stopSweeping?.();
+    this.#stopSweeping = undefined;
+  }
+}
+
+/** One connection of a client. */
+export abstract class ServedConnection implements ReceivedRequestOwner, MemoryHolder, Indexed {
+  index = 0;
+  readonly service: Service;
+  readonly memory: MemoryShare;
+  readonly peer: PeerConnection;
+  /** Bytes of output, and of input that waits, that are taken from the memory budget. */
+  protected held = 0;
+  #collecting: Collecting | undefined;
+
+  constructor(service: Service, socket: Socket, version: "h1" | "h2") {
+    this.service = service;
+    // Clients such as `nc -N` half-close the connection after their requests, and still expect the responses.
+    socket.allowHalfOpen = true;
+    this.peer = readPeer(socket, version);
+    this.memory = new MemoryShare(service.budget, this);
+  }
+
+  get aborted(): RpcError | undefined {
+    return this.service.aborted;
+  }
+
+  get draining(): AbortSignal {
+    return this.service.draining;
+  }
+
+  get collecting(): Collecting {
+    this.#collecting ??= new Collecting();
+    return this.#collecting;
+  }
+
+  /** The bytes that count towards the memory budget. */
+  protected abstract get pending(): number;
+  abstract sweep(time: number): void;
+  abstract reclaim(): void;
+
+  fits(bytes: number): boolean {
+    if (!this.memory.take(bytes)) return false;
+    this.memory.release(bytes);
+    return true;
+  }
+
+  hold(): boolean {
+    const more = this.pending - this.held;
+    if (more > 0 && !this.memory.take(more)) return false;
+    if (more < 0) this.memory.release(-more);
+    this.held += more;
+    return true;
+  }
+
+  onFlushed(): boolean {
+    return this.hold();
+  }
+}
+
 /** Options of the asynchronous context of a request: nothing watches its end. */
 export const MANUAL = { requireManualDestroy: true } as const;
+
+/** The part of a stream, or of an exchange over HTTP/1.1, that requests of both versions use. */
+type RequestStream = Pick<Stream, "ended" | "closed" | "consumed" | "discard">;
+
+/** The connection of a request. */
+export interface ReceivedRequestOwner {
+  readonly memory: MemoryShare;
+  readonly peer: PeerConnection;
+  readonly collecting: Collecting;
+  /** The reason why the server aborts its requests; `undefined` before that. */
+  readonly aborted: RpcError | undefined;
+  /** Fires when the server begins to close. */
+  readonly draining: AbortSignal;
+  /** Reports whether the memory budget has this number of bytes for a response. */
+  fits(bytes: number): boolean;
+  /** Counts the pending bytes towards the memory budget. Returns false, and does not count them, if they do not fit. */
+  hold(): boolean;
+}
+
+/** A request, from its head until the end of its exchange. */
+export abstract class ReceivedRequest<
+  S extends RequestStream = RequestStream,
+  Owner extends ReceivedRequestOwner = ReceivedRequestOwner,
+> implements HttpRequest
+{
+  abstract readonly version: HttpRequest["version"];
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Metadata;
+  readonly body: Body;
+  readonly stream: S;
+  /** The body, unless its end was received with the head. */
+  readonly incoming: IncomingBody<S> | undefined;
+  protected readonly owner: Owner;
+  /** True if the response has been passed to the connection, or the exchange has failed. */
+  protected isOver = false;
+  protected outgoing: OutgoingBody | undefined;
+  /** The number of bytes of a whole body that are taken from the memory budget. */
+  #taken = 0;
+  #controller: AbortController | undefined;
+
+  /** `expects`: the client waits for 100 (Continue). */
+  constructor(
+    owner: Owner,
+    stream: S,
+    head: { readonly method: string; readonly path: string; readonly fields: readonly string[] },
+    early: readonly Uint8Array[],
+    expects: boolean,
+  ) {
+    this.owner = owner;
+    this.stream = stream;
+    this.method = head.method;
+    this.path = head.path;
+    this.headers = Metadata.fromShared(head.fields);
+    if (stream.ended) {
+      this.incoming = undefined;
+      this.body = early.length === 0 ? emptyBody : wholeBody(joined(stream, early));
+    } else {
+      this.incoming = new IncomingBody(stream, early, owner.collecting, discardRest, owner.memory);
+      this.body = expects ? onRead(this.incoming, () => this.inform()) : this.incoming;
+    }
+  }
+
+  get peer(): PeerConnection {
+    return this.owner.peer;
+  }
+
+  get draining(): AbortSignal {
+    return this.owner.draining;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      const { aborted } = this.owner;
+      if (aborted !== undefined) this.#controller.abort(aborted);
+      else if (this.isGone) this.#controller.abort(clientGone());
+    }
+    return this.#controller.signal;
+  }
+
+  /** True if the client has cancelled the call. */
+  protected get isGone(): boolean {
+    return this.stream.closed && !this.isOver;
+  }
+
+  /** Sends 100 (Continue), unless the response has begun. */
+  protected abstract inform(): void;
+
+  /** Sends a response. */
+  abstract answer(response: HttpResponse): void;
+
+  /** Takes the memory of a whole body from the budget. Returns false if it does not fit. */
+  takeMemory(): boolean {
+    const bytes = this.body.whole?.byteLength ?? 0;
+    if (bytes <= UNCOUNTED_BYTES) return true;
+    if (!this.owner.memory.take(bytes)) return false;
+    this.#taken = bytes;
+    return true;
+  }
+
+  /** Releases the memory of the request. */
+  protected release(): void {
+    this.incoming?.release();
+    if (this.#taken === 0) return;
+    this.owner.memory.release(this.#taken);
+    this.#taken = 0;
+  }
+
+  /** Aborts the call: fires its signal, and fails readers that wait for more of the request. */
+  abort(reason: RpcError): void {
+    this.abortSignal(reason);
+    if (!this.isOver) this.incoming?.stop(reason);
+  }
+
+  abortSignal(reason: RpcError): void {
+    if (!this.isOver) this.#controller?.abort(reason);
+  }
+
+  mayWait(): boolean {
+    return this.owner.hold();
+  }
+
+  onData(bytes: Uint8Array): void {
+    this.incoming?.push(bytes);
+  }
+
+  onDrain(): void {
+    this.outgoing?.onDrain();
+  }
+}
+
+/** Drops the rest of a request whose handler has stopped reading, while the handler runs. */
+function discardRest(stream: RequestStream): void {
+  stream.discard(Number.POSITIVE_INFINITY);
+}
+
+/** Joins the chunks of a body that was received with its head, and gives the client the same flow-control credit again. */
+function joined(stream: RequestStream, chunks: readonly Uint8Array[]): Uint8Array {
+  let length = 0;
+  for (const { byteLength } of chunks) length += byteLength;
+  stream.consumed(length);
+  return concat(chunks, length);
+}
 
 /**
  * Creates the response to a request that an engine refuses before or after a protocol handles it. The body is the error body
