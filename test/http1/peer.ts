@@ -1,4 +1,5 @@
 /** A server's connection without I/O, and what it does with the bytes of a client. */
+import { STATUS_CODES } from "node:http";
 import type { ExchangeSink, ServerExchange } from "../../runtime/src/http1/exchange.ts";
 import type { Http1Limits } from "../../runtime/src/http1/limits.ts";
 import type { RequestHead } from "../../runtime/src/http1/request.ts";
@@ -88,6 +89,7 @@ export class Peer {
         limits: { ...LIMITS, ...limits },
         latin1: nodeLatin1,
         dateLine: () => "",
+        reasons: STATUS_CODES,
       },
     );
   }

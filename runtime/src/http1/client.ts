@@ -108,10 +108,4 @@ export class ClientConnection extends MessageConnection<ClientExchange, MessageH
     if (this.#length === UNTIL_CLOSE) this.#endResponse();
     else this.lost();
   }
-
-  protected get isFull(): boolean {
-    return this.exchange?.isFull === true;
-  }
-
-  onSent(): void {}
 }

@@ -72,7 +72,9 @@ export abstract class MessageConnection<X extends MessageExchange, Handler exten
   abstract receiveEnd(): void;
 
   /** True if received input waits, so that no more of it should be read. */
-  protected abstract get isFull(): boolean;
+  protected get isFull(): boolean {
+    return this.exchange?.isFull === true;
+  }
 
   /** Called once at the end of the connection, before its exchange is closed. */
   protected onEnd(): void {}
@@ -81,7 +83,7 @@ export abstract class MessageConnection<X extends MessageExchange, Handler exten
     if (this.#isPaused) this.pause();
   }
 
-  abstract onSent(): void;
+  onSent(): void {}
 
   send(body: Uint8Array): void {
     this.#large = body;

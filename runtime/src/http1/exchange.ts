@@ -9,7 +9,7 @@ import { MAX_UNREAD_BODY_BYTES, MAX_UNSENT_BODY_BYTES } from "./limits.ts";
 import type { RequestHead } from "./request.ts";
 import type { ResponseHead } from "./response.ts";
 import { Bit, consistsOf } from "./syntax.ts";
-import { encodeFields, writeChunk, writeStatusLine, writeText } from "./writer.ts";
+import { encodeFields, type Reasons, writeChunk, writeStatusLine, writeText } from "./writer.ts";
 
 /** Receives the events of an exchange. */
 export interface ExchangeSink {
@@ -168,6 +168,7 @@ export interface ServerExchangeOwner extends MessageOwner {
   readonly isLeaving: boolean;
   /** Returns the line of the field date, with its end. */
   readonly dateLine: () => string;
+  readonly reasons: Reasons;
 }
 
 /** A request that is received, and its response. */
@@ -212,7 +213,7 @@ export class ServerExchange extends MessageExchange {
    */
   respond(status: number, fields: FieldList, body: Uint8Array | undefined): void {
     if (this.closed || this.hasBegun) return;
-    const { output, isLeaving, dateLine } = this.#owner;
+    const { output, isLeaving, dateLine, reasons } = this.#owner;
     const { bytes, length, isDated } = encodeFields(fields);
     // RFC 9112, section 6.3: such responses have no body.
     this.hasBody = this.#head?.method !== "HEAD" && status !== 204 && status !== 304;
@@ -222,7 +223,7 @@ export class ServerExchange extends MessageExchange {
     this.left = length ?? body?.length ?? (this.#head?.minor === 1 ? CHUNKED : UNTIL_CLOSE);
     if (this.left === UNTIL_CLOSE && this.hasBody) this.closes = true;
     this.hasBegun = true;
-    writeStatusLine(output, status);
+    writeStatusLine(output, status, reasons);
     output.payload(bytes);
     // A 204 has no field that frames it (RFC 9110, section 8.6).
     const framing = length !== undefined || status === 204 ? "" : this.framingField();

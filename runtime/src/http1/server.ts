@@ -14,6 +14,7 @@ import { ServerExchange, type ServerExchangeOwner } from "./exchange.ts";
 import { HeadReader } from "./head.ts";
 import { type Http1Limits, MAX_DROPPED_BYTES } from "./limits.ts";
 import { REQUEST_SYNTAX, type RequestHead, type RequestLine } from "./request.ts";
+import type { Reasons } from "./writer.ts";
 
 /** Receives the events of a connection. */
 export interface Http1Handler extends MessageHandler {
@@ -30,12 +31,14 @@ export interface ServerConnectionOptions extends ConnectionOptions {
   readonly limits: Http1Limits;
   /** Returns the line of the field date (RFC 9110, section 6.6.1), with its end. */
   readonly dateLine: () => string;
+  readonly reasons: Reasons;
 }
 
 const State = { Idle: 0, Head: 1, Body: 2, Done: 3, Stopped: 4 } as const;
 
 export class ServerConnection extends MessageConnection<ServerExchange, Http1Handler> implements ServerExchangeOwner {
   readonly dateLine: () => string;
+  readonly reasons: Reasons;
   /** True if the current request is the last one. */
   isLeaving = false;
   /** Bytes of input that wait for the end of the current exchange. */
@@ -56,6 +59,7 @@ export class ServerConnection extends MessageConnection<ServerExchange, Http1Han
     super(handler, options);
     this.#limits = options.limits;
     this.dateLine = options.dateLine;
+    this.reasons = options.reasons;
     this.#reader = new HeadReader(options.latin1, options.limits.headBytes, REQUEST_SYNTAX);
   }
 
@@ -148,7 +152,7 @@ export class ServerConnection extends MessageConnection<ServerExchange, Http1Han
     }
   };
 
-  onSent(): void {
+  override onSent(): void {
     if (this.exchange?.closes || this.#state === State.Stopped) this.#finish();
     else this.#next();
   }
@@ -187,7 +191,7 @@ export class ServerConnection extends MessageConnection<ServerExchange, Http1Han
     this.#elapsed = -1;
   }
 
-  protected get isFull(): boolean {
+  protected override get isFull(): boolean {
     const { exchange } = this;
     return this.#state !== State.Stopped && (this.waiting > 0 || (exchange?.isFull === true && !exchange.isSent));
   }

@@ -17,50 +17,18 @@ export interface EncodedFields {
 /** Texts up to this length are written into a slab. */
 const MAX_SLAB_TEXT = 8 * 1024;
 
-/** Reason phrases (RFC 9110, section 15). They mean nothing, and others are left out (RFC 9112, section 4). */
-const REASONS: Readonly<Record<number, string>> = {
-  100: "Continue",
-  200: "OK",
-  201: "Created",
-  202: "Accepted",
-  204: "No Content",
-  206: "Partial Content",
-  301: "Moved Permanently",
-  302: "Found",
-  303: "See Other",
-  304: "Not Modified",
-  307: "Temporary Redirect",
-  308: "Permanent Redirect",
-  400: "Bad Request",
-  401: "Unauthorized",
-  403: "Forbidden",
-  404: "Not Found",
-  405: "Method Not Allowed",
-  408: "Request Timeout",
-  409: "Conflict",
-  411: "Length Required",
-  412: "Precondition Failed",
-  413: "Content Too Large",
-  415: "Unsupported Media Type",
-  417: "Expectation Failed",
-  429: "Too Many Requests",
-  431: "Request Header Fields Too Large",
-  500: "Internal Server Error",
-  501: "Not Implemented",
-  503: "Service Unavailable",
-  504: "Gateway Timeout",
-  505: "HTTP Version Not Supported",
-};
+/** Reason phrases by status. They mean nothing, and may be left out (RFC 9112, section 4). */
+export type Reasons = Readonly<Record<number, string | undefined>>;
 
 const statusLines = new Map<number, Uint8Array>();
 const encodings = new WeakMap<FieldList, EncodedFields>();
 
 /** Writes a status line. The version is that of the server, also to clients of HTTP/1.0 (RFC 9110, section 2.5). */
-export function writeStatusLine(output: Output, status: number): void {
+export function writeStatusLine(output: Output, status: number, reasons: Reasons): void {
   let line = statusLines.get(status);
   if (line === undefined) {
     if (!(status >= 100 && status <= 999)) throw new TypeError(`${status} is not a status`);
-    line = encode(`HTTP/1.1 ${status} ${REASONS[status] ?? ""}\r\n`);
+    line = encode(`HTTP/1.1 ${status} ${reasons[status] ?? ""}\r\n`);
     statusLines.set(status, line);
   }
   output.payload(line);

@@ -13,7 +13,7 @@ import { errorOf } from "../../http/transparent-retry.ts";
 import { checkTlsOptions } from "../io/tls-options.ts";
 import { ConnectionBackoff } from "./connection-backoff.ts";
 import { Http1Pool } from "./http1.ts";
-import { connectHttp2 } from "./http2-connect.ts";
+import { connectHttp2 } from "./http2-connection.ts";
 import { Pool } from "./pool.ts";
 import type { Target } from "./socket.ts";
 import type { ClientTlsOptions, NodeTransportOptions } from "./transport-options.ts";

@@ -5,7 +5,6 @@
 import type { Socket } from "node:net";
 import { Code } from "../../call/code.ts";
 import { noteObstacle } from "../../call/context.ts";
-import { diagnostics } from "../../call/diagnostics.ts";
 import { abortError, RpcError, transportClosed } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { now, startBackgroundTimer } from "../../call/platform.ts";
@@ -20,23 +19,14 @@ import { Collecting } from "../io/http2-collecting.ts";
 import { Http2Socket, nodeLatin1, type SocketOwner } from "../io/http2-socket.ts";
 import { type Indexed, SwapList } from "../io/swap-list.ts";
 import { ConnectionAttempts, connectionContext } from "./attempts.ts";
-import type { ConnectionBackoff } from "./connection-backoff.ts";
 import { type ExchangeOwner, Http2Exchange } from "./http2-exchange.ts";
+import type { PoolOptions } from "./pool.ts";
 import { closedError, waitingExchange } from "./readiness.ts";
 import { establish, explainEnd, readAfterFailedWrite, type Target } from "./socket.ts";
 
-export interface Http1Options {
+export interface Http1Options extends Pick<PoolOptions, "idleTimeoutMs" | "waitForReady" | "backoff"> {
   /** Time limit for making a connection, TLS included, in milliseconds. */
   readonly connectTimeoutMs: number;
-  /** Time without calls after which a connection is closed, in milliseconds. */
-  readonly idleTimeoutMs: number;
-  /**
-   * The default of `waitForReady` for requests that do not set it. `undefined`: requests can go to other servers, and
-   * none waits.
-   */
-  readonly waitForReady: boolean | undefined;
-  /** The backoff between attempts to connect for requests that wait. Every other request makes one attempt. */
-  readonly backoff: ConnectionBackoff;
   /** Limit of the status line and the headers of a response together, in bytes. */
   readonly maxHeaderBytes: number;
 }
@@ -47,8 +37,6 @@ const MAX_IDLE_CONNECTIONS = 256;
 const VERIFY_QUIET_MS = 1_000;
 /** The server may end an idle connection up to a second before the time that it has announced. */
 const ANNOUNCED_TIME_MARGIN_S = 1;
-
-const NOTHING_RECEIVED: Metadata = new Metadata().freeze();
 
 /** Makes HTTP/1.1 exchanges with a server over persistent connections. */
 export class Http1Pool implements EndpointConnections {
@@ -65,18 +53,11 @@ export class Http1Pool implements EndpointConnections {
   #connecting = 0;
   #isClosed = false;
   readonly #destroyed = new AbortController();
-  /** The time of the next sweep of idle connections. */
-  #sweepAt: number = Number.POSITIVE_INFINITY;
-  #stopTimer = (): void => {};
-
   constructor(target: Target, options: Http1Options) {
     this.target = target;
     this.options = options;
-    const connect = async (signal: AbortSignal): Promise<void> => {
-      const socket = await establish(target, options.connectTimeoutMs, this.hasAnswered, signal);
-      socket.destroy();
-    };
-    this.#attempts = new ConnectionAttempts(connect, options.backoff);
+    const attempt = async (signal: AbortSignal): Promise<void> => (await this.#open(signal)).destroy();
+    this.#attempts = new ConnectionAttempts(attempt, options.backoff);
     this.exchange = waitingExchange((request) => this.#exchange(request), this.#attempts, options.waitForReady);
   }
 
@@ -121,7 +102,7 @@ export class Http1Pool implements EndpointConnections {
     for (;;) {
       const connection = this.#idle.pop();
       if (connection === undefined) return this.#connect(request);
-      if (connection.usableUntil > now()) return this.#run(connection, request);
+      if (connection.isUsable) return this.#run(connection, request);
       connection.destroy();
     }
   }
@@ -134,61 +115,44 @@ export class Http1Pool implements EndpointConnections {
   /** Makes an exchange on a new connection. */
   async #connect(request: HttpRequest): Promise<HttpResponse> {
     const { signal } = request;
-    const { target, options } = this;
-    const { peer } = target;
     const stop = this.#destroyed.signal;
     noteObstacle(signal, "connection");
-    diagnostics.write?.(`connecting to ${peer} over HTTP/1.1`);
     this.#connecting++;
     try {
       // The connection is reused by other calls.
-      const socket = await connectionContext.runInAsyncScope(() =>
-        establish(target, options.connectTimeoutMs, this.hasAnswered, signal, stop),
-      );
+      const connection = await connectionContext.runInAsyncScope(() => this.#open(signal, stop));
+      if (!connection.open) throw connection.lost();
       noteObstacle(signal, undefined);
-      diagnostics.write?.(`connected to ${peer} over HTTP/1.1`);
-      return this.#run(new Http1Connection(this, socket), request);
+      return this.#run(connection, request);
     } catch (reason) {
       const error = reason as RpcError;
-      diagnostics.write?.(`request of ${request.path} failed: ${error.message}`);
       throw signal?.aborted || stop.aborted ? error : new ExchangeFailure(error, "notSent");
     } finally {
       this.#connecting--;
     }
   }
 
+  #open(...signals: readonly (AbortSignal | undefined)[]): Promise<Http1Connection> {
+    const { target, options, hasAnswered } = this;
+    const attempt = { version: "HTTP/1.1", timeoutMs: options.connectTimeoutMs, hasAnswered, signals } as const;
+    return establish<Http1Connection>(target, attempt, (socket, done) => {
+      const event = target.origin.protocol === "https:" ? "secureConnect" : "connect";
+      socket.once(event, () => done(new Http1Connection(this, socket)));
+    });
+  }
+
   /** Keeps a connection whose exchange is over for the next one. */
   onIdle(connection: Http1Connection): void {
     this.#running.delete(connection);
-    if (!connection.open) return;
-    if (this.#isClosed || this.#idle.length >= MAX_IDLE_CONNECTIONS) connection.destroy();
-    else {
-      this.#idle.push(connection);
-      this.#sweepBefore(connection.usableUntil);
-    }
+    const mayKeep = connection.isUsable && !this.#isClosed && this.#idle.length < MAX_IDLE_CONNECTIONS;
+    if (mayKeep) this.#idle.push(connection);
+    else connection.destroy();
   }
 
   onOver(connection: Http1Connection): void {
     const index = this.#idle.indexOf(connection);
     if (index >= 0) this.#idle.splice(index, 1);
   }
-
-  #sweepBefore(time: number): void {
-    if (this.#sweepAt <= time) return;
-    this.#sweepAt = time;
-    this.#stopTimer();
-    this.#stopTimer = startBackgroundTimer(time - now(), this.#sweep);
-  }
-
-  /** Closes connections that have been idle for too long. */
-  readonly #sweep = (): void => {
-    const time = now();
-    this.#sweepAt = Number.POSITIVE_INFINITY;
-    for (const connection of [...this.#idle]) {
-      if (connection.usableUntil > time) this.#sweepBefore(connection.usableUntil);
-      else connection.destroy();
-    }
-  };
 }
 
 /** A connection of a pool, with one exchange at a time. */
@@ -196,8 +160,6 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
   index = 0;
   readonly collecting: Collecting = new Collecting();
   isDestroyed = false;
-  /** The time until which the connection may be used again. */
-  usableUntil = 0;
   readonly #pool: Http1Pool;
   readonly #socket: Socket;
   readonly #io: Http2Socket;
@@ -207,7 +169,10 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
   /** The first error of the socket. */
   #error: Error | undefined;
   /** The fields of the last response: most responses have the same ones. */
-  #known: Metadata = NOTHING_RECEIVED;
+  #known: Metadata | undefined;
+  /** The time until which the connection may be used again, while it has no exchange. */
+  #usableUntil: number = Number.POSITIVE_INFINITY;
+  #stopTimer: (() => void) | undefined;
 
   constructor(pool: Http1Pool, socket: Socket) {
     const { target, options } = pool;
@@ -237,11 +202,17 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
     return !this.#engine.isOver && this.#socket.writable;
   }
 
+  /** True if an idle connection may be used again. */
+  get isUsable(): boolean {
+    return this.open && now() < this.#usableUntil;
+  }
+
   exchange(request: HttpRequest): Promise<HttpResponse> {
     const exchange = new Http2Exchange(this, request, undefined);
     const { body, signal } = request;
     const { whole } = body;
     this.#socket.ref();
+    this.#usableUntil = Number.POSITIVE_INFINITY;
     try {
       exchange.stream = this.#engine.request(request, exchange, whole);
     } catch (cause) {
@@ -263,18 +234,28 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
 
   metadataOf(fields: readonly string[]): Metadata {
     this.#pool.hasAnswered = true;
-    if (this.#known.raw !== fields) this.#known = Metadata.fromShared(fields).freeze();
+    if (this.#known?.raw !== fields) this.#known = Metadata.fromShared(fields).freeze();
     return this.#known;
   }
 
   onExchangeClosed(): void {
     const { idleTimeoutMs } = this.#pool.options;
     const { idleSeconds = Number.POSITIVE_INFINITY } = this.#engine.head ?? {};
-    this.usableUntil = now() + Math.min(idleTimeoutMs, 1_000 * (idleSeconds - ANNOUNCED_TIME_MARGIN_S));
+    const idleMs = Math.min(idleTimeoutMs, 1_000 * (idleSeconds - ANNOUNCED_TIME_MARGIN_S));
+    this.#usableUntil = now() + idleMs;
     // An idle connection must not keep the program running.
     this.#socket.unref();
     this.#pool.onIdle(this);
+    if (this.open) this.#stopTimer ??= startBackgroundTimer(idleMs, this.#closeIfIdle);
   }
+
+  /** Ends the connection when it has been idle for too long. One timer serves many exchanges. */
+  readonly #closeIfIdle = (): void => {
+    this.#stopTimer = undefined;
+    const left = this.#usableUntil - now();
+    if (left <= 0) this.destroy();
+    else if (left < Number.POSITIVE_INFINITY) this.#stopTimer = startBackgroundTimer(left, this.#closeIfIdle);
+  };
 
   onPause(isPaused: boolean): void {
     this.#io.hold(isPaused);
@@ -282,6 +263,7 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
 
   onOver(_isLost: boolean, error: MessageError | undefined): void {
     if (error !== undefined) this.#reason ??= responseError(error, this.peer, this.#pool.options.maxHeaderBytes);
+    this.#stopTimer?.();
     this.#pool.onOver(this);
     this.#socket.destroy();
   }

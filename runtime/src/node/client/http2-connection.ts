@@ -3,6 +3,7 @@
  */
 
 import type { Socket } from "node:net";
+import type { TLSSocket } from "node:tls";
 import { Code } from "../../call/code.ts";
 import { diagnostics } from "../../call/diagnostics.ts";
 import { RpcError } from "../../call/error.ts";
@@ -18,9 +19,9 @@ import { HeadersTooLarge } from "../../http2/header-writer.ts";
 import { CLOSED_BY_PEER, connectionError, hostileServer } from "../io/error.ts";
 import { Collecting } from "../io/http2-collecting.ts";
 import { Http2Socket, nodeLatin1, type SocketOwner } from "../io/http2-socket.ts";
-import type { Connection, ConnectionOwner } from "./connection.ts";
+import type { Connect, Connection, ConnectionOwner } from "./connection.ts";
 import { type ExchangeOwner, Http2Exchange } from "./http2-exchange.ts";
-import type { Target } from "./socket.ts";
+import { establish, type Target, usesAlpn } from "./socket.ts";
 
 /** Interval at which the token buckets of the engine's limits are refilled, in milliseconds. */
 const TICK_MS = 1_000;
@@ -30,11 +31,10 @@ const DESTROY_GRACE_MS = 50;
 const NO_KNOWN_FIELDS: Metadata = new Metadata().freeze();
 const NO_HTTP2 = new Error("the server does not speak HTTP/2");
 
-/** Receives the result of the handshake: the server's SETTINGS frame, or a failure. */
-export interface HandshakeOwner {
+/** Receives the result of the handshake: the server's SETTINGS frame, or a failure, whose cause the socket may report too. */
+interface HandshakeOwner {
   onReady(): void;
-  /** Called if the connection fails before `onReady`. `cause` is the reason, unless the socket reports it as an error. */
-  onFailed(cause: Error | undefined): void;
+  onFailed(cause?: Error): void;
 }
 
 /**
@@ -257,4 +257,33 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     this.#refs--;
     if (this.#refs === 0 && this.open) this.#socket.unref();
   }
+}
+
+/** The cause for a server that selects no protocol by ALPN. Servers of HTTP/1.1 do so, and few of HTTP/2. */
+const NO_ALPN = new Error(
+  "the server did not negotiate HTTP/2 by ALPN (if it speaks HTTP/2 nevertheless, set tls.ALPNProtocols to [])",
+);
+
+/** Creates a function that connects to a server. `timeoutMs` limits the time for making a connection, TLS included. */
+export function connectHttp2(target: Target, timeoutMs: number): Connect {
+  /** True if the server has answered, so that it is known to speak HTTP/2 with or without TLS as configured. */
+  let hasAnswered = false;
+  return (owner, signal) => {
+    const attempt = { version: "HTTP/2", timeoutMs, hasAnswered, signals: [signal] } as const;
+    return establish<Connection>(target, attempt, (socket, done, fail) => {
+      // RFC 9113, section 3.2
+      if (usesAlpn(target)) {
+        socket.once("secureConnect", () => (socket as TLSSocket).alpnProtocol === false && fail(NO_ALPN));
+      }
+      const connection = new Http2Connection(socket, target, owner, {
+        // The event "connect" shows only that the kernel accepted the connection. The SETTINGS frame shows that the server
+        // speaks HTTP/2, and contains its limits.
+        onReady() {
+          hasAnswered = true;
+          done(connection);
+        },
+        onFailed: fail,
+      });
+    });
+  };
 }

@@ -4,16 +4,10 @@
 
 import { isIP, type Socket } from "node:net";
 import type { ConnectionOptions } from "node:tls";
-import { startBackgroundTimer, startTimer } from "../../call/platform.ts";
+import { diagnostics } from "../../call/diagnostics.ts";
+import { now, startBackgroundTimer, startTimer } from "../../call/platform.ts";
 import { onAbort } from "../../call/timer.ts";
-import {
-  CLOSED_BY_PEER,
-  closedSilently,
-  connectionError,
-  connectTimeout,
-  ignore,
-  isClosedByPeer,
-} from "../io/error.ts";
+import { CLOSED_BY_PEER, closedSilently, connectionError, ignore, isClosedByPeer } from "../io/error.ts";
 import { DEFAULT_CIPHERS } from "../io/tls-options.ts";
 import { connect } from "../platform.ts";
 
@@ -32,7 +26,7 @@ export interface Target {
 }
 
 /** Begins to connect, and returns the socket at once. The socket keeps the error listener of {@link guardSocket}. */
-export function openSocket(target: Target, alpnProtocol: "h2" | "http/1.1"): Socket {
+function openSocket(target: Target, alpnProtocol: "h2" | "http/1.1"): Socket {
   const { origin, socketPath, tls } = target;
   if (socketPath !== undefined) return guardSocket(connect({ path: socketPath }));
   if (origin.protocol !== "https:") return guardSocket(connect(addressOf(target)));
@@ -61,36 +55,58 @@ function servernameOf(origin: URL): string {
   return isIP(host) === 0 ? host : "";
 }
 
+/** A connection to make. */
+export interface Establishing {
+  readonly version: "HTTP/1.1" | "HTTP/2";
+  /** Time limit, TLS included, in milliseconds. */
+  readonly timeoutMs: number;
+  /** True if the server has answered before. */
+  readonly hasAnswered: boolean;
+  /** Signals that end the attempt. */
+  readonly signals: readonly (AbortSignal | undefined)[];
+}
+
 /**
- * Makes a connection, TLS included. Rejects as unavailable after `timeoutMs` or an error, and with the reason of a signal that
- * fires. `hasAnswered`: the server has answered before.
+ * Makes a connection, TLS included. Rejects as unavailable after the time limit or an error, and with the reason of a signal
+ * that fires. `begin` gets the socket at once, and calls one of the functions; `fail` without a cause if the server ended it.
  */
-export function establish(
+export function establish<T>(
   target: Target,
-  timeoutMs: number,
-  hasAnswered: boolean,
-  ...signals: readonly (AbortSignal | undefined)[]
-): Promise<Socket> {
-  const { origin, peer } = target;
-  return new Promise<Socket>((resolve, reject) => {
-    const socket = openSocket(target, "http/1.1");
+  { version, timeoutMs, hasAnswered, signals }: Establishing,
+  begin: (socket: Socket, done: (connection: T) => void, fail: (cause?: Error) => void) => void,
+): Promise<T> {
+  const { peer } = target;
+  const startedAt = now();
+  diagnostics.write?.(`connecting to ${peer} over ${version}`);
+  return new Promise((resolve, reject) => {
+    const socket = openSocket(target, version === "HTTP/2" ? "h2" : "http/1.1");
+    const release: (() => void)[] = [];
+    let isSettled = false;
     const settle = (): void => {
+      isSettled = true;
       for (const stop of release) stop();
       socket.off("error", fail).off("close", onClose);
     };
-    const fail = (cause: Error): void => {
+    const fail = (cause: Error = CLOSED_BY_PEER): void => {
+      // The end of the socket is reported by several events.
+      if (isSettled) return;
       settle();
       socket.destroy();
-      reject(connectionError(explainEnd(cause, target, socket, hasAnswered), peer));
+      const known = isClosedByPeer(cause) ? CLOSED_BY_PEER : cause;
+      const error = connectionError(explainEnd(known, target, socket, hasAnswered), peer);
+      diagnostics.write?.(error.rawMessage);
+      reject(error);
     };
-    const onClose = (): void => fail(CLOSED_BY_PEER);
-    const release = [startTimer(timeoutMs, () => fail(connectTimeout(timeoutMs, peer)))];
+    const onClose = (): void => fail();
     socket.on("error", fail).on("close", onClose);
-    socket.once(origin.protocol === "https:" ? "secureConnect" : "connect", () => {
-      settle();
-      resolve(socket);
-    });
+    release.push(startTimer(timeoutMs, () => fail(new Error(`no connection within ${timeoutMs} ms`))));
     for (const signal of signals) release.push(onAbort(signal, fail));
+    const done = (connection: T): void => {
+      settle();
+      diagnostics.write?.(`connected to ${peer} over ${version} in ${Math.round(now() - startedAt)} ms`);
+      resolve(connection);
+    };
+    begin(socket, done, fail);
   });
 }
 

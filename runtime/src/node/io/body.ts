@@ -1,111 +1,81 @@
 /**
- * Bodies read from a Node stream: requests of adapters.
+ * Bodies on Node streams: requests and responses of adapters and fallbacks.
  */
-import type { Readable } from "node:stream";
-import type { RpcError } from "../../call/error.ts";
-import type { Body, BodyCheck } from "../../http/body.ts";
-import { IncomingBody } from "./http2-incoming.ts";
+import type { Readable, Writable } from "node:stream";
+import { type Body, streamBody } from "../../http/body.ts";
+import { clientGone } from "../../http/exchange.ts";
+import { OutgoingBody } from "./http2-outgoing.ts";
 
-/** Backpressure: the stream is paused while more than this many bytes wait to be read. */
-const MAX_UNREAD_BYTES = 64 * 1024;
+/**
+ * Returns a stream as a body. Its owner listens for its errors. The part that is not read is dropped, so that the connection can
+ * be used again. `isCutOff` reports whether an ended stream was truncated: Node ends streams that are reset as if all data had
+ * arrived.
+ */
+export function readableBody<S extends Readable>(stream: S, isCutOff: (stream: S) => boolean): Body {
+  return streamBody(chunksOf(stream, isCutOff));
+}
 
-export interface ReadableBodyOptions {
-  /** Returns the error of a stream that closed before it had ended. */
-  readonly lost: () => RpcError;
-  /** Called when the reader does not read the rest. */
-  readonly cancel: () => void;
-  /** Reports whether an ended stream was truncated: Node ends streams that are reset as if all data had arrived. */
-  readonly cutOff: (stream: Readable) => boolean;
+async function* chunksOf<S extends Readable>(
+  stream: S,
+  isCutOff: (stream: S) => boolean,
+): AsyncGenerator<Uint8Array, void> {
+  try {
+    yield* stream.iterator({ destroyOnReturn: false });
+  } catch {
+    throw clientGone();
+  } finally {
+    stream.resume();
+  }
+  if (isCutOff(stream)) throw clientGone();
+}
+
+/** Writes the chunks of a body with backpressure, and ends the stream. Cancels the body when the stream closes. */
+export function pump(
+  body: Body,
+  stream: Writable,
+  sendData = (chunk: Uint8Array): boolean => stream.write(chunk),
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const outgoing = new OutgoingBody(body, {
+      stream: {
+        get closed() {
+          return stream.destroyed;
+        },
+        sendData,
+      },
+      mayWait: () => true,
+      onSent(isOpen) {
+        if (isOpen) stream.end();
+        resolve();
+      },
+      onSendError: reject,
+    });
+    stream.on("drain", () => outgoing.onDrain());
+    stream.once("close", () => outgoing.onClosed());
+    outgoing.send();
+  });
+}
+
+/** Writes a chunk together with the others of this turn of the event loop, which `node:http` does by itself. */
+export function writeCorked(stream: Writable, chunk: Uint8Array): boolean {
+  if (stream.writableCorked === 0) {
+    stream.cork();
+    // Ticks run after all pending promise callbacks: by then the chunks of this turn have arrived.
+    process.nextTick(() => stream.uncork());
+  }
+  return stream.write(chunk);
 }
 
 /**
- * The property of a stream that holds its body. All streams share the listeners below, which find the body through this
- * property: closures for each stream would take more memory than the rest of its state.
+ * Cancels a body that will not be read. A body that has not begun is started first, because otherwise its cleanup would
+ * not run.
  */
-const BODY = Symbol("body");
-type Carrier = Readable & { [BODY]?: ReadableBody | undefined };
-
-/** A Node stream as a body. The stream's owner listens for its errors; the body needs only its closing. */
-export class ReadableBody implements Body {
-  readonly whole = undefined;
-  readonly #stream: Carrier;
-  readonly #options: ReadableBodyOptions;
-  readonly #incoming: IncomingBody<ReadableBody>;
-  /** True once the body is read, so that its stream flows. */
-  #hasBegun = false;
-
-  constructor(stream: Readable, options: ReadableBodyOptions) {
-    this.#stream = stream;
-    this.#options = options;
-    this.#incoming = new IncomingBody<ReadableBody>(this, [], undefined, cancel);
-    this.#stream[BODY] = this;
-    stream.on("close", closed);
+export async function discard(body: Body): Promise<void> {
+  const iterator = body[Symbol.asyncIterator]();
+  try {
+    await iterator.next();
+    await iterator.return?.();
+  } catch {
+    // The peer is gone: the error has no receiver.
   }
-
-  bytes(limit: number, framing?: number, check?: BodyCheck): Promise<Uint8Array> {
-    const bytes = this.#incoming.bytes(limit, framing, check);
-    this.#begin();
-    return bytes;
-  }
-
-  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
-    this.#begin();
-    return this.#incoming;
-  }
-
-  #begin(): void {
-    const stream = this.#stream;
-    this.#hasBegun = true;
-    stream.on("data", received);
-    stream.on("end", ended);
-    if (stream.readableEnded) this.onEnd();
-    if (stream.destroyed) this.onClose();
-  }
-
-  /** Takes a chunk, with backpressure unless the reader waits for the whole body. */
-  onData(chunk: Uint8Array): void {
-    this.#incoming.push(chunk);
-    if (this.#incoming.unread > MAX_UNREAD_BYTES && !this.#incoming.collecting) this.#stream.pause();
-  }
-
-  /** Handles the end of the stream. */
-  onEnd(): void {
-    if (!this.#options.cutOff(this.#stream)) this.#incoming.end();
-  }
-
-  /** Handles the close of the stream. */
-  onClose(): void {
-    if (this.#hasBegun && !this.#incoming.isOver) this.#incoming.fail(this.#options.lost());
-  }
-
-  /** Ends the backpressure once the reader has taken enough. */
-  consumed(): void {
-    if (this.#incoming.unread <= MAX_UNREAD_BYTES && this.#stream.isPaused()) this.#stream.resume();
-  }
-
-  /** Reads and drops the rest, so that the connection can be used again. */
-  cancel(): void {
-    this.#stream.resume();
-    this.#options.cancel();
-  }
-}
-
-function cancel(body: ReadableBody): void {
-  body.cancel();
-}
-
-function closed(this: Carrier): void {
-  const body = this[BODY];
-  // Node 20 keeps streams reachable until a major collection. Until then minor collections would copy the objects that
-  // they refer to.
-  this[BODY] = undefined;
-  body?.onClose();
-}
-
-function ended(this: Carrier): void {
-  this[BODY]?.onEnd();
-}
-
-function received(this: Carrier, chunk: Uint8Array): void {
-  this[BODY]?.onData(chunk);
 }

@@ -73,11 +73,6 @@ export function responseError(cause: MessageError, peer: string, maxHeaderBytes:
   return new RpcError(code, problem, { status: Status.BadResponse, cause });
 }
 
-/** The error of a connection that was not made in time. */
-export function connectTimeout(timeoutMs: number, peer: string): RpcError {
-  return connectionError(new Error(`no connection within ${timeoutMs} ms`), peer);
-}
-
 /**
  * Reports whether nothing listens at an address of this machine (a loopback address or a Unix domain socket). A further
  * attempt then costs no network traffic and almost no time.

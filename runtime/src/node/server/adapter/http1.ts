@@ -5,10 +5,9 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { TLSSocket } from "node:tls";
 import { Metadata } from "../../../call/metadata.ts";
 import type { PeerConnection } from "../../../call/peer.ts";
-import type { Body } from "../../../http/body.ts";
-import { clientGone, type HttpRequest, type HttpResponse } from "../../../http/exchange.ts";
-import { ReadableBody, type ReadableBodyOptions } from "../../io/body.ts";
-import { discard, pump } from "../../io/pump.ts";
+import { type Body, streamBody } from "../../../http/body.ts";
+import type { HttpRequest, HttpResponse } from "../../../http/exchange.ts";
+import { discard, pump, readableBody } from "../../io/body.ts";
 import { peerOf } from "../peer.ts";
 import { setHead } from "./headers.ts";
 import { signalOf } from "./signal.ts";
@@ -28,9 +27,6 @@ const TLS_SLICE_BYTES = 128 * 1024;
  */
 const MAX_JOINED_BYTES: number = 16 * 1024;
 
-/** Options for reading a request body. The part that is not read is discarded. */
-const HTTP1_BODY_OPTIONS: ReadableBodyOptions = { lost: clientGone, cancel: () => {}, cutOff: () => false };
-
 /** A request of `node:http`. */
 export class Http1Request implements HttpRequest {
   readonly method: string;
@@ -46,7 +42,7 @@ export class Http1Request implements HttpRequest {
     this.method = incoming.method ?? "";
     this.path = path;
     this.headers = Metadata.fromRaw(lowerNames(incoming.rawHeaders));
-    this.body = new ReadableBody(incoming, HTTP1_BODY_OPTIONS);
+    this.body = readableBody(incoming, () => false);
     this.#incoming = incoming;
     this.#outgoing = outgoing;
   }
@@ -77,37 +73,29 @@ export async function respondHttp1(
   setHead(outgoing, response);
   // A 204 has no length, not even 0 (RFC 9110, section 8.6).
   if (whole !== undefined && response.status !== 204) outgoing.setHeader("content-length", whole.byteLength);
-  await writeBody(incoming, outgoing, response.body);
+  if (whole !== undefined) {
+    dropRest(incoming);
+    return writeWhole(outgoing, whole);
+  }
+  // The headers of a stream do not wait for its first message.
+  outgoing.flushHeaders();
+  await pump(response.body, outgoing);
+  dropRest(incoming);
 }
 
-/** Writes a body after the headers, and ends the response. The headers of a stream do not wait for its first message. */
-function writeBody(incoming: IncomingMessage, outgoing: ServerResponse, body: Body): undefined | Promise<void> {
-  const { whole } = body;
-  if (whole === undefined) {
-    outgoing.flushHeaders();
-    return pump(body, outgoing).then(() => dropRest(incoming));
+/** Writes a body after the headers, and ends the response. */
+function writeWhole(outgoing: ServerResponse, bytes: Uint8Array): undefined | Promise<void> {
+  const { byteLength } = bytes;
+  if (byteLength > TLS_SLICE_BYTES && outgoing.socket instanceof TLSSocket) {
+    return pump(streamBody(slicesOf(bytes)), outgoing);
   }
-  if (whole.byteLength > TLS_SLICE_BYTES && outgoing.socket instanceof TLSSocket) writeSlices(outgoing, whole);
-  else if (whole.byteLength > MAX_JOINED_BYTES) outgoing.end(whole);
-  else outgoing.end(Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength).toString("latin1"), "latin1");
-  dropRest(incoming);
+  if (byteLength > MAX_JOINED_BYTES) outgoing.end(bytes);
+  else outgoing.end(Buffer.from(bytes.buffer, bytes.byteOffset, byteLength).toString("latin1"), "latin1");
   return undefined;
 }
 
-/** Writes a body in slices with backpressure, and ends the response. */
-function writeSlices(outgoing: ServerResponse, bytes: Uint8Array): void {
-  let offset = 0;
-  const write = (): void => {
-    while (offset + TLS_SLICE_BYTES < bytes.byteLength) {
-      const slice = bytes.subarray(offset, offset + TLS_SLICE_BYTES);
-      offset += TLS_SLICE_BYTES;
-      if (!outgoing.write(slice)) return;
-    }
-    outgoing.off("drain", write);
-    outgoing.end(bytes.subarray(offset));
-  };
-  outgoing.on("drain", write);
-  write();
+async function* slicesOf(bytes: Uint8Array): AsyncGenerator<Uint8Array, void> {
+  for (let at = 0; at < bytes.byteLength; at += TLS_SLICE_BYTES) yield bytes.subarray(at, at + TLS_SLICE_BYTES);
 }
 
 /** Reads and discards the rest of a request, so that the next request on the connection can be found. */

@@ -4,21 +4,14 @@
 import type { Http2ServerRequest, Http2ServerResponse, ServerHttp2Stream } from "node:http2";
 import type { Metadata } from "../../../call/metadata.ts";
 import type { PeerConnection } from "../../../call/peer.ts";
-import { clientGone, type HttpRequest, type HttpResponse } from "../../../http/exchange.ts";
+import type { Body } from "../../../http/body.ts";
+import type { HttpRequest, HttpResponse } from "../../../http/exchange.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
-import { ReadableBody, type ReadableBodyOptions } from "../../io/body.ts";
+import { discard, pump, readableBody, writeCorked } from "../../io/body.ts";
 import { discardRest } from "../../io/discard.ts";
-import { discard, pump } from "../../io/pump.ts";
 import { peerOf } from "../peer.ts";
 import { readFields, setHead, toHttp2Headers } from "./headers.ts";
 import { signalOf } from "./signal.ts";
-
-/** Options for reading a request body. Before its response, a stream closes only by a reset, whatever the error code. */
-const HTTP2_BODY_OPTIONS: ReadableBodyOptions = {
-  lost: clientGone,
-  cancel: () => {},
-  cutOff: (stream) => (stream as ServerHttp2Stream).closed,
-};
 
 /** A request that is read from its stream, because the compatibility API ends a body that was reset like a complete one. */
 export class Http2Request implements HttpRequest {
@@ -27,7 +20,7 @@ export class Http2Request implements HttpRequest {
   readonly version = "2";
   readonly authority: string | undefined;
   readonly headers: Metadata;
-  readonly body: ReadableBody;
+  readonly body: Body;
   readonly peer: PeerConnection | undefined;
   readonly #stream: ServerHttp2Stream;
   #signal: AbortSignal | undefined;
@@ -37,7 +30,8 @@ export class Http2Request implements HttpRequest {
     this.path = path;
     this.authority = headers[":authority"];
     this.headers = readFields(rawHeaders);
-    this.body = new ReadableBody(stream, HTTP2_BODY_OPTIONS);
+    // Before its response, a stream closes only by a reset, whatever the error code.
+    this.body = readableBody(stream, ({ closed }) => closed);
     // A closed stream has no session.
     this.peer = stream.session && peerOf(stream.session.socket, "h2");
     this.#stream = stream;
@@ -73,7 +67,7 @@ export function respondHttp2(outgoing: Http2ServerResponse, response: HttpRespon
     return;
   }
   outgoing.writeHead(response.status);
-  pump(body, stream).catch(() => failHttp2(outgoing));
+  pump(body, stream, (chunk) => writeCorked(stream, chunk)).catch(() => failHttp2(outgoing));
 }
 
 /** Resets the stream of a call whose response is missing or incomplete. */

@@ -20,9 +20,9 @@ import { streamBody } from "../../../http/body.ts";
 import { clientGone, type Exchange, type HttpRequest, type HttpResponse } from "../../../http/exchange.ts";
 import { quote } from "../../../protocol/error.ts";
 import { TEXT_TYPE, textResponse } from "../../../server/resource.ts";
+import { pump } from "../../io/body.ts";
 import { MemorySocket } from "../../io/duplex-pair.ts";
 import { ignore } from "../../io/error.ts";
-import { pump } from "../../io/pump.ts";
 import { withoutConnectionFields } from "./connection-fields.ts";
 
 /** Wraps a listener: an error that it throws, or rejects with, is passed to `onError` and answered with 500. */

@@ -2,6 +2,7 @@
  * The server's HTTP/1.1 engine, on sockets: every request is an exchange. The engine does not depend on calls or messages.
  */
 import { AsyncResource } from "node:async_hooks";
+import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
 import { RpcError } from "../../../call/error.ts";
@@ -14,7 +15,6 @@ import type { RequestHead } from "../../../http1/request.ts";
 import { type Http1Handler, ServerConnection } from "../../../http1/server.ts";
 import { Http2Socket, nodeLatin1, type SocketOwner } from "../../io/http2-socket.ts";
 import { outOfMemory, STALLED_MS } from "../../io/memory-budget.ts";
-import type { SwapList } from "../../io/swap-list.ts";
 import { ConnectionAge } from "../listener/connection-age.ts";
 import {
   errorResponse,
@@ -38,7 +38,6 @@ const HEADROOM_BYTES = 16 * 1024;
 /** The options of an engine of HTTP/1.1. */
 interface Http1Service extends Service {
   readonly engineLimits: Http1Limits;
-  isLeaving: boolean;
 }
 
 /** Creates the engine that serves HTTP/1.1 connections. */
@@ -46,21 +45,7 @@ export function serveHttp1(options: ServerEngineOptions): ServerEngine {
   const { headersTimeoutMs: headMs, requestTimeoutMs: requestMs, http1IdleTimeoutMs: idleMs } = options.limits;
   const engineLimits = { headBytes: options.maxHeaderBytes + HEADROOM_BYTES, headMs, requestMs, idleMs };
   const service: Http1Service = { ...options, engineLimits, isLeaving: false, aborted: undefined };
-  const connections = new ServedConnections<ServedHttp1Connection>();
-
-  return {
-    accept(socket) {
-      connections.open(new ServedHttp1Connection(service, socket, connections));
-    },
-    drain() {
-      service.isLeaving = true;
-      for (const connection of connections) connection.leave();
-    },
-    abort(reason) {
-      service.aborted = reason;
-      for (const connection of connections) connection.abort(reason);
-    },
-  };
+  return new ServedConnections(service, (socket, all) => new ServedHttp1Connection(service, socket, all));
 }
 
 let dateSecond = -1;
@@ -82,7 +67,6 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
   hasEnded = false;
   readonly #connection: ServerConnection;
   readonly #socket: Http2Socket;
-  readonly #connections: SwapList<ServedHttp1Connection>;
   readonly #age: ConnectionAge;
   #request: ServedHttp1Request | undefined;
   // The progress at the last sweep.
@@ -91,10 +75,9 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
   #received = 0;
   #stalledSince: number;
 
-  constructor(service: Http1Service, socket: Socket, connections: SwapList<ServedHttp1Connection>) {
-    super(service, socket, "h1");
+  constructor(service: Http1Service, socket: Socket, connections: ServedConnections) {
+    super(service, socket, "h1", connections);
     const startedAt = Math.floor(now());
-    this.#connections = connections;
     this.#sweptAt = startedAt;
     this.#stalledSince = startedAt;
     this.#age = ConnectionAge.of(service.limits, startedAt);
@@ -103,6 +86,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
       output: this.#socket,
       latin1: nodeLatin1,
       dateLine,
+      reasons: STATUS_CODES,
       limits: service.engineLimits,
     });
     this.#connection.isLeaving = service.isLeaving;
@@ -113,13 +97,8 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
     const request = new ServedHttp1Request(this, exchange, head, early);
     exchange.sink = request;
     this.#request = request;
-    if (!exchange.ended || !this.memory.budget.short) this.#start(request);
-    else {
-      this.memory.admit(
-        () => this.#start(request),
-        () => request.answer(OUT_OF_MEMORY),
-      );
-    }
+    if (exchange.ended && this.memory.budget.short) this.admit(request, () => this.#start(request));
+    else this.#start(request);
   }
 
   #start(request: ServedHttp1Request): void {
@@ -170,11 +149,6 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
   onPeerEnd(): void {
     this.hasEnded = true;
     this.#request?.abortSignal(clientGone());
-  }
-
-  onClose(): void {
-    this.memory.close();
-    this.#connections.delete(this);
   }
 
   #destroy(): void {

@@ -45,21 +45,8 @@ interface Http2Service extends Service {
 /** Creates the engine that serves HTTP/2 connections. */
 export function serveHttp2(options: ServerEngineOptions): ServerEngine {
   const engineLimits = { ...options.limits, maxHeaderListBytes: options.maxHeaderBytes };
-  const service: Http2Service = { ...options, engineLimits, aborted: undefined };
-  const connections = new ServedConnections<ServedHttp2Connection>();
-
-  return {
-    accept(socket) {
-      connections.open(new ServedHttp2Connection(service, socket, connections));
-    },
-    drain() {
-      for (const connection of connections) connection.leave();
-    },
-    abort(reason) {
-      service.aborted = reason;
-      for (const connection of connections) connection.abort(reason);
-    },
-  };
+  const service: Http2Service = { ...options, engineLimits, isLeaving: false, aborted: undefined };
+  return new ServedConnections(service, (socket, all) => new ServedHttp2Connection(service, socket, all));
 }
 
 /** One connection of a client. */
@@ -69,7 +56,6 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   readonly connection: EngineConnection;
   readonly requests: SwapList<ServedRequest> = new SwapList();
   readonly #socket: Http2Socket;
-  readonly #connections: SwapList<ServedHttp2Connection>;
   #stopTimer: (() => void) | undefined;
   #receipts: Receipts | undefined;
   /** True if this side has begun graceful shutdown, and true if it has sent the final GOAWAY. */
@@ -78,9 +64,8 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   /** The reason of {@link abort}, if this connection alone was aborted. */
   #aborted: RpcError | undefined;
 
-  constructor(service: Http2Service, socket: Socket, connections: SwapList<ServedHttp2Connection>) {
-    super(service, socket, "h2");
-    this.#connections = connections;
+  constructor(service: Http2Service, socket: Socket, connections: ServedConnections) {
+    super(service, socket, "h2", connections);
     diagnostics.write?.(`connection from ${this.#name} over HTTP/2`);
     this.#socket = new Http2Socket(socket);
     this.role = new ServerRole(this, {
@@ -112,24 +97,14 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     const request = new ServedRequest(this, stream, block, early);
     stream.sink = request;
     this.requests.add(request);
-    if (!stream.ended || !this.memory.budget.short) this.#start(request, block);
-    else {
-      this.memory.admit(
-        () => this.#start(request, block),
-        () => request.answer(OUT_OF_MEMORY),
-      );
-    }
+    if (!block.hasOneHost) request.answer(TWO_HOSTS);
+    else if (stream.ended && this.memory.budget.short) this.admit(request, () => this.#start(request));
+    else this.#start(request);
   }
 
-  #start(request: ServedRequest, block: HeaderBlock): void {
+  #start(request: ServedRequest): void {
     // Changes of the context must not affect the next request of the same chunk.
-    new AsyncResource("TRIPLE_REQUEST", MANUAL).runInAsyncScope(
-      serve,
-      undefined,
-      this.service.exchange,
-      request,
-      block,
-    );
+    new AsyncResource("TRIPLE_REQUEST", MANUAL).runInAsyncScope(serve, undefined, this.service.exchange, request);
   }
 
   onEvent(event: ConnectionEvent): void {
@@ -192,21 +167,19 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     for (const request of this.requests) request.abortSignal(clientGone());
   }
 
-  onClose(): void {
+  override onClose(): void {
     diagnostics.write?.(`connection from ${this.#name} closed`);
     this.#stopTimer?.();
-    this.memory.close();
-    this.#connections.delete(this);
+    super.onClose();
   }
 }
 
-function serve(exchange: Exchange, request: ServedRequest, block: HeaderBlock): void {
-  if (!block.hasOneHost) request.answer(TWO_HOSTS);
-  else if (!request.takeMemory()) request.answer(OUT_OF_MEMORY);
+function serve(exchange: Exchange, request: ServedRequest): void {
+  if (!request.takeMemory()) request.answer(OUT_OF_MEMORY);
   else {
     exchange(request).then(
       (response) => request.answer(response),
-      () => request.fail(ErrorCode.InternalError),
+      () => request.fail(),
     );
   }
 }

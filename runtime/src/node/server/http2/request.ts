@@ -12,10 +12,10 @@ import { ErrorCode } from "../../../http2/codes.ts";
 import type { HeaderBlock } from "../../../http2/messages.ts";
 import type { ServerRole } from "../../../http2/server.ts";
 import type { ResetBy, Stream, StreamSink } from "../../../http2/sink.ts";
+import { discard } from "../../io/body.ts";
 import { DISCARD_BYTES, DISCARD_MS } from "../../io/discard.ts";
 import { type BodySender, OutgoingBody } from "../../io/http2-outgoing.ts";
 import { SMALL_SHARE_BYTES } from "../../io/memory-budget.ts";
-import { discard } from "../../io/pump.ts";
 import type { SwapList } from "../../io/swap-list.ts";
 import { OUT_OF_MEMORY, ReceivedRequest, type ReceivedRequestOwner } from "../listener/engine.ts";
 import type { WatchedRequest } from "./guard.ts";
@@ -143,7 +143,7 @@ export class ServedRequest
   }
 
   /** Resets the stream of a call whose response is missing or incomplete. The connection stays open. */
-  fail(code: number): void {
+  fail(code: number = ErrorCode.InternalError): void {
     this.isOver = true;
     this.stream.reset(code);
     this.#finish();

@@ -50,23 +50,43 @@ export interface ServerEngine {
 
 /** The options of an engine, and the state that its connections share. */
 export interface Service extends ServerEngineOptions {
+  /** True after {@link ServerEngine.drain}. */
+  isLeaving: boolean;
   /** The reason of {@link ServerEngine.abort}; `undefined` before that call. */
   aborted: RpcError | undefined;
 }
 
-/** The connections of an engine. They are swept about once a second while there are any. */
-export class ServedConnections<C extends ServedConnection> extends SwapList<C> {
+/** An engine, and its connections. They are swept about once a second while there are any. */
+export class ServedConnections extends SwapList<ServedConnection> implements ServerEngine {
+  readonly #service: Service;
+  readonly #create: (socket: Socket, connections: ServedConnections) => ServedConnection;
   #stopSweeping: (() => void) | undefined;
 
-  open(connection: C): void {
-    this.add(connection);
-    this.#stopSweeping ??= repeat(sweepIntervalMs(connection.service.limits), () => {
+  constructor(service: Service, create: (socket: Socket, connections: ServedConnections) => ServedConnection) {
+    super();
+    this.#service = service;
+    this.#create = create;
+  }
+
+  accept(socket: Socket): void {
+    this.add(this.#create(socket, this));
+    this.#stopSweeping ??= repeat(sweepIntervalMs(this.#service.limits), () => {
       const time = now();
       for (const one of this) one.sweep(time);
     });
   }
 
-  override delete(connection: C): void {
+  drain(): void {
+    this.#service.isLeaving = true;
+    for (const connection of this) connection.leave();
+  }
+
+  abort(reason: RpcError): void {
+    this.#service.aborted = reason;
+    for (const connection of this) connection.abort(reason);
+  }
+
+  override delete(connection: ServedConnection): void {
     super.delete(connection);
     if (this.size > 0) return;
     this.#stopSweeping?.();
@@ -75,29 +95,28 @@ export class ServedConnections<C extends ServedConnection> extends SwapList<C> {
 }
 
 /** One connection of a client. */
-export abstract class ServedConnection implements ReceivedRequestOwner, MemoryHolder, Indexed {
+export abstract class ServedConnection implements MemoryHolder, Indexed {
   index = 0;
   readonly service: Service;
   readonly memory: MemoryShare;
   readonly peer: PeerConnection;
+  readonly #connections: ServedConnections;
   /** Bytes of output, and of input that waits, that are taken from the memory budget. */
   protected held = 0;
   #collecting: Collecting | undefined;
 
-  constructor(service: Service, socket: Socket, version: "h1" | "h2") {
+  constructor(service: Service, socket: Socket, version: "h1" | "h2", connections: ServedConnections) {
     this.service = service;
+    this.#connections = connections;
     // Clients such as `nc -N` half-close the connection after their requests, and still expect the responses.
     socket.allowHalfOpen = true;
     this.peer = readPeer(socket, version);
     this.memory = new MemoryShare(service.budget, this);
   }
 
+  /** The reason why the server aborts its requests; `undefined` before that. */
   get aborted(): RpcError | undefined {
     return this.service.aborted;
-  }
-
-  get draining(): AbortSignal {
-    return this.service.draining;
   }
 
   get collecting(): Collecting {
@@ -109,13 +128,29 @@ export abstract class ServedConnection implements ReceivedRequestOwner, MemoryHo
   protected abstract get pending(): number;
   abstract sweep(time: number): void;
   abstract reclaim(): void;
+  /** Begins graceful shutdown. */
+  abstract leave(): void;
+  /** Aborts the running requests. */
+  abstract abort(reason: RpcError): void;
 
+  /** Starts a request while memory is short: each one in a turn of its own. */
+  protected admit(request: Pick<ReceivedRequest, "answer">, start: () => void): void {
+    this.memory.admit(start, () => request.answer(OUT_OF_MEMORY));
+  }
+
+  /** Fires when the server begins to close. */
+  get draining(): AbortSignal {
+    return this.service.draining;
+  }
+
+  /** Reports whether the memory budget has this number of bytes for a response. */
   fits(bytes: number): boolean {
     if (!this.memory.take(bytes)) return false;
     this.memory.release(bytes);
     return true;
   }
 
+  /** Counts the pending bytes towards the memory budget. Returns false, and does not count them, if they do not fit. */
   hold(): boolean {
     const more = this.pending - this.held;
     if (more > 0 && !this.memory.take(more)) return false;
@@ -127,6 +162,11 @@ export abstract class ServedConnection implements ReceivedRequestOwner, MemoryHo
   onFlushed(): boolean {
     return this.hold();
   }
+
+  onClose(): void {
+    this.memory.close();
+    this.#connections.delete(this);
+  }
 }
 
 /** Options of the asynchronous context of a request: nothing watches its end. */
@@ -136,19 +176,10 @@ export const MANUAL = { requireManualDestroy: true } as const;
 type RequestStream = Pick<Stream, "ended" | "closed" | "consumed" | "discard">;
 
 /** The connection of a request. */
-export interface ReceivedRequestOwner {
-  readonly memory: MemoryShare;
-  readonly peer: PeerConnection;
-  readonly collecting: Collecting;
-  /** The reason why the server aborts its requests; `undefined` before that. */
-  readonly aborted: RpcError | undefined;
-  /** Fires when the server begins to close. */
-  readonly draining: AbortSignal;
-  /** Reports whether the memory budget has this number of bytes for a response. */
-  fits(bytes: number): boolean;
-  /** Counts the pending bytes towards the memory budget. Returns false, and does not count them, if they do not fit. */
-  hold(): boolean;
-}
+export type ReceivedRequestOwner = Pick<
+  ServedConnection,
+  "memory" | "peer" | "collecting" | "aborted" | "draining" | "fits" | "hold"
+>;
 
 /** A request, from its head until the end of its exchange. */
 export abstract class ReceivedRequest<
