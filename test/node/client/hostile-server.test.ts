@@ -3,7 +3,7 @@
  * affected.
  */
 import { createServer, type ServerHttp2Stream } from "node:http2";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { Code, Status } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { envelope } from "../../support/connection.ts";
@@ -177,6 +177,105 @@ describe("a client of sub-protocol A over HTTP/1.1", () => {
       await startHttp1("HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 1\r\n\r\n{"),
     );
     expect([error.code, error.status]).toEqual([Code.Internal, Status.BadResponse]);
+  });
+});
+
+/** A server of HTTP/1.1 that calls a function for the first bytes of each request, with the number of its connection. */
+async function startRaw(onRequest: (socket: Socket, connection: number) => void) {
+  let connections = 0;
+  let requests = 0;
+  const port = await startPeer((socket) => {
+    const connection = connections++;
+    socket.on("data", (bytes) => {
+      if (!bytes.toString("latin1").startsWith("POST ")) return;
+      requests++;
+      onRequest(socket, connection);
+    });
+  });
+  const client = connectGreeter(`http://127.0.0.1:${port}`, {
+    protocol: "http-rpc",
+    codec: "json",
+    retry: { maxAttempts: 4, initialBackoffMs: 1 },
+  });
+  return { client, requests: () => requests, connections: () => connections };
+}
+
+const JSON_HEAD = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\n";
+const HELLO = `${JSON_HEAD}content-length: 20\r\n\r\n{"greeting":"Hello"}`;
+
+/** Writes a text again and again, until the socket is destroyed. */
+function flood(socket: Socket, text: string): void {
+  socket.on("error", () => {});
+  const write = (): void => {
+    if (!socket.destroyed) socket.write(text, write);
+  };
+  write();
+}
+
+describe("a client over HTTP/1.1 with a hostile server", () => {
+  it.each([
+    ["an endless head", "HTTP/1.1 200 OK\r\n", `x: ${"y".repeat(1000)}\r\n`, Code.ResourceExhausted],
+    ["an endless line", "HTTP/1.1 200 OK\r\nx: ", "y".repeat(1000), Code.ResourceExhausted],
+    ["endless interim responses", "", "HTTP/1.1 103 Early Hints\r\n\r\n", Code.Internal],
+    [
+      "endless trailers",
+      `${JSON_HEAD}transfer-encoding: chunked\r\n\r\n2\r\n{}\r\n0\r\n`,
+      `x: ${"y".repeat(100)}\r\n`,
+      Code.Internal,
+    ],
+    [
+      "endless extensions of chunks",
+      `${JSON_HEAD}transfer-encoding: chunked\r\n\r\n`,
+      `1;${"a".repeat(200)}\r\n \r\n`,
+      Code.Internal,
+    ],
+  ])("ends the connection on %s", async (_, first, more, code) => {
+    const { client } = await startRaw((socket) => {
+      socket.write(first);
+      flood(socket, more);
+    });
+    expect((await failureOf(client.greet({}))).code).toBe(code);
+  });
+
+  it("keeps the deadline of a call whose response arrives slowly", async () => {
+    const { client } = await startRaw((socket) => {
+      let at = 0;
+      const timer = setInterval(() => socket.write(HELLO.charAt(at++ % 20)), 20);
+      socket.on("error", () => {}).on("close", () => clearInterval(timer));
+    });
+    expect((await failureOf(client.greet({}, { timeoutMs: 200 }))).code).toBe(Code.DeadlineExceeded);
+  });
+
+  it("does not send a request again that the server may have processed", async () => {
+    // The server ends the connection, that has answered a request, while the next one is written.
+    const { client, requests } = await startRaw((socket, connection) => {
+      if (connection > 0) socket.write(HELLO);
+      else if (requests() === 1) socket.write(HELLO);
+      else socket.resetAndDestroy();
+    });
+    expect(await client.greet({})).toMatchObject({ greeting: "Hello" });
+    const error = await failureOf(client.greet({}));
+    expect([error.code, requests()]).toEqual([Code.Unavailable, 2]);
+  });
+
+  it("makes the next call on another connection when the server ends each one after its response", async () => {
+    const { client, requests, connections } = await startRaw((socket) => socket.end(HELLO));
+    for (let call = 1; call <= 5; call++) {
+      expect(await client.greet({})).toMatchObject({ greeting: "Hello" });
+      await pause(20);
+    }
+    expect([requests(), connections()]).toEqual([5, 5]);
+  });
+
+  it("takes a response before the end of its upload, and uses the connection no more", async () => {
+    const { client, connections } = await startRaw((socket, connection) => {
+      if (connection === 0) socket.pause();
+      socket.write(HELLO);
+    });
+    const large = { name: "x".repeat(16 * 1024 * 1024) };
+    expect(await client.greet(large, { timeoutMs: 10_000 })).toMatchObject({ greeting: "Hello" });
+    expect(await client.greet({})).toMatchObject({ greeting: "Hello" });
+    expect(connections()).toBe(2);
   });
 });
 

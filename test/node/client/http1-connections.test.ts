@@ -5,6 +5,10 @@ import type { AddressInfo, Socket } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it, onTestFinished } from "vitest";
+import { Metadata } from "../../../runtime/src/call/metadata.ts";
+import { wholeBody } from "../../../runtime/src/http/body.ts";
+import { ConnectionBackoff } from "../../../runtime/src/node/client/connection-backoff.ts";
+import { Http1Pool } from "../../../runtime/src/node/client/http1.ts";
 import { connectGreeter, failureOf } from "../../support/server.ts";
 
 const options = { protocol: "http-rpc", codec: "json" } as const;
@@ -138,5 +142,41 @@ it("the asynchronous context of a call is not kept as long as its connection", a
     return store.deref() === undefined;
   };
   await expect.poll(isReleased, { timeout: 20_000 }).toBe(true);
+  expect(used).toEqual([0, 0]);
+});
+
+it("an idle connection keeps no body of its last exchange", async () => {
+  const { baseUrl, used } = await startHttp1();
+  const origin = new URL(baseUrl);
+  const pool = new Http1Pool(
+    { origin, socketPath: undefined, tls: undefined, peer: origin.host },
+    {
+      connectTimeoutMs: 10_000,
+      idleTimeoutMs: 60_000,
+      waitForReady: undefined,
+      backoff: new ConnectionBackoff({ maxMs: 0 }),
+      maxHeaderBytes: 65_536,
+    },
+  );
+  onTestFinished(() => pool.close());
+  const exchange = async (): Promise<WeakRef<object>[]> => {
+    const sent = new Uint8Array(1_000_000);
+    const response = await pool.exchange({
+      method: "POST",
+      path: "/",
+      version: "1.1",
+      headers: new Metadata(),
+      body: wholeBody(sent),
+      signal: undefined,
+    });
+    return [new WeakRef(sent), new WeakRef(await response.body.bytes(1_000)), new WeakRef(response.body)];
+  };
+  const references = await exchange();
+  const isReleased = (): boolean => {
+    collectGarbage();
+    return references.every((reference) => reference.deref() === undefined);
+  };
+  await expect.poll(isReleased, { timeout: 20_000 }).toBe(true);
+  await exchange();
   expect(used).toEqual([0, 0]);
 });

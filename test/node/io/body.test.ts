@@ -22,7 +22,7 @@ class Sink extends Writable {
   }
 
   override _write(chunk: Uint8Array, _encoding: string, done: () => void): void {
-    this._writev([{ chunk }], done);
+    void this._writev([{ chunk }], done);
   }
 
   /** Writes chunks at once, as sockets and streams of HTTP/2 do. */
