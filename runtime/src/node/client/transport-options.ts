@@ -114,7 +114,7 @@ export interface NodeTransportOptions {
   readonly tls?: ClientTlsOptions | undefined;
   /** Time limit for making a connection, TLS included. Default: 20,000. */
   readonly connectTimeoutMs?: number | undefined;
-  /** Time without calls after which a connection is closed. Default: 15 minutes. */
+  /** Time without calls after which a connection is closed; 0: at once. Default: 15 minutes. */
   readonly idleTimeoutMs?: number | undefined;
   /**
    * True if calls wait while the server cannot be reached, until their deadlines, instead of failing as unavailable: attempts
