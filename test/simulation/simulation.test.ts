@@ -28,6 +28,8 @@ const FOUND = [
   103_463,
   // A server closed the connection of a client whose calls it had refused, because handlers of other calls went on.
   102_121,
+  // A registration wrote an entry of its lost session to ZooKeeper in the next one, and did not know it there.
+  200_116,
 ];
 
 let bundle: Bundle;

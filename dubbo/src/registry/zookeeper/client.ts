@@ -105,7 +105,10 @@ export class ZooKeeperClient {
     throw new RpcError(Code.Unavailable, "no server can be reached");
   }
 
-  /** Sends a request when there is a connection, as {@link ZooKeeperConnection.request} does. */
+  /**
+   * Sends a request when there is a connection, as {@link ZooKeeperConnection.request} does, unless `lost` has fired by then: it
+   * must not take effect in a later session.
+   */
   async request<T>(
     type: number,
     path: string,
@@ -113,8 +116,10 @@ export class ZooKeeperClient {
     read: (reader: JuteReader, failure: number) => T,
     accepts: readonly number[] = [],
     watch?: (failure: number) => WatchRequest | undefined,
+    lost?: AbortSignal,
   ): Promise<T> {
     const connection = await this.connected();
+    lost?.throwIfAborted();
     const readAndWatch = (reader: JuteReader, failure: number): T => {
       // The watch is added before later events are read.
       const added = watch?.(failure);

@@ -101,12 +101,13 @@ export function createZooKeeperTree(client: ZooKeeperClient, name: string, hasAu
       const { id, lost } = client.session;
       const known = sessions.get(lost);
       if (known !== undefined) return known;
+      const held = new Nodes(client, hasAuth, lost);
       const session: TreeSession = {
         lost,
-        put: (path, content) => nodes.put(path, content, id),
+        put: (path, content) => held.put(path, content, id),
         async remove(path) {
           await client.connectedSoon();
-          await nodes.remove(path, id);
+          await held.remove(path, id);
         },
       };
       sessions.set(lost, session);
@@ -156,20 +157,21 @@ class Scope {
   }
 }
 
-/** Operations on nodes. */
+/** Operations on nodes: in one session if it has a signal of its loss, otherwise in any. */
 class Nodes {
-  readonly #client: ZooKeeperClient;
+  readonly #request: ZooKeeperClient["request"];
   readonly #hasAuth: boolean;
 
-  constructor(client: ZooKeeperClient, hasAuth: boolean) {
-    this.#client = client;
+  constructor(client: ZooKeeperClient, hasAuth: boolean, lost?: AbortSignal) {
+    this.#request = (type, path, write, read, accepts, watch) =>
+      client.request(type, path, write, read, accepts, watch, lost);
     this.#hasAuth = hasAuth;
   }
 
   /** Returns the names of a node's children; `undefined` without the node. The callback reports a change. */
   async children(path: string, callback: () => void): Promise<string[] | undefined> {
     for (;;) {
-      const names = await this.#client.request(
+      const names = await this.#request(
         Op.GetChildren2,
         path,
         (writer) => writer.string(path).bool(true),
@@ -186,7 +188,7 @@ class Nodes {
   async get(path: string, callback?: () => void): Promise<Node | undefined> {
     const watch = callback !== undefined;
     for (;;) {
-      const node = await this.#client.request(
+      const node = await this.#request(
         Op.GetData,
         path,
         (writer) => writer.string(path).bool(watch),
@@ -201,7 +203,7 @@ class Nodes {
 
   /** Reports whether a node exists. If it does not, the callback reports its creation. */
   #exists(path: string, callback: () => void): Promise<boolean> {
-    return this.#client.request(
+    return this.#request(
       Op.Exists,
       path,
       (writer) => writer.string(path).bool(true),
@@ -258,7 +260,7 @@ class Nodes {
   /** Creates a node and its parents. Returns false if it exists already. */
   async #create(path: string, content: string, flags: number): Promise<boolean> {
     for (;;) {
-      const failure = await this.#client.request(
+      const failure = await this.#request(
         Op.Create,
         path,
         (writer) => writeAcl(writer.string(path).string(content), this.#hasAuth).int(flags),
@@ -273,7 +275,7 @@ class Nodes {
   }
 
   #delete(path: string, version: number): Promise<void> {
-    return this.#client.request(
+    return this.#request(
       Op.Delete,
       path,
       (writer) => writer.string(path).int(version),
@@ -282,7 +284,7 @@ class Nodes {
   }
 
   #set(path: string, content: string, version: number): Promise<void> {
-    return this.#client.request(
+    return this.#request(
       Op.SetData,
       path,
       (writer) => writer.string(path).string(content).int(version),
