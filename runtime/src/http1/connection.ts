@@ -50,7 +50,7 @@ export abstract class MessageConnection<X extends MessageExchange, Handler exten
     return this.output.bytes + (this.#large === undefined ? 0 : this.#large.length - this.#largeSent);
   }
 
-  /** Bytes that output keeps in memory, with all of a body until its last part has left: `isWriting` tells if that may not be. */
+  /** Bytes of memory that output takes, each body in full. `isWriting`: the last output has not been written yet. */
   kept(isWriting: boolean): number {
     return this.output.bytes + (isWriting ? this.#kept : (this.#large?.length ?? 0));
   }

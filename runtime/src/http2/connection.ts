@@ -96,7 +96,7 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
     return this.streams.scheduler.queued + this.output.bytes;
   }
 
-  /** Bytes that output keeps in memory, with all of a chunk until its last part has left: `isWriting` tells if that may not be. */
+  /** Bytes of memory that output takes, each chunk in full. `isWriting`: the last output has not been written yet. */
   kept(isWriting: boolean): number {
     const { sent, finished } = this.streams.scheduler;
     return this.unsent + sent - (isWriting ? 0 : finished);
