@@ -1,13 +1,12 @@
 /**
  * The server's HTTP/2 engine, on sockets: every stream is an exchange. The engine does not depend on calls or messages.
  */
-import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
 import { diagnostics } from "../../../call/diagnostics.ts";
 import { RpcError } from "../../../call/error.ts";
 import { startTimer } from "../../../call/platform.ts";
-import { clientGone, type Exchange, type HttpResponse } from "../../../http/exchange.ts";
+import { clientGone, type HttpResponse } from "../../../http/exchange.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
 import type { EngineConnection } from "../../../http2/connection.ts";
 import type { ConnectionEvent, ServerHandler } from "../../../http2/events.ts";
@@ -19,8 +18,6 @@ import { Http2Socket, nodeLatin1, type SocketOwner } from "../../io/http2-socket
 import { SwapList } from "../../io/swap-list.ts";
 import {
   errorResponse,
-  MANUAL,
-  OUT_OF_MEMORY,
   ServedConnection,
   ServedConnections,
   type ServerEngine,
@@ -98,13 +95,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     stream.sink = request;
     this.requests.add(request);
     if (!block.hasOneHost) request.answer(TWO_HOSTS);
-    else if (stream.ended && this.memory.budget.short) this.admit(request, () => this.#start(request));
-    else this.#start(request);
-  }
-
-  #start(request: ServedRequest): void {
-    // Changes of the context must not affect the next request of the same chunk.
-    new AsyncResource("TRIPLE_REQUEST", MANUAL).runInAsyncScope(serve, undefined, this.service.exchange, request);
+    else this.start(request);
   }
 
   onEvent(event: ConnectionEvent): void {
@@ -171,16 +162,6 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     diagnostics.write?.(`connection from ${this.#name} closed`);
     this.#stopTimer?.();
     super.onClose();
-  }
-}
-
-function serve(exchange: Exchange, request: ServedRequest): void {
-  if (!request.takeMemory()) request.answer(OUT_OF_MEMORY);
-  else {
-    exchange(request).then(
-      (response) => request.answer(response),
-      () => request.fail(),
-    );
   }
 }
 
