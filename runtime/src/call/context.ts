@@ -104,6 +104,12 @@ export class OpenContext implements CallContext {
     });
   }
 
+  /** Calls back if the call ends early, now if it has. The callback replaces that of {@link race}. */
+  onEnd(callback: (error: RpcError) => void): void {
+    this.#onEnded = callback;
+    if (this.#ended !== undefined) callback(this.#ended);
+  }
+
   /**
    * Stops the timer and removes the listener from the caller's signal. Afterwards the context's own signal does not fire.
    */

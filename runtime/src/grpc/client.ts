@@ -34,6 +34,7 @@ import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompressi
 import { inflate } from "./inflate.ts";
 import { internalError, type ReceivedMessages } from "./messages.ts";
 import { cancelledUnread, failure, receiveMessages } from "./response.ts";
+import { SentMessages } from "./sent-messages.ts";
 import { httpStatusError, markReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
 
 /** The header with a request's message type, for servers and proxies that cannot derive it from the path. */
@@ -170,7 +171,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
    * retry transparently.
    */
   async function requestBody(request: StreamRequest): Promise<Body> {
-    const envelopes = encodeEach(request);
+    const envelopes = new RequestEnvelopes(request.messages, (message) => encode(request.method, message));
     if (request.method.kind !== "server_streaming") return streamBody(envelopes);
     const all: Uint8Array[] = [];
     let length = 0;
@@ -179,10 +180,6 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       length += envelope.byteLength;
     }
     return wholeBody(concat(all, length));
-  }
-
-  async function* encodeEach({ method, messages }: StreamRequest): AsyncGenerator<Uint8Array, void> {
-    for await (const message of messages) yield encode(method, message);
   }
 
   function decodeEach(
@@ -280,6 +277,21 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
 
   return call;
 };
+
+/** The messages of a request. An error of theirs is one of the body. */
+class RequestEnvelopes extends SentMessages {
+  protected readonly encode: (message: object) => Uint8Array | Promise<Uint8Array>;
+
+  constructor(messages: AsyncIterable<object>, encode: (message: object) => Uint8Array | Promise<Uint8Array>) {
+    super(messages);
+    this.encode = encode;
+  }
+
+  protected async failed(reason: unknown, isOfSource: boolean): Promise<never> {
+    if (!isOfSource) await this.leave()?.catch(() => {});
+    throw reason;
+  }
+}
 
 function grpcPayload(method: PayloadMethod): GrpcPayload {
   const { path, kind } = method;

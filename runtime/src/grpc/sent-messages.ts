@@ -1,0 +1,112 @@
+/**
+ * The body of a stream of sub-protocol B that is sent: each message in its envelope. The iterator is hand-written: it needs no
+ * promise and no function for each message.
+ */
+import type { RpcError } from "../call/error.ts";
+import { DONE } from "../call/message-stream.ts";
+import type { ChunkSource } from "../http/body.ts";
+
+export type Step = IteratorResult<Uint8Array, undefined>;
+
+export abstract class SentMessages implements AsyncIterable<Uint8Array>, ChunkSource {
+  readonly #source: AsyncIterable<object>;
+  #messages: AsyncIterator<object> | undefined;
+  /** The message that has been requested of the source. */
+  #pending: Promise<IteratorResult<object>> | undefined;
+  #interruption: RpcError | undefined;
+  /** The functions of the last {@link request}. */
+  #onStep!: (step: Step) => void;
+  #onError!: (reason: unknown) => void;
+
+  constructor(source: AsyncIterable<object>) {
+    this.#source = source;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  request(onStep: (step: Step) => void, onError: (reason: unknown) => void): void {
+    this.#onStep = onStep;
+    this.#onError = onError;
+    try {
+      if (this.#interruption !== undefined) throw this.#interruption;
+      this.#pending = Promise.resolve(this.begin().next());
+      this.#pending.then(this.#onMessage, this.#onFailure);
+    } catch (reason) {
+      this.#fail(reason);
+    }
+  }
+
+  next(): Promise<Step> {
+    return new Promise((resolve, reject) => this.request(resolve, reject));
+  }
+
+  async return(): Promise<Step> {
+    await this.leave();
+    return DONE;
+  }
+
+  /** Encodes a message in its envelope. */
+  protected abstract encode(message: object): Uint8Array | Promise<Uint8Array>;
+
+  /** Handles the end of the messages. It may throw. */
+  protected ended(): void {}
+
+  /** Handles an error of the source, or one of encoding. Returns the last step, or rejects with the error of the body. */
+  protected abstract failed(reason: unknown, isOfSource: boolean): Promise<Step>;
+
+  /** Begins to read the source, unless it has begun. */
+  protected begin(): AsyncIterator<object> {
+    this.#messages ??= this.#source[Symbol.asyncIterator]();
+    return this.#messages;
+  }
+
+  /** Ends the source early, if it has begun. */
+  protected leave(): Promise<unknown> | undefined {
+    return this.#messages?.return?.();
+  }
+
+  /** Fails the next step, now if it waits for the source. Returns the message that is not awaited any more. */
+  protected interrupt(reason: RpcError): Promise<unknown> | undefined {
+    const pending = this.#pending;
+    this.#interruption = reason;
+    if (pending !== undefined) this.#fail(reason);
+    return pending;
+  }
+
+  readonly #onMessage = (message: IteratorResult<object>): void => {
+    if (this.#pending === undefined) return;
+    this.#pending = undefined;
+    const step = this.#convert(message);
+    if (step instanceof Promise) step.then(this.#onStep, this.#onError);
+    else this.#onStep(step);
+  };
+
+  readonly #onFailure = (reason: unknown): void => {
+    if (this.#pending !== undefined) this.#fail(reason);
+  };
+
+  #fail(reason: unknown): void {
+    this.#pending = undefined;
+    this.failed(reason, true).then(this.#onStep, this.#onError);
+  }
+
+  /** Does not throw. */
+  #convert(message: IteratorResult<object>): Step | Promise<Step> {
+    try {
+      if (message.done) {
+        this.ended();
+        return DONE;
+      }
+      const envelope = this.encode(message.value);
+      if (!(envelope instanceof Promise)) return { done: false, value: envelope };
+      return envelope.then(
+        (bytes) => ({ done: false, value: bytes }),
+        (reason) => this.failed(reason, false),
+      );
+    } catch (reason) {
+      return this.failed(reason, false);
+    }
+  }
+}
