@@ -30,13 +30,22 @@ export type BodyCheck = NonNullable<Parameters<Body["bytes"]>[2]>;
 
 /** An iterator of chunks. With `request` it passes the next one to a function, which saves a promise for each chunk. */
 export interface ChunkSource extends AsyncIterator<Uint8Array, undefined> {
-  /** Requests the next chunk. Calls one of the functions, once. Not called again before that. */
+  /** Requests the next chunk. Calls one of the functions, once, perhaps at once. Not called again before that. */
   request?(onStep: (step: IteratorResult<Uint8Array, undefined>) => void, onError: (reason: unknown) => void): void;
   /**
    * Reports how many of the bytes that were read the reader keeps until it has more, because they are an incomplete
    * message. They count against the memory budget. If they do not fit into it, the next read fails.
    */
   keep?(bytes: number): void;
+}
+
+/** Requests the next chunk of an iterator that may lack `request`. */
+export function requestChunk(
+  chunks: ChunkSource,
+  ...[onStep, onError]: Parameters<NonNullable<ChunkSource["request"]>>
+): void {
+  if (chunks.request !== undefined) chunks.request(onStep, onError);
+  else chunks.next().then(onStep, onError);
 }
 
 class WholeBody implements Body {

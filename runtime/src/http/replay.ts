@@ -1,7 +1,8 @@
 /**
  * Request bodies for transparent retry (gRFC A6), which resends a request that no server has processed.
  */
-import { type Body, streamBody } from "./body.ts";
+import { DONE } from "../call/message-stream.ts";
+import { type Body, type ChunkSource, requestChunk, streamBody } from "./body.ts";
 
 /**
  * Limit of the bytes that are kept for a retry, until the response begins. A request that has sent more cannot be retried.
@@ -15,14 +16,14 @@ const MAX_KEPT_BYTES = 64 * 1024;
 export class ReplayBody implements Body {
   readonly whole = undefined;
   readonly #source: Body;
-  #iterator: AsyncIterator<Uint8Array> | undefined;
+  #iterator: ChunkSource | undefined;
   #kept: Uint8Array[] = [];
   #keptBytes = 0;
   #recording = true;
   /** True if no other reader will follow. Until then the source stays open: a retry that was decided may still wait. */
   #settled = false;
-  /** The pending step of the source. A previous reader may have begun it. */
-  #step: Promise<IteratorResult<Uint8Array>> | undefined;
+  /** The requests that wait for the next chunk of the source. A previous reader may have made the first. */
+  #waiting: Parameters<typeof requestChunk>[] | undefined;
   /** The number of readers so far. Only the latest one counts: an earlier one may still wait in `next` when it ends. */
   #readers = 0;
   /** True if the latest reader has left. Another reader may follow until `settle` is called. */
@@ -48,50 +49,53 @@ export class ReplayBody implements Body {
     return streamBody(this).bytes(limit);
   }
 
-  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
+  [Symbol.asyncIterator](): ChunkSource {
     this.#iterator ??= this.#source[Symbol.asyncIterator]();
     this.#abandoned = false;
     const iterator = this.#iterator;
     const reader = ++this.#readers;
     let position = 0;
+    const request: NonNullable<ChunkSource["request"]> = (onStep, onError) => {
+      const kept = this.#kept[position++];
+      if (reader !== this.#readers) onStep(DONE);
+      else if (kept !== undefined) onStep({ done: false, value: kept });
+      else this.#advance(iterator, onStep, onError);
+    };
     return {
-      next: () => {
-        if (reader !== this.#readers) return Promise.resolve({ done: true, value: undefined });
-        const kept = this.#kept[position];
-        if (kept !== undefined) {
-          position++;
-          return Promise.resolve({ done: false, value: kept });
-        }
-        if (!this.#recording && this.#step === undefined) {
-          this.#kept = [];
-          return iterator.next();
-        }
-        return this.#advance(iterator).then((result) => {
-          position++;
-          return result;
-        });
-      },
+      request,
+      next: () => new Promise((resolve, reject) => request(resolve, reject)),
       return: async () => {
         if (reader === this.#readers) {
           this.#abandoned = true;
           if (this.#settled) this.#close();
         }
-        return { done: true, value: undefined };
+        return DONE;
       },
     };
   }
 
-  #advance(iterator: AsyncIterator<Uint8Array>): Promise<IteratorResult<Uint8Array>> {
-    this.#step ??= iterator
-      .next()
-      .then((result) => {
-        if (!result.done) this.#keep(result.value);
-        return result;
-      })
-      .finally(() => {
-        this.#step = undefined;
-      });
-    return this.#step;
+  #advance(...request: Parameters<typeof requestChunk>): void {
+    if (this.#waiting !== undefined) this.#waiting.push(request);
+    else if (!this.#recording) {
+      this.#kept = [];
+      requestChunk(...request);
+    } else {
+      const waiting = [request];
+      this.#waiting = waiting;
+      const [iterator] = request;
+      requestChunk(
+        iterator,
+        (step) => {
+          this.#waiting = undefined;
+          if (!step.done) this.#keep(step.value);
+          for (const [, onStep] of waiting) onStep(step);
+        },
+        (reason) => {
+          this.#waiting = undefined;
+          for (const [, , onError] of waiting) onError(reason);
+        },
+      );
+    }
   }
 
   #keep(chunk: Uint8Array): void {

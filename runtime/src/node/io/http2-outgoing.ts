@@ -1,7 +1,7 @@
 /**
  * Bodies over HTTP/2 and HTTP/1.1, sent on a stream that tells when it accepts no more.
  */
-import type { Body, ChunkSource } from "../../http/body.ts";
+import { type Body, type ChunkSource, requestChunk } from "../../http/body.ts";
 import type { Stream } from "../../http2/sink.ts";
 import { outOfMemory } from "./memory-budget.ts";
 
@@ -22,6 +22,9 @@ export class OutgoingBody {
   readonly #chunks: ChunkSource;
   /** True if the stream accepts no more data. */
   #isBlocked = false;
+  /** True while the source is asked, and true if it has answered at once and the stream accepts more data. */
+  #isRequesting = false;
+  #isNext = false;
 
   constructor(body: Body, sender: BodySender) {
     this.#sender = sender;
@@ -46,20 +49,24 @@ export class OutgoingBody {
     this.#request();
   }
 
-  /** Requests the next chunk. */
+  /** Requests the next chunk, and further ones in a loop if the source answers at once. */
   #request(): void {
-    if (this.#sender.stream.closed) {
-      // Waits for the cleanup of the body, which may be asynchronous.
-      const over = (): void => this.#sender.onSent(false);
-      this.#cancel().then(over, over);
-      return;
-    }
+    this.#isNext = true;
+    if (this.#isRequesting) return;
+    this.#isRequesting = true;
     try {
-      if (this.#chunks.request !== undefined) this.#chunks.request(this.#onChunk, this.#onError);
-      else this.#chunks.next().then(this.#onChunk, this.#onError);
+      while (this.#isNext) {
+        this.#isNext = false;
+        if (this.#sender.stream.closed) {
+          // Waits for the cleanup of the body, which may be asynchronous.
+          const over = (): void => this.#sender.onSent(false);
+          this.#cancel().then(over, over);
+        } else requestChunk(this.#chunks, this.#onChunk, this.#onError);
+      }
     } catch (reason) {
       this.#sender.onSendError(reason);
     }
+    this.#isRequesting = false;
   }
 
   readonly #onError = (reason: unknown): void => this.#sender.onSendError(reason);
