@@ -123,6 +123,11 @@ export class OpenContext implements CallContext {
     return (this.#deadline ?? this.#options.signal) !== undefined;
   }
 
+  /** True if the call has ended early. */
+  get hasEnded(): boolean {
+    return this.#ended !== undefined;
+  }
+
   #timeoutError(): RpcError {
     const { timeoutMs, timeoutStatus: status } = this.#options;
     const obstacle = (this.#controller && obstacles.get(this.#controller.signal)) ?? this.waitsFor;
@@ -211,14 +216,12 @@ function raceEach<T>(context: OpenContext, items: AsyncIterator<T>): AsyncIterat
     context.waitUntil(items.return?.());
   };
   const next = async (): Promise<IteratorResult<T, undefined>> => {
-    try {
-      const result = await context.race(step);
-      if (result.done) context.close();
-      return result;
-    } catch (reason) {
+    const result = await context.race(step).catch((reason: unknown) => {
       leave();
       throw reason;
-    }
+    });
+    if (result.done) context.close();
+    return result;
   };
   return iteration(next, leave);
 }
