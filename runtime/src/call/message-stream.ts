@@ -26,30 +26,28 @@ export function iteration<T>(
   return iterator;
 }
 
+/** Receives the end of messages. `settled` resolves when the step that a reader has left, and its source, have ended. */
+type OnEnd = (how: "read" | "left" | "failed", reason: unknown, settled: Promise<unknown>) => void;
+
 /**
  * Passes messages on, and calls `ended` once: after the last message, when the reader leaves early, or with the error that
  * ended the stream.
  */
-export function watchEnd<T>(
-  messages: AsyncIterable<T>,
-  ended: (how: "read" | "left" | "failed", reason?: unknown) => void,
-): AsyncIterable<T> {
+export function watchEnd<T>(messages: AsyncIterable<T>, ended: OnEnd): AsyncIterable<T> {
   return { [Symbol.asyncIterator]: () => watched(messages[Symbol.asyncIterator](), ended) };
 }
 
-function watched<T>(
-  messages: AsyncIterator<T>,
-  ended: (how: "read" | "left" | "failed", reason?: unknown) => void,
-): AsyncIterator<T> {
+function watched<T>(messages: AsyncIterator<T>, ended: OnEnd): AsyncIterator<T> {
   let isEnded = false;
-  const end: typeof ended = (how, reason) => {
-    if (isEnded) return;
+  let step: Promise<IteratorResult<T>> | undefined;
+  const end = (how: Parameters<OnEnd>[0], reason?: unknown, settled: Promise<unknown> = Promise.resolve()): void => {
+    if (!isEnded) ended(how, reason, settled);
     isEnded = true;
-    ended(how, reason);
   };
   const next = async (): Promise<IteratorResult<T, undefined>> => {
     try {
-      const result = await messages.next();
+      step = messages.next();
+      const result = await step;
       if (result.done) end("read");
       return result;
     } catch (reason) {
@@ -58,8 +56,9 @@ function watched<T>(
     }
   };
   return iteration(next, () => {
-    end("left");
-    return messages.return?.();
+    const left = messages.return?.();
+    end("left", undefined, Promise.allSettled([step, left]));
+    return left;
   });
 }
 

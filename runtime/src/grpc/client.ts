@@ -2,7 +2,6 @@
  * Sub-protocol B, client half: converts an HTTP/2 exchange to a call (spec: Sub-protocol B).
  */
 import { commit } from "../call/attempt.ts";
-import { concat } from "../call/bytes.ts";
 import type { Call, CallRequest, Method, StreamRequest, UnaryRequest } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -24,7 +23,6 @@ import { VERSION } from "../version.ts";
 import {
   checkPrefix,
   compressEnvelope,
-  type Envelope,
   encodeEnvelope,
   encodeMessage,
   onlyEnvelope,
@@ -33,7 +31,7 @@ import {
 import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompression, requestFields } from "./headers.ts";
 import { inflate } from "./inflate.ts";
 import { internalError, type ReceivedMessages } from "./messages.ts";
-import { cancelledUnread, failure, receiveMessages } from "./response.ts";
+import { failure, receiveMessages } from "./response.ts";
 import { SentMessages } from "./sent-messages.ts";
 import { httpStatusError, markReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
 
@@ -77,7 +75,9 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       } catch (complaint) {
         throw statusIfReceived(response, headers) ?? complaint;
       }
-      const { compressed, data: sent } = openOnly(method, response, headers, bytes);
+      const failed = readEnd(response, headers, bytes.byteLength > 0);
+      if (failed !== undefined) throw failed;
+      const { compressed, data: sent } = onlyEnvelope(bytes, maxMessageBytes, responseCountError, method);
       const data = compressed ? await inflate(sent, compression, options) : sent;
       const { trailers } = response;
       const error = method.payload && grpcPayload(method).readError?.({ headers, trailers, bytes: data }, options);
@@ -99,11 +99,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       const compression = checkResponse(response, method);
       throwTrailersOnly(response);
       const trailers = new Metadata();
-      const messages =
-        method.kind === "client_streaming"
-          ? cancelledUnread(decodeOnly(request, response, compression, trailers), response.body)
-          : decodeEach(request, response, compression, trailers);
-      return { stream: true, messages, headers, trailers };
+      return { stream: true, messages: decodeEach(request, response, compression, trailers), headers, trailers };
     } catch (reason) {
       throw failure(reason, response, context);
     }
@@ -171,15 +167,9 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
    * retry transparently.
    */
   async function requestBody(request: StreamRequest): Promise<Body> {
-    const envelopes = new RequestEnvelopes(request.messages, (message) => encode(request.method, message));
+    const envelopes = new SentMessages(request.messages, (message) => encode(request.method, message));
     if (request.method.kind !== "server_streaming") return streamBody(envelopes);
-    const all: Uint8Array[] = [];
-    let length = 0;
-    for await (const envelope of envelopes) {
-      all.push(envelope);
-      length += envelope.byteLength;
-    }
-    return wholeBody(concat(all, length));
+    return wholeBody(await streamBody(envelopes).bytes(Number.POSITIVE_INFINITY));
   }
 
   function decodeEach(
@@ -195,36 +185,6 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       context,
       trailers,
     });
-  }
-
-  /** Reads a streamed response that must be one message, with the checks of a unary response. */
-  async function* decodeOnly(
-    { method, context }: StreamRequest,
-    response: HttpResponse,
-    compression: Compression | undefined,
-    trailers: Metadata,
-  ): AsyncGenerator<object, undefined> {
-    const headers = userMetadata(response.headers);
-    try {
-      // The body is read in chunks: an engine that sees a response end before its request (half-close) then ends the
-      // request as well.
-      const reading = streamBody(response.body).bytes(maxMessageBytes, PREFIX_BYTES, checkPrefix);
-      const bytes = await reading.catch((complaint: unknown) => {
-        throw statusIfReceived(response, headers) ?? complaint;
-      });
-      const { compressed, data } = openOnly(method, response, headers, bytes);
-      yield decode(method, compressed ? await inflate(data, compression, options) : data);
-    } catch (reason) {
-      throw failure(reason, response, context);
-    }
-    trailers.appendAll(userMetadata(response.trailers));
-  }
-
-  /** Returns the single message of a response. Throws the error of a call that failed. */
-  function openOnly(method: Method, response: HttpResponse, headers: Metadata, bytes: Uint8Array): Envelope {
-    const error = readEnd(response, headers, bytes.byteLength > 0);
-    if (error !== undefined) throw error;
-    return onlyEnvelope(bytes, maxMessageBytes, responseCountError, method);
   }
 
   function decode(method: Method, bytes: Uint8Array): object | Promise<object> {
@@ -277,21 +237,6 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
 
   return call;
 };
-
-/** The messages of a request. An error of theirs is one of the body. */
-class RequestEnvelopes extends SentMessages {
-  protected readonly encode: (message: object) => Uint8Array | Promise<Uint8Array>;
-
-  constructor(messages: AsyncIterable<object>, encode: (message: object) => Uint8Array | Promise<Uint8Array>) {
-    super(messages);
-    this.encode = encode;
-  }
-
-  protected async failed(reason: unknown, isOfSource: boolean): Promise<never> {
-    if (!isOfSource) await this.leave()?.catch(() => {});
-    throw reason;
-  }
-}
 
 function grpcPayload(method: PayloadMethod): GrpcPayload {
   const { path, kind } = method;

@@ -21,7 +21,7 @@ export class ResponseEnvelopes extends SentMessages {
 
   /** At the end of the messages, `trailers` report success or the error. */
   constructor(call: GrpcCall, response: StreamResponse, trailers: Metadata, options: ServerProtocolOptions) {
-    super(response.messages);
+    super(response.messages, (message) => this.#encode(message));
     const { context } = call;
     if (context.limited) context.onEnd((error) => context.waitUntil(this.interrupt(error)));
     this.#call = call;
@@ -35,7 +35,7 @@ export class ResponseEnvelopes extends SentMessages {
     return super.return();
   }
 
-  protected encode(message: object): Uint8Array | Promise<Uint8Array> {
+  #encode(message: object): Uint8Array | Promise<Uint8Array> {
     const { headers, handler, format, payload } = this.#call;
     const envelope = format.encode(message, handler.method, payload);
     return compressEnvelope(envelope, headers.responseCompression, handler.limits) ?? envelope;
@@ -48,7 +48,7 @@ export class ResponseEnvelopes extends SentMessages {
     context.close();
   }
 
-  protected async failed(reason: unknown, isOfSource: boolean): Promise<Step> {
+  protected override async failed(reason: unknown, isOfSource: boolean): Promise<Step> {
     const { request, context, handler } = this.#call;
     const { onError, headerLimits } = this.#options;
     // An error of the handler's messages is masked.

@@ -8,8 +8,9 @@ import type { ChunkSource } from "../http/body.ts";
 
 export type Step = IteratorResult<Uint8Array, undefined>;
 
-export abstract class SentMessages implements AsyncIterable<Uint8Array>, ChunkSource {
+export class SentMessages implements AsyncIterable<Uint8Array>, ChunkSource {
   readonly #source: AsyncIterable<object>;
+  readonly #encode: (message: object) => Uint8Array | Promise<Uint8Array>;
   #messages: AsyncIterator<object> | undefined;
   /** The message that has been requested of the source. */
   #pending: Promise<IteratorResult<object>> | undefined;
@@ -18,8 +19,9 @@ export abstract class SentMessages implements AsyncIterable<Uint8Array>, ChunkSo
   #onStep!: (step: Step) => void;
   #onError!: (reason: unknown) => void;
 
-  constructor(source: AsyncIterable<object>) {
+  constructor(source: AsyncIterable<object>, encode: (message: object) => Uint8Array | Promise<Uint8Array>) {
     this.#source = source;
+    this.#encode = encode;
   }
 
   [Symbol.asyncIterator](): this {
@@ -47,14 +49,14 @@ export abstract class SentMessages implements AsyncIterable<Uint8Array>, ChunkSo
     return DONE;
   }
 
-  /** Encodes a message in its envelope. */
-  protected abstract encode(message: object): Uint8Array | Promise<Uint8Array>;
-
   /** Handles the end of the messages. It may throw. */
   protected ended(): void {}
 
   /** Handles an error of the source, or one of encoding. Returns the last step, or rejects with the error of the body. */
-  protected abstract failed(reason: unknown, isOfSource: boolean): Promise<Step>;
+  protected async failed(reason: unknown, isOfSource: boolean): Promise<Step> {
+    if (!isOfSource) await this.leave()?.catch(() => {});
+    throw reason;
+  }
 
   /** Begins to read the source, unless it has begun. */
   protected begin(): AsyncIterator<object> {
@@ -99,7 +101,7 @@ export abstract class SentMessages implements AsyncIterable<Uint8Array>, ChunkSo
         this.ended();
         return DONE;
       }
-      const envelope = this.encode(message.value);
+      const envelope = this.#encode(message.value);
       if (!(envelope instanceof Promise)) return { done: false, value: envelope };
       return envelope.then(
         (bytes) => ({ done: false, value: bytes }),

@@ -152,7 +152,7 @@ export class GrpcServer implements ServerProtocol {
       };
     } catch (reason) {
       context.close();
-      if (calling !== undefined) waitUntil(request, calling.then(endMessages));
+      context.waitUntil(calling?.then(endMessages));
       throw reason;
     }
   }
@@ -175,11 +175,6 @@ function readMessage(call: GrpcCall, body: Uint8Array): object | Promise<object>
 /** Returns the function that encodes the error of a handler as a response, if the payload has such responses. */
 function errorEncoder(payload: GrpcPayloadCall): (reason: unknown) => UnaryResponse {
   return (reason) => ({ stream: false, ...payload.encodeError(reason) });
-}
-
-function waitUntil(request: HttpRequest, work: Promise<unknown>): void {
-  work.catch(() => {});
-  request.waitUntil?.(work);
 }
 
 function unaryResponse(

@@ -4,7 +4,7 @@
 import type { Call, CallResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
-import { iteration } from "../call/message-stream.ts";
+import { watchEnd } from "../call/message-stream.ts";
 import { assertMembers } from "../call/option.ts";
 
 /** Limits of the calls of a service or a method. */
@@ -92,43 +92,13 @@ export class ConcurrencyLimiter {
         this.#running--;
         throw reason;
       }
-      if (response?.stream) return { ...response, messages: watchHandler(response.messages, () => this.#running--) };
+      if (response?.stream) {
+        // If the reader has left, the handler runs until it has returned.
+        const messages = watchEnd(response.messages, (_how, _why, settled) => void settled.then(() => this.#running--));
+        return { ...response, messages };
+      }
       this.#running--;
       return response;
     };
   }
-}
-
-/**
- * Passes messages on, and calls `returned` once, when the handler of the stream has returned: after the last message, with an
- * error, or, if the reader leaves early, when the step that the handler is in has ended.
- */
-function watchHandler(messages: AsyncIterable<object>, returned: () => void): AsyncIterable<object> {
-  return {
-    [Symbol.asyncIterator]() {
-      const source = messages[Symbol.asyncIterator]();
-      let step: Promise<IteratorResult<object, undefined>> | undefined;
-      let hasReturned = false;
-      const end = (): void => {
-        if (!hasReturned) returned();
-        hasReturned = true;
-      };
-      const next = async (): Promise<IteratorResult<object, undefined>> => {
-        try {
-          step = source.next();
-          const result = await step;
-          if (result.done) end();
-          return result;
-        } catch (reason) {
-          end();
-          throw reason;
-        }
-      };
-      return iteration(next, () => {
-        const left = source.return?.();
-        Promise.allSettled([step, left]).then(end, end);
-        return left;
-      });
-    },
-  };
 }

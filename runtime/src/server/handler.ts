@@ -165,13 +165,11 @@ function unaryCall(run: Unary, onError: ErrorHook): Call {
   };
 }
 
-/** The user's code up to its first message. */
-type Start = (
-  messages: AsyncIterable<object>,
-  context: HandlerContext,
-) => AsyncIterable<object> | Promise<AsyncIterable<object>>;
-
-function streamCall(start: Start, options: HandlerOptions): Call {
+/** `start` runs the user's code up to its first message. */
+function streamCall(
+  start: (...given: Parameters<BidiStreaming>) => AsyncIterable<object> | Promise<AsyncIterable<object>>,
+  options: HandlerOptions,
+): Call {
   return async (request) => {
     const context = new OpenHandlerContext(request);
     try {
@@ -192,9 +190,8 @@ function streamCall(start: Start, options: HandlerOptions): Call {
 }
 
 /**
- * The messages of a handler, whose first step has already started. With interceptors, it converts the errors of the handler.
- * Without them, the protocol reads the messages, and converts the errors of their steps itself: this saves a promise for each
- * message.
+ * The messages of a handler, whose first step has started. With interceptors, it converts the errors of the handler; without
+ * them, the protocol does, which saves a promise for each message.
  */
 class Outputs implements AsyncIterableIterator<object> {
   #first: Promise<IteratorResult<object>> | undefined;
@@ -219,18 +216,15 @@ class Outputs implements AsyncIterableIterator<object> {
   }
 
   next(): Promise<IteratorResult<object>> {
-    return this.#options.interceptors.length === 0 ? this.#step() : this.#converted(() => this.#step());
+    const first = this.#first;
+    this.#first = undefined;
+    const step = (): Promise<IteratorResult<object>> => first ?? this.#outputs.next();
+    return this.#options.interceptors.length === 0 ? step() : this.#converted(step);
   }
 
   async return(): Promise<IteratorResult<object>> {
     await this.#converted(() => this.#outputs.return?.());
     return DONE;
-  }
-
-  #step(): Promise<IteratorResult<object>> {
-    const first = this.#first;
-    this.#first = undefined;
-    return first ?? this.#outputs.next();
   }
 
   async #converted<T>(work: () => T): Promise<Awaited<T>> {
