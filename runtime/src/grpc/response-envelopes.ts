@@ -6,11 +6,12 @@ import { Code } from "../call/code.ts";
 import { maskUnknownError, RpcError } from "../call/error.ts";
 import { DONE } from "../call/message-stream.ts";
 import type { Metadata } from "../call/metadata.ts";
+import type { Step } from "../http/body.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { asRpcError } from "../server/receive.ts";
 import type { GrpcCall } from "./content-type.ts";
 import { compressEnvelope } from "./envelope.ts";
-import { SentMessages, type Step } from "./sent-messages.ts";
+import { SentMessages } from "./sent-messages.ts";
 import { okTrailers, userMetadata, writeError } from "./status.ts";
 
 export class ResponseEnvelopes extends SentMessages {

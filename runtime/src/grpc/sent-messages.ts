@@ -4,9 +4,7 @@
  */
 import type { RpcError } from "../call/error.ts";
 import { DONE } from "../call/message-stream.ts";
-import type { ChunkSource } from "../http/body.ts";
-
-export type Step = IteratorResult<Uint8Array, undefined>;
+import type { ChunkSource, OnError, OnStep, Step } from "../http/body.ts";
 
 export class SentMessages implements AsyncIterable<Uint8Array>, ChunkSource {
   readonly #source: AsyncIterable<object>;
@@ -16,8 +14,8 @@ export class SentMessages implements AsyncIterable<Uint8Array>, ChunkSource {
   #pending: Promise<IteratorResult<object>> | undefined;
   #interruption: RpcError | undefined;
   /** The functions of the last {@link request}. */
-  #onStep!: (step: Step) => void;
-  #onError!: (reason: unknown) => void;
+  #onStep!: OnStep;
+  #onError!: OnError;
 
   constructor(source: AsyncIterable<object>, encode: (message: object) => Uint8Array | Promise<Uint8Array>) {
     this.#source = source;
@@ -28,7 +26,7 @@ export class SentMessages implements AsyncIterable<Uint8Array>, ChunkSource {
     return this;
   }
 
-  request(onStep: (step: Step) => void, onError: (reason: unknown) => void): void {
+  request(onStep: OnStep, onError: OnError): void {
     this.#onStep = onStep;
     this.#onError = onError;
     try {

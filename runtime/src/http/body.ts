@@ -28,10 +28,14 @@ export interface Body extends AsyncIterable<Uint8Array> {
 /** Checks the chunks of a body as they arrive. */
 export type BodyCheck = NonNullable<Parameters<Body["bytes"]>[2]>;
 
+export type Step = IteratorResult<Uint8Array, undefined>;
+export type OnStep = (step: Step) => void;
+export type OnError = (reason: unknown) => void;
+
 /** An iterator of chunks. With `request` it passes the next one to a function, which saves a promise for each chunk. */
 export interface ChunkSource extends AsyncIterator<Uint8Array, undefined> {
-  /** Requests the next chunk. Calls one of the functions, once, perhaps at once. Not called again before that. */
-  request?(onStep: (step: IteratorResult<Uint8Array, undefined>) => void, onError: (reason: unknown) => void): void;
+  /** Requests the next chunk. Calls one of the functions, once and later. Not called again before that. */
+  request?(onStep: OnStep, onError: OnError): void;
   /**
    * Reports how many of the bytes that were read the reader keeps until it has more, because they are an incomplete
    * message. They count against the memory budget. If they do not fit into it, the next read fails.
@@ -40,10 +44,7 @@ export interface ChunkSource extends AsyncIterator<Uint8Array, undefined> {
 }
 
 /** Requests the next chunk of an iterator that may lack `request`. */
-export function requestChunk(
-  chunks: ChunkSource,
-  ...[onStep, onError]: Parameters<NonNullable<ChunkSource["request"]>>
-): void {
+export function requestChunk(chunks: ChunkSource, onStep: OnStep, onError: OnError): void {
   if (chunks.request !== undefined) chunks.request(onStep, onError);
   else chunks.next().then(onStep, onError);
 }

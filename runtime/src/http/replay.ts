@@ -2,7 +2,7 @@
  * Request bodies for transparent retry (gRFC A6), which resends a request that no server has processed.
  */
 import { DONE } from "../call/message-stream.ts";
-import { type Body, type ChunkSource, requestChunk, streamBody } from "./body.ts";
+import { type Body, type ChunkSource, type OnError, type OnStep, requestChunk, streamBody } from "./body.ts";
 
 /**
  * Limit of the bytes that are kept for a retry, until the response begins. A request that has sent more cannot be retried.
@@ -23,7 +23,7 @@ export class ReplayBody implements Body {
   /** True if no other reader will follow. Until then the source stays open: a retry that was decided may still wait. */
   #settled = false;
   /** The requests that wait for the next chunk of the source. A previous reader may have made the first. */
-  #waiting: Parameters<typeof requestChunk>[] | undefined;
+  #waiting: [OnStep, OnError][] | undefined;
   /** The number of readers so far. Only the latest one counts: an earlier one may still wait in `next` when it ends. */
   #readers = 0;
   /** True if the latest reader has left. Another reader may follow until `settle` is called. */
@@ -55,11 +55,11 @@ export class ReplayBody implements Body {
     const iterator = this.#iterator;
     const reader = ++this.#readers;
     let position = 0;
-    const request: NonNullable<ChunkSource["request"]> = (onStep, onError) => {
+    const request = (onStep: OnStep, onError: OnError): void => {
       const kept = this.#kept[position++];
-      if (reader !== this.#readers) onStep(DONE);
-      else if (kept !== undefined) onStep({ done: false, value: kept });
-      else this.#advance(iterator, onStep, onError);
+      const step = reader !== this.#readers ? DONE : kept && { done: false as const, value: kept };
+      if (step === undefined) this.#advance(iterator, onStep, onError);
+      else void Promise.resolve(step).then(onStep);
     };
     return {
       request,
@@ -74,25 +74,24 @@ export class ReplayBody implements Body {
     };
   }
 
-  #advance(...request: Parameters<typeof requestChunk>): void {
-    if (this.#waiting !== undefined) this.#waiting.push(request);
+  #advance(iterator: ChunkSource, onStep: OnStep, onError: OnError): void {
+    if (this.#waiting !== undefined) this.#waiting.push([onStep, onError]);
     else if (!this.#recording) {
       this.#kept = [];
-      requestChunk(...request);
+      requestChunk(iterator, onStep, onError);
     } else {
-      const waiting = [request];
+      const waiting: [OnStep, OnError][] = [[onStep, onError]];
       this.#waiting = waiting;
-      const [iterator] = request;
       requestChunk(
         iterator,
         (step) => {
           this.#waiting = undefined;
           if (!step.done) this.#keep(step.value);
-          for (const [, onStep] of waiting) onStep(step);
+          for (const [answer] of waiting) answer(step);
         },
         (reason) => {
           this.#waiting = undefined;
-          for (const [, , onError] of waiting) onError(reason);
+          for (const [, fail] of waiting) fail(reason);
         },
       );
     }

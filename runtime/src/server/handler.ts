@@ -216,10 +216,13 @@ class Outputs implements AsyncIterableIterator<object> {
   }
 
   next(): Promise<IteratorResult<object>> {
+    return this.#options.interceptors.length === 0 ? this.#step() : this.#converted(() => this.#step());
+  }
+
+  #step(): Promise<IteratorResult<object>> {
     const first = this.#first;
     this.#first = undefined;
-    const step = (): Promise<IteratorResult<object>> => first ?? this.#outputs.next();
-    return this.#options.interceptors.length === 0 ? step() : this.#converted(step);
+    return first ?? this.#outputs.next();
   }
 
   async return(): Promise<IteratorResult<object>> {

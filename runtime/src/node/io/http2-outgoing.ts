@@ -22,9 +22,6 @@ export class OutgoingBody {
   readonly #chunks: ChunkSource;
   /** True if the stream accepts no more data. */
   #isBlocked = false;
-  /** True while the source is asked, and true if it has answered at once and the stream accepts more data. */
-  #isRequesting = false;
-  #isNext = false;
 
   constructor(body: Body, sender: BodySender) {
     this.#sender = sender;
@@ -49,24 +46,19 @@ export class OutgoingBody {
     this.#request();
   }
 
-  /** Requests the next chunk, and further ones in a loop if the source answers at once. */
+  /** Requests the next chunk. */
   #request(): void {
-    this.#isNext = true;
-    if (this.#isRequesting) return;
-    this.#isRequesting = true;
+    if (this.#sender.stream.closed) {
+      // Waits for the cleanup of the body, which may be asynchronous.
+      const over = (): void => this.#sender.onSent(false);
+      this.#cancel().then(over, over);
+      return;
+    }
     try {
-      while (this.#isNext) {
-        this.#isNext = false;
-        if (this.#sender.stream.closed) {
-          // Waits for the cleanup of the body, which may be asynchronous.
-          const over = (): void => this.#sender.onSent(false);
-          this.#cancel().then(over, over);
-        } else requestChunk(this.#chunks, this.#onChunk, this.#onError);
-      }
+      requestChunk(this.#chunks, this.#onChunk, this.#onError);
     } catch (reason) {
       this.#sender.onSendError(reason);
     }
-    this.#isRequesting = false;
   }
 
   readonly #onError = (reason: unknown): void => this.#sender.onSendError(reason);
