@@ -31,7 +31,7 @@ export class SentMessages implements AsyncIterable<Uint8Array>, ChunkSource {
     this.#onError = onError;
     try {
       if (this.#interruption !== undefined) throw this.#interruption;
-      this.#pending = Promise.resolve(this.begin().next());
+      this.#pending = Promise.resolve((this.#messages ?? this.begin()).next());
       this.#pending.then(this.#onMessage, this.#onFailure);
     } catch (reason) {
       this.#fail(reason);

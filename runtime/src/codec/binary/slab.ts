@@ -29,13 +29,18 @@ export class MessageWriter {
 
 /** Ends the message. Returns its bytes, including the headroom. */
 export function finishMessage(writer: MessageWriter): Uint8Array {
-  const { bytes, start, pos } = writer;
-  const result = bytes.subarray(start, pos);
+  const {
+    view: { buffer, byteLength },
+    start,
+    pos,
+  } = writer;
+  // The getter of a `DataView` is fast. `subarray` of the bytes would take twice as long.
+  const result = new Uint8Array(buffer, start, pos - start);
   writer.start = pos;
-  if (bytes.length <= SIZE) return result;
+  if (byteLength <= SIZE) return result;
   // Small messages must not keep the memory of a large one.
   allocate(writer, SIZE);
-  return result.length < bytes.length * LEAST_FILLED ? result.slice() : result;
+  return pos - start < byteLength * LEAST_FILLED ? result.slice() : result;
 }
 
 /**
@@ -58,9 +63,7 @@ function grow(writer: MessageWriter, size: number): void {
 /** On Node, memory that is not set to zero first, which costs a large message as much as copying it. */
 function allocate(writer: MessageWriter, size: number): void {
   // The constructor takes a buffer or a length, but has no type for either.
-  writer.bytes = new Uint8Array(
-    (typeof Buffer === "function" ? Buffer.allocUnsafeSlow(size).buffer : size) as ArrayBuffer,
-  );
+  writer.bytes = new Uint8Array((globalThis.Buffer?.allocUnsafeSlow(size).buffer ?? size) as ArrayBuffer);
   writer.view = new DataView(writer.bytes.buffer);
   writer.start = 0;
   writer.pos = 0;
