@@ -105,7 +105,7 @@ export class Receiver {
 
   /** Reads about that many frames; a long header block counts as several. Returns the number of bytes that were read. */
   receive(chunk: Uint8Array, frames: number): number {
-    const end = chunk.length;
+    const { length: end, buffer } = chunk;
     let at = 0;
     this.#work = frames;
     while (at < end && this.#work > 0 && !this.isStopped) {
@@ -114,7 +114,7 @@ export class Receiver {
           at = this.#readHeader(chunk, at, end);
           break;
         case Phase.Data:
-          at = this.#readData(chunk, at, end);
+          at = this.#readData(buffer, chunk.byteOffset, at, end);
           break;
         case Phase.Payload:
           at = this.#readPayload(chunk, at, end);
@@ -225,10 +225,10 @@ export class Receiver {
     if (length === 0) this.#endData();
   }
 
-  #readData(chunk: Uint8Array, start: number, end: number): number {
+  #readData(buffer: ArrayBufferLike, offset: number, start: number, end: number): number {
     const stop = Math.min(end, start + this.#dataLeft);
     this.#dataLeft -= stop - start;
-    this.#data.onDataBytes(viewOf(chunk, start, stop));
+    this.#data.onDataBytes(new Uint8Array(buffer, offset + start, stop - start));
     if (this.#dataLeft === 0 && !this.isStopped) this.#endData();
     return stop;
   }

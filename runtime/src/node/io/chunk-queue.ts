@@ -37,11 +37,13 @@ export class ChunkQueue {
 
   /** Adds a chunk. With `compact`, it is copied unless it is all of its memory. */
   push(bytes: Uint8Array, compact = false): void {
-    const { byteLength, buffer } = bytes;
+    const { byteLength } = bytes;
     this.byteLength += byteLength;
-    const isKept = !compact && buffer === this.#kept && byteLength >= MIN_TAIL_BYTES;
     const mayBeView = byteLength >= MIN_VIEW_BYTES || (this.#tail === undefined && this.#chunks.length === 0);
-    if (isKept || (mayBeView && byteLength * (compact ? 1 : 4) >= buffer.byteLength)) {
+    // The getter of the memory is a call into C++.
+    const buffer = mayBeView ? bytes.buffer : undefined;
+    const isKept = !compact && buffer === this.#kept && byteLength >= MIN_TAIL_BYTES;
+    if (isKept || (buffer !== undefined && byteLength * (compact ? 1 : 4) >= buffer.byteLength)) {
       this.#flush();
       this.#add(bytes);
       this.#kept = buffer;
