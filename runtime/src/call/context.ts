@@ -104,12 +104,6 @@ export class OpenContext implements CallContext {
     });
   }
 
-  /** Calls back if the call ends early, now if it has. The callback replaces that of {@link race}. */
-  onEnd(callback: (error: RpcError) => void): void {
-    this.#onEnded = callback;
-    if (this.#ended !== undefined) callback(this.#ended);
-  }
-
   /**
    * Stops the timer and removes the listener from the caller's signal. Afterwards the context's own signal does not fire.
    */
@@ -121,11 +115,6 @@ export class OpenContext implements CallContext {
   /** True if a deadline or the caller's signal can end the call early. */
   get limited(): boolean {
     return (this.#deadline ?? this.#options.signal) !== undefined;
-  }
-
-  /** True if the call has ended early. */
-  get hasEnded(): boolean {
-    return this.#ended !== undefined;
   }
 
   #timeoutError(): RpcError {
@@ -156,10 +145,17 @@ export class OpenContext implements CallContext {
  * The context of a streaming call on a client. The call is also cancelled when the reader of the responses leaves its loop.
  */
 export class StreamContext extends OpenContext {
+  /** True if the call has ended early. */
+  hasEnded = false;
   #closed = false;
 
   override get signal(): AbortSignal {
     return this.controller.signal;
+  }
+
+  protected override end(error: RpcError): void {
+    this.hasEnded = true;
+    super.end(error);
   }
 
   /** Cancels the call. No effect on a closed context. */
@@ -216,12 +212,14 @@ function raceEach<T>(context: OpenContext, items: AsyncIterator<T>): AsyncIterat
     context.waitUntil(items.return?.());
   };
   const next = async (): Promise<IteratorResult<T, undefined>> => {
-    const result = await context.race(step).catch((reason: unknown) => {
+    try {
+      const result = await context.race(step);
+      if (result.done) context.close();
+      return result;
+    } catch (reason) {
       leave();
       throw reason;
-    });
-    if (result.done) context.close();
-    return result;
+    }
   };
   return iteration(next, leave);
 }

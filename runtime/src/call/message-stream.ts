@@ -130,16 +130,22 @@ export async function* oneMessage(message: object | Promise<object>): AsyncGener
   yield message;
 }
 
-/** Returns the single message of a stream. Throws the error that `refuse` returns if the stream has none or more than one. */
+/**
+ * Returns the single message of a stream. Throws the error that `refuse` returns if the stream has none or more than one: when
+ * more than `limit` have been read, or at the end.
+ */
 export async function onlyMessage(
   messages: AsyncIterable<object>,
   refuse: (received: "none" | "more than one") => Error,
+  limit = 1,
 ): Promise<object> {
   let found: object | undefined;
+  let count = 0;
   for await (const message of messages) {
-    if (found !== undefined) throw refuse("more than one");
-    found = message;
+    found ??= message;
+    if (++count > limit) throw refuse("more than one");
   }
+  if (count > 1) throw refuse("more than one");
   if (found === undefined) throw refuse("none");
   return found;
 }

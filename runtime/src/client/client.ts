@@ -16,7 +16,7 @@ import {
 import { Code, Status } from "../call/code.ts";
 import { type CloseOptions, type ContextOptions, eachWithin, OpenContext, StreamContext } from "../call/context.ts";
 import { RpcError, reasonOf, withCaller } from "../call/error.ts";
-import { DONE, MessageStream, oneMessage } from "../call/message-stream.ts";
+import { DONE, MessageStream, oneMessage, onlyMessage } from "../call/message-stream.ts";
 import { Metadata, type MetadataInit } from "../call/metadata.ts";
 import { responseCountError, shapeError } from "../call/outcome.ts";
 
@@ -161,20 +161,15 @@ const stubs: Readonly<Record<Method["kind"], StubMaker>> = {
   server_streaming: (method, call, defaults) => (message: object, options?: CallOptions) =>
     new ResponseStream(method, call, { [Symbol.asyncIterator]: () => oneMessage(message) }, defaults, options),
   client_streaming: (method, call, defaults) => (messages: AsyncIterable<object>, options?: CallOptions) =>
-    onlyResponse(method, new ResponseStream(method, call, messages, defaults, options)),
+    onlyMessage(
+      new ResponseStream(method, call, messages, defaults, options),
+      (received) => withCaller(responseCountError(method, received), method.path),
+      // An error that the server reports takes precedence over a second message.
+      2,
+    ),
   bidi_streaming: (method, call, defaults) => (messages: AsyncIterable<object>, options?: CallOptions) =>
     new ResponseStream(method, call, messages, defaults, options),
 };
-
-async function onlyResponse(method: Method, responses: MessageStream): Promise<object> {
-  const first = await responses.next();
-  if (first.done) throw withCaller(responseCountError(method, "none"), method.path);
-  if ((await responses.next()).done) return first.value;
-  // An error that the server reports takes precedence.
-  await responses.next();
-  await responses.return();
-  throw withCaller(responseCountError(method, "more than one"), method.path);
-}
 
 async function callUnary(
   method: Method,
@@ -256,7 +251,7 @@ class ResponseStream extends MessageStream {
     // A pending read ends the call when it fails.
     if (this.isPending) return;
     this.#end();
-    this.#context?.waitUntil((async () => this.#responses?.return?.())());
+    void ended(this.#responses);
   }
 
   async #start(): Promise<AsyncIterator<object>> {
@@ -284,6 +279,13 @@ class ResponseStream extends MessageStream {
     this.#isOver = true;
     this.#context?.close();
   }
+}
+
+/** Ends an iteration early. Its errors have no receiver. */
+async function ended(iterator: AsyncIterator<object> | undefined): Promise<void> {
+  try {
+    await iterator?.return?.();
+  } catch {}
 }
 
 /** Returns the options of a call's context. Throws an `RpcError` for an invalid timeout. */

@@ -110,11 +110,6 @@ export class EnvelopeReader {
   #start = 0;
   /** Bytes from that offset to the end of the last chunk. */
   buffered = 0;
-  /** The last chunk from which an envelope was extracted, and its memory: its getter takes longer than the rest. */
-  #opened: Uint8Array | undefined;
-  #memory!: ArrayBufferLike;
-  #offset = 0;
-
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
@@ -135,14 +130,9 @@ export class EnvelopeReader {
     if (this.buffered < size) return undefined;
     const bytes = this.#join(size);
     const start = this.#start;
+    const data = new Uint8Array(bytes.buffer, bytes.byteOffset + start + PREFIX_BYTES, size - PREFIX_BYTES);
     this.#drop(size);
-    if (bytes !== this.#opened) {
-      this.#opened = bytes;
-      this.#memory = bytes.buffer;
-      this.#offset = bytes.byteOffset;
-    }
-    const at = this.#offset + start + PREFIX_BYTES;
-    return { compressed: bytes[start] === 1, data: new Uint8Array(this.#memory, at, size - PREFIX_BYTES) };
+    return { compressed: bytes[start] === 1, data };
   }
 
   /** Checks at the end of the body that no envelope is incomplete. Throws `internal` if one is. */
@@ -167,7 +157,6 @@ export class EnvelopeReader {
     if (this.#start < (this.#chunks[0] as Uint8Array).byteLength) return;
     this.#chunks.shift();
     this.#start = 0;
-    this.#opened = undefined;
   }
 }
 

@@ -24,7 +24,7 @@ export class ResponseEnvelopes extends SentMessages {
   constructor(call: GrpcCall, response: StreamResponse, trailers: Metadata, options: ServerProtocolOptions) {
     super(response.messages, (message) => this.#encode(message));
     const { context } = call;
-    if (context.limited) context.onEnd((error) => context.waitUntil(this.interrupt(error)));
+    if (context.limited) context.onEnd = (error) => context.waitUntil(this.interrupt(error));
     this.#call = call;
     this.#response = response;
     this.#trailers = trailers;

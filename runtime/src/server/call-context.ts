@@ -18,6 +18,8 @@ export class ServerContext extends OpenContext implements AnsweredContext {
    * lost, or when the server shuts down.
    */
   readonly #exchange: HttpRequest;
+  /** Called when the call ends early. */
+  onEnd: ((error: RpcError) => void) | undefined;
   #peer: Peer | undefined;
   #draining: AbortController | undefined;
   #removeListener: (() => void) | undefined;
@@ -91,6 +93,7 @@ export class ServerContext extends OpenContext implements AnsweredContext {
 
   protected override end(error: RpcError): void {
     super.end(error);
+    this.onEnd?.(error);
     this.waitUntil(this.#working);
   }
 
