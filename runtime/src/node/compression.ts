@@ -15,10 +15,8 @@ import { inThreadPool } from "./thread-pool.ts";
  */
 const SYNC_INPUT_BYTES = 32 * 1024;
 
-/**
- * Largest output, in bytes, of decompression on the event loop, because a few bytes may inflate to the limit of a message.
- */
-const SYNC_OUTPUT_BYTES = 64 * 1024;
+/** Largest output, in bytes, of decompression there: a few bytes may inflate to the limit of a message. */
+const SYNC_OUTPUT_BYTES = 128 * 1024;
 
 /** Size, in bytes, of the steps in which an output grows in the thread pool. Each step is a round trip to the event loop. */
 const OUTPUT_STEP_BYTES = 128 * 1024;
@@ -37,8 +35,8 @@ interface Algorithm<C, D> {
   readonly decompress: readonly [Transform<D>, TransformAsync<D>];
   readonly decompressOptions?: D;
   /**
-   * Reads the size of the output from the header of the input; `undefined` if the header does not contain it. Needed only for
-   * an algorithm whose decoder cannot be stopped early.
+   * Reads the size of the output from the input, so that it is written into one buffer, and not decompressed in part before
+   * it goes to the thread pool. `undefined`: the input does not contain it, and the decoder cannot be stopped early.
    */
   readonly outputBytes?: (input: Uint8Array) => number | undefined;
 }
@@ -56,8 +54,10 @@ function createCompression<C, D extends { maxOutputLength?: number; chunkSize?: 
     const announced = outputBytes === undefined ? 0 : outputBytes(bytes);
     if (announced === undefined || announced > SYNC_OUTPUT_BYTES) return undefined;
     const maxOutputLength = Math.min(maxBytes, SYNC_OUTPUT_BYTES);
+    // A full buffer would be followed by another one.
+    const chunkSize = Math.max(zlib.constants.Z_DEFAULT_CHUNK, announced + 1);
     try {
-      return decompressSync(bytes, { ...decompressOptions, maxOutputLength } as D);
+      return trimmed(decompressSync(bytes, { ...decompressOptions, maxOutputLength, chunkSize } as D));
     } catch (reason) {
       if (reason instanceof RangeError && maxOutputLength < maxBytes) return undefined;
       throw reason;
@@ -79,10 +79,16 @@ function createCompression<C, D extends { maxOutputLength?: number; chunkSize?: 
       const limited = { ...decompressOptions, maxOutputLength: maxBytes, chunkSize: OUTPUT_STEP_BYTES } as D;
       const work = (): Buffer => decompressSync(bytes, limited);
       return (
-        decompressSmall(bytes, maxBytes) ?? inThreadPool(() => offload(work, () => decompressAsync(bytes, limited)))
+        decompressSmall(bytes, maxBytes) ??
+        inThreadPool(() => offload(work, () => decompressAsync(bytes, limited))).then(trimmed)
       );
     },
   };
+}
+
+/** Returns the output of a decoder, without the rest of its buffer if that is larger. */
+function trimmed(output: Buffer): Buffer {
+  return 2 * output.byteLength < output.buffer.byteLength ? Buffer.from(output) : output;
 }
 
 /** gzip (RFC 1952), which every peer supports. */
@@ -90,6 +96,8 @@ export const gzip: NodeCompression = createCompression({
   name: "gzip",
   compress: [zlib.gzipSync, promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gzip), {}],
   decompress: [zlib.gunzipSync, promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gunzip)],
+  // ISIZE: the last four bytes of a member, little endian.
+  outputBytes: (input) => input.slice(-4).reduceRight((size, byte) => 0x100 * size + byte, 0),
 });
 
 /** Brotli (RFC 7932), with a quality that is fast enough for messages. */
@@ -130,25 +138,21 @@ interface Zstd {
   readonly constants: { readonly ZSTD_d_windowLogMax: number };
 }
 
-function hasZstd(candidate: object): candidate is Zstd {
-  return "zstdCompress" in candidate && "zstdDecompress" in candidate;
-}
-
 /** Base-2 logarithm of the largest window that a peer may require: 8 MiB (RFC 9659). */
 const ZSTD_MAX_WINDOW_LOG = 23;
 
-function createZstd(candidate: object): NodeCompression | undefined {
-  if (!hasZstd(candidate)) return undefined;
+function createZstd(library: Zstd): NodeCompression {
   return createCompression<ZstdOptions, ZstdOptions>({
     name: "zstd",
-    compress: [candidate.zstdCompressSync, promisify(candidate.zstdCompress), {}],
-    decompress: [candidate.zstdDecompressSync, promisify(candidate.zstdDecompress)],
-    decompressOptions: { params: { [candidate.constants.ZSTD_d_windowLogMax]: ZSTD_MAX_WINDOW_LOG } },
+    compress: [library.zstdCompressSync, promisify(library.zstdCompress), {}],
+    decompress: [library.zstdDecompressSync, promisify(library.zstdDecompress)],
+    decompressOptions: { params: { [library.constants.ZSTD_d_windowLogMax]: ZSTD_MAX_WINDOW_LOG } },
   });
 }
 
 /** Zstandard, on Node 22.15 or later; otherwise `undefined`. */
-export const zstd: NodeCompression | undefined = createZstd(zlib);
+export const zstd: NodeCompression | undefined =
+  "zstdCompress" in zlib ? createZstd(zlib as object as Zstd) : undefined;
 
 /** All compressions that this version of Node supports, best first. */
 export const nodeCompressions: readonly NodeCompression[] = [
