@@ -33,11 +33,15 @@ const HEDGED_BEHAVIOURS: readonly Behaviour[] = ["delay", "work", "wait", "hang"
 /** Codes that handlers fail with; the policies for attempts repeat `unavailable` (14). */
 const HANDLER_CODES = [3, 5, 7, 9, 10, 14, 14, 14];
 
-/** The ways in which the clients of a plan find their servers: in a list or at a base URL, or in a registry. */
-export type Directory = "list" | "registry" | "nacos" | "dns";
+/**
+ * The ways in which the clients of a plan find their servers: in a list or at a base URL, in a registry, or by the DNS; `http1`: as
+ * `list`, and they call over HTTP/1.1.
+ */
+export type PlanKind = "list" | "registry" | "nacos" | "dns" | "http1";
 
-/** Returns the directory of a seed. The seeds of the table of planted faults keep theirs. */
-export function directoryOf(seed: number): Directory {
+/** Returns the kind of a seed. The seeds of the table of planted faults keep theirs. */
+export function kindOf(seed: number): PlanKind {
+  if (seed % 16 === 5) return "http1";
   if (seed % 16 === 14) return "nacos";
   if (seed % 16 === 11) return "dns";
   return seed % 2 === 0 ? "registry" : "list";
@@ -47,11 +51,12 @@ export function directoryOf(seed: number): Directory {
 export function drawPlan(seed: number): Plan {
   const short = (_key: string, value: unknown): unknown =>
     typeof value === "number" ? Math.round(value * 1_000) / 1_000 : value;
-  return JSON.parse(JSON.stringify(DRAW[directoryOf(seed)](seed), short)) as Plan;
+  return JSON.parse(JSON.stringify(DRAW[kindOf(seed)](seed), short)) as Plan;
 }
 
-const DRAW: Readonly<Record<Directory, (seed: number) => Plan>> = {
+const DRAW: Readonly<Record<PlanKind, (seed: number) => Plan>> = {
   list: draw,
+  http1: drawHttp1Plan,
   registry: drawRegistryPlan,
   nacos: drawNacosPlan,
   dns: drawDnsPlan,
@@ -342,6 +347,21 @@ function drawNacosPlan(seed: number): Plan {
     registry: { ...(plan.registry as RegistryPlan), kind: "nacos", sessionTimeoutMs: 10_000, isShared },
     clients: isShared && plan.clients.length === 1 ? [...plan.clients, ...plan.clients] : plan.clients,
     faults: isCalm || random.chance(0.5) ? plan.faults : [first, ...plan.faults].sort((a, b) => a.at - b.at),
+  };
+}
+
+/** Draws a plan whose clients call over HTTP/1.1, but for some. */
+function drawHttp1Plan(seed: number): Plan {
+  const plan = draw(seed);
+  const random = createRandom(seed, "http1 plan");
+  const http1IdleTimeoutMs = random.pick([200, 1_000, 10_000, 60_000]);
+  return {
+    ...plan,
+    servers: plan.servers.map(({ limits, ...server }) => ({ ...server, limits: { ...limits, http1IdleTimeoutMs } })),
+    clients: plan.clients.map((client, index): ClientPlan => {
+      const codec = random.chance(0.7) ? "json" : undefined;
+      return index > 0 && random.chance(0.3) ? client : { ...client, protocol: "http-rpc", httpVersion: "1.1", codec };
+    }),
   };
 }
 

@@ -44,6 +44,9 @@ export interface Entry {
   readonly running: Set<Execution>;
   settledAt: number | undefined;
   outcome: number | undefined;
+  /** Its requests over HTTP/1.1; `isStale`: the server may have ended the connection of the last one. */
+  requests: number;
+  isStale: boolean;
   /** The time before which it is not sent again, by the report of its last transparent retry. */
   retryAt: number;
 }
@@ -109,6 +112,8 @@ export class Ledger {
       running: new Set(),
       settledAt: undefined,
       outcome: undefined,
+      requests: 0,
+      isStale: false,
       retryAt: 0,
     };
     this.entries.set(id, entry);
@@ -147,6 +152,15 @@ export class Ledger {
     this.see(delayMs > 0 ? "transparent retry with a delay" : "transparent retry");
     const entry = this.entries.get(id);
     if (entry !== undefined) entry.retryAt = this.#world.now + delayMs;
+  }
+
+  /** Records a request over HTTP/1.1: a server may have read each, so that only a policy sends another one. */
+  request(id: string, isReused: boolean): void {
+    const entry = this.entries.get(id);
+    if (entry === undefined) return;
+    entry.isStale = isReused;
+    if (++entry.requests > entry.maxExecutions)
+      this.violate("I1", `call ${id} was sent ${entry.requests} times; allowed are ${entry.maxExecutions}`);
   }
 
   /** Records that a policy starts another attempt of a call, which must not have ended. */
@@ -245,8 +259,10 @@ export class Ledger {
           // One server after the other leaves the registry, and then drains.
           if (this.#plan.registry !== undefined) return "was lost in a rolling restart";
         }
-        if (settledAt < this.firstFaultAt && operation.behaviour !== "fail")
-          return "was unavailable before anything had gone wrong";
+        if (settledAt >= this.firstFaultAt || operation.behaviour === "fail") return undefined;
+        // Over HTTP/1.1, a server may end an idle connection while a request is on its way to it.
+        if (!entry.isStale || executions.length > 0) return "was unavailable before anything had gone wrong";
+        this.see("HTTP/1.1: request meets the end of its connection");
         return undefined;
       default:
         return operation.behaviour === "fail" && outcome === operation.code ? undefined : `failed with code ${outcome}`;

@@ -5,7 +5,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Bundle, bundleProduct, root } from "./bundle.ts";
-import { type Directory, directoryOf, drawPlan } from "./draw-plan.ts";
+import { drawPlan, kindOf, type PlanKind } from "./draw-plan.ts";
 import { run } from "./run.ts";
 
 const FOLDER = join(root, "test/simulation/mutants");
@@ -66,9 +66,9 @@ export async function findMutant(mutant: Mutant, original: Bundle, maxSeconds: n
   } catch (reason) {
     return verdict(String(reason).replaceAll("\n", " "));
   }
-  const directories = directoriesOf(mutant.patch);
+  const kinds = kindsOf(mutant.patch);
   for (let seed = 1; seconds() < maxSeconds; seed++) {
-    if (!(directories?.includes(directoryOf(seed)) ?? true)) continue;
+    if (!(kinds?.includes(kindOf(seed)) ?? true)) continue;
     const result = await run(drawPlan(seed), bundle);
     seeds++;
     calls += result.calls;
@@ -80,9 +80,10 @@ export async function findMutant(mutant: Mutant, original: Bundle, maxSeconds: n
   return verdict("not found");
 }
 
-/** Returns the directories whose plans run the code that a patch changes; `undefined` for all. */
-function directoriesOf(patch: string): readonly Directory[] | undefined {
+/** Returns the kinds of plans that run the code that a patch changes; `undefined` for all. */
+function kindsOf(patch: string): readonly PlanKind[] | undefined {
   const [, path = ""] = /^\+\+\+ b\/\w+\/src\/(.+)/m.exec(patch) ?? [];
+  if (path.includes("http1")) return ["http1"];
   if (path.startsWith("node/dns")) return ["dns"];
   if (path.startsWith("registry/nacos/")) return ["nacos"];
   if (/^registry\/(?:etcd|zookeeper)\//.test(path)) return ["registry"];

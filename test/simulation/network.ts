@@ -16,6 +16,8 @@ export type DialFault = "refuse" | "lose" | "accept and close" | "accept and ign
 /** An open connection. */
 export interface Connection {
   readonly id: number;
+  /** The time at which the client began to connect. */
+  readonly dialedAt: number;
   readonly client: string;
   readonly server: string;
   readonly socket: SimulatedSocket;
@@ -191,6 +193,7 @@ export class Network {
     this.#observer.onDial(client, server);
     const link = this.#link(client, server);
     const id = ++this.#ids;
+    const dialedAt = world.now;
     const local = { address: host.replace(/\d+$/, "200"), port: 20_000 + (id % 40_000) };
     const remote = { address: host, port };
     let connection: Connection | undefined;
@@ -216,22 +219,20 @@ export class Network {
         world.after(link.latencyMs, refuse);
         return;
       }
-      connection = this.#open(id, link, client, server, socket, listener, fault);
+      connection = this.#open({ id, dialedAt, client, server, socket }, link, listener, fault);
     };
     world.after(link.latencyMs, arrive);
     return socket;
   }
 
   #open(
-    id: number,
+    dialed: Pick<Connection, "id" | "dialedAt" | "client" | "server" | "socket">,
     link: Link,
-    client: string,
-    server: string,
-    socket: SimulatedSocket,
     listener: SimulatedServer,
     fault: DialFault | undefined,
   ): Connection {
     const { world } = this;
+    const { id, server, socket } = dialed;
     const addresses = {
       local: { address: socket.remoteAddress as string, port: socket.remotePort as number },
       remote: { address: socket.localAddress, port: socket.localPort },
@@ -242,7 +243,7 @@ export class Network {
     });
     const upstream = new Pipe(world, link, 0, socket, accepted);
     const downstream = new Pipe(world, link, 1, accepted, socket);
-    const connection: Connection = { id, client, server, socket, accepted, upstream, downstream };
+    const connection: Connection = { ...dialed, accepted, upstream, downstream };
     this.connections.add(connection);
     this.#observer.onConnection(connection);
     accepted.open(upstream, downstream);

@@ -116,6 +116,9 @@ export interface ClientPlan {
   readonly balancer: "p2c" | "roundRobin" | "pickFirst" | undefined;
   readonly server: number;
   readonly protocol: "grpc" | "http-rpc";
+  /** The version of HTTP and the codec of `http-rpc`. Default: `2` and `proto`. */
+  readonly httpVersion?: "1.1";
+  readonly codec?: "json" | undefined;
   /** Attempts of calls that may be repeated; 1: no policy. */
   readonly maxAttempts: number;
   readonly hedgingDelayMs: number | undefined;

@@ -12,6 +12,9 @@ const END_MS = 5_000;
 /** Time for which a client may have more connections than its maximum: a failed one remains until its socket has closed. */
 const SURPLUS_MS = 3_000;
 
+/** Time after which a connection of HTTP/1.1 is free for the next request. */
+const FREE_MS = 100;
+
 export async function checkQuiet(scenario: Scenario): Promise<void> {
   const { world, ledger, network, observers } = scenario;
   for (const observer of observers.values()) observer.checkQuiet();
@@ -52,6 +55,20 @@ export function checkConnections(scenario: Scenario, client: string, server: str
       ledger.violate("I10", `${client} has ${left.length} connections to ${server}; its maximum is ${maxConnections}`);
     }
   });
+}
+
+/**
+ * Checks that a client over HTTP/1.1 makes no connection for a request while another one is free; called for the first request on
+ * each connection.
+ */
+export function checkReuse({ messages, ledger, plan }: Scenario, { id, client, server, dialedAt }: Connection): void {
+  // A transport that closes has free connections beside its successor.
+  if (plan.faults.some(({ kind }) => kind === "close client")) return;
+  for (const [other, { idleSince = Number.POSITIVE_INFINITY }] of messages) {
+    const isOther = other.client !== client || other.server !== server || other.socket.destroyed;
+    if (!isOther && idleSince < dialedAt - FREE_MS)
+      ledger.violate("I10", `${client} uses connection ${id} to ${server}, although ${other.id} is free`);
+  }
 }
 
 /** The connections on which a client may open streams, as far as their frames tell. */

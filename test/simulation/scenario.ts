@@ -13,9 +13,10 @@ import { bounded, checkSources, type EndpointSource, SOURCE_MS } from "./endpoin
 import { FaultInjector } from "./faults.ts";
 import { FrameObserver } from "./frame-observer.ts";
 import type { Ledger } from "./ledger.ts";
+import { MessageObserver } from "./message-observer.ts";
 import { type Connection, Network } from "./network.ts";
 import { type ClientPlan, MEMBER, type Operation, type Plan, PROVIDER } from "./plan.ts";
-import { checkConnections, checkQuiet } from "./quiet-checks.ts";
+import { checkConnections, checkQuiet, checkReuse } from "./quiet-checks.ts";
 import { SimulatedRegistry } from "./registry.ts";
 import { APPLICATION } from "./registry-model.ts";
 import { PlannedRegistry } from "./resolver.ts";
@@ -39,6 +40,9 @@ const GRACE_MS = 2_000;
 const LEFT_MS = 2_000;
 /** Time after which nothing of closed clients and servers may be left. */
 const REST_MS = 35_000;
+
+/** Time in which the kernel finds a dead connection without traffic: the client sets the first second of it. */
+const KEEPALIVE_MS = 12_000;
 
 /** Time in which the connection to a registry must close: a request that runs ends, and the registry confirms the end. */
 const REGISTRY_CLOSE_MS = 12_000;
@@ -74,6 +78,8 @@ export class Scenario {
   readonly #processes: number[] = [];
   readonly clients: RunningClient[] = [];
   readonly observers: Map<Connection, FrameObserver> = new Map();
+  /** The observers of connections over HTTP/1.1. */
+  readonly messages: Map<Connection, MessageObserver> = new Map();
   readonly #dns: DnsModel;
   readonly #caller: Caller;
   readonly #faults: FaultInjector;
@@ -90,7 +96,10 @@ export class Scenario {
       onDial: (client, server) => this.registry?.onDial(client, server),
       onUnlistened: (server) => this.registry?.onUnlistened(server),
       onConnection: (connection) => this.#observe(connection),
-      onClosed: (connection) => void this.observers.delete(connection),
+      onClosed: (connection) => {
+        this.observers.delete(connection);
+        this.messages.delete(connection);
+      },
     });
     this.#faults = new FaultInjector(this);
     this.#dns = new DnsModel(
@@ -226,11 +235,12 @@ export class Scenario {
   ): Pick<RunningClient, "transport" | "states" | "changedAt" | "clients"> {
     const { product } = this;
     const states = new Map<string, string>();
-    const { balancer, maxAttempts, hedgingDelayMs, protocol, options } = plan;
+    const { balancer, maxAttempts, hedgingDelayMs, protocol, codec, options } = plan;
     const common = {
       ...options,
       protocol,
-      httpVersion: "2" as const,
+      httpVersion: plan.httpVersion ?? ("2" as const),
+      codec,
       retry: maxAttempts > 1 ? { maxAttempts, hedgingDelayMs } : undefined,
       onTransparentRetry:
         plan.server % 2 === 0 && hedgingDelayMs === undefined
@@ -333,11 +343,12 @@ export class Scenario {
   }
 
   /** The time in which a client must recover: its backoff, one attempt to connect, and dead connections to find out. */
-  #recoveryMs({ options, balancer }: ClientPlan): number {
+  #recoveryMs({ options, balancer, httpVersion }: ClientPlan): number {
     const { maxBackoffMs = 120_000, connectTimeoutMs = 20_000, pingTimeoutMs = 5_000, maxConnections = 10 } = options;
     // Each wait is 1.6 times the last one, so the next one is no longer than the outage.
     const backoff = Math.min(Number(maxBackoffMs) * 1.2, this.plan.chaosMs + 5_000);
-    const dead = (Number(pingTimeoutMs) + PROBE_MS + 1_000) * Math.min(2, Number(maxConnections));
+    const verifyMs = httpVersion === "1.1" ? KEEPALIVE_MS : Number(pingTimeoutMs) + 1_000;
+    const dead = (verifyMs + PROBE_MS) * Math.min(2, Number(maxConnections));
     // Ejected endpoints return after 30 s and more.
     const ejected = balancer === undefined ? 0 : 40_000;
     return (
@@ -398,9 +409,23 @@ export class Scenario {
     const { ledger, world } = this;
     this.#faults.onConnection(connection);
     if (connection.server.startsWith("registry")) return;
+    const watcher = {
+      report: (invariant: string, text: string) => ledger.violate(invariant, text),
+      see: (what: string) => ledger.see(what),
+    };
+    if (clientOf(this.plan, connection)?.httpVersion === "1.1") {
+      const messages = new MessageObserver(connection, {
+        ...watcher,
+        note: (text) => world.trace.add(world.now, "message", text, 0),
+        now: () => world.now,
+        onFirst: () => checkReuse(this, connection),
+        onRequest: (call, isReused) => ledger.request(call, isReused),
+      });
+      this.messages.set(connection, messages);
+      return;
+    }
     const observer = new FrameObserver(connection, {
-      report: (invariant, text) => ledger.violate(invariant, text),
-      see: (what) => ledger.see(what),
+      ...watcher,
       note: (text) => world.trace.add(world.now, "frame", text, 0),
       turn: () => world.events,
     });
@@ -415,6 +440,11 @@ export function serverName(index: number): string {
 
 export function clientName(index: number): string {
   return index >= PROVIDER ? `server${index - PROVIDER + 1}` : `client${index + 1}`;
+}
+
+/** The plan of the client of a connection. */
+function clientOf({ clients }: Plan, { client }: Connection): ClientPlan | undefined {
+  return clients[Number(/^client(\d+)$/.exec(client)?.[1]) - 1];
 }
 
 function probe(id: number, client: number, bytes: number, timeoutMs: number): Operation {

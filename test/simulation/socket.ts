@@ -16,6 +16,9 @@ export function systemError(
   return Object.assign(new Error(`${syscall} ${code}${place}`), { code, syscall, ...at });
 }
 
+/** Time for all probes of a connection, in milliseconds: ten, one a second, as Node sets them. */
+const PROBES_MS = 10_000;
+
 type Done = (error?: Error | null) => void;
 
 export class SimulatedSocket extends Duplex {
@@ -34,6 +37,7 @@ export class SimulatedSocket extends Duplex {
   readonly #local: { readonly address: string; readonly port: number };
   readonly #onClosed: () => void;
   #isReset = false;
+  #keepAliveMs: number | undefined;
 
   constructor(
     world: World,
@@ -145,6 +149,17 @@ export class SimulatedSocket extends Duplex {
   silence(): void {
     if (this.#incoming !== undefined) this.#incoming.isSilent = true;
     if (this.#outgoing !== undefined) this.#outgoing.isSilent = true;
+    this.#probe();
+    if (this.#outgoing !== undefined) this.#outgoing.to.#probe();
+  }
+
+  /** Ends the socket when the probes have no answer. None are sent while data waits for its acknowledgement. */
+  #probe(): void {
+    const { bytesWritten } = this;
+    if (this.#keepAliveMs === undefined) return;
+    this.#world.after(this.#keepAliveMs, () => {
+      if (this.bytesWritten === bytesWritten) this.destroy(systemError("ETIMEDOUT", "read"));
+    });
   }
 
   resetAndDestroy(): this {
@@ -199,7 +214,9 @@ export class SimulatedSocket extends Duplex {
     return this;
   }
 
-  setKeepAlive(): this {
+  /** Lets the kernel find out that the other host has vanished, by probes after a time without traffic. */
+  setKeepAlive(isOn: boolean, quietMs: number): this {
+    if (isOn) this.#keepAliveMs = quietMs + PROBES_MS;
     return this;
   }
 
