@@ -49,6 +49,21 @@ it("a client that answers keepalive PINGs keeps its connection", async () => {
   connection.tear();
 });
 
+it("a client whose answer to a PING arrives while the event loop is blocked keeps its connection", async () => {
+  const { port } = await startServer({}, { limits: { pingIntervalMs: 20, pingTimeoutMs: 1_000 } });
+  const connection = await RawConnection.open(port);
+  const pings = (): number => connection.received.filter(({ type, flags }) => type === Type.ping && flags === 0).length;
+  connection.onFrame(({ type }) => {
+    // The answer has been sent, and the server has not read it.
+    for (const end = performance.now() + 1_200; type === Type.ping && pings() === 1 && performance.now() < end; );
+  });
+  connection.write(frame(Type.headers, Flag.endHeaders, 1, request("GreetTogether")));
+  while (pings() < 2 && !connection.closed)
+    await Promise.race([once(connection.socket, "data"), once(connection.socket, "close")]);
+  expect(connection.closed).toBe(false);
+  connection.tear();
+});
+
 it("clients move from a connection at its maximum age to another without a failed call", async () => {
   const addresses = new Set<number | undefined>();
   const greet: GreetServiceHandler["greet"] = (_, { peer }) => {

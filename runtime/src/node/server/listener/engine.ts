@@ -9,7 +9,7 @@ import { Code, Status } from "../../../call/code.ts";
 import { RpcError } from "../../../call/error.ts";
 import { Metadata } from "../../../call/metadata.ts";
 import type { PeerConnection } from "../../../call/peer.ts";
-import { now, repeat } from "../../../call/platform.ts";
+import { defer, now, repeat } from "../../../call/platform.ts";
 import { type Body, emptyBody, onRead, wholeBody } from "../../../http/body.ts";
 import { clientGone, type Exchange, type HttpRequest, type HttpResponse } from "../../../http/exchange.ts";
 import type { Stream } from "../../../http2/sink.ts";
@@ -71,11 +71,14 @@ export class ServedConnections extends SwapList<ServedConnection> implements Ser
 
   accept(socket: Socket): void {
     this.add(this.#create(socket, this));
-    this.#stopSweeping ??= repeat(sweepIntervalMs(this.#service.limits), () => {
-      const time = now();
-      for (const one of this) one.sweep(time);
-    });
+    // If the event loop was blocked, input that was sent in time is read before deferred calls run.
+    this.#stopSweeping ??= repeat(sweepIntervalMs(this.#service.limits), () => defer(this.#sweep));
   }
+
+  readonly #sweep = (): void => {
+    const time = now();
+    for (const one of this) one.sweep(time);
+  };
 
   drain(): void {
     this.#service.isLeaving = true;
