@@ -23,6 +23,8 @@ const MUST_SEE = [
   "fault: compact",
   "fault: malform",
   "fault: update",
+  "fault: block",
+  "fault: jump",
   "fault: close client",
   "transparent retry",
   "transparent retry with a delay",

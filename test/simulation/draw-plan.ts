@@ -34,15 +34,16 @@ const HEDGED_BEHAVIOURS: readonly Behaviour[] = ["delay", "work", "wait", "hang"
 const HANDLER_CODES = [3, 5, 7, 9, 10, 14, 14, 14];
 
 /**
- * The ways in which the clients of a plan find their servers: in a list or at a base URL, in a registry, or by the DNS; `http1`: as
- * `list`, and they call over HTTP/1.1.
+ * The ways in which the clients of a plan find their servers: in a list or at a base URL, in a registry, or by the DNS; `http1` and
+ * `refusals`: as `list`; they call over HTTP/1.1, or servers refuse many of their calls.
  */
-export type PlanKind = "list" | "registry" | "nacos" | "dns" | "http1";
+export type PlanKind = "list" | "registry" | "nacos" | "dns" | "http1" | "refusals";
 
 /** Returns the kind of a seed. The seeds of the table of planted faults keep theirs. */
 export function kindOf(seed: number): PlanKind {
   if (seed % 16 === 5) return "http1";
   if (seed % 16 === 14) return "nacos";
+  if (seed % 16 === 15) return "refusals";
   if (seed % 16 === 11) return "dns";
   return seed % 2 === 0 ? "registry" : "list";
 }
@@ -51,12 +52,17 @@ export function kindOf(seed: number): PlanKind {
 export function drawPlan(seed: number): Plan {
   const short = (_key: string, value: unknown): unknown =>
     typeof value === "number" ? Math.round(value * 1_000) / 1_000 : value;
-  return JSON.parse(JSON.stringify(DRAW[kindOf(seed)](seed), short)) as Plan;
+  const plan = DRAW[kindOf(seed)](seed);
+  return JSON.parse(JSON.stringify(RARE_SEEDS.includes(seed % 16) ? withRareFaults(plan) : plan, short)) as Plan;
 }
+
+/** The rests by 16 of seeds whose plans have rare faults. */
+const RARE_SEEDS = [0, 3, 6];
 
 const DRAW: Readonly<Record<PlanKind, (seed: number) => Plan>> = {
   list: draw,
   http1: drawHttp1Plan,
+  refusals: drawRefusalPlan,
   registry: drawRegistryPlan,
   nacos: drawNacosPlan,
   dns: drawDnsPlan,
@@ -347,6 +353,65 @@ function drawNacosPlan(seed: number): Plan {
     registry: { ...(plan.registry as RegistryPlan), kind: "nacos", sessionTimeoutMs: 10_000, isShared },
     clients: isShared && plan.clients.length === 1 ? [...plan.clients, ...plan.clients] : plan.clients,
     faults: isCalm || random.chance(0.5) ? plan.faults : [first, ...plan.faults].sort((a, b) => a.at - b.at),
+  };
+}
+
+/**
+ * Adds faults of the clocks, and partitions that end when a client gives up: the event loop is blocked, the wall clock is set, and
+ * what waited to be written is written to the connection that was given up.
+ */
+function withRareFaults(plan: Plan): Plan {
+  const { seed, profile, chaosMs } = plan;
+  if (profile === "rolling" || profile === "faultless") return plan;
+  const random = createRandom(seed, "rare faults");
+  const pings = { pingIntervalMs: random.log(50, 500), pingTimeoutMs: 2_000 };
+  const clients = plan.clients.map((client) => ({ ...client, options: { ...client.options, ...pings } }));
+  const added = Array.from({ length: random.int(1, 6) }, (_, index): Fault => {
+    const at = random.between(0, chaosMs);
+    const kind = random.pick(["block", "jump", "partition"] as const);
+    if (kind === "jump") return { at, kind, ms: random.pick([-1, 1]) * random.log(1_000, 1e10) };
+    // One is as long as the time limit of a PING. Both ends stand still: more of them are longer than the limit of a handshake.
+    if (kind === "block") return { at, kind, ms: index > 0 ? random.log(20, 500) : 2_000 + random.between(0, 500) };
+    const client = random.int(0, clients.length - 1);
+    const server =
+      plan.clients[client]?.balancer === undefined
+        ? (plan.clients[client]?.server ?? 0)
+        : random.int(0, plan.servers.length - 1);
+    return { at, kind, client, server, held: [true, random.chance(0.5)], ms: 4_000, untilDial: true };
+  });
+  // Requests wait to be written.
+  const link = random.chance(0.5) ? { ...plan.link, bufferBytes: 16 * KIB } : plan.link;
+  return { ...plan, link, clients, faults: [...plan.faults, ...added].sort((a, b) => a.at - b.at) };
+}
+
+/**
+ * Draws a plan whose servers refuse many streams, which clients send again while their requests go on: after the first messages, and
+ * in the pauses between them.
+ */
+function drawRefusalPlan(seed: number): Plan {
+  const plan = draw(seed);
+  const random = createRandom(seed, "refusal plan");
+  const maxHandlers = random.int(1, 4);
+  const pauseMs = random.log(10, 200);
+  const largest = random.pick([100, 60_000]);
+  return {
+    ...plan,
+    link: { ...plan.link, latencyMs: random.log(0.05, 5) },
+    servers: plan.servers.map(({ limits, ...server }) => ({ ...server, limits: { ...limits, maxHandlers } })),
+    clients: plan.clients.map((client) => ({ ...client, protocol: "grpc" as const })),
+    operations: plan.operations.slice(0, 300).map((operation) => {
+      if (random.chance(0.3)) return operation;
+      return {
+        ...operation,
+        kind: random.pick(["upload", "talk"] as const),
+        behaviour: "answer" as const,
+        messages: random.int(2, 6),
+        pauseMs: pauseMs * random.between(0.5, 2),
+        requestBytes: random.int(0, largest),
+        responseBytes: 100,
+        timeoutMs: 8_000,
+      };
+    }),
   };
 }
 

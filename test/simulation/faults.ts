@@ -11,6 +11,8 @@ export class FaultInjector {
   readonly #scenario: Scenario;
   /** Cuts that wait for a connection of their client and server. */
   #cuts: CutFault[] = [];
+  /** The partitions that a new connection ends. */
+  readonly #untilDial = new Set<string>();
   #isHealed = false;
   /** Servers that are away, with the promise of their end. */
   readonly #away = new Map<number, Promise<void>>();
@@ -31,6 +33,7 @@ export class FaultInjector {
     else if (kind === "partition") {
       const link = [clientName(fault.client), serverName(fault.server)] as const;
       network.hold(...link, fault.held);
+      if (fault.untilDial) this.#untilDial.add(link.join());
       world.after(fault.ms, () => network.hold(...link, [false, false]));
     } else if (kind === "dial") {
       network.setDialFault(serverName(fault.server), fault.fault);
@@ -42,6 +45,8 @@ export class FaultInjector {
     } else if (kind === "close client") this.#scenario.restartClient(fault.client, fault.graceMs);
     else if (kind === "list") this.#publish(fault);
     else if (kind === "update") this.#scenario.updateServer(fault.server, fault.weight);
+    else if (kind === "block") world.block(fault.ms);
+    else if (kind === "jump") world.jump(fault.ms);
     else if (kind === "lose data") this.#loseData(fault.ms);
     else if (kind === "compact") this.#scenario.registry?.model.compact();
     else if (kind === "expire") this.#scenario.registry?.model.expire();
@@ -65,6 +70,10 @@ export class FaultInjector {
       downstream.cut = undefined;
     }
     await Promise.all(this.#away.values());
+  }
+
+  onDial(client: string, server: string): void {
+    if (this.#untilDial.delete([client, server].join())) this.#scenario.network.hold(client, server, [false, false]);
   }
 
   onConnection(connection: Connection): void {

@@ -36,6 +36,8 @@ export interface Entry {
   /** Most executions that are allowed. */
   readonly maxExecutions: number;
   startedAt: number | undefined;
+  /** The time for which the event loop had been blocked before. */
+  readonly blockedMs: number;
   /** The attempts that were made, without transparent retries. */
   attempts: number;
   /** The servers that ran its handler, in order. */
@@ -107,6 +109,7 @@ export class Ledger {
       operation,
       maxExecutions,
       startedAt: this.#world.now,
+      blockedMs: this.#world.blockedMs,
       attempts: 1,
       executions: [],
       running: new Set(),
@@ -212,11 +215,12 @@ export class Ledger {
       );
   }
 
-  #checkTime(id: string, { operation, startedAt = 0, settledAt = 0 }: Entry): void {
+  #checkTime(id: string, { operation, startedAt = 0, settledAt = 0, blockedMs }: Entry): void {
     const { timeoutMs, cancelAfterMs, behaviour, pauseMs } = operation;
     const limit = Math.min(timeoutMs ?? Number.POSITIVE_INFINITY, cancelAfterMs ?? Number.POSITIVE_INFINITY);
     // A caller that pauses between two messages sees the end after its pause.
-    const slack = TURN_MS + pauseMs + 2 * this.#plan.clock.latenessMs + 1_500 * this.#plan.clock.cpuMs;
+    const { latenessMs, cpuMs } = this.#plan.clock;
+    const slack = TURN_MS + pauseMs + 2 * latenessMs + 1_500 * cpuMs + this.#world.blockedMs - blockedMs;
     const late = settledAt - startedAt - limit;
     if (late > slack)
       this.violate(

@@ -71,6 +71,8 @@ export type Fault = { readonly at: number } & (
       readonly server: number;
       readonly held: readonly [boolean, boolean];
       readonly ms: number;
+      /** True if it ends when the client makes another connection, because it has given up the last one. */
+      readonly untilDial?: boolean;
     }
   | { readonly kind: "dial"; readonly server: number; readonly fault: DialFault; readonly ms: number }
   | { readonly kind: "crash"; readonly server: number; readonly isSilent: boolean; readonly ms: number }
@@ -83,6 +85,10 @@ export type Fault = { readonly at: number } & (
   | { readonly kind: "expire" }
   | { readonly kind: "compact" }
   | { readonly kind: "malform"; readonly replies: number }
+  /** The event loop is blocked: everything that is due meanwhile happens at once. */
+  | { readonly kind: "block"; readonly ms: number }
+  /** The wall clock is set forward, or back. */
+  | { readonly kind: "jump"; readonly ms: number }
   /** A provider changes its weight, and so its entries. */
   | { readonly kind: "update"; readonly server: number; readonly weight: number }
 );

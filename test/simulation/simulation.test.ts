@@ -10,8 +10,8 @@ import { findMutant, readMutants } from "./mutants.ts";
 import { report } from "./report.ts";
 import { run } from "./run.ts";
 
-/** Seeds of different profiles, with few events. Two have a registry: ZooKeeper and etcd. */
-const SEEDS = [12, 20, 3, 15, 17];
+/** Seeds of different profiles, with few events. Two have a registry, ZooKeeper and etcd; one has HTTP/1.1. */
+const SEEDS = [12, 20, 3, 15, 17, 37];
 /** Seeds that have found a fault of the product, with few events. */
 const FOUND = [
   // The list of a DNS resolver grew with each lookup in which one of two equal SRV records failed.

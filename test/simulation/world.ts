@@ -124,9 +124,13 @@ export class World {
     this.#closed.push(this.#event(this.now, run));
   }
 
+  /** The time for which {@link block} has let all programs stand still, in milliseconds. */
+  blockedMs = 0;
+
   /** Lets time pass in the current callback: it blocks the event loop. */
   block(ms: number): void {
     this.now += ms;
+    this.blockedMs += ms;
   }
 
   /** Sets the wall clock forward, or back. */
