@@ -5,6 +5,7 @@
 
 import { spawnSync } from "node:child_process";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import * as http from "node:http";
 import { createRequire } from "node:module";
 import * as net from "node:net";
 import { tmpdir } from "node:os";
@@ -21,7 +22,15 @@ import type { NodePlatform, World } from "./world.ts";
 export type Product = typeof product;
 
 /** Evaluates the product in a world. */
-export type Bundle = (world: World, network: Network, dns: object) => Product;
+export type Bundle = (world: World, network: Network, modules: Modules) => Product;
+
+/** The substitutes of modules of Node. */
+export interface Modules {
+  /** `node:dns/promises` */
+  readonly dns: object;
+  /** `request` of `node:http` */
+  readonly request: object;
+}
 
 const here = dirname(fileURLToPath(import.meta.url));
 export const root: string = dirname(dirname(here));
@@ -49,8 +58,9 @@ export async function bundleProduct(patch?: string): Promise<Bundle> {
   });
   const names = ["module", "exports", "require", "platform", "nodePlatform"];
   const script = new Script(`(${names.join(", ")}) => {${outputFiles[0]?.text}\n}`, { filename: "product.js" });
-  const require = createRequire(import.meta.url);
-  return (world, network, dns) => {
+  const original = createRequire(import.meta.url);
+  return (world, network, { dns, request }) => {
+    const require = (id: string): unknown => (id === "node:http" ? { ...http, request } : original(id));
     const module: { exports: object } = { exports: {} };
     const evaluate = script.runInThisContext() as (...values: unknown[]) => void;
     evaluate(module, module.exports, require, world.platform(), nodePlatform(world, network, dns));

@@ -54,6 +54,10 @@ const MUST_SEE = [
   "DNS: SRV",
   "DNS: ESERVFAIL",
   "DNS: ETIMEOUT",
+  "Kubernetes: list",
+  "Kubernetes: watch",
+  "Kubernetes: watch ends",
+  "Kubernetes: version is gone",
   "list of a registry",
   "empty list of a registry",
 ];

@@ -34,16 +34,17 @@ const HEDGED_BEHAVIOURS: readonly Behaviour[] = ["delay", "work", "wait", "hang"
 const HANDLER_CODES = [3, 5, 7, 9, 10, 14, 14, 14];
 
 /**
- * The ways in which the clients of a plan find their servers: in a list or at a base URL, in a registry, or by the DNS; `http1` and
+ * The ways in which the clients of a plan find their servers: in a list or at a base URL, in a registry, by the DNS, or in Kubernetes; `http1` and
  * `refusals`: as `list`; they call over HTTP/1.1, or servers refuse many of their calls.
  */
-export type PlanKind = "list" | "registry" | "nacos" | "dns" | "http1" | "refusals";
+export type PlanKind = "list" | "registry" | "nacos" | "dns" | "kubernetes" | "http1" | "refusals";
 
 /** Returns the kind of a seed. The seeds of the table of planted faults keep theirs. */
 export function kindOf(seed: number): PlanKind {
   if (seed % 16 === 5) return "http1";
   if (seed % 16 === 14) return "nacos";
   if (seed % 16 === 15) return "refusals";
+  if (seed % 32 === 27) return "kubernetes";
   if (seed % 16 === 11) return "dns";
   return seed % 2 === 0 ? "registry" : "list";
 }
@@ -66,6 +67,7 @@ const DRAW: Readonly<Record<PlanKind, (seed: number) => Plan>> = {
   registry: drawRegistryPlan,
   nacos: drawNacosPlan,
   dns: drawDnsPlan,
+  kubernetes: drawKubernetesPlan,
 };
 
 function draw(seed: number): Plan {
@@ -444,6 +446,13 @@ function drawDnsPlan(seed: number): Plan {
   return withSource(draw(seed), source, random);
 }
 
+/** Draws a plan whose clients watch their servers in Kubernetes. */
+function drawKubernetesPlan(seed: number): Plan {
+  const random = createRandom(seed, "kubernetes plan");
+  const failures = random.pick([0, 0.1, 0.4]);
+  return withSource(draw(seed), { kind: "slices", failures, compactions: random.pick([0, 0.3, 0.9]) }, random);
+}
+
 /** Gives all clients a source of endpoints, whose list changes. */
 function withSource(plan: Plan, source: SourcePlan, random: Random): Plan {
   const isCalm = plan.profile === "rolling" || plan.profile === "faultless";
@@ -451,7 +460,7 @@ function withSource(plan: Plan, source: SourcePlan, random: Random): Plan {
   const clients = plan.clients.map((client) => ({ ...client, balancer: client.balancer ?? ("roundRobin" as const) }));
   const lists = drawFaults(random, ["list"], { ...plan, servers });
   const faults = isCalm ? plan.faults : [...plan.faults, ...lists].sort((a, b) => a.at - b.at);
-  const healthy = { ...source, failures: 0, slowness: 0 };
+  const healthy = source.kind === "slices" ? { ...source, failures: 0 } : { ...source, failures: 0, slowness: 0 };
   return { ...plan, servers, clients, faults, source: isCalm ? healthy : source };
 }
 

@@ -85,6 +85,7 @@ function kindsOf(patch: string): readonly PlanKind[] | undefined {
   const [, path = ""] = /^\+\+\+ b\/\w+\/src\/(.+)/m.exec(patch) ?? [];
   if (path.includes("http1")) return ["http1"];
   if (path === "http/replay.ts") return ["refusals"];
+  if (path.startsWith("node/kubernetes")) return ["kubernetes"];
   if (path.startsWith("node/dns")) return ["dns"];
   if (path.startsWith("registry/nacos/")) return ["nacos"];
   if (/^registry\/(?:etcd|zookeeper)\//.test(path)) return ["registry"];

@@ -4,6 +4,7 @@
  */
 
 import type { DnsPlan } from "./dns-model.ts";
+import type { KubernetesPlan } from "./kubernetes-model.ts";
 import type { DialFault } from "./network.ts";
 import type { Cut, LinkOptions } from "./pipe.ts";
 import type { ClockOptions } from "./world.ts";
@@ -110,7 +111,7 @@ export interface RegistryPlan {
 }
 
 /** A source of endpoints that all clients have. */
-export type SourcePlan = DnsPlan;
+export type SourcePlan = DnsPlan | KubernetesPlan;
 
 export interface ServerPlan {
   readonly maxConnections: number | undefined;

@@ -12,6 +12,7 @@ import { DnsModel } from "./dns-model.ts";
 import { bounded, checkSources, type EndpointSource, SOURCE_MS } from "./endpoint-source.ts";
 import { FaultInjector } from "./faults.ts";
 import { FrameObserver } from "./frame-observer.ts";
+import { KubernetesModel } from "./kubernetes-model.ts";
 import type { Ledger } from "./ledger.ts";
 import { MessageObserver } from "./message-observer.ts";
 import { type Connection, Network } from "./network.ts";
@@ -81,6 +82,7 @@ export class Scenario {
   /** The observers of connections over HTTP/1.1. */
   readonly messages: Map<Connection, MessageObserver> = new Map();
   readonly #dns: DnsModel;
+  readonly #kubernetes: KubernetesModel;
   readonly #caller: Caller;
   readonly #faults: FaultInjector;
   readonly #calls: Promise<unknown>[] = [];
@@ -105,12 +107,11 @@ export class Scenario {
       },
     });
     this.#faults = new FaultInjector(this);
-    this.#dns = new DnsModel(
-      world,
-      (what) => ledger.see(what),
-      () => ledger.fail(),
-    );
-    this.product = bundle(world, this.network, this.#dns.module());
+    const see = (what: string): void => ledger.see(what);
+    this.#dns = new DnsModel(world, see, () => ledger.fail());
+    this.#kubernetes = new KubernetesModel(world, see, () => ledger.fail());
+    const modules = { dns: this.#dns.module(), request: this.#kubernetes.request };
+    this.product = bundle(world, this.network, modules);
     this.#caller = new Caller(this.product, world, ledger);
     ledger.onRepeated = (entry) => checkRepeated(this, entry);
     this.registry = plan.registry && new SimulatedRegistry(this, plan.registry);
@@ -227,7 +228,10 @@ export class Scenario {
   #createSource(index: number, all: readonly Endpoint[]): EndpointSource {
     const { source } = this.plan;
     if (source === undefined) return new PlannedRegistry(all);
-    return this.#dns.add(clientName(index), source, this.product, all);
+    const { product } = this;
+    return source.kind === "slices"
+      ? this.#kubernetes.add(clientName(index), source, product, all)
+      : this.#dns.add(clientName(index), source, product, all);
   }
 
   #createTransport(
