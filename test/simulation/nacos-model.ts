@@ -130,6 +130,10 @@ export class NacosModel implements RegistryModel {
     }
   }
 
+  get isStale(): boolean {
+    return this.#earlier.size > 0;
+  }
+
   loseData(): void {
     for (const port of [...this.#peers.keys()]) this.#forget(port);
     this.#configs.clear();

@@ -17,6 +17,8 @@ export interface RegistryModel {
   malform(replies: number): void;
   /** Forgets the history of changes, if there is one. */
   compact(): void;
+  /** True while some clients get answers that are older than the last change. */
+  readonly isStale?: boolean;
   /** Ends all members, after everything else has ended. */
   close(): Promise<void>;
 }

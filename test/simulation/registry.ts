@@ -30,6 +30,12 @@ const READ_BYTES = [50, 5_000] as const;
 /** Time within which all clients see a change of a registry whose connections were lost once. */
 const VISIBLE_MS = 20_000;
 
+/** The registry of one transport. */
+export interface WatchedRegistry extends Registry {
+  /** Checks that an endpoint that the transport has removed is not in its last list. */
+  onRemoved(address: string): void;
+}
+
 export class SimulatedRegistry {
   readonly model: RegistryModel;
   readonly members: number;
@@ -86,16 +92,25 @@ export class SimulatedRegistry {
   }
 
   /** Leads the addresses of a registry to the hosts that a client sees, and checks the lists of its resolvers. */
-  watched(client: number, registry: Registry): Registry {
+  watched(client: number, registry: Registry): WatchedRegistry {
     const route = (address: string): string => this.#route(client, address);
+    let last: readonly Endpoint[] = [];
     return {
       ...registry,
+      onRemoved: (address) => {
+        if (last.some((one) => route(one.address) === address))
+          this.#scenario.ledger.violate(
+            "I12",
+            `client${client + 1} has removed ${address}, which its last list contains`,
+          );
+      },
       resolver: (key, options = {}) => {
         const { open } = options;
         const routed = { ...options, open: open && ((address: string) => open(route(address))) };
         const resolver = registry.resolver(key, routed);
         const lists = async function* (this: SimulatedRegistry, context: Parameters<typeof resolver>[0]) {
           for await (const list of resolver(context)) {
+            last = list;
             this.#checkList(client, list);
             yield list.map((endpoint) => ({ ...endpoint, address: route(endpoint.address) }));
           }
@@ -241,13 +256,6 @@ export class SimulatedRegistry {
     if (silent === undefined) return undefined;
     const { address, lastError } = silent;
     return `${name} has reported that ${address} is ${states.get(address)}, but it is ready (error: ${lastError?.message})`;
-  }
-
-  /** Checks that a client has removed an endpoint because of its last list, not because the registry is unreachable. */
-  onRemoved(client: number, address: string): void {
-    const { ledger } = this.#scenario;
-    const isListed = this.#lists[client]?.some((one) => this.#route(client, one.address) === address);
-    if (isListed) ledger.violate("I12", `client${client + 1} has removed ${address}, which its last list contains`);
   }
 
   #route(client: number, address: string): string {

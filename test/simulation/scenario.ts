@@ -42,6 +42,8 @@ const LEFT_MS = 2_000;
 /** Time after which nothing of closed clients and servers may be left. */
 const REST_MS = 35_000;
 
+/** Pause between two looks at a registry whose first answers are older than its entries. */
+const STALE_MS = 10;
 /** Time in which the kernel finds a dead connection without traffic: the client sets the first second of it. */
 const KEEPALIVE_MS = 12_000;
 
@@ -122,6 +124,7 @@ export class Scenario {
     await this.registry?.start();
     for (const index of plan.servers.keys()) await this.startHost(index);
     await Promise.all(this.#servers.map((one) => one?.registration?.ready));
+    while (this.registry?.model.isStale) await world.sleep(STALE_MS);
     for (const [index, client] of plan.clients.entries()) this.clients.push(this.#createClient(index, client));
     const start = world.now;
     for (const operation of plan.operations) world.at(start + operation.at, () => this.#call(operation));
@@ -242,6 +245,7 @@ export class Scenario {
   ): Pick<RunningClient, "transport" | "states" | "changedAt" | "clients"> {
     const { product } = this;
     const states = new Map<string, string>();
+    const watched = registry && this.registry?.watched(index, registry);
     const { balancer, maxAttempts, hedgingDelayMs, protocol, codec, options } = plan;
     const common = {
       ...options,
@@ -264,7 +268,7 @@ export class Scenario {
         if (client !== undefined) client.changedAt = this.world.now;
         if (event.type === "removed") {
           states.delete(event.address);
-          this.registry?.onRemoved(index, event.address);
+          watched?.onRemoved(event.address);
         }
         if (event.type !== "endpoint") return;
         states.set(event.address, event.state);
@@ -272,8 +276,8 @@ export class Scenario {
       },
     };
     const transport: ClosableTransport | BalancedTransport =
-      this.registry !== undefined && registry !== undefined
-        ? product.createTransport({ ...balanced, registry: this.registry.watched(index, registry) })
+      watched !== undefined
+        ? product.createTransport({ ...balanced, registry: watched })
         : list !== undefined
           ? product.createTransport({ ...balanced, resolver: bounded(this, list.resolver) })
           : product.createTransport({ ...common, baseUrl: `http://${this.endpoint(index, plan.server).address}` });
