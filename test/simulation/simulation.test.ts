@@ -30,6 +30,8 @@ const FOUND = [
   102_121,
   // A registration wrote an entry of its lost session to ZooKeeper in the next one, and did not know it there.
   200_116,
+  // A call whose error was lost in its body failed as unimplemented, by the status 404 alone.
+  301_542,
 ];
 
 let bundle: Bundle;

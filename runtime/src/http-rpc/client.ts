@@ -23,9 +23,7 @@ import { compressExchange } from "./compressed-exchange.ts";
 import { codecNameIn, formatMilliseconds, PROTOCOL_VERSION, splitMetadata } from "./headers.ts";
 import { readErrorResponse } from "./status.ts";
 
-/**
- * Maximum size of an error body that is read, in bytes. For a larger one, the error is inferred from the HTTP status.
- */
+/** Maximum size of an error body that is read, in bytes. Of a larger one, only the HTTP status counts. */
 const MAX_ERROR_BYTES = 64 * 1024;
 
 /** A call of sub-protocol A, which is always unary. */
@@ -74,8 +72,11 @@ export function createUnaryCall(
     const response = await exchange(toHttpRequest(request, payload, encode(payload, method, message)));
     const metadata = splitMetadata(response.headers);
     if (response.status !== 200) {
-      // If the body cannot be read, the HTTP status alone determines the error.
-      const failure = await response.body.bytes(MAX_ERROR_BYTES).catch(() => new Uint8Array());
+      // If the body is too large, the HTTP status alone determines the error. If it is lost, the call has no answer.
+      const failure = await response.body.bytes(MAX_ERROR_BYTES).catch((reason) => {
+        if (reason.code !== Code.ResourceExhausted) throw reason;
+        return new Uint8Array();
+      });
       return readErrorResponse(path, response.status, failure, metadata);
     }
     const bytes = await readBody(path, payload, response);

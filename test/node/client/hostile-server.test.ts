@@ -102,6 +102,11 @@ describe("a client of sub-protocol A over HTTP/1.1", () => {
       bytes: 'HTTP/1.1 200 OK\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"gree',
       ending: "reset",
     },
+    {
+      server: "resets in the middle of the body of an error",
+      bytes: 'HTTP/1.1 404 Not Found\r\ncontent-type: application/json\r\ncontent-length: 100\r\n\r\n{"stat',
+      ending: "reset",
+    },
   ] as const)(
     "fails as unavailable with a server that $server",
     async ({ bytes, ending }: { bytes: string; ending?: "end" | "reset" }) => {
