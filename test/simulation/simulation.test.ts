@@ -32,6 +32,8 @@ const FOUND = [
   200_116,
   // A call whose error was lost in its body failed as unimplemented, by the status 404 alone.
   301_542,
+  // The dead connections to a crashed server were found one after the other, each by a call that failed.
+  301_102,
 ];
 
 let bundle: Bundle;

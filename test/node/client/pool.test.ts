@@ -278,6 +278,23 @@ describe("an idle connection", () => {
     expect(pings).toHaveLength(1);
   });
 
+  it("does not keep a call from another one that answers", async () => {
+    const server = await startRawServer(() => {}, settings([MAX_CONCURRENT_STREAMS, 1]));
+    const client = connectGreeter(server.baseUrl, { verifyAfterMs: 10, pingTimeoutMs: 60_000 });
+    const calls = [client.greet({}), client.greet({})];
+    await expect.poll(() => server.streams.length).toBe(2);
+    for (const stream of server.streams) greet(stream);
+    await Promise.all(calls);
+    const [first] = server.connections;
+    if (first !== undefined) first.polite = false;
+    await pause(30);
+    const call = client.greet({});
+    await expect.poll(() => server.streams.length).toBe(3);
+    expect(server.streams[2]?.connectionIndex).toBe(1);
+    greet(server.streams[2] as RawStream);
+    await call;
+  });
+
   it("is closed after the idle timeout", async () => {
     const server = await startRawServer((stream) => greet(stream));
     const client = connectGreeter(server.baseUrl, { idleTimeoutMs: 30 });

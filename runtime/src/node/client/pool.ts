@@ -229,9 +229,9 @@ export class Pool implements EndpointConnections, ConnectionOwner {
       for (;;) {
         const connection = this.#pick();
         if (connection !== undefined) return connection.exchange(request, undefined, onEnd);
-        const unverified = pooled.find((one) => one.mustBeVerified);
-        if (unverified !== undefined) {
-          await unlessAborted(unlessAborted(unverified.verify(), signal), attempts.abandoned);
+        const unverified = pooled.filter((one) => one.mustBeVerified).map((one) => one.verify());
+        if (unverified.length > 0) {
+          await unlessAborted(unlessAborted(Promise.race(unverified), signal), attempts.abandoned);
           continue;
         }
         const isLast = connectionsLeft-- === 0;
