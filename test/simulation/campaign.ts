@@ -56,7 +56,6 @@ const MUST_SEE = [
   "DNS: ETIMEOUT",
   "Kubernetes: list",
   "Kubernetes: watch",
-  "Kubernetes: watch ends",
   "Kubernetes: version is gone",
   "list of a registry",
   "empty list of a registry",

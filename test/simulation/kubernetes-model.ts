@@ -21,6 +21,8 @@ export interface KubernetesPlan {
 
 /** Longest time of a response and of an event, in milliseconds. */
 const SLOW_MS = 20;
+/** Longest time after which a watch ends that has no events, in milliseconds. */
+const WATCH_MS = 2_000;
 /** The slices of a service: each server is in one of them. */
 const SLICES = 2;
 const DAMAGED = "damaged";
@@ -278,6 +280,7 @@ class Service implements EndpointSource {
       this.#watches.add(response);
       response.once("close", () => this.#watches.delete(response));
       for (const change of this.#changes) if (change.version > from) this.#notify(response, change);
+      this.#world.after(this.#random.between(0, WATCH_MS), () => this.#mayEnd(response));
     } else {
       if (!isStatus) response.send(`${JSON.stringify({ type: "ERROR", object: { code: 410 } })}\n`);
       response.finish(false);
@@ -287,7 +290,11 @@ class Service implements EndpointSource {
 
   #notify(watch: Response, { type, object }: Change): void {
     watch.send(`${JSON.stringify({ type, object })}\n`);
-    if (this.#isHealed || !this.#random.chance(this.#plan.failures)) return;
+    this.#mayEnd(watch);
+  }
+
+  #mayEnd(watch: Response): void {
+    if (this.#isHealed || !this.#watches.has(watch) || !this.#random.chance(this.#plan.failures)) return;
     this.#see("watch ends");
     this.#watches.delete(watch);
     // One that stands still ends when all faults do.
