@@ -26,7 +26,7 @@ export function iteration<T>(
   return iterator;
 }
 
-/** Receives the end of messages. `settled` resolves when the step that a reader has left, and its source, have ended. */
+/** Receives the end of messages. `settled` resolves when a step that its reader has left, and the source, have ended. */
 type OnEnd = (how: "read" | "left" | "failed", reason: unknown, settled: Promise<unknown>) => void;
 
 /**
@@ -143,7 +143,7 @@ export async function onlyMessage(
   let count = 0;
   for await (const message of messages) {
     found ??= message;
-    if (++count > limit) throw refuse("more than one");
+    if (++count > limit) break;
   }
   if (count > 1) throw refuse("more than one");
   if (found === undefined) throw refuse("none");

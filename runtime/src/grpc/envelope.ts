@@ -110,6 +110,7 @@ export class EnvelopeReader {
   #start = 0;
   /** Bytes from that offset to the end of the last chunk. */
   buffered = 0;
+
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
@@ -130,9 +131,8 @@ export class EnvelopeReader {
     if (this.buffered < size) return undefined;
     const bytes = this.#join(size);
     const start = this.#start;
-    const data = new Uint8Array(bytes.buffer, bytes.byteOffset + start + PREFIX_BYTES, size - PREFIX_BYTES);
     this.#drop(size);
-    return { compressed: bytes[start] === 1, data };
+    return openEnvelope(bytes, start, start + size);
   }
 
   /** Checks at the end of the body that no envelope is incomplete. Throws `internal` if one is. */
@@ -177,9 +177,7 @@ export function onlyEnvelope(
     if (reader.next() !== undefined) throw countError(method, "more than one");
     reader.finish();
   }
-  // A plain array, even if the body is a Buffer (see `plainBytes`).
-  const data = new Uint8Array(body.buffer, body.byteOffset + PREFIX_BYTES, end - PREFIX_BYTES);
-  return { compressed: body[0] === 1, data };
+  return openEnvelope(body, 0, end);
 }
 
 /** Returns the end of the envelope whose prefix is at the offset. */
@@ -191,6 +189,15 @@ function endOfEnvelope(bytes: Uint8Array, start: number, maxBytes: number): numb
   if (flag > 1) throw new RpcError(Code.Internal, `envelope has the unknown flags 0x${flag.toString(16)}`);
   if (length > maxBytes) throw tooLarge(maxBytes, length);
   return start + PREFIX_BYTES + length;
+}
+
+/**
+ * Returns the envelope between two offsets. Its data is a plain `Uint8Array`, even if the bytes are a Buffer (see
+ * {@link plainBytes}).
+ */
+function openEnvelope(bytes: Uint8Array, start: number, end: number): Envelope {
+  const from = start + PREFIX_BYTES;
+  return { compressed: bytes[start] === 1, data: new Uint8Array(bytes.buffer, bytes.byteOffset + from, end - from) };
 }
 
 function cutOff(bytes: number): RpcError {

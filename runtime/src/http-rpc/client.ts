@@ -2,6 +2,7 @@
  * Sub-protocol A, client half: converts an HTTP exchange to a unary call (spec: Sub-protocol A: unary call).
  */
 import { commit, type RequestContext } from "../call/attempt.ts";
+import { NO_BYTES } from "../call/bytes.ts";
 import type { Call, Method, UnaryRequest, UnaryResponse } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
@@ -74,8 +75,8 @@ export function createUnaryCall(
     if (response.status !== 200) {
       // If the body is too large, the HTTP status alone determines the error. If it is lost, the call has no answer.
       const failure = await response.body.bytes(MAX_ERROR_BYTES).catch((reason) => {
-        if (reason.code !== Code.ResourceExhausted) throw reason;
-        return new Uint8Array();
+        if (reason.code === Code.ResourceExhausted) return NO_BYTES;
+        throw reason;
       });
       return readErrorResponse(path, response.status, failure, metadata);
     }
@@ -110,17 +111,13 @@ export function createUnaryCall(
     appendCallerMetadata(headers, request.headers);
     return {
       method: "POST",
-      path: payload.path?.(method) ?? pathOf(method),
+      path: payload.path?.(method) ?? (options.useAlias ? aliasPath(method, (alias) => alias.method) : method.path),
       version: "2",
       headers,
       body: wholeBody(message),
       signal: context.signal,
       context,
     };
-  }
-
-  function pathOf(method: Method): string {
-    return options.useAlias ? aliasPath(method, (alias) => alias.method) : method.path;
   }
 
   async function readBody(

@@ -191,14 +191,13 @@ type StartedRequest = HttpRequest &
   Pick<ReceivedRequest, "takeMemory" | "answer" | "fail"> & { readonly incoming: object | undefined };
 
 function serve(exchange: Exchange, request: StartedRequest): void {
-  if (!request.takeMemory()) {
-    request.answer(OUT_OF_MEMORY);
-    return;
+  if (!request.takeMemory()) request.answer(OUT_OF_MEMORY);
+  else {
+    exchange(request).then(
+      (response) => request.answer(response),
+      () => request.fail(),
+    );
   }
-  exchange(request).then(
-    (response) => request.answer(response),
-    () => request.fail(),
-  );
 }
 
 /** The part of a stream, or of an exchange over HTTP/1.1, that requests of both versions use. */
