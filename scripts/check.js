@@ -67,16 +67,14 @@ const steps = [
  * the time, so the others share the processor with them at a lower priority.
  */
 const JUDGES = [
-  // h2specd listens on a range of fixed ports, which registries might have been given.
-  ["registries", "interop:dubbo -- --registries", "h2spec", "proxies", "conformance:protobuf"],
-  // The client of the conformance suite has real time limits: the registries have ended when it begins.
+  ["registries", "interop:dubbo -- --registries", "proxies", "conformance:protobuf"],
   [
     "interop:grpc",
     "interop:dubbo",
-    "conformance",
     // The same sequences each time; run it without arguments for others.
     "differential -- 1000 1",
   ],
+  ["h2spec", "conformance"],
 ];
 /** Downloads and builds of the judges, which take place while the tests run. */
 const PREPARATIONS = [
@@ -96,15 +94,10 @@ process.on("exit", () => rmSync(temporary, { recursive: true, force: true }));
 const count = { passed: 0, failed: 0, skipped: 0 };
 const failures = [];
 const failedTests = [];
-/** Maximum number of files whose failed tests are run again. More failures than that do not come from timing. */
-const MAX_RETRIED = 10;
 /** Time limits, several times what the slowest run has taken. */
 const TESTS_TIMEOUT_MS = 30 * 60_000;
 const STEP_TIMEOUT_MS = 10 * 60_000;
 const JUDGE_TIMEOUT_MS = 12 * 60_000;
-/** Time after which nothing is tried again. */
-const LAST_RETRY_MS = 45 * 60_000;
-const isLate = () => performance.now() > LAST_RETRY_MS;
 
 for (const list of steps) await Promise.all(list.map(([name, step]) => runStep(name, step)));
 const prepared = prepareJudges();
@@ -182,48 +175,23 @@ function readGenerated() {
 }
 
 /**
- * Runs the README's test command, with a second reporter for the counts. Its output is printed directly. If tests fail
- * in at most MAX_RETRIED files, these files run again, alone: a test that then passes depends on timing or on the load
- * of the machine. It counts as passed, and its name is printed at the end because the test needs a fix. An error outside
- * of all tests, or the loss of the report, has no file, so all files run again.
+ * Runs the README's test command, with a second reporter for the counts, and 1,000 runs of each property test of the HTTP/2
+ * engine; `npm run campaign` makes a million. Its output is printed directly.
  */
 async function runTests() {
-  const first = await runTestFiles([]);
-  const failed = first.report.testResults.filter((file) => file.status === "failed");
-  const retried = first.status !== 0 && failed.length <= MAX_RETRIED && !isLate();
-  const second = retried ? await runTestFiles(failed.map((file) => file.name)) : undefined;
-  // The exit status decides, because a run without a JSON report, or with an error outside all tests, has no failed
-  // test.
-  const ok = first.status === 0 || second?.status === 0;
-  const stillFailed = second?.report.numFailedTests ?? first.report.numFailedTests;
-  const numFailed = ok ? 0 : Math.max(stillFailed, 1);
-  const counted = failed.length === 0 && second !== undefined ? second.report : first.report;
-  count.passed += counted.numPassedTests + (failed.length > 0 && retried ? counted.numFailedTests - stillFailed : 0);
-  count.failed += numFailed;
-  count.skipped += counted.numPendingTests + counted.numTodoTests;
-  if (!ok) failures.push("tests");
-  if (ok && retried && failed.length === 0)
-    failedTests.push("an error outside of all tests (passed on the second try)");
-  for (const file of failed) {
-    const names = file.assertionResults.filter((test) => test.status === "failed").map((test) => test.fullName);
-    for (const name of names.length > 0 ? names : ["(the file)"]) {
-      failedTests.push(`${relative(root, file.name)}: ${name}${ok ? " (passed on the second try)" : ""}`);
-    }
+  const command = `npm test -- --reporter=default --reporter=json --outputFile.json=${JSON.stringify(testReport)}`;
+  const { status } = await runGroup(command, TESTS_TIMEOUT_MS, { cwd: root, env: { ...env, HTTP2_RUNS: "1000" } });
+  const report = readReport();
+  count.passed += report.numPassedTests;
+  count.skipped += report.numPendingTests + report.numTodoTests;
+  // A run without a report, or with an error outside of all tests, has no failed test.
+  if (status !== 0) count.failed += Math.max(report.numFailedTests, 1);
+  if (status !== 0) failures.push("tests");
+  for (const { name, status: result, assertionResults } of report.testResults) {
+    if (result !== "failed") continue;
+    const names = assertionResults.filter((test) => test.status === "failed").map((test) => test.fullName);
+    for (const one of names.length > 0 ? names : ["(the file)"]) failedTests.push(`${relative(root, name)}: ${one}`);
   }
-}
-
-/**
- * Runs the given test files, or all without an argument, with 1,000 runs of each property test of the HTTP/2 engine; `npm run
- * campaign` makes a million. Returns the exit status and the report.
- */
-async function runTestFiles(files) {
-  rmSync(testReport, { force: true });
-  const command = `npm test -- ${files.map((file) => JSON.stringify(file)).join(" ")} --reporter=default --reporter=json`;
-  const { status } = await runGroup(`${command} --outputFile.json=${JSON.stringify(testReport)}`, TESTS_TIMEOUT_MS, {
-    cwd: root,
-    env: { ...env, HTTP2_RUNS: "1000" },
-  });
-  return { status, report: readReport() };
 }
 
 /** Prepares the judges one after the other. A judge that cannot be prepared reports the reason when it runs. */
@@ -234,21 +202,12 @@ async function prepareJudges() {
   }
 }
 
-/**
- * Runs a check by an independent implementation, and prints its output when it has ended. Missing programs count as skipped.
- * A check that fails runs once more, as failed tests do.
- */
+/** Runs a check by an independent implementation, and prints its output when it has ended. Missing programs count as skipped. */
 async function runJudge(name, priority) {
   const start = Date.now();
   const CANNOT_RUN = 3;
   const options = { cwd: root, env, stderr: "pipe", print: () => {} };
-  const judge = () => runGroup(`${priority}npm run --silent ${name}`, JUDGE_TIMEOUT_MS, options);
-  let { status, output } = await judge();
-  if (status !== 0 && status !== CANNOT_RUN && !isLate()) {
-    console.log(`${output.trim()}\nagain   ${name}, which has failed`);
-    ({ status, output } = await judge());
-    if (status === 0) failedTests.push(`${name} (passed on the second try)`);
-  }
+  const { status, output } = await runGroup(`${priority}npm run --silent ${name}`, JUDGE_TIMEOUT_MS, options);
   const ok = status === 0 || status === CANNOT_RUN;
   count.skipped += output.match(/^SKIPPED /gm)?.length ?? 0;
   if (status === 0) count.passed += 1;

@@ -25,6 +25,8 @@ const TIMEOUT_S = "10";
 /** Maximum number of runs of each part, and the number of ports that each run of h2specd may use. */
 const MAX_ATTEMPTS = 3;
 const PORTS_OF_RUN = 100;
+/** Above the ports that other programs get from test/support/port.ts, and below those of outgoing connections. */
+const FIRST_PORT = 31_100;
 const NODE = ["--conditions=triple-source", "--import", "tsx"];
 
 /** Returns the folder of h2spec and h2specd; `undefined` if they are missing and cannot be built. */
@@ -138,7 +140,7 @@ else if (process.argv[2] !== "--prepare") {
       writeFileSync(join(folder, "server.crt"), cert);
       writeFileSync(join(folder, "server.key"), key);
     }
-    const port = 10_000 + 2 * MAX_ATTEMPTS * PORTS_OF_RUN * (process.pid % 30);
+    const port = FIRST_PORT + 2 * MAX_ATTEMPTS * PORTS_OF_RUN * (process.pid % 2);
     const ofClient = [runClient("client, h2c", h2specd, ["-e", exec], folder, port)];
     const nextPort = port + MAX_ATTEMPTS * PORTS_OF_RUN;
     if (hasOpenssl) ofClient.push(runClient("client, TLS", h2specd, ["-t", "-e", exec], folder, nextPort));
