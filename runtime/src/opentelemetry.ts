@@ -1,7 +1,6 @@
 /**
  * Entry point `triple-es/opentelemetry`: traces and metrics by OpenTelemetry's semantic conventions for RPC, and
- * metrics of discovery by those of gRPC. Requires the
- * package `@opentelemetry/api`.
+ * metrics of discovery by those of gRPC. Requires the package `@opentelemetry/api`.
  *
  * @module triple-es/opentelemetry
  */

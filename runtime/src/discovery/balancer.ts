@@ -10,8 +10,7 @@ export interface ReadyEndpoint {
   /** The endpoint, as the resolver has found it. */
   readonly endpoint: Endpoint;
   /**
-   * The weight, above 0, after warm-up. If only endpoints of weight 0 are ready, each of them has
-   * weight 1.
+   * The weight, above 0, after warm-up. If only endpoints of weight 0 are ready, each of them has weight 1.
    */
   readonly weight: number;
   /** The number of open streams and of calls that wait for a stream. */

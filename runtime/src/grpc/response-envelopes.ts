@@ -52,9 +52,8 @@ export class ResponseEnvelopes extends SentMessages {
   protected override async failed(reason: unknown, isOfSource: boolean): Promise<Step> {
     const { request, context, handler } = this.#call;
     const { onError, headerLimits } = this.#options;
-    // An error of the handler's messages is masked.
-    const known = isOfSource ? maskUnknownError(reason, { method: handler.method, context }, onError) : reason;
-    const error = asRpcError(known, request.path, onError);
+    const masked = isOfSource ? maskUnknownError(reason, { method: handler.method, context }, onError) : reason;
+    const error = asRpcError(masked, request.path, onError);
     context.answered(error);
     writeError(this.#trailers, error, headerLimits.response);
     this.#trailers.appendAll(userMetadata(this.#response.trailers));
@@ -67,8 +66,7 @@ export class ResponseEnvelopes extends SentMessages {
     context.close();
     // A source that never settles would delay the response past the deadline.
     const left = this.begin().return?.();
-    if (!context.limited) return left;
-    context.waitUntil(left);
-    return undefined;
+    if (context.limited) context.waitUntil(left);
+    return context.limited ? undefined : left;
   }
 }

@@ -2,7 +2,6 @@
  * The interface between a listener and its HTTP engines, and what the engines of both versions share: their connections, their
  * requests, and the responses that they create without a protocol.
  */
-import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
 import { concat } from "../../../call/bytes.ts";
 import { Code, Status } from "../../../call/code.ts";
@@ -71,14 +70,13 @@ export class ServedConnections extends SwapList<ServedConnection> implements Ser
 
   accept(socket: Socket): void {
     this.add(this.#create(socket, this));
+    const sweep = (): void => {
+      const time = now();
+      for (const one of this) one.sweep(time);
+    };
     // If the event loop was blocked, input that was sent in time is read before deferred calls run.
-    this.#stopSweeping ??= repeat(sweepIntervalMs(this.#service.limits), () => defer(this.#sweep));
+    this.#stopSweeping ??= repeat(sweepIntervalMs(this.#service.limits), () => defer(sweep));
   }
-
-  readonly #sweep = (): void => {
-    const time = now();
-    for (const one of this) one.sweep(time);
-  };
 
   drain(): void {
     this.#service.isLeaving = true;
@@ -137,20 +135,9 @@ export abstract class ServedConnection implements MemoryHolder, Indexed {
   /** Aborts the running requests. */
   abstract abort(reason: RpcError): void;
 
-  /** Starts a request. While memory is short, one that is complete waits for a turn of its own. */
-  protected start(request: StartedRequest): void {
-    const { memory } = this;
-    if (request.incoming === undefined && memory.budget.short) {
-      memory.admit(
-        () => this.#run(request),
-        () => request.answer(OUT_OF_MEMORY),
-      );
-    } else this.#run(request);
-  }
-
-  #run(request: StartedRequest): void {
-    // Changes of the context must not affect the next request of the same chunk.
-    new AsyncResource("TRIPLE_REQUEST", MANUAL).runInAsyncScope(serve, undefined, this.service.exchange, request);
+  /** Starts a request while memory is short: each one in a turn of its own. */
+  protected admit(request: Pick<ReceivedRequest, "answer">, start: () => void): void {
+    this.memory.admit(start, () => request.answer(OUT_OF_MEMORY));
   }
 
   /** Fires when the server begins to close. */
@@ -185,20 +172,7 @@ export abstract class ServedConnection implements MemoryHolder, Indexed {
 }
 
 /** Options of the asynchronous context of a request: nothing watches its end. */
-const MANUAL = { requireManualDestroy: true } as const;
-
-type StartedRequest = HttpRequest &
-  Pick<ReceivedRequest, "takeMemory" | "answer" | "fail"> & { readonly incoming: object | undefined };
-
-function serve(exchange: Exchange, request: StartedRequest): void {
-  if (!request.takeMemory()) request.answer(OUT_OF_MEMORY);
-  else {
-    exchange(request).then(
-      (response) => request.answer(response),
-      () => request.fail(),
-    );
-  }
-}
+export const MANUAL = { requireManualDestroy: true } as const;
 
 /** The part of a stream, or of an exchange over HTTP/1.1, that requests of both versions use. */
 type RequestStream = Pick<Stream, "ended" | "closed" | "consumed" | "discard">;
@@ -281,9 +255,6 @@ export abstract class ReceivedRequest<
 
   /** Sends a response. */
   abstract answer(response: HttpResponse): void;
-
-  /** Ends the exchange of a response that is missing or incomplete. */
-  abstract fail(): void;
 
   /** Takes the memory of a whole body from the budget. Returns false if it does not fit. */
   takeMemory(): boolean {
