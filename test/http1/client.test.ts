@@ -6,7 +6,7 @@ import type { ClientExchange, ResponseSink } from "../../runtime/src/http1/excha
 import type { ResponseHead } from "../../runtime/src/http1/response.ts";
 import { nodeLatin1 } from "../../runtime/src/node/io/http2-socket.ts";
 
-/** What a client sees of an exchange: a status and a body, and how its response ended. */
+/** The response of an exchange as a client receives it: its status, its body, and how it ended. */
 class Seen implements ResponseSink {
   status = 0;
   body = "";

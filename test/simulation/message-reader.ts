@@ -19,7 +19,7 @@ export interface MessageListener {
   onInvalid(text: string): void;
 }
 
-/** What the next bytes are: a head, a body of known length, or the size, the data and the trailers of chunks. */
+/** The part of a message that the next bytes belong to: a head, a body of known length, or the size, the data and the trailers of chunks. */
 type State = "head" | "body" | "size" | "data" | "trailer" | "invalid";
 
 const TERMINATORS = { head: "\r\n\r\n", size: "\r\n", trailer: "\r\n" } as const;

@@ -219,15 +219,15 @@ class Outputs implements AsyncIterableIterator<object> {
     return this.#options.interceptors.length === 0 ? this.#step() : this.#converted(() => this.#step());
   }
 
+  async return(): Promise<IteratorResult<object>> {
+    await this.#converted(() => this.#outputs.return?.());
+    return DONE;
+  }
+
   #step(): Promise<IteratorResult<object>> {
     const first = this.#first;
     this.#first = undefined;
     return first ?? this.#outputs.next();
-  }
-
-  async return(): Promise<IteratorResult<object>> {
-    await this.#converted(() => this.#outputs.return?.());
-    return DONE;
   }
 
   async #converted<T>(work: () => T): Promise<Awaited<T>> {
