@@ -34,6 +34,8 @@ const FOUND = [
   301_542,
   // The dead connections to a crashed server were found one after the other, each by a call that failed.
   301_102,
+  // Each transport that began anew connected to all servers of a registry in Nacos that was away, without a backoff.
+  301_902,
 ];
 
 let bundle: Bundle;

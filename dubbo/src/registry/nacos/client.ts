@@ -1,11 +1,11 @@
 /**
  * The client of a Nacos cluster: keeps at most one connection, which all its users share, and connects to the next server
- * when it is lost.
+ * when it is lost: at once, or after a backoff if the connection was a short one or no server has accepted one.
  */
 
 import type { ClosableTransport } from "triple-es";
 import { Code, RpcError } from "triple-es";
-import { random, reasonOf } from "triple-es/internal";
+import { Backoff, delayInBackground, now, random, reasonOf } from "triple-es/internal";
 import { formatAddress } from "../dubbo/service-key.ts";
 import { parseServers, type ServerAddress } from "../servers.ts";
 import { NacosConnection, type NacosConnectionOptions } from "./connection.ts";
@@ -20,10 +20,18 @@ export interface NacosClientOptions extends NacosConnectionOptions {
 
 /** The port of gRPC relative to that of HTTP. */
 const GRPC_OFFSET = 1_000;
+/**
+ * The longest delay before another attempt, in milliseconds. A connection that lasted for less than that counts as a failed
+ * attempt: its server accepts connections and does not serve them.
+ */
+const MAX_RECONNECT_MS = 5_000;
 
 export class NacosClient {
   readonly #options: NacosClientOptions;
   readonly #closed = new AbortController();
+  readonly #backoff = new Backoff({ maxMs: MAX_RECONNECT_MS });
+  /** The time of the next attempt. */
+  #nextAt = Number.NEGATIVE_INFINITY;
   #connection: NacosConnection | undefined;
   #connecting: Promise<NacosConnection> | undefined;
   /** The index of the server to which the next attempt connects. Clients begin with different servers. */
@@ -51,9 +59,11 @@ export class NacosClient {
     this.#connection?.end(reason);
   }
 
-  /** Makes one attempt with each server. */
+  /** Makes one attempt with each server, after the backoff. */
   async #connect(): Promise<NacosConnection> {
     const { signal } = this.#closed;
+    const waitMs = this.#nextAt - now();
+    if (waitMs > 0) await delayInBackground(waitMs, signal);
     const failures: string[] = [];
     for (const server of this.#candidates()) {
       signal.throwIfAborted();
@@ -66,11 +76,13 @@ export class NacosClient {
         failures.push(message.includes(address) ? message : `${address}: ${message}`);
         continue;
       }
-      connection.lost.addEventListener("abort", () => this.#follow(connection), { once: true });
+      const connectedAt = now();
+      connection.lost.addEventListener("abort", () => this.#onLost(connection, connectedAt), { once: true });
       this.#connection = connection;
       return connection;
     }
     signal.throwIfAborted();
+    this.#nextAt = now() + this.#backoff.next();
     throw new RpcError(Code.Unavailable, `no server accepts a connection over gRPC (${failures.join("; ")})`);
   }
 
@@ -85,8 +97,10 @@ export class NacosClient {
     return redirect === undefined ? all : [redirect, ...all];
   }
 
-  /** Remembers the server that the connection redirected to. */
-  #follow({ redirect }: NacosConnection): void {
+  /** Sets the time of the next attempt, and remembers the server that the connection redirected to. */
+  #onLost({ redirect }: NacosConnection, connectedAt: number): void {
+    if (now() - connectedAt < MAX_RECONNECT_MS) this.#nextAt = now() + this.#backoff.next();
+    else this.#backoff.reset();
     if (redirect === undefined) return;
     try {
       this.#redirect = parseServers("nacos", [redirect], 8848)[0];
