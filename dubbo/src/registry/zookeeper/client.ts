@@ -8,7 +8,7 @@
  */
 import type { ConnectionOptions } from "node:tls";
 import { Code, RpcError } from "triple-es";
-import { Backoff, now, random, settledWithin, startBackgroundTimer } from "triple-es/internal";
+import { Backoff, delayInBackground, now, random, settledWithin } from "triple-es/internal";
 import { REGISTRY_CLOSED } from "../tree.ts";
 import { ZooKeeperConnection } from "./connection.ts";
 import type { JuteReader, JuteWriter } from "./jute.ts";
@@ -52,6 +52,7 @@ const CHANGE_MS = 500;
 export class ZooKeeperClient {
   readonly watches: Watches = new Watches();
   readonly #settings: ClientSettings;
+  readonly #closed = new AbortController();
   #state: SessionState = NEW_SESSION;
   #lastZxid = 0n;
   #connection: ZooKeeperConnection | undefined;
@@ -64,8 +65,6 @@ export class ZooKeeperClient {
   /** The time at which the last connection was lost. */
   #lostAt = Number.NEGATIVE_INFINITY;
   #isRunning = false;
-  #isClosed = false;
-  #wake = (): void => {};
 
   constructor(settings: ClientSettings) {
     this.#settings = settings;
@@ -85,12 +84,11 @@ export class ZooKeeperClient {
 
   /** Resolves with the connection once there is one. Rejects if the ensemble is unreachable. */
   connected(): Promise<ZooKeeperConnection> {
-    if (this.#isClosed) return Promise.reject(REGISTRY_CLOSED);
+    if (this.#closed.signal.aborted) return Promise.reject(REGISTRY_CLOSED);
     if (this.#connection !== undefined) return Promise.resolve(this.#connection);
     return new Promise((resolve, reject) => {
       this.#waiters.add({ resolve, reject });
-      if (this.#isRunning) this.#wake();
-      else void this.#run();
+      if (!this.#isRunning) void this.#run();
     });
   }
 
@@ -131,9 +129,8 @@ export class ZooKeeperClient {
 
   /** Ends the session, which removes its ephemeral nodes. Never rejects. */
   async close(): Promise<void> {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    this.#wake();
+    if (this.#closed.signal.aborted) return;
+    this.#closed.abort(REGISTRY_CLOSED);
     const connection = this.#connection;
     if (connection !== undefined) {
       const ended = connection
@@ -154,11 +151,11 @@ export class ZooKeeperClient {
   async #run(): Promise<void> {
     this.#isRunning = true;
     const { servers, sessionTimeoutMs } = this.#settings;
+    const { signal } = this.#closed;
     const retry = new Backoff({ initialMs: FIRST_RECONNECT_MS, maxMs: MAX_RECONNECT_MS });
     let outageAt = Number.NEGATIVE_INFINITY;
     let failures = 0;
-    while (!this.#isClosed) {
-      let isShort = false;
+    while (!signal.aborted) {
       try {
         const connection = await this.#connect();
         const connectedAt = now();
@@ -167,13 +164,12 @@ export class ZooKeeperClient {
         this.#lostAt = now();
         this.#connection = undefined;
         this.#lastZxid = connection.lastZxid;
-        isShort = now() - connectedAt < MAX_RECONNECT_MS;
-        if (isShort) throw reason;
+        if (now() - connectedAt < MAX_RECONNECT_MS) throw reason;
         retry.reset();
         failures = 0;
         outageAt = now();
       } catch (reason) {
-        if (this.#isClosed) return;
+        if (signal.aborted) return;
         const outageMs = now() - outageAt;
         failures++;
         if (outageMs > sessionTimeoutMs && failures >= servers.length) this.#reject(reason as Error);
@@ -181,7 +177,7 @@ export class ZooKeeperClient {
         if (outageMs > 2 * sessionTimeoutMs && this.#state !== NEW_SESSION) this.#expire();
         // Without a session, each server is tried before the first delay.
         if (failures < servers.length && this.#state === NEW_SESSION) continue;
-        await this.#pause(retry.next(), !isShort);
+        await delayInBackground(retry.next(), signal);
       }
     }
   }
@@ -195,7 +191,7 @@ export class ZooKeeperClient {
     const earlier = this.#state;
     try {
       const state = await connection.open(earlier, this.#lastZxid);
-      if (this.#isClosed) throw REGISTRY_CLOSED;
+      if (this.#closed.signal.aborted) throw REGISTRY_CLOSED;
       if (state.timeoutMs <= 0) {
         if (earlier === NEW_SESSION) throw new RpcError(Code.Unavailable, "the server refused to begin a session");
         connection.destroy(new Error("the session has expired"));
@@ -235,18 +231,5 @@ export class ZooKeeperClient {
     this.#waiters = new Set();
     for (const { reject } of waiters) reject(reason);
     for (const listener of [...this.#outageListeners]) listener(reason);
-  }
-
-  /** Waits for the backoff, or, if `mayWake`, until a connection is requested. */
-  #pause(ms: number, mayWake: boolean): Promise<void> {
-    return new Promise((resolve) => {
-      const stop = startBackgroundTimer(ms, resolve);
-      if (!mayWake) return;
-      this.#wake = () => {
-        this.#wake = () => {};
-        stop();
-        resolve();
-      };
-    });
   }
 }

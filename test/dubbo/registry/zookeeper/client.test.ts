@@ -124,6 +124,19 @@ it("a server that is gone after a session has expired is tried again after delay
   expect(performance.now() - start).toBeGreaterThan(300);
 });
 
+it("a server that is away is tried again after delays, however many requests wait for it", async () => {
+  let connects = 0;
+  const client = await scripted((peer) => {
+    connects++;
+    peer.socket.end();
+  });
+  const start = performance.now();
+  for (let request = 0; request < 6; request++) await expect(client.connected()).rejects.toThrow();
+  // Delays of 50, 80, 128, 205 and 328 ms, less 20 % of jitter.
+  expect(performance.now() - start).toBeGreaterThan(600);
+  expect(connects).toBe(6);
+});
+
 it.each<[string, (peer: Peer, xid: number) => void]>([
   ["a list without an end", (peer, xid) => peer.reply(xid, (writer) => writer.int(2 ** 31 - 1))],
   ["a reply to another request", (peer, xid) => peer.reply(xid + 1, (writer) => writer.strings([]))],
