@@ -93,6 +93,8 @@ class End {
 }
 
 export class FrameObserver {
+  /** True once the client has removed the endpoint: the connection ends with its last stream. */
+  isReleased = false;
   readonly #connection: Connection;
   readonly #turn: Watcher["turn"];
   readonly #client: End;
@@ -114,9 +116,9 @@ export class FrameObserver {
     this.#attach(connection.downstream, this.#server, this.#client, note);
   }
 
-  /** True if one of the ends has sent GOAWAY. */
+  /** True if one of the ends has sent GOAWAY, or the client has removed the endpoint. */
   get isLeaving(): boolean {
-    return this.#client.sentGoAway !== undefined || this.#server.sentGoAway !== undefined;
+    return this.isReleased || this.#client.sentGoAway !== undefined || this.#server.sentGoAway !== undefined;
   }
 
   /** Checks, when nothing is under way, that the windows of the connection are whole but for what is not announced yet. */

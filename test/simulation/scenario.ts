@@ -268,6 +268,7 @@ export class Scenario {
         if (client !== undefined) client.changedAt = this.world.now;
         if (event.type === "removed") {
           states.delete(event.address);
+          this.#release(event.address);
           watched?.onRemoved(event.address);
         }
         if (event.type !== "endpoint") return;
@@ -290,6 +291,13 @@ export class Scenario {
         }),
     });
     return { transport, states, changedAt: this.world.now, clients: { known, unknown } };
+  }
+
+  /** Marks the connections of a client to an endpoint that it has removed. */
+  #release(address: string): void {
+    for (const [{ socket }, observer] of this.observers) {
+      if (`${socket.remoteAddress}:${socket.remotePort}` === address) observer.isReleased = true;
+    }
   }
 
   #call(operation: Operation): void {

@@ -12,7 +12,7 @@ import { run } from "./run.ts";
 
 /** Seeds of different profiles, with few events. Two have a registry, ZooKeeper and etcd; one has HTTP/1.1. */
 const SEEDS = [12, 20, 3, 15, 17, 37];
-/** Seeds that have found a fault of the product, with few events. */
+/** Seeds that have found a fault of the product or of the model, with few events. */
 const FOUND = [
   // The list of a DNS resolver grew with each lookup in which one of two equal SRV records failed.
   101_291,
@@ -36,6 +36,8 @@ const FOUND = [
   301_102,
   // Each transport that began anew connected to all servers of a registry in Nacos that was away, without a backoff.
   301_902,
+  // A pool was counted together with the connections of a removed endpoint, whose streams had not ended.
+  400_283,
 ];
 
 let bundle: Bundle;
