@@ -148,7 +148,17 @@ describe("text that is omitted from messages", () => {
   const found: string[] = [];
   beforeAll(() => {
     let left = [...unprintableMessages];
-    for (const word of left) project.generateMessages(request(MESSAGES, hostileFiles([word])), word);
+    // A file in a folder for each word, all of them by one run of protoc-gen-es.
+    const files = left.map((word, i) => {
+      const { messageType } = hostileFiles([word])[0] as FileDescriptorProto;
+      return create(FileDescriptorProtoSchema, {
+        name: `${word}/message.proto`,
+        package: `omitted.w${i}`,
+        syntax: "proto3",
+        messageType,
+      });
+    });
+    project.generateMessages(request(MESSAGES, files));
     // Files with errors of syntax hide errors of types in others.
     for (let broken = left; broken.length > 0; ) {
       const output = project.compile();

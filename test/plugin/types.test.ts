@@ -24,11 +24,12 @@ project.write(
   }),
 );
 
+// The declarations of the runtime resolve alike in all versions, so the older ones have one kind of resolution each.
 describe.each([
-  ["5.9", "ts59"],
-  ["6.0", "ts60"],
-  ["7.0", "typescript"],
-])("TypeScript %s", (version, name) => {
+  ["5.9", "ts59", resolutions.slice(0, 1)],
+  ["6.0", "ts60", resolutions.slice(1)],
+  ["7.0", "typescript", resolutions],
+])("TypeScript %s", (version, name, resolved) => {
   const tsc = (...args: string[]) =>
     spawnSync(process.execPath, [`node_modules/${name}/bin/tsc`, ...args], { cwd: root, encoding: "utf8" }).stdout;
 
@@ -36,7 +37,7 @@ describe.each([
     expect(tsc("--version")).toContain(`Version ${version}.`);
   });
 
-  it.each(resolutions)("reports nothing in fixtures and examples under %s", (_, flags) => {
+  it.each(resolved)("reports nothing in fixtures and examples under %s", (_, flags) => {
     const output = tsc("--project", project.folder, "--pretty", "false", ...flags);
     // The runtime is checked elsewhere, as source with its own flags; only generated files count here.
     const diagnostics = judgedDiagnostics(output).filter((line) => /^(fixtures|examples)\/|^error/.test(line));
