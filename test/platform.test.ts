@@ -24,7 +24,7 @@ const EXCEPTIONS: readonly (readonly [file: string, names: readonly string[], re
 
 /** The modules that keep state beyond their objects, and what this state belongs to. Each world of a simulation has its own. */
 const STATE: Readonly<Record<string, string>> = {
-  "runtime/src/call/time-slice.ts": "the event loop: the time and the messages of its turn",
+  "runtime/src/call/turn.ts": "the event loop: the messages of its turn",
   "runtime/src/node/io/http2-socket.ts": "the event loop: the time for large reads; memory: free slabs",
   "runtime/src/node/thread-pool.ts": "the thread pool",
   "runtime/src/node/dns.ts": "the process: answers of the last second",

@@ -280,10 +280,10 @@ describe("a call of gRPC-Web in text", () => {
     return chunks;
   }
 
-  it("is decoded in chunks that do not depend on its padding", async () => {
+  it("is decoded in one chunk for each chunk of text, whatever its padding", async () => {
     const text = Buffer.from("AQ==".repeat(64 * 1024));
     const chunks = await decode([text]);
-    expect(chunks.map(({ byteLength }) => byteLength)).toEqual(Array.from({ length: 8 }, () => 8 * 1024));
+    expect(chunks.map(({ byteLength }) => byteLength)).toEqual([64 * 1024]);
     expect(joined(...chunks)).toEqual(new Uint8Array(64 * 1024).fill(1));
   });
 

@@ -8,7 +8,7 @@ import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { PayloadMethod } from "../call/method.ts";
 import { responseCountError } from "../call/outcome.ts";
-import { nextSmallStep } from "../call/time-slice.ts";
+import { takeTurn } from "../call/turn.ts";
 import { countOf } from "../codec/bounded-codec.ts";
 import type { Compression } from "../codec/compression.ts";
 import { type Body, cancelBody, streamBody, wholeBody } from "../http/body.ts";
@@ -82,7 +82,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       const { trailers } = response;
       const error = method.payload && grpcPayload(method).readError?.({ headers, trailers, bytes: data }, options);
       if (error !== undefined) throw markReceived(error);
-      const turn = nextSmallStep(data.byteLength);
+      const turn = takeTurn(data.byteLength);
       if (turn !== undefined) await turn;
       return { stream: false, message: decodeNow(method, data), headers, trailers: metadataOf(trailers) };
     } catch (reason) {
@@ -188,7 +188,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   }
 
   function decode(method: Method, bytes: Uint8Array): object | Promise<object> {
-    const turn = nextSmallStep(bytes.byteLength);
+    const turn = takeTurn(bytes.byteLength);
     return turn === undefined ? decodeNow(method, bytes) : turn.then(() => decodeNow(method, bytes));
   }
 

@@ -4,7 +4,6 @@
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { DONE, MessageStream } from "../call/message-stream.ts";
-import { countMessage } from "../call/time-slice.ts";
 import type { Body, ChunkSource } from "../http/body.ts";
 import type { ProtocolOptions } from "../protocol/options.ts";
 import { EnvelopeReader } from "./envelope.ts";
@@ -28,8 +27,6 @@ export class ReceivedMessages extends MessageStream {
   readonly #envelopes: EnvelopeReader;
   /** The next message, or the failure to decode it, if that takes time or has to be reported by {@link wait}. */
   #decoding: Promise<object> | undefined;
-  /** A chunk may contain thousands of empty messages, so the reader yields to the event loop between them. */
-  #turn: Promise<void> | undefined;
   #isOver = false;
 
   constructor(body: Body, reading: MessageReading) {
@@ -40,13 +37,10 @@ export class ReceivedMessages extends MessageStream {
   }
 
   protected ready(): object | undefined {
-    if (this.#isOver || this.#turn !== undefined || this.#decoding !== undefined) return undefined;
+    if (this.#isOver || this.#decoding !== undefined) return undefined;
     try {
       const message = this.#decodeNext();
-      if (!(message instanceof Promise)) {
-        if (message !== undefined) this.#turn = countMessage();
-        return message;
-      }
+      if (!(message instanceof Promise)) return message;
       this.#decoding = message;
     } catch (reason) {
       this.#decoding = Promise.reject(reason);
@@ -58,15 +52,10 @@ export class ReceivedMessages extends MessageStream {
   protected async wait(): Promise<IteratorResult<object, undefined>> {
     try {
       while (!this.#isOver) {
-        if (this.#turn !== undefined) {
-          await this.#turn;
-          this.#turn = undefined;
-        }
         const next = this.#decoding ?? this.#decodeNext();
         if (next !== undefined) {
           const value = await next;
           this.#decoding = undefined;
-          this.#turn = countMessage();
           return { done: false, value };
         }
         this.#chunks.keep?.(this.#envelopes.buffered);

@@ -7,7 +7,6 @@ import { concat, NO_BYTES } from "../call/bytes.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { DONE, iteration } from "../call/message-stream.ts";
-import { nextStep } from "../call/time-slice.ts";
 import { type Body, streamBody, wholeBody } from "../http/body.ts";
 
 /**
@@ -15,9 +14,6 @@ import { type Body, streamBody, wholeBody } from "../http/body.ts";
  * stack.
  */
 const MAX_ARGUMENT_BYTES = 8 * 1024;
-
-/** Bytes of text that are decoded in one step, and become one chunk. */
-const TEXT_STEP_BYTES = 32 * 1024;
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const PADDING = 0x3d;
@@ -48,15 +44,10 @@ async function* decodeChunks(body: Body): AsyncGenerator<Uint8Array, void> {
   /** Up to three characters of a group of four. */
   let rest = NO_BYTES;
   for await (const chunk of body) {
-    for (let start = 0; start < chunk.byteLength; start += TEXT_STEP_BYTES) {
-      const turn = start === 0 ? undefined : nextStep();
-      if (turn !== undefined) await turn;
-      const part = chunk.subarray(start, start + TEXT_STEP_BYTES);
-      const text = rest.byteLength === 0 ? part : concat([rest, part], rest.byteLength + part.byteLength);
-      const usable = text.byteLength - (text.byteLength % 4);
-      rest = text.slice(usable);
-      if (usable > 0) yield decodeGroups(text.subarray(0, usable));
-    }
+    const text = rest.byteLength === 0 ? chunk : concat([rest, chunk], rest.byteLength + chunk.byteLength);
+    const usable = text.byteLength - (text.byteLength % 4);
+    rest = text.slice(usable);
+    if (usable > 0) yield decodeGroups(text.subarray(0, usable));
   }
   if (rest.byteLength > 0) yield decodeGroups(Uint8Array.of(...rest, PADDING, PADDING).subarray(0, 4));
 }

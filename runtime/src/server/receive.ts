@@ -4,7 +4,7 @@
 import type { Selector, UnaryRequest } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { type ErrorHook, RpcError } from "../call/error.ts";
-import { nextSmallStep } from "../call/time-slice.ts";
+import { takeTurn } from "../call/turn.ts";
 import type { Compression } from "../codec/compression.ts";
 import type { HttpRequest } from "../http/exchange.ts";
 import { decodingReason } from "../protocol/error.ts";
@@ -54,7 +54,7 @@ export function receive(
       receive(call, bytes, undefined),
     );
   }
-  const turn = nextSmallStep(data.byteLength);
+  const turn = takeTurn(data.byteLength);
   return turn === undefined ? decode(call, data) : turn.then(() => decode(call, data));
 }
 

@@ -117,6 +117,6 @@ it("a stream of small compressed messages that are costly to decode lets other w
   const answer = await connection.post("/greet.v1.GreetService/GreetTogether", headers, body);
   clearImmediate(counting);
   expect(answer.trailers["grpc-status"]).toBe("0");
-  // Each message takes about a millisecond, which is a slice.
-  expect(turns).toBeGreaterThan(MESSAGES / 5);
+  // Each message takes about a millisecond, and nine have as many bytes as a turn takes.
+  expect(turns).toBeGreaterThan(MESSAGES / 10);
 });

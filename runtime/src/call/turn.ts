@@ -1,0 +1,55 @@
+/**
+ * Turns of the event loop: all calls of a program share them, so that neither a stream of small messages nor large messages
+ * starve the others.
+ */
+import { defer } from "./platform.ts";
+
+/** Bytes of messages that are decoded in one turn, which takes a few milliseconds at the most. */
+const BYTES_PER_TURN = 131_072;
+
+/** Bytes that a message counts in addition to its own: it costs about a microsecond in addition to the user's code. */
+const MESSAGE_BYTES = 64;
+
+interface Waiting {
+  readonly bytes: number;
+  readonly resume: () => void;
+}
+
+/** Bytes that are decoded before the end of the turn is awaited: most turns have fewer. */
+const UNWATCHED_BYTES = 16_384;
+
+/** What has been decoded in this turn, or in several turns with less than is watched. */
+let decoded = 0;
+let isWatched = false;
+/** The messages that wait for a turn, in order. */
+const waiting: Waiting[] = [];
+
+/** Counts a message of `size` bytes. Returns a promise to await before it is decoded if other callbacks must run first. */
+export function takeTurn(size: number): Promise<void> | undefined {
+  const bytes = size + MESSAGE_BYTES;
+  if (decoded < BYTES_PER_TURN && waiting.length === 0) {
+    decoded += bytes;
+    if (decoded >= UNWATCHED_BYTES && !isWatched) watch();
+    return undefined;
+  }
+  return new Promise((resume) => waiting.push({ bytes, resume }));
+}
+
+function watch(): void {
+  isWatched = true;
+  defer(beginTurn);
+}
+
+function beginTurn(): void {
+  decoded = 0;
+  isWatched = false;
+  let resumed = 0;
+  for (const { bytes, resume } of waiting) {
+    if (decoded >= BYTES_PER_TURN) break;
+    decoded += bytes;
+    resumed++;
+    resume();
+  }
+  waiting.splice(0, resumed);
+  if (decoded >= UNWATCHED_BYTES || waiting.length > 0) watch();
+}
