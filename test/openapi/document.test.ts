@@ -94,7 +94,7 @@ describe("the document of a router", () => {
       return kind === undefined ? [] : [[operationId, kind, Object.keys(at(requestBody as JsonObject, "content"))]];
     });
     expect(streams).toEqual([
-      ["greet.v1.GreetService.GreetEach", "server", ["application/grpc-web+json"]],
+      ["greet.v1.GreetService.GreetEach", "server", ["application/json"]],
       ["greet.v1.GreetService.GreetTogether", "client", ["application/grpc+json"]],
       ["greet.v1.GreetService.GreetOnArrival", "bidi", ["application/grpc+json"]],
     ]);

@@ -326,12 +326,6 @@ const REFUSALS: readonly (readonly [string, JsonValue | undefined, number, strin
     405,
     "/fixture.rest.v1.MessagingService/Count takes GET, HEAD, POST, not PUT",
   ],
-  [
-    "GET /v1/messages:watch",
-    undefined,
-    501,
-    "/fixture.rest.v1.MessagingService/WatchMessages is server streaming, which routes do not support; call it at its path over gRPC or gRPC-Web",
-  ],
   ["GET /v1/messages/", undefined, 404, "no method is served at /v1/messages/"],
   ["GET /v1/messages/1/2/3", undefined, 404, "no method is served at /v1/messages/1/2/3"],
   ["GET /v1/messages/1:cancelled:", undefined, 200, ""],

@@ -19,6 +19,7 @@ import { appendCallerMetadata } from "../protocol/headers.ts";
 import { type GrpcPayload, payloadOf } from "../protocol/payload.ts";
 import type { ClientProtocol } from "../protocol/protocol.ts";
 import { aliasPath, writeSelector } from "../protocol/selector.ts";
+import { SentMessages } from "../protocol/sent-messages.ts";
 import { VERSION } from "../version.ts";
 import {
   checkPrefix,
@@ -32,7 +33,6 @@ import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompressi
 import { inflate } from "./inflate.ts";
 import { internalError, type ReceivedMessages } from "./messages.ts";
 import { failure, receiveMessages } from "./response.ts";
-import { SentMessages } from "./sent-messages.ts";
 import { httpStatusError, markReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
 
 /** The header with a request's message type, for servers and proxies that cannot derive it from the path. */

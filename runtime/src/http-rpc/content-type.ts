@@ -216,13 +216,18 @@ function codecResponse(mediaType: string, codec: Codec): ResponseFormat {
 }
 
 /** Throws for requests at the path of a method that are invalid whatever their body. */
-function checkRequest({ method: httpMethod }: HttpRequest, { method: { kind, path } }: Handler): void {
+function checkRequest({ method: httpMethod }: HttpRequest, { method }: Handler): void {
+  const { kind } = method;
   if (httpMethod !== "POST") {
     throw new Refusal(405, Code.Unimplemented, `calls use the method POST, not ${httpMethod}`, { allow: "POST" });
   }
-  if (kind === "unary") return;
+  if (kind !== "unary" && kind !== "server_streaming") throw needsGrpc(method);
+}
+
+/** Creates the error for a call of a streaming method that cannot be answered with server-sent events. */
+export function needsGrpc({ kind, path }: Method): Refusal {
   const streaming = "application/grpc, application/grpc+proto, application/grpc+json, application/grpc-web";
-  throw new Refusal(
+  return new Refusal(
     415,
     Code.Unimplemented,
     `${path} is ${kind.replace("_", " ")}; that needs gRPC over HTTP/2, or gRPC-Web, with one of the content types ${streaming}`,

@@ -1,13 +1,14 @@
 /**
  * Sub-protocol A, server half: converts an HTTP request to a unary call and its result to a response (spec:
- * Sub-protocol A: unary call).
+ * Sub-protocol A: unary call). The results of a server stream are server-sent events.
  */
 import type { Registry } from "@bufbuild/protobuf";
-import type { CallResponse, Selector } from "../call/call.ts";
+import type { CallResponse, Selector, UnaryRequest } from "../call/call.ts";
 import type { RpcError } from "../call/error.ts";
+import { oneMessage } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Compression, createNegotiation, type Negotiation } from "../codec/compression.ts";
-import { tooLarge, wholeBody } from "../http/body.ts";
+import { streamBody, tooLarge, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { notFound, wrongResponseKind } from "../protocol/error.ts";
 import type { FieldLimits } from "../protocol/header-limits.ts";
@@ -28,6 +29,7 @@ import {
   responseFields,
 } from "./content-type.ts";
 import { encodeErrorBody, httpStatusOf } from "./error-response.ts";
+import { chooseEvents, EVENT_HEADERS, EventStream } from "./events.ts";
 import { checkOrigin, readCallHeaders, TRAILER_PREFIX } from "./headers.ts";
 
 interface HttpRpcCall extends ServerCall<HttpRpcFormat, HttpRpcPayloadCall> {
@@ -62,7 +64,13 @@ export class HttpRpcServer implements ServerProtocol {
     }
     const { context } = call;
     const failed = (reason: unknown): HttpResponse => this.#failed(reason, path, context);
-    return context.run(() => this.#serveUnary(call)).catch(failed);
+    if (handler.method.kind === "unary") return context.run(() => this.#answer(call)).catch(failed);
+    return context
+      .race(() => this.#answer(call))
+      .catch((reason) => {
+        context.close();
+        return failed(reason);
+      });
   }
 
   #open(request: HttpRequest, handler: Handler, selector: Selector, formats: Formats): HttpRpcCall {
@@ -71,7 +79,11 @@ export class HttpRpcServer implements ServerProtocol {
     if (handler.csrf && format.safelisted !== undefined) {
       checkOrigin(request, format.safelisted, this.#options.allowsOrigin);
     }
-    const responseFormat = chooseResponse(request.headers.get("accept"), format, formats, handler);
+    const accept = request.headers.get("accept");
+    const isUnary = handler.method.kind === "unary";
+    const responseFormat = isUnary
+      ? chooseResponse(accept, format, formats, handler)
+      : chooseEvents(accept, formats, handler);
     const context = new ServerContext(request, headers.timeoutMs, handler.limits.maxTimeoutMs);
     const payload = handler.payload?.openHttpRpc(methodsOf(handler), payloadOptionsOf(handler, this.#options));
     return { request, handler, selector, headers, context, format, responseFormat, payload };
@@ -81,7 +93,7 @@ export class HttpRpcServer implements ServerProtocol {
    * Decompresses and decodes the request, calls the handler, and encodes and compresses the response (spec: Payload of
    * sub-protocol A).
    */
-  async #serveUnary(call: HttpRpcCall): Promise<HttpResponse> {
+  async #answer(call: HttpRpcCall): Promise<HttpResponse> {
     const { request, handler, headers, format, responseFormat, payload } = call;
     const { maxMessageBytes } = handler.limits;
     if (handler.authorize !== undefined) await authorizeCall(call);
@@ -93,6 +105,7 @@ export class HttpRpcServer implements ServerProtocol {
     const message = receive(call, body, headers.compression);
     const called = unaryRequest(call, message instanceof Promise ? await message : message);
     const { method } = called;
+    if (method.kind !== "unary") return this.#answerEvents(call, called);
     const response = await handlerOf(handler, method).call(called);
     if (response?.stream !== false) throw wrongResponseKind(method);
     const data = responseFormat.encode(response.message, method, payload);
@@ -102,6 +115,21 @@ export class HttpRpcServer implements ServerProtocol {
     const fields = responseHeaders(responseFormat, response, compressed && responseCompression, limits);
     call.context.answered();
     return { status: 200, headers: fields, body: wholeBody(compressed ?? data), trailers: EMPTY_TRAILERS };
+  }
+
+  async #answerEvents(call: HttpRpcCall, { message, ...called }: UnaryRequest): Promise<HttpResponse> {
+    const { method } = called;
+    const calling = handlerOf(call.handler, method).call({ ...called, stream: true, messages: oneMessage(message) });
+    const response = await calling;
+    if (!response?.stream) throw wrongResponseKind(method);
+    const headers = new Metadata(EVENT_HEADERS);
+    appendBounded(headers, response.headers, this.#options.headerLimits.response);
+    return {
+      status: 200,
+      headers,
+      body: streamBody(new EventStream(call, response, this.#options)),
+      trailers: EMPTY_TRAILERS,
+    };
   }
 
   #failed(reason: unknown, path: string, context?: ServerContext): HttpResponse {

@@ -2,7 +2,6 @@
  * Command lines that make the calls of the page in a POSIX shell.
  */
 import type { CallOptions } from "../client/client.ts";
-import { encodeEnvelope } from "../grpc/envelope.ts";
 
 /** The options of a call whose headers are text. */
 export interface LineOptions extends CallOptions {
@@ -12,24 +11,17 @@ export interface LineOptions extends CallOptions {
 /** Quotes a word for a POSIX shell. */
 const quoted = (word: string): string => `'${word.replaceAll("'", "'\\''")}'`;
 
-/** Returns the line that calls a server streaming method over gRPC-Web: `printf` writes the envelope of the message. */
+/** Returns the line that calls a server streaming method over HTTP RPC, whose messages are events. */
 export function curlLine(url: string, json: string, options: LineOptions): string {
   const { timeoutMs } = options;
-  const timeout = timeoutMs === undefined ? [] : [`grpc-timeout: ${timeoutMs}m`];
+  const timeout = timeoutMs === undefined ? [] : [`tri-service-timeout: ${timeoutMs}`];
   const headers = headerOptions("-H", [
-    "content-type: application/grpc-web+json",
+    "content-type: application/json",
     ...selectorFields(options),
     ...timeout,
     ...ownFields(options),
   ]);
-  const body = Array.from(encodeEnvelope(new TextEncoder().encode(json)), octal).join("");
-  return `printf ${quoted(body)} | curl --no-buffer --data-binary @- ${headers} ${quoted(url)}`;
-}
-
-/** Escapes a byte for the format of `printf`, in which `%` and the backslash have a meaning. */
-function octal(byte: number): string {
-  const isPlain = byte >= 0x20 && byte < 0x7f && byte !== 0x25 && byte !== 0x5c;
-  return isPlain ? String.fromCharCode(byte) : `\\${byte.toString(8).padStart(3, "0")}`;
+  return `curl --no-buffer ${headers} -d ${quoted(json)} ${quoted(url)}`;
 }
 
 /** Returns the line that calls a method over gRPC with the messages in the text. The server needs reflection. */

@@ -28,10 +28,11 @@ const TIMEOUT_PARAMETER: JsonObject = {
 /** Components to which operations refer. */
 export const PARAMETERS: JsonObject = { Timeout: TIMEOUT_PARAMETER };
 
-/** The notes on the kinds of streams. They are not calls of sub-protocol A. */
-const STREAMING_NOTES: Readonly<Record<Exclude<Method["kind"], "unary">, string>> = {
+/** The notes on the kinds of streams. Those of clients are not calls of sub-protocol A. */
+export const STREAMING_NOTES: Readonly<Record<Method["kind"], string>> = {
+  unary: "",
   server_streaming:
-    "Server streaming: call it over gRPC-Web or gRPC. Each message is in an envelope, and the status is in the trailers.",
+    "Server streaming: the data of each server-sent event is a message. The last event is `end`, or `failure` with the body of an error.",
   client_streaming: "Client streaming: call it over gRPC. Browsers cannot; use a gRPC client such as grpcurl.",
   bidi_streaming: "Bidirectional streaming: call it over gRPC. Browsers cannot; use a gRPC client such as grpcurl.",
 };
@@ -51,7 +52,7 @@ export function callOperation(
 ): JsonObject {
   const [method] = methods;
   const parts = methods.map((one) => messagesOf(one, schemas));
-  const mediaType = mediaTypeOf(method);
+  const [requestType, responseType] = mediaTypesOf(method);
   return {
     ...factsOf(method, schemas.comments),
     ...descriptionOf([schemas.comments.ofMember(method.service, method.name), noteOf(method, parts[0])]),
@@ -59,14 +60,14 @@ export function callOperation(
     requestBody: {
       required: true,
       content: {
-        [mediaType]: { schema: anyOf(parts.map(({ request }) => request)), ...exampleWith(parts[0]?.example) },
+        [requestType]: { schema: anyOf(parts.map(({ request }) => request)), ...exampleWith(parts[0]?.example) },
       },
     },
     responses: {
       "200": {
         description: responseText(method),
         content: {
-          [mediaType]: {
+          [responseType]: {
             schema: anyOf(parts.map(({ response }) => response)),
             ...exampleWith(method.output && exampleOf(method.output)),
           },
@@ -113,13 +114,12 @@ function noteOf({ kind }: Method, messages: MessageSchemas | undefined): string 
   return kind === "unary" ? (messages?.note ?? "") : STREAMING_NOTES[kind];
 }
 
-/** The content type of the messages. HTTP RPC is for unary calls only. */
-function mediaTypeOf({ kind, payload }: Method): string {
-  if (kind === "unary") return "application/json";
-  const codec = payload === undefined ? "json" : "proto";
-  return kind === "server_streaming" && payload === undefined
-    ? "application/grpc-web+json"
-    : `application/grpc+${codec}`;
+/** The content types of request and response. HTTP RPC has no client streams. */
+function mediaTypesOf({ kind, payload }: Method): [request: string, response: string] {
+  if (kind === "unary") return ["application/json", "application/json"];
+  if (kind === "server_streaming") return ["application/json", "text/event-stream"];
+  const mediaType = `application/grpc+${payload === undefined ? "json" : "proto"}`;
+  return [mediaType, mediaType];
 }
 
 function responseText({ kind, output }: Method): string {

@@ -7,7 +7,14 @@ import type { Route } from "../rest/rule.ts";
 import type { PathTemplate, TemplateVariable } from "../rest/template.ts";
 import { ERROR_RESPONSES } from "./error-schema.ts";
 import { exampleOf, exampleOfField } from "./example.ts";
-import { descriptionOf, exampleWith, factsOf, type ServiceDescription, selectorParameters } from "./operation.ts";
+import {
+  descriptionOf,
+  exampleWith,
+  factsOf,
+  type ServiceDescription,
+  STREAMING_NOTES,
+  selectorParameters,
+} from "./operation.ts";
 import { queryLeaves } from "./query-leaves.ts";
 import { isRequired, type SchemaCollection } from "./schema.ts";
 
@@ -104,7 +111,11 @@ export function restOperation(
   const { target, method, body, responseBody, template } = route;
   const facts = factsOf(target, schemas.comments);
   const comment = schemas.comments.ofMember(target.service, target.name);
-  const stream = target.kind === "unary" ? "" : "Streaming methods are not supported by routes: they answer 501.";
+  const isEvents = target.kind === "server_streaming";
+  const isServed = target.kind === "unary" || isEvents;
+  const stream = isServed
+    ? STREAMING_NOTES[target.kind]
+    : "Client streams are not supported by routes: they answer 501.";
   return {
     ...facts,
     operationId: `${facts["operationId"]}.${method.toLowerCase()}`,
@@ -127,7 +138,7 @@ export function restOperation(
         description:
           responseBody === undefined ? `The response, ${target.output.typeName}.` : "A field of the response.",
         content: {
-          "application/json": {
+          [isEvents ? "text/event-stream" : "application/json"]: {
             schema: responseBody === undefined ? schemas.message(target.output) : schemas.field(responseBody),
             ...exampleWith(responseBody === undefined ? exampleOf(target.output) : exampleOfField(responseBody)),
           },

@@ -106,7 +106,8 @@ class RouteFormats implements Formats {
 
   findRequest({ method, headers }: HttpRequest): HttpRpcFormat {
     const { route } = this.#match;
-    if (route.target.kind !== "unary") throw streaming(route);
+    const { kind } = route.target;
+    if (kind !== "unary" && kind !== "server_streaming") throw streaming(route);
     const contentType = headers.get("content-type");
     const mediaType = contentType === undefined ? undefined : parseMediaType(contentType);
     const isJson = mediaType?.name === JSON_TYPE;

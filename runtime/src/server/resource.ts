@@ -3,7 +3,7 @@
  */
 import type { Selector } from "../call/call.ts";
 import { Metadata } from "../call/metadata.ts";
-import { emptyBody, wholeBody } from "../http/body.ts";
+import { cancelBody, emptyBody, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import type { Handler } from "../protocol/protocol.ts";
@@ -71,6 +71,7 @@ export function readOnly(answer: (request: HttpRequest) => HttpResponse | Promis
 
 /** Returns the response to HEAD: it has the length of the body, but not the body (RFC 9110, section 9.3.2). */
 export function withoutBody(response: HttpResponse): HttpResponse {
+  cancelBody(response.body);
   return { ...response, body: { bytes: (limit) => emptyBody.bytes(limit), [Symbol.asyncIterator]: noChunks } };
 }
 

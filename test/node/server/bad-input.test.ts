@@ -57,7 +57,7 @@ const BAD_CALLS: readonly BadCall[] = [
   },
   {
     why: "a streaming method",
-    path: "/greet.v1.GreetService/GreetEach",
+    path: "/greet.v1.GreetService/GreetTogether",
     httpStatus: 415,
     error: { message: expect.stringContaining("needs gRPC over HTTP/2") },
   },

@@ -1,6 +1,6 @@
 /**
- * The body of a stream of sub-protocol B that is sent: each message in its envelope. The iterator is hand-written: it needs no
- * promise and no function for each message.
+ * The body of a stream of messages that is sent: each message is a chunk. The iterator is hand-written: it needs no promise and
+ * no function for each message.
  */
 import type { RpcError } from "../call/error.ts";
 import { DONE } from "../call/message-stream.ts";
@@ -47,8 +47,10 @@ export class SentMessages implements AsyncIterable<Uint8Array>, ChunkSource {
     return DONE;
   }
 
-  /** Handles the end of the messages. It may throw. */
-  protected ended(): void {}
+  /** Handles the end of the messages, and returns the last step. It may throw. */
+  protected ended(): Step {
+    return DONE;
+  }
 
   /** Handles an error of the source, or one of encoding. Returns the last step, or rejects with the error of the body. */
   protected async failed(reason: unknown, isOfSource: boolean): Promise<Step> {
@@ -95,13 +97,10 @@ export class SentMessages implements AsyncIterable<Uint8Array>, ChunkSource {
   /** Does not throw. */
   #convert(message: IteratorResult<object>): Step | Promise<Step> {
     try {
-      if (message.done) {
-        this.ended();
-        return DONE;
-      }
-      const envelope = this.#encode(message.value);
-      if (!(envelope instanceof Promise)) return { done: false, value: envelope };
-      return envelope.then(
+      if (message.done) return this.ended();
+      const chunk = this.#encode(message.value);
+      if (!(chunk instanceof Promise)) return { done: false, value: chunk };
+      return chunk.then(
         (bytes) => ({ done: false, value: bytes }),
         (reason) => this.failed(reason, false),
       );

@@ -1,0 +1,185 @@
+/**
+ * Server-sent events: responses of server streams over HTTP RPC (WHATWG HTML, section 9.2). Each message is an event with the
+ * JSON of the message. The last event is `end`, or `failure` with the body of an error: without them, a page could not tell
+ * the end of the stream from a lost connection, and `EventSource` would repeat the call.
+ */
+
+import { concat } from "../call/bytes.ts";
+import { type ContextKey, createContextKey, type StreamResponse } from "../call/call.ts";
+import { Code } from "../call/code.ts";
+import type { RpcError } from "../call/error.ts";
+import { DONE } from "../call/message-stream.ts";
+import { Metadata } from "../call/metadata.ts";
+import { startBackgroundTimer } from "../call/platform.ts";
+import type { OnError, OnStep, Step } from "../http/body.ts";
+import { quote } from "../protocol/error.ts";
+import type { ServerProtocolOptions } from "../protocol/options.ts";
+import type { HttpRpcPayloadCall } from "../protocol/payload.ts";
+import type { Handler } from "../protocol/protocol.ts";
+import type { ServerCall } from "../server/receive.ts";
+import { ResponseStream } from "../server/response-stream.ts";
+import { type Formats, type HttpRpcFormat, needsGrpc, type ResponseFormat } from "./content-type.ts";
+import { encodeErrorBody, Refusal } from "./error-response.ts";
+import { JSON_TYPE, qualityOf } from "./media-type.ts";
+
+/** Fields of a server-sent event in addition to its message. */
+export interface EventFields {
+  /** The id, which a client that repeats the call sends as the header `last-event-id`. It has no line ends. Default: none. */
+  readonly id?: string | undefined;
+  /** The time after which `EventSource` repeats the call when the connection is lost, in milliseconds. Default: its own. */
+  readonly retryMs?: number | undefined;
+}
+
+/**
+ * The fields of the next message that a handler yields, if the response is a stream of server-sent events: a handler sets them
+ * with `context.values.set(nextEvent, { id })` before it yields the message. gRPC has no such fields.
+ */
+export const nextEvent: ContextKey<EventFields | undefined> = createContextKey<EventFields | undefined>(
+  undefined,
+  "nextEvent",
+);
+
+const EVENT_TYPE = "text/event-stream";
+
+/** The fields of every response. Proxies must neither store, nor change, nor collect events. */
+export const EVENT_HEADERS: Metadata = new Metadata({
+  "content-type": EVENT_TYPE,
+  "x-content-type-options": "nosniff",
+  "cache-control": "no-cache, no-transform",
+  "x-accel-buffering": "no",
+}).freeze();
+
+/** Time without a message after which a comment is sent, in milliseconds, because proxies end quiet connections. */
+const QUIET_MS = 15_000;
+
+const encoder = new TextEncoder();
+const DATA = encoder.encode("data: ");
+const BLANK_LINE = encoder.encode("\n\n");
+const END = encoder.encode("event: end\ndata:\n\n");
+const FAILURE = encoder.encode("event: failure\n");
+const COMMENT_LINE = encoder.encode(":\n\n");
+/** Takes the place of a message while there is none. */
+const COMMENT = {};
+
+/** Selects the format of events. Throws if the method cannot be answered with events, or if `accept` does not allow them. */
+export function chooseEvents(accept: string | undefined, formats: Formats, handler: Handler): ResponseFormat {
+  const json = formats.responsesOf(handler).get(JSON_TYPE);
+  if (json === undefined) throw needsGrpc(handler.method);
+  if (accept === undefined || accept === "" || qualityOf(accept, EVENT_TYPE) > 0) return json;
+  const problem = `nothing that ${quote(`accept: ${accept}`)} names is supported`;
+  throw new Refusal(406, Code.InvalidArgument, `${problem}; a server stream over HTTP RPC is ${EVENT_TYPE}`);
+}
+
+/** A call that is answered with events. */
+interface EventCall extends ServerCall<HttpRpcFormat, HttpRpcPayloadCall> {
+  readonly responseFormat: ResponseFormat;
+}
+
+/**
+ * The body of a response. It begins with the first message, or when the handler calls `sendHeaders`: a call that fails earlier
+ * has the response of any error.
+ */
+export class EventStream extends ResponseStream {
+  readonly #call: EventCall;
+  readonly #options: ServerProtocolOptions;
+  #isOver = false;
+
+  constructor(call: EventCall, { messages }: StreamResponse, options: ServerProtocolOptions) {
+    super(call, new WithComments(messages), (message) => this.#encode(message), options.onError);
+    this.#call = call;
+    this.#options = options;
+  }
+
+  override request(onStep: OnStep, onError: OnError): void {
+    if (this.#isOver) void Promise.resolve(DONE).then(onStep);
+    else super.request(onStep, onError);
+  }
+
+  #encode(message: object): Uint8Array {
+    if (message === COMMENT) return COMMENT_LINE;
+    const { context, handler, responseFormat, payload } = this.#call;
+    const fields = context.values.get(nextEvent);
+    if (fields !== undefined) context.values.set(nextEvent, undefined);
+    const data = responseFormat.encode(message, (payload ?? handler).method, payload);
+    return event(encoder.encode(linesOf(fields)), data);
+  }
+
+  protected override succeed(): Step {
+    this.#isOver = true;
+    return { done: false, value: END };
+  }
+
+  protected override fail(error: RpcError): Step {
+    this.#isOver = true;
+    return { done: false, value: event(FAILURE, encodeErrorBody(error, this.#options.registry)) };
+  }
+}
+
+/** Yields the messages, and {@link COMMENT} after each time without one. */
+class WithComments implements AsyncIterableIterator<object, undefined> {
+  readonly #source: AsyncIterable<object>;
+  #messages: AsyncIterator<object> | undefined;
+  #next: Promise<IteratorResult<object, undefined>> | undefined;
+
+  constructor(source: AsyncIterable<object>) {
+    this.#source = source;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+
+  next(): Promise<IteratorResult<object, undefined>> {
+    this.#messages ??= this.#source[Symbol.asyncIterator]();
+    this.#next ??= this.#messages.next();
+    const next = this.#next;
+    return new Promise((resolve, reject) => {
+      let isQuiet = false;
+      const stop = startBackgroundTimer(QUIET_MS, () => {
+        isQuiet = true;
+        resolve({ done: false, value: COMMENT });
+      });
+      // What is not awaited any more is for the next call.
+      const settle = (how: () => void): void => {
+        if (isQuiet) return;
+        stop();
+        this.#next = undefined;
+        how();
+      };
+      next.then(
+        (step) => settle(() => resolve(step)),
+        (reason) => settle(() => reject(reason)),
+      );
+    });
+  }
+
+  async return(): Promise<IteratorResult<object, undefined>> {
+    await (this.#messages ?? this.#source[Symbol.asyncIterator]()).return?.();
+    return DONE;
+  }
+}
+
+//     event = *( field LF ) LF     field = "id: " text / "retry: " 1*DIGIT / "event: " name / "data:" [ " " text ]
+function event(head: Uint8Array, data: Uint8Array): Uint8Array {
+  const lines = [head, DATA, withoutLineEnds(data), BLANK_LINE];
+  return concat(
+    lines,
+    lines.reduce((sum, { byteLength }) => sum + byteLength, 0),
+  );
+}
+
+/** A codec may write JSON in several lines: each of them is a field of its own. */
+function withoutLineEnds(data: Uint8Array): Uint8Array {
+  if (!data.includes(0x0a) && !data.includes(0x0d)) return data;
+  return encoder.encode(new TextDecoder().decode(data).replaceAll(/\r\n?|\n/g, "\ndata: "));
+}
+
+function linesOf({ id, retryMs }: EventFields = {}): string {
+  if (id !== undefined && /[\0\r\n]/.test(id)) {
+    throw new TypeError("the id of an event must not contain line ends or the character NUL");
+  }
+  if (retryMs !== undefined && !(Number.isSafeInteger(retryMs) && retryMs >= 0)) {
+    throw new TypeError(`the property retryMs of an event must be an integer of at least 0, not ${retryMs}`);
+  }
+  return (id === undefined ? "" : `id: ${id}\n`) + (retryMs === undefined ? "" : `retry: ${retryMs}\n`);
+}

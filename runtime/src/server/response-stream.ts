@@ -1,0 +1,64 @@
+/**
+ * The body of a streaming response: it ends when its call ends, and reports how the call was answered.
+ */
+import type { StreamResponse } from "../call/call.ts";
+import { Code } from "../call/code.ts";
+import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
+import type { Step } from "../http/body.ts";
+import { SentMessages } from "../protocol/sent-messages.ts";
+import { asRpcError, type ServerCall } from "./receive.ts";
+
+export abstract class ResponseStream extends SentMessages {
+  readonly #call: ServerCall;
+  readonly #onError: ErrorHook;
+
+  constructor(
+    call: ServerCall,
+    messages: StreamResponse["messages"],
+    encode: (message: object) => Uint8Array | Promise<Uint8Array>,
+    onError: ErrorHook,
+  ) {
+    super(messages, encode);
+    const { context } = call;
+    if (context.limited) context.onEnd = (error) => context.waitUntil(this.interrupt(error));
+    this.#call = call;
+    this.#onError = onError;
+  }
+
+  /** Reports success, and returns the last step. It may throw. */
+  protected abstract succeed(): Step;
+
+  /** Reports an error, and returns the last step. It may throw. */
+  protected abstract fail(error: RpcError): Step;
+
+  override return(): Promise<Step> {
+    this.#call.context.answered(new RpcError(Code.Canceled, "the stream was closed before its end"));
+    return super.return();
+  }
+
+  protected override ended(): Step {
+    const { context } = this.#call;
+    const step = this.succeed();
+    context.answered();
+    context.close();
+    return step;
+  }
+
+  protected override async failed(reason: unknown, isOfSource: boolean): Promise<Step> {
+    const { request, context, handler } = this.#call;
+    const masked = isOfSource ? maskUnknownError(reason, { method: handler.method, context }, this.#onError) : reason;
+    const error = asRpcError(masked, request.path, this.#onError);
+    context.answered(error);
+    await this.leave()?.catch(() => {});
+    return this.fail(error);
+  }
+
+  protected override leave(): Promise<unknown> | undefined {
+    const { context } = this.#call;
+    context.close();
+    // A source that never settles would delay the response past the deadline.
+    const left = this.begin().return?.();
+    if (context.limited) context.waitUntil(left);
+    return context.limited ? undefined : left;
+  }
+}
