@@ -24,12 +24,12 @@ const GRPC_OFFSET = 1_000;
  * The longest delay before another attempt, in milliseconds. A connection that lasted for less than that counts as a failed
  * attempt: its server accepts connections and does not serve them.
  */
-const MAX_RECONNECT_MS = 5_000;
+const MAX_CONNECT_DELAY_MS = 5_000;
 
 export class NacosClient {
   readonly #options: NacosClientOptions;
   readonly #closed = new AbortController();
-  readonly #backoff = new Backoff({ maxMs: MAX_RECONNECT_MS });
+  readonly #backoff = new Backoff({ maxMs: MAX_CONNECT_DELAY_MS });
   /** The time of the next attempt. */
   #nextAt = Number.NEGATIVE_INFINITY;
   #connection: NacosConnection | undefined;
@@ -99,7 +99,7 @@ export class NacosClient {
 
   /** Sets the time of the next attempt, and remembers the server that the connection redirected to. */
   #onLost({ redirect }: NacosConnection, connectedAt: number): void {
-    if (now() - connectedAt < MAX_RECONNECT_MS) this.#nextAt = now() + this.#backoff.next();
+    if (now() - connectedAt < MAX_CONNECT_DELAY_MS) this.#nextAt = now() + this.#backoff.next();
     else this.#backoff.reset();
     if (redirect === undefined) return;
     try {
