@@ -399,6 +399,27 @@ describe("a client of sub-protocol B", () => {
     expect(received).toEqual(["Ada"]);
   });
 
+  it("reads the reason why a connection ends before the reset by bytes that follow the error, 200 times", async () => {
+    const read: string[] = [];
+    // FRAME_SIZE_ERROR, without the length and the text of the frame.
+    const goAway = frame(7, 0, 0, Buffer.from([0, 0, 0, 0, 0, 0, 0, 6])).subarray(3);
+    const port = await startPeer((socket) => {
+      const chunks: Buffer[] = [];
+      socket.on("data", (chunk) => chunks.push(chunk));
+      socket.once("data", async () => {
+        // A SETTINGS frame with ACK and a payload (RFC 9113, section 6.5), whose payload follows.
+        socket.write(frame(4, 1, 0, Buffer.alloc(1)).subarray(0, 9));
+        await pause(1);
+        for (let i = 0; i < 4; i++) socket.write(Buffer.alloc(16_384));
+      });
+      socket.on("error", ({ message }) => read.push(message));
+      socket.on("end", () => read.push(Buffer.concat(chunks).includes(goAway) ? "GOAWAY" : "no GOAWAY"));
+    });
+    for (let i = 0; i < 200; i++) await failureOf(connectGreeter(`http://127.0.0.1:${port}`).greet({}));
+    await expect.poll(() => read.length, { timeout: 10_000 }).toBe(200);
+    expect(read.filter((end) => end !== "GOAWAY")).toEqual([]);
+  });
+
   it("uses the same connection for the next call after an error", async () => {
     let calls = 0;
     const baseUrl = await startHttp2((stream) => {

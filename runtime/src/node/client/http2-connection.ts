@@ -273,7 +273,7 @@ export function connectHttp2(target: Target, timeoutMs: number): Connect {
     return establish<Connection>(target, attempt, (socket, done, fail) => {
       // RFC 9113, section 3.2
       if (usesAlpn(target)) {
-        socket.once("secureConnect", () => (socket as TLSSocket).alpnProtocol === false && fail(NO_ALPN));
+        socket.once("secureConnect", () => (socket as TLSSocket).alpnProtocol === false && socket.destroy(NO_ALPN));
       }
       const connection = new Http2Connection(socket, target, owner, {
         // The event "connect" shows only that the kernel accepted the connection. The SETTINGS frame shows that the server

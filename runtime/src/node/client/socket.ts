@@ -69,6 +69,7 @@ export interface Establishing {
 /**
  * Makes a connection, TLS included. Rejects as unavailable after the time limit or an error, and with the reason of a signal
  * that fires. `begin` gets the socket at once, and calls one of the functions; `fail` without a cause if the server ended it.
+ * It ends the socket before or after `fail` itself: a reason that it has written must reach the server.
  */
 export function establish<T>(
   target: Target,
@@ -91,7 +92,6 @@ export function establish<T>(
       // The end of the socket is reported by several events.
       if (isSettled) return;
       settle();
-      socket.destroy();
       const known = isClosedByPeer(cause) ? CLOSED_BY_PEER : cause;
       const error = connectionError(explainEnd(known, target, socket, hasAnswered), peer);
       diagnostics.write?.(error.rawMessage);
@@ -99,8 +99,8 @@ export function establish<T>(
     };
     const onClose = (): void => fail();
     socket.on("error", fail).on("close", onClose);
-    release.push(startTimer(timeoutMs, () => fail(new Error(`no connection within ${timeoutMs} ms`))));
-    for (const signal of signals) release.push(onAbort(signal, fail));
+    release.push(startTimer(timeoutMs, () => socket.destroy(new Error(`no connection within ${timeoutMs} ms`))));
+    for (const signal of signals) release.push(onAbort(signal, (reason) => socket.destroy(reason)));
     const done = (connection: T): void => {
       settle();
       diagnostics.write?.(`connected to ${peer} over ${version} in ${Math.round(now() - startedAt)} ms`);
