@@ -153,6 +153,7 @@ const DUBBO_FOLDERS: readonly (readonly [folder: string, packages: RegExp])[] = 
     "dubbo/src/registry/",
     /^(?:node:.+|triple-es(?:\/(?:discovery|node|internal|internal\/node))?|@bufbuild\/protobuf.*)$/,
   ],
+  ["dubbo/src/rules/", /^(?:node:net|yaml|triple-es(?:\/(?:discovery|internal))?)$/],
   ["dubbo/src/gen/", /^(?:triple-es(?:\/(?:codec|wkt))?|@bufbuild\/protobuf.*)$/],
 ];
 

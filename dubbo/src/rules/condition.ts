@@ -1,0 +1,176 @@
+/**
+ * Conditions: one side of Dubbo's condition rules, such as `method=get*,find* & region!=hz`. All keys must match.
+ *
+ *     Condition → *( separator value )
+ *     separator → none or "&" before a key, "=" or "!=" before a value, "," before one more value
+ */
+import type { Parameters, RuleRequest } from "./subject.ts";
+
+/** The value of a key that cannot be found, as in Dubbo: it equals no value, so that `!=` holds. */
+const MISSING = "dubbo_internal_not_found_argument_condition_value";
+
+/** The patterns of one key. */
+interface Patterns {
+  readonly matches: Set<string>;
+  readonly mismatches: Set<string>;
+}
+
+/** A condition: the patterns of each key. */
+export type Condition = ReadonlyMap<string, Patterns>;
+
+const SEPARATOR = /[&!=,]/;
+const SPACE = /[ \t\n\v\f\r]/;
+
+/**
+ * Parses a condition. Throws an `Error` that names the place. `prefix`: the beginning of keys that has no meaning, such as
+ * `consumer.`.
+ */
+export function parseCondition(text: string, prefix?: RegExp): Condition {
+  const condition = new Map<string, Patterns>();
+  let patterns: Patterns | undefined;
+  let values: Set<string> | undefined;
+  for (const { separator, content } of tokensOf(text)) {
+    if (separator === "" || separator === "&") {
+      const key = prefix === undefined ? content : content.replace(prefix, "");
+      const known = separator === "&" ? condition.get(key) : undefined;
+      patterns = known ?? { matches: new Set(), mismatches: new Set() };
+      condition.set(key, patterns);
+    } else if (separator === "=" || separator === "!=") {
+      if (patterns === undefined) throw new Error(`"${separator}" before "${content}" in "${text}" has no key`);
+      values = separator === "=" ? patterns.matches : patterns.mismatches;
+      values.add(content);
+    } else if (separator === ",") {
+      if (values === undefined) throw new Error(`"," before "${content}" in "${text}" follows no value`);
+      values.add(content);
+    } else {
+      throw new Error(`"${separator}" before "${content}" in "${text}" must be "=", "!=", "&" or ","`);
+    }
+  }
+  return condition;
+}
+
+/**
+ * Splits a condition as the expression `([&!=,]*)\s*([^&!=,\s]+)` does in Dubbo, in linear time. Separators without a value
+ * are skipped.
+ */
+function* tokensOf(text: string): Generator<{ readonly separator: string; readonly content: string }> {
+  const skip = (from: number, test: (char: string) => boolean): number => {
+    let end = from;
+    while (end < text.length && test(text[end] as string)) end++;
+    return end;
+  };
+  for (let start = 0; start < text.length; ) {
+    const separated = skip(start, (char) => SEPARATOR.test(char));
+    const spaced = skip(separated, (char) => SPACE.test(char));
+    const end = skip(spaced, (char) => !SEPARATOR.test(char) && !SPACE.test(char));
+    if (end > spaced) yield { separator: text.slice(start, separated), content: text.slice(spaced, end) };
+    start = end;
+  }
+}
+
+/** Tests a value. */
+type Test = (value: string) => boolean;
+
+/**
+ * Compiles the `when` side of a rule. `false`: the consumer does not match, whatever the request is. Otherwise the tests of
+ * requests; the condition holds if all of them pass.
+ */
+export function compileWhen(
+  condition: Condition,
+  consumer: Parameters,
+): false | readonly ((request: RuleRequest) => boolean)[] {
+  const tests: ((request: RuleRequest) => boolean)[] = [];
+  for (const [key, patterns] of condition) {
+    const test = compilePatterns(patterns, (pattern) => patternTest(pattern, pattern, false));
+    const read = requestReader(key);
+    if (read === undefined) {
+      const value = consumer.get(key);
+      if (value === undefined || !test(value)) return false;
+    } else {
+      tests.push((request) => {
+        const value = read(request);
+        return value !== undefined && test(value);
+      });
+    }
+  }
+  return tests;
+}
+
+/** Compiles the `then` side of a rule: a test of endpoints. */
+export function compileThen(condition: Condition, consumer: Parameters): (endpoint: Parameters) => boolean {
+  const tests = [...condition].map(([key, patterns]) => {
+    const test = compilePatterns(patterns, (pattern) => {
+      const glob = pattern.startsWith("$") ? (consumer.get(pattern.slice(1)) ?? "") : pattern;
+      return patternTest(pattern, glob, true);
+    });
+    const isEndpoint = !/^(?:arguments|attachments)/.test(key);
+    return (endpoint: Parameters): boolean => {
+      const value = isEndpoint ? endpoint.get(key) : MISSING;
+      return value !== undefined && test(value);
+    };
+  });
+  return (endpoint) => tests.every((test) => test(endpoint));
+}
+
+/** Returns the function that reads the value of a key from a request. `undefined`: it is a parameter of the consumer. */
+function requestReader(key: string): ((request: RuleRequest) => string | undefined) | undefined {
+  if (key === "method" || key === "methods") return ({ method }) => method;
+  if (key.startsWith("attachments")) {
+    const name = /^attachments\[([^\]]+)\]/.exec(key)?.[1];
+    return name === undefined ? () => MISSING : ({ attachment }) => attachment(name);
+  }
+  if (key.startsWith("arguments")) {
+    const index = /^arguments\[([0-9]+)\]/.exec(key)?.[1];
+    return index === undefined ? () => MISSING : ({ argument }) => argument(Number(index)) ?? MISSING;
+  }
+  return undefined;
+}
+
+function compilePatterns({ matches, mismatches }: Patterns, compile: (pattern: string) => Test): Test {
+  const excluded = [...mismatches].map(compile);
+  const included = [...matches].map(compile);
+  if (included.length === 0 && excluded.length === 0) return () => false;
+  return (value) => {
+    if (excluded.some((test) => test(value))) return false;
+    return included.length === 0 || included.some((test) => test(value));
+  };
+}
+
+function patternTest(pattern: string, glob: string, ifInvalid: boolean): Test {
+  return pattern.includes("~") ? rangeTest(pattern, ifInvalid) : globTest(glob);
+}
+
+/**
+ * Makes the test of a range: `1~100`, `~100` or `10~`, both ends included. A value that is not a number counts as 0, as in
+ * Dubbo. An invalid range passes all values or none.
+ */
+function rangeTest(pattern: string, ifInvalid: boolean): Test {
+  const [from = "", end = ""] = pattern.split("~");
+  if (from === "" && end === "") return () => ifInvalid;
+  const [min, max] = [from === "" ? -1 : integerOf(from), end === "" ? MAX_INTEGER : integerOf(end)];
+  if (min === undefined || max === undefined) return () => ifInvalid;
+  return (value) => {
+    const number = integerOf(value);
+    return number === undefined ? ifInvalid : number >= min && number <= max;
+  };
+}
+
+/** The largest `int` of Java. */
+const MAX_INTEGER = 2_147_483_647;
+
+/** Reads an integer as Dubbo does: 0 for a text that is not a number, `undefined` for a number that is too large. */
+function integerOf(text: string): number | undefined {
+  if (!/^[0-9]+$/.test(text)) return 0;
+  const number = Number(text);
+  return number > MAX_INTEGER ? undefined : number;
+}
+
+/** Makes the test of a pattern in which the last `*` stands for any text. */
+function globTest(pattern: string): Test {
+  if (pattern === "*") return () => true;
+  if (pattern === "") return (value) => value === "";
+  const star = pattern.lastIndexOf("*");
+  if (star < 0) return (value) => value === pattern;
+  const [prefix, suffix] = [pattern.slice(0, star), pattern.slice(star + 1)];
+  return (value) => value !== "" && value.startsWith(prefix) && value.endsWith(suffix);
+}

@@ -1,0 +1,113 @@
+/**
+ * Plans: the rules of a service, applied to a list of endpoints. A plan is a tree that grows while it is used: each node has the
+ * endpoints that the rules before have left and the next rule that depends on the request, and each branch an outcome of
+ * that rule. A request that differs from an earlier one in no outcome reads what was computed for it.
+ */
+import type { Candidate, Destination, Parameters, Rule, RuleRequest, Stage } from "./subject.ts";
+
+/** The maximum number of branches of a plan. Then it begins anew: tags of requests may come from other processes. */
+const MAX_BRANCHES = 1_000;
+
+/** The end of a plan, or a rule that depends on the request. */
+type Node<T> = { readonly end: T } | Fork<T>;
+
+interface Fork<T> {
+  readonly candidates: readonly Candidate[];
+  readonly position: number;
+  readonly branches: Map<string | boolean, Branch<T>>;
+}
+
+/** Where calls with an outcome go on. */
+interface Branch<T> {
+  readonly nodes: readonly Node<T>[];
+  /** The sums of the weights of the nodes up to each of them. */
+  readonly sums: readonly number[];
+}
+
+export class Plan<T> {
+  readonly #stages: readonly Stage[];
+  readonly #finish: (candidates: readonly Candidate[]) => T;
+  readonly #random: () => number;
+  readonly #all: readonly Candidate[];
+  #nodes = new Map<string, Node<T>>();
+  #branches = 0;
+  #root: Branch<T>;
+
+  /** `finish` makes the result for the endpoints that all rules have left. It is called once for each list of them. */
+  constructor(
+    rules: readonly Rule[],
+    consumer: Parameters,
+    candidates: readonly Candidate[],
+    finish: (candidates: readonly Candidate[]) => T,
+    random: () => number,
+  ) {
+    this.#stages = rules.flatMap((rule) => rule(consumer, candidates));
+    this.#finish = finish;
+    this.#random = random;
+    this.#all = candidates;
+    this.#root = this.#start();
+  }
+
+  /** Returns the result for a request. */
+  choose(request: RuleRequest): T {
+    let node = this.#draw(this.#root);
+    while (!("end" in node)) {
+      const outcome = this.#stages[node.position]?.outcomeOf?.(request) ?? "";
+      node = this.#draw(node.branches.get(outcome) ?? this.#grow(node, outcome));
+    }
+    return node.end;
+  }
+
+  #draw({ nodes, sums }: Branch<T>): Node<T> {
+    if (nodes.length === 1) return nodes[0] as Node<T>;
+    const point = this.#random() * (sums.at(-1) as number);
+    return nodes[sums.findIndex((sum) => point < sum)] as Node<T>;
+  }
+
+  #start(): Branch<T> {
+    return { nodes: [this.#node(this.#all, 0)], sums: [1] };
+  }
+
+  #grow(fork: Fork<T>, outcome: string | boolean): Branch<T> {
+    if (this.#branches++ >= MAX_BRANCHES) {
+      this.#branches = 0;
+      this.#nodes = new Map();
+      this.#root = this.#start();
+    }
+    const stage = this.#stages[fork.position] as Stage;
+    const branch = this.#branch(stage.route(fork.candidates, outcome), fork.position + 1);
+    fork.branches.set(outcome, branch);
+    return branch;
+  }
+
+  #branch(destinations: readonly Destination[], position: number): Branch<T> {
+    let sum = 0;
+    return {
+      nodes: destinations.map(({ candidates }) => this.#node(candidates, position)),
+      sums: destinations.map(({ weight }) => (sum += weight)),
+    };
+  }
+
+  /** Returns the node of endpoints before a rule. Rules that do not depend on the request are applied at once. */
+  #node(given: readonly Candidate[], from: number): Node<T> {
+    let candidates = given;
+    let position = from;
+    for (; position < this.#stages.length && candidates.length > 0; position++) {
+      const { outcomeOf, route } = this.#stages[position] as Stage;
+      if (outcomeOf !== undefined) break;
+      const destinations = route(candidates, "");
+      if (destinations.length > 1) break;
+      candidates = destinations[0]?.candidates ?? [];
+    }
+    if (candidates.length === 0) position = this.#stages.length;
+    const key = `${position}:${candidates.map(({ index }) => index).join()}`;
+    const known = this.#nodes.get(key);
+    if (known !== undefined) return known;
+    const node: Node<T> =
+      position === this.#stages.length
+        ? { end: this.#finish(candidates) }
+        : { candidates, position, branches: new Map() };
+    this.#nodes.set(key, node);
+    return node;
+  }
+}

@@ -1,0 +1,210 @@
+/** Traffic rules: what they leave of a list. `npm run interop:rules` compares the same functions with Dubbo for Java. */
+import { describe, expect, it } from "vitest";
+import { addressTest } from "../../../dubbo/src/rules/address.ts";
+import { Plan } from "../../../dubbo/src/rules/plan.ts";
+import { type RuleKind, ruleText } from "../../../dubbo/src/rules/rule-text.ts";
+import type { Candidate } from "../../../dubbo/src/rules/subject.ts";
+import { tagRouting } from "../../../dubbo/src/rules/tag-rule.ts";
+
+interface Given {
+  readonly kind?: RuleKind;
+  readonly text?: string;
+  readonly providers: Readonly<Record<string, Readonly<Record<string, string>>>>;
+  readonly consumer?: Readonly<Record<string, string>>;
+  readonly random?: () => number;
+}
+
+/** Returns the function that lists what the rule leaves for a call, as names of providers. */
+function route({ kind = "tag-router", text, providers, consumer = {}, random = () => 0 }: Given) {
+  const rule = ruleText(kind, (reason) => {
+    throw new Error(reason);
+  });
+  rule.set(text);
+  const names = Object.keys(providers);
+  const candidates = Object.values(providers).map(
+    (parameters, index): Candidate => ({ index, parameters: new Map(Object.entries(parameters)) }),
+  );
+  const rules = [rule.value ?? (kind === "tag-router" ? tagRouting(undefined) : () => [])];
+  const finish = (left: readonly Candidate[]): string => left.map(({ index }) => names[index]).join(" ");
+  const plan = new Plan(rules, new Map(Object.entries(consumer)), candidates, finish, random);
+  return (headers: Readonly<Record<string, string>> = {}, method = "greet") =>
+    plan.choose({ method, attachment: (name) => headers[name], argument: () => undefined });
+}
+
+const at = (host: string, tag?: string) => ({ host, port: "50051", ...(tag && { "dubbo.tag": tag }) });
+
+describe("tag rules", () => {
+  const text = (force: boolean) => `
+configVersion: v3.0
+force: ${force}
+tags:
+  - { name: gray, addresses: ["10.0.0.7:50051", "10.0.1.*"] }
+`;
+  const providers = { a: at("10.0.0.7"), b: at("10.0.0.8", "gray"), c: at("10.0.0.9") };
+  const { a: _, ...withoutA } = providers;
+
+  it.each([
+    ["no tag", {}, "c"],
+    ["the tag of a group", { "dubbo.tag": "gray" }, "a"],
+    ["a level of a tag", { "dubbo.tag": "gray|x" }, "a"],
+    ["an unknown tag", { "dubbo.tag": "blue" }, "c"],
+    ["an unknown tag that is forced", { "dubbo.tag": "blue", "dubbo.force.tag": "true" }, ""],
+  ])("choose for a request with %s", (_name, headers, expected) => {
+    expect(route({ text: text(false), providers })(headers)).toBe(expected);
+  });
+
+  it("fail over to untagged endpoints only without force", () => {
+    expect(route({ text: text(false), providers: withoutA })({ "dubbo.tag": "gray" })).toBe("c");
+    expect(route({ text: text(true), providers: withoutA })({ "dubbo.tag": "gray" })).toBe("");
+  });
+
+  it("match parameters of endpoints", () => {
+    const match = 'configVersion: v3.0\ntags: [{ name: beta, match: [{ key: env, value: { exact: "b" } }] }]';
+    const choose = route({ text: match, providers: { a: { ...at("10.0.0.1"), env: "b" }, c: at("10.0.0.2") } });
+    expect([choose({ "dubbo.tag": "beta" }), choose()]).toEqual(["a", "c"]);
+  });
+
+  it("use static tags without a rule, and the tag of the consumer", () => {
+    expect(route({ providers, consumer: { "dubbo.tag": "gray" } })()).toBe("b");
+    expect(route({ providers })()).toBe("a c");
+  });
+});
+
+describe("condition rules", () => {
+  const providers = { a: { region: "hz", env: "gray" }, b: { region: "bj" }, c: { region: "hz" } };
+  const consumer = { application: "web", region: "hz" };
+  const choose = (conditions: readonly string[], more = "") =>
+    route({
+      kind: "condition-router",
+      text: `configVersion: v3.0\n${more}\nconditions: ${JSON.stringify(conditions)}`,
+      providers,
+      consumer,
+    });
+
+  it("filter by the consumer, the method and headers", () => {
+    const when = choose(["method=get* & attachments[user]=vip => env=gray", "application=web => region=$region"]);
+    expect([when(), when({ user: "vip" }), when({ user: "vip" }, "getAll")]).toEqual(["a c", "a c", "a"]);
+  });
+
+  it("do not apply if they leave nothing, unless they are forced", () => {
+    expect(choose(["=> region=none"])()).toBe("a b c");
+    expect(choose(["=> region=none"], "force: true")()).toBe("");
+  });
+
+  it("block", () => {
+    expect([choose(["method=greet =>"])(), choose(["method=stock =>"])()]).toEqual(["", "a b c"]);
+  });
+
+  it("distribute calls to destinations by weight", () => {
+    const counts = new Map<string, number>();
+    let point = 0;
+    const canary = route({
+      kind: "condition-router",
+      text: `configVersion: v3.1
+conditions:
+  - { from: { match: "" }, to: [{ match: "env=gray", weight: 10 }, { match: "env!=gray" }, { match: "region=bj", weight: 90 }] }`,
+      providers,
+      random: () => (point++ % 100) / 100,
+    });
+    for (let call = 0; call < 100; call++) counts.set(canary(), (counts.get(canary()) ?? 0) + 1);
+    // No endpoint without `env` passes `env!=gray`.
+    expect([...counts.keys()].sort()).toEqual(["a", "b"]);
+    const even = route({
+      kind: "condition-router",
+      text: 'configVersion: v3.1\nconditions: [{ to: [{ match: "env=gray", weight: 1 }, { match: "region=bj", weight: 1 }] }]',
+      providers,
+      random: () => (point++ % 2) / 2,
+    });
+    expect(new Set([even(), even()])).toEqual(new Set(["a", "b"]));
+  });
+});
+
+it("affinity rules prefer the consumer's region if enough endpoints are there", () => {
+  const providers = { a: { region: "hz" }, b: { region: "bj" }, c: { region: "bj" }, d: { region: "bj" } };
+  const choose = (ratio: number) =>
+    route({
+      kind: "affinity-router",
+      text: `configVersion: v3.1\naffinityAware: { key: region, ratio: ${ratio} }`,
+      providers,
+      consumer: { region: "hz" },
+    })();
+  expect([choose(25), choose(26)]).toEqual(["a", "a b c d"]);
+});
+
+describe("texts of rules", () => {
+  it.each<[RuleKind, string, string]>([
+    ["tag-router", "shop", 'the rule must be a mapping, not "shop"'],
+    ["tag-router", "configVersion: 3", "configVersion must be a text, not 3: put it in quotes"],
+    ["tag-router", "priority: x", 'priority must be an integer, not "x"'],
+    ["tag-router", "tags: x", "tags must be a list"],
+    ["tag-router", "tags: [{}]", "tags[0] has no name"],
+    ["tag-router", "configVersion: v3.0\ntags: [{ name: a }]", "tags[0] must have a list of addresses or of match"],
+    [
+      "tag-router",
+      "configVersion: v3.0\ntags: [{ name: a, match: [{ key: env, value: {} }] }]",
+      "tags[0].match[0].value must have one of exact, prefix, wildcard, empty, noempty",
+    ],
+    ["condition-router", "conditions: ['=a']", 'conditions[0]: "=" before "a" in "=a" has no key'],
+    [
+      "condition-router",
+      "conditions: ['a==b']",
+      'conditions[0]: "==" before "b" in "a==b" must be "=", "!=", "&" or ","',
+    ],
+    ["condition-router", "conditions: [a: b]", "conditions[0] must be a text: put it in quotes"],
+    ["condition-router", "configVersion: v3.2", 'configVersion "v3.2" is not supported: use v3.0 or v3.1'],
+    [
+      "condition-router",
+      "configVersion: v3.1\nconditions: [{ to: [{ weight: x }] }]",
+      'conditions[0].to[0].weight must be an integer, not "x"',
+    ],
+    ["affinity-router", "configVersion: v3.0", "configVersion must be v3.1, not v3.0"],
+    [
+      "affinity-router",
+      "configVersion: v3.1\naffinityAware: { key: a, ratio: 101 }",
+      "affinityAware.ratio must be a number from 0 to 100, not 101",
+    ],
+    ["affinity-router", `#${"x".repeat(131_072)}`, "it is longer than 131072 characters"],
+  ])("report a malformed %s: %#", (kind, text, reason) => {
+    const reasons: string[] = [];
+    ruleText(kind, (one) => reasons.push(one)).set(text);
+    expect(reasons).toEqual([reason]);
+  });
+
+  it("keep the last good rule, report a malformed one once, and end with an empty one", () => {
+    const reasons: string[] = [];
+    const rule = ruleText("condition-router", (reason) => reasons.push(reason));
+    rule.set("conditions: ['=> a=b']");
+    const { value } = rule;
+    rule.set("conditions: [");
+    rule.set("conditions: [");
+    expect([rule.value === value, reasons.length, reasons[0]?.slice(0, 15)]).toEqual([true, 1, "it is not YAML:"]);
+    rule.set(" ");
+    expect(rule.value).toBeUndefined();
+  });
+});
+
+it.each([
+  ["*", "10.0.0.1", "80", true],
+  ["10.0.0.1", "10.0.0.1", "80", true],
+  ["10.0.0.1:81", "10.0.0.1", "80", false],
+  ["0.0.0.0:80", "10.0.0.1", "80", true],
+  ["10.0.*.1-63", "10.0.9.63", "80", true],
+  ["10.0.*.1-63", "10.0.9.64", "80", false],
+  ["10.0.0.0/24", "10.0.0.255", "80", true],
+  ["10.0.0.0/24", "10.0.1.0", "80", false],
+  ["10.0.0.0/33", "10.0.0.1", "80", false],
+  ["2001:db8::/32", "[2001:db8::1]", "80", true],
+  ["[2001:db8:0::1]:80", "2001:db8::1", "80", true],
+  ["2001:db8::1", "2001:db8::2", "80", false],
+  ["shop-1:80", "shop-1", "80", true],
+  ["127.0.0.1:80", "127.0.0.1", "80", true],
+  ["10.0.1", "10.0.1.0", "80", false],
+])("the pattern %s and the address %s, port %s: %s", (pattern, host, port, expected) => {
+  expect(addressTest(pattern)(host, port)).toBe(expected);
+});
+
+it("a plan begins anew when there are too many tags of requests", () => {
+  const choose = route({ providers: { a: at("10.0.0.1", "gray"), c: at("10.0.0.9") } });
+  for (let tag = 0; tag < 5_000; tag++) expect(choose({ "dubbo.tag": String(tag) })).toBe("c");
+  expect(choose({ "dubbo.tag": "gray" })).toBe("a");
+});
