@@ -71,7 +71,8 @@ const JUDGES = [
   [
     "interop:grpc",
     "interop:dubbo",
-    // The same sequences each time; run it without arguments for others.
+    // The same cases and sequences each time; run them without arguments for others.
+    "interop:rules -- 2000 1",
     "differential -- 1000 1",
   ],
   ["h2spec", "conformance"],
@@ -82,6 +83,7 @@ const PREPARATIONS = [
   "conformance -- --prepare",
   "interop:grpc -- --prepare",
   "interop:dubbo -- --prepare",
+  "interop:rules -- --prepare",
   "differential -- 0",
 ];
 /** Runs a command at a lower priority than the tests and registries, whose time limits are real. */

@@ -23,7 +23,7 @@ const CURATOR = "5.7.1";
 const NACOS_CLIENT = "2.5.1";
 
 /** Programs that run for a few seconds need neither much memory nor the second compiler. */
-const JVM = [
+export const JVM: readonly string[] = [
   "-Xmx192m",
   "-XX:TieredStopAtLevel=1",
   "-XX:+UseSerialGC",
@@ -42,14 +42,7 @@ type Version = (typeof JAVA_VERSIONS)[number];
 
 /** Builds the program, and creates a peer. Throws a {@link MissingPeer} if that is not possible. */
 export function setUpJava(version: Version): DubboPeer {
-  for (const [program, option] of [
-    ["java", "-version"],
-    ["javac", "-version"],
-    ["mvn", "--version"],
-    ["protoc", "--version"],
-  ] as const) {
-    if (outputOf(program, option) === undefined) throw new MissingPeer(`there is no ${program} on the PATH`);
-  }
+  checkJava();
   const main = javaCommand(version, "Main");
   const [http, bodies] = (["HttpCases", "HttpBodies"] as const).map((name) => javaCommand(version, name)) as [
     string[],
@@ -83,6 +76,18 @@ export function setUpJava(version: Version): DubboPeer {
     runClient: (target) => runClient("client", target),
     runPlainClient: (target) => runClient("plain", target),
   };
+}
+
+/** Throws a {@link MissingPeer} if a program that builds need is missing. */
+export function checkJava(): void {
+  for (const [program, option] of [
+    ["java", "-version"],
+    ["javac", "-version"],
+    ["mvn", "--version"],
+    ["protoc", "--version"],
+  ] as const) {
+    if (outputOf(program, option) === undefined) throw new MissingPeer(`there is no ${program} on the PATH`);
+  }
 }
 
 const isOld = (dubbo: string): boolean => dubbo.startsWith("3.2.");
@@ -144,7 +149,7 @@ function adaptStubs(generated: readonly string[]): void {
 }
 
 /** Copies artifacts and their dependencies with Maven, each named as group:name:version. */
-function fetchJars(building: string, name: string, artifacts: readonly string[]): string {
+export function fetchJars(building: string, name: string, artifacts: readonly string[]): string {
   const folder = join(building, name);
   mkdirSync(folder);
   const dependencies = artifacts.map((artifact) => {

@@ -1,0 +1,129 @@
+/**
+ * `npm run interop:rules -- [CASES [SEED]]`: random traffic rules, endpoints and calls, decided by the routers of Dubbo for
+ * Java and here. Every decision must be the same, except in cases in which a fault of Dubbo is wanted: those are counted by
+ * the name of the fault. `--prepare` builds the program in Java, and runs nothing.
+ */
+import { spawnSync } from "node:child_process";
+import { mkdirSync } from "node:fs";
+import { join } from "node:path";
+import { Plan } from "../../../../dubbo/src/rules/plan.ts";
+import { type RuleKind, ruleText } from "../../../../dubbo/src/rules/rule-text.ts";
+import type { Candidate, RuleRequest } from "../../../../dubbo/src/rules/subject.ts";
+import { tagRouting } from "../../../../dubbo/src/rules/tag-rule.ts";
+import { unlessMissing } from "../../peer.ts";
+import { buildOnce, step } from "../build.ts";
+import { checkJava, fetchJars, JAVA_VERSIONS, JVM } from "../peers/java.ts";
+import { createCase, type RuleCase, randomOf } from "./cases.ts";
+
+/** The exit status that the check recognizes as "cannot run here". */
+const CANNOT_RUN = 3;
+
+/** The number of calls of a case whose rules choose at random. The rarest choice has a probability of 4 %. */
+const RUNS = 400;
+
+/** Rules in the order of Dubbo's routers. */
+const KINDS: readonly RuleKind[] = [
+  "tag-router",
+  "affinity-router",
+  "affinity-router",
+  "condition-router",
+  "condition-router",
+  "condition-router",
+];
+
+const SOURCE = join(import.meta.dirname, "RuleCases.java");
+
+function buildJava(): string[] {
+  checkJava();
+  const folder = buildOnce("dubbo-rules", [SOURCE], (building) => {
+    const jars = fetchJars(building, "jars", [`org.apache.dubbo:dubbo:${JAVA_VERSIONS[0].dubbo}`]);
+    mkdirSync(join(building, "classes"));
+    step(building, "javac", ["-nowarn", "-d", join(building, "classes"), "-cp", `${jars}/*`, SOURCE]);
+  });
+  const classes = `${join(folder, "classes")}:${join(folder, "jars", "*")}`;
+  return ["java", ...JVM, "-cp", classes, "com.example.interop.RuleCases"];
+}
+
+/** Asks the program in Java for the possible decisions of each case. */
+function decideInJava(command: readonly string[], cases: readonly RuleCase[]): string[][] {
+  const [program = "", ...args] = command;
+  const input = cases.map((one) => JSON.stringify(requestOf(one))).join("\n");
+  const { stdout, stderr, status } = spawnSync(program, args, {
+    input: `${input}\n`,
+    encoding: "utf8",
+    maxBuffer: 1024 * 1024 * 1024,
+  });
+  if (status !== 0) throw new Error(`the program in Java failed: ${stderr.slice(-4_000)}`);
+  return stdout
+    .trimEnd()
+    .split("\n")
+    .map((line) => JSON.parse(line));
+}
+
+function requestOf({ consumer, host, providers, texts, call, isRandom }: RuleCase) {
+  const query = (parameters: Readonly<Record<string, string>>): string =>
+    Object.entries(parameters)
+      .map(([name, value]) => `${name}=${value}`)
+      .join("&");
+  return {
+    consumer: `consumer://${host}/greet.Greeter?${query(consumer)}`,
+    providers: providers.map((one) => `tri://${one.host}:${one.port}/greet.Greeter?${query(one.parameters)}`),
+    texts,
+    call,
+    runs: isRandom ? RUNS : 1,
+  };
+}
+
+/** Returns the possible decisions of a case. */
+function decide({ consumer, host, providers, texts, call, isRandom }: RuleCase, random: () => number): string[] {
+  const rules = KINDS.map((kind, index) => {
+    const rule = ruleText(kind, () => {});
+    for (const text of texts[index] ?? []) rule.set(text);
+    return rule.value ?? (kind === "tag-router" ? tagRouting(undefined) : () => []);
+  });
+  const url = { protocol: "consumer", host, address: host, path: "greet.Greeter" };
+  const parameters = new Map(Object.entries({ ...consumer, ...url }));
+  const candidates = providers.map(({ host, port, parameters }, index): Candidate => {
+    const own = { protocol: "tri", host, port: String(port), address: `${host}:${port}`, path: "greet.Greeter" };
+    return { index, parameters: new Map(Object.entries({ ...parameters, ...own })) };
+  });
+  const request: RuleRequest = {
+    method: call.method,
+    attachment: (name) => call.attachments[name],
+    argument: (index) => (index < call.arguments.length ? String(call.arguments[index]) : undefined),
+  };
+  const finish = (left: readonly Candidate[]): string => left.map(({ index }) => index).join();
+  const plan = new Plan(rules, parameters, candidates, finish, random);
+  return [...new Set(Array.from({ length: isRandom ? RUNS : 1 }, () => plan.choose(request)))].sort();
+}
+
+async function main(): Promise<number> {
+  const [count = 2_000, seed = Date.now() % 1_000_000] = process.argv.slice(2).filter(isNumber).map(Number);
+  const skipped: string[] = [];
+  const command = await unlessMissing("Java", skipped, buildJava);
+  for (const line of skipped) console.log(line);
+  if (command === undefined) return CANNOT_RUN;
+  if (process.argv.includes("--prepare")) return 0;
+  const random = randomOf(seed);
+  const cases = Array.from({ length: count }, () => createCase(random));
+  const expected = decideInJava(command, cases);
+  const faults = new Map<string, number>();
+  let differing = 0;
+  for (const [index, one] of cases.entries()) {
+    const decisions = decide(one, random);
+    if (JSON.stringify(decisions) === JSON.stringify(expected[index])) continue;
+    for (const name of one.faults) faults.set(name, (faults.get(name) ?? 0) + 1);
+    if (one.faults.size > 0) continue;
+    differing++;
+    if (differing <= 5)
+      console.log(JSON.stringify({ ...requestOf(one), java: expected[index], ours: decisions }, null, 2));
+  }
+  for (const [name, times] of [...faults].sort()) console.log(`${times} differ, as they must: ${name}`);
+  const ordinary = cases.filter((one) => one.faults.size === 0).length;
+  console.log(`seed ${seed}: ${count} cases, ${ordinary} without a fault of Dubbo, ${differing} differ`);
+  return differing === 0 ? 0 : 1;
+}
+
+const isNumber = (text: string): boolean => /^[0-9]+$/.test(text);
+
+process.exitCode = await main();
