@@ -4,7 +4,7 @@
  * Without arguments it builds all parts.
  */
 import { spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
@@ -192,15 +192,21 @@ const parts = {
     }),
 
   /** Bundles the command `triple-es`. It is split, so that its help is printed without loading ts-morph, an optional peer. */
-  contract: () =>
-    build({
+  contract: () => {
+    // The command copies this module into folders of generated code.
+    mkdirSync(join(root, "dist"), { recursive: true });
+    copyFileSync(join(root, "src/triple-contract.ts"), join(root, "dist/triple-contract.ts"));
+    return build({
       ...bundle,
       entryPoints: ["src/triple-es.ts"],
       outdir: "dist",
       splitting: true,
       chunkNames: "triple-es-[name]",
       external: ["ts-morph"],
-    }),
+      legalComments: "none",
+      banner: { js: "/* Contains @bufbuild/protobuf, Copyright 2021-2026 Buf Technologies, Inc., Apache-2.0 */" },
+    });
+  },
 };
 
 const asked = process.argv.slice(2);

@@ -1,13 +1,21 @@
 /**
- * The runs of `triple-es interface` whose output is committed, with their arguments.
+ * The runs of `triple-es interface` and `triple-es contract` whose output is committed, with their arguments.
  */
 export const CONTRACT_RUNS: readonly (readonly string[])[] = [
   // Stubs of all test contracts.
-  ["fixtures/interface/contracts/**/*.ts", "--out", "fixtures/interface/gen", "--import-extension", "ts"],
+  ["interface", "fixtures/interface/contracts/**/*.ts", "--out", "fixtures/interface/gen", "--import-extension", "ts"],
   // Java interfaces of the same contracts, except those with selectors, which have no counterpart in Java.
-  ["fixtures/interface/contracts/**/*.ts", "!**/selectors.ts", "--out", "fixtures/interface/gen/java", "--java"],
+  [
+    "interface",
+    "fixtures/interface/contracts/**/*.ts",
+    "!**/selectors.ts",
+    "--out",
+    "fixtures/interface/gen/java",
+    "--java",
+  ],
   // JavaScript and declaration files of contracts that import each other.
   [
+    "interface",
     "fixtures/interface/contracts/circle/*.ts",
     "--out",
     "fixtures/interface/js/gen",
@@ -17,5 +25,7 @@ export const CONTRACT_RUNS: readonly (readonly string[])[] = [
     "js+dts",
   ],
   // The service of the interop tests with Dubbo for Java and dubbo-go.
-  ["test/interop/dubbo/contract/*.ts", "--out", "test/interop/dubbo/gen", "--import-extension", "ts"],
+  ["interface", "test/interop/dubbo/contract/*.ts", "--out", "test/interop/dubbo/gen", "--import-extension", "ts"],
+  // The service of the tests of contracts in TypeScript.
+  ["contract", "fixtures/contract/shop.ts", "--out", "fixtures/contract/gen", "--import-extension", "ts", "--openapi"],
 ];

@@ -26,7 +26,7 @@ const BUF_TEMPLATES = [
 
 writeWellKnownCodecs(`${root}/runtime/src/gen`);
 for (const template of BUF_TEMPLATES) run("buf", ["generate", "--template", template]);
-for (const args of CONTRACT_RUNS) run(process.execPath, ["--import", "tsx", "src/triple-es.ts", "interface", ...args]);
+for (const args of CONTRACT_RUNS) run(process.execPath, ["--import", "tsx", "src/triple-es.ts", ...args]);
 
 writeOptionTables(root, `${root}/docs/options.md`, `${root}/docs/dubbo-options.md`);
 

@@ -1,14 +1,16 @@
 #!/usr/bin/env node
 /** The executable `triple-es`, for commands that need more of a project than buf and protoc pass to a plugin. */
-import { ArgumentsError, commandHelp, readArguments } from "./contract/arguments.ts";
+import { fileURLToPath } from "node:url";
+import { type Arguments, ArgumentsError, type CommandName, commandHelp, readArguments } from "./contract/arguments.ts";
 import type { Outcome } from "./contract/command.ts";
 import { suggestion } from "./print/did-you-mean.ts";
 import { version } from "./version.ts";
 
 const usage = `triple-es: services without a proto file.
 
-  triple-es interface './contracts/**/*.ts' --out gen    clients and servers for interfaces of TypeScript
-  triple-es interface --help                             its flags
+  triple-es contract src/api.ts                          clients, servers and validators for interfaces of TypeScript
+  triple-es interface './contracts/**/*.ts' --out gen    the same for interfaces of Java, which Dubbo serves
+  triple-es contract --help, triple-es interface --help  their flags
   triple-es --version                                    the version
 `;
 
@@ -26,28 +28,36 @@ async function run([command, ...rest]: readonly string[]): Promise<Outcome> {
   if (command === "--version" || command === "-v") return { status: 0, stdout: `triple-es ${version}\n`, stderr: "" };
   if (command === "--help" || command === "-h") return { status: 0, stdout: usage, stderr: "" };
   if (command === undefined) return { status: 1, stdout: "", stderr: usage };
-  if (command !== "interface") {
-    return failure(`there is no command "${command}"${suggestion(command, ["interface"])}`);
+  if (command !== "interface" && command !== "contract") {
+    return failure(`there is no command "${command}"${suggestion(command, ["interface", "contract"])}`);
   }
   try {
-    const args = readArguments(rest);
-    if (args === "help") return { status: 0, stdout: commandHelp, stderr: "" };
-    return (await loadCommand())(args, process.cwd());
+    const args = readArguments(rest, command);
+    if (args === "help") return { status: 0, stdout: commandHelp(command), stderr: "" };
+    return await runCommand(command, args);
   } catch (error) {
     if (error instanceof ArgumentsError || isOfSystem(error)) return failure(error.message);
     throw error;
   }
 }
 
-/** Loads the command on demand, because it loads a compiler: ts-morph, an optional peer dependency. */
-async function loadCommand(): Promise<typeof import("./contract/command.ts")["runInterface"]> {
+/** Runs a command. Commands are loaded on demand, because they load ts-morph, an optional peer dependency. */
+async function runCommand(command: CommandName, args: Arguments): Promise<Outcome> {
   try {
-    return (await import("./contract/command.ts")).runInterface;
+    const { runContract, runInterface, watchContract } = await import("./contract/commands.ts");
+    if (command === "interface") return runInterface(args, process.cwd());
+    const support = fileURLToPath(new URL("triple-contract.ts", import.meta.url));
+    if (!args.watch) return runContract(args, process.cwd(), support);
+    watchContract(args, process.cwd(), support, ({ stdout, stderr }) => {
+      process.stdout.write(stdout);
+      process.stderr.write(stderr);
+    });
+    return { status: 0, stdout: "", stderr: "" };
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code !== "ERR_MODULE_NOT_FOUND" || !message.includes("'ts-morph'")) throw error;
     throw new ArgumentsError(
-      "interface reads TypeScript with ts-morph, which is not installed: npm install --save-dev ts-morph",
+      `${command} reads TypeScript with ts-morph, which is not installed: npm install --save-dev ts-morph`,
     );
   }
 }

@@ -29,11 +29,13 @@ const VERDICTS = ["proved", "tried"];
 
 /**
  * Expressions of text that is not constant: a pattern of the option `rewrite_imports`, for paths of imports; patterns of the
- * rules of a proto file, for examples in its OpenAPI document.
+ * rules of a proto file, for examples in its OpenAPI document; patterns of contracts, which are printed.
  */
 const NOT_CONSTANT = [
   `runtime/src/openapi/pattern-example.ts\tnew RegExp(\`^\${token}$\`, "u")`,
   'runtime/src/openapi/rule-keywords.ts\tnew RegExp(pattern, "u")',
+  'src/contract/typescript/rules.ts\tnew RegExp(text, "u")',
+  'src/contract/typescript/wire-code.ts\tnew RegExp(pattern, "u")',
   `src/print/imports.ts\tnew RegExp(\`^\${source}$\`)`,
 ];
 

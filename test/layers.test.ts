@@ -123,9 +123,17 @@ const GENERATOR: readonly (readonly [folder: string, folders: readonly string[],
   ["src/contract/read/", ["src/print/", "src/contract/model/"], /^ts-morph$/],
   ["src/contract/stub/", ["src/print/", "src/contract/model/"], /^$/],
   ["src/contract/java/", ["src/print/", "src/contract/model/"], /^ts-morph$/],
+  // The command, too, describes services as the runtime does.
+  [
+    "src/contract/typescript/openapi-document.ts",
+    ["src/contract/", "src/print/", "runtime/src/openapi/document.ts", "runtime/src/protocol/payload.ts"],
+    /^$/,
+  ],
+  ["src/contract/typescript/", ["src/contract/", "src/print/", "src/triple-contract.ts"], /^ts-morph$/],
   ["src/contract/", ["src/print/"], /^ts-morph$/],
   ["src/main.ts", ["src/plugin/"], /^@bufbuild\/protobuf(?:\/|$)/],
   ["src/triple-es.ts", ["src/contract/", "src/print/"], /^$/],
+  ["src/triple-contract.ts", [], /^$/],
   ["src/version.ts", [], /^$/],
 ];
 

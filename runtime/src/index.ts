@@ -81,12 +81,12 @@ export { type EventFields, nextEvent } from "./http-rpc/events.ts";
 export { createClientLogger, createServerLogger, type FinishedCall } from "./observe/logger.ts";
 export type { HeaderLimitsInit } from "./protocol/header-limits.ts";
 export type { BodyLimits } from "./protocol/options.ts";
-export type { AddedService } from "./server/added-service.ts";
 export type { CallLimits, ServiceLimits } from "./server/call-limits.ts";
+export { serveContract } from "./server/contract.ts";
 export type { CorsOptions } from "./server/cors.ts";
 export { type HandlerContext, unimplemented } from "./server/handler.ts";
 export type { RouterOptions } from "./server/options.ts";
-export type { Resource } from "./server/resource.ts";
+export type { AddedService, Resource } from "./server/resource.ts";
 export type { Router, ServiceOptions } from "./server/router.ts";
 
 /**

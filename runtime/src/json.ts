@@ -31,6 +31,7 @@ export {
 } from "./client/client.ts";
 export { createFakeClient, type FakeMethods } from "./client/fake.ts";
 export type { FetchTransportOptions } from "./fetch/transport.ts";
+export { type ContractMessage, contractPayload } from "./protocol/contract.ts";
 export { plainJson } from "./protocol/plain-json.ts";
 
 /** Options of a transport for messages in plain JSON. */

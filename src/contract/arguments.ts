@@ -1,5 +1,5 @@
 /**
- * The arguments of `triple-es interface`: parsing, validation and help text.
+ * The arguments of `triple-es interface` and `triple-es contract`: parsing, validation and help texts.
  */
 import { parseArgs } from "node:util";
 import type { Target } from "../print/declaration.ts";
@@ -16,7 +16,11 @@ export interface Arguments {
   readonly importExtension: PathOptions["importExtension"];
   readonly root: string | undefined;
   readonly project: string | undefined;
+  readonly openapi: boolean;
+  readonly watch: boolean;
 }
+
+export type CommandName = "interface" | "contract";
 
 interface Flag {
   readonly type: "string" | "boolean";
@@ -27,15 +31,10 @@ interface Flag {
   readonly check?: (value: string) => string | undefined;
 }
 
-const flags: Readonly<Record<string, Flag>> = {
-  out: { type: "string", usage: "--out gen", meaning: "the folder to write to; with --java it may be left out" },
-  target: {
-    type: "string",
-    usage: "--target ts",
-    meaning: "what to write: ts, js, dts, or several joined with +; default ts",
-    check: (value) =>
-      value.split("+").every((part) => ["ts", "js", "dts"].includes(part)) ? undefined : "ts, js, dts, or js+dts",
-  },
+type Flags = Readonly<Record<string, Flag>>;
+
+/** The flags of both commands. */
+const shared: Flags = {
   "import-extension": {
     type: "string",
     usage: "--import-extension js",
@@ -52,23 +51,53 @@ const flags: Readonly<Record<string, Flag>> = {
     usage: "--project tsconfig.json",
     meaning: "a tsconfig with the paths and module resolution of contracts; default: those of bundlers",
   },
-  java: { type: "boolean", usage: "--java", meaning: "print the Java side, or write it to --out" },
   check: { type: "boolean", usage: "--check", meaning: "write nothing, and fail if --out is not up to date" },
   help: { type: "boolean", short: "h", usage: "--help", meaning: "print this text" },
 };
 
-export const commandHelp = `triple-es interface: clients and servers for services that are declared in TypeScript, without a proto file.
+const FLAGS: Readonly<Record<CommandName, Flags>> = {
+  interface: {
+    out: { type: "string", usage: "--out gen", meaning: "the folder to write to; with --java it may be left out" },
+    target: {
+      type: "string",
+      usage: "--target ts",
+      meaning: "what to write: ts, js, dts, or several joined with +; default ts",
+      check: (value) =>
+        value.split("+").every((part) => ["ts", "js", "dts"].includes(part)) ? undefined : "ts, js, dts, or js+dts",
+    },
+    java: { type: "boolean", usage: "--java", meaning: "print the Java side, or write it to --out" },
+    ...shared,
+  },
+  contract: {
+    out: { type: "string", usage: "--out gen", meaning: "the folder to write to; default: beside the contracts" },
+    openapi: { type: "boolean", usage: "--openapi", meaning: "also write an OpenAPI document for each contract" },
+    watch: { type: "boolean", short: "w", usage: "--watch", meaning: "write again whenever a contract changes" },
+    ...shared,
+  },
+};
+
+const HEADS: Readonly<Record<CommandName, string>> = {
+  interface: `triple-es interface: clients and servers for services that Dubbo declares in Java, from TypeScript interfaces.
 
   triple-es interface './contracts/**/*.ts' --out gen
 
 Reads exported interfaces with the tag @service, and writes a file for each contract. Quote patterns, so that the
 shell leaves them alone. A pattern that begins with ! leaves files out.
+`,
+  contract: `triple-es contract: clients, servers and validators for services that are declared in TypeScript.
 
-Flags:
-${Object.values(flags)
-  .map(({ usage, meaning }) => `  ${usage.padEnd(25)} ${meaning}`)
-  .join("\n")}
-`;
+  triple-es contract src/api.ts --watch
+
+Reads exported interfaces with methods, and writes a file for each contract. Quote patterns, so that the shell leaves
+them alone. A pattern that begins with ! leaves files out.
+`,
+};
+
+/** Returns the help text of a command. */
+export function commandHelp(command: CommandName): string {
+  const lines = Object.values(FLAGS[command]).map(({ usage, meaning }) => `  ${usage.padEnd(25)} ${meaning}\n`);
+  return `${HEADS[command]}\nFlags:\n${lines.join("")}`;
+}
 
 /** Invalid arguments. The message lists all of them. */
 export class ArgumentsError extends Error {
@@ -76,7 +105,8 @@ export class ArgumentsError extends Error {
 }
 
 /** Parses arguments. Returns `help` if they ask for help. Throws an `ArgumentsError` that lists all errors. */
-export function readArguments(args: readonly string[]): Arguments | "help" {
+export function readArguments(args: readonly string[], command: CommandName = "interface"): Arguments | "help" {
+  const flags = FLAGS[command];
   const { tokens } = parseArgs({ args: [...args], options: { ...flags }, strict: false, tokens: true });
   const mistakes: string[] = [];
   const values = new Map<string, string>();
@@ -85,16 +115,20 @@ export function readArguments(args: readonly string[]): Arguments | "help" {
     if (token.kind === "positional") patterns.push(token.value);
     if (token.kind !== "option") continue;
     const { name, rawName, value } = token;
-    const mistake = mistakeOf(name, rawName, value) ?? (values.has(name) ? `${rawName} is given twice` : undefined);
+    const mistake =
+      mistakeOf(flags, name, rawName, value) ?? (values.has(name) ? `${rawName} is given twice` : undefined);
     if (mistake !== undefined) mistakes.push(mistake);
     values.set(name, value ?? "");
   }
   if (values.has("help") && mistakes.length === 0) return "help";
   if (patterns.every((pattern) => pattern.startsWith("!")))
     mistakes.push("no contracts are given, such as ./contracts/**/*.ts");
-  if (!values.has("out") && !values.has("java")) mistakes.push("--out is missing: the folder to write to");
-  if (!values.has("out") && values.has("check")) mistakes.push("--check needs --out, the folder to check");
+  if (command === "interface" && !values.has("out") && !values.has("java"))
+    mistakes.push("--out is missing: the folder to write to");
+  if (command === "interface" && !values.has("out") && values.has("check"))
+    mistakes.push("--check needs --out, the folder to check");
   if (values.has("java") && values.has("target")) mistakes.push("--target cannot be used with --java");
+  if (values.has("watch") && values.has("check")) mistakes.push("--check cannot be used with --watch");
   if (mistakes.length > 0) throw new ArgumentsError(mistakes.join("\n"));
   return {
     patterns,
@@ -105,10 +139,12 @@ export function readArguments(args: readonly string[]): Arguments | "help" {
     importExtension: (values.get("import-extension") ?? "js") as PathOptions["importExtension"],
     root: values.get("root"),
     project: values.get("project"),
+    openapi: values.has("openapi"),
+    watch: values.has("watch"),
   };
 }
 
-function mistakeOf(name: string, rawName: string, value: string | undefined): string | undefined {
+function mistakeOf(flags: Flags, name: string, rawName: string, value: string | undefined): string | undefined {
   const flag = Object.hasOwn(flags, name) ? flags[name] : undefined;
   if (flag === undefined) {
     const meant = suggestion(name, Object.keys(flags)).replace('"', '"--');

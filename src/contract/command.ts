@@ -41,13 +41,35 @@ export function runInterface(args: Arguments, folder: string): Outcome {
   }
   const isOurs = (source: string): boolean =>
     files.some((file) => file.getFilePath() === source) || (covers(source) && !existsSync(source));
+  const language = args.java ? "Java" : "TypeScript";
+  return writeOutput(output, { args, folder, out, isOurs, language, stderr });
+}
+
+/** The output folder of a run. */
+interface OutputRun {
+  readonly args: Pick<Arguments, "check" | "out">;
+  readonly folder: string;
+  readonly out: string;
+  /** Reports whether a file with the path is a contract of this run, or was one before it was deleted. */
+  readonly isOurs: (source: string) => boolean;
+  readonly language: "TypeScript" | "Java";
+  /** The warnings. */
+  readonly stderr: string;
+}
+
+/** Writes the files of a run, or checks them. */
+export function writeOutput(output: readonly OutputFile[], run: OutputRun): Outcome {
+  const { args, folder, out, isOurs, language, stderr } = run;
   const foreign = obstacles(out, output, isOurs).map(({ path, reason }) => {
     const place = relative(folder, join(out, path)).replaceAll("\\", "/");
     return `${place}:1:1: error: ${reason}; move it away, or give another --out\n`;
   });
   if (foreign.length > 0) return { status: 1, stdout: "", stderr: stderr + foreign.join("") };
-  const changed = changes(out, output, isOurs, args.java ? "Java" : "TypeScript");
-  if (args.check) return { ...checked(changed, args.out), stderr: stderr + checked(changed, args.out).stderr };
+  const changed = changes(out, output, isOurs, language);
+  if (args.check) {
+    const outcome = checked(changed, args.out ?? ".");
+    return { ...outcome, stderr: stderr + outcome.stderr };
+  }
   apply(out, output, changed);
   return { status: 0, stdout: summary(output, changed), stderr };
 }

@@ -17,8 +17,8 @@ export interface ContractFiles {
 }
 
 /** Finds the files that the patterns match, except generated ones. */
-export function findContracts(args: Arguments, folder: string): ContractFiles {
-  const project = openProjectOf(args.project, folder);
+export function findContracts(args: Arguments, folder: string, open = openProject): ContractFiles {
+  const project = openProjectOf(args.project, folder, open);
   const absolute = (pattern: string): string => resolve(folder, pattern).replaceAll("\\", "/");
   const without = args.patterns.filter((one) => one.startsWith("!")).map((one) => `!${absolute(one.slice(1))}`);
   const wanted = args.patterns.filter((one) => !one.startsWith("!"));
@@ -47,12 +47,12 @@ export function findContracts(args: Arguments, folder: string): ContractFiles {
   };
 }
 
-function openProjectOf(tsconfig: string | undefined, folder: string): Project {
-  if (tsconfig === undefined) return openProject(undefined);
+function openProjectOf(tsconfig: string | undefined, folder: string, open: typeof openProject): Project {
+  if (tsconfig === undefined) return open(undefined);
   const path = resolve(folder, tsconfig);
   if (!existsSync(path)) throw new ArgumentsError(`--project: there is no file ${tsconfig}`);
   try {
-    return openProject(path);
+    return open(path);
   } catch (error) {
     throw new ArgumentsError(
       `--project: ${tsconfig} cannot be read: ${error instanceof Error ? error.message : error}`,

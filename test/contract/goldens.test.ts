@@ -3,15 +3,20 @@ import { readdirSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { CONTRACT_RUNS } from "../../scripts/contracts.ts";
-import { readArguments } from "../../src/contract/arguments.ts";
+import { type CommandName, readArguments } from "../../src/contract/arguments.ts";
 import { runInterface } from "../../src/contract/command.ts";
+import { runContract } from "../../src/contract/typescript/contract-command.ts";
 import { root } from "../plugin/support/protos.ts";
+
+const SUPPORT = join(root, "src/triple-contract.ts");
 
 describe.each(CONTRACT_RUNS.map((args) => [args.join(" "), args] as const))("%s", (_, args) => {
   it("has nothing to write", () => {
-    const read = readArguments([...args, "--check"]);
+    const [command, ...rest] = args;
+    const read = readArguments([...rest, "--check"], command as CommandName);
     if (read === "help") throw new Error("the script asks for help");
-    expect(runInterface(read, root)).toEqual({ status: 0, stdout: expect.stringContaining("up to date"), stderr: "" });
+    const outcome = command === "contract" ? runContract(read, root, SUPPORT) : runInterface(read, root);
+    expect(outcome).toMatchObject({ status: 0, stdout: expect.stringContaining("up to date"), stderr: "" });
   });
 });
 

@@ -44,8 +44,9 @@ describe("the packed plugin", () => {
     ]);
     expect(readdirSync(join(installed, "dist"))).toEqual([
       "main.js",
+      "triple-contract.ts",
       "triple-es-chunk.js",
-      "triple-es-command.js",
+      "triple-es-commands.js",
       "triple-es.js",
     ]);
     expect(statSync(join(installed, "dist/main.js")).size).toBeLessThan(410_000);

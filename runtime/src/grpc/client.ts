@@ -46,6 +46,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   const userAgent = `grpc-ts-triple-es/${VERSION}`;
   const fields = requestFields(`application/grpc+${codec.name}`, options, userAgent).freeze();
   const wrapperFields = requestFields(wrapperContentType, options, userAgent).freeze();
+  const jsonFields = requestFields("application/grpc+json", options, userAgent).freeze();
 
   /** The headers of the last response that was accepted as one without compression. */
   let accepted: Metadata | undefined;
@@ -130,7 +131,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   }
 
   function requestHeaders({ method, headers: metadata, selector, context }: CallRequest): Metadata {
-    const common = method.payload === undefined ? fields : wrapperFields;
+    const common = method.payload === undefined ? fields : payloadOf(method)?.grpcJson ? jsonFields : wrapperFields;
     const timeoutMs = context.timeoutMs();
     const plain = timeoutMs === undefined && selector.version === undefined && selector.group === undefined;
     // Most calls add no fields. An engine recognizes the shared fields and reuses their encoding.
@@ -211,18 +212,20 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     const isPlain = response.status === 200 && method.payload === undefined;
     if (isPlain && response.headers === accepted) return undefined;
     const contentType = response.headers.get("content-type");
-    const wrapped = method.payload !== undefined && isWrapperContentType(contentType ?? "");
-    const name = wrapped ? codec.name : codecNameOf(contentType);
+    const payload = payloadOf(method);
+    const wanted = payload?.grpcJson ? "json" : codec.name;
+    const wrapped = payload?.grpc !== undefined && isWrapperContentType(contentType ?? "");
+    const name = wrapped ? wanted : codecNameOf(contentType);
     if (name === undefined || (response.status !== 200 && !response.headers.has("grpc-status"))) {
       cancelBody(response.body);
       throw httpStatusError(response.status, contentType);
     }
     // A plain application/grpc does not name the codec.
-    if (name !== codec.name && contentType?.includes("+")) {
+    if (name !== wanted && contentType?.includes("+")) {
       cancelBody(response.body);
       throw new RpcError(
         Code.Internal,
-        `asked for application/grpc+${codec.name}, but the server sent ${clipText(contentType, 100)}`,
+        `asked for application/grpc+${wanted}, but the server sent ${clipText(contentType, 100)}`,
       );
     }
     try {
@@ -240,8 +243,9 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
 
 function grpcPayload(method: PayloadMethod): GrpcPayload {
   const { path, kind } = method;
-  const payload = payloadOf(method)?.grpc;
-  if (payload !== undefined) return payload;
+  const payload = payloadOf(method);
+  const grpc = payload?.grpc ?? payload?.grpcJson;
+  if (grpc !== undefined) return grpc;
   const message =
     kind === "unary"
       ? `${path} has messages that travel over HTTP RPC only; use the protocol "http-rpc" for it`

@@ -36,6 +36,8 @@ export interface ContentTypeFormats {
   readonly codec: GrpcFormat | undefined;
   /** The format of methods whose messages have no schema. `undefined`: they do not support the content type. */
   readonly wrapper: GrpcFormat | undefined;
+  /** The format of methods whose payload has the codec `json`. `undefined`: they do not support the content type. */
+  readonly json: GrpcFormat | undefined;
 }
 
 /** Maximum length of a content type in an error, in characters. */
@@ -63,7 +65,8 @@ export function createContentTypes(codecs: readonly Codec[]): (contentType: stri
     return {
       // As it is, or else without parameters and in lower case.
       codec: formats.get(contentType) ?? (name === undefined ? undefined : formats.get(`application/grpc+${name}`)),
-      wrapper: isWrapperContentType(contentType) ? wrapperFormat(contentType) : undefined,
+      wrapper: isWrapperContentType(contentType) ? payloadFormat(contentType) : undefined,
+      json: name === "json" ? payloadFormat(contentType) : undefined,
     };
   };
 }
@@ -80,8 +83,9 @@ export function refuse(
   if (method !== "POST") return refuseMethod();
   const names = codecs.map(({ name }) => `application/grpc+${name}`);
   const known = codecs.some(({ name }) => name === "proto") ? ["application/grpc", ...names] : names;
-  const isWrapped = handler?.payload !== undefined;
-  return refuseType(headers.get("content-type") ?? "", isWrapped ? SUPPORTED_CONTENT_TYPES : known.join(", "));
+  const { payload } = handler ?? {};
+  const supported = payload?.codec === undefined ? SUPPORTED_CONTENT_TYPES : `application/grpc+${payload.codec}`;
+  return refuseType(headers.get("content-type") ?? "", payload === undefined ? known.join(", ") : supported);
 }
 
 /** Creates the response to requests with a method other than POST. */
@@ -110,8 +114,8 @@ function codecFormat(contentType: string, codec: Codec): GrpcFormat {
   };
 }
 
-/** The format of wrapped messages. The response has the content type of the request. */
-function wrapperFormat(contentType: string): GrpcFormat {
+/** The format of messages that their payload encodes. The response has the content type of the request. */
+function payloadFormat(contentType: string): GrpcFormat {
   return {
     fields: fieldsOf(contentType),
     decode: (bytes, _handler, payload) => (payload as GrpcPayloadCall).decode(bytes),

@@ -65,12 +65,13 @@ export class GrpcServer implements ServerProtocol {
   serve(
     request: HttpRequest,
     destination: Destination,
-    { codec, wrapper }: ContentTypeFormats,
+    { codec, wrapper, json }: ContentTypeFormats,
     body: Body,
   ): Promise<HttpResponse> | undefined {
     const { handler, selector } = destination;
     // The method, not the content type, determines whether messages are wrapped.
-    const format = handler === undefined ? (codec ?? wrapper) : handler.payload === undefined ? codec : wrapper;
+    const ofPayload = handler?.payload?.codec === undefined ? wrapper : json;
+    const format = handler === undefined ? (codec ?? wrapper) : handler.payload === undefined ? codec : ofPayload;
     if (format === undefined) return undefined;
     let call: GrpcCall;
     try {

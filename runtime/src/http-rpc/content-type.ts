@@ -252,8 +252,10 @@ export function responseFields(contentType: string): Metadata {
   return new Metadata({ "content-type": contentType, "x-content-type-options": "nosniff" }).freeze();
 }
 
-function bodiesOf({ bodies }: Handler): readonly BodyFormat[] {
-  return bodies.length === 0 ? [] : BODY_FORMATS.filter(({ kind }) => bodies.includes(kind));
+function bodiesOf({ bodies, payload }: Handler): readonly BodyFormat[] {
+  return bodies.length === 0 || payload?.codec !== undefined
+    ? []
+    : BODY_FORMATS.filter(({ kind }) => bodies.includes(kind));
 }
 
 /** Creates the error for a content type that is not supported. Empty: it is missing. */

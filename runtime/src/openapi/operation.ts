@@ -115,10 +115,12 @@ function noteOf({ kind }: Method, messages: MessageSchemas | undefined): string 
 }
 
 /** The content types of request and response. HTTP RPC has no client streams. */
-function mediaTypesOf({ kind, payload }: Method): [request: string, response: string] {
+function mediaTypesOf(method: Method): [request: string, response: string] {
+  const { kind, payload } = method;
   if (kind === "unary") return ["application/json", "application/json"];
   if (kind === "server_streaming") return ["application/json", "text/event-stream"];
-  const mediaType = `application/grpc+${payload === undefined ? "json" : "proto"}`;
+  const isJson = payload === undefined || payloadOf(method)?.server?.codec === "json";
+  const mediaType = `application/grpc+${isJson ? "json" : "proto"}`;
   return [mediaType, mediaType];
 }
 

@@ -3,8 +3,7 @@
  */
 import type { Exchange, HttpRequest } from "../http/exchange.ts";
 import { routesOfRouter } from "../rest/routes.ts";
-import type { AddedService } from "../server/added-service.ts";
-import { type Resource, readOnly, textResponse } from "../server/resource.ts";
+import { type AddedService, type Resource, readOnly, textResponse } from "../server/resource.ts";
 import type { Router } from "../server/router.ts";
 import { FileIndex } from "../services/file-index.ts";
 import { buildDocument, type OpenApiDocument, type OpenApiOptions, type RoutedService } from "./document.ts";

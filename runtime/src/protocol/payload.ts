@@ -9,6 +9,8 @@ import type { Method } from "../call/method.ts";
 export interface Payload {
   /** The client's half of sub-protocol B. If it is absent, the method cannot be called over sub-protocol B. */
   readonly grpc?: GrpcPayload;
+  /** The same for messages that are not wrapped: their content type is `application/grpc+json`. */
+  readonly grpcJson?: GrpcPayload;
   /** The client's half of sub-protocol A. */
   readonly httpRpc: HttpRpcPayload;
   /** The server's half. If it is absent, the method cannot be served. */
@@ -62,6 +64,8 @@ export interface HttpRpcPayload {
 
 /** The server half of a payload, for both sub-protocols. */
 export interface ServerPayload {
+  /** The only codec of messages, which are not wrapped in sub-protocol B. Default: they are wrapped, and all bodies accepted. */
+  readonly codec?: "json";
   /** Returns additional paths at which servers answer calls of the method. */
   paths(method: Method): readonly string[];
   /** Reports whether a server can distinguish calls of two methods of one path by their messages. */

@@ -1,13 +1,20 @@
 /**
  * Resources: plain HTTP beside the methods of a router, such as probes of health, documents and routes of REST.
  */
-import type { Selector } from "../call/call.ts";
+import type { Selector, ServiceDef } from "../call/call.ts";
 import { Metadata } from "../call/metadata.ts";
 import { cancelBody, emptyBody, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import type { Handler } from "../protocol/protocol.ts";
-import type { AddedService } from "./added-service.ts";
+
+/** A service that has been added to a router, with its version and group. */
+export interface AddedService {
+  /** The definition of the service. */
+  readonly service: ServiceDef<object, object>;
+  /** The version and group by which it is served. */
+  readonly selector: Selector;
+}
 
 /** Answers requests that are not calls by themselves. */
 export interface Resource {

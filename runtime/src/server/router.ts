@@ -12,12 +12,11 @@ import { methodsOf } from "../protocol/overloads.ts";
 import { payloadOf } from "../protocol/payload.ts";
 import type { Answer, Destination, Handler, HandlerLimits, ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
-import type { AddedService } from "./added-service.ts";
 import { createAuthorize } from "./authorize.ts";
 import { type CallLimits, ConcurrencyLimiter, checkServiceLimits, type ServiceLimits } from "./call-limits.ts";
 import { type CorsOptions, withCors } from "./cors.ts";
 import { checkService, createHandlers, type ServedMethod } from "./handler.ts";
-import { isCalling, type Resource } from "./resource.ts";
+import { type AddedService, isCalling, type Resource } from "./resource.ts";
 
 /** Options of one service. */
 export interface ServiceOptions extends Selector {

@@ -11,8 +11,8 @@ import {
   HealthDef,
   type HealthHandler,
 } from "../gen/grpc/health/v1/health_triple.ts";
-import type { AddedService } from "../server/added-service.ts";
 import { checkServiceLimits, type ServiceLimits } from "../server/call-limits.ts";
+import type { AddedService } from "../server/resource.ts";
 import type { Router, ServiceOptions } from "../server/router.ts";
 import { createProbes, type ProbePaths } from "./probes.ts";
 

@@ -15,7 +15,7 @@ export function checkTags(file: SourceFile, problems: Problems): void {
   const declarations = [...interfaces, ...file.getClasses(), ...file.getTypeAliases(), ...file.getEnums()];
   for (const node of declarations) checkSpelling(node, ofDeclarations, problems);
   for (const node of interfaces.flatMap((one) => one.getMethods())) checkSpelling(node, ofMethods, problems);
-  checkPlaces(file, problems);
+  checkPlaces(file, /^[/* \t]*@(service|class|enum|method)\b/m, problems);
 }
 
 function checkSpelling(node: { getJsDocs(): JSDoc[] }, names: readonly string[], problems: Problems): void {
@@ -31,7 +31,7 @@ function checkSpelling(node: { getJsDocs(): JSDoc[] }, names: readonly string[],
  * Reports comments with tags that the compiler does not attach. It attaches a comment to the next declaration only if
  * nothing else precedes the declaration on its line.
  */
-function checkPlaces(file: SourceFile, problems: Problems): void {
+export function checkPlaces(file: SourceFile, tags: RegExp, problems: Problems): void {
   const text = file.getFullText();
   let isFirst = true;
   let end = 0;
@@ -40,7 +40,7 @@ function checkPlaces(file: SourceFile, problems: Problems): void {
     isFirst = /\S/.test(before.slice(before.lastIndexOf("\n") + 1)) ? false : isFirst || before.includes("\n");
     end = text.indexOf("*/", start + 2) + 2;
     if (end < 2) return;
-    const [, tag] = /^[/* \t]*@(service|class|enum|method)\b/m.exec(text.slice(start, end)) ?? [];
+    const [, tag] = tags.exec(text.slice(start, end)) ?? [];
     if (tag === undefined || isFirst) continue;
     const remedy = "begin a line with it";
     problems.warnAt(file, start, `@${tag} is ignored in a comment that does not begin its line; ${remedy}`);

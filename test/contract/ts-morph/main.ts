@@ -27,7 +27,7 @@ for (const version of versions) {
   cpSync(join(root, "dist"), join(installed, "dist"), { recursive: true });
   cpSync(join(root, "package.json"), join(installed, "package.json"));
   const problems = CONTRACT_RUNS.flatMap((args) => {
-    const command = [join(installed, "dist/triple-es.js"), "interface", ...args, "--check"];
+    const command = [join(installed, "dist/triple-es.js"), ...args, "--check"];
     const { status, stdout, stderr } = spawnSync(process.execPath, command, { cwd: root, encoding: "utf8" });
     return status === 0 ? [] : [`${args.join(" ")}\n${stdout}${stderr}`];
   });

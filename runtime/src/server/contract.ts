@@ -1,0 +1,97 @@
+/**
+ * Methods of contracts in TypeScript: the server's half of their payload.
+ */
+import { concat } from "../call/bytes.ts";
+import type { ServiceDef } from "../call/call.ts";
+import { Code } from "../call/code.ts";
+import { type ErrorDetail, RpcError } from "../call/error.ts";
+import type { Method, PayloadMethod } from "../call/method.ts";
+import { countOf, parseBounded } from "../codec/bounded-codec.ts";
+import { DEFAULT_MAX_MESSAGE_VALUES } from "../codec/values/values.ts";
+import { type ContractMessage, type ContractPayload, encodeContract } from "../protocol/contract.ts";
+import { clipText } from "../protocol/error.ts";
+import type { PayloadBody, ServerPayload } from "../protocol/payload.ts";
+
+/** Returns the service of a contract as servers take it. Its methods have the server's half of the payload, too. */
+export function serveContract<C extends object, H extends object>(service: ServiceDef<C, H>): ServiceDef<C, H> {
+  const methods = Object.entries(service.methods).map(([name, method]) => [name, served(method)]);
+  return { ...service, methods: Object.fromEntries(methods) };
+}
+
+function served(method: Method): Method {
+  const { request, response } = method.payload as ContractPayload;
+  const encode = (message: object): Uint8Array => encodeContract(response.toJson(message));
+  const server: ServerPayload = {
+    codec: "json",
+    paths: () => [],
+    isOverload: () => false,
+    isText: () => false,
+    bind: (_method, implementation) => implementation as (input: never, context: never) => unknown,
+    openGrpc: (_methods, { maxMessageValues = DEFAULT_MAX_MESSAGE_VALUES }) => ({
+      method,
+      decode: (bytes) => read(request, parseBounded(bytes, countOf(bytes, maxMessageValues))),
+      encode,
+      encodeError(error) {
+        throw error;
+      },
+    }),
+    openHttpRpc: () => ({
+      method,
+      decode: (body) => read(request, argumentOf(body)),
+      encode,
+      resultOf() {
+        throw new TypeError("results of contracts are JSON");
+      },
+    }),
+  };
+  return { ...(method as PayloadMethod), payload: { ...method.payload, server } };
+}
+
+/** Returns the argument in a body: an array is the list of arguments, which may be left out of one that is empty. */
+function argumentOf({ bytes, maxMessageValues }: PayloadBody): unknown {
+  if (bytes.byteLength === 0) return {};
+  const json = parseBounded(bytes, countOf(bytes, maxMessageValues));
+  if (!Array.isArray(json)) return json;
+  if (json.length > 1) throw new Error(`the body has ${json.length} arguments; the method takes one`);
+  return json.length === 0 ? {} : json[0];
+}
+
+type Issue = readonly [field: string, text: string];
+
+/** Reads a request. Throws `invalid_argument` with the detail `google.rpc.BadRequest` for an invalid one. */
+function read(request: ContractMessage, json: unknown): object {
+  try {
+    return request.fromJson(json) as object;
+  } catch (cause) {
+    const { issues, message } = cause as Error & { issues?: readonly Issue[] };
+    if (issues === undefined) throw cause;
+    throw new RpcError(Code.InvalidArgument, clipText(message), { details: [badRequestOf(issues)], cause });
+  }
+}
+
+//     message BadRequest { repeated FieldViolation field_violations = 1; }
+//     message FieldViolation { string field = 1; string description = 2; }
+function badRequestOf(issues: readonly Issue[]): ErrorDetail {
+  const text = new TextEncoder();
+  const violations = issues.map((issue) => {
+    const [field, description] = issue.map((one, index) => delimited(index + 1, text.encode(one))) as [
+      Uint8Array,
+      Uint8Array,
+    ];
+    return delimited(1, concat([field, description], field.byteLength + description.byteLength));
+  });
+  return {
+    typeUrl: "type.googleapis.com/google.rpc.BadRequest",
+    value: concat(
+      violations,
+      violations.reduce((sum, { byteLength }) => sum + byteLength, 0),
+    ),
+    debug: { fieldViolations: issues.map(([field, description]) => ({ field, description })) },
+  };
+}
+
+/** Encodes a field of fewer than 2^14 bytes. */
+function delimited(number: number, content: Uint8Array): Uint8Array {
+  const { byteLength } = content;
+  return new Uint8Array([number * 8 + 2, (byteLength & 127) | 128, byteLength >> 7, ...content]);
+}

@@ -1,0 +1,74 @@
+/** JSON Schemas (draft 2020-12) of the messages of contracts. */
+import { BASE64, BIGINT, DATE, INTEGER } from "../../triple-contract.ts";
+import type { NamedType, ValueRules, WireType } from "./wire-type.ts";
+
+export type JsonSchema = { [key: string]: unknown };
+
+/** Returns the schema of a type. `refer` returns the reference to that of a declared type. */
+export function jsonSchema(type: WireType, refer: (shape: NamedType) => JsonSchema): JsonSchema {
+  const of = (inner: WireType): JsonSchema => jsonSchema(inner, refer);
+  switch (type.kind) {
+    case "string":
+      return {
+        type: "string",
+        ...lengths(type.rules, "Length"),
+        ...(type.rules.pattern && { pattern: type.rules.pattern }),
+      };
+    case "number": {
+      const { min, max, int } = type.rules;
+      return {
+        type: int ? "integer" : "number",
+        ...(min !== undefined && { minimum: min }),
+        ...(max !== undefined && { maximum: max }),
+      };
+    }
+    case "boolean":
+      return { type: "boolean" };
+    case "bigint":
+      return { type: "string", pattern: BIGINT.source };
+    case "date":
+      return { type: "string", format: "date-time", pattern: DATE.source };
+    case "bytes":
+      return { type: "string", contentEncoding: "base64", pattern: BASE64.source };
+    case "constant":
+      return type.values.length === 1 ? { const: type.values[0] } : { enum: type.values };
+    case "array":
+      return { type: "array", items: of(type.item), ...lengths(type.rules, "Items") };
+    case "tuple": {
+      const { length } = type.items;
+      return { type: "array", prefixItems: type.items.map(of), minItems: length, maxItems: length };
+    }
+    case "record":
+      return { type: "object", additionalProperties: of(type.value) };
+    case "map": {
+      const patterns = { string: undefined, number: INTEGER.source, bigint: BIGINT.source };
+      const pattern = patterns[type.key];
+      return { type: "object", additionalProperties: of(type.value), ...(pattern && { propertyNames: { pattern } }) };
+    }
+    case "object": {
+      const required = type.fields.filter(({ isOptional }) => !isOptional).map(({ name }) => name);
+      return {
+        type: "object",
+        properties: Object.fromEntries(
+          type.fields.map((field) => [field.name, { ...of(field.type), ...descriptionOf(field.comment) }]),
+        ),
+        ...(required.length > 0 && { required }),
+      };
+    }
+    case "union":
+      return { anyOf: Array.from(type.types.values(), of) };
+    case "tagged":
+      return { oneOf: type.types.map(([, one]) => of(one)) };
+    case "named":
+      return refer(type.shape);
+  }
+}
+
+/** Returns the member with the text of a comment. */
+export function descriptionOf(comment: readonly string[]): JsonSchema {
+  return comment.length === 0 ? {} : { description: comment.join("\n") };
+}
+
+function lengths({ min, max }: ValueRules, unit: "Length" | "Items"): JsonSchema {
+  return { ...(min !== undefined && { [`min${unit}`]: min }), ...(max !== undefined && { [`max${unit}`]: max }) };
+}

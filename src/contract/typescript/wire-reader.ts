@@ -1,0 +1,381 @@
+/** Reads the types of messages, as the compiler resolves them. */
+import { Node, SymbolFlags, SyntaxKind, type Type, type TypeNode, type Symbol as TypeSymbol, ts } from "ts-morph";
+import type { Problems } from "../model/diagnostics.ts";
+import { commentOf } from "../read/tags.ts";
+import { aliasesOf, hasRules, leavesOf, rulesOf, type TaggedRules } from "./rules.ts";
+import { type Constant, type Form, formOf, type NamedType, type WireField, type WireType } from "./wire-type.ts";
+
+/** The place of a type: the node of errors, and the node of the type if the source has one. */
+interface Place {
+  readonly node: Node;
+  readonly typeNode: TypeNode | undefined;
+  readonly rules: TaggedRules;
+}
+
+/** Types that have no form in JSON, each with a replacement. */
+const REPLACEMENTS: Readonly<Record<string, string>> = {
+  any: "name the type",
+  unknown: "name the type",
+  never: "remove it",
+  undefined: "use an optional field, or null",
+  void: "use null",
+  symbol: "use a string",
+  "unique symbol": "use a string",
+  object: "name the fields",
+};
+
+/** Maximum number of declared types in a contract. A generic type that contains itself with other arguments exceeds it. */
+const MAX_TYPES = 2_000;
+
+const ANY_STRING: WireType = { kind: "string", rules: {} };
+
+export class WireReader {
+  readonly #problems: Problems;
+  readonly #named = new Map<ts.Type, NamedType>();
+
+  constructor(problems: Problems) {
+    this.#problems = problems;
+  }
+
+  /** Reads the type of a message, which a node of the source declares. */
+  readMessage(typeNode: TypeNode, declaration: Node): WireType {
+    return this.#read(typeNode.getType(), this.#place(typeNode, typeNode, declaration));
+  }
+
+  #place(node: Node, typeNode: TypeNode | undefined, declaration?: Node): Place {
+    this.#checkArguments(typeNode);
+    return { node, typeNode, rules: rulesOf(declaration, typeNode, this.#problems) };
+  }
+
+  #fail(node: Node, problem: string): WireType {
+    this.#problems.error(node, problem);
+    return ANY_STRING;
+  }
+
+  #read(type: Type, place: Place): WireType {
+    const read = this.#readPart(type, place);
+    const inner = read.kind === "named" ? read.shape.type : read;
+    for (const [target, { tag }] of Object.entries(place.rules)) {
+      const hasTarget = target === formOf(inner) || (inner.kind === "union" && inner.types.has(target as Form));
+      const name = tag.getTagName();
+      if (!hasTarget) this.#problems.error(tag, `@${name} is for ${target}s, and the type has none`);
+      else if (read.kind === "named" && tag.getFirstAncestorByKind(SyntaxKind.TypeAliasDeclaration) === undefined) {
+        this.#problems.error(
+          tag,
+          `@${name} is not read here, because all values of ${read.shape.name} have the same rules; move it there`,
+        );
+      }
+    }
+    return read;
+  }
+
+  #readPart(type: Type, place: Place): WireType {
+    const single = this.#single(type, place);
+    if (single !== undefined) return single;
+    const name = nameOf(type);
+    if (name === undefined) return this.#structure(type, place);
+    const known = this.#named.get(type.compilerType);
+    if (known !== undefined) return { kind: "named", shape: known };
+    if (this.#named.size === MAX_TYPES) {
+      return this.#fail(
+        place.node,
+        `the contract has more than ${MAX_TYPES} types; does one contain itself with other arguments?`,
+      );
+    }
+    const declaration = declarationOf(type);
+    const comment = declaration !== undefined && Node.isJSDocable(declaration) ? commentOf(declaration) : [];
+    const shape: NamedType = { name, comment, type: ANY_STRING };
+    this.#named.set(type.compilerType, shape);
+    const typeNode = Node.isTypeAliasDeclaration(declaration) ? declaration.getTypeNode() : undefined;
+    const rules = rulesOf(declaration, typeNode, this.#problems);
+    shape.type = this.#structure(type, { node: typeNode ?? place.node, typeNode, rules });
+    return { kind: "named", shape };
+  }
+
+  /** Reads a type that has no parts. */
+  #single(type: Type, { node, rules }: Place): WireType | undefined {
+    const base = type.isIntersection() ? (type.getIntersectionTypes().find((one) => isPrimitive(one)) ?? type) : type;
+    if (base.isString() || base.isTemplateLiteral()) {
+      if (base.isTemplateLiteral()) return this.#fail(node, "a template has no form in JSON; use string with @pattern");
+      return { kind: "string", rules: rules.string?.rules ?? {} };
+    }
+    if (base.isNumber()) return { kind: "number", rules: rules.number?.rules ?? {} };
+    if (base.isBoolean()) return { kind: "boolean" };
+    if (base.isBigInt()) return { kind: "bigint" };
+    if (base.isBigIntLiteral()) return this.#fail(node, "a literal cannot be a bigint; use bigint");
+    if (base.isNull()) return { kind: "constant", values: [null] };
+    if (base.isLiteral() && !base.isUnion()) return { kind: "constant", values: [constantOf(base)] };
+    const word = base.getText();
+    const replacement = Object.hasOwn(REPLACEMENTS, word) ? REPLACEMENTS[word] : undefined;
+    if (replacement !== undefined) return this.#fail(node, `${word} has no form in JSON; ${replacement}`);
+    if (base.isTypeParameter()) return this.#fail(node, `${word} has no form in JSON; name the type`);
+    return undefined;
+  }
+
+  #structure(type: Type, place: Place): WireType {
+    const { node, typeNode, rules } = place;
+    if (type.isUnion()) return this.#union(type, place);
+    const args = type.getTypeArguments();
+    if (type.isTuple()) return this.#tuple(type, place);
+    if (type.isArray() || type.isReadonlyArray()) {
+      const item = elementNode(typeNode);
+      const read = this.#read(args[0] as Type, this.#place(item ?? node, item));
+      return { kind: "array", item: read, rules: rules.array?.rules ?? {} };
+    }
+    const global = globalNameOf(type);
+    if (global === "Date") return { kind: "date" };
+    if (global === "Uint8Array") return { kind: "bytes" };
+    if (global === "Map" || global === "ReadonlyMap") return this.#map(args, place);
+    if (global !== undefined && global !== "Record") {
+      const remedy = global.endsWith("Set") ? "use an array" : "name the fields of an object, or use a string";
+      return this.#fail(node, `${global} has no form in JSON; ${remedy}`);
+    }
+    if (type.getCallSignatures().length + type.getConstructSignatures().length > 0) {
+      return this.#fail(node, "a function has no form in JSON; messages are data");
+    }
+    const index = type.getStringIndexType();
+    if (type.getNumberIndexType() !== undefined && index === undefined) {
+      return this.#fail(node, "keys of objects are strings; use an array, a Map, or { [key: string]: … }");
+    }
+    const properties = type.getProperties();
+    if (index !== undefined) {
+      if (properties.length > 0) {
+        return this.#fail(
+          node,
+          "an object has declared fields or an index signature; put the others into a field of their own",
+        );
+      }
+      const value = argumentNode(typeNode, 1);
+      return { kind: "record", value: this.#read(index, this.#place(value ?? node, value)) };
+    }
+    return { kind: "object", fields: properties.flatMap((one) => this.#field(one, node) ?? []) };
+  }
+
+  #field(property: TypeSymbol, node: Node): WireField | undefined {
+    const name = property.getName();
+    const [declaration] = property.getDeclarations();
+    const at = declaration !== undefined && !isOfLibrary(declaration) ? declaration : node;
+    if (name.startsWith("__@")) {
+      this.#problems.error(at, "a field with a symbol as its name is not sent; use a string");
+      return undefined;
+    }
+    if (name === "__proto__" || name === "toJSON") {
+      this.#problems.error(at, `a field cannot be called ${name}; use another name`);
+      return undefined;
+    }
+    const type = property.getTypeAtLocation(node);
+    if (property.hasFlags(SymbolFlags.Method) || type.getCallSignatures().length > 0) {
+      this.#problems.error(at, `${name} is a function, which has no form in JSON; messages are data`);
+      return undefined;
+    }
+    const typeNode = declaration !== undefined && Node.isTyped(declaration) ? declaration.getTypeNode() : undefined;
+    const isOptional = property.isOptional() || hasUndefined(type);
+    const rules = rulesOf(declaration, typeNode, this.#problems);
+    this.#checkArguments(typeNode);
+    return {
+      name,
+      type: this.#read(isOptional ? withoutUndefined(type) : type, { node: typeNode ?? at, typeNode, rules }),
+      isOptional,
+      comment: declaration !== undefined && Node.isJSDocable(declaration) ? commentOf(declaration) : [],
+    };
+  }
+
+  #tuple(type: Type, { node, typeNode }: Place): WireType {
+    const elements =
+      leavesOf(typeNode)
+        .find((leaf) => Node.isTupleTypeNode(leaf))
+        ?.getElements() ?? [];
+    const target = type.getTargetType()?.compilerType as ts.TupleType | undefined;
+    if (target?.elementFlags.some((flag) => flag !== ts.ElementFlags.Required)) {
+      return this.#fail(node, "each item of a tuple is required; use an array, or null for an item that is absent");
+    }
+    const items = type.getTupleElements().map((item, index) => {
+      const element = elements[index];
+      const itemNode = Node.isNamedTupleMember(element) ? element.getTypeNode() : element;
+      return this.#read(item, this.#place(itemNode ?? node, itemNode));
+    });
+    return { kind: "tuple", items };
+  }
+
+  #map([key, value]: readonly Type[], { node, typeNode }: Place): WireType {
+    const kind = key?.isString() ? "string" : key?.isNumber() ? "number" : key?.isBigInt() ? "bigint" : undefined;
+    const valueNode = argumentNode(typeNode, 1);
+    if (kind === undefined) {
+      return this.#fail(
+        argumentNode(typeNode, 0) ?? node,
+        "the keys of a Map are string, number or bigint; use an array of pairs",
+      );
+    }
+    return { kind: "map", key: kind, value: this.#read(value as Type, this.#place(valueNode ?? node, valueNode)) };
+  }
+
+  /** Reads a union, whose members are those of the source, or all members of these where they are unions that mix. */
+  #union(type: Type, place: Place): WireType {
+    const { typeNode } = place;
+    const nodes = Node.isUnionTypeNode(typeNode) ? typeNode.getTypeNodes() : [];
+    const written = nodes.map((node): [Type, Place] => [node.getType(), { ...place, node, typeNode: node }]);
+    const joined = written.length === 0 ? undefined : this.#join(written);
+    if (typeof joined === "object") return joined;
+    const leaves = leavesOf(typeNode);
+    const all = membersOf(type).map((member): [Type, Place] => {
+      const leaf = leaves.find((one) => one.getType().compilerType === member.compilerType);
+      return [member, leaf === undefined ? place : { ...place, node: leaf, typeNode: leaf }];
+    });
+    const read = this.#join(all);
+    if (typeof read === "object") return read;
+    const remedy =
+      read === "object"
+        ? 'give each a field with a constant of its own, such as kind: "circle"'
+        : "use an object with a field for each";
+    const problem = `types of the union have the same form in JSON, ${read}, which cannot tell them apart`;
+    return this.#fail(place.node, `${problem}; ${remedy}`);
+  }
+
+  /** Joins types to a union: each form has constants, one type, or objects that differ in a constant. Or returns the form that has not. */
+  #join(members: readonly [Type, Place][]): WireType | Form | "union" {
+    const byForm = new Map<Form | "union", [Type, WireType][]>();
+    for (const [member, place] of members) {
+      if (member.isUndefined()) continue;
+      const read = this.#readPart(member, place);
+      const form = formOf(read);
+      byForm.set(form, [...(byForm.get(form) ?? []), [member, read]]);
+    }
+    const types = new Map<Form, WireType>();
+    for (const [form, all] of byForm) {
+      const isTagged = form === "object" && all.length > 1;
+      const joined = isTagged ? this.#tagged(all) : joinConstants(all.map(([, type]) => type));
+      if (joined === undefined || (form === "union" && byForm.size > 1)) return form;
+      types.set(form as Form, joined);
+    }
+    const [only] = types.values();
+    return types.size === 1 && only !== undefined ? only : { kind: "union", types };
+  }
+
+  /** Finds the field by which objects differ. */
+  #tagged(objects: readonly [Type, WireType][]): WireType | undefined {
+    const constantIn = (type: Type, name: string): Constant | undefined => {
+      const property = type.getProperty(name);
+      const value = property?.isOptional() ? undefined : property?.getValueDeclaration()?.getType();
+      return value?.isLiteral() && !value.isUnion() ? constantOf(value) : undefined;
+    };
+    for (const property of objects[0]?.[0].getProperties() ?? []) {
+      const tag = property.getName();
+      const types = objects.map(([type, wire]) => [constantIn(type, tag), wire] as const);
+      const constants = new Set(types.map(([constant]) => constant));
+      if (!constants.has(undefined) && constants.size === objects.length) {
+        return { kind: "tagged", tag, types: types as [Constant, WireType][] };
+      }
+    }
+    return undefined;
+  }
+
+  /** Reports aliases with rules among the arguments of a generic type, where the compiler replaces them. */
+  #checkArguments(typeNode: TypeNode | undefined): void {
+    for (const leaf of leavesOf(typeNode)) {
+      if (!Node.isTypeReference(leaf) || isOfLibraryType(leaf)) continue;
+      for (const argument of leaf.getTypeArguments()) {
+        const lost = aliasesOf(argument).find(hasRules);
+        if (lost !== undefined) {
+          const name = lost.getName();
+          this.#problems.error(
+            argument,
+            `the tags of ${name} are lost as an argument of a generic type; use a field of type ${name}`,
+          );
+        }
+      }
+    }
+  }
+}
+
+function membersOf(type: Type): Type[] {
+  return type.getUnionTypes().filter((one) => !one.isUndefined());
+}
+
+/** Joins types of one form: constants to one list. Returns `undefined` if that is impossible. */
+function joinConstants(types: readonly WireType[]): WireType | undefined {
+  const [only] = types;
+  if (types.length === 1) return only;
+  const values = types.flatMap((type) => (type.kind === "constant" ? type.values : []));
+  if (values.length < types.length) return undefined;
+  return values.includes(true) && values.includes(false) ? { kind: "boolean" } : { kind: "constant", values };
+}
+
+function isPrimitive(type: Type): boolean {
+  return type.isString() || type.isNumber() || type.isBigInt() || type.isBoolean();
+}
+
+function constantOf(type: Type): Constant {
+  if (type.isBooleanLiteral()) return type.getText() === "true";
+  return type.getLiteralValue() as string | number;
+}
+
+function hasUndefined(type: Type): boolean {
+  return type.isUndefined() || membersOf(type).length < type.getUnionTypes().length;
+}
+
+/** Returns the type without undefined, or the type itself: undefined is ignored in unions. */
+function withoutUndefined(type: Type): Type {
+  const [only, ...others] = membersOf(type);
+  return only !== undefined && others.length === 0 ? only : type;
+}
+
+/** Returns the name of a declared type with its arguments; `undefined` for one without a declaration of the user. */
+function nameOf(type: Type): string | undefined {
+  const alias = type.getAliasSymbol();
+  const symbol = alias ?? type.getSymbol();
+  const declaration = declarationOf(type);
+  if (symbol === undefined || declaration === undefined || isOfLibrary(declaration)) return undefined;
+  const args = alias === undefined ? type.getTypeArguments() : type.getAliasTypeArguments();
+  return [
+    symbol.getName(),
+    ...args.map((one) => capitalized(nameOf(one) ?? one.getText().replaceAll(/\W+/g, ""))),
+  ].join("");
+}
+
+function capitalized(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
+function declarationOf(type: Type): Node | undefined {
+  const [declaration] = (type.getAliasSymbol() ?? type.getSymbol())?.getDeclarations() ?? [];
+  const isNamed =
+    Node.isTypeAliasDeclaration(declaration) ||
+    Node.isInterfaceDeclaration(declaration) ||
+    Node.isClassDeclaration(declaration) ||
+    Node.isEnumDeclaration(declaration);
+  return isNamed ? declaration : undefined;
+}
+
+/** Returns the name of a type that the standard library declares. */
+function globalNameOf(type: Type): string | undefined {
+  const declaration = declarationOf(type);
+  return declaration !== undefined && isOfLibrary(declaration) && !Node.isTypeAliasDeclaration(declaration)
+    ? type.getSymbol()?.getName()
+    : undefined;
+}
+
+export function isOfLibrary(node: Node): boolean {
+  return node.getProject().getProgram().compilerObject.isSourceFileDefaultLibrary(node.getSourceFile().compilerNode);
+}
+
+function isOfLibraryType(node: TypeNode): boolean {
+  const [declaration] = (Node.isTypeReference(node) ? node.getTypeName().getSymbol()?.getDeclarations() : []) ?? [];
+  return declaration !== undefined && isOfLibrary(declaration);
+}
+
+/** Returns the node of an array's items. */
+function elementNode(typeNode: TypeNode | undefined): TypeNode | undefined {
+  for (const leaf of leavesOf(typeNode)) {
+    if (Node.isArrayTypeNode(leaf)) return leaf.getElementTypeNode();
+  }
+  return argumentNode(typeNode, 0);
+}
+
+/** Returns the node of an argument of a type of the standard library, or of the value of an index signature. */
+function argumentNode(typeNode: TypeNode | undefined, index: number): TypeNode | undefined {
+  for (const leaf of leavesOf(typeNode)) {
+    if (Node.isTypeReference(leaf) && isOfLibraryType(leaf)) return leaf.getTypeArguments()[index];
+    if (Node.isTypeLiteral(leaf) && index === 1) return leaf.getIndexSignatures()[0]?.getReturnTypeNode();
+  }
+  return undefined;
+}
