@@ -7,15 +7,15 @@ import { parseConditionRule } from "./condition-rule.ts";
 import type { Rule } from "./subject.ts";
 import { parseTagRule } from "./tag-rule.ts";
 
-/** The parsers of rules, by the ends of their keys. */
-const PARSERS = {
+/** The kinds of rules: the ends of their keys. */
+export type RuleKind = "tag-router" | "affinity-router" | "condition-router";
+
+/** The parsers of rules. */
+const PARSERS: Readonly<Record<RuleKind, (text: string) => Rule>> = {
   "tag-router": parseTagRule,
   "affinity-router": parseAffinityRule,
   "condition-router": parseConditionRule,
-} as const;
-
-/** The kinds of rules. */
-export type RuleKind = keyof typeof PARSERS;
+};
 
 /** A text, and what the last good one means. */
 export class ParsedText<T> {
