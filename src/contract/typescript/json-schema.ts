@@ -36,7 +36,12 @@ export function jsonSchema(type: WireType, refer: (shape: NamedType) => JsonSche
       return { type: "array", items: of(type.item), ...lengths(type.rules, "Items") };
     case "tuple": {
       const { length } = type.items;
-      return { type: "array", prefixItems: type.items.map(of), minItems: length, maxItems: length };
+      return {
+        type: "array",
+        ...(length > 0 && { prefixItems: type.items.map(of) }),
+        minItems: length,
+        maxItems: length,
+      };
     }
     case "record":
       return { type: "object", additionalProperties: of(type.value) };

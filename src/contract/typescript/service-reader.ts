@@ -19,6 +19,7 @@ import type {
 
 /** Reads the contracts of the files, ordered by path. Errors are added to `problems`. */
 export function readTypeScriptContracts(files: readonly SourceFile[], problems: Problems): TypeScriptContract[] {
+  for (const project of new Set(files.map((file) => file.getProject()))) project.resolveSourceFileDependencies();
   const sorted = [...files].sort((a, b) => (a.getFilePath() < b.getFilePath() ? -1 : 1));
   const contracts = sorted.map((file): TypeScriptContract => {
     const read = (): ContractService[] => (checkSyntax(file, problems) ? readServices(file, problems) : []);

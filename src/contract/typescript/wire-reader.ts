@@ -24,14 +24,15 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
   object: "name the fields",
 };
 
-/** Maximum number of declared types in a contract. A generic type that contains itself with other arguments exceeds it. */
-const MAX_TYPES = 2_000;
+/** Maximum number of declared types, each in the one before. A generic type that contains itself with other arguments exceeds it. */
+const MAX_DEPTH = 100;
 
 const ANY_STRING: WireType = { kind: "string", rules: {} };
 
 export class WireReader {
   readonly #problems: Problems;
   readonly #named = new Map<ts.Type, NamedType>();
+  #depth = 0;
 
   constructor(problems: Problems) {
     this.#problems = problems;
@@ -76,10 +77,10 @@ export class WireReader {
     if (name === undefined) return this.#structure(type, place);
     const known = this.#named.get(type.compilerType);
     if (known !== undefined) return { kind: "named", shape: known };
-    if (this.#named.size === MAX_TYPES) {
+    if (this.#depth === MAX_DEPTH) {
       return this.#fail(
         place.node,
-        `the contract has more than ${MAX_TYPES} types; does one contain itself with other arguments?`,
+        `more than ${MAX_DEPTH} types contain each other; does one contain itself with other arguments?`,
       );
     }
     const declaration = declarationOf(type);
@@ -88,7 +89,9 @@ export class WireReader {
     this.#named.set(type.compilerType, shape);
     const typeNode = Node.isTypeAliasDeclaration(declaration) ? declaration.getTypeNode() : undefined;
     const rules = rulesOf(declaration, typeNode, this.#problems);
+    this.#depth++;
     shape.type = this.#structure(type, { node: typeNode ?? place.node, typeNode, rules });
+    this.#depth--;
     return { kind: "named", shape };
   }
 
@@ -214,7 +217,12 @@ export class WireReader {
     const { typeNode } = place;
     const nodes = Node.isUnionTypeNode(typeNode) ? typeNode.getTypeNodes() : [];
     const written = nodes.map((node): [Type, Place] => [node.getType(), { ...place, node, typeNode: node }]);
-    const joined = written.length === 0 ? undefined : this.#join(written);
+    // In a generic declaration, the types of the source contain type parameters.
+    const members = new Set(type.getUnionTypes().map(({ compilerType }) => compilerType));
+    const isWritten = written.every(([one]) =>
+      (one.isUnion() ? one.getUnionTypes() : [one]).every(({ compilerType }) => members.has(compilerType)),
+    );
+    const joined = written.length > 0 && isWritten ? this.#join(written) : undefined;
     if (typeof joined === "object") return joined;
     const leaves = leavesOf(typeNode);
     const all = membersOf(type).map((member): [Type, Place] => {

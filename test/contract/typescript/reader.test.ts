@@ -1,0 +1,243 @@
+/** The reader of contracts in TypeScript: the types that it reads, and an error with a position for each other one. */
+import { describe, expect, it } from "vitest";
+import { Problems } from "../../../src/contract/model/diagnostics.ts";
+import { openTypedProject } from "../../../src/contract/typescript/contract-command.ts";
+import { serviceFile } from "../../../src/contract/typescript/service-file.ts";
+import { readTypeScriptContracts } from "../../../src/contract/typescript/service-reader.ts";
+import type { TypeScriptContract } from "../../../src/contract/typescript/wire-type.ts";
+
+interface Reading {
+  readonly contracts: readonly TypeScriptContract[];
+  readonly problems: readonly string[];
+}
+
+/** Reads the contract `a.ts`. Other files are only imported. */
+function read(text: string, others: Record<string, string> = {}): Reading {
+  const project = openTypedProject(undefined, { useInMemoryFileSystem: true });
+  for (const [path, content] of Object.entries(others)) project.createSourceFile(`/${path}`, content);
+  const problems = new Problems("/");
+  const contracts = readTypeScriptContracts([project.createSourceFile("/a.ts", text)], problems);
+  return { contracts, problems: problems.lines() };
+}
+
+/** Returns the printed code for the parameter type of a method. */
+function codeOf(type: string, declarations = "", others: Record<string, string> = {}): string {
+  const { contracts, problems } = read(`${declarations}\nexport interface S { m(it: ${type}): Promise<void> }`, others);
+  expect(problems).toEqual([]);
+  const [contract] = contracts;
+  const { text } = serviceFile(contract as TypeScriptContract, "a_triple.ts", { out: "/", importExtension: "js" });
+  const from = Math.max(text.indexOf("\nconst convert"), 0) || text.indexOf('t.message("it"');
+  return text
+    .slice(from, text.indexOf("\n    t.nothing"))
+    .replaceAll(/\n(?:export const S_m(?:.*\n)*? {2}payload.*\n)?/g, "\n")
+    .trim();
+}
+
+describe("a type", () => {
+  it.each([
+    ["an enum", "E", 'export enum E { A = "a", B = "b" }', 't.oneOf(value, key, at, ["a", "b"])'],
+    ["a numeric enum", "E", "export enum E { A, B = 5 }", "t.oneOf(value, key, at, [0, 5])"],
+    ["an alias of a primitive type", "{ a: Id }", "export type Id = string;", 'a: t.string(fields["a"], "a", at)'],
+    [
+      "a brand",
+      "{ a: Id[] }",
+      "/** @minLength 2 */\nexport type Id = string & { readonly id: unique symbol };",
+      "t.string(value, key, at, { min: 2 })",
+    ],
+    [
+      "a mapped type",
+      'Pick<P, "b">',
+      "export interface P { a: string; b?: number }",
+      '...t.optional(fields["b"], "b", at, t.number)',
+    ],
+    ["an intersection", "P & { c: null }", "export interface P { a: Date }", 'a: t.date(fields["a"], "a", at),'],
+    [
+      "inherited fields",
+      "Q",
+      "export interface P { a: Date }\nexport interface Q extends P { b: bigint }",
+      'a: t.date(fields["a"], "a", at),',
+    ],
+    ["a class with fields", "P", "export class P { a!: boolean }", 'a: t.boolean(fields["a"], "a", at),'],
+    [
+      "a generic type of a generic type",
+      "Page<Page<string>>",
+      "export interface Page<T> { items: T[] }",
+      "const convertPagePageString",
+    ],
+    [
+      "a union of constants and their alias",
+      '"x" | E',
+      'export type E = "y" | "z";',
+      't.oneOf(value, key, at, ["x", "y", "z"])',
+    ],
+    ["a union of unions with tags", "A | B", "export type A = { t: 1 } | { t: 2 };\nexport type B = { t: 3 };", "[3, "],
+    [
+      "a union of which one member is absent",
+      "{ a: string | undefined }",
+      "",
+      '...t.optional(fields["a"], "a", at, t.string)',
+    ],
+    ["an object without fields", "{}", "", "t.object(value, key, at, () => ({}))"],
+    [
+      "a generic union",
+      "M<Date>",
+      "export type M<T> = T | null;\nexport interface X { a: M<bigint> }",
+      "value === null ? null : t.date(value, key, at)",
+    ],
+    ["a record of constants", 'Record<"a" | "b", number>', "", 'b: t.number(fields["b"], "b", at),'],
+  ])("is read from %s", (_, type, declarations, code) => {
+    expect(codeOf(type, declarations)).toContain(code);
+  });
+
+  it("is imported from the file that declares it, under its name there", () => {
+    const { contracts } = read(
+      'import { type Item as Thing } from "./b.js";\nimport C from "./b.js";\nexport interface S { m(it: Thing): AsyncIterable<C[]> }',
+      {
+        "b.ts": "export interface Item { a: string }\nexport default interface Other { b: string }",
+      },
+    );
+    const { text } = serviceFile(contracts[0] as TypeScriptContract, "gen/a_triple.ts", {
+      out: "/gen",
+      importExtension: "js",
+    });
+    expect(text).toContain('import type { Item, default as Other } from "../../b.js";');
+    expect(text).toContain("m(it: Item, options?: CallOptions): AsyncIterable<Other[]>;");
+  });
+});
+
+describe("an error", () => {
+  const shape = (type: string, declarations = ""): string =>
+    `export interface S { m(it: ${type}): Promise<void> }\n${declarations}`;
+
+  it.each([
+    [shape("any"), "1:28: error: any has no form in JSON; name the type"],
+    [shape("unknown"), "1:28: error: unknown has no form in JSON; name the type"],
+    [shape("{ a: symbol }"), "1:33: error: symbol has no form in JSON; use a string"],
+    [shape("undefined"), "1:28: error: undefined has no form in JSON; use an optional field, or null"],
+    [shape("Set<string>"), "1:28: error: Set has no form in JSON; use an array"],
+    [
+      shape("Promise<string>"),
+      "1:28: error: Promise has no form in JSON; name the fields of an object, or use a string",
+    ],
+    [shape("{ e: Error }"), "1:33: error: Error has no form in JSON; name the fields of an object, or use a string"],
+    [shape("() => void"), "1:28: error: a function has no form in JSON; messages are data"],
+    [shape("{ f(): void }"), "1:30: error: f is a function, which has no form in JSON; messages are data"],
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: a type of TypeScript
+    [shape("`a${string}`"), "1:28: error: a template has no form in JSON; use string with @pattern"],
+    [shape("5n"), "1:28: error: a literal cannot be a bigint; use bigint"],
+    [
+      shape("string | Date"),
+      "1:28: error: types of the union have the same form in JSON, string, which cannot tell them apart; use an object with a field for each",
+    ],
+    [
+      shape("{ a: 1 } | { b: 2 }"),
+      '1:28: error: types of the union have the same form in JSON, object, which cannot tell them apart; give each a field with a constant of its own, such as kind: "circle"',
+    ],
+    [
+      shape("[string, number?]"),
+      "1:28: error: each item of a tuple is required; use an array, or null for an item that is absent",
+    ],
+    [
+      shape("[string, ...number[]]"),
+      "1:28: error: each item of a tuple is required; use an array, or null for an item that is absent",
+    ],
+    [shape("Map<Date, string>"), "1:32: error: the keys of a Map are string, number or bigint; use an array of pairs"],
+    [
+      shape("{ [key: number]: string }"),
+      "1:28: error: keys of objects are strings; use an array, a Map, or { [key: string]: … }",
+    ],
+    [
+      shape("{ a: string; [key: string]: string }"),
+      "1:28: error: an object has declared fields or an index signature; put the others into a field of their own",
+    ],
+    [shape("{ __proto__: string }"), "1:30: error: a field cannot be called __proto__; use another name"],
+    [shape("P", "interface P { a: string }"), "1:28: error: P must be exported, because generated code imports it"],
+    [shape("Missing"), "1:28: error: Missing is not declared"],
+    [
+      shape("P<string>", "export interface P<T> { a: P<T[]> | null }"),
+      "more than 100 types contain each other; does one contain itself with other arguments?",
+    ],
+    [
+      'import type { X } from "./gone.js";\nexport interface S { m(it: X): Promise<void> }',
+      "1:24: error: there is no file ./gone.js",
+    ],
+    [
+      "export interface S { m(a: string, b: number): Promise<void> }",
+      "1:35: error: a method has one parameter, its message: write m(request: { a: string; b: number })",
+    ],
+    [
+      "export interface S { m(a?: string): Promise<void> }",
+      "1:24: error: the parameter of a method is required; use optional fields",
+    ],
+    ["export interface S { m(a): Promise<void> }", "1:24: error: a needs a type"],
+    [
+      "export interface S { m(): string }",
+      "1:27: error: a method returns Promise<T>, or AsyncIterable<T> for a stream",
+    ],
+    [
+      "export interface S { m<T>(a: string): Promise<void> }",
+      "1:22: error: a method cannot have type parameters, which are unknown on the wire; name the types",
+    ],
+    ["export interface S { m?(): Promise<void> }", "1:22: error: a method of a service cannot be optional"],
+    [
+      "export interface S { m(): Promise<void>; a: string }",
+      "1:42: error: a service has methods only: write order(request: Order): Promise<Receipt>",
+    ],
+    [
+      "export interface S { m(): Promise<void>; m(a: string): Promise<void> }",
+      "1:42: error: a method cannot have overloads; give each a name of its own",
+    ],
+    ["export interface S { then(): Promise<void> }", "1:22: error: a method cannot be called then; use another name"],
+    ["export interface S<T> { m(): Promise<T> }", "1:1: error: a service cannot have type parameters"],
+    [
+      "/** @service a b */\nexport interface S { m(): Promise<void> }",
+      '1:5: error: @service takes one value, but "b" follows a; begin a line with it',
+    ],
+    [
+      "/** @service 1a */\nexport interface S { m(): Promise<void> }",
+      "2:1: error: a service is called like shop.v1.Shop, not 1a",
+    ],
+    ["/** @service a.B */\ninterface S { m(): Promise<void> }", "2:1: error: S is a service and must be exported"],
+    [
+      "export interface S { m(): Promise<void> }\n/** @service S */\nexport interface T { m(): Promise<void> }",
+      "3:1: error: another service is called S; name one with @service",
+    ],
+  ])("names the place and the remedy: %s", (text, problem) => {
+    expect(read(text).problems.join("\n")).toContain(problem);
+  });
+
+  const tagged = (tag: string, type: string): string =>
+    `export interface S { m(it: {\n  /** ${tag} */\n  a: ${type}\n}): Promise<void> }`;
+
+  it.each([
+    [tagged("@min 1", "string"), "2:7: error: @min is for numbers, and the type has none"],
+    [tagged("@minLength 1", "number[]"), "2:7: error: @minLength is for strings, and the type has none"],
+    [tagged("@maxItems 1", "string"), "2:7: error: @maxItems is for arrays, and the type has none"],
+    [tagged("@min", "number"), "2:7: error: @min needs a number, such as @min 1"],
+    [tagged("@minLength -1", "string"), "2:7: error: @minLength needs a whole number, such as @minLength 1"],
+    [tagged("@int yes", "number"), "2:7: error: @int takes no value; begin a line with the text"],
+    [
+      tagged("@format phone", "string"),
+      "2:7: error: @format is one of date, email, uri, uuid; use @pattern for others",
+    ],
+    [
+      tagged("@pattern (", "string"),
+      "2:7: error: ( is not a regular expression with the flag u; @pattern takes it without slashes",
+    ],
+    [tagged("@minlength 1", "string"), "2:7: warning: @minlength is unknown, did you mean @minLength?"],
+    [
+      `${tagged("@minLength 1", "N")}\nexport type N = string | null;`,
+      "2:7: error: @minLength is not read here, because all values of N have the same rules; move it there",
+    ],
+    [
+      "/** @minLength 1 */\nexport type E = string;\nexport interface P<T> { a: T }\nexport interface S { m(it: P<E>): Promise<void> }",
+      "4:30: error: the tags of E are lost as an argument of a generic type; use a field of type E",
+    ],
+    [
+      "export interface S { m(it: { /** @min 1 */ a: number }): Promise<void> }",
+      "1:30: warning: @min is ignored in a comment that does not begin its line; begin a line with it",
+    ],
+  ])("names the place and the remedy of a tag: %#", (text, problem) => {
+    expect(read(text).problems.join("\n")).toContain(problem);
+  });
+});
