@@ -10,6 +10,11 @@ export function concat(chunks: readonly Uint8Array[], length: number): Uint8Arra
   return join(chunks, new Uint8Array(length));
 }
 
+/** Joins chunks into a new array. */
+export function joinAll(chunks: readonly Uint8Array[]): Uint8Array {
+  return join(chunks, new Uint8Array(chunks.reduce((length, { byteLength }) => length + byteLength, 0)));
+}
+
 /** Copies chunks into `joined`, one after the other, and returns it. */
 export function join(chunks: readonly Uint8Array[], joined: Uint8Array): Uint8Array {
   let offset = 0;

@@ -4,7 +4,7 @@
  * the end of the stream from a lost connection, and `EventSource` would repeat the call.
  */
 
-import { concat } from "../call/bytes.ts";
+import { joinAll } from "../call/bytes.ts";
 import { type ContextKey, createContextKey, type StreamResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
@@ -53,10 +53,8 @@ export const EVENT_HEADERS: Metadata = new Metadata({
 const QUIET_MS = 15_000;
 
 const encoder = new TextEncoder();
-const DATA = encoder.encode("data: ");
 const BLANK_LINE = encoder.encode("\n\n");
 const END = encoder.encode("event: end\ndata:\n\n");
-const FAILURE = encoder.encode("event: failure\n");
 const COMMENT_LINE = encoder.encode(":\n\n");
 /** Takes the place of a message while there is none. */
 const COMMENT = {};
@@ -101,7 +99,7 @@ export class EventStream extends ResponseStream {
     const fields = context.values.get(nextEvent);
     if (fields !== undefined) context.values.set(nextEvent, undefined);
     const data = responseFormat.encode(message, (payload ?? handler).method, payload);
-    return event(encoder.encode(linesOf(fields)), data);
+    return event(linesOf(fields), data);
   }
 
   protected override succeed(): Step {
@@ -111,7 +109,7 @@ export class EventStream extends ResponseStream {
 
   protected override fail(error: RpcError): Step {
     this.#isOver = true;
-    return { done: false, value: event(FAILURE, encodeErrorBody(error, this.#options.registry)) };
+    return { done: false, value: event("event: failure\n", encodeErrorBody(error, this.#options.registry)) };
   }
 }
 
@@ -160,12 +158,8 @@ class WithComments implements AsyncIterableIterator<object, undefined> {
 }
 
 //     event = *( field LF ) LF     field = "id: " text / "retry: " 1*DIGIT / "event: " name / "data:" [ " " text ]
-function event(head: Uint8Array, data: Uint8Array): Uint8Array {
-  const lines = [head, DATA, withoutLineEnds(data), BLANK_LINE];
-  return concat(
-    lines,
-    lines.reduce((sum, { byteLength }) => sum + byteLength, 0),
-  );
+function event(head: string, data: Uint8Array): Uint8Array {
+  return joinAll([encoder.encode(`${head}data: `), withoutLineEnds(data), BLANK_LINE]);
 }
 
 /** A codec may write JSON in several lines: each of them is a field of its own. */

@@ -28,8 +28,11 @@ export interface Body extends AsyncIterable<Uint8Array> {
 /** Checks the chunks of a body as they arrive. */
 export type BodyCheck = NonNullable<Parameters<Body["bytes"]>[2]>;
 
+/** A step of an iteration over chunks. */
 export type Step = IteratorResult<Uint8Array, undefined>;
+/** Receives a step. */
 export type OnStep = (step: Step) => void;
+/** Receives the error of a body. */
 export type OnError = (reason: unknown) => void;
 
 /** An iterator of chunks. With `request` it passes the next one to a function, which saves a promise for each chunk. */

@@ -1,7 +1,7 @@
 /**
  * Methods of contracts in TypeScript: the server's half of their payload.
  */
-import { concat } from "../call/bytes.ts";
+import { joinAll } from "../call/bytes.ts";
 import type { ServiceDef } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { type ErrorDetail, RpcError } from "../call/error.ts";
@@ -78,14 +78,11 @@ function badRequestOf(issues: readonly Issue[]): ErrorDetail {
       Uint8Array,
       Uint8Array,
     ];
-    return delimited(1, concat([field, description], field.byteLength + description.byteLength));
+    return delimited(1, joinAll([field, description]));
   });
   return {
     typeUrl: "type.googleapis.com/google.rpc.BadRequest",
-    value: concat(
-      violations,
-      violations.reduce((sum, { byteLength }) => sum + byteLength, 0),
-    ),
+    value: joinAll(violations),
     debug: { fieldViolations: issues.map(([field, description]) => ({ field, description })) },
   };
 }

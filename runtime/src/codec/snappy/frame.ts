@@ -5,7 +5,7 @@
  *     Chunk  → Kind Length Data              ; one byte, and three of length, little-endian
  *     Data   → Checksum ( Block / Bytes )    ; for kinds 0 and 1; the checksum is a masked CRC-32C
  */
-import { join, NO_BYTES } from "../../call/bytes.ts";
+import { join, joinAll, NO_BYTES } from "../../call/bytes.ts";
 import { compressBlock, decompressBlock } from "./block.ts";
 
 const BLOCK = 0;
@@ -36,7 +36,7 @@ export function compressFrames(bytes: Uint8Array): Uint8Array {
     header.setUint32(HEADER_BYTES, checksumOf(text), true);
     chunks.push(new Uint8Array(header.buffer), data);
   }
-  return join(chunks, new Uint8Array(chunks.reduce((length, { byteLength }) => length + byteLength, 0)));
+  return joinAll(chunks);
 }
 
 /**
