@@ -502,7 +502,7 @@ describe("a handler of requests", () => {
     ],
     ["broken JSON", post("[{"), 400],
     ["an unknown content type", post("a", { "content-type": "text/csv" }), 415],
-    ["a streaming method", post("[{}]", {}, "/greet.v1.GreetService/GreetEach"), 415],
+    ["a streaming method", post("[{}]", {}, "/greet.v1.GreetService/GreetTogether"), 415],
     ["gRPC", post(new Uint8Array(5), { "content-type": "application/grpc" }), 505],
     ["a body over the limit", post(JSON.stringify([{ name: "x".repeat(200) }])), 413],
   ] as const)("answers %s", async (_, request, status) => {

@@ -5,7 +5,7 @@
  */
 
 import { joinAll } from "../call/bytes.ts";
-import { type ContextKey, createContextKey, type StreamResponse } from "../call/call.ts";
+import type { StreamResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
 import { DONE } from "../call/message-stream.ts";
@@ -20,24 +20,8 @@ import type { ServerCall } from "../server/receive.ts";
 import { ResponseStream } from "../server/response-stream.ts";
 import { type Formats, type HttpRpcFormat, needsGrpc, type ResponseFormat } from "./content-type.ts";
 import { encodeErrorBody, Refusal } from "./error-response.ts";
+import { type EventFields, nextEvent } from "./event-fields.ts";
 import { JSON_TYPE, qualityOf } from "./media-type.ts";
-
-/** Fields of a server-sent event in addition to its message. */
-export interface EventFields {
-  /** The id, which a client that repeats the call sends as the header `last-event-id`. It has no line ends. Default: none. */
-  readonly id?: string | undefined;
-  /** The time after which `EventSource` repeats the call when the connection is lost, in milliseconds. Default: its own. */
-  readonly retryMs?: number | undefined;
-}
-
-/**
- * The fields of the next message that a handler yields, if the response is a stream of server-sent events: a handler sets them
- * with `context.values.set(nextEvent, { id })` before it yields the message. gRPC has no such fields.
- */
-export const nextEvent: ContextKey<EventFields | undefined> = createContextKey<EventFields | undefined>(
-  undefined,
-  "nextEvent",
-);
 
 const EVENT_TYPE = "text/event-stream";
 
