@@ -4,22 +4,14 @@
  *
  * @module triple-es/discovery
  */
-export type { Balancer, ReadyEndpoint } from "./discovery/balancer.ts";
+export type { Balancer, ReadyEndpoint, RoutedBalancer, RoutedPicker } from "./discovery/balancer.ts";
 export type { Endpoint, Resolver, ResolverContext } from "./discovery/endpoint.ts";
 export { fixed } from "./discovery/fixed.ts";
 export { type ConsistentHashOptions, consistentHash } from "./discovery/policy/consistent-hash.ts";
 export { p2c } from "./discovery/policy/p2c.ts";
 export { pickFirst } from "./discovery/policy/pick-first.ts";
 export { roundRobin } from "./discovery/policy/round-robin.ts";
-export type {
-  Instance,
-  InstanceConnection,
-  OfferedService,
-  Registration,
-  RegistrationEvent,
-  Registry,
-  ServiceKey,
-} from "./discovery/registry.ts";
+export type * from "./discovery/registry.ts";
 export type { EndpointStatus, TargetEvent } from "./discovery/target-options.ts";
 export { type DnsOptions, dns } from "./node/dns.ts";
 export type { KubernetesApi } from "./node/kubernetes/api.ts";

@@ -20,7 +20,7 @@ import {
   TRANSPARENT_RETRY_DELAYS_MS,
   type TransparentRetryHook,
 } from "../http/transparent-retry.ts";
-import type { Balancer, Picker } from "./balancer.ts";
+import type { Balancer, RoutedPicker } from "./balancer.ts";
 import { nameEndpoint } from "./endpoint.ts";
 import type { Member } from "./member.ts";
 import type { TargetDriver } from "./target.ts";
@@ -49,15 +49,15 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
     const { context } = request;
     if (context !== undefined) context.target = name;
     const { picker } = target;
-    if (picker === undefined || request.body.whole === undefined) return exchangeSlowly(request);
-    return attempt(pick(picker, request), request);
+    const member = picker === undefined || request.body.whole === undefined ? undefined : pick(picker, request);
+    return member === undefined ? exchangeSlowly(request) : attempt(member, request);
   }
 
-  /** Picks an endpoint, one that earlier attempts of the call were not sent to if there is one. */
-  function pick(picker: Picker, request: HttpRequest): Member {
+  /** Picks an endpoint, one that earlier attempts of the call were not sent to if there is one. `undefined`: none yet. */
+  function pick(picker: RoutedPicker, request: HttpRequest): Member | undefined {
     const tried = request.context?.attempt?.tried;
-    if (tried === undefined || tried.size === 0) return picker(request) as Member;
-    return target.pickOther(request, tried) ?? (picker(request) as Member);
+    const other = tried === undefined || tried.size === 0 ? undefined : target.pickOther(request, tried);
+    return other ?? (picker(request) as Member | undefined);
   }
 
   function attempt(member: Member, request: HttpRequest): Promise<HttpResponse> {
@@ -151,9 +151,10 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
       if (signal?.aborted) throw abortError(signal);
       target.wake();
       const { picker } = target;
-      if (picker !== undefined) {
+      const member = picker && pick(picker, request);
+      if (member !== undefined) {
         noteObstacle(signal, undefined);
-        return pick(picker, request);
+        return member;
       }
       const failure = target.failure();
       if (failure !== undefined && (!waitForReady || target.isClosed)) {

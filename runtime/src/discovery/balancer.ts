@@ -32,7 +32,20 @@ export interface Balancer {
   readonly connectAtMost?: number;
 }
 
-export type Picker = ReturnType<Balancer>;
+/**
+ * A balancer that restricts the endpoints of each call, as traffic rules do. `pending` are the listed endpoints that are not
+ * ready yet. Its picker returns `undefined` for a call that has to wait for one of them, and throws for a call that no
+ * endpoint may take.
+ */
+export interface RoutedBalancer extends Pick<Balancer, "policy" | "connectAtMost"> {
+  (ready: readonly ReadyEndpoint[], pending: readonly ReadyEndpoint[]): RoutedPicker;
+}
+
+export interface RoutedPicker {
+  (request: HttpRequest): ReadyEndpoint | undefined;
+  /** The endpoints that further attempts of a call may go to. Default: all. */
+  readonly among?: (request: HttpRequest) => readonly ReadyEndpoint[];
+}
 
 /** Reports whether all endpoints have the same weight, which is the common case. */
 export function isEven(ready: readonly ReadyEndpoint[]): boolean {

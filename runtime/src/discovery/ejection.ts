@@ -74,15 +74,9 @@ export class OutlierDetector {
     const { failuresInRow } = member;
     // The others are read at every multiple alone, which bounds the cost of an outage of all endpoints.
     if (failures === 0 || failuresInRow % failures !== 0 || member.isEjected(now)) return false;
-    let others = 0;
-    let rates = 0;
-    for (const other of this.#able(now)) {
-      // Unlisted endpoints get no calls while listed ones are ready.
-      if (other === member || other.isListed !== member.isListed) continue;
-      others++;
-      rates += other.failureRate;
-    }
-    const rate = others === 0 ? 0 : rates / others;
+    // Unlisted endpoints get no calls while listed ones are ready.
+    const others = this.#able(now).filter((one) => one !== member && one.isListed === member.isListed);
+    const rate = others.reduce((sum, { failureRate }) => sum + failureRate, 0) / Math.max(1, others.length);
     return failuresInRow * Math.log(rate) <= failures * Math.log(COMMON_FAILURE_RATE);
   }
 
@@ -161,9 +155,7 @@ function outliersBySuccess(
   return hosts.filter((host) => successRate(host) < least);
 }
 
-function successRate({ calls, failed }: Count): number {
-  return 1 - failed / calls;
-}
+const successRate = ({ calls, failed }: Count): number => 1 - failed / calls;
 
 /** The failure percentage algorithm of A50. */
 function outliersByFailure(
@@ -179,13 +171,8 @@ function outliersByFailure(
 
 /** Reports whether an endpoint has failed more calls than it would by chance at the failure rate of the others. */
 function standsOut(count: Count, counts: readonly Count[]): boolean {
-  let calls = 0;
-  let failed = 0;
-  for (const other of counts) {
-    if (other === count) continue;
-    calls += other.calls;
-    failed += other.failed;
-  }
+  const calls = counts.reduce((sum, other) => sum + other.calls, -count.calls);
+  const failed = counts.reduce((sum, other) => sum + other.failed, -count.failed);
   const expected = calls === 0 ? 0 : (count.calls * failed) / calls;
   return count.failed > expected + STANDARD_ERRORS * (Math.sqrt(expected) + 1);
 }

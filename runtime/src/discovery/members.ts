@@ -74,10 +74,6 @@ export class Members {
     this.#options = options;
   }
 
-  get size(): number {
-    return this.#byAddress.size;
-  }
-
   /** All members: in the order of the list, then the unlisted ones. */
   [Symbol.iterator](): IterableIterator<Member> {
     return this.#byAddress.values();

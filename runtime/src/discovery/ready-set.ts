@@ -4,7 +4,7 @@
  */
 import { random as defaultRandom, now, startBackgroundTimer, wallClock } from "../call/platform.ts";
 import type { HttpRequest } from "../http/exchange.ts";
-import type { Balancer, Picker } from "./balancer.ts";
+import type { RoutedBalancer, RoutedPicker } from "./balancer.ts";
 import type { OutlierDetector } from "./ejection.ts";
 import type { Member } from "./member.ts";
 import type { TargetOptions } from "./target-options.ts";
@@ -38,11 +38,11 @@ const PICKS = 3;
 
 export class ReadySet {
   /** Chooses an endpoint for a call. `undefined` while no endpoint is ready, or while the target is paused or closed. */
-  picker: Picker | undefined;
+  picker: RoutedPicker | undefined;
   readonly #owner: ReadySetOwner;
   readonly #outliers: OutlierDetector;
   readonly #options: ReadySetOptions;
-  #balancer: Balancer;
+  #balancer: RoutedBalancer;
   #ready: readonly Member[] = [];
   #ejected: readonly Member[] = [];
   #isStale = false;
@@ -50,18 +50,18 @@ export class ReadySet {
   #stopGrowth = (): void => {};
   #stopReturn = (): void => {};
 
-  constructor(owner: ReadySetOwner, outliers: OutlierDetector, balancer: Balancer, options: ReadySetOptions) {
+  constructor(owner: ReadySetOwner, outliers: OutlierDetector, balancer: RoutedBalancer, options: ReadySetOptions) {
     this.#owner = owner;
     this.#outliers = outliers;
     this.#balancer = balancer;
     this.#options = options;
   }
 
-  get balancer(): Balancer {
+  get balancer(): RoutedBalancer {
     return this.#balancer;
   }
 
-  set balancer(balancer: Balancer) {
+  set balancer(balancer: RoutedBalancer) {
     this.#balancer = balancer;
     this.changed();
   }
@@ -72,9 +72,9 @@ export class ReadySet {
       const picked = this.picker?.(request) as Member | undefined;
       if (picked === undefined || !tried.has(picked)) return picked;
     }
-    const others = this.#ready.filter((member) => !tried.has(member));
+    const others = (this.picker?.among?.(request) ?? this.#ready).filter((member) => !tried.has(member));
     const { random = defaultRandom } = this.#options;
-    return others[Math.floor(random() * others.length)];
+    return others[Math.floor(random() * others.length)] as Member | undefined;
   }
 
   /** Makes a new picker before the turn of the event loop ends, once for all changes of the turn. */
@@ -100,7 +100,9 @@ export class ReadySet {
     if (!this.#owner.isActive()) return;
     this.#stopGrowth();
     const time = now();
-    const members = [...this.#owner.members].filter(({ state }) => state === "ready");
+    const all = [...this.#owner.members];
+    const members = all.filter(({ state }) => state === "ready");
+    const pending = all.filter((one) => one.state !== "ready" && one.lastError === undefined);
     let grows = false;
     for (const member of members) grows = member.updateWeight(time, wallClock(), this.#options.warmUpMs) || grows;
     const returned = this.#ejected.filter((member) => member.state === "ready" && !member.isEjected(time));
@@ -109,7 +111,7 @@ export class ReadySet {
     const weighted = able.filter(({ weight }) => weight > 0);
     if (weighted.length === 0) for (const member of able) member.weight = 1;
     this.#ready = weighted.length === 0 ? able : weighted;
-    this.picker = this.#ready.length === 0 ? undefined : this.#balancer(this.#ready);
+    this.picker = this.#ready.length === 0 ? undefined : this.#balancer(this.#ready, pending);
     if (grows) this.#stopGrowth = startBackgroundTimer(GROWTH_INTERVAL_MS, () => this.changed());
     this.#watchReturns(time);
     this.#owner.onPicker();
@@ -129,12 +131,9 @@ export class ReadySet {
   /** Makes a new picker when the next endpoint's ejection is over. */
   #watchReturns(now: number): void {
     this.#stopReturn();
-    const next = this.#ejected.reduce(
-      (least, { ejectedUntil }) => Math.min(least, ejectedUntil),
-      Number.POSITIVE_INFINITY,
-    );
-    if (next !== Number.POSITIVE_INFINITY)
-      this.#stopReturn = startBackgroundTimer(next - now + 1, () => this.changed());
+    if (this.#ejected.length === 0) return;
+    const next = Math.min(...this.#ejected.map(({ ejectedUntil }) => ejectedUntil));
+    this.#stopReturn = startBackgroundTimer(next - now + 1, () => this.changed());
   }
 }
 

@@ -3,6 +3,7 @@
  */
 import type { Call } from "../call/call.ts";
 import type { RpcError } from "../call/error.ts";
+import type { Balancer, RoutedBalancer } from "./balancer.ts";
 import type { Resolver } from "./endpoint.ts";
 
 /** A service that is called or offered, with its group and version. An absent value equals an empty one. */
@@ -68,6 +69,12 @@ export interface Registration {
   readonly close: (options?: { readonly graceMs?: number | undefined }) => Promise<void>;
 }
 
+/** A resolver of endpoints that traffic rules apply to. */
+export interface RoutedResolver extends Resolver {
+  /** Restricts the endpoints that a policy chooses from. Default: all endpoints. */
+  readonly route?: (policy: Balancer) => RoutedBalancer;
+}
+
 /** Connection to a registry, which transports and servers share. Close it after them. */
 export interface Registry {
   /**
@@ -77,7 +84,7 @@ export interface Registry {
   readonly resolver: (
     key: ServiceKey,
     options?: { readonly open?: ((address: string) => InstanceConnection) | undefined },
-  ) => Resolver;
+  ) => RoutedResolver;
   /** Keeps an instance registered, through each loss of the registry, until the registration is closed. */
   readonly register: (instance: Instance, onEvent?: (event: RegistrationEvent) => void) => Registration;
   /** Removes all instances that are registered by this connection, and disconnects. Never rejects. */

@@ -2,7 +2,7 @@
  * Options and events of a target, and the state of its endpoints as users see it.
  */
 import type { RpcError } from "../call/error.ts";
-import type { Balancer } from "./balancer.ts";
+import type { RoutedBalancer } from "./balancer.ts";
 import type { EjectionSettings } from "./ejection-options.ts";
 
 /** A change of a target that is worth reporting. There are no events for single calls. */
@@ -60,7 +60,7 @@ export interface TargetOptions {
   readonly emptyReason?: string | undefined;
   /** The source of the list in error messages while there is none. `undefined`: it is not named. */
   readonly source?: string | undefined;
-  readonly balancer: Balancer;
+  readonly balancer: RoutedBalancer;
   /** The number of endpoints of the list that are used. `undefined`: all. */
   readonly subset: number | undefined;
   /** Time over which the weight of an endpoint grows, in milliseconds. `undefined`: the default of each endpoint. */

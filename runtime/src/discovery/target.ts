@@ -13,7 +13,7 @@ import { diagnostics } from "../call/diagnostics.ts";
 import { callHook, RpcError, reasonOf, transportClosed } from "../call/error.ts";
 import { random as defaultRandom, now, startBackgroundTimer } from "../call/platform.ts";
 import type { HttpRequest } from "../http/exchange.ts";
-import type { Picker } from "./balancer.ts";
+import type { RoutedPicker } from "./balancer.ts";
 import { type EjectionMethod, OutlierDetector } from "./ejection.ts";
 import { type ConnectEndpoint, type Endpoint, nameEndpoint, type Resolver } from "./endpoint.ts";
 import { EndpointList } from "./endpoint-list.ts";
@@ -115,7 +115,7 @@ export class TargetDriver {
   }
 
   /** Chooses an endpoint for a call. `undefined` while no endpoint is ready, or while the target is paused or closed. */
-  get picker(): Picker | undefined {
+  get picker(): RoutedPicker | undefined {
     return this.#ready.picker;
   }
 

@@ -9,6 +9,7 @@ import { resolveEjection } from "../../discovery/ejection-options.ts";
 import type { ConnectEndpoint } from "../../discovery/endpoint.ts";
 import { findPolicy } from "../../discovery/policy/by-name.ts";
 import { p2c } from "../../discovery/policy/p2c.ts";
+import type { RoutedResolver } from "../../discovery/registry.ts";
 import { TargetDriver } from "../../discovery/target.ts";
 import type { EndpointStatus, TargetOptions } from "../../discovery/target-options.ts";
 import type { Connections } from "../../http/exchange.ts";
@@ -60,7 +61,7 @@ export function createTargetConnector(
   given: ServiceConfig | undefined,
   owner?: TargetOwner,
 ): TargetConnections {
-  const { resolver } = options;
+  const { resolver }: { readonly resolver: RoutedResolver } = options;
   const { own, ...settings } = resolveDiscovery(options);
   if (typeof resolver !== "function") throw new TypeError("resolver must be a function, such as fixed and dns make");
   const { authority = resolver.authority } = options;
@@ -68,8 +69,9 @@ export function createTargetConnector(
   const balancingOf = (config: ServiceConfig | undefined): Pick<TargetOptions, "balancer" | "ejection"> => {
     const found = config && findPolicy(config.loadBalancing);
     const outliers = options.ejection === undefined ? found?.config.outlierDetection : undefined;
+    const policy = own ?? found?.balancer ?? fallback;
     return {
-      balancer: own ?? found?.balancer ?? fallback,
+      balancer: resolver.route?.(policy) ?? policy,
       ejection: outliers === undefined ? settings.ejection : resolveEjection(outliers, "outlier_detection"),
     };
   };
