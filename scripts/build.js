@@ -32,7 +32,7 @@ const TIERS = {
     index: ["fetch", "health", "internal", "json", "node", "opentelemetry", "proto", "reflection", "snappy"],
     node: ["discovery", "fastify", "internal-node"],
   },
-  dubbo: { java: ["hessian2", "msgpack"], index: ["etcd", "nacos", "zookeeper"] },
+  dubbo: { java: ["hessian2", "msgpack"], index: ["etcd", "nacos", "rules", "zookeeper"] },
 };
 
 /** The plugin of esbuild that adds the import of their tier to entry points of a library. */

@@ -159,6 +159,11 @@ const DUBBO_TABLES: readonly Table[] = [
   { type: ["zookeeper", "ZooKeeperOptions"], title: "zookeeper", text: "Options of the registry." },
   { type: ["etcd", "EtcdOptions"], title: "etcd", text: "Options of the registry." },
   { type: ["nacos", "NacosOptions"], title: "nacos", text: "Options of the registry." },
+  {
+    type: ["rules", "RulesOptions"],
+    title: "rules",
+    text: "Options of traffic rules, for the option `rules` of a registry.",
+  },
 ];
 
 const HEAD = `# Options

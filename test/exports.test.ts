@@ -14,7 +14,7 @@ const project = new Project({ tsConfigFilePath: join(ROOT, "tsconfig.json"), ski
 const entryPoints = readEntryPoints();
 /** The entry points whose types the exports of all others may mention, by package. */
 const GENERAL: readonly (readonly [folder: string, entryPoints: readonly string[]])[] = [
-  ["dubbo", ["triple-es", "triple-es/discovery", "triple-es/node", "triple-es-dubbo/java"]],
+  ["dubbo", ["triple-es", "triple-es/discovery", "triple-es/node", "triple-es-dubbo/java", "triple-es-dubbo/rules"]],
   ["runtime", ["triple-es"]],
 ];
 

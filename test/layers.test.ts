@@ -168,7 +168,8 @@ const DUBBO_FOLDERS: readonly (readonly [folder: string, packages: RegExp])[] = 
 function objectionInDubbo(from: string, to: string): string | undefined {
   const [folder, packages] = DUBBO_FOLDERS.find(([name]) => from.startsWith(name)) ?? [DUBBO, /^triple-es$/];
   if (to.startsWith(folder === DUBBO ? DUBBO : folder.replace("msgpack/serialization.ts", ""))) return undefined;
-  if (packages.test(to) || (folder === "dubbo/src/registry/" && to.startsWith("dubbo/src/gen/"))) return undefined;
+  if (packages.test(to)) return undefined;
+  if (folder === "dubbo/src/registry/" && /^dubbo\/src\/(?:gen\/|rules\/service-rules\.ts$)/.test(to)) return undefined;
   return `${folder} may import ${packages.source} and its own modules`;
 }
 

@@ -11,7 +11,8 @@ import {
   type Server,
 } from "triple-es/node";
 import { type RegisterOptions, register } from "triple-es-dubbo";
-import { onTestFinished } from "vitest";
+import { type Rules, rules } from "triple-es-dubbo/rules";
+import { expect, onTestFinished } from "vitest";
 import { mainThreadNanoseconds } from "../../bench/cpu-time.ts";
 import {
   createGreetServiceClient,
@@ -186,6 +187,53 @@ export function watchBlocks(): () => number {
 export function timeList({ endpoints }: BalancedTransport, call: () => Promise<unknown>): Promise<number> {
   call().catch(() => {});
   return timeUntil(() => endpoints().length > 0, 20_000);
+}
+
+/**
+ * Changes the tag rule of the application `tagged`, and checks the calls of a consumer: a change is live within a second, and
+ * a malformed text changes nothing. `write` replaces the text of the rule; `undefined` removes it.
+ */
+export async function checkRules(
+  openRegistry: (options?: { readonly rules: Rules }) => Registry,
+  write: (key: string, text: string | undefined) => Promise<unknown>,
+): Promise<void> {
+  const own = { application: "tagged", group: "tagged" };
+  const plain = await startProvider(openRegistry(), own);
+  const gray = await startProvider(openRegistry(), { ...own, attributes: { "dubbo.tag": "gray" } });
+  await Promise.all([plain.registration.ready, gray.registration.ready]);
+  const registry = openRegistry({ rules: rules({ application: "web" }) });
+  const { transport, events, addresses } = openConsumer(registry);
+  const client = createGreetServiceClient(transport, { group: "tagged" });
+  const call = async (tag?: string): Promise<string> =>
+    (await client.greet({ name: "x" }, { headers: tag === undefined ? {} : { "dubbo.tag": tag } })).greeting;
+  await call().catch(() => {});
+  await timeUntil(() => addresses().length === 2, 10_000);
+  expect([await call(), await call("gray")]).toEqual([plain.address, gray.address]);
+
+  const key = "tagged.tag-router";
+  const text = `configVersion: v3.0\ntags: [{ name: blue, addresses: ["${plain.address}"] }]\n`;
+  await write(key, text);
+  const liveMs = await timeUntil(async () => (await call("blue")) === plain.address && (await fails(call())), 5_000);
+  await write(key, "tags: [");
+  const reportedMs = await timeUntil(() => events.some(({ type }) => type === "invalid endpoint"), 5_000);
+  expect(await fails(call())).toBe(true);
+  await write(key, undefined);
+  const goneMs = await timeUntil(async () => !(await fails(call())), 5_000);
+  expect(await call()).toBe(plain.address);
+  const times = [liveMs, reportedMs, goneMs].map(Math.round);
+  figure(
+    `a rule is live after ${times[0]} ms, a malformed one reported after ${times[1]} ms, and none after ${times[2]} ms`,
+  );
+  expect(Math.max(...times)).toBeLessThan(1_000);
+}
+
+/** Reports whether the rules leave no endpoint for a call. */
+async function fails(call: Promise<unknown>): Promise<boolean> {
+  const error = await call.then(
+    () => undefined,
+    (reason: RpcError) => reason,
+  );
+  return error?.rawMessage.startsWith("the traffic rules leave no endpoint") ?? false;
 }
 
 /** Prints a figure of a cell. */

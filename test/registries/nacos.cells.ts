@@ -15,6 +15,7 @@ import { cuttableProxy } from "../support/cuttable-proxy.ts";
 import { ROOT } from "../support/documents.ts";
 import { hasNacos, type NacosProcess, startNacos } from "../support/registries/nacos.ts";
 import {
+  checkRules,
   figure,
   openConsumer,
   startLoad,
@@ -151,6 +152,14 @@ describe.skipIf(!hasNacos)("nacos", () => {
       expect(await client.greet({})).toMatchObject({ greeting: own.address });
       expect(addresses()).not.toContain(foreign.address);
     }
+  });
+
+  it("has rules: one that changes is live within a second, and a malformed one changes nothing", async () => {
+    await checkRules(open, async (key, text) => {
+      const query = new URLSearchParams({ dataId: key, group: "dubbo", ...(text && { content: text }) });
+      const method = text === undefined ? "DELETE" : "POST";
+      expect(await server.api(`/v1/cs/configs?${query}`, { method })).toBe("true");
+    });
   });
 
   it("adds applications that provide a service to its mapping, each once, without losing one", async () => {

@@ -12,6 +12,7 @@ import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_trip
 import { cuttableProxy } from "../support/cuttable-proxy.ts";
 import type { RegistryProcess } from "../support/registries/process.ts";
 import {
+  checkRules,
   figure,
   openConsumer,
   startLoad,
@@ -88,6 +89,15 @@ export function describeCells({
     onTestFinished(() => direct.close());
     expect(await createGreetServiceClient(direct).greet({})).toMatchObject({ greeting: provider.address });
     await closed;
+  });
+
+  it("a rule that changes is live within a second, and a malformed one changes nothing", async () => {
+    const server = await startServer();
+    const path = (key: string): string => `/dubbo/config/dubbo/${key}`;
+    await checkRules(
+      (options) => open(server, options),
+      (key, text = "") => write(server, path(key), text),
+    );
   });
 
   it("MetadataServiceV2 answers as Java asks, and an unknown revision is refused", async () => {

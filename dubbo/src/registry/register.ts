@@ -6,9 +6,9 @@ import { type AddressInfo, isIP } from "node:net";
 import type { AddedService, Router } from "triple-es";
 import type { Instance, OfferedService, Registration, RegistrationEvent, Registry } from "triple-es/discovery";
 import { delay, wallClock } from "triple-es/internal";
-import { networkInterfaces } from "triple-es/internal/node";
 import { checkAttributes } from "./dubbo/attributes.ts";
 import { serveMetadata } from "./metadata-service.ts";
+import { externalHost } from "./servers.ts";
 
 /** The parts of a server that registration needs. */
 export interface RegisteredServer extends Router {
@@ -144,9 +144,7 @@ function checkPort(port: number): number {
 /** Returns the address to register for one that the server listens on. */
 function advertisedHost(listening: string): string {
   if (listening !== "0.0.0.0" && listening !== "::") return listening;
-  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
-  const external = all.filter(({ internal }) => !internal);
-  const found = external.find(({ family }) => family === "IPv4") ?? external[0];
-  if (found === undefined) throw new Error("this machine has no address for consumers: set the option host");
-  return found.address;
+  const host = externalHost();
+  if (host === undefined) throw new Error("this machine has no address for consumers: set the option host");
+  return host;
 }

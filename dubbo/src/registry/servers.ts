@@ -2,6 +2,7 @@
  * The addresses of a registry's servers, and other options that registries share.
  */
 import { parseAddress } from "triple-es/internal";
+import { networkInterfaces } from "triple-es/internal/node";
 
 /** The identity of a client. */
 export interface Credentials {
@@ -36,4 +37,11 @@ export function checkCredentials(registry: string, auth: Credentials | undefined
 export function checkDuration(option: string, value: number, minMs: number, maxMs: number): number {
   if (Number.isInteger(value) && value >= minMs && value <= maxMs) return value;
   throw new RangeError(`${option} must be an integer between ${minMs} and ${maxMs} milliseconds, not ${value}`);
+}
+
+/** Returns the first IPv4 address of this machine that is not a loopback address, otherwise one of IPv6. */
+export function externalHost(): string | undefined {
+  const all = Object.values(networkInterfaces()).flatMap((addresses) => addresses ?? []);
+  const external = all.filter(({ internal }) => !internal);
+  return (external.find(({ family }) => family === "IPv4") ?? external[0])?.address;
 }

@@ -4,6 +4,7 @@
  *     /dubbo/SERVICE/providers/URL       interface level; the URL is percent-encoded
  *     /dubbo/mapping/SERVICE             the applications that provide a service, separated by commas
  *     /dubbo/metadata/APP/REVISION       the services of an application, if it stores them in the registry
+ *     /dubbo/config/dubbo/KEY            rules
  *     /services/APP/HOST:PORT            application level
  */
 import { Code, RpcError } from "triple-es";
@@ -85,6 +86,7 @@ class Paths {
   providers = (service: string): string => `/${this.#root}/${service}/providers`;
   mapping = (service: string): string => `/${this.#root}/mapping/${service}`;
   metadata = (application: string, revision: string): string => `/${this.#root}/metadata/${application}/${revision}`;
+  rule = (key: string): string => `/${this.#root}/config/dubbo/${key}`;
   instances = (application: string): string => `/${this.#servicesRoot}/${application}`;
 }
 
@@ -129,6 +131,7 @@ function createSource(tree: Tree, paths: Paths): DubboSource {
         onValue: (contents) => void parsed.update(contents, watcher.onValue),
       });
     },
+    watchRule: (key, watcher) => tree.watchContent(paths.rule(key), watcher),
     async readStoredMetadata(application, revision, signal) {
       const content = await tree.read(paths.metadata(application, revision), signal);
       return content === undefined ? undefined : parseMetadata(JSON.parse(content));

@@ -21,14 +21,10 @@ export function addressTest(given: string): AddressTest {
 
 /** Splits the port off. An IPv6 address with a port has brackets. */
 function splitPort(pattern: string): { readonly host: string; readonly port: string | undefined } {
-  const bracket = pattern.startsWith("[") ? pattern.indexOf("]") : -1;
-  if (bracket >= 0) {
-    const rest = pattern.slice(bracket + 1);
-    return { host: pattern.slice(1, bracket), port: rest.startsWith(":") ? rest.slice(1) : undefined };
-  }
-  const colon = pattern.indexOf(":");
-  if (colon < 0 || isIP(pattern) === 6) return { host: pattern, port: undefined };
-  return { host: pattern.slice(0, colon), port: pattern.slice(colon + 1) };
+  const [, v6, host = ""] = /^(?:\[([^\]]*)\]|([^:]*))/.exec(pattern) ?? [];
+  if (isIP(pattern) === 6) return { host: pattern, port: undefined };
+  const rest = pattern.slice(v6 === undefined ? host.length : v6.length + 2);
+  return { host: v6 ?? host, port: rest.startsWith(":") ? rest.slice(1) : undefined };
 }
 
 function subnetTest(pattern: string): AddressTest {

@@ -1,6 +1,6 @@
 /**
  * Condition rules: `KEY.condition-router`, in the formats v3.0 (`when => then`) and v3.1 (`from`, and destinations with
- * weights). The conditions of a rule are applied one after another.
+ * weights). The conditions of a rule are applied one after another. Affinity rules: `KEY.affinity-router`.
  */
 import { type Condition, compileThen, compileWhen, parseCondition } from "./condition.ts";
 import { fieldsOf, isPresent, parseDocument, readHeader, textOf, textsOf } from "./document.ts";
@@ -38,7 +38,7 @@ function parseSingle(text: string, at: string, force: boolean): ConditionRule {
   const [whenText, thenText] = [arrow < 0 ? "" : text.slice(0, arrow), arrow < 0 ? text : text.slice(arrow + 2)];
   if (text.trim() === "") throw new Error(`${at} is empty`);
   const when = parseWhen(whenText, at, SIDE);
-  const then = isBlank(thenText, "false") ? undefined : parseAt(thenText, at, SIDE);
+  const then = isBlank(thenText, "false") ? undefined : parseCondition(thenText, at, SIDE);
   return (consumer) => {
     if (then === undefined) return stageOf(when, consumer, () => to([]));
     // In Dubbo, a condition without keys is passed by no endpoint.
@@ -75,25 +75,17 @@ function parseDestination(given: unknown, at: string): { readonly condition: Con
   if (!/^[+-]?[0-9]{1,9}$/.test(String(weight))) {
     throw new Error(`${at}.weight must be an integer, not ${JSON.stringify(weight)}`);
   }
-  const condition = isBlank(text, "false") ? new Map() : parseAt(text, at);
+  const condition = isBlank(text, "false") ? new Map() : parseCondition(text, at);
   return { condition, weight: Number(weight) > 0 ? Number(weight) : DEFAULT_WEIGHT };
 }
 
 function parseWhen(text: string, at: string, prefix?: RegExp): Condition {
-  return isBlank(text, "true") ? new Map() : parseAt(text, at, prefix);
+  return isBlank(text, "true") ? new Map() : parseCondition(text, at, prefix);
 }
 
 /** Reports whether a side of a rule is empty, or the word for it. */
 function isBlank(text: string, word: string): boolean {
   return text.trim() === "" || text.trim() === word;
-}
-
-function parseAt(text: string, at: string, prefix?: RegExp): Condition {
-  try {
-    return parseCondition(text.trim(), prefix);
-  } catch (cause) {
-    throw new Error(`${at}: ${(cause as Error).message}`, { cause });
-  }
 }
 
 function stageOf(
@@ -107,5 +99,37 @@ function stageOf(
   return {
     outcomeOf: (request) => tests.every((test) => test(request)),
     route: (candidates, outcome) => (outcome === true ? route(candidates) : to(candidates)),
+  };
+}
+
+/**
+ * Parses the text of an affinity rule: calls go to the endpoints with the consumer's value of a parameter, such as its region,
+ * if these are at least `ratio` percent of all. Throws an `Error` with the reason if it is malformed.
+ */
+export function parseAffinityRule(text: string): Rule {
+  const document = parseDocument(text);
+  const { version, enabled } = readHeader(document);
+  if (!version?.startsWith("v3.1")) throw new Error(`configVersion must be v3.1, not ${version ?? "absent"}`);
+  const affinity = fieldsOf(document["affinityAware"], "affinityAware");
+  const key = textOf(affinity["key"], "affinityAware.key");
+  if (!key) throw new Error("affinityAware has no key");
+  const { ratio = 0 } = affinity;
+  const percent = String(ratio).trim() === "" ? Number.NaN : Number(ratio);
+  if (!(percent >= 0 && percent <= 100)) {
+    throw new Error(`affinityAware.ratio must be a number from 0 to 100, not ${JSON.stringify(ratio)}`);
+  }
+  return (consumer) => {
+    const own = consumer.get(key);
+    if (!enabled || own === undefined) return [];
+    const test = compileThen(new Map([[key, { matches: new Set([own]), mismatches: new Set() }]]), consumer);
+    return [
+      {
+        route(candidates) {
+          const found = keep(candidates, ({ parameters }) => test(parameters));
+          const isEnough = found.length > 0 && found.length / candidates.length >= percent / 100;
+          return to(isEnough ? found : candidates);
+        },
+      },
+    ];
   };
 }

@@ -18,14 +18,8 @@ interface Patterns {
 /** A condition: the patterns of each key. */
 export type Condition = ReadonlyMap<string, Patterns>;
 
-const SEPARATOR = /[&!=,]/;
-const SPACE = /[ \t\n\v\f\r]/;
-
-/**
- * Parses a condition. Throws an `Error` that names the place. `prefix`: the beginning of keys that has no meaning, such as
- * `consumer.`.
- */
-export function parseCondition(text: string, prefix?: RegExp): Condition {
+/** Parses a condition. Throws an `Error` that begins with `at`. `prefix` is a beginning of keys that has no meaning. */
+export function parseCondition(text: string, at: string, prefix?: RegExp): Condition {
   const condition = new Map<string, Patterns>();
   let patterns: Patterns | undefined;
   let values: Set<string> | undefined;
@@ -36,52 +30,40 @@ export function parseCondition(text: string, prefix?: RegExp): Condition {
       patterns = known ?? { matches: new Set(), mismatches: new Set() };
       condition.set(key, patterns);
     } else if (separator === "=" || separator === "!=") {
-      if (patterns === undefined) throw new Error(`"${separator}" before "${content}" in "${text}" has no key`);
+      if (patterns === undefined)
+        throw new Error(`${at}: "${separator}" before "${content}" in "${text.trim()}" has no key`);
       values = separator === "=" ? patterns.matches : patterns.mismatches;
       values.add(content);
     } else if (separator === ",") {
-      if (values === undefined) throw new Error(`"," before "${content}" in "${text}" follows no value`);
+      if (values === undefined) throw new Error(`${at}: "," before "${content}" in "${text.trim()}" follows no value`);
       values.add(content);
     } else {
-      throw new Error(`"${separator}" before "${content}" in "${text}" must be "=", "!=", "&" or ","`);
+      throw new Error(`${at}: "${separator}" before "${content}" in "${text.trim()}" must be "=", "!=", "&" or ","`);
     }
   }
   return condition;
 }
 
-/**
- * Splits a condition as the expression `([&!=,]*)\s*([^&!=,\s]+)` does in Dubbo, in linear time. Separators without a value
- * are skipped.
- */
+/** Splits a condition as the expression `([&!=,]*)\s*([^&!=,\s]+)` does in Dubbo, in linear time. */
 function* tokensOf(text: string): Generator<{ readonly separator: string; readonly content: string }> {
-  const skip = (from: number, test: (char: string) => boolean): number => {
-    let end = from;
-    while (end < text.length && test(text[end] as string)) end++;
-    return end;
-  };
-  for (let start = 0; start < text.length; ) {
-    const separated = skip(start, (char) => SEPARATOR.test(char));
-    const spaced = skip(separated, (char) => SPACE.test(char));
-    const end = skip(spaced, (char) => !SEPARATOR.test(char) && !SPACE.test(char));
-    if (end > spaced) yield { separator: text.slice(start, separated), content: text.slice(spaced, end) };
-    start = end;
+  let separator = "";
+  for (const [, separators, content] of text.matchAll(/([&!=,]+)|([^&!=, \t\n\v\f\r]+)/g)) {
+    if (content !== undefined) yield { separator, content };
+    separator = separators ?? "";
   }
 }
 
-/** Tests a value. */
 type Test = (value: string) => boolean;
+type RequestTest = (request: RuleRequest) => boolean;
 
 /**
  * Compiles the `when` side of a rule. `false`: the consumer does not match, whatever the request is. Otherwise the tests of
  * requests; the condition holds if all of them pass.
  */
-export function compileWhen(
-  condition: Condition,
-  consumer: Parameters,
-): false | readonly ((request: RuleRequest) => boolean)[] {
-  const tests: ((request: RuleRequest) => boolean)[] = [];
+export function compileWhen(condition: Condition, consumer: Parameters): false | readonly RequestTest[] {
+  const tests: RequestTest[] = [];
   for (const [key, patterns] of condition) {
-    const test = compilePatterns(patterns, (pattern) => patternTest(pattern, pattern, false));
+    const test = compilePatterns(patterns, (pattern) => pattern, false);
     const read = requestReader(key);
     if (read === undefined) {
       const value = consumer.get(key);
@@ -99,10 +81,8 @@ export function compileWhen(
 /** Compiles the `then` side of a rule: a test of endpoints. */
 export function compileThen(condition: Condition, consumer: Parameters): (endpoint: Parameters) => boolean {
   const tests = [...condition].map(([key, patterns]) => {
-    const test = compilePatterns(patterns, (pattern) => {
-      const glob = pattern.startsWith("$") ? (consumer.get(pattern.slice(1)) ?? "") : pattern;
-      return patternTest(pattern, glob, true);
-    });
+    const globOf = (text: string): string => (text.startsWith("$") ? (consumer.get(text.slice(1)) ?? "") : text);
+    const test = compilePatterns(patterns, globOf, true);
     const isEndpoint = !/^(?:arguments|attachments)/.test(key);
     return (endpoint: Parameters): boolean => {
       const value = isEndpoint ? endpoint.get(key) : MISSING;
@@ -117,27 +97,21 @@ function requestReader(key: string): ((request: RuleRequest) => string | undefin
   if (key === "method" || key === "methods") return ({ method }) => method;
   if (key.startsWith("attachments")) {
     const name = /^attachments\[([^\]]+)\]/.exec(key)?.[1];
-    return name === undefined ? () => MISSING : ({ attachment }) => attachment(name);
+    return name === undefined ? () => MISSING : (request) => request.attachment(name);
   }
   if (key.startsWith("arguments")) {
     const index = /^arguments\[([0-9]+)\]/.exec(key)?.[1];
-    return index === undefined ? () => MISSING : ({ argument }) => argument(Number(index)) ?? MISSING;
+    return index === undefined ? () => MISSING : (request) => request.argument(Number(index)) ?? MISSING;
   }
   return undefined;
 }
 
-function compilePatterns({ matches, mismatches }: Patterns, compile: (pattern: string) => Test): Test {
-  const excluded = [...mismatches].map(compile);
-  const included = [...matches].map(compile);
+function compilePatterns(patterns: Patterns, globOf: (text: string) => string, ifInvalid: boolean): Test {
+  const compile = (text: string): Test => (text.includes("~") ? rangeTest(text, ifInvalid) : globTest(globOf(text)));
+  const [excluded, included] = [[...patterns.mismatches].map(compile), [...patterns.matches].map(compile)];
   if (included.length === 0 && excluded.length === 0) return () => false;
-  return (value) => {
-    if (excluded.some((test) => test(value))) return false;
-    return included.length === 0 || included.some((test) => test(value));
-  };
-}
-
-function patternTest(pattern: string, glob: string, ifInvalid: boolean): Test {
-  return pattern.includes("~") ? rangeTest(pattern, ifInvalid) : globTest(glob);
+  return (value) =>
+    !excluded.some((test) => test(value)) && (included.length === 0 || included.some((test) => test(value)));
 }
 
 /**

@@ -3,18 +3,25 @@
  * endpoints that the rules before have left and the next rule that depends on the request, and each branch an outcome of
  * that rule. A request that differs from an earlier one in no outcome reads what was computed for it.
  */
-import type { Candidate, Destination, Parameters, Rule, RuleRequest, Stage } from "./subject.ts";
+import {
+  type Candidate,
+  type Destination,
+  type Parameters,
+  type Rule,
+  type RuleRequest,
+  type Stage,
+  to,
+} from "./subject.ts";
 
 /** The maximum number of branches of a plan. Then it begins anew: tags of requests may come from other processes. */
 const MAX_BRANCHES = 1_000;
 
 /** The end of a plan, or a rule that depends on the request. */
-type Node<T> = { readonly end: T } | Fork<T>;
-
-interface Fork<T> {
+interface Node<T> {
   readonly candidates: readonly Candidate[];
   readonly position: number;
   readonly branches: Map<string | boolean, Branch<T>>;
+  readonly end?: { readonly result: T };
 }
 
 /** Where calls with an outcome go on. */
@@ -45,17 +52,17 @@ export class Plan<T> {
     this.#finish = finish;
     this.#random = random;
     this.#all = candidates;
-    this.#root = this.#start();
+    this.#root = this.#branch(to(candidates), 0);
   }
 
   /** Returns the result for a request. */
   choose(request: RuleRequest): T {
     let node = this.#draw(this.#root);
-    while (!("end" in node)) {
+    while (node.end === undefined) {
       const outcome = this.#stages[node.position]?.outcomeOf?.(request) ?? "";
       node = this.#draw(node.branches.get(outcome) ?? this.#grow(node, outcome));
     }
-    return node.end;
+    return node.end.result;
   }
 
   #draw({ nodes, sums }: Branch<T>): Node<T> {
@@ -64,15 +71,11 @@ export class Plan<T> {
     return nodes[sums.findIndex((sum) => point < sum)] as Node<T>;
   }
 
-  #start(): Branch<T> {
-    return { nodes: [this.#node(this.#all, 0)], sums: [1] };
-  }
-
-  #grow(fork: Fork<T>, outcome: string | boolean): Branch<T> {
+  #grow(fork: Node<T>, outcome: string | boolean): Branch<T> {
     if (this.#branches++ >= MAX_BRANCHES) {
       this.#branches = 0;
       this.#nodes = new Map();
-      this.#root = this.#start();
+      this.#root = this.#branch(to(this.#all), 0);
     }
     const stage = this.#stages[fork.position] as Stage;
     const branch = this.#branch(stage.route(fork.candidates, outcome), fork.position + 1);
@@ -103,10 +106,8 @@ export class Plan<T> {
     const key = `${position}:${candidates.map(({ index }) => index).join()}`;
     const known = this.#nodes.get(key);
     if (known !== undefined) return known;
-    const node: Node<T> =
-      position === this.#stages.length
-        ? { end: this.#finish(candidates) }
-        : { candidates, position, branches: new Map() };
+    const end = position === this.#stages.length ? { end: { result: this.#finish(candidates) } } : {};
+    const node: Node<T> = { candidates, position, branches: new Map(), ...end };
     this.#nodes.set(key, node);
     return node;
   }

@@ -2,51 +2,42 @@
  * The text of a rule that may change. A malformed text is reported, and the last good one stays; an empty or absent one
  * removes the rule.
  */
-import { parseAffinityRule } from "./affinity-rule.ts";
-import { parseConditionRule } from "./condition-rule.ts";
+import { parseAffinityRule, parseConditionRule } from "./condition-rule.ts";
 import type { Rule } from "./subject.ts";
-import { parseTagRule } from "./tag-rule.ts";
+import { parseTagRule, tagRouting } from "./tag-rule.ts";
 
 /** The kinds of rules: the ends of their keys. */
 export type RuleKind = "tag-router" | "affinity-router" | "condition-router";
 
-/** The parsers of rules. */
-const PARSERS: Readonly<Record<RuleKind, (text: string) => Rule>> = {
-  "tag-router": parseTagRule,
-  "affinity-router": parseAffinityRule,
-  "condition-router": parseConditionRule,
+/** The parsers of rules, and what applies without a rule. */
+const KINDS: Readonly<Record<RuleKind, { readonly parse: (text: string) => Rule; readonly absent: Rule }>> = {
+  "tag-router": { parse: parseTagRule, absent: tagRouting([], false) },
+  "affinity-router": { parse: parseAffinityRule, absent: () => [] },
+  "condition-router": { parse: parseConditionRule, absent: () => [] },
 };
 
-/** A text, and what the last good one means. */
-export class ParsedText<T> {
-  readonly #parse: (text: string) => T;
+export class RuleText {
+  /** The rule of the last good text. */
+  rule: Rule;
+  readonly #kind: RuleKind;
   readonly #warn: (reason: string) => void;
   #text = "";
-  #value: T | undefined;
 
-  constructor(parse: (text: string) => T, warn: (reason: string) => void) {
-    this.#parse = parse;
+  constructor(kind: RuleKind, warn: (reason: string) => void) {
+    this.#kind = kind;
     this.#warn = warn;
-  }
-
-  /** The meaning of the last good text. `undefined`: there is no rule. */
-  get value(): T | undefined {
-    return this.#value;
+    this.rule = KINDS[kind].absent;
   }
 
   /** Replaces the text. */
   set(text = ""): void {
     if (text === this.#text) return;
     this.#text = text;
+    const { parse, absent } = KINDS[this.#kind];
     try {
-      this.#value = text.trim() === "" ? undefined : this.#parse(text);
+      this.rule = text.trim() === "" ? absent : parse(text);
     } catch (reason) {
       this.#warn((reason as Error).message);
     }
   }
-}
-
-/** A rule of a kind. */
-export function ruleText(kind: RuleKind, warn: (reason: string) => void): ParsedText<Rule> {
-  return new ParsedText<Rule>(PARSERS[kind], warn);
 }

@@ -19,9 +19,9 @@ export interface Candidate {
 export interface RuleRequest {
   readonly method: string;
   /** Returns the value of an attachment, which is a header in Triple. */
-  readonly attachment: (name: string) => string | undefined;
+  attachment(name: string): string | undefined;
   /** Returns an argument as text; `undefined` if it is not known. */
-  readonly argument: (index: number) => string | undefined;
+  argument(index: number): string | undefined;
 }
 
 /** A part of the endpoints that calls are distributed to by weight. */

@@ -3,29 +3,24 @@
  * endpoint is its parameter `dubbo.tag` (static), or given by the rule `APPLICATION.tag-router` (dynamic). Without a rule,
  * static tags apply.
  */
+import type { HandlerContext } from "triple-es";
 import { addressTest } from "./address.ts";
 import { booleanOf, type Fields, fieldsOf, isPresent, parseDocument, readHeader, textOf, textsOf } from "./document.ts";
-import { matchText, parseMatch, type TextMatch } from "./match.ts";
 import { type Candidate, keep, type Parameters, type Rule, type RuleRequest, to } from "./subject.ts";
 
-export const TAG = "dubbo.tag";
-export const FORCE_TAG = "dubbo.force.tag";
-
+const TAG = "dubbo.tag";
+const FORCE_TAG = "dubbo.force.tag";
 /** The separator of the levels of a tag: `a|b` also selects the group `a`, if there is no group `a|b`. */
 const LEVEL_SEPARATOR = "|";
 
-/** The endpoints of a tag, by their addresses or by their parameters. */
+/** The endpoints of a tag: a group by addresses also exists without members. */
 interface Tag {
   readonly name: string;
-  readonly addresses: readonly string[];
-  readonly match: readonly { readonly key: string; readonly value: TextMatch }[] | undefined;
+  readonly by: "addresses" | "match" | "nothing";
+  readonly tests: readonly ((endpoint: Parameters) => boolean)[];
 }
 
-/** The rule of an application. */
-interface TagRule {
-  readonly force: boolean;
-  readonly tags: readonly Tag[];
-}
+type Groups = ReadonlyMap<string, ReadonlySet<Candidate>>;
 
 /** Parses the text of a tag rule. Throws an `Error` with the reason if it is malformed. */
 export function parseTagRule(text: string): Rule {
@@ -34,46 +29,69 @@ export function parseTagRule(text: string): Rule {
   const { tags } = document;
   if (isPresent(tags) && !Array.isArray(tags)) throw new Error("tags must be a list");
   const isV3 = version?.startsWith("v3.0") ?? false;
-  const parsed = ((tags ?? []) as unknown[]).map((tag, index) =>
-    parseTag(fieldsOf(tag, `tags[${index}]`), index, isV3),
-  );
-  const isValid = parsed.length > 0 && booleanOf(document["valid"], true);
-  return tagRouting(enabled && isValid ? { force, tags: parsed } : undefined);
+  const parsed = ((tags ?? []) as unknown[]).map((tag, index) => parseTag(tag, `tags[${index}]`, isV3));
+  return tagRouting(enabled && booleanOf(document["valid"], true) ? parsed : [], force);
 }
 
-function parseTag(fields: Fields, index: number, isV3: boolean): Tag {
-  const at = `tags[${index}]`;
-  const name = textOf(fields["name"], `${at}.name`);
+function parseTag(given: unknown, at: string, isV3: boolean): Tag {
+  const { name: nameGiven, addresses: addressesGiven, match } = fieldsOf(given, at);
+  const name = textOf(nameGiven, `${at}.name`);
   if (name === undefined) throw new Error(`${at} has no name`);
-  const addresses = textsOf(fields["addresses"], `${at}.addresses`) ?? [];
-  const { match } = fields;
-  if (!isV3 || addresses.length > 0) return { name, addresses, match: undefined };
+  const addresses = (textsOf(addressesGiven, `${at}.addresses`) ?? []).map(addressTest);
+  const isMember = (endpoint: Parameters): boolean =>
+    addresses.some((test) => test(endpoint.get("host") ?? "", endpoint.get("port") ?? ""));
+  if (addresses.length > 0) return { name, by: "addresses", tests: [isMember] };
+  if (!isV3) return { name, by: "nothing", tests: [] };
   if (!Array.isArray(match)) throw new Error(`${at} must have a list of addresses or of match`);
-  return { name, addresses, match: match.map((one, position) => parseMatch(one, `${at}.match[${position}]`)) };
+  return {
+    name,
+    by: "match",
+    tests: match.map((one, index) => parseMatch(fieldsOf(one, `${at}.match[${index}]`), `${at}.match[${index}]`)),
+  };
 }
 
-/** Makes the tag routing with a rule, and with static tags only if there is none. */
-export function tagRouting(rule: TagRule | undefined): Rule {
+/** The tests of a parameter, by the member of a match that is set. The first one in this order counts. */
+const MATCHES: Readonly<Record<string, (text: string, value: string | undefined) => boolean>> = {
+  exact: (text, value) => value === text,
+  prefix: (text, value) => value?.startsWith(text) ?? false,
+  wildcard: (text, value) => value !== undefined && (text === "*" || value === text),
+  empty: (_, value) => !value,
+  noempty: (_, value) => !!value,
+};
+
+/** Parses the match of a parameter: `{ key, value: { exact: … } }`. */
+function parseMatch(fields: Fields, at: string): (endpoint: Parameters) => boolean {
+  const key = textOf(fields["key"], `${at}.key`);
+  if (key === undefined) throw new Error(`${at} has no key`);
+  const value = fieldsOf(fields["value"], `${at}.value`);
+  if (isPresent(value["regex"])) {
+    throw new Error(
+      `${at}.value.regex is not supported, because an expression may stop the process: use exact or prefix`,
+    );
+  }
+  const [kind, test] = Object.entries(MATCHES).find(([name]) => isPresent(value[name])) ?? [];
+  if (test === undefined) throw new Error(`${at}.value must have one of ${Object.keys(MATCHES).join(", ")}`);
+  const text = String(value[kind as string]);
+  return (endpoint) => test(text, endpoint.get(key));
+}
+
+/** Makes the tag routing by the tags of a rule. Without any, static tags apply alone. */
+export function tagRouting(tags: readonly Tag[], isForced: boolean): Rule {
   return (consumer, all) => {
-    const groups = groupsOf(rule, all);
+    const groups = groupsOf(tags, all);
     const tagged = new Set([...groups.values()].flatMap((group) => [...group]));
     const isPlain = (one: Candidate): boolean => !one.parameters.get(TAG) && !tagged.has(one);
-    const isForced = rule?.force ?? false;
-
-    function select(candidates: readonly Candidate[], tag: string, isForcedByCall: boolean): readonly Candidate[] {
-      const group = groupOf(groups, tag, isForcedByCall);
-      const found = keep(candidates, (one) => group?.has(one) ?? one.parameters.get(TAG) === tag);
-      if (found.length > 0 || isForcedByCall || (isForced && group !== undefined)) return found;
-      return keep(candidates, isPlain);
-    }
-
     return [
       {
         outcomeOf: (request) => outcomeOf(request, consumer),
         route(candidates, outcome) {
-          if (outcome === "") return to(keep(candidates, isPlain));
-          const [mark, tag] = [String(outcome)[0], String(outcome).slice(1)];
-          return to(select(candidates, tag, mark === FORCED));
+          const tag = String(outcome).slice(1);
+          if (tag === "") return to(keep(candidates, isPlain));
+          const isForcedByCall = String(outcome)[0] === FORCED;
+          const group = groupOf(groups, tag, isForcedByCall);
+          const found = keep(candidates, (one) => group?.has(one) ?? one.parameters.get(TAG) === tag);
+          const isFinal = found.length > 0 || isForcedByCall || (isForced && group !== undefined);
+          return to(isFinal ? found : keep(candidates, isPlain));
         },
       },
     ];
@@ -84,39 +102,26 @@ export function tagRouting(rule: TagRule | undefined): Rule {
 const FORCED = "!";
 const OPEN = " ";
 
-function outcomeOf({ attachment }: RuleRequest, consumer: Parameters): string {
-  const tag = attachment(TAG) || consumer.get(TAG);
+function outcomeOf(request: RuleRequest, consumer: Parameters): string {
+  const tag = request.attachment(TAG) || consumer.get(TAG);
   if (!tag) return "";
-  const force = attachment(FORCE_TAG) || consumer.get(FORCE_TAG);
-  return (force?.toLowerCase() === "true" ? FORCED : OPEN) + tag;
+  return (booleanOf(request.attachment(FORCE_TAG) || consumer.get(FORCE_TAG), false) ? FORCED : OPEN) + tag;
 }
 
-/** Returns the endpoints of each tag of a rule. Groups by parameters replace groups by addresses. */
-function groupsOf(rule: TagRule | undefined, all: readonly Candidate[]): ReadonlyMap<string, ReadonlySet<Candidate>> {
+/** Returns the endpoints of each tag. Of tags with the same name the last one counts, and groups by match before others. */
+function groupsOf(tags: readonly Tag[], all: readonly Candidate[]): Groups {
   const groups = new Map<string, ReadonlySet<Candidate>>();
-  for (const { name, addresses } of rule?.tags ?? []) {
-    if (addresses.length === 0) continue;
-    const tests = addresses.map(addressTest);
-    const isMember = ({ parameters }: Candidate): boolean =>
-      tests.some((test) => test(parameters.get("host") ?? "", parameters.get("port") ?? ""));
-    groups.set(name, new Set(all.filter(isMember)));
-  }
-  for (const { name, match } of rule?.tags ?? []) {
-    if (match === undefined) continue;
-    const isMember = ({ parameters }: Candidate): boolean =>
-      match.every(({ key, value }) => matchText(value, parameters.get(key)));
-    const members = all.filter(isMember);
-    if (members.length > 0) groups.set(name, new Set(members));
+  for (const kind of ["addresses", "match"]) {
+    for (const { name, by, tests } of tags) {
+      const members = all.filter(({ parameters }) => tests.every((test) => test(parameters)));
+      if (by === kind && (by === "addresses" || members.length > 0)) groups.set(name, new Set(members));
+    }
   }
   return groups;
 }
 
 /** Returns the group of a tag: of its longest level that has one, or of exactly the tag if the call forces it. */
-function groupOf(
-  groups: ReadonlyMap<string, ReadonlySet<Candidate>>,
-  tag: string,
-  isForced: boolean,
-): ReadonlySet<Candidate> | undefined {
+function groupOf(groups: Groups, tag: string, isForced: boolean): ReadonlySet<Candidate> | undefined {
   if (isForced || !tag.includes(LEVEL_SEPARATOR)) return groups.get(tag);
   const levels = tag.split(LEVEL_SEPARATOR).filter((level) => level !== "");
   for (let count = levels.length; count > 0; count--) {
@@ -124,4 +129,10 @@ function groupOf(
     if (group !== undefined) return group;
   }
   return undefined;
+}
+
+/** Returns the headers that pass the tag of a call on to a call that its handler makes. */
+export function forwardTag({ requestHeaders }: Pick<HandlerContext, "requestHeaders">): Record<string, string> {
+  const found = [TAG, FORCE_TAG].map((name) => [name, requestHeaders.get(name)] as const);
+  return Object.fromEntries(found.flatMap(([name, value]) => (value === undefined ? [] : [[name, value]])));
 }

@@ -2,9 +2,8 @@
 import { describe, expect, it } from "vitest";
 import { addressTest } from "../../../dubbo/src/rules/address.ts";
 import { Plan } from "../../../dubbo/src/rules/plan.ts";
-import { type RuleKind, ruleText } from "../../../dubbo/src/rules/rule-text.ts";
+import { type RuleKind, RuleText } from "../../../dubbo/src/rules/rule-text.ts";
 import type { Candidate } from "../../../dubbo/src/rules/subject.ts";
-import { tagRouting } from "../../../dubbo/src/rules/tag-rule.ts";
 
 interface Given {
   readonly kind?: RuleKind;
@@ -16,7 +15,7 @@ interface Given {
 
 /** Returns the function that lists what the rule leaves for a call, as names of providers. */
 function route({ kind = "tag-router", text, providers, consumer = {}, random = () => 0 }: Given) {
-  const rule = ruleText(kind, (reason) => {
+  const rule = new RuleText(kind, (reason) => {
     throw new Error(reason);
   });
   rule.set(text);
@@ -24,9 +23,8 @@ function route({ kind = "tag-router", text, providers, consumer = {}, random = (
   const candidates = Object.values(providers).map(
     (parameters, index): Candidate => ({ index, parameters: new Map(Object.entries(parameters)) }),
   );
-  const rules = [rule.value ?? (kind === "tag-router" ? tagRouting(undefined) : () => [])];
   const finish = (left: readonly Candidate[]): string => left.map(({ index }) => names[index]).join(" ");
-  const plan = new Plan(rules, new Map(Object.entries(consumer)), candidates, finish, random);
+  const plan = new Plan([rule.rule], new Map(Object.entries(consumer)), candidates, finish, random);
   return (headers: Readonly<Record<string, string>> = {}, method = "greet") =>
     plan.choose({ method, attachment: (name) => headers[name], argument: () => undefined });
 }
@@ -166,20 +164,20 @@ describe("texts of rules", () => {
     ["affinity-router", `#${"x".repeat(131_072)}`, "it is longer than 131072 characters"],
   ])("report a malformed %s: %#", (kind, text, reason) => {
     const reasons: string[] = [];
-    ruleText(kind, (one) => reasons.push(one)).set(text);
+    new RuleText(kind, (one) => reasons.push(one)).set(text);
     expect(reasons).toEqual([reason]);
   });
 
   it("keep the last good rule, report a malformed one once, and end with an empty one", () => {
     const reasons: string[] = [];
-    const rule = ruleText("condition-router", (reason) => reasons.push(reason));
+    const rule = new RuleText("condition-router", (reason) => reasons.push(reason));
     rule.set("conditions: ['=> a=b']");
-    const { value } = rule;
+    const { rule: good } = rule;
     rule.set("conditions: [");
     rule.set("conditions: [");
-    expect([rule.value === value, reasons.length, reasons[0]?.slice(0, 15)]).toEqual([true, 1, "it is not YAML:"]);
+    expect([rule.rule === good, reasons.length, reasons[0]?.slice(0, 15)]).toEqual([true, 1, "it is not YAML:"]);
     rule.set(" ");
-    expect(rule.value).toBeUndefined();
+    expect(rule.rule(new Map(), [])).toEqual([]);
   });
 });
 

@@ -9,8 +9,10 @@
  * moved to the application level has both kinds.
  */
 import { Code, RpcError } from "triple-es";
-import type { Endpoint, Registry, Resolver, ServiceKey } from "triple-es/discovery";
+import type { Balancer, Endpoint, Registry, Resolver, ServiceKey } from "triple-es/discovery";
 import { onAbort, reasonOf, startBackgroundTimer } from "triple-es/internal";
+import type { Rules, ServiceRules } from "../../rules/service-rules.ts";
+import { externalHost } from "../servers.ts";
 import { EntryCounter } from "../steps.ts";
 import { Changes, type StopWatch, type Watcher } from "../watch.ts";
 import type { DescribedService } from "./described-service.ts";
@@ -33,12 +35,15 @@ export interface ConsumerOptions {
   readonly levels?: Levels | undefined;
   /** The applications that provide a service, by its full name. Default: those of the mapping in the registry. */
   readonly providedBy?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** Traffic rules, made by `rules` of `triple-es-dubbo/rules`. Default: none are read. */
+  readonly rules?: Rules | undefined;
 }
 
 interface DubboResolverOptions extends NonNullable<Parameters<Registry["resolver"]>[1]> {
   /** The applications that provide the service. `undefined`: those of the mapping. */
   readonly providedBy: readonly string[] | undefined;
   readonly levels: Levels;
+  readonly rules: ServiceRules | undefined;
 }
 
 /** Time for which a list waits for the metadata of its instances, in milliseconds. Later metadata makes another list. */
@@ -62,15 +67,21 @@ export function createDubboResolvers(
   source: DubboSource,
   options: ConsumerOptions & { readonly servers: readonly string[] },
 ): Registry["resolver"] {
-  const { levels = "all", providedBy = {}, servers } = options;
+  const { levels = "all", providedBy = {}, rules, servers } = options;
+  if (rules !== undefined && typeof rules?.of !== "function") {
+    throw new TypeError("rules must be made by the function rules of triple-es-dubbo/rules");
+  }
   if (!LEVELS.has(levels)) {
     throw new TypeError(`levels must be "all", "instance" or "interface", not ${JSON.stringify(levels)}`);
   }
   const cache = new MetadataCache(source);
   return (key, resolverOptions) => {
     const own = Object.hasOwn(providedBy, key.service) ? providedBy[key.service] : undefined;
-    const resolver = createDubboResolver(source, key, cache, { ...resolverOptions, levels, providedBy: own });
-    return Object.assign(resolver, { source: `${source.name} at ${servers.join(", ")}` });
+    const ruled = rules?.of(key, externalHost() ?? "localhost");
+    const settings = { ...resolverOptions, levels, providedBy: own, rules: ruled };
+    const resolver = createDubboResolver(source, key, cache, settings);
+    const route = ruled && { route: (policy: Balancer) => ruled.route(policy) };
+    return Object.assign(resolver, { source: `${source.name} at ${servers.join(", ")}`, ...route });
   };
 }
 
@@ -81,6 +92,7 @@ function createDubboResolver(
   cache: MetadataCache,
   options: DubboResolverOptions,
 ): Resolver {
+  const { rules } = options;
   const reported = new Set<string>();
   return async function* ({ signal, warn }) {
     const warnOnce: Warn = (problem) => {
@@ -104,8 +116,10 @@ function createDubboResolver(
         const endpoints = await view.endpoints(cache);
         await steps.count(view.size);
         if (signal.aborted) return;
+        // Rules of the application that provides the service: the first one, as in Dubbo.
+        if (rules?.provide(endpoints[0]?.attributes?.["application"]) === false) continue;
         // A change of another service of the same application is not a change of this one.
-        const current = JSON.stringify(endpoints);
+        const current = `${rules?.changes} ${JSON.stringify(endpoints)}`;
         if (current === last) continue;
         last = current;
         await steps.count(view.size);
@@ -149,10 +163,13 @@ class ServiceView {
   #providers: readonly string[] | undefined;
   #isMapped = false;
 
-  constructor(source: DubboSource, key: ServiceKey, { providedBy, levels }: DubboResolverOptions, warn: Warn) {
+  constructor(source: DubboSource, key: ServiceKey, options: DubboResolverOptions, warn: Warn) {
+    const { providedBy, levels, rules } = options;
     this.#source = source;
     this.#key = key;
     this.#warn = warn;
+    rules?.start((name, onText) => source.watchRule(name, this.#watcher(onText)), warn);
+    if (rules !== undefined) this.#stops.push(() => rules.stop());
     if (levels === "instance") this.#providers = [];
     else
       this.#stops.push(

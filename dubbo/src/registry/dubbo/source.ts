@@ -19,6 +19,8 @@ export interface DubboSource {
   readonly watchApplications: (service: string, watcher: Watcher<readonly string[]>) => StopWatch;
   /** Watches the instances of an application. */
   readonly watchInstances: (application: string, warn: Warn, watcher: Watcher<readonly ServiceInstance[]>) => StopWatch;
+  /** Watches the text of a rule, in the config center of the registry; `undefined` if there is none. */
+  readonly watchRule: (key: string, watcher: Watcher<string | undefined>) => StopWatch;
   /** Reads the services that a provider has stored in the registry (storage type `remote`). `undefined`: there are none. */
   readonly readStoredMetadata: (
     application: string,

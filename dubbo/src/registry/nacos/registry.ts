@@ -5,6 +5,7 @@
  *     service providers:SERVICE:VERSION:GROUP   interface level
  *     configuration SERVICE, group mapping      the applications that provide a service
  *     configuration APP, group REVISION         the services of an application, if it stores them in the registry
+ *     configuration KEY, group dubbo            rules
  */
 
 import type { ClosableTransport } from "triple-es";
@@ -178,6 +179,9 @@ function createSource(naming: Naming, configs: Configs): DubboSource {
         },
       });
     },
+    // As Dubbo for Java replaces the characters that Nacos refuses.
+    watchRule: (key, watcher) =>
+      configs.watch({ dataId: key.replaceAll("$", "___").replaceAll("/", "-"), group: "dubbo" }, watcher),
     async readStoredMetadata(application, revision) {
       const content = await configs.read({ dataId: application, group: revision });
       try {

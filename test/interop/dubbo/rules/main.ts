@@ -7,9 +7,8 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Plan } from "../../../../dubbo/src/rules/plan.ts";
-import { type RuleKind, ruleText } from "../../../../dubbo/src/rules/rule-text.ts";
+import { type RuleKind, RuleText } from "../../../../dubbo/src/rules/rule-text.ts";
 import type { Candidate, RuleRequest } from "../../../../dubbo/src/rules/subject.ts";
-import { tagRouting } from "../../../../dubbo/src/rules/tag-rule.ts";
 import { unlessMissing } from "../../peer.ts";
 import { buildOnce, step } from "../build.ts";
 import { checkJava, fetchJars, JAVA_VERSIONS, JVM } from "../peers/java.ts";
@@ -77,9 +76,9 @@ function requestOf({ consumer, host, providers, texts, call, isRandom }: RuleCas
 /** Returns the possible decisions of a case. */
 function decide({ consumer, host, providers, texts, call, isRandom }: RuleCase, random: () => number): string[] {
   const rules = KINDS.map((kind, index) => {
-    const rule = ruleText(kind, () => {});
+    const rule = new RuleText(kind, () => {});
     for (const text of texts[index] ?? []) rule.set(text);
-    return rule.value ?? (kind === "tag-router" ? tagRouting(undefined) : () => []);
+    return rule.rule;
   });
   const url = { protocol: "consumer", host, address: host, path: "greet.Greeter" };
   const parameters = new Map(Object.entries({ ...consumer, ...url }));

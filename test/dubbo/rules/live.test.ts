@@ -1,0 +1,196 @@
+/** Traffic rules of consumers: texts that change, in a config center of the test, and servers on this machine. */
+import { Code, RpcError } from "triple-es";
+import type { Endpoint, Registry } from "triple-es/discovery";
+import { createServer, createTransport, type RegistryTransportOptions } from "triple-es/node";
+import { forwardTag, type RulesOptions, rules } from "triple-es-dubbo/rules";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { createDubboResolvers } from "../../../dubbo/src/registry/dubbo/resolver.ts";
+import type { DubboSource } from "../../../dubbo/src/registry/dubbo/source.ts";
+import type { Watcher } from "../../../dubbo/src/registry/watch.ts";
+import { createGreetServiceClient, GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
+
+const SERVICE = "greet.v1.GreetService";
+
+/** A config center. */
+class Texts {
+  readonly #watchers = new Map<string, Set<Watcher<string | undefined>>>();
+  readonly #texts = new Map<string, string>();
+
+  get keys(): readonly string[] {
+    return [...this.#watchers].flatMap(([key, { size }]) => (size > 0 ? key : [])).sort();
+  }
+
+  watch(key: string, watcher: Watcher<string | undefined>): () => void {
+    const watchers = this.#watchers.get(key) ?? new Set();
+    this.#watchers.set(key, watchers.add(watcher));
+    queueMicrotask(() => watcher.onValue(this.#texts.get(key)));
+    return () => watchers.delete(watcher);
+  }
+
+  set(key: string, text: string): void {
+    this.#texts.set(key, text);
+    for (const watcher of this.#watchers.get(key) ?? []) watcher.onValue(text);
+  }
+
+  fail(): void {
+    for (const watchers of this.#watchers.values()) {
+      for (const watcher of watchers) watcher.onFailure(new Error("the session is lost"));
+    }
+  }
+}
+
+interface Options extends Partial<RegistryTransportOptions> {
+  readonly consumer?: Partial<RulesOptions>;
+  /** Other endpoints, which do not answer. */
+  readonly others?: readonly Endpoint[];
+}
+
+/** Starts servers with tags, and a client that finds them. */
+async function start(tags: readonly string[], { consumer, others = [], ...options }: Options = {}) {
+  const texts = new Texts();
+  const problems: string[] = [];
+  const urls: string[] = [];
+  const names = new Map<string, string>();
+  for (const tag of tags) {
+    const server = createServer();
+    const greet = (): { greeting: string } => {
+      if (tag === "failing") throw new RpcError(Code.Unavailable, "down");
+      return { greeting: tag };
+    };
+    await server.add(GreetServiceDef, { greet } as never).listen({ host: "127.0.0.1", port: 0 });
+    onTestFinished(() => server.close({ graceMs: 0 }));
+    const address = `127.0.0.1:${server.address.port}`;
+    names.set(address, tag);
+    urls.push(`tri://${address}/${SERVICE}?application=shop${tag && `&dubbo.tag=${tag}`}`);
+  }
+  for (const { address, attributes } of others) {
+    urls.push(`tri://${address}/${SERVICE}?application=shop&dubbo.tag=${attributes?.["dubbo.tag"]}`);
+  }
+  const source: DubboSource = {
+    name: "test",
+    watchProviders(_key, _warn, watcher) {
+      queueMicrotask(() => watcher.onValue(urls));
+      return () => {};
+    },
+    watchApplications(_service, watcher) {
+      queueMicrotask(() => watcher.onValue([]));
+      return () => {};
+    },
+    watchInstances: () => () => {},
+    watchRule: (key, watcher) => texts.watch(key, watcher),
+    readStoredMetadata: async () => undefined,
+  };
+  const own = rules({ application: "web", ...consumer });
+  const registry = { resolver: createDubboResolvers(source, { servers: ["here"], rules: own }) } as Registry;
+  const transport = createTransport({
+    registry,
+    onEndpoint: (event) => void (event.type === "invalid endpoint" && problems.push(event.problem)),
+    ...options,
+  });
+  onTestFinished(() => transport.close());
+  const client = createGreetServiceClient(transport);
+  const call = async (headers: Record<string, string> = {}): Promise<string> =>
+    (await client.greet({}, { headers, timeoutMs: 2_000 })).greeting;
+  const addressOf = (tag: string): string => [...names].find(([, name]) => name === tag)?.[0] ?? "";
+  return { texts, problems, call, client, transport, addressOf };
+}
+
+/** The answers of many calls, each once. */
+async function answers(call: () => Promise<string>): Promise<string[]> {
+  return [...new Set(await Promise.all(Array.from({ length: 50 }, call)))].sort();
+}
+
+const turn = (): Promise<void> => new Promise((resolve) => setTimeout(resolve, 20));
+
+describe("a consumer with traffic rules", () => {
+  it("calls the endpoints of a request's tag, from the first call on", async () => {
+    const { call, texts } = await start(["", "gray"]);
+    expect(await call({ "dubbo.tag": "gray" })).toBe("gray");
+    expect(await answers(() => call())).toEqual([""]);
+    expect(texts.keys).toEqual([
+      `${SERVICE}::.affinity-router`,
+      `${SERVICE}::.condition-router`,
+      "shop.affinity-router",
+      "shop.condition-router",
+      "shop.tag-router",
+      "web.condition-router",
+    ]);
+  });
+
+  it("applies a rule that changes, keeps the last one when a text is malformed, and reports that", async () => {
+    const { call, texts, problems, addressOf } = await start(["", "gray"]);
+    await call();
+    const tagged = `configVersion: v3.0\ntags: [{ name: blue, addresses: ["${addressOf("")}"] }]`;
+    texts.set("shop.tag-router", tagged);
+    await turn();
+    expect(await call({ "dubbo.tag": "blue" })).toBe("");
+    await expect(call()).rejects.toThrow(`the traffic rules leave no endpoint for /${SERVICE}/Greet`);
+    texts.set("shop.tag-router", "tags: [");
+    await turn();
+    await expect(call()).rejects.toThrow("no endpoint");
+    expect(problems).toEqual([
+      expect.stringMatching(/^the rule shop\.tag-router is ignored, and the last one stays: it is not YAML/),
+    ]);
+    texts.set("shop.tag-router", "");
+    await turn();
+    expect(await call()).toBe("");
+  });
+
+  it("moves calls by conditions on the consumer and the method", async () => {
+    const { call, texts } = await start(["a", "b"], { consumer: { parameters: { "dubbo.tag": "a" } } });
+    expect(await answers(() => call())).toEqual(["a"]);
+    texts.set("web.condition-router", 'configVersion: v3.0\nconditions: ["application=web & method=Greet =>"]');
+    await turn();
+    await expect(call()).rejects.toThrow("no endpoint");
+  });
+
+  it("uses the texts of the option in place of those in the registry", async () => {
+    const text = 'configVersion: v3.0\nforce: true\nconditions: ["=> dubbo.tag=none"]';
+    const { call, texts } = await start([""], { consumer: { texts: { "shop.condition-router": text } } });
+    await expect(call()).rejects.toThrow("no endpoint");
+    expect(texts.keys).not.toContain("shop.condition-router");
+  });
+
+  it("waits for endpoints that a call may go to, and fails over when they cannot be reached", async () => {
+    const others = [{ address: "127.0.0.1:1", attributes: { "dubbo.tag": "gray" } }];
+    const { call } = await start([""], { others });
+    expect(await call()).toBe("");
+    expect(await call({ "dubbo.tag": "gray" })).toBe("");
+    await expect(call({ "dubbo.tag": "gray", "dubbo.force.tag": "true" })).rejects.toThrow("no endpoint");
+  });
+
+  it("keeps retries within the rules", async () => {
+    const attempts: number[] = [];
+    const retry = { maxAttempts: 4, initialBackoffMs: 1, applies: () => true, onRetry: () => void attempts.push(1) };
+    const { call } = await start(["failing", ""], { retry });
+    await expect(call({ "dubbo.tag": "failing" })).rejects.toThrow("down");
+    expect(attempts).toHaveLength(3);
+  });
+
+  it("keeps its rules while the registry is lost", async () => {
+    const { call, texts } = await start(["", "gray"]);
+    texts.set("shop.tag-router", "configVersion: v3.0\ntags: [{ name: x, addresses: ['*'] }]");
+    await expect(call()).rejects.toThrow("no endpoint");
+    texts.fail();
+    await turn();
+    await expect(call()).rejects.toThrow("no endpoint");
+  });
+});
+
+it("forwardTag passes the tag of a call on", async () => {
+  const { call } = await start(["", "gray"]);
+  const requestHeaders = new Map([["dubbo.tag", "gray"]]);
+  expect(forwardTag({ requestHeaders } as never)).toEqual({ "dubbo.tag": "gray" });
+  expect(await call(forwardTag({ requestHeaders } as never))).toBe("gray");
+});
+
+it.each<[RulesOptions, string]>([
+  [{ application: "" }, 'application of rules must be the name of the consumer, not ""'],
+  [{ application: "a", texts: { x: "" } }, "texts: x must end with .tag-router, .condition-router or .affinity-router"],
+  [
+    { application: "a", texts: { "x.tag-router": "text" } },
+    'texts: x.tag-router is invalid: the rule must be a mapping, not "text"',
+  ],
+])("rejects the options %j", (options, message) => {
+  expect(() => rules(options)).toThrow(new TypeError(message));
+});
