@@ -4,7 +4,7 @@
  *
  * @module triple-es/discovery
  */
-export type { Balancer, ReadyEndpoint, RoutedBalancer, RoutedPicker } from "./discovery/balancer.ts";
+export type { Balancer, ReadyEndpoint, RoutedBalancer } from "./discovery/balancer.ts";
 export type { Endpoint, Resolver, ResolverContext } from "./discovery/endpoint.ts";
 export { fixed } from "./discovery/fixed.ts";
 export { type ConsistentHashOptions, consistentHash } from "./discovery/policy/consistent-hash.ts";

@@ -77,7 +77,7 @@ export type { ValueCount } from "./codec/values/values.ts";
 export type { Body } from "./http/body.ts";
 export type { Exchange, HttpRequest, HttpResponse } from "./http/exchange.ts";
 export { type Upload, uploadOf } from "./http-rpc/body/upload.ts";
-export { type EventFields, nextEvent } from "./http-rpc/event-fields.ts";
+export { nextEvent } from "./http-rpc/event-fields.ts";
 export { createClientLogger, createServerLogger, type FinishedCall } from "./observe/logger.ts";
 export type { HeaderLimitsInit } from "./protocol/header-limits.ts";
 export type { BodyLimits } from "./protocol/options.ts";

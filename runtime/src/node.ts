@@ -29,7 +29,7 @@ import type { Resource } from "./server/resource.ts";
 
 export type { CloseOptions } from "./call/context.ts";
 export type { ClosableTransport } from "./client/client.ts";
-export type { Balancer, ReadyEndpoint, RoutedBalancer, RoutedPicker } from "./discovery/balancer.ts";
+export type { Balancer, ReadyEndpoint, RoutedBalancer } from "./discovery/balancer.ts";
 export type {
   EjectionOptions,
   FailurePercentageEjection,

@@ -2,7 +2,7 @@
  * The balancer that rules restrict: the policy chooses among the endpoints that they leave for a request.
  */
 import { Code, RpcError } from "triple-es";
-import type { Balancer, Endpoint, ReadyEndpoint, RoutedBalancer, RoutedPicker } from "triple-es/discovery";
+import type { Balancer, Endpoint, ReadyEndpoint, RoutedBalancer } from "triple-es/discovery";
 import { parseAddress, random } from "triple-es/internal";
 import { Plan } from "./plan.ts";
 import type { Candidate, Parameters, Rule, RuleRequest } from "./subject.ts";
@@ -10,7 +10,7 @@ import type { Candidate, Parameters, Rule, RuleRequest } from "./subject.ts";
 /** The ready endpoints that rules leave, and the picker among them. */
 interface Choice {
   readonly ready: readonly ReadyEndpoint[];
-  readonly pick: RoutedPicker;
+  readonly pick: ReturnType<RoutedBalancer>;
 }
 
 /** Restricts a policy by the rules that are current when its picker is made. `common` are the parameters of all endpoints. */
@@ -57,7 +57,7 @@ export function routed(
   return Object.assign(balancer, policy.policy === undefined ? {} : { policy: policy.policy });
 }
 
-type HttpRequest = globalThis.Parameters<RoutedPicker>[0];
+type HttpRequest = globalThis.Parameters<ReturnType<RoutedBalancer>>[0];
 
 function refuse({ path }: HttpRequest): never {
   throw new RpcError(Code.Unavailable, `the traffic rules leave no endpoint for ${path}`);

@@ -38,14 +38,17 @@ export interface Balancer {
  * endpoint may take.
  */
 export interface RoutedBalancer extends Pick<Balancer, "policy" | "connectAtMost"> {
-  (ready: readonly ReadyEndpoint[], pending: readonly ReadyEndpoint[]): RoutedPicker;
+  (
+    ready: readonly ReadyEndpoint[],
+    pending: readonly ReadyEndpoint[],
+  ): {
+    (request: HttpRequest): ReadyEndpoint | undefined;
+    /** The endpoints that further attempts of a call may go to. Default: all. */
+    readonly among?: (request: HttpRequest) => readonly ReadyEndpoint[];
+  };
 }
 
-export interface RoutedPicker {
-  (request: HttpRequest): ReadyEndpoint | undefined;
-  /** The endpoints that further attempts of a call may go to. Default: all. */
-  readonly among?: (request: HttpRequest) => readonly ReadyEndpoint[];
-}
+export type RoutedPicker = ReturnType<RoutedBalancer>;
 
 /** Reports whether all endpoints have the same weight, which is the common case. */
 export function isEven(ready: readonly ReadyEndpoint[]): boolean {

@@ -69,12 +69,6 @@ export interface Registration {
   readonly close: (options?: { readonly graceMs?: number | undefined }) => Promise<void>;
 }
 
-/** A resolver of endpoints that traffic rules apply to. */
-export interface RoutedResolver extends Resolver {
-  /** Restricts the endpoints that a policy chooses from. Default: all endpoints. */
-  readonly route?: (policy: Balancer) => RoutedBalancer;
-}
-
 /** Connection to a registry, which transports and servers share. Close it after them. */
 export interface Registry {
   /**
@@ -84,7 +78,10 @@ export interface Registry {
   readonly resolver: (
     key: ServiceKey,
     options?: { readonly open?: ((address: string) => InstanceConnection) | undefined },
-  ) => RoutedResolver;
+  ) => Resolver & {
+    /** Restricts the endpoints that a policy chooses from, as traffic rules do. Default: all endpoints. */
+    readonly route?: (policy: Balancer) => RoutedBalancer;
+  };
   /** Keeps an instance registered, through each loss of the registry, until the registration is closed. */
   readonly register: (instance: Instance, onEvent?: (event: RegistrationEvent) => void) => Registration;
   /** Removes all instances that are registered by this connection, and disconnects. Never rejects. */

@@ -1,19 +1,16 @@
 /** What a handler says about a server-sent event besides its message. */
 import { type ContextKey, createContextKey } from "../call/call.ts";
 
-/** Fields of a server-sent event in addition to its message. */
-export interface EventFields {
-  /** The id, which a client that repeats the call sends as the header `last-event-id`. It has no line ends. Default: none. */
-  readonly id?: string | undefined;
-  /** The time after which `EventSource` repeats the call when the connection is lost, in milliseconds. Default: its own. */
-  readonly retryMs?: number | undefined;
-}
-
 /**
  * The fields of the next message that a handler yields, if the response is a stream of server-sent events: a handler sets them
  * with `context.values.set(nextEvent, { id })` before it yields the message. gRPC has no such fields.
  */
-export const nextEvent: ContextKey<EventFields | undefined> = createContextKey<EventFields | undefined>(
-  undefined,
-  "nextEvent",
-);
+export const nextEvent: ContextKey<
+  | {
+      /** The id, which a client that repeats the call sends as the header `last-event-id`: one line. Default: none. */
+      readonly id?: string | undefined;
+      /** Time after which `EventSource` repeats the call if the connection is lost, in milliseconds. Default: its own. */
+      readonly retryMs?: number | undefined;
+    }
+  | undefined
+> = createContextKey(undefined, "nextEvent");

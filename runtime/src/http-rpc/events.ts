@@ -20,7 +20,7 @@ import type { ServerCall } from "../server/receive.ts";
 import { ResponseStream } from "../server/response-stream.ts";
 import { type Formats, type HttpRpcFormat, needsGrpc, type ResponseFormat } from "./content-type.ts";
 import { encodeErrorBody, Refusal } from "./error-response.ts";
-import { type EventFields, nextEvent } from "./event-fields.ts";
+import { nextEvent } from "./event-fields.ts";
 import { JSON_TYPE, qualityOf } from "./media-type.ts";
 
 const EVENT_TYPE = "text/event-stream";
@@ -152,7 +152,7 @@ function withoutLineEnds(data: Uint8Array): Uint8Array {
   return encoder.encode(new TextDecoder().decode(data).replaceAll(/\r\n?|\n/g, "\ndata: "));
 }
 
-function linesOf({ id, retryMs }: EventFields = {}): string {
+function linesOf({ id, retryMs }: NonNullable<(typeof nextEvent)["defaultValue"]> = {}): string {
   if (id !== undefined && /[\0\r\n]/.test(id)) {
     throw new TypeError("the id of an event must not contain line ends or the character NUL");
   }

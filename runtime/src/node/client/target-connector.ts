@@ -9,7 +9,7 @@ import { resolveEjection } from "../../discovery/ejection-options.ts";
 import type { ConnectEndpoint } from "../../discovery/endpoint.ts";
 import { findPolicy } from "../../discovery/policy/by-name.ts";
 import { p2c } from "../../discovery/policy/p2c.ts";
-import type { RoutedResolver } from "../../discovery/registry.ts";
+import type { Registry } from "../../discovery/registry.ts";
 import { TargetDriver } from "../../discovery/target.ts";
 import type { EndpointStatus, TargetOptions } from "../../discovery/target-options.ts";
 import type { Connections } from "../../http/exchange.ts";
@@ -61,7 +61,7 @@ export function createTargetConnector(
   given: ServiceConfig | undefined,
   owner?: TargetOwner,
 ): TargetConnections {
-  const { resolver }: { readonly resolver: RoutedResolver } = options;
+  const { resolver }: { readonly resolver: ReturnType<Registry["resolver"]> } = options;
   const { own, ...settings } = resolveDiscovery(options);
   if (typeof resolver !== "function") throw new TypeError("resolver must be a function, such as fixed and dns make");
   const { authority = resolver.authority } = options;
