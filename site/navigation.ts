@@ -50,6 +50,7 @@ export const GROUPS: readonly Group[] = [
       ["docs/tls.md", "TLS"],
       ["docs/operations.md", "Operations"],
       ["docs/discovery.md", "Multiple servers"],
+      ["docs/reliability.md", "Reliability"],
       ["SECURITY.md", "Security"],
     ],
   },
