@@ -17,6 +17,7 @@ export const GROUPS: readonly Group[] = [
     pages: [
       ["README.md", "Introduction"],
       ["docs/guide.md", "Guide"],
+      ["docs/contracts.md", "Contracts in TypeScript"],
       ["docs/project.md", "A project"],
       ["docs/examples.md", "Examples"],
       ["docs/testing.md", "Testing"],
@@ -58,7 +59,7 @@ export const GROUPS: readonly Group[] = [
     title: "Dubbo and Java",
     pages: [
       ["docs/interop.md", "Interop"],
-      ["docs/interface.md", "TypeScript interfaces"],
+      ["docs/interface.md", "Java interfaces in TypeScript"],
       ["docs/java.md", "Java values"],
       ["docs/dubbo-options.md", "Options of triple-es-dubbo"],
       ["dubbo/README.md", "Entry points of triple-es-dubbo"],

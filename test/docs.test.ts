@@ -85,8 +85,10 @@ beforeAll(async () => {
   if (hasOpenssl) writeCertificates(join(project, "certs"));
   for (const block of blocks) writeBlock(block);
   await run("npx", ["buf", "generate"], { cwd: project, env: environment });
-  const ofContracts = blocks.flatMap(({ text }) => /^npx triple-es interface .*$/m.exec(text) ?? []);
-  await run("sh", ["-c", ofContracts[0]?.replace("npx ", "") ?? ""], { cwd: project, env: environment });
+  for (const command of [/^npx (triple-es interface .*)$/m, /^npx (triple-es contract .*)$/m]) {
+    const [line = ""] = blocks.flatMap(({ text }) => command.exec(text)?.[1] ?? []);
+    await run("sh", ["-c", line], { cwd: project, env: environment });
+  }
   await compile(code.filter(({ platform }) => platform === undefined).map((block) => fileOf(block) as string));
   for (const { path, text } of code.filter(isServer)) await startServer(path as string, text);
 });
