@@ -3,7 +3,15 @@
  * and for applying a long list, and the cost of a balanced exchange compared with a plain one, in memory.
  */
 import { Metadata } from "triple-es";
-import { type Balancer, consistentHash, p2c, pickFirst, type ReadyEndpoint, roundRobin } from "triple-es/discovery";
+import {
+  consistentHash,
+  p2c,
+  pickFirst,
+  type ReadyEndpoint,
+  type RoutedBalancer,
+  roundRobin,
+} from "triple-es/discovery";
+import { rules } from "triple-es-dubbo/rules";
 import { balance } from "../../runtime/src/discovery/balanced.ts";
 import { resolveEjection } from "../../runtime/src/discovery/ejection-options.ts";
 import { TargetDriver } from "../../runtime/src/discovery/target.ts";
@@ -37,13 +45,29 @@ const endpoints = (count: number, isEven: boolean): ReadyEndpoint[] =>
     active: index % 7,
   }));
 
-const POLICIES: readonly (readonly [string, Balancer, boolean])[] = [
+/** The policy p2c under a rule of the application that provides the service. */
+function ruled(kind: string, text: string): RoutedBalancer {
+  const own = rules({ application: "web", texts: { [`shop.${kind}`]: text } });
+  const service = own.of({ service: "greet.v1.GreetService" }, "10.0.0.1");
+  service.provide("shop");
+  return service.route(p2c());
+}
+
+const TAGS = `configVersion: v3.0\ntags: [{ name: gray, addresses: ["10.0.0.200-255"] }]`;
+const METHODS = `configVersion: v3.0\nconditions: ["method=Greet & attachments[x-user]=user-* => host=10.0.0.*"]`;
+const CANARY = `configVersion: v3.1\nconditions: [{ to: [{ match: "host=10.0.0.*", weight: 90 }, { match: "host=10.0.0.1" }] }]`;
+
+const POLICIES: readonly (readonly [string, RoutedBalancer, boolean])[] = [
   ["p2c, even", p2c(), true],
   ["p2c, by weight", p2c(), false],
   ["round robin, even", roundRobin(), true],
   ["round robin, by weight", roundRobin(), false],
   ["pick first", pickFirst(), true],
   ["consistent hash", consistentHash({ header: "x-user" }), true],
+  ["p2c, static tags", ruled("tag-router", ""), true],
+  ["p2c, tag rule", ruled("tag-router", TAGS), true],
+  ["p2c, condition rule", ruled("condition-router", METHODS), true],
+  ["p2c, destinations by weight", ruled("condition-router", CANARY), true],
 ];
 
 /** Returns the shortest of several rounds, in milliseconds. */
@@ -57,10 +81,10 @@ function measure(work: () => void): number {
   return least;
 }
 
-console.log("| policy | pick at 10 | pick at 1,000 | picker of 1,000 |\n|---|---|---|---|");
+console.log("| policy | pick at 10 | pick at 100 | pick at 1,000 | picker of 1,000 |\n|---|---|---|---|---|");
 for (const [name, balancer, isEven] of POLICIES) {
-  const picks = [10, 1_000].map((count) => {
-    const picker = balancer(endpoints(count, isEven));
+  const picks = [10, 100, 1_000].map((count) => {
+    const picker = balancer(endpoints(count, isEven), []);
     return (
       (measure(() => {
         for (let i = 0; i < PICKS; i++) picker(requests[i & 1_023] as HttpRequest);
@@ -70,7 +94,7 @@ for (const [name, balancer, isEven] of POLICIES) {
     );
   });
   const ready = endpoints(1_000, isEven);
-  const picker = measure(() => balancer(ready));
+  const picker = measure(() => balancer(ready, []));
   console.log(`| ${name} | ${picks.map((ns) => `${ns.toFixed(0)} ns`).join(" | ")} | ${picker.toFixed(2)} ms |`);
 }
 

@@ -97,7 +97,7 @@ function stageOf(
   if (tests === false) return undefined;
   if (tests.length === 0) return { route };
   return {
-    outcomeOf: (request) => tests.every((test) => test(request)),
+    outcomeOf: tests.length === 1 && tests[0] ? tests[0] : (request) => tests.every((test) => test(request)),
     route: (candidates, outcome) => (outcome === true ? route(candidates) : to(candidates)),
   };
 }

@@ -110,6 +110,7 @@ function compilePatterns(patterns: Patterns, globOf: (text: string) => string, i
   const compile = (text: string): Test => (text.includes("~") ? rangeTest(text, ifInvalid) : globTest(globOf(text)));
   const [excluded, included] = [[...patterns.mismatches].map(compile), [...patterns.matches].map(compile)];
   if (included.length === 0 && excluded.length === 0) return () => false;
+  if (excluded.length === 0 && included.length === 1) return included[0] as Test;
   return (value) =>
     !excluded.some((test) => test(value)) && (included.length === 0 || included.some((test) => test(value)));
 }

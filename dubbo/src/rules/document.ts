@@ -32,11 +32,9 @@ export function parseDocument(text: string): Fields {
 
 /** Reads the common members. Throws an `Error` if one is invalid. */
 export function readHeader(rule: Fields): RuleHeader {
-  const { priority } = rule;
   for (const name of ["scope", "key"]) textOf(rule[name], name);
-  if (isPresent(priority) && !/^[+-]?[0-9]{1,9}$/.test(String(priority))) {
-    throw new Error(`priority must be an integer, not ${JSON.stringify(priority)}`);
-  }
+  const priority = JSON.stringify(rule["priority"] ?? 0);
+  if (!/^"?[+-]?[0-9]{1,9}"?$/.test(priority)) throw new Error(`priority must be an integer, not ${priority}`);
   return {
     version: textOf(rule["configVersion"], "configVersion"),
     enabled: booleanOf(rule["enabled"], true),

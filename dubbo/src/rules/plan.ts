@@ -68,7 +68,9 @@ export class Plan<T> {
   #draw({ nodes, sums }: Branch<T>): Node<T> {
     if (nodes.length === 1) return nodes[0] as Node<T>;
     const point = this.#random() * (sums.at(-1) as number);
-    return nodes[sums.findIndex((sum) => point < sum)] as Node<T>;
+    let index = 0;
+    while (point >= (sums[index] as number)) index++;
+    return nodes[index] as Node<T>;
   }
 
   #grow(fork: Node<T>, outcome: string | boolean): Branch<T> {
