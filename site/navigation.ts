@@ -52,6 +52,7 @@ export const GROUPS: readonly Group[] = [
       ["docs/operations.md", "Operations"],
       ["docs/discovery.md", "Multiple servers"],
       ["docs/reliability.md", "Reliability"],
+      ["docs/rules.md", "Traffic rules"],
       ["SECURITY.md", "Security"],
     ],
   },

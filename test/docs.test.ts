@@ -105,7 +105,7 @@ async function compile(files: readonly string[]): Promise<void> {
     format: "esm",
     platform: "node",
     conditions: ["triple-source"],
-    external: ["@bufbuild/*", "@opentelemetry/*", "connect", "express", "fastify", "hono", "swagger-ui-dist"],
+    external: ["@bufbuild/*", "@opentelemetry/*", "connect", "express", "fastify", "hono", "swagger-ui-dist", "yaml"],
     logLevel: "error",
   });
 }
@@ -136,7 +136,7 @@ function linkPackages(): void {
   symlinkSync(`${ROOT}runtime`, join(modules, "triple-es"));
   symlinkSync(`${ROOT}dubbo`, join(modules, "triple-es-dubbo"));
   if (hasJudges) symlinkSync(dirname(judgePath("swagger-ui-dist/package.json")), join(modules, "swagger-ui-dist"));
-  for (const name of ["@bufbuild", "@opentelemetry", "@types", "connect", "express", "fastify", "hono"])
+  for (const name of ["@bufbuild", "@opentelemetry", "@types", "connect", "express", "fastify", "hono", "yaml"])
     symlinkSync(`${ROOT}node_modules/${name}`, join(modules, name));
   for (const name of ["buf", "protoc-gen-es", "tsc"]) {
     symlinkSync(`${ROOT}node_modules/.bin/${name}`, join(commands, name));

@@ -4,10 +4,11 @@ import { addressTest } from "../../../dubbo/src/rules/address.ts";
 import { Plan } from "../../../dubbo/src/rules/plan.ts";
 import { type RuleKind, RuleText } from "../../../dubbo/src/rules/rule-text.ts";
 import type { Candidate } from "../../../dubbo/src/rules/subject.ts";
+import { readDocument } from "../../support/documents.ts";
 
 interface Given {
   readonly kind?: RuleKind;
-  readonly text?: string;
+  readonly text?: string | undefined;
   readonly providers: Readonly<Record<string, Readonly<Record<string, string>>>>;
   readonly consumer?: Readonly<Record<string, string>>;
   readonly random?: () => number;
@@ -115,6 +116,23 @@ conditions:
     });
     expect(new Set([even(), even()])).toEqual(new Set(["a", "b"]));
   });
+});
+
+it("the canary of docs/rules.md gets a tenth of the calls", () => {
+  const text = readDocument("docs/rules.md")
+    .match(/^ {4}.*$/gm)
+    ?.join("\n");
+  let point = 0;
+  const choose = route({
+    kind: "condition-router",
+    text,
+    providers: { canary: { env: "canary" }, a: { env: "stable" }, b: { env: "stable" } },
+    random: () => (point++ % 100) / 100,
+  });
+  const chosen = Array.from({ length: 100 }, () => choose());
+  expect([chosen.filter((one) => one === "canary").length, chosen.filter((one) => one === "a b").length]).toEqual([
+    10, 90,
+  ]);
 });
 
 it("affinity rules prefer the consumer's region if enough endpoints are there", () => {
