@@ -173,7 +173,7 @@ export function map(
   key: string | number,
   at: Conversion,
   item: Convert,
-  pattern = /(?:)/,
+  pattern: RegExp = /(?:)/,
   toKey: (key: string) => unknown = String,
 ): unknown {
   if (!at.reads) {

@@ -13,7 +13,7 @@ const resolutions: readonly [name: string, flags: readonly string[]][] = [
 
 const project = new Project();
 afterAll(() => project[Symbol.dispose]());
-const generated = ["fixtures/gen", "fixtures/interface", "fixtures/options", "examples/gen"];
+const generated = ["fixtures/gen", "fixtures/contract", "fixtures/interface", "fixtures/options", "examples/gen"];
 project.write(PLANTED_NAME, PLANTED_SOURCE);
 project.write(
   "tsconfig.json",
