@@ -114,9 +114,10 @@ function checkResponse(response: HttpResponse, { name }: HttpRpcPayload): HttpRe
   );
 }
 
-function unsupported({ path, kind, payload }: Method): RpcError {
-  const message = payload
-    ? `${path} has messages that travel over HTTP RPC only; use the protocol "http-rpc" for it`
-    : `${path} is ${kind.replace("_", " ")}, which fetch cannot carry: use triple-es/node`;
+function unsupported({ path, kind }: Method): RpcError {
+  const message =
+    kind === "client_streaming" || kind === "bidi_streaming"
+      ? `${path} is ${kind.replace("_", " ")}, which fetch cannot carry: use triple-es/node`
+      : `${path} has messages that travel over HTTP RPC only; use the protocol "http-rpc" for it`;
   return new RpcError(Code.Unimplemented, message, { status: Status.ClientError });
 }
