@@ -235,4 +235,23 @@ describe("a quiet stream", () => {
     expect(new TextDecoder().decode(value)).toMatch(/^event: failure\ndata: .*deadline/);
     expect((await chunks.next()).done).toBe(true);
   });
+
+  it("ends its handler, if the first message comes after the deadline", async () => {
+    let isOver = false;
+    const { exchange } = routeGreeter({
+      async *greetEach() {
+        try {
+          await new Promise((resolve) => setTimeout(resolve, 2_000));
+          yield { greeting: "late" };
+        } finally {
+          isOver = true;
+        }
+      },
+    });
+    const answer = exchange(rpcRequest({ ...GREET_EACH, headers: { "tri-service-timeout": "1000" } }));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect((await answer).status).toBe(408);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(isOver).toBe(true);
+  });
 });

@@ -8,7 +8,7 @@ import type { RpcError } from "../call/error.ts";
 import { oneMessage } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Compression, createNegotiation, type Negotiation } from "../codec/compression.ts";
-import { streamBody, tooLarge, wholeBody } from "../http/body.ts";
+import { cancelBody, streamBody, tooLarge, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { notFound, wrongResponseKind } from "../protocol/error.ts";
 import type { FieldLimits } from "../protocol/header-limits.ts";
@@ -65,10 +65,12 @@ export class HttpRpcServer implements ServerProtocol {
     const { context } = call;
     const failed = (reason: unknown): HttpResponse => this.#failed(reason, path, context);
     if (handler.method.kind === "unary") return context.run(() => this.#answer(call)).catch(failed);
+    const answering = this.#answer(call);
     return context
-      .race(() => this.#answer(call))
+      .race(() => answering)
       .catch((reason) => {
         context.close();
+        context.waitUntil(answering.then(({ body }) => cancelBody(body)));
         return failed(reason);
       });
   }
