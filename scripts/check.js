@@ -64,7 +64,7 @@ const steps = [
 
 /**
  * Checks by independent implementations: lists that run at the same time, each one after the other. Registries wait most of
- * the time, and h2specd limits the time of a case, so the list of the longest ones has a lower priority.
+ * the time, and h2specd limits the time of a case, so the others have a lower priority.
  */
 const JUDGES = [
   ["registries", "interop:dubbo -- --registries", "proxies", "conformance:protobuf"],
@@ -77,8 +77,8 @@ const JUDGES = [
   ],
   ["h2spec", "conformance"],
 ];
-/** The index of the list with the lower priority. */
-const LOW = 1;
+/** The judges with the normal priority. */
+const NORMAL = [...JUDGES[0], "h2spec"];
 /** Downloads and builds of the judges, which take place while the tests run. */
 const PREPARATIONS = [
   "h2spec -- --prepare",
@@ -108,8 +108,8 @@ const prepared = prepareJudges();
 await runTests();
 await prepared;
 await Promise.all(
-  JUDGES.map(async (list, index) => {
-    for (const judge of list) await runJudge(judge, index === LOW ? LOW_PRIORITY : "");
+  JUDGES.map(async (list) => {
+    for (const judge of list) await runJudge(judge, NORMAL.includes(judge) ? "" : LOW_PRIORITY);
   }),
 );
 
