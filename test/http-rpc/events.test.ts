@@ -138,6 +138,23 @@ describe("a server stream over HTTP RPC", () => {
     expect(errors).toEqual([expect.objectContaining({ message: "secret" })]);
   });
 
+  it("ends its handler if the headers of its response are over the limit", async () => {
+    let isOver = false;
+    const { exchange } = routeGreeter({
+      async *greetEach(_, { responseHeaders }) {
+        try {
+          responseHeaders.set("x-large", "x".repeat(100_000));
+          yield { greeting: "1" };
+        } finally {
+          isOver = true;
+        }
+      },
+    });
+    const { status } = await exchange(rpcRequest(GREET_EACH));
+    await new Promise((resolve) => setImmediate(resolve));
+    expect([status, isOver]).toEqual([500, true]);
+  });
+
   it("is refused if its request cannot be decoded", async () => {
     const [status] = await ask(() => expect.unreachable(), { body: '{"names":1}' });
     expect(status).toBe(400);

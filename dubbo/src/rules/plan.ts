@@ -24,7 +24,7 @@ interface Node<T> {
   readonly end?: { readonly result: T };
 }
 
-/** Where calls with an outcome go on. */
+/** The nodes for one outcome of a rule, of which a call draws one by weight. */
 interface Branch<T> {
   readonly nodes: readonly Node<T>[];
   /** The sums of the weights of the nodes up to each of them. */

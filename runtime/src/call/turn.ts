@@ -10,19 +10,14 @@ const BYTES_PER_TURN = 131_072;
 /** Bytes that a message counts in addition to its own: it costs about a microsecond in addition to the user's code. */
 const MESSAGE_BYTES = 64;
 
-interface Waiting {
-  readonly bytes: number;
-  readonly resume: () => void;
-}
-
 /** Bytes that are decoded before the end of the turn is awaited: most turns have fewer. */
 const UNWATCHED_BYTES = 16_384;
 
-/** What has been decoded in this turn, or in several turns with less than is watched. */
+/** The bytes of messages that have been decoded in this turn, or in several turns that {@link UNWATCHED_BYTES} joins. */
 let decoded = 0;
 let isWatched = false;
 /** The messages that wait for a turn, in order. */
-const waiting: Waiting[] = [];
+const waiting: { readonly bytes: number; readonly resume: () => void }[] = [];
 
 /** Counts a message of `size` bytes. Returns a promise to await before it is decoded if other callbacks must run first. */
 export function takeTurn(size: number): Promise<void> | undefined {

@@ -4,7 +4,6 @@
  */
 import type { CallResponse, UnaryResponse } from "../call/call.ts";
 import type { RpcError } from "../call/error.ts";
-import { endMessages } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { requestCountError } from "../call/outcome.ts";
 import { type Compression, createNegotiation, type Negotiation } from "../codec/compression.ts";
@@ -19,6 +18,7 @@ import type { GrpcPayloadCall } from "../protocol/payload.ts";
 import type { Answer, Destination, Handler, ServerProtocol } from "../protocol/protocol.ts";
 import { ServerContext } from "../server/call-context.ts";
 import { asRpcError, authorizeCall, receive, unaryRequest } from "../server/receive.ts";
+import { answerStream } from "../server/response-stream.ts";
 import {
   type ContentTypeFormats,
   createContentTypes,
@@ -131,19 +131,16 @@ export class GrpcServer implements ServerProtocol {
   async #serveStream(call: GrpcCall): Promise<HttpResponse> {
     const { request, handler, selector, headers, context } = call;
     const { method, limits } = handler;
-    let calling: ReturnType<Handler["call"]> | undefined;
-    try {
-      if (handler.authorize !== undefined) await context.race(async () => authorizeCall(call));
-      const response = await context.race(() => {
-        const messages = new ReceivedMessages(call.body, {
-          inflate: (data) => inflate(data, headers.compression, limits),
-          options: limits,
-          decode: (bytes) => receive(call, bytes, undefined),
-        });
-        calling = handler.call({ stream: true, method, messages, headers: request.headers, selector, context });
-        return calling;
+    if (handler.authorize !== undefined) await context.race(async () => authorizeCall(call));
+    const callHandler = (): ReturnType<Handler["call"]> => {
+      const messages = new ReceivedMessages(call.body, {
+        inflate: (data) => inflate(data, headers.compression, limits),
+        options: limits,
+        decode: (bytes) => receive(call, bytes, undefined),
       });
-      if (!response?.stream) throw wrongResponseKind(method);
+      return handler.call({ stream: true, method, messages, headers: request.headers, selector, context });
+    };
+    return answerStream(call, callHandler, (response) => {
       const trailers = new Metadata();
       return {
         status: 200,
@@ -151,15 +148,12 @@ export class GrpcServer implements ServerProtocol {
         body: streamBody(new ResponseEnvelopes(call, response, trailers, this.#options)),
         trailers,
       };
-    } catch (reason) {
-      context.close();
-      context.waitUntil(calling?.then(endMessages));
-      throw reason;
-    }
+    });
   }
 
   #failed(reason: unknown, { request, format, context }: GrpcCall): HttpResponse {
     const error = asRpcError(reason, request.path, this.#options.onError);
+    context.close();
     context.answered(error);
     return failure(format.fields, error, this.#limits);
   }

@@ -12,7 +12,7 @@ import { clipText, quote } from "../protocol/error.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import type { BodyContent, HttpRpcPayloadCall, PayloadBody } from "../protocol/payload.ts";
 import type { Handler } from "../protocol/protocol.ts";
-import type { RequestFormat } from "../server/receive.ts";
+import type { RequestFormat, ServerCall } from "../server/receive.ts";
 import { decodeArguments } from "./arguments.ts";
 import type { BodyContext, BodyFormat, BodyResponse } from "./body/format.ts";
 import { BODY_FORMATS } from "./body/formats.ts";
@@ -37,6 +37,11 @@ export interface ResponseFormat {
   /** Fields of every response in this format. */
   readonly fields: Metadata;
   encode(message: object, method: Method, payload: HttpRpcPayloadCall | undefined): Uint8Array;
+}
+
+/** A call whose headers have been read. */
+export interface HttpRpcCall extends ServerCall<HttpRpcFormat, HttpRpcPayloadCall> {
+  readonly responseFormat: ResponseFormat;
 }
 
 /** The formats of calls at one kind of address: the paths of methods, or a route of REST. */

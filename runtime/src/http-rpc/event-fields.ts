@@ -1,4 +1,4 @@
-/** What a handler says about a server-sent event besides its message. */
+/** The fields of a server-sent event that its handler sets. */
 import { type ContextKey, createContextKey } from "../call/call.ts";
 
 /**

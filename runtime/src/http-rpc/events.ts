@@ -14,11 +14,9 @@ import { startBackgroundTimer } from "../call/platform.ts";
 import type { OnError, OnStep, Step } from "../http/body.ts";
 import { quote } from "../protocol/error.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
-import type { HttpRpcPayloadCall } from "../protocol/payload.ts";
 import type { Handler } from "../protocol/protocol.ts";
-import type { ServerCall } from "../server/receive.ts";
 import { ResponseStream } from "../server/response-stream.ts";
-import { type Formats, type HttpRpcFormat, needsGrpc, type ResponseFormat } from "./content-type.ts";
+import { type Formats, type HttpRpcCall, needsGrpc, type ResponseFormat } from "./content-type.ts";
 import { encodeErrorBody, Refusal } from "./error-response.ts";
 import { nextEvent } from "./event-fields.ts";
 import { JSON_TYPE, qualityOf } from "./media-type.ts";
@@ -52,21 +50,16 @@ export function chooseEvents(accept: string | undefined, formats: Formats, handl
   throw new Refusal(406, Code.InvalidArgument, `${problem}; a server stream over HTTP RPC is ${EVENT_TYPE}`);
 }
 
-/** A call that is answered with events. */
-interface EventCall extends ServerCall<HttpRpcFormat, HttpRpcPayloadCall> {
-  readonly responseFormat: ResponseFormat;
-}
-
 /**
  * The body of a response. It begins with the first message, or when the handler calls `sendHeaders`: a call that fails earlier
  * has the response of any error.
  */
 export class EventStream extends ResponseStream {
-  readonly #call: EventCall;
+  readonly #call: HttpRpcCall;
   readonly #options: ServerProtocolOptions;
   #isOver = false;
 
-  constructor(call: EventCall, { messages }: StreamResponse, options: ServerProtocolOptions) {
+  constructor(call: HttpRpcCall, { messages }: StreamResponse, options: ServerProtocolOptions) {
     super(call, new WithComments(messages), (message) => this.#encode(message), options.onError);
     this.#call = call;
     this.#options = options;
@@ -121,7 +114,7 @@ class WithComments implements AsyncIterableIterator<object, undefined> {
         isQuiet = true;
         resolve({ done: false, value: COMMENT });
       });
-      // What is not awaited any more is for the next call.
+      // A step that comes after a comment is for the next call.
       const settle = (how: () => void): void => {
         if (isQuiet) return;
         stop();

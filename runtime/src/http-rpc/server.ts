@@ -8,7 +8,7 @@ import type { RpcError } from "../call/error.ts";
 import { oneMessage } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Compression, createNegotiation, type Negotiation } from "../codec/compression.ts";
-import { cancelBody, streamBody, tooLarge, wholeBody } from "../http/body.ts";
+import { streamBody, tooLarge, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { notFound, wrongResponseKind } from "../protocol/error.ts";
 import type { FieldLimits } from "../protocol/header-limits.ts";
@@ -16,25 +16,21 @@ import { appendBounded, isReservedName } from "../protocol/headers.ts";
 import { compressMessage } from "../protocol/message.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { handlerOf, methodsOf, payloadOptionsOf } from "../protocol/overloads.ts";
-import type { HttpRpcPayloadCall } from "../protocol/payload.ts";
 import type { Answer, Destination, Handler, ServerProtocol } from "../protocol/protocol.ts";
 import { ServerContext } from "../server/call-context.ts";
-import { asRpcError, authorizeCall, receive, type ServerCall, unaryRequest } from "../server/receive.ts";
+import { asRpcError, authorizeCall, receive, unaryRequest } from "../server/receive.ts";
+import { answerStream } from "../server/response-stream.ts";
 import {
   chooseResponse,
   createFormats,
   type Formats,
-  type HttpRpcFormat,
+  type HttpRpcCall,
   type ResponseFormat,
   responseFields,
 } from "./content-type.ts";
 import { encodeErrorBody, httpStatusOf } from "./error-response.ts";
 import { chooseEvents, EVENT_HEADERS, EventStream } from "./events.ts";
 import { checkOrigin, readCallHeaders, TRAILER_PREFIX } from "./headers.ts";
-
-interface HttpRpcCall extends ServerCall<HttpRpcFormat, HttpRpcPayloadCall> {
-  readonly responseFormat: ResponseFormat;
-}
 
 /** It accepts requests of every content type, and answers unsupported ones with an error. */
 export class HttpRpcServer implements ServerProtocol {
@@ -65,14 +61,7 @@ export class HttpRpcServer implements ServerProtocol {
     const { context } = call;
     const failed = (reason: unknown): HttpResponse => this.#failed(reason, path, context);
     if (handler.method.kind === "unary") return context.run(() => this.#answer(call)).catch(failed);
-    const answering = this.#answer(call);
-    return context
-      .race(() => answering)
-      .catch((reason) => {
-        context.close();
-        context.waitUntil(answering.then(({ body }) => cancelBody(body)));
-        return failed(reason);
-      });
+    return context.race(() => this.#answer(call)).catch(failed);
   }
 
   #open(request: HttpRequest, handler: Handler, selector: Selector, formats: Formats): HttpRpcCall {
@@ -82,10 +71,10 @@ export class HttpRpcServer implements ServerProtocol {
       checkOrigin(request, format.safelisted, this.#options.allowsOrigin);
     }
     const accept = request.headers.get("accept");
-    const isUnary = handler.method.kind === "unary";
-    const responseFormat = isUnary
-      ? chooseResponse(accept, format, formats, handler)
-      : chooseEvents(accept, formats, handler);
+    const responseFormat =
+      handler.method.kind === "unary"
+        ? chooseResponse(accept, format, formats, handler)
+        : chooseEvents(accept, formats, handler);
     const context = new ServerContext(request, headers.timeoutMs, handler.limits.maxTimeoutMs);
     const payload = handler.payload?.openHttpRpc(methodsOf(handler), payloadOptionsOf(handler, this.#options));
     return { request, handler, selector, headers, context, format, responseFormat, payload };
@@ -119,23 +108,24 @@ export class HttpRpcServer implements ServerProtocol {
     return { status: 200, headers: fields, body: wholeBody(compressed ?? data), trailers: EMPTY_TRAILERS };
   }
 
-  async #answerEvents(call: HttpRpcCall, { message, ...called }: UnaryRequest): Promise<HttpResponse> {
-    const { method } = called;
-    const calling = handlerOf(call.handler, method).call({ ...called, stream: true, messages: oneMessage(message) });
-    const response = await calling;
-    if (!response?.stream) throw wrongResponseKind(method);
-    const headers = new Metadata(EVENT_HEADERS);
-    appendBounded(headers, response.headers, this.#options.headerLimits.response);
-    return {
-      status: 200,
-      headers,
-      body: streamBody(new EventStream(call, response, this.#options)),
-      trailers: EMPTY_TRAILERS,
-    };
+  #answerEvents(call: HttpRpcCall, { message, ...called }: UnaryRequest): Promise<HttpResponse> {
+    const handler = handlerOf(call.handler, called.method);
+    const callHandler = () => handler.call({ ...called, stream: true, messages: oneMessage(message) });
+    return answerStream(call, callHandler, (response) => {
+      const headers = new Metadata(EVENT_HEADERS);
+      appendBounded(headers, response.headers, this.#options.headerLimits.response);
+      return {
+        status: 200,
+        headers,
+        body: streamBody(new EventStream(call, response, this.#options)),
+        trailers: EMPTY_TRAILERS,
+      };
+    });
   }
 
   #failed(reason: unknown, path: string, context?: ServerContext): HttpResponse {
     const error = asRpcError(reason, path, this.#options.onError);
+    context?.close();
     context?.answered(error);
     return rpcErrorResponse(error, this.#options.registry);
   }

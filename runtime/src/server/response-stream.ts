@@ -1,12 +1,32 @@
 /**
  * The body of a streaming response: it ends when its call ends, and reports how the call was answered.
  */
-import type { StreamResponse } from "../call/call.ts";
+import type { CallResponse, StreamResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
+import { endMessages } from "../call/message-stream.ts";
 import type { Step } from "../http/body.ts";
+import type { HttpResponse } from "../http/exchange.ts";
+import { wrongResponseKind } from "../protocol/error.ts";
 import { SentMessages } from "../protocol/sent-messages.ts";
 import { asRpcError, type ServerCall } from "./receive.ts";
+
+/** Answers the call of a stream. If that fails, or the call ends, the messages end too, also those that are returned later. */
+export async function answerStream(
+  { context, handler }: ServerCall,
+  call: () => Promise<CallResponse>,
+  respond: (response: StreamResponse) => HttpResponse,
+): Promise<HttpResponse> {
+  let calling: Promise<CallResponse> | undefined;
+  try {
+    const response = await context.race(() => (calling = call()));
+    if (!response?.stream) throw wrongResponseKind(handler.method);
+    return respond(response);
+  } catch (reason) {
+    context.waitUntil(calling?.then(endMessages));
+    throw reason;
+  }
+}
 
 export abstract class ResponseStream extends SentMessages {
   readonly #call: ServerCall;

@@ -126,7 +126,7 @@ describe.skipIf(!existsSync(EXECUTABLE))("EventSource in Chromium", () => {
       for await (const message of numbers(50, context)) {
         yield message;
         if (++sent !== 7) continue;
-        // What has not arrived by then is sent again.
+        // Events that have not arrived by then are sent again.
         await pause(30);
         proxy.cut();
       }
