@@ -7,7 +7,8 @@ import { homeOf, resolve } from "../read/resolve.ts";
 import { checkSyntax, readDeep } from "../read/syntax.ts";
 import { checkPlaces } from "../read/tag-check.ts";
 import { commentOf, deprecationOf, hasTag, tagValue } from "../read/tags.ts";
-import { isOfLibrary, WireReader } from "./wire-reader.ts";
+import { isOfLibrary } from "./compiler-types.ts";
+import { WireReader } from "./wire-reader.ts";
 import type {
   ContractMethod,
   ContractService,

@@ -2,6 +2,19 @@
 import { Node, SymbolFlags, SyntaxKind, type Type, type TypeNode, type Symbol as TypeSymbol, ts } from "ts-morph";
 import type { Problems } from "../model/diagnostics.ts";
 import { commentOf } from "../read/tags.ts";
+import {
+  argumentNode,
+  declarationOf,
+  elementNode,
+  globalNameOf,
+  hasUndefined,
+  isOfLibrary,
+  isOfLibraryType,
+  isPrimitive,
+  membersOf,
+  nameOf,
+  withoutUndefined,
+} from "./compiler-types.ts";
 import { aliasesOf, hasRules, leavesOf, rulesOf, type TaggedRules } from "./rules.ts";
 import { type Constant, type Form, formOf, type NamedType, type WireField, type WireType } from "./wire-type.ts";
 
@@ -295,10 +308,6 @@ export class WireReader {
   }
 }
 
-function membersOf(type: Type): Type[] {
-  return type.getUnionTypes().filter((one) => !one.isUndefined());
-}
-
 /** Joins types of one form: constants to one list. Returns `undefined` if that is impossible. */
 function joinConstants(types: readonly WireType[]): WireType | undefined {
   const [only] = types;
@@ -308,82 +317,7 @@ function joinConstants(types: readonly WireType[]): WireType | undefined {
   return values.includes(true) && values.includes(false) ? { kind: "boolean" } : { kind: "constant", values };
 }
 
-function isPrimitive(type: Type): boolean {
-  return type.isString() || type.isNumber() || type.isBigInt() || type.isBoolean();
-}
-
 function constantOf(type: Type): Constant {
   if (type.isBooleanLiteral()) return type.getText() === "true";
   return type.getLiteralValue() as string | number;
-}
-
-function hasUndefined(type: Type): boolean {
-  return type.isUndefined() || membersOf(type).length < type.getUnionTypes().length;
-}
-
-/** Returns the type without undefined, or the type itself: undefined is ignored in unions. */
-function withoutUndefined(type: Type): Type {
-  const [only, ...others] = membersOf(type);
-  return only !== undefined && others.length === 0 ? only : type;
-}
-
-/** Returns the name of a declared type with its arguments; `undefined` for one without a declaration of the user. */
-function nameOf(type: Type): string | undefined {
-  const alias = type.getAliasSymbol();
-  const symbol = alias ?? type.getSymbol();
-  const declaration = declarationOf(type);
-  if (symbol === undefined || declaration === undefined || isOfLibrary(declaration)) return undefined;
-  const args = alias === undefined ? type.getTypeArguments() : type.getAliasTypeArguments();
-  return [
-    symbol.getName(),
-    ...args.map((one) => capitalized(nameOf(one) ?? one.getText().replaceAll(/\W+/g, ""))),
-  ].join("");
-}
-
-function capitalized(name: string): string {
-  return name.charAt(0).toUpperCase() + name.slice(1);
-}
-
-function declarationOf(type: Type): Node | undefined {
-  const [declaration] = (type.getAliasSymbol() ?? type.getSymbol())?.getDeclarations() ?? [];
-  const isNamed =
-    Node.isTypeAliasDeclaration(declaration) ||
-    Node.isInterfaceDeclaration(declaration) ||
-    Node.isClassDeclaration(declaration) ||
-    Node.isEnumDeclaration(declaration);
-  return isNamed ? declaration : undefined;
-}
-
-/** Returns the name of a type that the standard library declares. */
-function globalNameOf(type: Type): string | undefined {
-  const declaration = declarationOf(type);
-  return declaration !== undefined && isOfLibrary(declaration) && !Node.isTypeAliasDeclaration(declaration)
-    ? type.getSymbol()?.getName()
-    : undefined;
-}
-
-export function isOfLibrary(node: Node): boolean {
-  return node.getProject().getProgram().compilerObject.isSourceFileDefaultLibrary(node.getSourceFile().compilerNode);
-}
-
-function isOfLibraryType(node: TypeNode): boolean {
-  const [declaration] = (Node.isTypeReference(node) ? node.getTypeName().getSymbol()?.getDeclarations() : []) ?? [];
-  return declaration !== undefined && isOfLibrary(declaration);
-}
-
-/** Returns the node of an array's items. */
-function elementNode(typeNode: TypeNode | undefined): TypeNode | undefined {
-  for (const leaf of leavesOf(typeNode)) {
-    if (Node.isArrayTypeNode(leaf)) return leaf.getElementTypeNode();
-  }
-  return argumentNode(typeNode, 0);
-}
-
-/** Returns the node of an argument of a type of the standard library, or of the value of an index signature. */
-function argumentNode(typeNode: TypeNode | undefined, index: number): TypeNode | undefined {
-  for (const leaf of leavesOf(typeNode)) {
-    if (Node.isTypeReference(leaf) && isOfLibraryType(leaf)) return leaf.getTypeArguments()[index];
-    if (Node.isTypeLiteral(leaf) && index === 1) return leaf.getIndexSignatures()[0]?.getReturnTypeNode();
-  }
-  return undefined;
 }

@@ -1,0 +1,82 @@
+/** Questions about types as the compiler knows them: their names, their declarations and their parts. */
+import { Node, type Type, type TypeNode } from "ts-morph";
+import { leavesOf } from "./rules.ts";
+
+export function membersOf(type: Type): Type[] {
+  return type.getUnionTypes().filter((one) => !one.isUndefined());
+}
+
+export function isPrimitive(type: Type): boolean {
+  return type.isString() || type.isNumber() || type.isBigInt() || type.isBoolean();
+}
+
+export function hasUndefined(type: Type): boolean {
+  return type.isUndefined() || membersOf(type).length < type.getUnionTypes().length;
+}
+
+/** Returns the type without undefined, or the type itself: undefined is ignored in unions. */
+export function withoutUndefined(type: Type): Type {
+  const [only, ...others] = membersOf(type);
+  return only !== undefined && others.length === 0 ? only : type;
+}
+
+/** Returns the name of a declared type with its arguments; `undefined` for one without a declaration of the user. */
+export function nameOf(type: Type): string | undefined {
+  const alias = type.getAliasSymbol();
+  const symbol = alias ?? type.getSymbol();
+  const declaration = declarationOf(type);
+  if (symbol === undefined || declaration === undefined || isOfLibrary(declaration)) return undefined;
+  const args = alias === undefined ? type.getTypeArguments() : type.getAliasTypeArguments();
+  return [
+    symbol.getName(),
+    ...args.map((one) => capitalized(nameOf(one) ?? one.getText().replaceAll(/\W+/g, ""))),
+  ].join("");
+}
+
+function capitalized(name: string): string {
+  return name.charAt(0).toUpperCase() + name.slice(1);
+}
+
+export function declarationOf(type: Type): Node | undefined {
+  const [declaration] = (type.getAliasSymbol() ?? type.getSymbol())?.getDeclarations() ?? [];
+  const isNamed =
+    Node.isTypeAliasDeclaration(declaration) ||
+    Node.isInterfaceDeclaration(declaration) ||
+    Node.isClassDeclaration(declaration) ||
+    Node.isEnumDeclaration(declaration);
+  return isNamed ? declaration : undefined;
+}
+
+/** Returns the name of a type that the standard library declares. */
+export function globalNameOf(type: Type): string | undefined {
+  const declaration = declarationOf(type);
+  return declaration !== undefined && isOfLibrary(declaration) && !Node.isTypeAliasDeclaration(declaration)
+    ? type.getSymbol()?.getName()
+    : undefined;
+}
+
+export function isOfLibrary(node: Node): boolean {
+  return node.getProject().getProgram().compilerObject.isSourceFileDefaultLibrary(node.getSourceFile().compilerNode);
+}
+
+export function isOfLibraryType(node: TypeNode): boolean {
+  const [declaration] = (Node.isTypeReference(node) ? node.getTypeName().getSymbol()?.getDeclarations() : []) ?? [];
+  return declaration !== undefined && isOfLibrary(declaration);
+}
+
+/** Returns the node of an array's items. */
+export function elementNode(typeNode: TypeNode | undefined): TypeNode | undefined {
+  for (const leaf of leavesOf(typeNode)) {
+    if (Node.isArrayTypeNode(leaf)) return leaf.getElementTypeNode();
+  }
+  return argumentNode(typeNode, 0);
+}
+
+/** Returns the node of an argument of a type of the standard library, or of the value of an index signature. */
+export function argumentNode(typeNode: TypeNode | undefined, index: number): TypeNode | undefined {
+  for (const leaf of leavesOf(typeNode)) {
+    if (Node.isTypeReference(leaf) && isOfLibraryType(leaf)) return leaf.getTypeArguments()[index];
+    if (Node.isTypeLiteral(leaf) && index === 1) return leaf.getIndexSignatures()[0]?.getReturnTypeNode();
+  }
+  return undefined;
+}
