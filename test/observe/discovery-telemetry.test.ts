@@ -168,7 +168,7 @@ it("records the retries of a call as events of its span and in gRPC's histograms
     ["retry", 2],
     ["retry", 3],
   ]);
-  expect(first?.events[0]?.attributes).toMatchObject({ "rpc.response.status_code": "UNAVAILABLE" });
+  expect(first?.events[0]?.attributes).toMatchObject({ "rpc.status_code": "UNAVAILABLE" });
   expect(second?.events).toEqual([]);
 });
 

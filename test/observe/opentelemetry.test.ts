@@ -70,11 +70,24 @@ describe("a call", () => {
     await connectGreeter(baseUrl).greet({ name: "Ada" });
     await expect.poll(() => spans.getFinishedSpans().length).toBe(1);
     expect(spans.getFinishedSpans()[0]?.attributes).toMatchObject({
-      "client.address": "127.0.0.1",
-      "client.port": expect.any(Number),
-      "network.transport": "tcp",
-      "network.protocol.name": "http",
-      "network.protocol.version": "2",
+      "network.peer.address": "127.0.0.1",
+      "network.peer.port": expect.any(Number),
+    });
+  });
+
+  it("has the address of the last endpoint in the span of a client", async () => {
+    const { baseUrl } = await startServer();
+    const telemetry = createClientTelemetry({ baseUrl: "zookeeper://127.0.0.1:2181/greet.v1.GreetService" });
+    await connectGreeter(baseUrl, { interceptors: [telemetry] }).greet({ name: "Ada" });
+    await expect.poll(() => spans.getFinishedSpans().length).toBe(1);
+    const { attributes } = spans.getFinishedSpans()[0] as ReadableSpan;
+    expect(attributes).toEqual({
+      "rpc.system.name": "dubbo",
+      "rpc.method": "greet.v1.GreetService/Greet",
+      "server.address": "zookeeper://127.0.0.1:2181/greet.v1.GreetService",
+      "network.peer.address": "127.0.0.1",
+      "network.peer.port": Number(new URL(baseUrl).port),
+      "rpc.status_code": "OK",
     });
   });
 
@@ -86,7 +99,7 @@ describe("a call", () => {
       expect([name, status.code]).toEqual(["greet.v1.GreetService/Greet", SpanStatusCode.UNSET]);
     }
     const common = { "rpc.system.name": "dubbo", "rpc.method": "greet.v1.GreetService/Greet" };
-    const outcome = { "rpc.response.status_code": "OK" };
+    const outcome = { "rpc.status_code": "OK" };
     const server = { "server.address": "::1", "server.port": 50051 };
     expect(found.client.attributes).toEqual({ ...common, ...server, ...outcome });
     expect(found.server.attributes).toEqual({ ...common, ...outcome });
@@ -159,17 +172,17 @@ describe("a stream", () => {
     await responses.next();
     await responses.next();
     const found = await bothSpans();
-    expect(found.client.attributes["rpc.response.status_code"]).toBe("OK");
+    expect(found.client.attributes["rpc.status_code"]).toBe("OK");
   });
 
   it("has a span that ends when its reader leaves", async () => {
     for await (const _ of connect().greetEach({ names: ["Ada", "Bob"] })) break;
     const { client, server } = await bothSpans();
     expect(client.status.code).toBe(SpanStatusCode.ERROR);
-    expect(client.attributes["error.type"]).toBe("CANCELED");
+    expect(client.attributes["error.type"]).toBe("CANCELLED");
     // A cancellation by the client is not an error of the server.
     expect(server.status.code).toBe(SpanStatusCode.UNSET);
-    expect(server.attributes["rpc.response.status_code"]).toBe("CANCELED");
+    expect(server.attributes["rpc.status_code"]).toBe("CANCELLED");
   });
 });
 
@@ -188,7 +201,7 @@ describe("a call that fails", () => {
     await failureOf(client.greet({}));
     const found = await bothSpans();
     expect(found.client.status).toEqual({ code: SpanStatusCode.ERROR, message: "no" });
-    expect(found.client.attributes).toMatchObject({ "rpc.response.status_code": name, "error.type": name });
+    expect(found.client.attributes).toMatchObject({ "rpc.status_code": name, "error.type": name });
     expect(found.server.status.code).toBe(blamed ? SpanStatusCode.ERROR : SpanStatusCode.UNSET);
     expect(found.server.attributes["error.type"]).toBe(blamed ? name : undefined);
   });
@@ -213,7 +226,7 @@ describe("a call that fails", () => {
   ])("has the code of its caller on both sides if %s cannot be encoded", async (_, method, handler) => {
     await failureOf(connect(handler)[method]({}));
     for (const { attributes, status } of Object.values(await bothSpans())) {
-      expect([attributes["rpc.response.status_code"], status.code]).toEqual(["INTERNAL", SpanStatusCode.ERROR]);
+      expect([attributes["rpc.status_code"], status.code]).toEqual(["INTERNAL", SpanStatusCode.ERROR]);
     }
   });
 
@@ -254,7 +267,7 @@ it("records durations in seconds", async () => {
     expect(dataPoints[0]?.attributes).toEqual({
       "rpc.system.name": "dubbo",
       "rpc.method": "greet.v1.GreetService/Greet",
-      "rpc.response.status_code": "OK",
+      "rpc.status_code": "OK",
     });
   }
 });

@@ -5,7 +5,7 @@
 import type { Attributes, Histogram, Meter, Span } from "@opentelemetry/api";
 import type { RetryEvent, TransparentRetryEvent } from "../call/attempt.ts";
 import type { CallContext, ContextValues } from "../call/call.ts";
-import { codeName } from "../call/code.ts";
+import { Code, codeName } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
 import { wallClock } from "../call/platform.ts";
 
@@ -63,24 +63,18 @@ export function createRetryInstruments(meter: Meter): RetryInstruments {
 
 /** Notes a further attempt until its call has ended. */
 export function noteRetry({ context, attempt, delayMs, error, isHedge }: RetryEvent, target: string): void {
-  note(context.values, { kind: isHedge ? "hedge" : "retry", attempt, delayMs, error, target, time: wallClock() });
+  note(context.values, { kind: isHedge ? "hedge" : "retry", attempt, delayMs, error, target });
 }
 
 /** Notes a transparent retry until its call has ended. */
 export function noteTransparentRetry({ context, delayMs, error }: TransparentRetryEvent, target: string): void {
   if (context?.values === undefined) return;
-  note(context.values, {
-    kind: "transparent retry",
-    attempt: undefined,
-    delayMs,
-    error,
-    target,
-    time: wallClock(),
-  });
+  note(context.values, { kind: "transparent retry", attempt: undefined, delayMs, error, target });
 }
 
-function note(values: ContextValues, noted: NotedRetry): void {
+function note(values: ContextValues, retry: Omit<NotedRetry, "time">): void {
   isUsed = true;
+  const noted = { ...retry, time: wallClock() };
   const all = retriesOf.get(values);
   if (all === undefined) retriesOf.set(values, [noted]);
   else all.push(noted);
@@ -101,7 +95,7 @@ export function recordRetries(
     const attributes = {
       ...(attempt !== undefined && { "rpc.attempt": attempt }),
       ...(kind !== "hedge" && { "rpc.attempt.delay_ms": delayMs }),
-      ...(error !== undefined && { "rpc.response.status_code": codeName(error.code).toUpperCase() }),
+      ...(error !== undefined && { "rpc.status_code": statusOf(error) }),
     };
     span.addEvent(kind, attributes, time);
   }
@@ -112,6 +106,12 @@ export function recordRetries(
   const delayed = noted.filter(({ kind }) => kind !== "hedge");
   if (delayed.length === 0) return;
   instruments.delay.record(delayed.reduce((sum, { delayMs }) => sum + delayMs, 0) / 1_000, common);
+}
+
+/** Returns the name of a status in gRPC, such as `NOT_FOUND`. */
+export function statusOf(error: RpcError | undefined): string {
+  if (error === undefined) return "OK";
+  return error.code === Code.Canceled ? "CANCELLED" : codeName(error.code).toUpperCase();
 }
 
 /** Reports whether any call has had a further attempt. */

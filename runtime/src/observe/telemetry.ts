@@ -21,14 +21,13 @@ import {
   trace,
 } from "@opentelemetry/api";
 import type { CallRequest, Interceptor } from "../call/call.ts";
-import { Code, codeName } from "../call/code.ts";
+import { Code } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
 import { type Metadata, TripleHeader } from "../call/metadata.ts";
-import type { Peer } from "../call/peer.ts";
 import { now } from "../call/platform.ts";
 import { VERSION } from "../version.ts";
 import { observe } from "./observer.ts";
-import { createRetryInstruments, hasRetries, recordRetries } from "./retry-telemetry.ts";
+import { createRetryInstruments, hasRetries, recordRetries, statusOf } from "./retry-telemetry.ts";
 
 /** Options of the interceptors for traces and metrics. */
 export interface TelemetryOptions {
@@ -46,7 +45,8 @@ export interface TelemetryOptions {
 /** Options of {@link createClientTelemetry}. */
 export interface ClientTelemetryOptions extends TelemetryOptions {
   /**
-   * The URL of the transport, for the attributes `server.address` and `server.port`. Default: the attributes are omitted.
+   * The URL of the transport, for the attributes `server.address` and `server.port`. The URL of a target or registry, such as
+   * `zookeeper://127.0.0.1:2181/shop.v1.Shop`, is the address as a whole. Default: the attributes are omitted.
    */
   readonly baseUrl?: string | undefined;
 }
@@ -94,6 +94,7 @@ export function createClientTelemetry(options: ClientTelemetryOptions = {}): Int
       run: observer.run,
       ended(error) {
         if (hasRetries()) recordRetries(request.context, known["rpc.method"], span, retries);
+        span.setAttributes(endpointAttributes(request.context.target));
         observer.ended(error);
       },
     });
@@ -109,7 +110,7 @@ export function createServerTelemetry(options: TelemetryOptions = {}): Intercept
   return (next) => (request) => {
     const parent = propagation.extract(context.active(), request.headers, metadataGetter);
     const known = { ...attributes, "rpc.method": methodName(request) };
-    const ofSpan = { ...known, ...clientAttributes(request.context.peer) };
+    const ofSpan = { ...known, ...peerAttributes(request.context.peer?.address, request.context.peer?.port) };
     const span = tracer.startSpan(known["rpc.method"], { kind: SpanKind.SERVER, attributes: ofSpan }, parent);
     const active = trace.setSpan(parent, span);
     const isError = ({ code }: RpcError): boolean => SERVER_ERRORS.has(code);
@@ -143,8 +144,8 @@ function record({ span, histogram, known, active, isError }: Recording) {
   return {
     run: <T>(work: () => T): T => context.with(active, work),
     ended(error: RpcError | undefined): void {
-      const code = error === undefined ? "OK" : codeName(error.code).toUpperCase();
-      const outcome: Attributes = { "rpc.response.status_code": code };
+      const code = statusOf(error);
+      const outcome: Attributes = { "rpc.status_code": code };
       if (error !== undefined && isError(error)) {
         outcome["error.type"] = code;
         span.setStatus({ code: SpanStatusCode.ERROR, message: error.rawMessage });
@@ -162,24 +163,27 @@ function methodName({ method }: CallRequest): string {
   return `${method.service}/${method.name}`;
 }
 
-function serverAttributes(baseUrl: string | undefined): Attributes {
-  if (baseUrl === undefined) return {};
-  const { hostname, port, protocol } = new URL(baseUrl);
+function serverAttributes(url: string | undefined): Attributes {
+  if (url === undefined) return {};
+  const { hostname, port, protocol } = new URL(url);
+  if (!protocol.startsWith("http")) return { "server.address": url };
   const address = hostname.replace(/^\[|\]$/g, "");
   return { "server.address": address, "server.port": Number(port || (protocol === "https:" ? 443 : 80)) };
 }
 
-/** Returns the attributes of the client. Only spans have them: in metrics, their cardinality would be too high. */
-function clientAttributes(peer: Peer | undefined): Attributes {
-  if (peer?.address === undefined) return {};
-  const { address, port, protocol } = peer;
-  return {
-    "client.address": address,
-    "network.transport": "tcp",
-    "network.protocol.name": "http",
-    "network.protocol.version": protocol === "h2" ? "2" : "1.1",
-    ...(port !== undefined && { "client.port": port }),
-  };
+// endpoint = ( IPv4address / "[" IPv6address "]" ) ":" port
+const ENDPOINT = /^(?:\[([\da-f:.]+)\]|([\d.]+)):(\d+)$/i;
+
+/** Returns the attributes of the last endpoint of a call. Names of hosts and targets are no addresses. */
+function endpointAttributes(target: string | undefined = ""): Attributes {
+  if (target.startsWith("/")) return peerAttributes(target, undefined);
+  const [, ipv6, ipv4, port] = ENDPOINT.exec(target) ?? [];
+  return peerAttributes(ipv6 ?? ipv4, Number(port));
+}
+
+/** Returns the attributes of a peer. Only spans have them: in metrics, their cardinality would be too high. */
+function peerAttributes(address: string | undefined, port: number | undefined): Attributes {
+  return address === undefined ? {} : { "network.peer.address": address, ...(port && { "network.peer.port": port }) };
 }
 
 function setDefault(headers: Metadata, name: string, value: string): void {
