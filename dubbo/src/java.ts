@@ -21,6 +21,9 @@ export type {
 export { createInterfaceClient } from "./interface/client.ts";
 export type { Cost } from "./interface/cost.ts";
 export { findException, JavaException, type JavaExceptionOptions } from "./interface/exception.ts";
+export { createGenericClient, type GenericCallOptions, type GenericClient } from "./interface/generic/client.ts";
+export type { GenericMode } from "./interface/generic/method.ts";
+export { addGenericCalls } from "./interface/generic/server.ts";
 export { jsonSerialization } from "./interface/json-serialization.ts";
 export type { InterfaceMethod } from "./interface/method.ts";
 export { interfacePayload } from "./interface/payload.ts";

@@ -1,6 +1,6 @@
 /**
  * Converts JSON values to values of declared types, as Dubbo writes them in sub-protocol A. Also converts values of formats
- * like JSON that have bigints, bytes and dates.
+ * like JSON that have bigints, bytes and dates, and the maps and sets of generic calls.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeBase64, NUMBER, setEntry } from "triple-es/internal";
@@ -27,7 +27,7 @@ import {
 
 /**
  * Converts a JSON value. Throws a `TypeError` for a value that is invalid for the type, and an error if a limit of `cost` is
- * exceeded. Also accepts bigints, bytes and dates, for formats that have them, and exact numbers of JSON text.
+ * exceeded. Also accepts bigints, bytes, dates, maps and sets, for formats that have them, and exact numbers of JSON text.
  */
 export function fromJson(type: JavaType, json: JsonValue, cost: Cost = new Cost()): unknown {
   return new JsonReader(cost).read(type, json);
@@ -44,6 +44,8 @@ class JsonReader {
   read(type: JavaType, json: JsonValue): unknown {
     if (Array.isArray(json)) return this.#array(type, json);
     if (isRecord(json)) return this.#members(type, json as JsonObject);
+    if (type !== "java.lang.Object" && (json as unknown) instanceof Set) return this.#array(type, [...(json as never)]);
+    if (type !== "java.lang.Object" && (json as unknown) instanceof Map) return this.#entries(type, json as never);
     return leafFromJson(type, json, this.#cost);
   }
 
@@ -65,7 +67,20 @@ class JsonReader {
     if ("class" in type) return this.#object(type.class(), json);
     if (!("map" in type)) throw mismatch(type, json);
     const [keyType, valueType] = type.map;
-    return type.record === true ? this.#record(keyType, valueType, json) : this.#map(keyType, valueType, json);
+    if (type.record === true) return this.#record(keyType, valueType, json);
+    return this.#map(keyType, valueType, Object.entries(json) as [string, JsonValue][]);
+  }
+
+  /** Converts a map: one whose keys have types, or the fields of an object with the name of its class. */
+  #entries(type: JavaType, entries: ReadonlyMap<unknown, JsonValue>): unknown {
+    if (typeof type === "object" && "map" in type && type.record !== true) return this.#map(...type.map, entries);
+    const name = entries.get("class");
+    if (typeof type === "object" && "class" in type && typeof name === "string" && name !== nameOf(type)) {
+      throw new TypeError(`class ${show(name)} is not ${nameOf(type)}`);
+    }
+    const members = createRecord() as JsonObject;
+    for (const [key, member] of entries) setEntry(members, String(key), member);
+    return this.#members(type, members);
   }
 
   #bytes(json: readonly JsonValue[]): Uint8Array {
@@ -97,12 +112,16 @@ class JsonReader {
     return record;
   }
 
-  #map(keyType: JavaType, valueType: JavaType, json: JsonObject): Map<unknown, unknown> {
+  #map(
+    keyType: JavaType,
+    valueType: JavaType,
+    entries: Iterable<readonly [unknown, JsonValue]>,
+  ): Map<unknown, unknown> {
     const map = new Map<unknown, unknown>();
-    for (const name of Object.keys(json)) {
-      const key = this.#key(keyType, name);
+    for (const [name, value] of entries) {
+      const key = typeof name === "string" ? this.#key(keyType, name) : this.read(keyType, name as JsonValue);
       this.#cost.makeEntry(key, map.size);
-      map.set(key, this.read(valueType, json[name] as JsonValue));
+      map.set(key, this.read(valueType, value));
     }
     return map;
   }

@@ -6,7 +6,7 @@ import { Metadata } from "../call/metadata.ts";
 import { cancelBody, emptyBody, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
-import type { Handler } from "../protocol/protocol.ts";
+import type { Handler, HandlerLimits, ServerProtocol } from "../protocol/protocol.ts";
 
 /** A service that has been added to a router, with its version and group. */
 export interface AddedService {
@@ -29,7 +29,7 @@ export interface Resource {
   readonly exchange: Exchange;
 }
 
-/** A resource that calls methods of its router, such as routes of REST. */
+/** A resource that calls methods of its router, such as routes of REST. The router recognizes it by `onMount`. */
 export interface CallingResource extends Resource {
   /** Called when the resource is mounted, before {@link onAdd}. */
   readonly onMount: (router: MethodRouter) => void;
@@ -37,13 +37,9 @@ export interface CallingResource extends Resource {
 
 /** The part of a router that calling resources use. */
 export interface MethodRouter {
-  readonly options: ServerProtocolOptions;
+  readonly options: ServerProtocolOptions & HandlerLimits & { readonly protocols: readonly ServerProtocol[] };
   /** Returns the handler of a method by its path and the selector of a request. */
   readonly find: (path: string, selector: Selector) => Handler | undefined;
-}
-
-export function isCalling(resource: Resource): resource is CallingResource {
-  return "onMount" in resource;
 }
 
 /** The content type of text in UTF-8. */

@@ -1,10 +1,12 @@
 /** triple-es in the matrix of interfaces without proto files: the service on its server, and its client for the cases. */
 
-import { createServer, createTransport, type NodeTransportOptions } from "triple-es/node";
+import { type ClosableTransport, createServer, createTransport, type NodeTransportOptions } from "triple-es/node";
 import { createHessian2 } from "triple-es-dubbo/hessian2";
+import { addGenericCalls, createGenericClient } from "triple-es-dubbo/java";
 import { type Credentials, failureOf, type Target } from "../peer.ts";
 import type { Running } from "../program.ts";
 import { AddressClass, createPlainServiceClient, PlainServiceDef } from "./gen/plain-service_triple.ts";
+import { genericCallsOf } from "./generic-cases.ts";
 import type { Outcomes } from "./matrix.ts";
 import { clientTls } from "./peer.ts";
 import { plainCaseNames, plainCases } from "./plain-cases.ts";
@@ -22,23 +24,17 @@ export async function startPlainServer(credentials: Credentials | undefined): Pr
     serializations: [hessian2],
     tls: credentials === undefined ? undefined : { cert: credentials.cert, key: credentials.key },
   });
+  addGenericCalls(server);
   server.add(PlainServiceDef, createPlainService(), { bodies: ["multipart", "form", "text", "xml"] });
   await server.listen({ port: 0, host: "127.0.0.1" });
   return { port: server.address.port, stop: () => server.close({ graceMs: 0 }) };
 }
 
+type Options = Pick<NodeTransportOptions, "protocol" | "httpVersion" | "jsonBody">;
+
 /** Runs the cases with the client of triple-es. Returns the error of each. */
-export async function runPlainCases(
-  { port, credentials }: Target,
-  alpn: boolean,
-  options: Pick<NodeTransportOptions, "protocol" | "httpVersion" | "jsonBody"> = {},
-): Promise<Outcomes> {
-  const transport = createTransport({
-    baseUrl: `${credentials === undefined ? "http" : "https"}://127.0.0.1:${port}`,
-    serializations: [hessian2],
-    tls: credentials === undefined ? undefined : clientTls(credentials, alpn),
-    ...options,
-  });
+export async function runPlainCases(target: Target, alpn: boolean, options: Options = {}): Promise<Outcomes> {
+  const transport = open(target, alpn, options);
   const client = createPlainServiceClient(transport, { timeoutMs: CALL_TIMEOUT_MS });
   try {
     const outcomes = new Map<string, string | undefined>();
@@ -47,4 +43,26 @@ export async function runPlainCases(
   } finally {
     await transport.close();
   }
+}
+
+/** Runs the cases of generic calls with the client of triple-es. Returns the error of each. */
+export async function runGenericCases(target: Target, alpn: boolean): Promise<Outcomes> {
+  const transport = open(target, alpn);
+  const client = createGenericClient(transport, { timeoutMs: CALL_TIMEOUT_MS });
+  try {
+    const outcomes = new Map<string, string | undefined>();
+    for (const [name, run] of genericCallsOf(client)) outcomes.set(name, await failureOf(run()));
+    return outcomes;
+  } finally {
+    await transport.close();
+  }
+}
+
+function open({ port, credentials }: Target, alpn: boolean, options: Options = {}): ClosableTransport {
+  return createTransport({
+    baseUrl: `${credentials === undefined ? "http" : "https"}://127.0.0.1:${port}`,
+    serializations: [hessian2],
+    tls: credentials === undefined ? undefined : clientTls(credentials, alpn),
+    ...options,
+  });
 }

@@ -2,13 +2,14 @@
 import type { Credentials, Target } from "../peer.ts";
 import type { Running } from "../program.ts";
 import { caseNames } from "./cases.ts";
+import { genericCaseNames } from "./generic-cases.ts";
 import { bodyCaseNames, httpRpcCaseNames, runHttpRpcCases } from "./http-rpc.ts";
 import type { Column, Outcomes, Table } from "./matrix.ts";
 import type { DubboPeer } from "./peer.ts";
-import { runPlainCases, startPlainServer } from "./plain.ts";
+import { runGenericCases, runPlainCases, startPlainServer } from "./plain.ts";
 import { plainCaseNames } from "./plain-cases.ts";
 import { runTripleCases, startTripleServer } from "./triple.ts";
-import { UNSUPPORTED, UNSUPPORTED_BODIES, UNSUPPORTED_WITHOUT_IDL } from "./unsupported.ts";
+import { UNSUPPORTED, UNSUPPORTED_BODIES, UNSUPPORTED_GENERIC, UNSUPPORTED_WITHOUT_IDL } from "./unsupported.ts";
 
 const WAYS = ["cleartext", "TLS"];
 const HTTP_VERSIONS = ["1.1", "2"] as const;
@@ -31,6 +32,11 @@ export function tablesOf(peers: readonly DubboPeer[], credentials: Credentials):
       title: "Interfaces without proto files",
       cases: plainCaseNames,
       columns: withoutIdl(peers, both).map(withReasons(UNSUPPORTED_WITHOUT_IDL)),
+    },
+    {
+      title: "Generic calls",
+      cases: genericCaseNames,
+      columns: generic(peers, both).map(withReasons(UNSUPPORTED_GENERIC)),
     },
     {
       title: "Other bodies over HTTP RPC, without proto files",
@@ -93,23 +99,10 @@ function httpRpc(peers: readonly DubboPeer[]): Plan[] {
 
 function withoutIdl(peers: readonly DubboPeer[], both: readonly (Credentials | undefined)[]): Plan[] {
   return peers.flatMap((peer): Plan[] => {
-    const { name, runPlainClient } = peer;
-    if (runPlainClient === undefined) return [];
-    const overGrpc: Plan[] = [
-      {
-        title: `us → ${name}`,
-        ways: WAYS,
-        run: () =>
-          inTurn(both, (own) => during(peer.startServer(own), own, (target) => runPlainCases(target, peer.alpn))),
-      },
-      {
-        title: `${name} → us`,
-        ways: WAYS,
-        run: () => inTurn(both, (own) => during(startPlainServer(own), own, runPlainClient)),
-      },
-    ];
+    if (peer.runPlainClient === undefined) return [];
+    const overGrpc = bothDirections(peer, both, runPlainCases, peer.runPlainClient);
     const overHttpRpc: Plan = {
-      title: `us → ${name} (HTTP RPC)`,
+      title: `us → ${peer.name} (HTTP RPC)`,
       ways: HTTP_WAYS,
       run: () =>
         inTurn(HTTP_VERSIONS, (httpVersion) =>
@@ -120,6 +113,33 @@ function withoutIdl(peers: readonly DubboPeer[], both: readonly (Credentials | u
     };
     return peer.plainHttpRpc ? [...overGrpc, overHttpRpc] : overGrpc;
   });
+}
+
+function generic(peers: readonly DubboPeer[], both: readonly (Credentials | undefined)[]): Plan[] {
+  return peers.flatMap((peer) =>
+    peer.runGenericClient === undefined ? [] : bothDirections(peer, both, runGenericCases, peer.runGenericClient),
+  );
+}
+
+/** Calls over gRPC to and from a peer, of the service without a proto file. */
+function bothDirections(
+  peer: DubboPeer,
+  both: readonly (Credentials | undefined)[],
+  call: (target: Target, alpn: boolean) => Promise<Outcomes>,
+  callUs: (target: Target) => Promise<Outcomes>,
+): Plan[] {
+  return [
+    {
+      title: `us → ${peer.name}`,
+      ways: WAYS,
+      run: () => inTurn(both, (own) => during(peer.startServer(own), own, (target) => call(target, peer.alpn))),
+    },
+    {
+      title: `${peer.name} → us`,
+      ways: WAYS,
+      run: () => inTurn(both, (own) => during(startPlainServer(own), own, callUs)),
+    },
+  ];
 }
 
 /** The requests of an HTTP client to triple-es, and to the peer's own server for comparison. */

@@ -80,6 +80,7 @@ export const UNSUPPORTED: Readonly<Record<string, Reasons>> = {
 
 const onlyMessage = "Over HTTP RPC Dubbo for Java sends only the message of an exception.";
 
+const noOverloads = "Go has no overloads, and dubbo-go finds a method by its name alone.";
 const notNull = "dubbo-go refuses an argument or a result that is null: `@in is nil` (`reflectResponse`).";
 const noExceptions = "dubbo-go answers a handler's error with status 2 and the message; it never sends an exception.";
 const result =
@@ -89,7 +90,7 @@ const result =
 /** The unsupported cases of interfaces without proto files. */
 export const UNSUPPORTED_WITHOUT_IDL: Readonly<Record<string, Reasons>> = {
   "us → dubbo-go": {
-    overloads: "Go has no overloads, and dubbo-go finds a method by its name alone.",
+    overloads: noOverloads,
     boxed: notNull,
     objects_of_any_type: notNull,
     checked_exception: noExceptions,
@@ -109,6 +110,22 @@ export const UNSUPPORTED_WITHOUT_IDL: Readonly<Record<string, Reasons>> = {
     checked_exception: onlyMessage,
     unchecked_exception: onlyMessage,
   },
+};
+
+const generalized = "dubbo-go converts a date like any other struct, to an empty map (`MapGeneralizer`).";
+
+/** The unsupported cases of generic calls. */
+export const UNSUPPORTED_GENERIC: Readonly<Record<string, Reasons>> = {
+  "us → dubbo-go": {
+    overloads: noOverloads,
+    dates_and_decimals: generalized,
+    sets: "Go has no sets: they become lists.",
+    enums: "dubbo-go does not convert the name of a constant to an enum (`MapGeneralizer`).",
+    cycles: "dubbo-go converts an object that contains itself without an end (`MapGeneralizer`).",
+    checked_exception: noExceptions,
+    unchecked_exception: noExceptions,
+  },
+  "dubbo-go → us": { null_and_void: notNull, checked_exception: result, unchecked_exception: result },
 };
 
 /** The unsupported cases of bodies other than JSON. */

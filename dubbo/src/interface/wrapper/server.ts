@@ -110,7 +110,7 @@ function describeNames(serialization: Serialization): string {
 }
 
 /** Java ignores the types of arguments for a method without overloads; among overloads they must match exactly. */
-function chooseOverload(methods: readonly Method[], types: readonly string[]): Method {
+export function chooseOverload(methods: readonly Method[], types: readonly string[]): Method {
   const [first] = methods as [Method];
   if (methods.length === 1) return first;
   const found = methods.find((method) => {

@@ -14,7 +14,7 @@ const PROTOC_GEN_GO = "v1.36.8";
 export function setUpGo(): DubboPeer {
   const program = goProgram();
   const at = ({ files }: Credentials): string[] => [files.cert, files.key];
-  const runClient = async (services: "client" | "plain", { port, credentials }: Target) => {
+  const runClient = async (services: "client" | "plain" | "generic", { port, credentials }: Target) => {
     const tls = credentials === undefined ? [] : [credentials.files.ca, credentials.servername];
     return readOutcomes(await runProgram([program, services, String(port), ...tls]));
   };
@@ -29,6 +29,7 @@ export function setUpGo(): DubboPeer {
     startServer: (own) => startProgram((port) => [program, "server", String(port), ...(own ? at(own) : [])]),
     runClient: (target) => runClient("client", target),
     runPlainClient: (target) => runClient("plain", target),
+    runGenericClient: (target) => runClient("generic", target),
   };
 }
 

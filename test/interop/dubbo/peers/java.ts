@@ -48,7 +48,7 @@ export function setUpJava(version: Version): DubboPeer {
     string[],
     string[],
   ];
-  const runClient = async (services: "client" | "plain", { port, credentials }: Target) => {
+  const runClient = async (services: "client" | "plain" | "generic", { port, credentials }: Target) => {
     const tls = credentials === undefined ? [] : Object.values(credentials.files);
     return readOutcomes(await runProgram([...main, services, String(port), ...tls]));
   };
@@ -75,6 +75,7 @@ export function setUpJava(version: Version): DubboPeer {
     }),
     runClient: (target) => runClient("client", target),
     runPlainClient: (target) => runClient("plain", target),
+    runGenericClient: (target) => runClient("generic", target),
   };
 }
 

@@ -23,7 +23,7 @@ import (
 type dialer func(service string, opts ...client.ReferenceOption) (*client.Connection, error)
 
 // call runs every case, and prints a line for each: the name, a tab, and "ok" or what went wrong.
-func call(port int, tls []string, plain bool) error {
+func call(port int, tls []string, services string) error {
 	options := []client.ClientOption{
 		client.WithClientURL(fmt.Sprintf("tri://127.0.0.1:%d", port)),
 		client.WithClientRequestTimeout(10 * time.Second),
@@ -32,15 +32,18 @@ func call(port int, tls []string, plain bool) error {
 	if len(tls) == 2 {
 		options = append(options, client.WithClientTLSOption(dubbotls.WithCACertFile(tls[0]), dubbotls.WithServerName(tls[1])))
 	}
-	if plain {
+	if services != "client" {
 		options = append(options, client.WithClientSerialization(constant.Hessian2Serialization))
 	}
 	cli, err := client.NewClient(options...)
 	if err != nil {
 		return err
 	}
-	if plain {
+	if services == "plain" {
 		return callPlain(cli)
+	}
+	if services == "generic" {
+		return callGeneric(cli)
 	}
 	dial := func(service string, opts ...client.ReferenceOption) (*client.Connection, error) {
 		info := &client.ClientInfo{

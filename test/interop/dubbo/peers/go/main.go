@@ -3,6 +3,7 @@
 //	peer server PORT [CERT KEY]
 //	peer client PORT [CA SERVERNAME]   calls the service with a proto file
 //	peer plain PORT [CA SERVERNAME]    calls the one without
+//	peer generic PORT [CA SERVERNAME]  calls it without its types
 //	peer http PORT
 //	peer provider REGISTRY PORT      registers at both levels
 //	peer consumer REGISTRY LEVEL     calls as the lines of its input say
@@ -33,7 +34,7 @@ func run(args []string) error {
 		return consume(args[1], args[2])
 	}
 	if len(args) != 2 && len(args) != 4 {
-		return fmt.Errorf("usage: peer server PORT [CERT KEY] | client PORT [CA SERVERNAME] | plain PORT [CA SERVERNAME] | http PORT | provider REGISTRY PORT | consumer REGISTRY LEVEL")
+		return fmt.Errorf("usage: peer server PORT [CERT KEY] | client PORT [CA SERVERNAME] | plain|generic PORT [CA SERVERNAME] | http PORT | provider REGISTRY PORT | consumer REGISTRY LEVEL")
 	}
 	port, err := strconv.Atoi(args[1])
 	if err != nil {
@@ -46,5 +47,5 @@ func run(args []string) error {
 		callHTTP(port)
 		return nil
 	}
-	return call(port, args[2:], args[0] == "plain")
+	return call(port, args[2:], args[0])
 }

@@ -5,6 +5,7 @@ import org.apache.dubbo.config.ProtocolConfig;
 import org.apache.dubbo.config.ServiceConfig;
 import org.apache.dubbo.config.SslConfig;
 import org.apache.dubbo.config.bootstrap.DubboBootstrap;
+import org.apache.dubbo.rpc.service.GenericService;
 
 /**
  * Server and client of Dubbo for the interop matrix.
@@ -14,6 +15,7 @@ import org.apache.dubbo.config.bootstrap.DubboBootstrap;
  *   http-server PORT            serves its interface instead: see HttpService
  *   client PORT [CA CERT KEY]   calls the service with a proto file
  *   plain PORT [CA CERT KEY]    calls the one without
+ *   generic PORT [CA CERT KEY]  calls it without its types
  * </pre>
  */
 public final class Main {
@@ -75,6 +77,14 @@ public final class Main {
     Cases cases = new Cases();
     if (args[0].equals("client")) {
       PeerClient.addCases(cases, references);
+    } else if (args[0].equals("generic")) {
+      GenericCases.addCases(
+        cases,
+        references.to(GenericService.class, reference -> {
+          reference.setInterface(PlainService.class.getName());
+          reference.setGeneric("true");
+        })
+      );
     } else {
       PlainClient.addCases(cases, references.to(PlainService.class, reference -> {}));
     }
