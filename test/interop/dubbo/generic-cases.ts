@@ -47,13 +47,17 @@ const genericCases = {
 
   async collections(invoke) {
     equal(await invoke("reverse", ["java.util.List"], ["a", "b"]), ["b", "a"]);
-    equal(await invoke("lengths", ["java.util.Map"], mapOf({ one: "a" })), mapOf({ one: 1 }));
     equal(await invoke("sortInts", ["[I"], typed({ array: "int" }, [2, 1])), [1, 2]);
     equal(await invoke("sortStrings", ["[Ljava.lang.String;"], typed({ array: "java.lang.String" }, ["b", "a"])), [
       "a",
       "b",
     ]);
     equal([...((await invoke("reverseBytes", ["[B"], Uint8Array.of(1, 2))) as Uint8Array)], [2, 1]);
+  },
+
+  async maps(invoke) {
+    equal(await invoke("lengths", ["java.util.Map"], mapOf({ one: "a" })), mapOf({ one: 1 }));
+    equal(await invoke("names", ["java.util.List"], [{ id: BIG, name: "Zoë" }]), new Map([[BIG, "Zoë"]]));
   },
 
   async sets(invoke) {
@@ -82,7 +86,6 @@ const genericCases = {
     const addressOf = (value: unknown): unknown[] => [(value as Map<string, unknown>).get("street")];
     equal(addressOf(answer.get("address")), ["Hauptstraße"]);
     equal(addressOf((answer.get("places") as Map<string, unknown>).get("work")), ["Allee"]);
-    equal(await invoke("names", ["java.util.List"], [{ id: BIG, name: "Zoë" }]), new Map([[BIG, "Zoë"]]));
   },
 
   async cycles(invoke) {

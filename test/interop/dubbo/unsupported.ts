@@ -112,6 +112,7 @@ export const UNSUPPORTED_WITHOUT_IDL: Readonly<Record<string, Reasons>> = {
   },
 };
 
+const noEnums = "dubbo-go converts enums neither from nor to the names of their constants (`MapGeneralizer`).";
 const generalized = "dubbo-go converts a date like any other struct, to an empty map (`MapGeneralizer`).";
 
 /** The unsupported cases of generic calls. */
@@ -119,8 +120,10 @@ export const UNSUPPORTED_GENERIC: Readonly<Record<string, Reasons>> = {
   "us → dubbo-go": {
     overloads: noOverloads,
     dates_and_decimals: generalized,
+    maps: "dubbo-go writes each key of a `map[any]any` as `<interface {} Value>` (`MapGeneralizer`).",
     sets: "Go has no sets: they become lists.",
-    enums: "dubbo-go does not convert the name of a constant to an enum (`MapGeneralizer`).",
+    enums: noEnums,
+    objects: noEnums,
     cycles: "dubbo-go converts an object that contains itself without an end (`MapGeneralizer`).",
     checked_exception: noExceptions,
     unchecked_exception: noExceptions,
