@@ -30,8 +30,7 @@ export interface Publisher<S extends Session> {
  * The first and the longest delay before another attempt, in milliseconds. A registry that has lost its data must be filled
  * soon, because new consumers read it.
  */
-const FIRST_RETRY_MS = 200;
-const MAX_RETRY_MS = 3_000;
+export const REGISTRATION_BACKOFF = { initialMs: 200, maxMs: 3_000 };
 const DEFAULT_GRACE_MS = 5_000;
 
 /** Keeps an instance registered. The returned promise of `ready` need not be handled. */
@@ -83,7 +82,7 @@ export function keepRegistered<S extends Session>(
   }
 
   async function run(): Promise<void> {
-    const retry = new Backoff({ initialMs: FIRST_RETRY_MS, maxMs: MAX_RETRY_MS });
+    const retry = new Backoff(REGISTRATION_BACKOFF);
     while (!ended.signal.aborted) {
       try {
         const session = await publisher.open(ended.signal);

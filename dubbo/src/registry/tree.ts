@@ -7,9 +7,11 @@
  *     /dubbo/config/dubbo/KEY            rules
  *     /services/APP/HOST:PORT            application level
  */
+
 import { Code, RpcError } from "triple-es";
 import type { Instance, Registry, ServiceKey } from "triple-es/discovery";
 import { reasonOf } from "triple-es/internal";
+import { configured } from "./configured.ts";
 import { addToMapping, parseMapping } from "./dubbo/mapping.ts";
 import { parseMetadata } from "./dubbo/metadata.ts";
 import { decodeName, writeProviderUrl } from "./dubbo/provider-url.ts";
@@ -67,9 +69,11 @@ export function createTreeRegistry(
 ): Registry {
   const paths = new Paths(options.root ?? "dubbo", options.servicesRoot ?? "services");
   const publisher = createPublisher(tree, paths, writeInstance);
+  const source = createSource(tree, paths);
   return {
-    resolver: createDubboResolvers(createSource(tree, paths), options),
-    register: (instance, onEvent) => keepRegistered(publisher, instance, onEvent),
+    resolver: createDubboResolvers(source, options),
+    register: (instance, onEvent) =>
+      configured(keepRegistered(publisher, instance, onEvent), instance, options.rules, source, onEvent),
     close: () => tree.close(),
   };
 }

@@ -141,7 +141,7 @@ function integerOf(text: string): number | undefined {
 }
 
 /** Makes the test of a pattern in which the last `*` stands for any text. */
-function globTest(pattern: string): Test {
+export function globTest(pattern: string): Test {
   if (pattern === "*") return () => true;
   if (pattern === "") return (value) => value === "";
   const star = pattern.lastIndexOf("*");

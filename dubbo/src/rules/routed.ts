@@ -65,8 +65,12 @@ function refuse({ path }: HttpRequest): never {
 
 /** Returns the parameters of an endpoint as those of a provider URL of Dubbo. */
 function endpointParameters(endpoint: Endpoint, common: Readonly<Record<string, string>>): Parameters {
-  const { address, attributes } = endpoint;
+  return new Map(Object.entries({ ...endpoint.attributes, ...common, protocol: "tri", ...addressOf(endpoint) }));
+}
+
+/** Returns the address of an endpoint and its parts. */
+export function addressOf({ address }: Endpoint): { host: string; port: string; address: string } {
   const parsed = parseAddress(address);
   const [host, port] = parsed !== undefined && "host" in parsed ? [parsed.host, String(parsed.port)] : [address, ""];
-  return new Map(Object.entries({ ...attributes, ...common, protocol: "tri", host, port, address }));
+  return { host, port, address };
 }

@@ -3,37 +3,45 @@
  * removes the rule.
  */
 import { parseAffinityRule, parseConditionRule } from "./condition-rule.ts";
+import { type Override, parseConfigurators } from "./configurators.ts";
 import type { Rule } from "./subject.ts";
 import { parseTagRule, tagRouting } from "./tag-rule.ts";
 
-/** The kinds of rules: the ends of their keys. */
+/** The kinds of rules that route calls: the ends of their keys. */
 export type RuleKind = "tag-router" | "affinity-router" | "condition-router";
 
-/** The parsers of rules, and what applies without a rule. */
-const KINDS: Readonly<Record<RuleKind, { readonly parse: (text: string) => Rule; readonly absent: Rule }>> = {
+/** The format of a rule: its parser, and what applies without a rule. */
+export interface RuleFormat<T> {
+  readonly parse: (text: string) => T;
+  readonly absent: T;
+}
+
+export const ROUTERS: Readonly<Record<RuleKind, RuleFormat<Rule>>> = {
   "tag-router": { parse: parseTagRule, absent: tagRouting([], false) },
   "affinity-router": { parse: parseAffinityRule, absent: () => [] },
   "condition-router": { parse: parseConditionRule, absent: () => [] },
 };
 
-export class RuleText {
+export const CONFIGURATORS: RuleFormat<readonly Override[]> = { parse: parseConfigurators, absent: [] };
+
+export class RuleText<T> {
   /** The rule of the last good text. */
-  rule: Rule;
-  readonly #kind: RuleKind;
+  rule: T;
+  readonly #format: RuleFormat<T>;
   readonly #warn: (reason: string) => void;
   #text = "";
 
-  constructor(kind: RuleKind, warn: (reason: string) => void) {
-    this.#kind = kind;
+  constructor(format: RuleFormat<T>, warn: (reason: string) => void) {
+    this.#format = format;
     this.#warn = warn;
-    this.rule = KINDS[kind].absent;
+    this.rule = format.absent;
   }
 
   /** Replaces the text. */
   set(text = ""): void {
     if (text === this.#text) return;
     this.#text = text;
-    const { parse, absent } = KINDS[this.#kind];
+    const { parse, absent } = this.#format;
     try {
       this.rule = text.trim() === "" ? absent : parse(text);
     } catch (reason) {

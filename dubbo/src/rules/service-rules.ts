@@ -1,9 +1,12 @@
 /**
  * The rules of a service that a consumer calls: their keys in a config center, their texts, and their order.
  */
-import type { Balancer, RoutedBalancer, ServiceKey } from "triple-es/discovery";
-import { routed } from "./routed.ts";
-import { type RuleKind, RuleText } from "./rule-text.ts";
+import type { Balancer, Endpoint, Instance, RoutedBalancer, ServiceKey } from "triple-es/discovery";
+import { overridesOf, weightIn } from "./configurators.ts";
+import { booleanOf } from "./document.ts";
+import { addressOf, routed } from "./routed.ts";
+import { CONFIGURATORS, ROUTERS, type RuleFormat, type RuleKind, RuleText } from "./rule-text.ts";
+import { type Candidate, keep, type Parameters, type Rule, to } from "./subject.ts";
 
 /** Options of {@link rules}. */
 export interface RulesOptions {
@@ -22,6 +25,14 @@ export interface RulesOptions {
 export interface Rules {
   /** Returns the rules of a service. `host` is the address of the consumer. */
   readonly of: (key: ServiceKey, host: string) => ServiceRules;
+  /**
+   * Returns a function that takes each text of the dynamic configuration of a provider's application, and returns the weight
+   * that it sets for the instance; `undefined`: none.
+   */
+  readonly weights: (
+    instance: Instance,
+    warn: (reason: string) => void,
+  ) => (text: string | undefined) => number | undefined;
 }
 
 /** Watches the text under a key of a config center. Returns the function that ends it. */
@@ -37,9 +48,12 @@ const ORDER: readonly (readonly [kind: RuleKind, owner: "service" | "provider" |
   ["condition-router", "consumer"],
 ];
 
+/** The formats of texts by the ends of their keys. */
+const FORMATS = new Map<string, RuleFormat<unknown>>([...Object.entries(ROUTERS), ["configurators", CONFIGURATORS]]);
+
 /**
- * Makes the traffic rules of a consumer: the tag, condition and affinity rules of Dubbo. Throws a `TypeError` for an invalid
- * option.
+ * Makes the traffic rules of a consumer: the tag, condition and affinity rules of Dubbo, and its dynamic configuration.
+ * Providers apply the dynamic configuration too. Throws a `TypeError` for an invalid option.
  */
 export function rules(options: RulesOptions): Rules {
   const { application, texts = {} } = options;
@@ -47,22 +61,31 @@ export function rules(options: RulesOptions): Rules {
     throw new TypeError(`application of rules must be the name of the consumer, not ${JSON.stringify(application)}`);
   }
   for (const [key, text] of Object.entries(texts)) {
-    const kind = ORDER.find(([one]) => key.endsWith(`.${one}`))?.[0];
-    if (kind === undefined) {
-      throw new TypeError(`texts: ${key} must end with .tag-router, .condition-router or .affinity-router`);
-    }
-    new RuleText(kind, (reason) => {
+    const format = FORMATS.get(key.slice(key.lastIndexOf(".") + 1));
+    if (format === undefined) throw new TypeError(`texts: ${key} must end with .${[...FORMATS.keys()].join(" or .")}`);
+    new RuleText(format, (reason) => {
       throw new TypeError(`texts: ${key} is invalid: ${reason}`);
     }).set(text);
   }
-  return { of: (key, host) => new ServiceRules(options, key, host) };
+  return { of: (key, host) => new ServiceRules(options, key, host), weights: weightsOf };
 }
 
+const weightsOf: Rules["weights"] = ({ application, host, port, attributes = {} }, warn) => {
+  const rule = new RuleText(CONFIGURATORS, warn);
+  const parameters = new Map(Object.entries(attributes));
+  const subject = { side: "provider", own: host, host, address: `${host}:${port}`, application, parameters } as const;
+  return (text) => {
+    rule.set(text);
+    // An instance has one weight for all its services, so items for one of them do not apply.
+    return weightIn(overridesOf(rule.rule, { ...subject, service: undefined }));
+  };
+};
+
 /** A rule of a service. */
-interface OpenRule {
+interface OpenRule<T> {
   /** `undefined`: there is no owner. */
   readonly key: string | undefined;
-  readonly text: RuleText;
+  readonly text: RuleText<T>;
   isKnown: boolean;
   stop: () => void;
 }
@@ -73,9 +96,11 @@ export class ServiceRules {
   changes = 0;
   readonly #options: RulesOptions;
   readonly #service: Readonly<Record<string, string>>;
+  readonly #key: string;
   readonly #host: string;
   readonly #names: { readonly service: string; readonly consumer: string; provider: string | undefined };
-  readonly #rules: OpenRule[] = ORDER.map(([kind]) => this.#create(kind, undefined));
+  readonly #rules = ORDER.map(([kind]) => this.#create(ROUTERS[kind], undefined));
+  readonly #configurators: readonly OpenRule<(typeof CONFIGURATORS)["absent"]>[];
   #watch: WatchText = () => () => {};
   #warn: (problem: string) => void = () => {};
 
@@ -85,18 +110,26 @@ export class ServiceRules {
     this.#service = { interface: service, path: service, ...(group && { group }), ...(version && { version }) };
     const { application } = options;
     this.#names = { service: `${service}:${version}:${group}`, consumer: application, provider: undefined };
+    this.#key = `${group && `${group}/`}${service}${version && `:${version}`}`;
+    this.#configurators = [application, this.#names.service].map((name) =>
+      this.#create(CONFIGURATORS, `${name}.configurators`),
+    );
   }
 
   /** Watches the texts until {@link stop}. */
   start(watch: WatchText, warn: (problem: string) => void): void {
     this.#watch = watch;
     this.#warn = warn;
-    for (const rule of this.#rules) this.#open(rule);
+    for (const rule of this.#all) this.#open(rule);
     this.provide(undefined);
   }
 
   stop(): void {
-    for (const rule of this.#rules) rule.stop();
+    for (const rule of this.#all) rule.stop();
+  }
+
+  get #all() {
+    return [...this.#rules, ...this.#configurators];
   }
 
   /** Uses the rules of the application that provides the service. Returns true if all texts are known. */
@@ -110,19 +143,19 @@ export class ServiceRules {
       if (this.#rules[index]?.key === key) continue;
       this.#rules[index]?.stop();
       this.changes++;
-      this.#rules[index] = this.#create(kind, key);
+      this.#rules[index] = this.#create(ROUTERS[kind], key);
     }
-    return this.#rules.every(({ isKnown }) => isKnown);
+    return this.#all.every(({ isKnown }) => isKnown);
   }
 
-  #create(kind: RuleKind, key: string | undefined): OpenRule {
+  #create<T>(format: RuleFormat<T>, key: string | undefined): OpenRule<T> {
     const warn = (reason: string): void => this.#warn(`the rule ${key} is ignored, and the last one stays: ${reason}`);
-    const rule: OpenRule = { key, text: new RuleText(kind, warn), isKnown: key === undefined, stop: () => {} };
+    const rule: OpenRule<T> = { key, text: new RuleText(format, warn), isKnown: key === undefined, stop: () => {} };
     this.#open(rule);
     return rule;
   }
 
-  #open(rule: OpenRule): void {
+  #open(rule: OpenRule<unknown>): void {
     if (rule.key === undefined) return;
     const { texts = {} } = this.#options;
     const set = (text: string | undefined): void => {
@@ -134,12 +167,46 @@ export class ServiceRules {
     else rule.stop = this.#watch(rule.key, set);
   }
 
+  /** Gives endpoints the weights of the dynamic configuration. */
+  weigh(endpoints: readonly Endpoint[]): readonly Endpoint[] {
+    if (!this.#isConfigured) return endpoints;
+    return endpoints.map((endpoint) => {
+      const parameters = new Map(Object.entries({ ...endpoint.attributes, ...addressOf(endpoint) }));
+      return { ...endpoint, weight: weightIn(this.#overrides(parameters)) ?? endpoint.weight };
+    });
+  }
+
+  /**
+   * Removes the endpoints that dynamic configuration disables. It is a rule, because an endpoint that only leaves the list
+   * would still be called if no other answers.
+   */
+  readonly #enabled: Rule = (_, all) => {
+    if (!this.#isConfigured) return [];
+    const isEnabled = ({ parameters }: Candidate): boolean =>
+      !booleanOf(this.#overrides(parameters).get("disabled"), false);
+    const enabled = new Set(all.filter(isEnabled));
+    return [{ route: (candidates) => to(keep(candidates, (one) => enabled.has(one))) }];
+  };
+
+  get #isConfigured(): boolean {
+    return this.#configurators.some(({ text }) => text.rule.length > 0);
+  }
+
+  /** The parameters that dynamic configuration replaces in those of an endpoint, the items of the service last. */
+  #overrides(parameters: Parameters): Parameters {
+    const { application } = this.#options;
+    const [host = "", address = ""] = [parameters.get("host"), parameters.get("address")];
+    const service = this.#key;
+    const subject = { side: "consumer", own: this.#host, host, address, application, service, parameters } as const;
+    return new Map(this.#configurators.flatMap(({ text }) => [...overridesOf(text.rule, subject)]));
+  }
+
   /** Restricts a policy by the rules. */
   route(policy: Balancer): RoutedBalancer {
     const { application, parameters } = this.#options;
     const own = { ...this.#service, application, side: "consumer", ...parameters };
     const consumer = new Map(Object.entries({ ...own, protocol: "consumer", host: this.#host, address: this.#host }));
-    const current = () => this.#rules.map(({ text }) => text.rule);
+    const current = () => [this.#enabled, ...this.#rules.map(({ text }) => text.rule)];
     return routed(policy, current, consumer, { ...this.#service, side: "provider" });
   }
 }

@@ -5,7 +5,8 @@
  */
 import type { HandlerContext } from "triple-es";
 import { addressTest } from "./address.ts";
-import { booleanOf, type Fields, fieldsOf, isPresent, parseDocument, readHeader, textOf, textsOf } from "./document.ts";
+import { booleanOf, fieldsOf, isPresent, parseDocument, readHeader, textOf, textsOf } from "./document.ts";
+import { parameterMatch } from "./match.ts";
 import { type Candidate, keep, type Parameters, type Rule, type RuleRequest, to } from "./subject.ts";
 
 const TAG = "dubbo.tag";
@@ -46,33 +47,8 @@ function parseTag(given: unknown, at: string, isV3: boolean): Tag {
   return {
     name,
     by: "match",
-    tests: match.map((one, index) => parseMatch(fieldsOf(one, `${at}.match[${index}]`), `${at}.match[${index}]`)),
+    tests: match.map((one, index) => parameterMatch(one, `${at}.match[${index}]`)),
   };
-}
-
-/** The tests of a parameter, by the member of a match that is set. The first one in this order counts. */
-const MATCHES: Readonly<Record<string, (text: string, value: string | undefined) => boolean>> = {
-  exact: (text, value) => value === text,
-  prefix: (text, value) => value?.startsWith(text) ?? false,
-  wildcard: (text, value) => value !== undefined && (text === "*" || value === text),
-  empty: (_, value) => !value,
-  noempty: (_, value) => !!value,
-};
-
-/** Parses the match of a parameter: `{ key, value: { exact: … } }`. */
-function parseMatch(fields: Fields, at: string): (endpoint: Parameters) => boolean {
-  const key = textOf(fields["key"], `${at}.key`);
-  if (key === undefined) throw new Error(`${at} has no key`);
-  const value = fieldsOf(fields["value"], `${at}.value`);
-  if (isPresent(value["regex"])) {
-    throw new Error(
-      `${at}.value.regex is not supported, because an expression may stop the process: use exact or prefix`,
-    );
-  }
-  const [kind, test] = Object.entries(MATCHES).find(([name]) => isPresent(value[name])) ?? [];
-  if (test === undefined) throw new Error(`${at}.value must have one of ${Object.keys(MATCHES).join(", ")}`);
-  const text = String(value[kind as string]);
-  return (endpoint) => test(text, endpoint.get(key));
 }
 
 /** Makes the tag routing by the tags of a rule. Without any, static tags apply alone. */

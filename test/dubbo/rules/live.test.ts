@@ -111,10 +111,12 @@ describe("a consumer with traffic rules", () => {
     expect(texts.keys).toEqual([
       `${SERVICE}::.affinity-router`,
       `${SERVICE}::.condition-router`,
+      `${SERVICE}::.configurators`,
       "shop.affinity-router",
       "shop.condition-router",
       "shop.tag-router",
       "web.condition-router",
+      "web.configurators",
     ]);
   });
 
@@ -141,6 +143,33 @@ describe("a consumer with traffic rules", () => {
     expect(await answers(() => call())).toEqual(["a"]);
     texts.set("web.condition-router", 'configVersion: v3.0\nconditions: ["application=web & method=Greet =>"]');
     await expect.poll(() => outcomeOf(call())).toContain("no endpoint");
+  });
+
+  it("disables and weighs endpoints by dynamic configuration of the service and of its application", async () => {
+    const { call, texts, problems, addressOf } = await start(["a", "b"], { consumer: { parameters: {} } });
+    const tags = `{ tags: [{ name: all, addresses: ["${addressOf("a")}", "${addressOf("b")}"] }] }`;
+    texts.set("shop.tag-router", tags);
+    const all = () => answers(() => call({ "dubbo.tag": "all" }));
+    await expect.poll(() => all().catch(() => [])).toEqual(["a", "b"]);
+    const configs = (name: string, parameters: string) =>
+      `configs: [{ side: consumer, providerAddresses: ["${addressOf(name)}"], parameters: { ${parameters} } }]`;
+    texts.set("web.configurators", `{ scope: application, key: web, ${configs("a", "disabled: true")} }`);
+    await expect.poll(all).toEqual(["b"]);
+    // A disabled endpoint is not called even if there is no other.
+    texts.set(
+      "web.configurators",
+      "{ scope: application, key: web, configs: [{ side: consumer, parameters: { disabled: true } }] }",
+    );
+    await expect.poll(() => outcomeOf(call({ "dubbo.tag": "all" }))).toContain("the traffic rules leave no endpoint");
+    texts.set("web.configurators", `{ scope: application, key: web, ${configs("a", "disabled: true")} }`);
+    await expect.poll(() => all().catch(() => [])).toEqual(["b"]);
+    texts.set("web.configurators", "configs: {}");
+    await expect.poll(() => problems).toEqual([expect.stringContaining("the rule web.configurators is ignored")]);
+    expect(await all()).toEqual(["b"]);
+    texts.set("web.configurators", "");
+    await expect.poll(all).toEqual(["a", "b"]);
+    texts.set(`${SERVICE}::.configurators`, `{ key: ${SERVICE}, ${configs("b", "weight: 0")} }`);
+    await expect.poll(all).toEqual(["a"]);
   });
 
   it("uses the texts of the option in place of those in the registry", async () => {
@@ -185,7 +214,10 @@ it("forwardTag passes the tag of a call on", async () => {
 
 it.each<[RulesOptions, string]>([
   [{ application: "" }, 'application of rules must be the name of the consumer, not ""'],
-  [{ application: "a", texts: { x: "" } }, "texts: x must end with .tag-router, .condition-router or .affinity-router"],
+  [
+    { application: "a", texts: { x: "" } },
+    "texts: x must end with .tag-router or .affinity-router or .condition-router or .configurators",
+  ],
   [
     { application: "a", texts: { "x.tag-router": "text" } },
     'texts: x.tag-router is invalid: the rule must be a mapping, not "text"',

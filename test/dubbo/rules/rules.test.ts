@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { addressTest } from "../../../dubbo/src/rules/address.ts";
 import { Plan } from "../../../dubbo/src/rules/plan.ts";
-import { type RuleKind, RuleText } from "../../../dubbo/src/rules/rule-text.ts";
+import { ROUTERS, type RuleKind, RuleText } from "../../../dubbo/src/rules/rule-text.ts";
 import type { Candidate } from "../../../dubbo/src/rules/subject.ts";
 import { readDocument } from "../../support/documents.ts";
 
@@ -16,7 +16,7 @@ interface Given {
 
 /** Returns the function that lists what the rule leaves for a call, as names of providers. */
 function route({ kind = "tag-router", text, providers, consumer = {}, random = () => 0 }: Given) {
-  const rule = new RuleText(kind, (reason) => {
+  const rule = new RuleText(ROUTERS[kind], (reason) => {
     throw new Error(reason);
   });
   rule.set(text);
@@ -182,13 +182,13 @@ describe("texts of rules", () => {
     ["affinity-router", `#${"x".repeat(131_072)}`, "it is longer than 131072 characters"],
   ])("report a malformed %s: %#", (kind, text, reason) => {
     const reasons: string[] = [];
-    new RuleText(kind, (one) => reasons.push(one)).set(text);
+    new RuleText(ROUTERS[kind], (one) => reasons.push(one)).set(text);
     expect(reasons).toEqual([reason]);
   });
 
   it("keep the last good rule, report a malformed one once, and end with an empty one", () => {
     const reasons: string[] = [];
-    const rule = new RuleText("condition-router", (reason) => reasons.push(reason));
+    const rule = new RuleText(ROUTERS["condition-router"], (reason) => reasons.push(reason));
     rule.set("conditions: ['=> a=b']");
     const { rule: good } = rule;
     rule.set("conditions: [");

@@ -123,7 +123,7 @@ function createDubboResolver(
         if (current === last) continue;
         last = current;
         await steps.count(view.size);
-        yield endpoints;
+        yield rules?.weigh(endpoints) ?? endpoints;
       }
     } catch (cause) {
       if (signal.aborted) return;

@@ -13,6 +13,7 @@ import { Code, RpcError } from "triple-es";
 import type { Instance, OfferedService, Registration, Registry, ServiceKey } from "triple-es/discovery";
 import type { ClientTlsOptions } from "triple-es/node";
 import { createTransport } from "triple-es/node";
+import { configured } from "../configured.ts";
 import { addToMapping, parseMapping } from "../dubbo/mapping.ts";
 import { parseMetadata } from "../dubbo/metadata.ts";
 import { providerParameters } from "../dubbo/provider-url.ts";
@@ -66,7 +67,8 @@ export function nacos(options: NacosOptions): Registry {
     register(instance, onEvent) {
       // A connection has one instance of each service, so each registration has a connection of its own.
       const client = clients.create("naming");
-      const kept = keepRegistered(createPublisher(client, new Naming(client, scope), configs), instance, onEvent);
+      const publisher = createPublisher(client, new Naming(client, scope), configs);
+      const kept = configured(keepRegistered(publisher, instance, onEvent), instance, options.rules, source, onEvent);
       const registration: Registration = {
         ...kept,
         async close(closeOptions) {

@@ -16,10 +16,13 @@ import org.apache.dubbo.common.config.configcenter.ConfigurationListener;
 import org.apache.dubbo.common.logger.Level;
 import org.apache.dubbo.common.logger.LoggerFactory;
 import org.apache.dubbo.common.utils.Holder;
+import org.apache.dubbo.common.utils.NetUtils;
 import org.apache.dubbo.rpc.Invocation;
 import org.apache.dubbo.rpc.Invoker;
 import org.apache.dubbo.rpc.Result;
 import org.apache.dubbo.rpc.RpcInvocation;
+import org.apache.dubbo.rpc.cluster.Configurator;
+import org.apache.dubbo.rpc.cluster.configurator.parser.ConfigParser;
 import org.apache.dubbo.rpc.cluster.router.affinity.config.AffinityServiceStateRouter;
 import org.apache.dubbo.rpc.cluster.router.condition.config.AppStateRouter;
 import org.apache.dubbo.rpc.cluster.router.condition.config.ProviderAppStateRouter;
@@ -41,6 +44,10 @@ public final class RuleCases {
         System.setOut(System.err);
         LoggerFactory.setLevel(Level.OFF);
         java.util.logging.LogManager.getLogManager().reset();
+        // The address of the consumer.
+        java.lang.reflect.Field own = NetUtils.class.getDeclaredField("HOST_ADDRESS");
+        own.setAccessible(true);
+        own.set(null, "10.0.0.1");
         BufferedReader input = new BufferedReader(new InputStreamReader(System.in, "UTF-8"));
         for (String line = input.readLine(); line != null; line = input.readLine()) {
             output.println(JSON.toJSONString(answer(JSON.parseObject(line))));
@@ -50,6 +57,7 @@ public final class RuleCases {
     }
 
     private static List<String> answer(JSONObject one) {
+        if (one.containsKey("subject")) return configure(one);
         URL consumer = URL.valueOf(one.getString("consumer"));
         List<Invoker<Object>> invokers = new ArrayList<>();
         for (Object url : one.getJSONArray("providers")) {
@@ -91,6 +99,18 @@ public final class RuleCases {
             results.add(positions.toString());
         }
         return new ArrayList<>(results);
+    }
+
+    /** Applies dynamic configuration, the one of the application first. Returns the parameters that it may set. */
+    private static List<String> configure(JSONObject one) {
+        URL url = URL.valueOf(one.getString("subject"));
+        for (Object text : one.getJSONArray("texts")) {
+            List<URL> overrides = ConfigParser.parseConfigurators((String) text);
+            for (Configurator each : Configurator.toConfigurators(overrides).orElse(List.of())) url = each.configure(url);
+        }
+        List<String> values = new ArrayList<>();
+        for (Object name : one.getJSONArray("names")) values.add(url.getParameter((String) name));
+        return values;
     }
 
     /** An endpoint that is never called. */

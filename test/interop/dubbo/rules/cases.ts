@@ -270,3 +270,99 @@ export function createCase(random: () => number): RuleCase {
     isRandom: multiDestinations > 0,
   };
 }
+
+/** A case of dynamic configuration: a consumer, a provider, or an endpoint as its consumer sees it, and texts in their order. */
+export interface ConfigurationCase {
+  readonly side: "consumer" | "provider";
+  readonly host: string;
+  readonly port: number;
+  readonly application: string;
+  readonly group: string;
+  readonly version: string;
+  readonly parameters: Parameters;
+  readonly texts: readonly string[];
+}
+
+/** The address of the consumer. */
+export const CONSUMER_HOST = "10.0.0.1";
+
+export function createConfiguration(random: () => number): ConfigurationCase {
+  const chance = (share: number): boolean => random() < share;
+  const integer = (max: number): number => Math.floor(random() * max);
+  const one = <T>(list: readonly T[]): T => list[integer(list.length)] as T;
+  const some = (max: number, make: () => string): string =>
+    `[${Array.from({ length: integer(max + 1) }, make).join(", ")}]`;
+  const hostOf = (): string => `10.0.0.${1 + integer(3)}`;
+  const portOf = (): number => 50_051 + integer(2);
+  const applicationOf = (): string => one(["web", "shop"]);
+  const keyOf = (): string =>
+    `${one(["", "", "blue/"])}greet.${one(["Greeter", "Greeter", "Other"])}${one(["", "", ":1.0"])}`;
+  const addressOf = (): string =>
+    `"${one([hostOf, () => `${hostOf()}:${portOf()}`, () => "0.0.0.0", () => `0.0.0.0:${portOf()}`])()}"`;
+  const member = (share: number, name: string, make: () => string): string =>
+    chance(share) ? `, ${name}: ${make()}` : "";
+
+  function textMatch(values: readonly string[]): string {
+    return one([
+      () => `{ exact: "${one(values)}" }`,
+      () => `{ prefix: "${one(values).slice(0, 2)}" }`,
+      () => `{ wildcard: "${one([...values, "*"])}" }`,
+      () => `{ noempty: "true" }`,
+      () => `{ empty: "true" }`,
+    ])();
+  }
+
+  function match(): string {
+    const parts = [
+      chance(0.4)
+        ? `address: ${one([`{ cird: 10.0.0.0/${30 + integer(3)} }`, `{ exact: ${hostOf()} }`, `{ wildcard: "10.0.*" }`])}`
+        : "",
+      chance(0.3)
+        ? `providerAddress: ${one([`{ exact: "${hostOf()}:${portOf()}" }`, `{ wildcard: "*:${portOf()}" }`, `{ wildcard: 0.0.0.0 }`])}`
+        : "",
+      chance(0.3) ? `service: { oneof: [${textMatch([keyOf(), keyOf()])}] }` : "",
+      chance(0.3) ? `app: { oneof: [${textMatch(["web", "shop"])}, ${textMatch(["web", "shop"])}] }` : "",
+      chance(0.5) ? `param: [{ key: region, value: ${textMatch(REGIONS)} }]` : "",
+    ];
+    return `{ ${parts.filter((part) => part !== "").join(", ")} }`;
+  }
+
+  function item(isNew: boolean): string {
+    const condition = !isNew && chance(0.4) ? `, "~region": ${one(REGIONS)}` : "";
+    const parameters = `{ ${one(["weight", "timeout", "disabled"])}: ${integer(200)}, retries: "${integer(4)}"${condition}${member(0.2, "priority", () => String(integer(5)))} }`;
+    return (
+      `{ parameters: ${parameters}` +
+      member(0.95, "side", () => one(["consumer", "provider"])) +
+      member(0.5, "addresses", () => some(2, addressOf)) +
+      member(0.4, "providerAddresses", () => some(2, addressOf)) +
+      member(0.3, "applications", () => some(2, applicationOf)) +
+      member(0.3, "services", () => some(2, () => `"${one([keyOf(), "*"])}"`)) +
+      member(0.1, "type", () => one(["general", "weight"])) +
+      member(0.2, "enabled", () => one(["true", "false"])) +
+      `${isNew ? member(0.5, "match", match) : ""} }`
+    );
+  }
+
+  function text(scope: "application" | "service"): string {
+    const version = one(["v3.0", "v3.0", "v2.7"]);
+    const items = Array.from({ length: 1 + integer(3) }, () => `  - ${item(version === "v3.0")}`);
+    const head = [
+      `configVersion: ${version}`,
+      ...(scope === "application" || chance(0.5) ? [`scope: ${scope}`] : []),
+      `key: "${scope === "application" ? applicationOf() : keyOf()}"`,
+      ...(chance(0.2) ? [`enabled: ${one(["true", "false"])}`] : []),
+    ];
+    return `${[...head, "configs:", ...items].join("\n")}\n`;
+  }
+
+  return {
+    side: one(["consumer", "provider"]),
+    host: hostOf(),
+    port: portOf(),
+    application: applicationOf(),
+    group: one(["", "", "blue"]),
+    version: one(["", "", "1.0"]),
+    parameters: chance(0.7) ? { region: one(REGIONS) } : {},
+    texts: [text("application"), text("service")],
+  };
+}

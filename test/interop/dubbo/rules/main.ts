@@ -6,13 +6,21 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { overridesOf, parseConfigurators } from "../../../../dubbo/src/rules/configurators.ts";
 import { Plan } from "../../../../dubbo/src/rules/plan.ts";
-import { type RuleKind, RuleText } from "../../../../dubbo/src/rules/rule-text.ts";
+import { ROUTERS, type RuleKind, RuleText } from "../../../../dubbo/src/rules/rule-text.ts";
 import type { Candidate, RuleRequest } from "../../../../dubbo/src/rules/subject.ts";
 import { unlessMissing } from "../../peer.ts";
 import { buildOnce, step } from "../build.ts";
 import { checkJava, fetchJars, JAVA_VERSIONS, JVM } from "../peers/java.ts";
-import { createCase, type RuleCase, randomOf } from "./cases.ts";
+import {
+  CONSUMER_HOST,
+  type ConfigurationCase,
+  createCase,
+  createConfiguration,
+  type RuleCase,
+  randomOf,
+} from "./cases.ts";
 
 /** The exit status that the check recognizes as "cannot run here". */
 const CANNOT_RUN = 3;
@@ -43,10 +51,10 @@ function buildJava(): string[] {
   return ["java", ...JVM, "-cp", classes, "com.example.interop.RuleCases"];
 }
 
-/** Asks the program in Java for the possible decisions of each case. */
-function decideInJava(command: readonly string[], cases: readonly RuleCase[]): string[][] {
+/** Asks the program in Java for the answers to requests, such as the possible decisions of a case. */
+function askJava(command: readonly string[], requests: readonly object[]): (string | null)[][] {
   const [program = "", ...args] = command;
-  const input = cases.map((one) => JSON.stringify(requestOf(one))).join("\n");
+  const input = requests.map((one) => JSON.stringify(one)).join("\n");
   const { stdout, stderr, status } = spawnSync(program, args, {
     input: `${input}\n`,
     encoding: "utf8",
@@ -60,23 +68,61 @@ function decideInJava(command: readonly string[], cases: readonly RuleCase[]): s
 }
 
 function requestOf({ consumer, host, providers, texts, call, isRandom }: RuleCase) {
-  const query = (parameters: Readonly<Record<string, string>>): string =>
-    Object.entries(parameters)
-      .map(([name, value]) => `${name}=${value}`)
-      .join("&");
   return {
-    consumer: `consumer://${host}/greet.Greeter?${query(consumer)}`,
-    providers: providers.map((one) => `tri://${one.host}:${one.port}/greet.Greeter?${query(one.parameters)}`),
+    consumer: `consumer://${host}/greet.Greeter?${queryOf(consumer)}`,
+    providers: providers.map((one) => `tri://${one.host}:${one.port}/greet.Greeter?${queryOf(one.parameters)}`),
     texts,
     call,
     runs: isRandom ? RUNS : 1,
   };
 }
 
+function queryOf(parameters: Readonly<Record<string, string>>): string {
+  return Object.entries(parameters)
+    .map(([name, value]) => `${name}=${value}`)
+    .join("&");
+}
+
+/** Parameters that dynamic configuration may set in a case. */
+const CONFIGURED = ["weight", "timeout", "disabled", "retries"];
+
+function configurationRequestOf(given: ConfigurationCase) {
+  const { side, host, port, application, group, version, parameters, texts } = given;
+  const key = { ...(group && { group }), ...(version && { version }) };
+  const query = queryOf({ interface: "greet.Greeter", side, application, ...key, ...parameters });
+  return { subject: `tri://${host}:${port}/greet.Greeter?${query}`, texts, names: CONFIGURED };
+}
+
+/** Returns the values of the parameters that the texts set. */
+function configure({ side, host, port, application, group, version, parameters, texts }: ConfigurationCase) {
+  const subject = {
+    ...{ side, host, application, address: `${host}:${port}`, own: side === "consumer" ? CONSUMER_HOST : host },
+    service: `${group && `${group}/`}greet.Greeter${version && `:${version}`}`,
+    parameters: new Map(Object.entries(parameters)),
+  };
+  const set = new Map(texts.flatMap((text) => [...overridesOf(parseConfigurators(text), subject)]));
+  return CONFIGURED.map((name) => set.get(name) ?? null);
+}
+
+/** Compares dynamic configuration. Returns the number of cases that differ. */
+function compareConfigurations(command: readonly string[], count: number, random: () => number): number {
+  const cases = Array.from({ length: count }, () => createConfiguration(random));
+  const expected = askJava(command, cases.map(configurationRequestOf));
+  const ours = cases.map(configure);
+  const differing = cases.filter((_, index) => JSON.stringify(ours[index]) !== JSON.stringify(expected[index]));
+  for (const one of differing.slice(0, 5)) {
+    const index = cases.indexOf(one);
+    console.log(JSON.stringify({ ...configurationRequestOf(one), java: expected[index], ours: ours[index] }, null, 2));
+  }
+  const set = expected.filter((values) => values.some((value) => value !== null)).length;
+  console.log(`dynamic configuration: ${count} cases, ${set} with an effect, ${differing.length} differ`);
+  return differing.length;
+}
+
 /** Returns the possible decisions of a case. */
 function decide({ consumer, host, providers, texts, call, isRandom }: RuleCase, random: () => number): string[] {
   const rules = KINDS.map((kind, index) => {
-    const rule = new RuleText(kind, () => {});
+    const rule = new RuleText(ROUTERS[kind], () => {});
     for (const text of texts[index] ?? []) rule.set(text);
     return rule.rule;
   });
@@ -105,7 +151,7 @@ async function main(): Promise<number> {
   if (process.argv.includes("--prepare")) return 0;
   const random = randomOf(seed);
   const cases = Array.from({ length: count }, () => createCase(random));
-  const expected = decideInJava(command, cases);
+  const expected = askJava(command, cases.map(requestOf));
   const faults = new Map<string, number>();
   let differing = 0;
   for (const [index, one] of cases.entries()) {
@@ -120,7 +166,7 @@ async function main(): Promise<number> {
   for (const [name, times] of [...faults].sort()) console.log(`${times} differ, as they must: ${name}`);
   const ordinary = cases.filter((one) => one.faults.size === 0).length;
   console.log(`seed ${seed}: ${count} cases, ${ordinary} without a fault of Dubbo, ${differing} differ`);
-  return differing === 0 ? 0 : 1;
+  return differing + compareConfigurations(command, count, random) === 0 ? 0 : 1;
 }
 
 const isNumber = (text: string): boolean => /^[0-9]+$/.test(text);

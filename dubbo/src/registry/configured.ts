@@ -1,0 +1,75 @@
+/**
+ * Providers with dynamic configuration: the rule `APPLICATION.configurators` sets the weight of an instance, which is then
+ * registered again, as by Dubbo for Java. Consumers see it like any other weight.
+ */
+import { Code, RpcError } from "triple-es";
+import type { Instance, Registration, RegistrationEvent } from "triple-es/discovery";
+import { Backoff, callHook, delayInBackground, onAbort } from "triple-es/internal";
+import type { Rules } from "../rules/service-rules.ts";
+import type { DubboSource } from "./dubbo/source.ts";
+import { REGISTRATION_BACKOFF } from "./registration.ts";
+
+/** Keeps the weight of a registration up to date with the rule until it is closed. Without rules, returns it unchanged. */
+export function configured(
+  registration: Registration,
+  instance: Instance,
+  rules: Rules | undefined,
+  { watchRule }: Pick<DubboSource, "watchRule">,
+  onEvent: (event: RegistrationEvent) => void = () => {},
+): Registration {
+  if (rules === undefined) return registration;
+  const key = `${instance.application}.configurators`;
+  const weightBy = rules.weights(instance, (reason) => {
+    const message = `the rule ${key} is ignored, and the last one stays: ${reason}`;
+    callHook("the hook onRegistration", () =>
+      onEvent({ type: "failed", error: new RpcError(Code.InvalidArgument, message) }),
+    );
+  });
+  const ended = new AbortController();
+  let given = instance.weight;
+  let ruled: number | undefined;
+
+  function apply(text: string | undefined): void {
+    const weight = weightBy(text);
+    if (weight === ruled) return;
+    ruled = weight;
+    registration.update({ weight: ruled ?? given }).catch(() => {});
+  }
+
+  /** Watches the rule until the registry fails or the registration is closed. */
+  function watch(): Promise<void> {
+    return new Promise((resolve) => {
+      let unlink = (): void => {};
+      const onFailure = (): void => {
+        unlink();
+        resolve();
+      };
+      const stop = watchRule(key, { onValue: apply, onFailure });
+      unlink = onAbort(ended.signal, () => {
+        stop();
+        resolve();
+      });
+    });
+  }
+
+  async function run(): Promise<void> {
+    const retry = new Backoff(REGISTRATION_BACKOFF);
+    while (!ended.signal.aborted) {
+      await watch();
+      await delayInBackground(retry.next(), ended.signal);
+    }
+  }
+
+  void run();
+  return {
+    ready: registration.ready,
+    update(change) {
+      given = change.weight ?? given;
+      return registration.update({ ...change, weight: ruled ?? given });
+    },
+    close(options) {
+      ended.abort();
+      return registration.close(options);
+    },
+  };
+}
