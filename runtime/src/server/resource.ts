@@ -29,7 +29,7 @@ export interface Resource {
   readonly exchange: Exchange;
 }
 
-/** A resource that calls methods of its router, such as routes of REST. The router recognizes it by `onMount`. */
+/** A resource that calls methods of its router, such as routes of REST. */
 export interface CallingResource extends Resource {
   /** Called when the resource is mounted, before {@link onAdd}. */
   readonly onMount: (router: MethodRouter) => void;
@@ -41,6 +41,8 @@ export interface MethodRouter {
   /** Returns the handler of a method by its path and the selector of a request. */
   readonly find: (path: string, selector: Selector) => Handler | undefined;
 }
+
+export const isCalling = (resource: Resource): resource is CallingResource => "onMount" in resource;
 
 /** The content type of text in UTF-8. */
 export const TEXT_TYPE = "text/plain; charset=utf-8";

@@ -16,7 +16,7 @@ import { createAuthorize } from "./authorize.ts";
 import { type CallLimits, ConcurrencyLimiter, checkServiceLimits, type ServiceLimits } from "./call-limits.ts";
 import { type CorsOptions, withCors } from "./cors.ts";
 import { checkService, createHandlers, type ServedMethod } from "./handler.ts";
-import type { AddedService, CallingResource, Resource } from "./resource.ts";
+import { type AddedService, isCalling, type Resource } from "./resource.ts";
 
 /** Options of one service. */
 export interface ServiceOptions extends Selector {
@@ -216,7 +216,7 @@ export function createRouterWith(settings: RouterSettings): Router {
     },
     mount(resource) {
       settled = {};
-      (resource as Partial<CallingResource>).onMount?.({ options: settings, find });
+      if (isCalling(resource)) resource.onMount({ options: settings, find });
       for (const added of services) resource.onAdd?.(added);
       resources.push(resource);
       return router;

@@ -261,6 +261,14 @@ describe("methods of proto files", () => {
     }
   });
 
+  it("limit the values of a message", async () => {
+    const limited = createRouter({ serializations, maxMessageValues: 50 }).add(GreetServiceDef, greeter);
+    addGenericCalls(limited);
+    const json = JSON.stringify({ unknown: Array.from({ length: 1_000 }, (_, i) => i) });
+    const calling = client(limited).call("greet.v1.GreetService", "greet", [json], { mode: "protobuf-json" });
+    await expect(calling).rejects.toMatchObject({ code: Code.ResourceExhausted });
+  });
+
   it("refuse everything else", async () => {
     const mode = "protobuf-json";
     await expect(call("greet.v1.GreetService", "greet", ["{}"])).rejects.toMatchObject({ code: Code.Unimplemented });

@@ -14,7 +14,7 @@ import {
   type Selector,
 } from "triple-es";
 import type { CallingResource, Handler, MethodRouter, Payload } from "triple-es/internal";
-import { countOf, readSelector, reasonOf } from "triple-es/internal";
+import { reasonOf } from "triple-es/internal";
 import { valuesOf } from "../arguments.ts";
 import { Cost } from "../cost.ts";
 import { thrownException } from "../exception.ts";
@@ -74,8 +74,8 @@ class GenericServer implements CallingResource {
     const type = request.headers.get("content-type") ?? "";
     const [answer] = protocols.flatMap((protocol) => protocol.accept(type) ?? []);
     if (answer === undefined) throw new Error("the last protocol of a router must accept every content type");
-    const selector = readSelector(request.headers);
-    return answer(request, { handler: this.#handlers.get(path), selector, headers: undefined });
+    const [version, group] = [request.headers.get("tri-service-version"), request.headers.get("tri-service-group")];
+    return answer(request, { handler: this.#handlers.get(path), selector: { version, group }, headers: undefined });
   };
 
   /** The handler of `$invoke`. Its limits are those of the router: the called method is not known before the message is. */
@@ -170,7 +170,8 @@ function ofJson({ input, output }: ProtoMethod, { maxMessageValues }: Limits, co
       const [text] = args;
       if (typeof text !== "string" || args.length !== 1) throw new Error("the only one must be a message as JSON text");
       const bytes = new TextEncoder().encode(text);
-      return codec.decode(input, bytes, undefined, countOf(bytes, maxMessageValues));
+      new Cost(maxMessageValues).addJson(bytes);
+      return codec.decode(input, bytes);
     },
     toResult: (message) => new TextDecoder().decode(codec.encode(output, message)),
   };
