@@ -11,6 +11,7 @@ import type { HeaderLimitsInit } from "../protocol/header-limits.ts";
 import { type BodyLimits, resolveServerOptions, type ServerProtocolOptions } from "../protocol/options.ts";
 import { checkMaxTimeout } from "./call-limits.ts";
 import { type CorsOptions, createOriginPolicy } from "./cors.ts";
+import { createLoadShedding } from "./load-shedding.ts";
 import type { RouterPolicy } from "./router.ts";
 
 /** Options of a router. */
@@ -26,6 +27,11 @@ export interface RouterOptions {
    * reflection are included. Default: every call may begin.
    */
   readonly authorize?: Authorize | undefined;
+  /**
+   * True if the server refuses unary calls as `unavailable` that it could not answer within their deadlines, because it gets
+   * more calls than it can handle. It then answers nearly as many in time as without overload. Default: false.
+   */
+  readonly shedLoad?: boolean | undefined;
   /** Supported codecs of messages. Default: `proto` and `json`. */
   readonly codecs?: readonly Codec[] | undefined;
   /**
@@ -90,6 +96,7 @@ export interface RouterOptions {
 
 const ROUTER_OPTION_NAMES: MemberNames<RouterOptions> = {
   authorize: true,
+  shedLoad: true,
   interceptors: true,
   codecs: true,
   compressions: true,
@@ -118,7 +125,7 @@ export interface ResolvedRouterOptions extends ServerProtocolOptions, RouterPoli
 export function resolveRouterOptions(
   options: RouterOptions & Pick<ServerProtocolOptions, "codecs" | "compressions">,
 ): ResolvedRouterOptions {
-  const { authorize, interceptors = [], cors, serializations, versionMatch = "exact" } = options;
+  const { authorize, shedLoad = false, interceptors = [], cors, serializations, versionMatch = "exact" } = options;
   assertArrays({ codecs: options.codecs, compressions: options.compressions, interceptors, serializations });
   assertFunction("authorize", authorize);
   assertObject("registry", options.registry, "createRegistry of protobuf-es makes");
@@ -126,7 +133,7 @@ export function resolveRouterOptions(
     ...resolveServerOptions(options),
     serializations,
     allowsOrigin: cors && createOriginPolicy(cors),
-    authorize,
+    authorize: [shedLoad ? createLoadShedding() : undefined, authorize].filter((hook) => hook !== undefined),
     interceptors,
     cors,
     maxTimeoutMs: checkMaxTimeout(options.maxTimeoutMs, "maxTimeoutMs"),

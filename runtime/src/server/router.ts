@@ -113,7 +113,8 @@ interface AnsweredDestination extends Destination {
 
 /** The rules of a router that do not depend on its protocols. */
 export interface RouterPolicy {
-  readonly authorize?: Authorize | undefined;
+  /** The hooks that decide whether a call may begin, in order. */
+  readonly authorize: readonly Authorize[];
   readonly interceptors: readonly Interceptor[];
   readonly onError: ErrorHook;
   readonly versionMatch: "exact" | "fallback";
@@ -189,8 +190,8 @@ export function createRouterWith(settings: RouterSettings): Router {
       const bodies = bodiesOf(bodyKinds, options, Object.keys(service.methods));
       const compressMinBytes = compressionOf(options, Object.keys(service.methods));
       assertFunction("authorize", options.authorize);
-      const hooks = [settings.authorize, options.authorize].filter((hook) => hook !== undefined);
-      const authorize = createAuthorize(hooks, onError);
+      const own = options.authorize === undefined ? [] : [options.authorize];
+      const authorize = createAuthorize([...settings.authorize, ...own], onError);
       const limited = limiterOf(service, options.limits, settings);
       for (const [index, made] of createHandlers(service, implementation, all).entries()) {
         const { method } = made;

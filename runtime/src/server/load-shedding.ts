@@ -1,0 +1,158 @@
+/**
+ * Load shedding: a server that gets more calls than it can answer refuses some of them early, so that it answers the others
+ * within their deadlines. Without it, all calls begin, and all end too late.
+ *
+ * - Calls that arrive in one turn of the event loop begin in several turns if their handlers take CPU time. A call that has
+ *   waited too long for its turn is refused.
+ * - Calls of a method that wait for something else, such as a database, are limited in number if they take most of their
+ *   deadlines (Little's law: the time of a call is proportional to the number of calls that run).
+ */
+
+import { RETRY_PUSHBACK } from "../call/attempt.ts";
+import type { Authorize, CallContext, Method } from "../call/call.ts";
+import { Code } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import { isAnswered } from "../call/outcome.ts";
+import { defer, now } from "../call/platform.ts";
+
+/** The time in milliseconds for which the calls of one turn of the event loop may run. */
+const LONG_TURN_MS = 16;
+
+/** The number of calls that begin in a turn before any turn has been measured. */
+const FIRST_CALLS = 32;
+
+/** The share of its timeout for which a call may wait, and which calls of a limited method should take. */
+const SHARE = 1 / 4;
+
+/** The share while calls have been waiting for {@link STANDING_MS} milliseconds or longer: such a queue does not end (CoDel). */
+const STANDING_SHARE = 1 / 10;
+const STANDING_MS = 100;
+
+/** The timeout that calls without one have here, in milliseconds. */
+const NO_TIMEOUT_MS = 10_000;
+
+/** So few calls of a method are no overload: their time is the usual one, and no method is limited to fewer. */
+const FEW_CALLS = 8;
+
+/** The delay in milliseconds before a refused call may be attempted again. */
+const PUSHBACK_MS = 100;
+
+/** Services whose calls report the state of the server. */
+const EXEMPT = /^grpc\.(health|reflection)\./;
+
+/** The calls of a method. */
+interface MethodLoad {
+  running: number;
+  /** The maximum number of running calls. */
+  limit: number;
+  /** The time of a call while few run, in milliseconds. */
+  usualMs: number;
+}
+
+interface WaitingCall {
+  readonly since: number;
+  readonly timeoutMs: number;
+  readonly begin: () => void;
+  readonly refuse: (reason: RpcError) => void;
+}
+
+/** Creates the hook that decides whether and when a unary call begins. Streams, health and reflection always begin. */
+export function createLoadShedding(): Authorize {
+  const loads = new Map<Method, MethodLoad>();
+  const waiting: WaitingCall[] = [];
+  let callsPerTurn = FIRST_CALLS;
+  /** The number of calls that have begun in this turn, and the time when it began. */
+  let begun = 0;
+  let turnStart = 0;
+  let isWatched = false;
+  /** The last time when no call was waiting. */
+  let idleAt = 0;
+  // One error for all calls: the stack of each would cost more than the rest of its refusal.
+  const overloaded = new RpcError(Code.Unavailable, "the server is overloaded (its option shedLoad refuses calls)", {
+    trailers: { [RETRY_PUSHBACK]: String(PUSHBACK_MS) },
+  });
+
+  function loadOf(method: Method): MethodLoad {
+    const known = loads.get(method);
+    if (known !== undefined) return known;
+    const load = { running: 0, limit: Number.POSITIVE_INFINITY, usualMs: 0 };
+    loads.set(method, load);
+    return load;
+  }
+
+  /** Ends the turn after the input that is ready. */
+  function watch(): void {
+    if (isWatched) return;
+    isWatched = true;
+    turnStart = now();
+    defer(endTurn);
+  }
+
+  function endTurn(): void {
+    isWatched = false;
+    const time = now();
+    const took = time - turnStart;
+    if (took > LONG_TURN_MS)
+      callsPerTurn = Math.max(1, Math.floor((Math.min(begun, callsPerTurn) * LONG_TURN_MS) / took));
+    else if (begun >= callsPerTurn && took < LONG_TURN_MS / 2) callsPerTurn *= 2;
+    begun = 0;
+    const share = time - idleAt > STANDING_MS ? STANDING_SHARE : SHARE;
+    let taken = 0;
+    for (const { since, timeoutMs, begin, refuse } of waiting) {
+      if (time - since > share * timeoutMs) refuse(overloaded);
+      else if (begun < callsPerTurn) begin();
+      else break;
+      taken++;
+    }
+    waiting.splice(0, taken);
+    if (waiting.length === 0) idleAt = time;
+    if (begun > 0 || waiting.length > 0) watch();
+  }
+
+  /** Counts a call that begins. Throws if too many of its method are running. */
+  function begin(load: MethodLoad, context: CallContext, timeoutMs: number | undefined): void {
+    if (load.running >= load.limit) throw overloaded;
+    begun++;
+    watch();
+    const width = ++load.running;
+    const start = timeoutMs === undefined ? 0 : now();
+    if (!isAnswered(context)) return;
+    context.onAnswered(() => {
+      load.running--;
+      if (timeoutMs !== undefined) adapt(load, now() - start, timeoutMs, width);
+    });
+  }
+
+  return ({ method, context }) => {
+    if (method.kind !== "unary" || EXEMPT.test(method.service)) return;
+    const load = loadOf(method);
+    const timeoutMs = context.timeoutMs();
+    if (waiting.length === 0 && begun < callsPerTurn) return begin(load, context, timeoutMs);
+    watch();
+    return new Promise<void>((resolve, refuse) => {
+      waiting.push({
+        since: now(),
+        timeoutMs: timeoutMs ?? NO_TIMEOUT_MS,
+        refuse,
+        begin() {
+          try {
+            begin(load, context, timeoutMs);
+            resolve();
+          } catch (reason) {
+            refuse(reason as RpcError);
+          }
+        },
+      });
+    });
+  };
+}
+
+/** Adapts the limit of a method to a call that took `tookMs` and was one of `width` running calls when it began. */
+function adapt(load: MethodLoad, tookMs: number, timeoutMs: number, width: number): void {
+  if (width <= FEW_CALLS) load.usualMs += (tookMs - load.usualMs) / (load.usualMs === 0 ? 1 : 16);
+  const isLate = tookMs > timeoutMs / 2 && tookMs > 2 * load.usualMs;
+  if (!isLate && width < load.limit - 1) return;
+  const wanted = (width * SHARE * timeoutMs) / tookMs;
+  const next = load.limit === Number.POSITIVE_INFINITY ? wanted : load.limit + (wanted - load.limit) / 8;
+  load.limit = Math.max(FEW_CALLS, next);
+}

@@ -1,0 +1,231 @@
+/** Load shedding, in a simulated event loop: time is a number that handlers advance. */
+import { Code, createInMemoryTransport, createRouter, RpcError } from "triple-es";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
+import type { Authorize, CallContext, Method } from "../../runtime/src/call/call.ts";
+import { createLoadShedding } from "../../runtime/src/server/load-shedding.ts";
+import { greeter } from "../support/server.ts";
+
+const loop = {
+  now: 0,
+  deferred: [] as (() => void)[],
+  /** In the order of their times. */
+  timers: [] as { readonly at: number; readonly run: () => void }[],
+};
+const realTurn = setImmediate;
+beforeEach(() => {
+  Object.assign(loop, { now: 0, deferred: [], timers: [] });
+  vi.spyOn(performance, "now").mockImplementation(() => loop.now);
+  vi.stubGlobal("setImmediate", (callback: () => void) => void loop.deferred.push(callback));
+});
+afterEach(() => {
+  vi.restoreAllMocks();
+  vi.unstubAllGlobals();
+});
+
+/** The time that a call costs, whether it is refused or not. */
+const COST_MS = 0.02;
+const TIMEOUT_MS = 200;
+const { greet, greetEach } = GreetServiceDef.methods;
+
+function at(time: number, run: () => void): void {
+  const index = loop.timers.findLastIndex((timer) => timer.at <= time);
+  loop.timers.splice(index + 1, 0, { at: time, run });
+}
+
+async function microtasks(): Promise<void> {
+  for (let i = 0; i < 8; i++) await undefined;
+}
+
+/** Runs turns of the event loop until there is nothing to do: first the input and timers that are due, then what was deferred. */
+async function run(): Promise<void> {
+  while (loop.timers.length + loop.deferred.length > 0) {
+    if (loop.deferred.length === 0) loop.now = Math.max(loop.now, loop.timers[0]?.at ?? 0);
+    const turn = loop.now;
+    while (loop.timers[0] !== undefined && loop.timers[0].at <= turn) {
+      loop.timers.shift()?.run();
+      await microtasks();
+    }
+    for (const callback of loop.deferred.splice(0)) {
+      callback();
+      await microtasks();
+    }
+  }
+}
+
+/** A handler: it calls back when it is done. */
+type Handle = (done: () => void) => void;
+
+/** Computes for a time. */
+const computing = (ms: number): Handle => {
+  return (done) => {
+    loop.now += ms;
+    done();
+  };
+};
+
+/** Waits for one of a number of slots, and then for a time. */
+function waitingFor(slots: number, ms: number): Handle {
+  let free = slots;
+  const queue: (() => void)[] = [];
+  return (done) => {
+    const begin = (): void =>
+      at(loop.now + ms, () => {
+        const next = queue.shift();
+        if (next === undefined) free++;
+        else next();
+        done();
+      });
+    if (free === 0) queue.push(begin);
+    else {
+      free--;
+      begin();
+    }
+  };
+}
+
+class Tally {
+  /** The calls that were answered within their deadlines, and later. */
+  good = 0;
+  late = 0;
+  readonly refused: RpcError[] = [];
+}
+
+interface Load {
+  readonly handle: Handle;
+  /** Calls a second, and the seconds for which they are sent. */
+  readonly rate: number;
+  readonly seconds: number;
+  readonly method?: Method;
+  readonly timeoutMs?: number | undefined;
+}
+
+/** Sends calls at a constant rate, and answers those that begin. */
+async function send(authorize: Authorize, { handle, rate, seconds, method = greet, ...load }: Load): Promise<Tally> {
+  const timeoutMs = "timeoutMs" in load ? load.timeoutMs : TIMEOUT_MS;
+  const tally = new Tally();
+  const call = async (sentAt: number): Promise<void> => {
+    loop.now += COST_MS;
+    const answered: (() => void)[] = [];
+    const onAnswered = (callback: () => void): void => void answered.push(callback);
+    const context = { timeoutMs: () => timeoutMs, onAnswered } as unknown as CallContext;
+    try {
+      await authorize({ method, context } as Parameters<Authorize>[0]);
+    } catch (reason) {
+      tally.refused.push(reason as RpcError);
+      return;
+    }
+    handle(() => {
+      for (const callback of answered) callback();
+      if (loop.now - sentAt <= (timeoutMs ?? Number.POSITIVE_INFINITY)) tally.good++;
+      else tally.late++;
+    });
+  };
+  const start = loop.now;
+  for (let i = 0; i < rate * seconds; i++) {
+    const due = start + (i * 1_000) / rate;
+    at(due, () => void call(due));
+  }
+  await run();
+  return tally;
+}
+
+const handlers: readonly [string, number, () => Handle][] = [
+  ["5 ms of computing", 200, () => computing(5)],
+  ["1 ms of computing", 1_000, () => computing(1)],
+  ["20 ms in one of ten slots", 500, () => waitingFor(10, 20)],
+];
+
+describe.each(handlers)("a server whose handlers take %s", (_, peak, make) => {
+  it.each([2, 5, 10])("answers nearly as many calls in time at %i times the load as at its peak", async (times) => {
+    const authorize = createLoadShedding();
+    const handle = make();
+    // The time in which it notices is a part of the load.
+    await send(authorize, { handle, rate: peak * times, seconds: 1 });
+    const { good, late, refused } = await send(authorize, { handle, rate: peak * times, seconds: 2 });
+    // What a refusal costs is not there for answers.
+    const left = 1 - peak * times * (COST_MS / 1_000);
+    expect(good).toBeGreaterThan(0.85 * peak * 2 * left);
+    expect(late).toBeLessThan(0.01 * good);
+    expect(good + late + refused.length).toBe(peak * times * 2);
+    for (const error of refused.slice(0, 10)) {
+      expect(error).toBeInstanceOf(RpcError);
+      expect([error.code, error.trailers.get("grpc-retry-pushback-ms")]).toEqual([Code.Unavailable, "100"]);
+    }
+    // It recovers at once.
+    const after = await send(authorize, { handle, rate: peak * 0.5, seconds: 1 });
+    expect(after.refused.length + after.late).toBeLessThan(0.02 * peak);
+  });
+
+  it("refuses nothing at half of its peak", async () => {
+    const { good } = await send(createLoadShedding(), { handle: make(), rate: peak / 2, seconds: 2 });
+    expect(good).toBe(peak);
+  });
+
+  it("is lost without it", async () => {
+    const { good } = await send(() => {}, { handle: make(), rate: peak * 5, seconds: 2 });
+    expect(good).toBeLessThan(0.2 * peak * 2);
+  });
+});
+
+it("calls that take most of their deadlines without overload are not refused", async () => {
+  const handle: Handle = (done) => at(loop.now + 150, done);
+  const { good } = await send(createLoadShedding(), { handle, rate: 1_000, seconds: 1 });
+  expect(good).toBe(1_000);
+});
+
+it("a burst is spread over turns, and nothing of it is refused", async () => {
+  const authorize = createLoadShedding();
+  const { good } = await send(authorize, { handle: computing(0.1), rate: 1e6, seconds: 0.0004 });
+  expect(good).toBe(400);
+});
+
+it("calls without a deadline wait, and are refused too", async () => {
+  const authorize = createLoadShedding();
+  const load = { handle: computing(5), rate: 2_000, seconds: 2, timeoutMs: undefined };
+  const { good, refused } = await send(authorize, load);
+  expect(good).toBeGreaterThan(300);
+  expect(good + refused.length).toBe(4_000);
+});
+
+it.each([
+  ["streams", greetEach],
+  ["calls of health", { ...greet, service: "grpc.health.v1.Health" }],
+])("%s always begin", async (_, method) => {
+  const authorize = createLoadShedding();
+  const { refused } = await send(authorize, {
+    handle: computing(5),
+    rate: 2_000,
+    seconds: 1,
+    method: method as Method,
+  });
+  expect(refused).toEqual([]);
+});
+
+it.each(["grpc", "http-rpc"] as const)("a router refuses calls that would wait too long, over %s", async (protocol) => {
+  const router = createRouter({ shedLoad: true }).add(GreetServiceDef, {
+    ...greeter,
+    greet: (request) => {
+      loop.now += 50;
+      return { greeting: `Hello, ${request.name}!` };
+    },
+  });
+  const client = createGreetServiceClient(createInMemoryTransport(router, { protocol }));
+  const calls = Array.from({ length: 200 }, (_, i) => client.greet({ name: `${i}` }, { timeoutMs: 4_000 }));
+  const settled = Promise.allSettled(calls);
+  let isSettled = false;
+  void settled.then(() => {
+    isSettled = true;
+  });
+  while (!isSettled) {
+    await new Promise((resolve) => realTurn(resolve));
+    for (const callback of loop.deferred.splice(0)) callback();
+  }
+  const outcomes = await settled;
+  const answered = outcomes.flatMap((one) => (one.status === "fulfilled" ? [one.value.greeting] : []));
+  const refused = outcomes.flatMap((one) => (one.status === "rejected" ? [(one.reason as RpcError).code] : []));
+  // Those of the first turn, after which the others have waited for more than a second.
+  expect(answered).toEqual(Array.from({ length: 32 }, (_, i) => `Hello, ${i}!`));
+  expect(new Set(refused)).toEqual(new Set([Code.Unavailable]));
+  expect(answered.length + refused.length).toBe(200);
+});
