@@ -1,6 +1,6 @@
 /**
- * Builds the published packages into `dist`, `runtime/dist` and `dubbo/dist`: `node scripts/build.js [PART...]`, of the parts
- * runtime, dubbo, console, plugin and contract.
+ * Builds the published packages into `dist` of their folders: `node scripts/build.js [PART...]`, of the parts runtime, dubbo,
+ * console, plugin, contract and create.
  * Without arguments it builds all parts.
  */
 import { spawnSync } from "node:child_process";
@@ -207,6 +207,9 @@ const parts = {
       banner: { js: "/* Contains @bufbuild/protobuf, Copyright 2021-2026 Buf Technologies, Inc., Apache-2.0 */" },
     });
   },
+
+  /** Bundles the program of `npm create triple-es`. */
+  create: () => build({ ...bundle, entryPoints: ["create/src/main.ts"], outdir: "create/dist" }),
 };
 
 const asked = process.argv.slice(2);

@@ -18,6 +18,7 @@ const tasks = {
     "publint --strict",
     "publint --strict runtime",
     "publint --strict dubbo",
+    "publint --strict create",
     "attw --pack runtime --profile esm-only",
     "attw --pack dubbo --profile esm-only",
   ],

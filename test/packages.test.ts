@@ -229,6 +229,14 @@ describe("a tarball", () => {
     ],
     ["triple-es-dubbo", [...["java", "hessian2"].flatMap(builtFrom), "dist/node/index.js", "dist/node/zookeeper.js"]],
     ["protoc-gen-triple-es", ["dist/main.js", "dist/triple-es.js"]],
+    [
+      "create-triple-es",
+      [
+        ...["README.md", "LICENSE", "NOTICE", "package.json", "dist/main.js"],
+        // npm leaves some files with a dot out.
+        ...["package.json", "gitignore", ".github/workflows/ci.yml"].map((name) => `templates/common/${name}`),
+      ],
+    ],
   ])("has its entry points: %s", (name, wanted) => {
     expect(packed.get(name)).toEqual(expect.arrayContaining(wanted));
   });

@@ -1,7 +1,7 @@
 /** Programs of examples that run during a test. Their output is read line by line. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { join } from "node:path";
+import { resolve } from "node:path";
 import { createInterface } from "node:readline";
 import { ROOT } from "./documents.ts";
 
@@ -22,11 +22,11 @@ export function environment(env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { ...own, ...env };
 }
 
-/** Starts a command in the folder of an example, such as `npm run server`. Stop it at the end of the test. */
+/** Starts a command in the folder of an example, or in another one by its path, such as `npm run server`. Stop it at the end of the test. */
 export function startProgram(example: string, command: readonly string[], env: NodeJS.ProcessEnv): Program {
   const [file = "", ...args] = command;
   const child = spawn(file, args, {
-    cwd: join(ROOT, "examples", example),
+    cwd: resolve(ROOT, "examples", example),
     env: environment(env),
     stdio: ["ignore", "pipe", "pipe"],
     // The process group contains npm, its shell and the program.

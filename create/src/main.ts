@@ -1,0 +1,215 @@
+#!/usr/bin/env node
+/**
+ * The program of `npm create triple-es`: creates a project from the parts in `templates`. Each part is a folder of files; the
+ * answers to three questions choose the parts. A line of a file may end with a comment that names a part, such as `// page`:
+ * it is kept, without the comment, if the part was chosen. `// no page` is for the other case.
+ */
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { createInterface } from "node:readline/promises";
+import { fileURLToPath } from "node:url";
+import { parseArgs } from "node:util";
+
+const TEMPLATES = fileURLToPath(new URL("../templates", import.meta.url));
+
+const HELP = `create-triple-es: a project with a server, a client, a test and CI.
+
+  npm create triple-es@latest [FOLDER] [-- FLAGS]
+
+The folder is created, or must be empty; by default it is the current one. A question without a flag is asked.
+
+  --contract proto|typescript             the language of the service; default: proto
+  --page, --no-page                       with a page that calls the server; default: without
+  --registry none|etcd|nacos|zookeeper    where clients find servers; default: none, one URL
+  --yes, -y                               ask nothing: defaults for questions without a flag
+  --help, -h                              print this text
+`;
+
+/** A question with its possible answers, the first of which is the default. */
+interface Question {
+  readonly text: string;
+  readonly answers: readonly string[];
+}
+
+const QUESTIONS = {
+  contract: { text: "Describe services in a proto file, or in TypeScript?", answers: ["proto", "typescript"] },
+  page: { text: "Add a page that calls the server?", answers: ["no", "yes"] },
+  registry: { text: "Register servers in a registry?", answers: ["none", "etcd", "nacos", "zookeeper"] },
+} satisfies Record<string, Question>;
+
+type Answers = Record<keyof typeof QUESTIONS, string>;
+
+/** A mistake of the user, whose message is printed without a stack. */
+class UsageError extends Error {}
+
+/** The comment at the end of a line that names the part it belongs to. */
+const TAG = / (?:\/\/|#|<!--) (no )?(proto|typescript|page|registry)(?: -->)?$/;
+
+try {
+  await main();
+} catch (error) {
+  if (!(error instanceof UsageError) && !(error as NodeJS.ErrnoException).code?.startsWith("E")) throw error;
+  console.error(`create-triple-es: ${(error as Error).message}`);
+  process.exitCode = 1;
+}
+
+async function main(): Promise<void> {
+  const { values, positionals } = readArguments();
+  if (values.help) return console.log(HELP);
+  if (positionals.length > 1) throw new UsageError(`one folder is expected, not ${positionals.join(" and ")}`);
+  const [folder = "."] = positionals;
+  refuseUsed(folder);
+  const answers = await ask(
+    {
+      contract: values.contract,
+      page: values.page === undefined ? undefined : values.page ? "yes" : "no",
+      registry: values.registry,
+    },
+    values.yes ?? false,
+  );
+  const files = create(folder, answers);
+  console.log(describe(folder, answers, files));
+}
+
+function readArguments() {
+  const options = {
+    contract: { type: "string" },
+    page: { type: "boolean" },
+    registry: { type: "string" },
+    yes: { type: "boolean", short: "y" },
+    help: { type: "boolean", short: "h" },
+  } as const;
+  try {
+    return parseArgs({ options, allowPositionals: true, allowNegative: true });
+  } catch (error) {
+    throw new UsageError(`${(error as Error).message}\nSee --help.`);
+  }
+}
+
+/** Throws if a folder has files that the project could overwrite. A repository that was just created is empty. */
+function refuseUsed(folder: string): void {
+  const names = existsSync(folder) ? readdirSync(folder).filter((name) => name !== ".git") : [];
+  if (names.length === 0) return;
+  const some = names.slice(0, 3).join(", ");
+  throw new UsageError(`the folder ${resolve(folder)} is not empty: it has ${some}. Name another folder`);
+}
+
+/** Completes the answers of flags with those of the user, or with the defaults. */
+async function ask(given: Partial<Record<keyof Answers, string | undefined>>, useDefaults: boolean): Promise<Answers> {
+  const names = Object.keys(QUESTIONS) as (keyof Answers)[];
+  for (const name of names) {
+    const { answers }: Question = QUESTIONS[name];
+    const answer = given[name];
+    if (answer !== undefined && !answers.includes(answer)) {
+      throw new UsageError(`--${name} is one of ${answers.join(", ")}, not ${answer}`);
+    }
+  }
+  const open = names.filter((name) => given[name] === undefined);
+  const found = Object.fromEntries(names.map((name) => [name, given[name] ?? QUESTIONS[name].answers[0]])) as Answers;
+  if (useDefaults || open.length === 0) return found;
+  if (!process.stdin.isTTY) {
+    const flags = open.map((name) => `--${name}`).join(", ");
+    throw new UsageError(`there is no terminal to ask in: add ${flags}, or --yes for the defaults. See --help`);
+  }
+  const terminal = createInterface({ input: process.stdin, output: process.stdout });
+  for (const name of open) found[name] = await askOne(QUESTIONS[name], (text) => terminal.question(text));
+  terminal.close();
+  return found;
+}
+
+/** Repeats a question until the reply is one of its answers, the beginning of one, or empty for the default. */
+async function askOne({ text, answers }: Question, question: (text: string) => Promise<string>): Promise<string> {
+  const [first, ...others] = answers;
+  for (;;) {
+    const reply = (await question(`${text} (${[`[${first}]`, ...others].join(" / ")}) `)).trim().toLowerCase();
+    const answer = answers.find((one) => one.startsWith(reply));
+    if (answer !== undefined) return answer;
+  }
+}
+
+/** Writes the files of the chosen parts, and returns their paths. */
+function create(folder: string, { contract, page, registry }: Answers): readonly string[] {
+  const parts = ["common", contract];
+  if (page === "yes") parts.push("page");
+  if (registry !== "none") parts.push("registry", registry);
+  const manifest: Manifest = { name: packageName(folder) };
+  const written: string[] = [];
+  for (const part of parts) {
+    const source = join(TEMPLATES, part);
+    for (const entry of readdirSync(source, { recursive: true, withFileTypes: true })) {
+      if (!entry.isFile()) continue;
+      const path = join(entry.parentPath, entry.name);
+      const text = readFileSync(path, "utf8");
+      if (entry.name === "package.json") {
+        merge(manifest, JSON.parse(text));
+        continue;
+      }
+      // npm leaves files named .gitignore out of packages.
+      const target = path.slice(source.length + 1).replace("gitignore", ".gitignore");
+      write(join(folder, target), chooseLines(text, parts));
+      written.push(target);
+    }
+  }
+  sortDependencies(manifest);
+  write(join(folder, "package.json"), `${JSON.stringify(manifest, null, 2)}\n`);
+  return [...written, "package.json"];
+}
+
+function write(path: string, text: string): void {
+  mkdirSync(dirname(path), { recursive: true });
+  // A file that has appeared in the meantime is an error.
+  writeFileSync(path, text, { flag: "wx" });
+}
+
+/** Removes the tags of lines, and the lines whose tags do not fit the chosen parts. */
+function chooseLines(text: string, parts: readonly string[]): string {
+  return text
+    .split("\n")
+    .filter((line) => {
+      const [tag, not, part = ""] = TAG.exec(line) ?? [];
+      return tag === undefined || parts.includes(part) === (not === undefined);
+    })
+    .map((line) => line.replace(TAG, ""))
+    .join("\n");
+}
+
+type Manifest = { [field: string]: string | boolean | Manifest };
+
+/** Adds the fields of a part to the manifest, which have objects of their own in common at most. */
+function merge(manifest: Manifest, part: Manifest): void {
+  for (const [field, value] of Object.entries(part)) {
+    const known = manifest[field];
+    manifest[field] = typeof known === "object" && typeof value === "object" ? { ...known, ...value } : value;
+  }
+}
+
+/** Sorts dependencies as npm does when it changes them. */
+function sortDependencies(manifest: Manifest): void {
+  for (const kind of ["dependencies", "devDependencies"]) {
+    const entries = Object.entries(manifest[kind] as Manifest);
+    manifest[kind] = Object.fromEntries(entries.sort(([one], [other]) => (one < other ? -1 : 1)));
+  }
+}
+
+/** The name of the folder, if it can be that of a package. */
+function packageName(folder: string): string {
+  const name = basename(resolve(folder))
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9-]+/g, "-");
+  return /^[a-z]/.test(name) ? name : "app";
+}
+
+/** What was created, and the next commands, for the package manager that has started this program. */
+function describe(folder: string, { contract, page, registry }: Answers, files: readonly string[]): string {
+  const [manager = "npm"] = (process.env["npm_config_user_agent"] ?? "npm").split("/");
+  const known = ["npm", "pnpm", "yarn", "bun"].includes(manager) ? manager : "npm";
+  const answers = `${contract}, ${page === "yes" ? "a page" : "no page"}, ${registry === "none" ? "no registry" : registry}`;
+  const commands = [
+    ...(resolve(folder) === process.cwd() ? [] : [`cd ${folder}`]),
+    ...(registry === "none" ? [] : ["docker compose up -d"]),
+    `${known} install`,
+    `${known} run dev`,
+    `${known} run client    (in a second terminal)`,
+  ];
+  return `Created ${files.length} files in ${resolve(folder)}: ${answers}.\n\n${commands.map((line) => `  ${line}\n`).join("")}`;
+}

@@ -1,0 +1,23 @@
+import { readFile } from "node:fs/promises";
+import type { RequestListener } from "node:http";
+import { build } from "esbuild";
+
+const { outputFiles } = await build({
+  entryPoints: ["page/main.ts"],
+  bundle: true,
+  format: "esm",
+  minify: true,
+  sourcemap: "inline",
+  write: false,
+});
+const files = new Map([
+  ["/", { type: "text/html; charset=utf-8", body: await readFile("page/index.html") }],
+  ["/main.js", { type: "text/javascript; charset=utf-8", body: outputFiles[0]?.contents }],
+]);
+
+/** Answers all requests that are not calls: the page and its script, which are read when the server starts. */
+export const page: RequestListener = ({ url = "" }, response) => {
+  const file = files.get(new URL(url, "http://localhost").pathname);
+  if (file === undefined) response.writeHead(404, { "content-type": "text/plain" }).end("not found\n");
+  else response.writeHead(200, { "content-type": file.type }).end(file.body);
+};

@@ -1,0 +1,181 @@
+/** The program of `npm create triple-es`, with each answer; test/release installs what it creates. */
+import { execFile } from "node:child_process";
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { compiled } from "./support/compiled.ts";
+import { ROOT } from "./support/documents.ts";
+
+const run = promisify(execFile);
+const PACKAGES = ["typescript", "tsx", "esbuild", "ts-morph", "@bufbuild", "@types", "yaml"];
+
+let folder: string;
+let env: NodeJS.ProcessEnv;
+
+beforeAll(async () => {
+  await run("npm", ["run", "--silent", "build", "--", "runtime", "dubbo"], { cwd: ROOT });
+  folder = mkdtempSync(join(tmpdir(), "triple-es-create-"));
+  const modules = join(folder, "node_modules");
+  const commands = join(modules, ".bin");
+  mkdirSync(commands, { recursive: true });
+  for (const name of PACKAGES) symlinkSync(`${ROOT}node_modules/${name}`, join(modules, name));
+  symlinkSync(`${ROOT}runtime`, join(modules, "triple-es"));
+  symlinkSync(`${ROOT}dubbo`, join(modules, "triple-es-dubbo"));
+  for (const [name, source] of [
+    ["protoc-gen-triple-es", "main.ts"],
+    ["triple-es", "triple-es.ts"],
+  ] as const) {
+    const start = `#!/bin/sh\nexec "${process.execPath}" "${compiled(`src/${source}`)}" "$@"\n`;
+    writeFileSync(join(commands, name), start, { mode: 0o755 });
+  }
+  env = { ...process.env, PATH: [commands, join(ROOT, "node_modules/.bin"), process.env["PATH"]].join(delimiter) };
+});
+
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+const create = async (...args: string[]): Promise<string> =>
+  (await run(process.execPath, [compiled("create/src/main.ts"), ...args], { cwd: folder, env })).stdout;
+
+/** Runs a script of a project as npm does. */
+async function npmRun(name: string, script: string): Promise<string> {
+  const { scripts } = readManifest(name);
+  const options = { cwd: join(folder, name), env };
+  const { stdout } = await run("sh", ["-c", scripts[script]], options).catch(({ stdout, stderr }) => {
+    throw new Error(`npm run ${script} failed:\n${stdout}${stderr}`);
+  });
+  return stdout;
+}
+
+const readManifest = (name: string) => JSON.parse(readFileSync(join(folder, name, "package.json"), "utf8"));
+
+/** Paths of all files of a project, sorted. */
+const filesOf = (name: string): string[] =>
+  readdirSync(join(folder, name), { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => join(entry.parentPath, entry.name).slice(join(folder, name).length + 1))
+    .sort();
+
+/** Answers of which each is given with each kind of contract: what they add does not depend on each other. */
+const COMBINATIONS = [
+  { page: "--no-page", registry: "none" },
+  { page: "--page", registry: "etcd" },
+  { page: "--no-page", registry: "nacos" },
+  { page: "--page", registry: "zookeeper" },
+];
+
+describe.each(["proto", "typescript"])("a project of %s", (contract) => {
+  const projects = COMBINATIONS.map((answers) => ({ ...answers, name: `${contract}-${answers.registry}` }));
+
+  beforeAll(async () => {
+    for (const { page, registry, name } of projects) {
+      await create(name, "--contract", contract, page, "--registry", registry);
+    }
+    const [first, ...others] = projects.map(({ name }) => name);
+    await npmRun(first as string, "generate");
+    // The generated code does not depend on the other answers.
+    for (const name of others)
+      cpSync(join(folder, first as string, "src/gen"), join(folder, name, "src/gen"), { recursive: true });
+  });
+
+  it.each(projects)("has no type errors and no tags: $page $registry", async ({ name, registry }) => {
+    await npmRun(name, "types");
+    for (const file of filesOf(name).filter((path) => !path.startsWith("src/gen/"))) {
+      const text = readFileSync(join(folder, name, file), "utf8");
+      expect(text, file).not.toMatch(/ (?:\/\/|#|<!--) (?:no )?(?:proto|typescript|page|registry)(?: -->)?$/m);
+      if (file.endsWith("yaml") || file.endsWith("yml")) expect(parse(text)).toBeTypeOf("object");
+    }
+    expect(filesOf(name).includes("compose.yaml")).toBe(registry !== "none");
+  });
+
+  it("passes its test, and its lint where it has one", async () => {
+    const { name } = projects[0] as { name: string };
+    expect(await npmRun(name, "test")).toContain("# pass 2\n");
+    if (contract === "proto") await npmRun(name, "lint");
+  });
+});
+
+describe("the program", () => {
+  const failure = (...args: string[]): Promise<string> =>
+    create(...args).then(
+      () => "no error",
+      ({ code, stderr }) => `${code} ${stderr}`,
+    );
+
+  it("takes the defaults with --yes, and prints the next commands", async () => {
+    const output = await create("defaults", "--yes");
+    expect(output).toContain("proto, no page, no registry");
+    expect(output).toMatch(/\n {2}cd defaults\n {2}npm install\n {2}npm run dev\n/);
+    expect(readManifest("defaults").name).toBe("defaults");
+    expect(filesOf("defaults")).toEqual(
+      [".github/workflows/ci.yml", ".gitignore", "README.md", "buf.gen.yaml", "buf.yaml", "package.json"].concat(
+        ["proto/hello/v1/hello.proto", "src/client.ts", "src/hello.ts", "src/server.ts", "test/hello.test.ts"],
+        ["tsconfig.json"],
+      ),
+    );
+  });
+
+  it("fills an empty folder and one that has only a repository", async () => {
+    mkdirSync(join(folder, "My Shop/.git"), { recursive: true });
+    await create("My Shop", "--yes");
+    expect(readManifest("My Shop").name).toBe("my-shop");
+  });
+
+  it("refuses a folder with files and changes nothing", async () => {
+    mkdirSync(join(folder, "used"));
+    writeFileSync(join(folder, "used/notes.txt"), "");
+    expect(await failure("used", "--yes")).toMatch(
+      /^1 create-triple-es: the folder \S+used is not empty: it has notes.txt/,
+    );
+    expect(filesOf("used")).toEqual(["notes.txt"]);
+    expect(await failure("used/notes.txt", "--yes")).toMatch(/^1 create-triple-es: .*notes.txt/);
+  });
+
+  it.each([
+    [["one", "two"], "one folder is expected, not one and two"],
+    [["new", "--registry", "consul"], "--registry is one of none, etcd, nacos, zookeeper, not consul"],
+    [["new", "--contract", "java", "--yes"], "--contract is one of proto, typescript, not java"],
+    [["new", "--pages"], "Unknown option '--pages'"],
+    [["new", "--page"], "there is no terminal to ask in: add --contract, --registry, or --yes for the defaults"],
+  ])("explains a mistake: %s", async (args, message) => {
+    expect(await failure(...args)).toContain(`1 create-triple-es: ${message}`);
+    expect(existsSync(join(folder, "new"))).toBe(false);
+  });
+
+  it("prints its flags", async () => {
+    expect(await create("--help")).toContain("--contract proto|typescript");
+  });
+
+  // The command of util-linux runs a program in a terminal.
+  it.skipIf(process.platform !== "linux")("asks what the flags leave open", async () => {
+    const command = `'${process.execPath}' '${compiled("create/src/main.ts")}' asked --page`;
+    const child = run("script", ["--quiet", "--return", "--command", command, "/dev/null"], { cwd: folder, env });
+    let shown = "";
+    const replies = [
+      [/in TypeScript\? \(\[proto\] \/ typescript\)/, "java"],
+      [/in TypeScript\?[^?]*in TypeScript\?/, "t"],
+      [/Register servers in a registry\?/, ""],
+    ] as [RegExp, string][];
+    child.child.stdout?.on("data", (text) => {
+      shown += text;
+      const [pattern, reply] = replies[0] ?? [];
+      if (!pattern?.test(shown)) return;
+      replies.shift();
+      child.child.stdin?.write(`${reply}\n`);
+    });
+    expect((await child).stdout).toContain("typescript, a page, no registry");
+    expect(filesOf("asked")).toContain("contract/hello/v1/hello.ts");
+  });
+});
