@@ -51,6 +51,18 @@ function setTemplate(manifest) {
   setRanges(manifest, RANGE);
 }
 
+/** Sets the manifest of the runtime for JSR, which gets the sources, from that for npm. */
+function setJsr(manifest) {
+  const { exports, dependencies, peerDependencies } = JSON.parse(read("runtime/package.json"));
+  const sources = Object.entries(exports).filter(([, entry]) => entry["triple-source"] !== undefined);
+  const imports = Object.entries({ ...dependencies, ...peerDependencies });
+  Object.assign(manifest, {
+    version,
+    exports: Object.fromEntries(sources.map(([name, entry]) => [name, entry["triple-source"]])),
+    imports: Object.fromEntries(imports.map(([name, range]) => [name, `npm:${name}@${range}`])),
+  });
+}
+
 function setLock(lock) {
   for (const folder of FOLDERS) {
     const entry = lock.packages[folder === "." ? "" : folder];
@@ -72,6 +84,7 @@ const OBJECTS = [
     (manifest) => setRanges(manifest, RANGE),
   ]),
   ["package-lock.json", setLock],
+  ["runtime/jsr.json", setJsr],
 ];
 
 /** Other files, with the texts around the version in them. */
@@ -80,6 +93,9 @@ const TEXTS = [
   ["runtime/src/version.ts", '"', '"'],
   ["docs/project.md", '"triple-es": "~', '"'],
   ["docs/project.md", "`~", "`"],
+  ["bsr/buf.plugin.yaml", "plugin_version: v", "\n"],
+  ["bsr/buf.plugin.yaml", "version: ^", "\n"],
+  ["bsr/Dockerfile", "protoc-gen-triple-es@", "\n"],
 ];
 
 /** Returns the files that differ, each with the text that it should have. Throws an `Error` if that cannot be told. */
@@ -97,6 +113,14 @@ export function outdatedFiles() {
     if (text.includes(start + version + end)) continue;
     if (!text.includes(start + before + end)) throw new Error(`${file} has no ${start}${version}${end}`);
     texts.set(file, text.replaceAll(start + before + end, start + version + end));
+  }
+  const plugin = texts.get("bsr/buf.plugin.yaml") ?? read("bsr/buf.plugin.yaml");
+  if (REPOSITORY !== undefined && !plugin.includes(`\nsource_url: ${REPOSITORY}\n`)) {
+    const rest = plugin.replace(/^source_url: .*\n/m, "");
+    texts.set(
+      "bsr/buf.plugin.yaml",
+      rest.replace(/^plugin_version: .*\n/m, (line) => `${line}source_url: ${REPOSITORY}\n`),
+    );
   }
   if (!read("CHANGELOG.md").includes(`\n## ${version}`)) throw new Error(`CHANGELOG.md has no section ${version}`);
   return texts;

@@ -10,7 +10,15 @@ import { ROOT } from "./support/documents.ts";
 
 const run = promisify(execFile);
 const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
-const FILES = ["scripts/manifests.js", "CHANGELOG.md", "docs/project.md", "src/version.ts", "runtime/src/version.ts"];
+const FILES = [
+  "scripts/manifests.js",
+  "CHANGELOG.md",
+  "docs/project.md",
+  "src/version.ts",
+  "runtime/src/version.ts",
+  "bsr/*",
+  "runtime/jsr.json",
+];
 
 /** A copy of the files that the script reads, in which `package.json` has other fields. */
 async function copyWith(fields: object) {
@@ -52,10 +60,13 @@ it("writes a new version and a repository into all files", async () => {
     homepage: "https://example.com/owner/name#readme",
     bugs: "https://example.com/owner/name/issues",
   });
+  expect(json("runtime/jsr.json")).toMatchObject({ version: "1.2.3", exports: { ".": "./src/index.ts" } });
   expect(json("dubbo/package.json").peerDependencies["triple-es"]).toBe("1.2.3");
   expect(json("create/templates/common/package.json").dependencies["triple-es"]).toBe("^1.2.3");
   expect(json("examples/monorepo/package.json").devDependencies["protoc-gen-triple-es"]).toBe("^1.2.3");
   expect(json("package-lock.json").packages["runtime"].version).toBe("1.2.3");
+  expect(read("bsr/buf.plugin.yaml")).toContain("plugin_version: v1.2.3\nsource_url: https://example.com/owner/name\n");
+  expect(read("bsr/Dockerfile")).toContain("protoc-gen-triple-es@1.2.3\n");
   expect(read("src/version.ts")).toContain('"v1.2.3"');
   expect(read("runtime/src/version.ts")).toContain('"1.2.3"');
 });

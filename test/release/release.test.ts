@@ -102,6 +102,25 @@ describe.skipIf(!hasVerdaccio)("a rehearsal of the release", () => {
     expect(outputs.pop()).toBe(expectedOutput(client?.text ?? "").join("\n"));
   });
 
+  it("has the plugin for the Buf Schema Registry, built by the steps of its image", async () => {
+    const image = join(folder, "image");
+    mkdirSync(image);
+    const dockerfile = readDocument("bsr/Dockerfile");
+    for (const [, step = ""] of dockerfile.matchAll(/^RUN (.+)$/gm)) await shell(image, step);
+    const [, program = ""] = /^COPY --from=build --chmod=0755 \/app\/(\S+) \/app\/\1$/m.exec(dockerfile) ?? [];
+    expect(dockerfile).toContain(`\nCMD ["/app/${program}"]\n`);
+    writeFileSync(
+      join(image, "buf.gen.yaml"),
+      `version: v2\nplugins:\n  - { local: [node, ${program}], out: gen, opt: [target=ts], strategy: all }\n`,
+    );
+    await run(join(ROOT, "node_modules/.bin/buf"), ["generate", join(ROOT, "create/templates/proto/proto")], {
+      cwd: image,
+    });
+    expect(readFileSync(join(image, "gen/hello/v1/hello_triple.ts"), "utf8")).toContain(
+      "export function createHelloServiceClient",
+    );
+  });
+
   it("creates a project of a proto file with a page", async () => {
     const project = await create("paged", "--contract proto --page --registry none");
     await shell(project, "npm run lint");
