@@ -4,6 +4,7 @@
  * Without arguments it builds all parts.
  */
 import { spawnSync } from "node:child_process";
+import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
@@ -11,6 +12,9 @@ import { build } from "esbuild";
 import ts from "ts60";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
+
+/** TypeScript 7. The command `tsc` is one of the older versions, which npm has linked first. */
+const COMPILER = "node_modules/typescript/bin/tsc";
 
 /** The options of both executables, which are bundles for the oldest supported version of Node. */
 const bundle = {
@@ -86,16 +90,15 @@ const isPlain = (node) =>
  * Builds a library: `dist/node` for Node, `dist/web` for bundlers and other platforms, and `dist/types`. Entry points share
  * files, so that each class exists once in each of the first two. A page gets only what it uses of `dist/web`. Node, which
  * would need most of the time of an import to find and open 200 modules, gets fewer and larger files. A repeated build
- * changes no file, so that programs can run meanwhile.
+ * changes no file, so that programs can run meanwhile, and ends early if the compiler has nothing to do.
  */
 async function buildLibrary(folder) {
-  const { status, error } = spawnSync("tsc", ["-b", folder], {
-    cwd: root,
-    stdio: "inherit",
-    shell: process.platform === "win32",
-  });
-  if (error !== undefined) console.error(`${error.message}: build with npm run build, which finds the compiler`);
+  const { status } = spawnSync(process.execPath, [COMPILER, "-b", folder], { cwd: root, stdio: "inherit" });
   if (status !== 0) process.exit(status ?? 1);
+  const stamp = stampOf(folder);
+  const stampFile = join(root, folder, "build/stamp");
+  const isBuilt = ["node", "web", "types"].every((name) => existsSync(join(root, folder, "dist", name)));
+  if (isBuilt && existsSync(stampFile) && readFileSync(stampFile, "utf8") === stamp) return;
   const { exports } = JSON.parse(readFileSync(join(root, folder, "package.json"), "utf8"));
   const entries = Object.values(exports).filter((entry) => entry.default !== undefined);
   const sourceOf = ({ types }) => types.replace("./dist/types/", "").replace(".d.ts", "");
@@ -125,6 +128,20 @@ async function buildLibrary(folder) {
     if (!["node", "web", "types", "console"].includes(name))
       rmSync(join(root, folder, "dist", name), { recursive: true });
   }
+  writeFileSync(stampFile, stamp);
+}
+
+/** A hash of what bundles are made of: the state of the compiler, which has the hashes of all sources, and this script. */
+function stampOf(folder) {
+  const inputs = [
+    `${folder}/build/tsconfig.tsbuildinfo`,
+    `${folder}/package.json`,
+    "package-lock.json",
+    "scripts/build.js",
+  ];
+  const hash = createHash("sha256");
+  for (const path of inputs) hash.update(readFileSync(join(root, path)));
+  return hash.digest("hex");
 }
 
 /** The declaration files that entry points import, with their paths in `dist/types`. */

@@ -198,7 +198,9 @@ describe.skipIf(!hasJudges)("the document of a live server", () => {
     const project = { compilerOptions: { ...compilerOptions, lib: ["ES2022", "DOM"] }, files: ["client.ts"] };
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(project));
     writeFileSync(join(folder, "package.json"), '{"type": "module"}');
-    const checked = await run("npx", ["tsc", "-p", folder], { cwd: ROOT }).catch((error) => error);
+    const checked = await run(process.execPath, ["node_modules/typescript/bin/tsc", "-p", folder], { cwd: ROOT }).catch(
+      (error) => error,
+    );
     expect(checked.stdout).toBe("");
     const tsx = join(ROOT, "node_modules/tsx/dist/cli.mjs");
     const { stdout } = await run(process.execPath, [tsx, join(folder, "client.ts"), `${url}/api`]);

@@ -12,6 +12,7 @@ import { environment, type Program, startProgram } from "./program.ts";
 
 const run = promisify(execFile);
 const FOLDER = join(ROOT, "examples");
+const TSC = join(ROOT, "node_modules/typescript/bin/tsc");
 
 /** The names of all examples. The files of `monorepo` are a template, whose packages its own test links. */
 export const EXAMPLES: readonly string[] = readdirSync(FOLDER).filter(
@@ -28,7 +29,7 @@ export function isExampleInstalled(name: string): boolean {
 /** Builds the runtime, which takes less than a second if it is up to date, and checks the example's types. */
 export async function prepareExample(name: string): Promise<void> {
   await run("npm", ["run", "--silent", "build", "--", "runtime", "dubbo"], { cwd: ROOT });
-  const tsc = run(join(ROOT, "node_modules/.bin/tsc"), ["--noEmit", "-p", join(FOLDER, name)]);
+  const tsc = run(process.execPath, [TSC, "--noEmit", "-p", join(FOLDER, name)]);
   await tsc.catch(({ stdout }) => {
     throw new Error(`examples/${name} has type errors:\n${stdout}`);
   });

@@ -38,12 +38,16 @@ describe("a client", () => {
   it("has its named type in every form", () => {
     expectTypeOf(createGreetServiceClient(transport)).toEqualTypeOf<GreetServiceClient>();
     expectTypeOf(createClient(GreetServiceDef, transport)).toEqualTypeOf<GreetServiceClient>();
-    expectTypeOf(createGreetServiceClient).parameters.toEqualTypeOf<[Transport, CallDefaults?]>();
+    expectTypeOf(createGreetServiceClient).parameter(0).toEqualTypeOf<Transport>();
+    expectTypeOf(createGreetServiceClient).parameter(1).toEqualTypeOf<CallDefaults | undefined>();
+    expectTypeOf<Parameters<typeof createGreetServiceClient>["length"]>().toEqualTypeOf<1 | 2>();
   });
 
   it("accepts init shapes and returns messages", () => {
     expectTypeOf<GreetRequestInit>().toEqualTypeOf<MessageInitShape<typeof GreetRequestSchema>>();
-    expectTypeOf(client.greet).parameters.toEqualTypeOf<[GreetRequestInit, CallOptions?]>();
+    expectTypeOf(client.greet).parameter(0).toEqualTypeOf<GreetRequestInit>();
+    expectTypeOf(client.greet).parameter(1).toEqualTypeOf<CallOptions | undefined>();
+    expectTypeOf<Parameters<typeof client.greet>["length"]>().toEqualTypeOf<1 | 2>();
     expectTypeOf(client.greet({ name: "Ada" })).resolves.toEqualTypeOf<GreetResponse>();
     expectTypeOf(client.greetEach).returns.toExtend<AsyncIterable<{ greeting: string }>>();
     expectTypeOf(client.greetTogether).parameter(0).toExtend<AsyncIterable<{ name?: string }>>();
