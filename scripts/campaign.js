@@ -15,11 +15,22 @@ const TIMEOUT_MS = 48 * 60 * 60_000;
 /** Another one in each campaign. */
 const seed = Date.now() & 0x3fff_ffff;
 
-const env = { ...process.env, RANDOM_SEED: String(seed), RANDOM_FILES: "600", RANDOM_REQUESTS: "3000" };
+const env = {
+  ...process.env,
+  RANDOM_SEED: String(seed),
+  RANDOM_FILES: "600",
+  RANDOM_REQUESTS: "3000",
+  RANDOM_CONTRACTS: "3000",
+  EARLY_RESPONSES: "200",
+  EXPRESSIONS: "all",
+};
+
+/** Files of tests of which `npm test` runs samples. */
+const SAMPLED = ["contract/hostile", "expressions", "interop/early-response", "plugin/random"];
 
 /** The parts, in the order of their duration. */
 const PARTS = {
-  plugin: "test -- test/plugin/random.test.ts",
+  tests: `test -- ${SAMPLED.map((name) => `test/${name}.test.ts`).join(" ")}`,
   soak: "soak",
   corpus: "corpus",
   mutants: "simulate -- --mutants",

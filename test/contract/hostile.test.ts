@@ -58,6 +58,10 @@ const contract = fc
     ].join("\n"),
   );
 
+/** A sample of what `npm run campaign` runs. */
+const numRuns = Number(process.env["RANDOM_CONTRACTS"] ?? 25);
+const seed = Number(process.env["RANDOM_SEED"] ?? 20261121);
+
 describe("a contract of anything", () => {
   it("is refused with places, or becomes declarations alone", () => {
     let understood = 0;
@@ -69,9 +73,9 @@ describe("a contract of anything", () => {
         understood += 1;
         expectDeclarations(reading);
       }),
-      { numRuns: 100, seed: 20261121 },
+      { numRuns, seed },
     );
-    expect(understood).toBeGreaterThan(50);
+    expect(understood).toBeGreaterThan(numRuns / 2);
   });
 });
 

@@ -113,7 +113,7 @@ const parameters = [
 
 /** Samples of what `npm run campaign` runs: files that are type-checked, and requests whose output is parsed. */
 const numFiles = Number(process.env["RANDOM_FILES"] ?? 20);
-const numRuns = Number(process.env["RANDOM_REQUESTS"] ?? 100);
+const numRuns = Number(process.env["RANDOM_REQUESTS"] ?? 25);
 
 describe("random requests", () => {
   // The seed is fixed, so that unchanged files need one run of the compiler.
