@@ -8,10 +8,11 @@ import { createInterface } from "node:readline";
 import { createTransport } from "triple-es/node";
 import { expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient } from "../examples/gen/greet/v1/greet_triple.ts";
+import { compiled } from "./support/compiled.ts";
 import { ROOT } from "./support/documents.ts";
 
 it("spreads connections over processes, and loses no call while SIGHUP replaces them", async () => {
-  const args = ["--conditions=triple-source", "--import", "tsx", "examples/cluster/main.ts", "0", "2"];
+  const args = [compiled("examples/cluster/main.ts"), "0", "2"];
   const program = spawn(process.execPath, args, { cwd: ROOT, stdio: ["ignore", "pipe", "inherit"] });
   onTestFinished(() => void program.kill("SIGKILL"));
   const lines = createInterface({ input: program.stdout })[Symbol.asyncIterator]();

@@ -84,7 +84,7 @@ beforeAll(async () => {
   }
   if (hasOpenssl) writeCertificates(join(project, "certs"));
   for (const block of blocks) writeBlock(block);
-  await run("npx", ["buf", "generate"], { cwd: project, env: environment });
+  await run("buf", ["generate"], { cwd: project, env: environment });
   for (const command of [/^npx (triple-es interface .*)$/m, /^npx (triple-es contract .*)$/m]) {
     const [line = ""] = blocks.flatMap(({ text }) => command.exec(text)?.[1] ?? []);
     await run("sh", ["-c", line], { cwd: project, env: environment });

@@ -10,7 +10,13 @@ const SOURCES = join(ROOT, "runtime/src/");
 /** Packages by the folder of their workspace. */
 const PACKAGES = { runtime: "triple-es", dubbo: "triple-es-dubbo" };
 
-const project = new Project({ tsConfigFilePath: join(ROOT, "tsconfig.json"), skipAddingFilesFromTsConfig: true });
+/** The sources alone, without the declarations of packages and of the platform, which no export of ours declares. */
+const project = new Project({
+  tsConfigFilePath: join(ROOT, "tsconfig.json"),
+  compilerOptions: { noLib: true, noResolve: true, types: [] },
+  skipAddingFilesFromTsConfig: true,
+});
+project.addSourceFilesAtPaths([join(ROOT, "runtime/src/**/*.ts"), join(ROOT, "dubbo/src/**/*.ts")]);
 const entryPoints = readEntryPoints();
 /** The entry points whose types the exports of all others may mention, by package. */
 const GENERAL: readonly (readonly [folder: string, entryPoints: readonly string[]])[] = [

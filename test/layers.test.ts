@@ -47,7 +47,10 @@ interface Import {
   readonly to: string;
 }
 
-const project = new Project({ compilerOptions: { allowImportingTsExtensions: true } });
+/** The sources alone, without the declarations of packages and of the platform, which take most of the time to read. */
+const project = new Project({
+  compilerOptions: { allowImportingTsExtensions: true, noLib: true, noResolve: true, types: [] },
+});
 project.addSourceFilesAtPaths([
   join(ROOT, "runtime/src/**/*.ts"),
   join(ROOT, "dubbo/src/**/*.ts"),

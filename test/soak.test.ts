@@ -3,14 +3,13 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { fileURLToPath } from "node:url";
 import { describe, expect, it } from "vitest";
 import { fitSlope, isFlat, type Sample } from "./soak/slope.ts";
+import { compiled } from "./support/compiled.ts";
 
 it("a small soak ends with the expected result of every call and no running handler", async () => {
-  const main = fileURLToPath(new URL("soak/main.ts", import.meta.url));
-  const flags = ["--expose-gc", "--conditions=triple-source", "--import", "tsx"];
-  const child = spawn(process.execPath, [...flags, main, "--unary=5000", "--streams=500", "--cancelled=500"]);
+  const program = ["--expose-gc", compiled("test/soak/main.ts")];
+  const child = spawn(process.execPath, [...program, "--unary=5000", "--streams=500", "--cancelled=500"]);
   const output = child.stdout.toArray();
   const errors = child.stderr.toArray();
   await once(child, "close");

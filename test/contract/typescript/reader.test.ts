@@ -11,9 +11,12 @@ interface Reading {
   readonly problems: readonly string[];
 }
 
-/** Reads the contract `a.ts`. Other files are only imported. */
+/** The project of all readings, so that the declarations of the language are parsed once. */
+const project = openTypedProject(undefined, { useInMemoryFileSystem: true });
+
+/** Reads the contract `a.ts`. Other files are only imported. Ends the last reading. */
 function read(text: string, others: Record<string, string> = {}): Reading {
-  const project = openTypedProject(undefined, { useInMemoryFileSystem: true });
+  for (const file of project.getSourceFiles()) project.removeSourceFile(file);
   for (const [path, content] of Object.entries(others)) project.createSourceFile(`/${path}`, content);
   const problems = new Problems("/");
   const contracts = readTypeScriptContracts([project.createSourceFile("/a.ts", text)], problems);
