@@ -37,6 +37,7 @@ const PARTS = {
   simulate: `simulate -- --seed ${seed} --seeds 10000`,
   codecs: `codecs:differential -- --cases 1000000 --seed ${seed}`,
   differential: "differential -- 1000000",
+  http1: "differential:http1 -- 1000000",
   fuzz: "fuzz -- 1000000",
 };
 

@@ -76,6 +76,7 @@ const JUDGES = [
     // The same cases and sequences each time; run them without arguments for others.
     "interop:rules -- 2000 1",
     "differential -- 1000 1",
+    "differential:http1 -- 2000 1 llhttp go h11",
   ],
   ["h2spec", "conformance"],
 ];
@@ -89,6 +90,7 @@ const PREPARATIONS = [
   "interop:dubbo -- --prepare",
   "interop:rules -- --prepare",
   "differential -- 0",
+  "differential:http1 -- 0 1 llhttp go h11",
 ];
 /** Runs a command at a lower priority than the tests and registries, whose time limits are real. */
 const LOW_PRIORITY = process.platform === "win32" ? "" : "nice -n 10 ";

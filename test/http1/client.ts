@@ -6,13 +6,16 @@ import { nodeLatin1 } from "../../runtime/src/node/io/http2-socket.ts";
 
 /** The response of an exchange as a client receives it: its status, its body, and how it ended. */
 export class Seen implements ResponseSink {
+  /** 0 until the head has been received. */
   status = 0;
+  fields: readonly string[] = [];
   body = "";
   end: "whole" | "lost" | "open" = "open";
   isClosed = false;
   exchange: ClientExchange | undefined;
-  onResponse({ status }: ResponseHead): void {
+  onResponse({ status, fields }: ResponseHead): void {
     this.status = status;
+    this.fields = fields;
   }
   onData(bytes: Uint8Array): void {
     this.body += Buffer.from(bytes).toString("latin1");
@@ -52,7 +55,7 @@ export class Client {
         output: { wake() {}, slab: () => new Uint8Array(64 * 1024) },
         latin1: nodeLatin1,
         host: "a",
-        maxHeadBytes: 1024,
+        maxHeadBytes: 2048,
       },
     );
     this.next();
@@ -69,7 +72,12 @@ export class Client {
 
   /** Receives text, in which ¶ is CRLF, in chunks that end at the given positions. */
   receive(text: string, ends: readonly number[] = []): this {
-    const bytes = new Uint8Array(Buffer.from(text.replaceAll("¶", "\r\n"), "latin1"));
+    return this.receiveBytes(text.replaceAll("¶", "\r\n"), ends);
+  }
+
+  /** Receives bytes, as Latin-1. */
+  receiveBytes(text: string, ends: readonly number[] = []): this {
+    const bytes = new Uint8Array(Buffer.from(text, "latin1"));
     let start = 0;
     for (const end of [...ends, bytes.length]) {
       if (end <= start || end > bytes.length) continue;

@@ -53,5 +53,5 @@ export const REFUSED: readonly [name: string, ...responses: string[]][] = [
   ["a chunk that is longer than its size", `${CHUNKED}1¶ok¶0¶¶`],
   ["too many trailers", `${CHUNKED}0¶${"a: b¶".repeat(33)}¶`, `${CHUNKED}0¶a: ${"b".repeat(4096)}¶¶`],
   ["a trailer that frames the message", `${CHUNKED}0¶content-length: 2¶¶`],
-  ["a head over the limit", `HTTP/1.1 200 OK¶x: ${"x".repeat(1024)}¶¶`],
+  ["a head over the limit", `HTTP/1.1 200 OK¶x: ${"x".repeat(2048)}¶¶`],
 ];

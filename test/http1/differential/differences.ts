@@ -1,0 +1,92 @@
+/** The differences between the engine and other parsers that are known: what, who is right, and why. Any other one is a finding. */
+import { METHODS } from "node:http";
+import type { Input } from "./messages.ts";
+import type { Difference, Kind } from "./verdict.ts";
+
+interface KnownDifference {
+  /** The beginnings of the judges' names. */
+  readonly judges: readonly string[];
+  readonly kinds: readonly Kind[];
+  /** What the judges do differently in a message that the engine accepts. */
+  readonly what: string;
+  /** Who follows RFC 9112: `both` if it leaves the choice. */
+  readonly right: "engine" | "both" | "judge";
+  readonly why: string;
+  applies(difference: Difference, input: Input): boolean;
+}
+
+export const DIFFERENCES: readonly KnownDifference[] = [
+  {
+    judges: ["llhttp"],
+    kinds: ["refused"],
+    what: "refuses methods that are not in its list",
+    right: "both",
+    why: "a method is any token (RFC 9110, section 9.1); our protocols answer 405",
+    applies: ({ message: { line } }) => line.length === 3 && !METHODS.includes(line[0] as string),
+  },
+  {
+    judges: ["llhttp"],
+    kinds: ["incomplete"],
+    what: "passes no request after one with Connection: upgrade",
+    right: "both",
+    why: "a server may ignore Upgrade (RFC 9110, section 7.8), and then the next request follows",
+    applies: (_, { role, text }) => role === "request" && /\r\nconnection:[^\r]*upgrade/i.test(text),
+  },
+  {
+    judges: ["llhttp"],
+    kinds: ["refused"],
+    what: "refuses a tab beside a content-length or transfer-encoding",
+    right: "engine",
+    why: "whitespace around a value is no part of it (section 5)",
+    applies: (_, { text }) => /\r\n(?:content-length|transfer-encoding):(?:[ \t]*\t|[^\r]*\t)/i.test(text),
+  },
+  {
+    judges: ["h11", "net/http"],
+    kinds: ["refused"],
+    what: "refuses an empty line before a request",
+    right: "engine",
+    why: "a server should ignore at least one (section 2.2)",
+    applies: ({ before }, { role, text }) => role === "request" && text.startsWith("\r\n", before),
+  },
+  {
+    judges: ["net/http"],
+    kinds: ["refused"],
+    what: "refuses an unknown expectation of HTTP/1.0",
+    right: "engine",
+    why: "a server ignores expectations of HTTP/1.0 (RFC 9110, section 10.1.1)",
+    applies: ({ message: { line, fields } }) => line[2] === "0" && fields.includes("expect"),
+  },
+  {
+    judges: ["llhttp"],
+    kinds: ["refused", "incomplete"],
+    what: "ends the connection after an interim response with Connection: close",
+    right: "engine",
+    why: "the server closes after the final response (section 9.6)",
+    applies: (_, { role, text }) =>
+      role === "response" && /HTTP\/1\.1 1\d\d[\s\S]*\r\nconnection:[^\r]*close/i.test(text),
+  },
+  {
+    judges: ["hyper"],
+    kinds: ["incomplete"],
+    what: "ends the connection after a request with trailers",
+    right: "both",
+    why: "a server may end a connection after any response (section 9.5)",
+    applies: (_, { text }) => /\r\n0+(?:;[^\r]*)?\r\n[^\r]/.test(text),
+  },
+  {
+    judges: ["hyper"],
+    kinds: ["refused"],
+    what: 'refuses characters such as ` and " in a target',
+    right: "judge",
+    why: "they are not in RFC 3986; for our router a target is opaque text, and they frame nothing",
+    applies: ({ message: { line } }) => line.length === 3 && /["<>\\^`{|}]/.test(line[1] as string),
+  },
+];
+
+/** Returns the row about a difference, if there is one. */
+export function knownDifference(judge: string, difference: Difference, input: Input): KnownDifference | undefined {
+  return DIFFERENCES.find(
+    ({ judges, kinds, applies }) =>
+      judges.some((name) => judge.startsWith(name)) && kinds.includes(difference.kind) && applies(difference, input),
+  );
+}

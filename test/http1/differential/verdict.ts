@@ -1,0 +1,90 @@
+/** What a parser makes of its input, in a form that is the same for all of them. */
+
+/** A message whose head has been accepted. */
+export interface Message {
+  /** Method, target and minor version, or status and minor version. */
+  readonly line: readonly string[];
+  /** Names in lower case and values, in turn. */
+  readonly fields: readonly string[];
+  /** The content of the body, as Latin-1. */
+  readonly body: string;
+  /** The position of the next message; -1 if the parser does not tell it. */
+  readonly end: number;
+  /** False if the body was invalid, or if the input ended in it. */
+  readonly isWhole: boolean;
+}
+
+export interface Verdict {
+  /** All messages but interim responses. */
+  readonly messages: readonly Message[];
+  /** True if the parser has refused the input after the messages, or in the body of the last one. */
+  readonly isRefused: boolean;
+  /** The reason of the engine for a refusal. */
+  readonly reason?: string | undefined;
+}
+
+/** How a parser differs from the engine in a message that the engine accepts. */
+export type Kind = "refused" | "incomplete" | "line" | "fields" | "body" | "end";
+
+export interface Difference {
+  readonly kind: Kind;
+  /** The end of the message before it. */
+  readonly before: number;
+  readonly message: Message;
+  readonly other: Message | undefined;
+}
+
+/** Returns the first difference about a message that the engine accepts. The engine may refuse what others accept. */
+export function compare(own: Verdict, other: Verdict): Difference | undefined {
+  for (const [i, message] of own.messages.entries()) {
+    const their = other.messages[i];
+    const kind = kindOf(message, their, other.isRefused);
+    if (kind !== undefined) return { kind, before: own.messages[i - 1]?.end ?? 0, message, other: their };
+  }
+  return undefined;
+}
+
+function kindOf(own: Message, other: Message | undefined, isRefused: boolean): Kind | undefined {
+  if (other === undefined || (!other.isWhole && isRefused)) return isRefused ? "refused" : "incomplete";
+  const their = resolved(other);
+  if (!isEqual(own.line, their.line)) return "line";
+  if (!isEqual(sorted(own.fields), sorted(their.fields))) return "fields";
+  if (own.isWhole !== their.isWhole) return own.isWhole ? "incomplete" : "end";
+  if (own.body !== their.body) return "body";
+  return own.end === their.end || !own.isWhole || their.end < 0 ? undefined : "end";
+}
+
+/**
+ * Moves the host of a target in absolute-form to the field host, as RFC 9112, section 3.2.2, says. The engine does so itself; parsers
+ * leave it to their users.
+ */
+function resolved(message: Message): Message {
+  const { line, fields } = message;
+  const [method = "", target = "", ...rest] = line;
+  const [origin = "", authority = ""] = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i.exec(target) ?? [];
+  if (rest.length === 0 || origin === "") return message;
+  const path = target.slice(origin.length);
+  const others = fields.filter((_, i) => fields[i - (i % 2)] !== "host");
+  return {
+    ...message,
+    line: [method, path.startsWith("/") ? path : `/${path}`, ...rest],
+    fields: ["host", authority, ...others],
+  };
+}
+
+/** Fields that some parsers take out of the list. An empty host is like none to Go. */
+const TAKEN = ["transfer-encoding", "trailer", "connection"];
+
+/** Returns fields by name. Some parsers do not keep the order of different names. */
+function sorted(fields: readonly string[]): string[] {
+  const pairs: [name: string, value: string][] = [];
+  for (let i = 0; i < fields.length; i += 2) pairs.push([fields[i] as string, fields[i + 1] as string]);
+  return pairs
+    .filter(([name, value]) => !TAKEN.includes(name) && (name !== "host" || value !== ""))
+    .sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0))
+    .flat();
+}
+
+function isEqual(a: readonly string[], b: readonly string[]): boolean {
+  return a.length === b.length && a.every((one, i) => one === b[i]);
+}
