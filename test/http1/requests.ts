@@ -108,11 +108,18 @@ export const REFUSED: readonly [name: string, status: number, ...inputs: string[
     "GET a:80 HTTP/1.1¶Host: a¶¶",
     "GET * HTTP/1.1¶Host: a¶¶",
   ],
-  ["a user in the target", 400, "GET http://u@a/ HTTP/1.1¶Host: a¶¶"],
   [
-    "a Host that is a list, has a user, a path or a space",
+    "a user in the target, or no host",
     400,
-    ...["a, b", "u@a", "a/b", "a b"].map((h) => `GET / HTTP/1.1¶Host: ${h}¶¶`),
+    ...["u@a", "", ":80", "a:x"].map((host) => `GET http://${host}/ HTTP/1.1¶Host: a¶¶`),
+  ],
+  ["a target with another scheme", 400, "GET ftp://a/ HTTP/1.1¶Host: a¶¶", "GET t1://a/ HTTP/1.1¶Host: a¶¶"],
+  [
+    "a Host that is a list, has a user, a path, a space or an invalid port",
+    400,
+    ...["a, b", "u@a", "a/b", "a b", "a:x", ":80", "a:80:80", "[::1", "[::1]x"].map(
+      (h) => `GET / HTTP/1.1¶Host: ${h}¶¶`,
+    ),
   ],
   ["two Hosts, or none", 400, "GET / HTTP/1.1¶Host: a¶Host: a¶¶", "GET / HTTP/1.1¶¶"],
   ["CONNECT", 405, "CONNECT a:80 HTTP/1.1¶Host: a¶¶"],

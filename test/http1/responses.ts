@@ -48,6 +48,7 @@ export const REFUSED: readonly [name: string, ...responses: string[]][] = [
   ["a status out of range", ...["000", "099", "600", "999", "20", "2000", "abc"].map((s) => OK.replace("200", s))],
   ["another version", ...["HTTP/2.0", "HTTP/1.2", "http/1.1", "HTTP/1.1 "].map((v) => OK.replace("HTTP/1.1", v))],
   ["101 without an upgrade", "HTTP/1.1 101 Switching Protocols¶upgrade: x¶¶"],
+  ["an interim response over HTTP/1.0", `HTTP/1.0 103 Early Hints¶¶${OK}`],
   ["too many interim responses", "HTTP/1.1 102 Processing¶¶".repeat(11) + OK],
   ["an invalid chunk", ...["x", "-1", " 2", "2 ", "2\n"].map((size) => `${CHUNKED}${size}¶ok¶0¶¶`)],
   ["a chunk that is longer than its size", `${CHUNKED}1¶ok¶0¶¶`],

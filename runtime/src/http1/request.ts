@@ -70,8 +70,8 @@ function lineError(line: string, version: string): MessageError {
 }
 
 // absolute-form = absolute-URI    (RFC 9112, section 3.2.2: a server must accept it)
-// scheme        = ALPHA *( ALPHA / DIGIT / "+" / "-" / "." )
-const ABSOLUTE_FORM = /^[a-z][a-z0-9+.-]*:\/\/([^/?#]*)/i;
+// URLs of other schemes are for proxies.
+const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)/i;
 
 /** Parses a whole URL. Proxies receive it, and some forward it. */
 function parseAbsolute(target: string): Pick<RequestLine, "path" | "authority"> {
@@ -82,9 +82,12 @@ function parseAbsolute(target: string): Pick<RequestLine, "path" | "authority"> 
   return { path: path.startsWith("/") ? path : `/${path}`, authority };
 }
 
-/** Reports whether this is one host, with an optional port, and no user (RFC 3986, section 3.2). */
+// host [ ":" port ], in which a host is a name or an address in brackets    (RFC 3986, section 3.2)
+const HOST_AND_PORT = /^(?:[^:[\],]+|\[[^[\]]+\])(?::[0-9]{0,5})?$/;
+
+/** Reports whether this is one host, with an optional port, and no user. */
 function isHost(text: string | undefined): boolean {
-  return text !== undefined && text !== "" && !text.includes(",") && consistsOf(text, Bit.Host);
+  return text !== undefined && HOST_AND_PORT.test(text) && consistsOf(text, Bit.Host);
 }
 
 function createHead(line: RequestLine, fields: string[]): RequestHead {

@@ -51,22 +51,21 @@ function parseLine(line: string): StatusLine {
 // Keep-Alive = timeout=delta-seconds    (not in an RFC; servers such as those of Node and Apache send it)
 const IDLE_SECONDS = /\btimeout=([0-9]{1,9})/i;
 
-function toNumber(digits: string | undefined): number | undefined {
-  return digits === undefined ? undefined : Number(digits);
-}
-
 function createHead({ minor, status }: StatusLine, fields: string[]): ResponseHead {
   const framing = new Framing();
   let idleSeconds: number | undefined;
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i] as string;
     const value = fields[i + 1] as string;
-    if (name !== "keep-alive") framing.read(name, value);
-    else idleSeconds = toNumber(IDLE_SECONDS.exec(value)?.[1]);
+    const seconds = name === "keep-alive" ? IDLE_SECONDS.exec(value)?.[1] : undefined;
+    if (seconds !== undefined) idleSeconds = Number(seconds);
+    framing.read(name, value);
   }
   const { length = UNTIL_CLOSE } = framing;
-  // The framing of such a message is faulty (RFC 9112, section 6.1): a proxy may have read it in another way.
-  if (minor === 0 && length === CHUNKED) throw malformed("transfer-encoding must not be used over HTTP/1.0");
+  // A proxy may have framed such messages in another way (RFC 9112, section 6.1; RFC 9110, section 15.2).
+  if (minor === 0 && (length === CHUNKED || status < 200)) {
+    throw malformed("HTTP/1.0 has neither the header transfer-encoding nor interim responses");
+  }
   const hasNoBody = status < 200 || status === 204 || status === 304;
   return { status, fields, length: hasNoBody ? 0 : length, closes: framing.closes || minor === 0, idleSeconds };
 }

@@ -26,19 +26,19 @@ export const DIFFERENCES: readonly KnownDifference[] = [
   },
   {
     judges: ["llhttp"],
-    kinds: ["incomplete"],
-    what: "passes no request after one with Connection: upgrade",
+    kinds: ["incomplete", "body", "end"],
+    what: "passes neither a body nor another request after Connection: upgrade",
     right: "both",
     why: "a server may ignore Upgrade (RFC 9110, section 7.8), and then the next request follows",
     applies: (_, { role, text }) => role === "request" && /\r\nconnection:[^\r]*upgrade/i.test(text),
   },
   {
     judges: ["llhttp"],
-    kinds: ["refused"],
-    what: "refuses a tab beside a content-length or transfer-encoding",
+    kinds: ["refused", "incomplete", "body", "end"],
+    what: "refuses a tab beside a content-length or transfer-encoding, or does not know the coding",
     right: "engine",
     why: "whitespace around a value is no part of it (section 5)",
-    applies: (_, { text }) => /\r\n(?:content-length|transfer-encoding):(?:[ \t]*\t|[^\r]*\t)/i.test(text),
+    applies: (_, { text }) => /\r\n(?:content-length|transfer-encoding):[^\r]*\t/i.test(text),
   },
   {
     judges: ["h11", "net/http"],
@@ -80,6 +80,14 @@ export const DIFFERENCES: readonly KnownDifference[] = [
     right: "judge",
     why: "they are not in RFC 3986; for our router a target is opaque text, and they frame nothing",
     applies: ({ message: { line } }) => line.length === 3 && /["<>\\^`{|}]/.test(line[1] as string),
+  },
+  {
+    judges: ["net/http"],
+    kinds: ["incomplete"],
+    what: "takes close beside a space for the option close",
+    right: "engine",
+    why: "options are separated by commas (RFC 9110, section 7.6.1)",
+    applies: (_, { text }) => /\r\nconnection:[^\r]*(?:[^\s,] +close|close +[^\s,])/i.test(text),
   },
 ];
 

@@ -76,11 +76,20 @@ export function verdictOf(input: Input): Verdict {
   );
 }
 
-/** Reports whether the engine makes the same of an input in other chunks. */
-export function isSameInChunks({ role, isHead, text, ends }: Input, verdict: Verdict): boolean {
-  if (role === "request") return isDeepStrictEqual(parseRequests(text, ends), verdict);
+/**
+ * Reports whether the engine makes the same of an input in other chunks. The reason of a refusal may be another one if there are two:
+ * lines are parsed as they arrive, so a limit may be exceeded after an invalid one.
+ */
+export function isSameInChunks({ role, isHead, text, ends }: Input, { messages, isRefused }: Verdict): boolean {
+  if (role === "request") {
+    const other = parseRequests(text, ends);
+    return isDeepStrictEqual([other.messages, other.isRefused], [messages, isRefused]);
+  }
   // The end of the chunk in which a response ends is not its end, and there may be no other response.
-  const first = ({ messages: [message], isRefused }: Verdict): unknown =>
-    message === undefined ? isRefused : { ...message, end: 0 };
-  return [[], ends].every((cuts) => isDeepStrictEqual(first(parseResponses(text, isHead, cuts)), first(verdict)));
+  const first = (list: readonly Message[], isNone: boolean): unknown =>
+    list[0] === undefined ? isNone : { ...list[0], end: 0 };
+  return [[], ends].every((cuts) => {
+    const other = parseResponses(text, isHead, cuts);
+    return isDeepStrictEqual(first(other.messages, other.isRefused), first(messages, isRefused));
+  });
 }

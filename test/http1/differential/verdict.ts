@@ -45,13 +45,15 @@ export function compare(own: Verdict, other: Verdict): Difference | undefined {
 }
 
 function kindOf(own: Message, other: Message | undefined, isRefused: boolean): Kind | undefined {
-  if (other === undefined || (!other.isWhole && isRefused)) return isRefused ? "refused" : "incomplete";
+  // A message that is not whole at the end of the input is refused by the engine, too, but not before.
+  if (other === undefined || (own.isWhole && !other.isWhole)) return isRefused ? "refused" : "incomplete";
   const their = resolved(other);
   if (!isEqual(own.line, their.line)) return "line";
   if (!isEqual(sorted(own.fields), sorted(their.fields))) return "fields";
-  if (own.isWhole !== their.isWhole) return own.isWhole ? "incomplete" : "end";
+  if (own.isWhole !== their.isWhole) return "end";
+  if (!own.isWhole) return undefined;
   if (own.body !== their.body) return "body";
-  return own.end === their.end || !own.isWhole || their.end < 0 ? undefined : "end";
+  return own.end === their.end || their.end < 0 ? undefined : "end";
 }
 
 /**
