@@ -59,7 +59,7 @@ interface WaitingCall {
 /** Creates the hook that decides whether and when a unary call begins. Streams, health and reflection always begin. */
 export function createLoadShedding(): Authorize {
   const loads = new Map<Method, MethodLoad>();
-  const waiting: WaitingCall[] = [];
+  let waiting: WaitingCall[] = [];
   let callsPerTurn = FIRST_CALLS;
   /** The number of calls that have begun in this turn, and the time when it began. */
   let begun = 0;
@@ -97,14 +97,13 @@ export function createLoadShedding(): Authorize {
     else if (begun >= callsPerTurn && took < LONG_TURN_MS / 2) callsPerTurn *= 2;
     begun = 0;
     const share = time - idleAt > STANDING_MS ? STANDING_SHARE : SHARE;
-    let taken = 0;
-    for (const { since, timeoutMs, begin, refuse } of waiting) {
-      if (time - since > share * timeoutMs) refuse(overloaded);
-      else if (begun < callsPerTurn) begin();
-      else break;
-      taken++;
-    }
-    waiting.splice(0, taken);
+    waiting = waiting.filter(({ since, timeoutMs, begin, refuse }) => {
+      const isLate = time - since > share * timeoutMs;
+      if (!isLate && begun >= callsPerTurn) return true;
+      if (isLate) refuse(overloaded);
+      else begin();
+      return false;
+    });
     if (waiting.length === 0) idleAt = time;
     if (begun > 0 || waiting.length > 0) watch();
   }
