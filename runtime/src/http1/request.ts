@@ -70,8 +70,8 @@ function lineError(line: string, version: string): MessageError {
 }
 
 // absolute-form = absolute-URI    (RFC 9112, section 3.2.2: a server must accept it)
-// URLs of other schemes are for proxies.
-const ABSOLUTE_FORM = /^https?:\/\/([^/?#]*)/i;
+// URLs of other schemes than these and those of WebSocket are for proxies.
+const ABSOLUTE_FORM = /^(?:http|ws)s?:\/\/([^/?#]*)/i;
 
 /** Parses a whole URL. Proxies receive it, and some forward it. */
 function parseAbsolute(target: string): Pick<RequestLine, "path" | "authority"> {

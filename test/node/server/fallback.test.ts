@@ -268,12 +268,10 @@ it.each<[shape: string, fallback: FallbackApplication]>([
 it("refuses a host that would change the path of a URL", async () => {
   const fallback = { fetch: ({ url }: Request) => new Response(new URL(url).pathname) };
   const { baseUrl } = await startServer({}, { fallback });
-  for (const host of ["a/admin?", "a#", "user@a", "a\\b"]) {
+  for (const host of ["a/admin?", "a#", "user@a", "a\\b", "a:b"]) {
     const { status, text } = await ask("HTTP/1.1", `${baseUrl}/page`, { headers: { host } });
     expect([status, text]).toEqual([400, expect.stringContaining("the header host must be a host")]);
   }
-  const { status, text } = await ask("HTTP/1.1", `${baseUrl}/page`, { headers: { host: "a:b" } });
-  expect([status, text]).toEqual([400, expect.stringContaining('"a:b" is not a host')]);
   for (const host of ["a", "[::1]", "[::1]:80", "1.2.3.4:8080", "a_b.example:"]) {
     const { status, text } = await ask("HTTP/1.1", `${baseUrl}/page`, { headers: { host } });
     expect([status, text]).toEqual([200, "/page"]);
