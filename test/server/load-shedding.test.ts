@@ -54,7 +54,7 @@ async function run(): Promise<void> {
 }
 
 /** A handler: it calls back when it is done. */
-type Handle = (done: () => void) => void;
+type Handle = (done: (error?: RpcError) => void) => void;
 
 /** Computes for a time. */
 const computing = (ms: number): Handle => {
@@ -106,8 +106,8 @@ async function send(authorize: Authorize, { handle, rate, seconds, method = gree
   const tally = new Tally();
   const call = async (sentAt: number): Promise<void> => {
     loop.now += COST_MS;
-    const answered: (() => void)[] = [];
-    const onAnswered = (callback: () => void): void => void answered.push(callback);
+    const answered: ((error?: RpcError) => void)[] = [];
+    const onAnswered = (callback: (error?: RpcError) => void): void => void answered.push(callback);
     const context = { timeoutMs: () => timeoutMs, onAnswered } as unknown as CallContext;
     try {
       await authorize({ method, context } as Parameters<Authorize>[0]);
@@ -115,8 +115,9 @@ async function send(authorize: Authorize, { handle, rate, seconds, method = gree
       tally.refused.push(reason as RpcError);
       return;
     }
-    handle(() => {
-      for (const callback of answered) callback();
+    handle((error) => {
+      for (const callback of answered) callback(error);
+      if (error !== undefined) return;
       if (loop.now - sentAt <= (timeoutMs ?? Number.POSITIVE_INFINITY)) tally.good++;
       else tally.late++;
     });
@@ -178,6 +179,51 @@ it("a burst is spread over turns, and nothing of it is refused", async () => {
   const authorize = createLoadShedding();
   const { good } = await send(authorize, { handle: computing(0.1), rate: 1e6, seconds: 0.0004 });
   expect(good).toBe(400);
+});
+
+it("a burst after an idle time may wait as long as any other", async () => {
+  const authorize = createLoadShedding();
+  await send(authorize, { handle: computing(1), rate: 100, seconds: 0.1 });
+  loop.now += 1_000;
+  const { good } = await send(authorize, { handle: computing(1), rate: 1e6, seconds: 0.00004 });
+  expect(good).toBe(40);
+});
+
+describe("the limit of a method", () => {
+  /** Returns the number of calls that begin at the same time. */
+  async function widthOf(authorize: Authorize): Promise<number> {
+    const held: (() => void)[] = [];
+    await send(authorize, { handle: (done) => void held.push(done), rate: 1e6, seconds: 0.0002, timeoutMs: 1e6 });
+    const width = held.length;
+    for (const done of held) done();
+    return width;
+  }
+
+  /** Overloads the method until it has a limit. */
+  async function limited(): Promise<Authorize> {
+    const authorize = createLoadShedding();
+    await send(authorize, { handle: waitingFor(10, 20), rate: 2_500, seconds: 2 });
+    expect(await widthOf(authorize)).toBeLessThan(60);
+    return authorize;
+  }
+
+  it("is not raised by calls that a later hook refuses", async () => {
+    const authorize = await limited();
+    const before = await widthOf(authorize);
+    const refused = new RpcError(Code.Unauthenticated, "no token");
+    await send(authorize, { handle: (done) => done(refused), rate: 1_000, seconds: 0.5 });
+    expect(await widthOf(authorize)).toBeLessThan(before + 8);
+  });
+
+  it("is raised by calls without a deadline", async () => {
+    const authorize = await limited();
+    const before = await widthOf(authorize);
+    const load = { handle: waitingFor(1_000, 5), rate: 20_000, seconds: 1, timeoutMs: undefined };
+    const { refused } = await send(authorize, load);
+    const later = await send(authorize, load);
+    expect(later.refused.length).toBeLessThan(refused.length + 1);
+    expect(await widthOf(authorize)).toBeGreaterThan(before + 20);
+  });
 });
 
 it("calls without a deadline wait, and are refused too", async () => {

@@ -5,7 +5,7 @@
  * - Calls that arrive in one turn of the event loop begin in several turns if their handlers take CPU time. A call that has
  *   waited too long for its turn is refused.
  * - Calls of a method that wait for something else, such as a database, are limited in number if they take most of their
- *   deadlines (Little's law: the time of a call is proportional to the number of calls that run).
+ *   deadlines (Little's law).
  */
 
 import { RETRY_PUSHBACK } from "../call/attempt.ts";
@@ -65,8 +65,8 @@ export function createLoadShedding(): Authorize {
   let begun = 0;
   let turnStart = 0;
   let isWatched = false;
-  /** The last time when no call was waiting. */
-  let idleAt = 0;
+  /** The time since which calls have been waiting. */
+  let waitingSince = 0;
   // One error for all calls: the stack of each would cost more than the rest of its refusal.
   const overloaded = new RpcError(Code.Unavailable, "the server is overloaded (its option shedLoad refuses calls)", {
     trailers: { [RETRY_PUSHBACK]: String(PUSHBACK_MS) },
@@ -96,7 +96,7 @@ export function createLoadShedding(): Authorize {
       callsPerTurn = Math.max(1, Math.floor((Math.min(begun, callsPerTurn) * LONG_TURN_MS) / took));
     else if (begun >= callsPerTurn && took < LONG_TURN_MS / 2) callsPerTurn *= 2;
     begun = 0;
-    const share = time - idleAt > STANDING_MS ? STANDING_SHARE : SHARE;
+    const share = time - waitingSince > STANDING_MS ? STANDING_SHARE : SHARE;
     waiting = waiting.filter(({ since, timeoutMs, begin, refuse }) => {
       const isLate = time - since > share * timeoutMs;
       if (!isLate && begun >= callsPerTurn) return true;
@@ -104,7 +104,6 @@ export function createLoadShedding(): Authorize {
       else begin();
       return false;
     });
-    if (waiting.length === 0) idleAt = time;
     if (begun > 0 || waiting.length > 0) watch();
   }
 
@@ -114,11 +113,13 @@ export function createLoadShedding(): Authorize {
     begun++;
     watch();
     const width = ++load.running;
-    const start = timeoutMs === undefined ? 0 : now();
+    const start = now();
     if (!isAnswered(context)) return;
-    context.onAnswered(() => {
+    context.onAnswered((error) => {
       load.running--;
-      if (timeoutMs !== undefined) adapt(load, now() - start, timeoutMs, width);
+      // A call that was refused or cancelled tells nothing about its handler.
+      if (error !== undefined && error.code !== Code.DeadlineExceeded) return;
+      adapt(load, now() - start, timeoutMs ?? NO_TIMEOUT_MS, width);
     });
   }
 
@@ -128,6 +129,7 @@ export function createLoadShedding(): Authorize {
     const timeoutMs = context.timeoutMs();
     if (waiting.length === 0 && begun < callsPerTurn) return begin(load, context, timeoutMs);
     watch();
+    if (waiting.length === 0) waitingSince = now();
     return new Promise<void>((resolve, refuse) => {
       waiting.push({
         since: now(),
@@ -151,7 +153,8 @@ function adapt(load: MethodLoad, tookMs: number, timeoutMs: number, width: numbe
   if (width <= FEW_CALLS) load.usualMs += (tookMs - load.usualMs) / (load.usualMs === 0 ? 1 : 16);
   const isLate = tookMs > timeoutMs / 2 && tookMs > 2 * load.usualMs;
   if (!isLate && width < load.limit - 1) return;
-  const wanted = (width * SHARE * timeoutMs) / tookMs;
-  const next = load.limit === Number.POSITIVE_INFINITY ? wanted : load.limit + (wanted - load.limit) / 8;
+  const wanted = (width * SHARE * timeoutMs) / Math.max(tookMs, 1);
+  // A quick call, such as one that a cache has answered, raises the limit by a little only.
+  const next = load.limit === Number.POSITIVE_INFINITY ? wanted : load.limit + Math.min((wanted - load.limit) / 8, 1);
   load.limit = Math.max(FEW_CALLS, next);
 }
