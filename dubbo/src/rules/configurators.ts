@@ -29,7 +29,7 @@ export interface Configurable {
 /** An item of a text: the parameters that it replaces, for the subjects that it selects. */
 export interface Override {
   readonly host: string;
-  readonly parameters: Fields;
+  readonly parameters: Readonly<Record<string, string>>;
   readonly selects: (subject: Configurable) => boolean;
 }
 
@@ -60,8 +60,10 @@ interface Head extends ReturnType<typeof readHeader> {
 }
 
 function parseItem(item: Fields, at: string, { key, isApplication, version = "", enabled }: Head): Override[] {
-  const parameters = fieldsOf(item["parameters"], `${at}.parameters`);
-  if (Object.keys(parameters).length === 0) throw new Error(`${at} has no parameters`);
+  const given = Object.entries(fieldsOf(item["parameters"], `${at}.parameters`));
+  if (given.length === 0) throw new Error(`${at} has no parameters`);
+  if (given.some(([, value]) => Object(value) === value)) throw new Error(`${at}.parameters must be texts or numbers`);
+  const parameters = Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
   const type = textOf(item["type"], `${at}.type`) ?? "general";
   if (!(type === "general" ? enabled : booleanOf(item["enabled"], false))) return [];
   const side = textOf(item["side"], `${at}.side`);
@@ -145,11 +147,10 @@ function oneOf(given: unknown, at: string, read: (subject: Configurable) => stri
 }
 
 /** Before v3.0 parameters whose names begin with a tilde are conditions. */
-function conditionsIn(parameters: Fields): readonly Test[] {
-  return Object.entries(parameters).flatMap(([name, value]): Test[] => {
-    const text = String(value);
-    return name.startsWith("~") && text !== "*" ? [(subject) => subject.parameters.get(name.slice(1)) === text] : [];
-  });
+function conditionsIn(parameters: Readonly<Record<string, string>>): readonly Test[] {
+  return Object.entries(parameters).flatMap(([name, text]): Test[] =>
+    name.startsWith("~") && text !== "*" ? [(subject) => subject.parameters.get(name.slice(1)) === text] : [],
+  );
 }
 
 /** Returns the parameters that the items replace, the last one winning. */
@@ -157,11 +158,11 @@ export function overridesOf(items: readonly Override[], subject: Configurable): 
   const selected = items
     .filter(({ selects }) => selects(subject))
     .flatMap(({ parameters }) => Object.entries(parameters));
-  return new Map(selected.map(([name, value]) => [name, String(value)]));
+  return new Map(selected);
 }
 
 /** Returns the weight that parameters set; `undefined` if they set none, or an invalid one. */
 export function weightIn(parameters: ReadonlyMap<string, string>): number | undefined {
-  const weight = Number(parameters.get("weight") ?? Number.NaN);
+  const weight = Number(parameters.get("weight")?.trim() || Number.NaN);
   return Number.isInteger(weight) && weight >= 0 && weight <= 1e6 ? weight : undefined;
 }

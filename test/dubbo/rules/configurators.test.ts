@@ -92,6 +92,10 @@ describe("an item of dynamic configuration", () => {
     ["{ key: a, configs: [1] }", "configs[0] must be a mapping, not 1"],
     ["{ key: a, configs: [{ side: consumer }] }", "configs[0].parameters must be a mapping, not empty"],
     ["{ key: a, configs: [{ parameters: {} }] }", "configs[0] has no parameters"],
+    [
+      "{ key: a, configVersion: v3.0, configs: [{ side: consumer, parameters: { a: { toString: 1 } } }] }",
+      "configs[0].parameters must be texts or numbers",
+    ],
     [service("match: { address: {} }"), "configs[0].match.address must have one of cird, wildcard, exact"],
     [service("match: { app: { exact: a } }"), "configs[0].match.app.oneof must be a list"],
     [service("match: { param: {} }"), "configs[0].match.param must be a list"],
@@ -110,6 +114,8 @@ it.each([
   ["-1", undefined],
   ["1.5", undefined],
   ["many", undefined],
+  ["", undefined],
+  [" ", undefined],
 ])("the weight %s is %s", (text, weight) => {
   expect(weightIn(new Map([["weight", text]]))).toBe(weight);
 });
