@@ -26,6 +26,8 @@ export interface DubboPeer {
   readonly runPlainClient?: (target: Target) => Promise<ReadonlyMap<string, string | undefined>>;
   /** Runs all cases of generic calls. Absent if the peer's client does not support them. */
   readonly runGenericClient?: (target: Target) => Promise<ReadonlyMap<string, string | undefined>>;
+  /** The generic calls that end the process of its server, so that they are not made. Default: none. */
+  readonly fatalCases?: readonly string[];
   /** Runs all cases of sub-protocol A with an HTTP client of the peer. Absent if there is none. */
   readonly runHttpClient?: (port: number) => Promise<ReadonlyMap<string, string | undefined>>;
   /** Sends the other bodies of sub-protocol A to the interface without a proto file, with an HTTP client of the peer. */

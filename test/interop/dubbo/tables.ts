@@ -116,9 +116,10 @@ function withoutIdl(peers: readonly DubboPeer[], both: readonly (Credentials | u
 }
 
 function generic(peers: readonly DubboPeer[], both: readonly (Credentials | undefined)[]): Plan[] {
-  return peers.flatMap((peer) =>
-    peer.runGenericClient === undefined ? [] : bothDirections(peer, both, runGenericCases, peer.runGenericClient),
-  );
+  return peers.flatMap((peer) => {
+    const call = (target: Target, alpn: boolean): Promise<Outcomes> => runGenericCases(target, alpn, peer.fatalCases);
+    return peer.runGenericClient === undefined ? [] : bothDirections(peer, both, call, peer.runGenericClient);
+  });
 }
 
 /** Calls over gRPC to and from a peer, of the service without a proto file. */

@@ -44,7 +44,8 @@ interface Conversion {
 /**
  * Adds generic calls to a router or server: `$invoke` and `$invokeAsync` of all its services, by which consumers of Dubbo call
  * unary methods without the types of a service. Interface methods take values, methods of proto files one text in JSON. The
- * option `authorize` and interceptors see the called method, when its arguments have been received.
+ * option `authorize` and interceptors see the called method, when its arguments have been received. Of its limits, those of
+ * running calls and of values apply; those of size and time are the server's.
  */
 export function addGenericCalls(router: Router): void {
   router.mount(new GenericServer());
@@ -157,7 +158,7 @@ function ofValues(signature: Signature, { maxMessageValues }: Limits): Conversio
         throw new Error(`${args.length} were sent, and it takes ${parameters.length}`);
       return valuesOf(signature, [args as JsonValue[]], new Cost(maxMessageValues)).values;
     },
-    toResult: (message) => toGeneric(result, (message as readonly unknown[])[0]),
+    toResult: (message) => (result === "void" ? null : toGeneric(result, (message as readonly unknown[])[0])),
   };
 }
 

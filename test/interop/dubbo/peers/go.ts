@@ -30,6 +30,8 @@ export function setUpGo(): DubboPeer {
     runClient: (target) => runClient("client", target),
     runPlainClient: (target) => runClient("plain", target),
     runGenericClient: (target) => runClient("generic", target),
+    // An object that contains itself: it is converted until the stack or the memory is full.
+    fatalCases: ["cycles"],
   };
 }
 
