@@ -145,6 +145,7 @@ describe("the program", () => {
       /^1 create-triple-es: the folder \S+used is not empty: it has notes.txt/,
     );
     expect(filesOf("used")).toEqual(["notes.txt"]);
+    expect(await failure("", "--yes")).toMatch(/^1 create-triple-es: the folder \S+ is not empty/);
     expect(await failure("used/notes.txt", "--yes")).toMatch(/^1 create-triple-es: .*notes.txt/);
   });
 

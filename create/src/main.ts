@@ -48,16 +48,19 @@ const TAG = / (?:\/\/|#|<!--) (no )?(proto|typescript|page|registry)(?: -->)?$/;
 try {
   await main();
 } catch (error) {
-  if (!(error instanceof UsageError) && !(error as NodeJS.ErrnoException).code?.startsWith("E")) throw error;
-  console.error(`create-triple-es: ${(error as Error).message}`);
-  process.exitCode = 1;
+  const { code } = error as NodeJS.ErrnoException;
+  if (!(error instanceof UsageError) && !/^(?:E|ABORT_ERR)/.test(code ?? "")) throw error;
+  // Ctrl+C and Ctrl+D while a question waits end the program as a signal does.
+  if (code === "ABORT_ERR") console.error();
+  else console.error(`create-triple-es: ${(error as Error).message}`);
+  process.exitCode = code === "ABORT_ERR" ? 130 : 1;
 }
 
 async function main(): Promise<void> {
   const { values, positionals } = readArguments();
   if (values.help) return console.log(HELP);
   if (positionals.length > 1) throw new UsageError(`one folder is expected, not ${positionals.join(" and ")}`);
-  const [folder = "."] = positionals;
+  const folder = positionals[0] || ".";
   refuseUsed(folder);
   const answers = await ask(
     {
@@ -199,13 +202,18 @@ function packageName(folder: string): string {
   return /^[a-z]/.test(name) ? name : "app";
 }
 
+/** Returns a folder as a word of a shell. */
+function quoted(folder: string): string {
+  return /^[\w./@][\w./@-]*$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`;
+}
+
 /** What was created, and the next commands, for the package manager that has started this program. */
 function describe(folder: string, { contract, page, registry }: Answers, files: readonly string[]): string {
   const [manager = "npm"] = (process.env["npm_config_user_agent"] ?? "npm").split("/");
   const known = ["npm", "pnpm", "yarn", "bun"].includes(manager) ? manager : "npm";
   const answers = `${contract}, ${page === "yes" ? "a page" : "no page"}, ${registry === "none" ? "no registry" : registry}`;
   const commands = [
-    ...(resolve(folder) === process.cwd() ? [] : [`cd ${folder}`]),
+    ...(resolve(folder) === process.cwd() ? [] : [`cd ${quoted(folder)}`]),
     ...(registry === "none" ? [] : ["docker compose up -d"]),
     `${known} install`,
     `${known} run dev`,
