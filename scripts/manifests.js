@@ -16,7 +16,7 @@ const { version, repository, workspaces, devDependencies } = JSON.parse(read("pa
 export const FOLDERS = [...workspaces, "."];
 export const VERSION = version;
 /** The URL of the repository for people, or `undefined` until `package.json` has one. */
-export const REPOSITORY = repository?.url.replace("git+", "").replace(".git", "");
+export const REPOSITORY = repository?.url.replace(/^git\+/, "").replace(/\.git$/, "");
 
 const NAMES = FOLDERS.map((folder) => JSON.parse(read(join(folder, "package.json"))).name);
 const DEPENDENCIES = ["dependencies", "devDependencies", "peerDependencies"];
