@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { compiled } from "../support/compiled.ts";
 import { ROOT } from "../support/documents.ts";
 import { CACHE, goModuleFolder, goVersion, installGoProgram } from "../support/go.ts";
 import { compressions } from "./translation.ts";
@@ -78,7 +79,8 @@ interface Result {
 
 /** Runs all cases of a mode, and prints the runner's output about failures unchanged. */
 async function runMode(runner: string, mode: "server" | "client", config: string): Promise<Result> {
-  const program = [process.execPath, "--conditions=triple-source", "--import", "tsx", here(`${mode}.ts`)];
+  // The runner waits ten seconds for each of ten servers, which start at the same time.
+  const program = [process.execPath, compiled(`test/conformance/${mode}.ts`)];
   const args = ["--conf", config, "--mode", mode, "--trace", "-v", ...process.argv.slice(2), "--", ...program];
   const start = Date.now();
   const child = spawn(runner, args, { cwd: ROOT, stdio: ["ignore", "pipe", "inherit"] });
