@@ -144,7 +144,7 @@ describe.each(handlers)("a server whose handlers take %s", (_, peak, make) => {
     // The time in which it notices is a part of the load.
     await send(authorize, { handle, rate: peak * times, seconds: 1 });
     const { good, late, refused } = await send(authorize, { handle, rate: peak * times, seconds: 2 });
-    // What a refusal costs is not there for answers.
+    // Refusals cost CPU time, which is not there for answers.
     const left = 1 - peak * times * (COST_MS / 1_000);
     expect(good).toBeGreaterThan(0.85 * peak * 2 * left);
     expect(late).toBeLessThan(0.01 * good);
@@ -219,9 +219,7 @@ describe("the limit of a method", () => {
     const authorize = await limited();
     const before = await widthOf(authorize);
     const load = { handle: waitingFor(1_000, 5), rate: 20_000, seconds: 1, timeoutMs: undefined };
-    const { refused } = await send(authorize, load);
-    const later = await send(authorize, load);
-    expect(later.refused.length).toBeLessThan(refused.length + 1);
+    await send(authorize, load);
     expect(await widthOf(authorize)).toBeGreaterThan(before + 20);
   });
 });

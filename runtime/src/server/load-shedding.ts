@@ -9,10 +9,10 @@
  */
 
 import { RETRY_PUSHBACK } from "../call/attempt.ts";
-import type { Authorize, CallContext, Method } from "../call/call.ts";
+import type { Authorize, Method } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
-import { isAnswered } from "../call/outcome.ts";
+import { type AnsweredContext, isAnswered } from "../call/outcome.ts";
 import { defer, now } from "../call/platform.ts";
 
 /** The time in milliseconds for which the calls of one turn of the event loop may run. */
@@ -108,13 +108,12 @@ export function createLoadShedding(): Authorize {
   }
 
   /** Counts a call that begins. Throws if too many of its method are running. */
-  function begin(load: MethodLoad, context: CallContext, timeoutMs: number | undefined): void {
+  function begin(load: MethodLoad, context: AnsweredContext, timeoutMs: number | undefined): void {
     if (load.running >= load.limit) throw overloaded;
     begun++;
     watch();
     const width = ++load.running;
     const start = now();
-    if (!isAnswered(context)) return;
     context.onAnswered((error) => {
       load.running--;
       // A call that was refused or cancelled tells nothing about its handler.
@@ -124,7 +123,7 @@ export function createLoadShedding(): Authorize {
   }
 
   return ({ method, context }) => {
-    if (method.kind !== "unary" || EXEMPT.test(method.service)) return;
+    if (method.kind !== "unary" || EXEMPT.test(method.service) || !isAnswered(context)) return;
     const load = loadOf(method);
     const timeoutMs = context.timeoutMs();
     if (waiting.length === 0 && begun < callsPerTurn) return begin(load, context, timeoutMs);
