@@ -6,7 +6,7 @@ import { Metadata } from "../call/metadata.ts";
 import { cancelBody, emptyBody, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
-import type { Handler, HandlerLimits, ServerProtocol } from "../protocol/protocol.ts";
+import type { Handler, HandlerLimits } from "../protocol/protocol.ts";
 
 /** A service that has been added to a router, with its version and group. */
 export interface AddedService {
@@ -37,9 +37,11 @@ export interface CallingResource extends Resource {
 
 /** The part of a router that calling resources use. */
 export interface MethodRouter {
-  readonly options: ServerProtocolOptions & HandlerLimits & { readonly protocols: readonly ServerProtocol[] };
+  readonly options: ServerProtocolOptions & HandlerLimits;
   /** Returns the handler of a method by its path and the selector of a request. */
   readonly find: (path: string, selector: Selector) => Handler | undefined;
+  /** Answers a request with a handler, by the protocol that its content type selects. */
+  readonly answer: (request: HttpRequest, handler: Handler | undefined) => Promise<HttpResponse>;
 }
 
 export const isCalling = (resource: Resource): resource is CallingResource => "onMount" in resource;

@@ -217,7 +217,7 @@ export function createRouterWith(settings: RouterSettings): Router {
     },
     mount(resource) {
       settled = {};
-      if (isCalling(resource)) resource.onMount({ options: settings, find });
+      if (isCalling(resource)) resource.onMount({ options: settings, find, answer: answerWith });
       for (const added of services) resource.onAdd?.(added);
       resources.push(resource);
       return router;
@@ -246,15 +246,14 @@ export function createRouterWith(settings: RouterSettings): Router {
       const resource = findResource({ method: request.method, path });
       if (resource !== undefined) return resource.exchange(request);
     }
-    const destination = {
-      handler,
-      selector,
-      headers: undefined,
-      answer: answerTo(headers.get("content-type") ?? ""),
-      routes: settled,
-    };
-    if (memo !== undefined) memo.result = destination;
-    return destination.answer(request, destination);
+    return answerWith(request, handler, selector);
+  }
+
+  function answerWith(request: HttpRequest, handler?: Handler, selector = readSelector(request.headers)) {
+    const answer = answerTo(request.headers.get("content-type") ?? "");
+    const destination: AnsweredDestination = { handler, selector, headers: undefined, answer, routes: settled };
+    if (request.memo !== undefined) request.memo.result = destination;
+    return answer(request, destination);
   }
 }
 

@@ -71,12 +71,7 @@ class GenericServer implements CallingResource {
 
   readonly exchange: CallingResource["exchange"] = (request) => {
     const [path = ""] = request.path.split("?", 1);
-    const { protocols } = this.#router.options;
-    const type = request.headers.get("content-type") ?? "";
-    const [answer] = protocols.flatMap((protocol) => protocol.accept(type) ?? []);
-    if (answer === undefined) throw new Error("the last protocol of a router must accept every content type");
-    const [version, group] = [request.headers.get("tri-service-version"), request.headers.get("tri-service-group")];
-    return answer(request, { handler: this.#handlers.get(path), selector: { version, group }, headers: undefined });
+    return this.#router.answer(request, this.#handlers.get(path));
   };
 
   /** The handler of `$invoke`. Its limits are those of the router: the called method is not known before the message is. */
