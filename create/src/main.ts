@@ -207,17 +207,15 @@ function quoted(folder: string): string {
   return /^[\w./@][\w./@-]*$/.test(folder) ? folder : `'${folder.replaceAll("'", "'\\''")}'`;
 }
 
-/** What was created, and the next commands, for the package manager that has started this program. */
+/** Returns the summary of a created project, with the next commands. */
 function describe(folder: string, { contract, page, registry }: Answers, files: readonly string[]): string {
-  const [manager = "npm"] = (process.env["npm_config_user_agent"] ?? "npm").split("/");
-  const known = ["npm", "pnpm", "yarn", "bun"].includes(manager) ? manager : "npm";
   const answers = `${contract}, ${page === "yes" ? "a page" : "no page"}, ${registry === "none" ? "no registry" : registry}`;
   const commands = [
     ...(resolve(folder) === process.cwd() ? [] : [`cd ${quoted(folder)}`]),
     ...(registry === "none" ? [] : ["docker compose up -d"]),
-    `${known} install`,
-    `${known} run dev`,
-    `${known} run client    (in a second terminal)`,
+    "npm install",
+    "npm run dev",
+    "npm run client    (in a second terminal)",
   ];
   return `Created ${files.length} files in ${resolve(folder)}: ${answers}.\n\n${commands.map((line) => `  ${line}\n`).join("")}`;
 }
