@@ -50,15 +50,13 @@ export async function startRegistry(): Promise<Registry> {
   writeFileSync(join(folder, "config.yaml"), JSON.stringify(config));
   const args = [VERDACCIO, "--config", join(folder, "config.yaml"), "--listen", `127.0.0.1:${port}`];
   const log = openSync(join(folder, "log"), "w");
-  const program = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", log, log] });
+  const program = spawn(process.execPath, args, { cwd: folder, stdio: ["ignore", log, log, "ipc"] });
   closeSync(log);
-  const url = `http://127.0.0.1:${port}/`;
-  while (!(await isListening(`${url}-/ping`))) {
-    if (program.exitCode !== null)
-      throw new Error(`Verdaccio has ended:\n${readFileSync(join(folder, "log"), "utf8")}`);
-  }
+  // Verdaccio sends a message to its parent when it listens.
+  const hasStarted = await Promise.race([once(program, "message"), once(program, "exit").then(() => undefined)]);
+  if (hasStarted === undefined) throw new Error(`Verdaccio has ended:\n${readFileSync(join(folder, "log"), "utf8")}`);
   return {
-    url,
+    url: `http://127.0.0.1:${port}/`,
     async stop() {
       if (program.exitCode === null && program.kill()) await once(program, "exit");
       await upstream.stop();
@@ -67,16 +65,7 @@ export async function startRegistry(): Promise<Registry> {
   };
 }
 
-async function isListening(url: string): Promise<boolean> {
-  const isOk = await fetch(url).then(
-    ({ ok }) => ok,
-    () => false,
-  );
-  if (!isOk) await new Promise((resolve) => setTimeout(resolve, 100));
-  return isOk;
-}
-
-/** What a registry says about a package, as far as it is read here. */
+/** The document of a package in a registry, as far as it is read here. */
 interface Packument {
   "dist-tags": Record<string, string>;
   versions: Record<string, unknown>;
