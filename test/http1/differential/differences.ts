@@ -7,7 +7,7 @@ interface KnownDifference {
   /** The beginnings of the judges' names. */
   readonly judges: readonly string[];
   readonly kinds: readonly Kind[];
-  /** What the judges do differently in a message that the engine accepts. */
+  /** The behaviour of the judges that differs in a message that the engine accepts. */
   readonly what: string;
   /** Who follows RFC 9112: `both` if it leaves the choice. */
   readonly right: "engine" | "both" | "judge";
@@ -80,6 +80,14 @@ export const DIFFERENCES: readonly KnownDifference[] = [
     right: "judge",
     why: "they are not in RFC 3986; for our router a target is opaque text, and they frame nothing",
     applies: ({ message: { line } }) => line.length === 3 && /["<>\\^`{|}]/.test(line[1] as string),
+  },
+  {
+    judges: ["net/http"],
+    kinds: ["refused"],
+    what: "refuses a percent sign in a target that does not begin the code of a byte",
+    right: "judge",
+    why: "it is not in RFC 3986 (section 2.1); for our router a target is opaque text, and it frames nothing",
+    applies: ({ message: { line } }) => line.length === 3 && /%(?![0-9a-f]{2})/i.test(line[1] as string),
   },
   {
     judges: ["net/http"],

@@ -1,5 +1,5 @@
 /**
- * What llhttp makes of input, the parser of `node:http`, in its strict mode. This is Node's own binding, because `node:http` does not
+ * The verdicts of llhttp, the parser of `node:http`, in its strict mode. This is Node's own binding, because `node:http` does not
  * tell where a message ends. As a program it answers inputs, so that other versions of Node can be asked.
  */
 import { readSync, writeSync } from "node:fs";

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { bytes, G, REFUSED, SERVED } from "../requests.ts";
 import { LAST, OK, REFUSED as REFUSED_RESPONSES, REUSED } from "../responses.ts";
 
-/** What a parser receives. */
+/** The input of a parser. */
 export interface Input {
   readonly role: "request" | "response";
   /** True if the responses are to requests with the method HEAD. */

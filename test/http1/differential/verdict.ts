@@ -1,4 +1,4 @@
-/** What a parser makes of its input, in a form that is the same for all of them. */
+/** Verdicts: the messages that a parser reads from its input, in a form that is the same for all parsers. */
 
 /** A message whose head has been accepted. */
 export interface Message {
@@ -23,7 +23,7 @@ export interface Verdict {
   readonly reason?: string | undefined;
 }
 
-/** How a parser differs from the engine in a message that the engine accepts. */
+/** The kind of difference between a parser and the engine in a message that the engine accepts. */
 export type Kind = "refused" | "incomplete" | "line" | "fields" | "body" | "end";
 
 export interface Difference {
