@@ -69,7 +69,7 @@ const steps = [
  * the time, and h2specd limits the time of a case, so the others have a lower priority.
  */
 const JUDGES = [
-  ["registries", "interop:dubbo -- --registries", "proxies", "conformance:protobuf"],
+  ["registries", "interop:dubbo -- --registries"],
   [
     "interop:grpc",
     "interop:dubbo",
@@ -78,10 +78,10 @@ const JUDGES = [
     "differential -- 1000 1",
     "differential:http1 -- 2000 1 llhttp go h11",
   ],
-  ["h2spec", "conformance"],
+  ["h2spec", "proxies", "conformance:protobuf", "conformance"],
 ];
 /** The judges with the normal priority. */
-const NORMAL = [...JUDGES[0], "h2spec"];
+const NORMAL = [...JUDGES[0], "h2spec", "proxies"];
 /** Downloads and builds of the judges, which take place while the tests run. */
 const PREPARATIONS = [
   "h2spec -- --prepare",

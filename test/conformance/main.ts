@@ -18,6 +18,16 @@ const MODULE = "connectrpc.com/conformance";
 const VERSION = "v1.0.5";
 const PROTOS = ["config", "service", "client_compat", "server_compat"];
 /**
+ * The runner describes the differences of each pair of messages before it knows whether there are any, byte by byte: 165 of
+ * 181 seconds, for the 364 cases with messages of 200 kB. With this change it describes those of unequal messages.
+ */
+const COMPARE_FIRST = {
+  module: MODULE,
+  file: "internal/app/connectconformance/results.go",
+  from: 'diff := cmp.Diff(expectedMsg, actualMsg, protocmp.Transform())\n\t\tif diff != "" {',
+  to: "if !proto.Equal(expectedMsg, actualMsg) {\n\t\t\tdiff := cmp.Diff(expectedMsg, actualMsg, protocmp.Transform())",
+};
+/**
  * The number of cases of all features, by the number of compressions, including identity. A smaller number means that a
  * feature is disabled.
  */
@@ -107,7 +117,7 @@ async function main(): Promise<number> {
     return EXIT_CANNOT_RUN;
   }
   mkdirSync(CACHE, { recursive: true });
-  const runner = installGoProgram(`${MODULE}/cmd/connectconformance`, VERSION);
+  const runner = installGoProgram(`${MODULE}/cmd/connectconformance`, VERSION, COMPARE_FIRST);
   if (process.argv[2] === "--prepare") return 0;
   const names = ["identity", ...compressions.map(({ name }) => name)];
   console.log(`conformance ${VERSION}, ${go}, Node ${process.version}, compressions: ${names.join(", ")}\n`);

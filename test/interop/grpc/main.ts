@@ -138,9 +138,9 @@ function printMatrix(columns: readonly Column[]): void {
 async function main(): Promise<number> {
   if (!hasOpenssl) throw new Error("openssl is needed for certificates, and is not on the PATH");
   const folder = mkdtempSync(join(tmpdir(), "triple-es-interop-"));
+  const peers: Peer[] = [];
   try {
     const credentials = writeCredentials(folder);
-    const peers: Peer[] = [];
     const skipped: string[] = [];
     for (const [name, setUp] of Object.entries(SETUPS)) {
       const peer = await unlessMissing(name, skipped, () => setUp(credentials));
@@ -180,6 +180,7 @@ async function main(): Promise<number> {
     console.log(`${all.length - failed} passed, ${failed} failed, ${skipped.length} peers skipped`);
     return failed === 0 ? 0 : 1;
   } finally {
+    await Promise.all(peers.map((peer) => peer.stop?.()));
     rmSync(folder, { recursive: true });
   }
 }

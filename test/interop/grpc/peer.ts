@@ -20,6 +20,8 @@ export interface Peer {
   /** Runs a case with the peer's client. Throws if it fails. */
   runCase(name: CaseName, target: Target): Promise<unknown>;
   startServer(credentials: Credentials | undefined): Promise<Running>;
+  /** Ends the program of its client, if that stays between cases. */
+  stop?(): Promise<void>;
 }
 
 /** Prepares a peer. Rejects with a `MissingPeer` if it is not available. */

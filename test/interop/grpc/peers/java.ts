@@ -5,9 +5,10 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { CACHE } from "../../../support/go.ts";
 import { MissingPeer, readCredentials } from "../../peer.ts";
-import { outputOf, runProgram, startProgram } from "../../program.ts";
+import { type Conversation, outputOf, startConversation, startProgram } from "../../program.ts";
 import { type CaseName, caseNames } from "../cases.ts";
 import type { PeerSetup } from "../peer.ts";
 
@@ -72,35 +73,39 @@ export const setUpJava: PeerSetup = async () => {
   const jars = fetchJars();
   const cert = (name: string): string => join(jars, "certs", name);
   const files = { ca: cert("ca.pem"), cert: cert("server1.pem"), key: cert("server1.key") };
-  const java = (program: string): string[] => [
-    "java",
-    // Programs that run one case do not need to be optimised.
-    "-XX:TieredStopAtLevel=1",
-    "-Xshare:auto",
-    "-cp",
-    join(jars, "*"),
-    `io.grpc.testing.integration.${program}`,
-  ];
+  // Programs that run for seconds do not need to be optimised.
+  const java = ["java", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-cp", join(jars, "*")];
+  const cases = fileURLToPath(new URL("Cases.java", import.meta.url));
+  let client: Promise<Conversation> | undefined;
   return {
     name: "grpc-java",
     version: VERSION,
     credentials: readCredentials(files, SERVERNAME),
     clientCases: caseNames,
     serverCases: caseNames.filter((name) => !UNSUPPORTED.includes(name)),
-    runCase: (name, { port, credentials }) =>
-      runProgram([
-        ...java("TestServiceClient"),
+    async runCase(name, { port, credentials }) {
+      client ??= startConversation([...java, cases]);
+      const secured = ["--use_test_ca=true", `--server_host_override=${SERVERNAME}`];
+      const args = [
         "--server_host=127.0.0.1",
         `--server_port=${port}`,
         `--test_case=${name}`,
         `--use_tls=${credentials !== undefined}`,
-        ...(credentials === undefined ? [] : ["--use_test_ca=true", `--server_host_override=${SERVERNAME}`]),
-      ]),
+        ...(credentials === undefined ? [] : secured),
+      ];
+      const answer = await (await client).ask(args.join(" ")).catch((error: unknown) => {
+        client = undefined;
+        throw error;
+      });
+      if (answer.at(-1) !== "passed") throw new Error(answer.join("\n"));
+    },
     startServer: (credentials) =>
       startProgram((port) => [
-        ...java("TestServiceServer"),
+        ...java,
+        "io.grpc.testing.integration.TestServiceServer",
         `--port=${port}`,
         `--use_tls=${credentials !== undefined}`,
       ]),
+    stop: async () => (await client)?.stop(),
   };
 };
