@@ -3,7 +3,7 @@ import { type ChildProcess, execFile, spawn, spawnSync } from "node:child_proces
 import { once } from "node:events";
 import { cpSync, mkdtempSync, readdirSync, rmSync, symlinkSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
@@ -111,7 +111,9 @@ describe("the demo with --serve", () => {
     for (const name of readdirSync(ROOT).filter((name) => name !== "examples" && name !== ".git")) {
       symlinkSync(join(ROOT, name), join(folder, name));
     }
-    cpSync(join(ROOT, "examples"), join(folder, "examples"), { recursive: true });
+    // Not the packages of the examples, which are a gigabyte.
+    const filter = (path: string): boolean => basename(path) !== "node_modules";
+    cpSync(join(ROOT, "examples"), join(folder, "examples"), { recursive: true, filter });
     return folder;
   }
 
