@@ -13,10 +13,14 @@ const UNIT = [
 ];
 /** Tests of the programs for developers, which start compilers. */
 const TOOLS = testsOf("contract", "openapi", "plugin", "validate");
-/** Tests that replace modules, which must not be loaded yet, or count all errors of sockets. */
-const ISOLATED = ["http-rpc/body-format", "node/io/socket-errors", "node/io/stream-ids"].map(
-  (name) => `test/${name}.test.ts`,
-);
+/** Tests that replace modules, which must not be loaded yet, count all errors of sockets, or collect the garbage of a worker. */
+const ISOLATED = [
+  "dubbo/interface/integer-names",
+  "http-rpc/body-format",
+  "node/io/leak",
+  "node/io/socket-errors",
+  "node/io/stream-ids",
+].map((name) => `test/${name}.test.ts`);
 
 export default defineConfig({
   resolve: { conditions },
