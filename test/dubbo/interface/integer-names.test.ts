@@ -9,7 +9,7 @@ import { describe, expect, it } from "vitest";
 setFlagsFromString("--expose-gc");
 const collectGarbage = runInNewContext("gc") as () => void;
 
-const OBJECTS = 10_000;
+const OBJECTS = 2_000;
 /** Most memory of an object of one member, in bytes. */
 const MAX_OBJECT_BYTES = 1_000;
 const ANY: JavaType = "java.lang.Object";
