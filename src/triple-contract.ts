@@ -106,9 +106,12 @@ export function bigint(value: unknown, key: string | number, at: Conversion): un
 export function date(value: unknown, key: string | number, at: Conversion): unknown {
   const isValid = value instanceof Date && !Number.isNaN(value.getTime());
   const text = at.reads ? value : isValid && value.toISOString();
-  if (typeof text === "string" && DATE.test(text)) return at.reads ? new Date(text) : text;
+  if (typeof text === "string" && DATE.test(text) && isDay(text.slice(0, 10))) return at.reads ? new Date(text) : text;
   return wrong(value, key, at, at.reads ? "a string with a date-time of RFC 3339" : "a Date of the years 0 to 9999");
 }
+
+/** Reports whether a month has the day. Engines take February 30 for March 2, or for no date. */
+const isDay = (text: string): boolean => new Date(text).toJSON()?.startsWith(text) === true;
 
 /** Bytes: base64 in JSON. */
 export function bytes(value: unknown, key: string | number, at: Conversion): unknown {

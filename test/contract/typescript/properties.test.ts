@@ -308,6 +308,16 @@ describe("the conversion of a type", () => {
     expect(request.fromJson(JSON.parse(JSON.stringify(request.toJson(everything))))).toEqual(everything);
   });
 
+  it("refuses days that their months do not have", () => {
+    const { fromJson } = conversionOf({ kind: "date" });
+    for (const text of ["0000-02-29T00:00:00Z", "2024-02-29T23:59:59+23:59", "9999-12-31T00:00:00-01:00"]) {
+      expect(fromJson(text)).toEqual(new Date(text));
+    }
+    for (const text of ["2026-02-29T00:00:00Z", "2026-02-31T00:00:00Z", "2026-04-31T00:00:00+01:00"]) {
+      expect(() => fromJson(text)).toThrow("it must be a string with a date-time of RFC 3339");
+    }
+  });
+
   it("refuses values that are not of its type before they are sent", () => {
     const json = (type: WireType, value: unknown): unknown => conversionOf(type).toJson(value);
     expect(() => json({ kind: "number", rules: {} }, Number.NaN)).toThrow("it must be a finite number");
