@@ -34,6 +34,8 @@ export default defineConfig({
     expect: { poll: { timeout: 9_000 } },
     // Tests wait for sockets and processes half of the time.
     maxWorkers: 2 * availableParallelism(),
+    // Projects share compiled modules, and runs after the first one reuse those of unchanged files.
+    experimental: { fsModuleCache: true },
     coverage: { include: ["src/**", "runtime/src/**"], exclude: ["**/gen/**"] },
     // The files of a worker share their modules, which takes half the time; they leave no state.
     projects: [
