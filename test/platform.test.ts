@@ -48,7 +48,7 @@ const MEMBERS = /^(?:globalThis\.)?(?:Math\.random|Date\.now|AbortSignal\.timeou
 const MODULES =
   /^node:(?:net|tls|dns|dns\/promises|http|https|http2|os|timers|timers\/promises|zlib|worker_threads|dgram)$/;
 /** Names of these modules that neither read nor change anything outside. */
-const PURE = ["isIP", "BlockList", "METHODS", "STATUS_CODES", "TLSSocket"];
+const PURE = ["isIP", "BlockList", "METHODS", "STATUS_CODES", "TLSSocket", "createSecureContext"];
 
 /** Returns what a module takes from the platform. */
 function takenBy(file: SourceFile): string[] {

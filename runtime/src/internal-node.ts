@@ -5,4 +5,5 @@
  * @module triple-es/internal/node
  */
 export { connectionError } from "./node/io/error.ts";
+export { currentTls } from "./node/io/tls-files.ts";
 export { connect, networkInterfaces } from "./node/platform.ts";

@@ -6,9 +6,9 @@
  *     session expired    its ephemeral nodes are gone; all watches fire, the session's signal fires, and a new session begins
  *     unreachable        for longer than a session lives, or from the start: `connected` rejects, and the outage is reported
  */
-import type { ConnectionOptions } from "node:tls";
 import { Code, RpcError } from "triple-es";
 import { Backoff, delayInBackground, now, random, settledWithin } from "triple-es/internal";
+import type { ClientTlsOptions } from "triple-es/node";
 import { REGISTRY_CLOSED } from "../tree.ts";
 import { ZooKeeperConnection } from "./connection.ts";
 import type { JuteReader, JuteWriter } from "./jute.ts";
@@ -20,7 +20,7 @@ const CLOSE_TIMEOUT_MS = 1_000;
 
 export interface ClientSettings {
   readonly servers: readonly { readonly host: string; readonly port: number }[];
-  readonly tls: ConnectionOptions | undefined;
+  readonly tls: ClientTlsOptions | undefined;
   readonly auth: { readonly scheme: string; readonly credentials: string } | undefined;
   readonly sessionTimeoutMs: number;
   readonly connectTimeoutMs: number;

@@ -2,9 +2,9 @@
  * One connection to a ZooKeeper server: the handshake of a session, requests and their replies, watch events, and pings.
  */
 import type { Socket } from "node:net";
-import type { ConnectionOptions } from "node:tls";
 import { now, repeat, startTimer } from "triple-es/internal";
-import { connect, connectionError } from "triple-es/internal/node";
+import { connect, connectionError, currentTls } from "triple-es/internal/node";
+import type { ClientTlsOptions } from "triple-es/node";
 import { FrameSplitter, JuteReader, type JuteWriter } from "./jute.ts";
 import {
   type NodeEvent,
@@ -27,7 +27,7 @@ const PING_ALLOWANCE_MS = 20;
 export interface ConnectionSettings {
   readonly host: string;
   readonly port: number;
-  readonly tls: ConnectionOptions | undefined;
+  readonly tls: ClientTlsOptions | undefined;
   readonly connectTimeoutMs: number;
   readonly sessionTimeoutMs: number;
   readonly auth: { readonly scheme: string; readonly credentials: string } | undefined;
@@ -70,7 +70,7 @@ export class ZooKeeperConnection {
     this.closed = new Promise((resolve) => {
       this.#onClosed = resolve;
     });
-    this.#socket = connect({ host, port }, tls);
+    this.#socket = connect({ host, port }, tls && currentTls(tls));
     this.#socket.setNoDelay(true);
     this.#socket.on("error", (error) => this.#end(connectionError(error, this.#peer)));
     this.#socket.on("close", () =>

@@ -3,13 +3,14 @@
  */
 
 import { isIP, type Socket } from "node:net";
-import type { ConnectionOptions } from "node:tls";
 import { diagnostics } from "../../call/diagnostics.ts";
 import { now, startBackgroundTimer, startTimer } from "../../call/platform.ts";
 import { onAbort } from "../../call/timer.ts";
 import { CLOSED_BY_PEER, closedSilently, connectionError, ignore, isClosedByPeer } from "../io/error.ts";
+import { currentTls } from "../io/tls-files.ts";
 import { DEFAULT_CIPHERS } from "../io/tls-options.ts";
 import { connect } from "../platform.ts";
+import type { ClientTlsOptions } from "./transport-options.ts";
 
 /** The server that a transport connects to. */
 export interface Target {
@@ -19,8 +20,8 @@ export interface Target {
   readonly socketPath: string | undefined;
   /** Address to connect to, if it is not the host and port of the origin. */
   readonly address?: { readonly host: string; readonly port: number } | undefined;
-  /** For `https` origins: the options for `node:tls`. */
-  readonly tls: ConnectionOptions | undefined;
+  /** For `https` origins: the options of TLS. */
+  readonly tls: ClientTlsOptions | undefined;
   /** The name of the server in error messages. */
   readonly peer: string;
 }
@@ -30,7 +31,11 @@ function openSocket(target: Target, alpnProtocol: "h2" | "http/1.1"): Socket {
   const { origin, socketPath, tls } = target;
   if (socketPath !== undefined) return guardSocket(connect({ path: socketPath }));
   if (origin.protocol !== "https:") return guardSocket(connect(addressOf(target)));
-  const options = { servername: servernameOf(origin), ciphers: DEFAULT_CIPHERS, ...withoutUndefined(tls) };
+  const options = {
+    servername: servernameOf(origin),
+    ciphers: DEFAULT_CIPHERS,
+    ...withoutUndefined(tls && currentTls(tls)),
+  };
   const ALPNProtocols = usesAlpn(target) ? [alpnProtocol] : [];
   return guardSocket(connect(addressOf(target), { ...options, ALPNProtocols }));
 }
@@ -145,7 +150,7 @@ export function readAfterFailedWrite(socket: Socket, onFailed: (error: Error) =>
 export function explainEnd(cause: Error, { origin, tls }: Target, socket: Socket, hasAnswered: boolean): Error {
   const overTls = origin.protocol === "https:";
   if (hasAnswered || !isClosedByPeer(cause) || (!overTls && socket.bytesRead > 0)) return cause;
-  return closedSilently(overTls, (tls?.cert ?? tls?.pfx) !== undefined);
+  return closedSilently(overTls, (tls?.cert ?? tls?.certFile ?? tls?.pfx) !== undefined);
 }
 
 /** Returns the host of an origin in the form that `node:net` accepts: IPv6 addresses without brackets. */

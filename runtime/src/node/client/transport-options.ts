@@ -26,6 +26,17 @@ export interface ClientTlsOptions extends SecureContextOptions {
    * 9113, section 3.2).
    */
   readonly ALPNProtocols?: readonly [] | undefined;
+  /** Path of a PEM file with a certificate and those of its issuers, instead of `cert`; with `keyFile`. Default: none. */
+  readonly certFile?: string | undefined;
+  /** Path of the PEM file with the key of the certificate, instead of `key`. Default: none. */
+  readonly keyFile?: string | undefined;
+  /** Path of a PEM file with the trusted certificates, instead of `ca`. Default: none. */
+  readonly caFile?: string | undefined;
+  /**
+   * True if new connections use the current contents of the files (gRFC A29). If these are invalid, as a key that does not fit
+   * its certificate, the previous ones stay in use, and the reason is printed once. Default: false, the files are read once.
+   */
+  readonly reload?: boolean | undefined;
 }
 
 /** Options of a transport to one server. Durations are in milliseconds. */

@@ -1,8 +1,8 @@
 /**
  * TLS options: the default cipher suites, and validation of what Node would ignore silently.
  */
-import type { SecureContextOptions } from "node:tls";
 import { assertObject } from "../../call/option.ts";
+import { currentTls, type TlsFileOptions } from "./tls-files.ts";
 
 /**
  * The default cipher suites: those of TLS 1.3, and for TLS 1.2 those with ephemeral keys and authenticated encryption. HTTP/2
@@ -12,18 +12,38 @@ export const DEFAULT_CIPHERS =
   "TLS_AES_256_GCM_SHA384:TLS_CHACHA20_POLY1305_SHA256:TLS_AES_128_GCM_SHA256:ECDHE+AESGCM:ECDHE+CHACHA20";
 
 /**
- * Throws a `TypeError` for options that are not an object, a certificate without its key, a key without its certificate, and
- * for those and authorities that are not PEM, such as the path of a file.
+ * Throws a `TypeError` for options that are not an object, a certificate without its key, a key without its certificate, for
+ * those and authorities that are not PEM, such as the path of a file, and an `Error` for invalid files. Returns the options with
+ * the contents of their files.
  */
-export function checkTlsOptions(options: SecureContextOptions): void {
+export function checkTlsOptions<Options extends TlsFileOptions>(options: Options): Options {
   assertObject("tls", options, "{ key, cert } or { ca }");
-  const { ca, cert, key, pfx, privateKeyIdentifier } = options;
+  const { ca, cert, key, certFile, keyFile, caFile, reload } = options;
   for (const [name, value] of Object.entries({ ca, cert, key })) {
     for (const one of Array.isArray(value) ? value : [value]) checkPem(name, one);
   }
-  const hasKey = (key ?? privateKeyIdentifier) !== undefined;
-  if (pfx !== undefined || (cert !== undefined) === hasKey) return;
-  throw new TypeError(hasKey ? "tls.key needs tls.cert" : "tls.cert needs tls.key");
+  for (const [name, file] of Object.entries({ certFile, keyFile, caFile })) {
+    if (file !== undefined && typeof file !== "string")
+      throw new TypeError(`tls.${name} must be the path of a PEM file`);
+  }
+  checkPair("cert", cert, "key", key ?? options.privateKeyIdentifier, options.pfx);
+  checkPair("certFile", certFile, "keyFile", keyFile);
+  for (const [name, file, text] of [
+    ["cert", certFile, cert ?? options.pfx],
+    ["ca", caFile, ca],
+  ]) {
+    if (file !== undefined && text !== undefined)
+      throw new TypeError(`tls.${name}File and tls.${name} exclude each other`);
+  }
+  if (reload && (certFile ?? caFile) === undefined) throw new TypeError("tls.reload needs tls.certFile or tls.caFile");
+  return currentTls(options);
+}
+
+function checkPair(certName: string, cert: unknown, keyName: string, key: unknown, pfx?: unknown): void {
+  if (pfx !== undefined || (cert === undefined) === (key === undefined)) return;
+  throw new TypeError(
+    key === undefined ? `tls.${certName} needs tls.${keyName}` : `tls.${keyName} needs tls.${certName}`,
+  );
 }
 
 function checkPem(name: string, value: unknown): void {

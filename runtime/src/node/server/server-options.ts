@@ -7,6 +7,7 @@ import type { ContextValues } from "../../call/call.ts";
 import type { PeerConnection } from "../../call/peer.ts";
 import type { HttpRequest } from "../../http/exchange.ts";
 import type { RouterOptions } from "../../server/options.ts";
+import type { ClientTlsOptions } from "../client/transport-options.ts";
 import type { ConnectionLimits } from "./listener/limits.ts";
 import type { TrustProxyOptions } from "./trusted-proxies.ts";
 
@@ -70,10 +71,10 @@ export interface ServerOptions extends NodeRouterOptions {
    */
   readonly fallback?: FallbackApplication | undefined;
   /**
-   * Certificate and key, in the form that `node:tls` accepts. Without `ciphers`, TLS 1.2 has only the cipher suites that HTTP/2
-   * allows. Default: no TLS.
+   * Certificate and key, in the form that `node:tls` accepts, or their files, which `reload` reads for new connections. Without
+   * `ciphers`, TLS 1.2 has only the cipher suites that HTTP/2 allows. Default: no TLS.
    */
-  readonly tls?: TlsOptions | undefined;
+  readonly tls?: (TlsOptions & Pick<ClientTlsOptions, "certFile" | "keyFile" | "caFile" | "reload">) | undefined;
   /**
    * Called for TLS handshakes that fail: a client without a certificate, with an untrusted one, or that does not speak TLS.
    * For a certificate that does not verify, `code` of the error is the reason, such as `CERT_HAS_EXPIRED`, and the address is

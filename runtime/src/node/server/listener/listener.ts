@@ -4,7 +4,7 @@
  */
 
 import type { AddressInfo, Server, Socket } from "node:net";
-import type { TLSSocket, TlsOptions } from "node:tls";
+import type { TLSSocket, TlsOptions, Server as TlsServer } from "node:tls";
 import { Code } from "../../../call/code.ts";
 import { callHook, RpcError } from "../../../call/error.ts";
 import { startBackgroundTimer, startTimer } from "../../../call/platform.ts";
@@ -12,6 +12,8 @@ import type { Exchange } from "../../../http/exchange.ts";
 import { DEFAULT_FIELD_LIMITS, resolveHeaderLimits } from "../../../protocol/header-limits.ts";
 import { ignore } from "../../io/error.ts";
 import { MemoryBudget, resolveBudgetBytes } from "../../io/memory-budget.ts";
+import { currentTls } from "../../io/tls-files.ts";
+import { checkTlsOptions } from "../../io/tls-options.ts";
 import { createSocketServer } from "../../platform.ts";
 import type { Fallback } from "../fallback/fallback.ts";
 import { serveHttp1 } from "../http1/engine.ts";
@@ -140,8 +142,17 @@ export class Listener {
     stopDestroying();
   }
 
-  #createTlsServer(options: TlsOptions, onTlsError: ListenerOptions["onTlsError"]): Server {
-    const server = createSocketServer(resolveTlsOptions(options, this.#limits.headersTimeoutMs));
+  #createTlsServer(options: NonNullable<ListenerOptions["tls"]>, onTlsError: ListenerOptions["onTlsError"]): Server {
+    const resolve = (current: TlsOptions): TlsOptions => resolveTlsOptions(current, this.#limits.headersTimeoutMs);
+    let current = checkTlsOptions(options);
+    const server = createSocketServer(resolve(current)) as TlsServer;
+    // Before the listener of Node, which begins the handshake. The new context has its own keys of session tickets, so that no
+    // session is resumed that another authority has verified.
+    server.prependListener("connection", () => {
+      const previous = current;
+      current = currentTls(options);
+      if (current !== previous) server.setSecureContext(resolve(current));
+    });
     server.on("secureConnection", (socket: TLSSocket) => {
       socket.on("error", ignore);
       this.#decide(socket);

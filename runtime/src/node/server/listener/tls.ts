@@ -3,14 +3,13 @@
  */
 import type { TLSSocket, TlsOptions } from "node:tls";
 import { reportFailure } from "../../../call/error.ts";
-import { checkTlsOptions, DEFAULT_CIPHERS } from "../../io/tls-options.ts";
+import { DEFAULT_CIPHERS } from "../../io/tls-options.ts";
 
 /**
  * Adds defaults to the user's options, such as the time limit of a handshake in milliseconds, and wraps the callbacks:
  * an error in one ends the connection instead of the process. Throws a `TypeError` for options without a certificate.
  */
 export function resolveTlsOptions(options: TlsOptions, handshakeTimeoutMs: number): TlsOptions {
-  checkTlsOptions(options);
   const { SNICallback, ALPNCallback, pskCallback } = options;
   if ((options.cert ?? options.pfx ?? SNICallback ?? pskCallback) === undefined) {
     throw new TypeError("tls needs key and cert, or pfx, or SNICallback");
