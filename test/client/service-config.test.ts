@@ -2,9 +2,11 @@
 import fc from "fast-check";
 import { type Call, Code, type RpcError } from "triple-es";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { GreetService_greet } from "../../examples/gen/greet/v1/greet_triple.ts";
 import type { CallRequest, Method } from "../../runtime/src/call/call.ts";
-import { configureCalls } from "../../runtime/src/client/configured.ts";
-import { parseServiceConfig } from "../../runtime/src/client/service-config.ts";
+import { type AttemptPolicy, resolvePolicy } from "../../runtime/src/client/attempt-policy.ts";
+import { type CallOverrides, configureCalls } from "../../runtime/src/client/configured.ts";
+import { type MethodConfig, parseServiceConfig, type ServiceConfig } from "../../runtime/src/client/service-config.ts";
 import { answer, idempotent, outcomeOf, unary, unavailable } from "./retry-calls.ts";
 
 const RETRY_POLICY = {
@@ -249,5 +251,62 @@ describe("calls under a config", () => {
     void outcomeOf(call(unary()));
     await vi.advanceTimersByTimeAsync(5_000);
     expect(attempts).toBe(3);
+  });
+});
+
+describe("calls with values that a registry overrides", () => {
+  const RETRIES_FOUR: AttemptPolicy = resolvePolicy({ maxAttempts: 4, initialBackoffMs: 1 });
+  const configOf = (change: Partial<MethodConfig>): ServiceConfig => ({
+    methodConfigOf: () => ({ timeoutMs: undefined, waitForReady: undefined, policy: undefined, ...change }),
+    retryThrottling: undefined,
+    loadBalancing: [],
+  });
+
+  /** Makes a call that fails. Returns its timeout and the number of its attempts. */
+  async function callWith(
+    overrides: CallOverrides | Promise<CallOverrides> | undefined,
+    config?: ServiceConfig,
+    options?: Parameters<typeof unary>[0],
+  ) {
+    const timeouts: (number | undefined)[] = [];
+    const call = configureCalls(
+      async ({ context }) => {
+        const left = context.timeoutMs();
+        timeouts.push(left === undefined ? left : Math.ceil(left / 10_000) * 10_000);
+        throw unavailable();
+      },
+      () => config,
+      { overridesOf: () => overrides },
+    );
+    const request = unary(options);
+    await call(request).catch(() => {});
+    request.context.close();
+    return [timeouts[0], timeouts.length];
+  }
+
+  it.each<[CallOverrides, Partial<MethodConfig> | undefined, Parameters<typeof unary>[0], unknown[]]>([
+    [{}, undefined, {}, [undefined, 1]],
+    [{ timeoutMs: 60_000 }, undefined, {}, [60_000, 1]],
+    [{ timeoutMs: 60_000 }, { timeoutMs: 30_000 }, {}, [60_000, 1]],
+    [{ timeoutMs: 60_000 }, undefined, { timeoutMs: 30_000 }, [30_000, 1]],
+    [{ timeoutMs: 60_000 }, undefined, { timeoutMs: 90_000 }, [90_000, 1]],
+    [{ timeoutMs: 60_000 }, { timeoutMs: 30_000 }, { timeoutMs: 90_000 }, [30_000, 1]],
+    [{ retries: 1 }, undefined, {}, [undefined, 2]],
+    [{ retries: 1 }, undefined, { method: GreetService_greet }, [undefined, 1]],
+    [{ retries: 1 }, {}, {}, [undefined, 1]],
+    [{ retries: 1 }, { policy: RETRIES_FOUR }, {}, [undefined, 2]],
+    [{ retries: 0 }, { policy: RETRIES_FOUR, timeoutMs: 30_000 }, {}, [30_000, 1]],
+    [{ retries: 9 }, { policy: RETRIES_FOUR }, {}, [undefined, 5]],
+    [{ timeoutMs: 60_000 }, { policy: RETRIES_FOUR }, {}, [60_000, 4]],
+  ])(
+    "%j over the config %j and the options %j: a timeout and attempts of %j",
+    async (overrides, config, options, expected) => {
+      expect(await callWith(overrides, config && configOf(config), options)).toEqual(expected);
+    },
+  );
+
+  it("wait for values that are not known yet", async () => {
+    expect(await callWith(Promise.resolve({ timeoutMs: 60_000, retries: 2 }))).toEqual([60_000, 3]);
+    expect(await callWith(undefined, configOf({ timeoutMs: 30_000 }))).toEqual([30_000, 1]);
   });
 });

@@ -161,6 +161,31 @@ export function overridesOf(items: readonly Override[], subject: Configurable): 
   return new Map(selected);
 }
 
+/**
+ * Reads `timeout` and `retries` for a method, which `greet.timeout` sets before `timeout`. The method `Greet` is also called
+ * `greet`, as in Java. Texts that are not integers are reported, and set nothing, like a timeout of 0.
+ */
+export function callSettingsIn(
+  parameters: Parameters,
+  method: string,
+  warn: (problem: string) => void,
+): { readonly timeoutMs: number | undefined; readonly retries: number | undefined } {
+  const javaName = method.charAt(0).toLowerCase() + method.slice(1);
+  const integerOf = (parameter: string): number | undefined => {
+    const names = [`${method}.${parameter}`, `${javaName}.${parameter}`, parameter];
+    const name = names.find((one) => parameters.get(one)?.trim());
+    if (name === undefined) return undefined;
+    const value = Number(parameters.get(name));
+    if (Number.isInteger(value) && Math.abs(value) < 2 ** 31) return value;
+    warn(
+      `the parameter ${name} of dynamic configuration must be an integer, not ${JSON.stringify(parameters.get(name))}`,
+    );
+    return undefined;
+  };
+  const [timeoutMs = 0, retries] = [integerOf("timeout"), integerOf("retries")];
+  return { timeoutMs: timeoutMs > 0 ? timeoutMs : undefined, retries: retries && Math.max(retries, 0) };
+}
+
 /** Returns the weight that parameters set; `undefined` if they set none, or an invalid one. */
 export function weightIn(parameters: ReadonlyMap<string, string>): number | undefined {
   const weight = Number(parameters.get("weight")?.trim() || Number.NaN);

@@ -1,8 +1,8 @@
 /**
  * The rules of a service that a consumer calls: their keys in a config center, their texts, and their order.
  */
-import type { Balancer, Endpoint, Instance, RoutedBalancer, ServiceKey } from "triple-es/discovery";
-import { overridesOf, weightIn } from "./configurators.ts";
+import type { Balancer, Endpoint, Instance, Registry, RoutedBalancer, ServiceKey } from "triple-es/discovery";
+import { callSettingsIn, overridesOf, weightIn } from "./configurators.ts";
 import { booleanOf } from "./document.ts";
 import { addressOf, routed } from "./routed.ts";
 import { CONFIGURATORS, ROUTERS, type RuleFormat, type RuleKind, RuleText } from "./rule-text.ts";
@@ -98,6 +98,10 @@ export class ServiceRules {
   readonly #service: Readonly<Record<string, string>>;
   readonly #key: string;
   readonly #host: string;
+  /** The consumer as parameters of its URL in Dubbo. */
+  readonly #consumer: Parameters;
+  /** What is set for the calls of methods since a change. */
+  #calls = { changes: 0, byMethod: new Map<string, ReturnType<typeof callSettingsIn>>() };
   readonly #names: { readonly service: string; readonly consumer: string; provider: string | undefined };
   readonly #rules = ORDER.map(([kind]) => this.#create(ROUTERS[kind], undefined));
   readonly #configurators: readonly OpenRule<(typeof CONFIGURATORS)["absent"]>[];
@@ -108,7 +112,9 @@ export class ServiceRules {
     this.#options = options;
     this.#host = host;
     this.#service = { interface: service, path: service, ...(group && { group }), ...(version && { version }) };
-    const { application } = options;
+    const { application, parameters } = options;
+    const own = { ...this.#service, application, side: "consumer", ...parameters };
+    this.#consumer = new Map(Object.entries({ ...own, protocol: "consumer", host, address: host }));
     this.#names = { service: `${service}:${version}:${group}`, consumer: application, provider: undefined };
     this.#key = `${group && `${group}/`}${service}${version && `:${version}`}`;
     this.#configurators = [application, this.#names.service].map((name) =>
@@ -167,6 +173,20 @@ export class ServiceRules {
     else rule.stop = this.#watch(rule.key, set);
   }
 
+  /**
+   * Returns what the dynamic configuration sets for calls of a method. It applies to the consumer, as retries do in Dubbo: an
+   * item for some of its providers sets nothing.
+   */
+  readonly overrides: NonNullable<ReturnType<Registry["resolver"]>["overrides"]> = ({ name }) => {
+    if (!this.#isConfigured) return undefined;
+    if (this.#calls.changes !== this.changes) this.#calls = { changes: this.changes, byMethod: new Map() };
+    const known = this.#calls.byMethod.get(name);
+    if (known !== undefined) return known;
+    const settings = callSettingsIn(this.#overrides(this.#consumer), name, this.#warn);
+    this.#calls.byMethod.set(name, settings);
+    return settings;
+  };
+
   /** Gives endpoints the weights of the dynamic configuration. */
   weigh(endpoints: readonly Endpoint[]): readonly Endpoint[] {
     if (!this.#isConfigured) return endpoints;
@@ -203,10 +223,7 @@ export class ServiceRules {
 
   /** Restricts a policy by the rules. */
   route(policy: Balancer): RoutedBalancer {
-    const { application, parameters } = this.#options;
-    const own = { ...this.#service, application, side: "consumer", ...parameters };
-    const consumer = new Map(Object.entries({ ...own, protocol: "consumer", host: this.#host, address: this.#host }));
     const current = () => [this.#enabled, ...this.#rules.map(({ text }) => text.rule)];
-    return routed(policy, current, consumer, { ...this.#service, side: "provider" });
+    return routed(policy, current, this.#consumer, { ...this.#service, side: "provider" });
   }
 }

@@ -1,37 +1,69 @@
 /**
- * Calls under a service config: time limits, wait for ready, retries and hedging by method. The config may change while
- * calls run; each call keeps the config it began with.
+ * Calls under a service config: time limits, wait for ready, retries and hedging by method, and what a registry overrides in
+ * it. The config may change while calls run; each call keeps the config it began with.
  */
 import type { Call, CallRequest, CallResponse } from "../call/call.ts";
 import { Status } from "../call/code.ts";
 import { type ContextOptions, eachWithin, OpenContext, StreamContext } from "../call/context.ts";
-import type { RetryOptions } from "./attempt-policy.ts";
+import { isIdempotent, MAX_ATTEMPTS, type RetryOptions, resolvePolicy } from "./attempt-policy.ts";
 import { attemptCalls } from "./retry.ts";
 import { RecentRetries, type RetryThrottle, RetryTokens } from "./retry-budget.ts";
 import { allowedPolicy, type MethodConfig, type ServiceConfig } from "./service-config.ts";
+
+/** What a registry sets in a call: a timeout in place of that of the config, and the number of attempts after the first one. */
+export type CallOverrides = Readonly<{ timeoutMs?: number | undefined; retries?: number | undefined }>;
+type Overridden = CallOverrides | undefined;
+
+export interface ConfiguredOptions extends Pick<RetryOptions, "onRetry" | "budget"> {
+  /** Returns what is overridden in a call, at once if it is known. Default: nothing. */
+  readonly overridesOf?: ((request: CallRequest) => Overridden | Promise<Overridden>) | undefined;
+}
 
 /** Applies the service config that is current when a call begins. `onRetry` is called for each further attempt. */
 export function configureCalls(
   next: Call,
   current: () => ServiceConfig | undefined,
-  onRetry?: RetryOptions["onRetry"],
+  { onRetry, budget, overridesOf }: ConfiguredOptions = {},
 ): Call {
-  const attempted = attemptCalls(next, { throttle: createThrottle(current), onRetry });
-  return (request) => {
-    const config = current()?.methodConfigOf(request.method);
+  const attempted = attemptCalls(next, { throttle: createThrottle(current, new RecentRetries(budget)), onRetry });
+  const begin = (request: CallRequest, overrides: Overridden): Promise<CallResponse> => {
+    const config = configOf(current(), request, overrides);
     if (config === undefined) return next(request);
     const policy = allowedPolicy(config, request.method);
     const call: Call = (configured) => attempted(configured, policy);
     return changesContext(config, request) ? callWithin(call, request, config) : call(request);
   };
+  return (request) => {
+    const overrides = overridesOf?.(request);
+    return overrides instanceof Promise ? overrides.then((known) => begin(request, known)) : begin(request, overrides);
+  };
+}
+
+const DEFAULT_POLICY = resolvePolicy({});
+
+/** Returns the config of a call, with what is overridden in it. */
+function configOf(
+  service: ServiceConfig | undefined,
+  { method, context }: CallRequest,
+  overrides: Overridden,
+): MethodConfig | undefined {
+  const given = service?.methodConfigOf(method);
+  if (overrides === undefined) return given;
+  const config = given ?? { timeoutMs: undefined, waitForReady: undefined, policy: undefined };
+  const { timeoutMs = config.timeoutMs, retries } = overrides;
+  const own = context.timeoutMs() === undefined ? { ...config, timeoutMs } : config;
+  if (retries === undefined) return own;
+  // Methods that the program does not retry stay so. Without any config, idempotent methods have the default policy.
+  const policy = service === undefined && isIdempotent(method) ? DEFAULT_POLICY : config.policy;
+  const maxAttempts = Math.min(retries + 1, MAX_ATTEMPTS);
+  return { ...own, policy: policy && maxAttempts > 1 ? { ...policy, maxAttempts } : undefined };
 }
 
 /**
- * Returns the limit on the retries of the target: the throttling of the config, or else the default budget. If the throttling
+ * Returns the limit on the retries of the target: the throttling of the config, or else the budget. If the throttling
  * changes, the fraction of remaining tokens is kept.
  */
-function createThrottle(current: () => ServiceConfig | undefined): () => RetryThrottle {
-  const budget = new RecentRetries();
+function createThrottle(current: () => ServiceConfig | undefined, budget: RetryThrottle): () => RetryThrottle {
   let config: ServiceConfig | undefined;
   let tokens: RetryTokens | undefined;
   return () => {

@@ -5,7 +5,7 @@
  */
 import { mayResend } from "../call/attempt.ts";
 import { Backoff } from "../call/backoff.ts";
-import type { Call, CallRequest, CallResponse, Interceptor } from "../call/call.ts";
+import type { Call, CallRequest, CallResponse, Interceptor, Method } from "../call/call.ts";
 import { diagnostics } from "../call/diagnostics.ts";
 import { callHook, RpcError } from "../call/error.ts";
 import { watchEnd } from "../call/message-stream.ts";
@@ -30,6 +30,7 @@ import {
 } from "./attempt-policy.ts";
 import { hedge } from "./hedging.ts";
 import { RecentRetries, type RetryThrottle } from "./retry-budget.ts";
+import type { MethodConfig, ServiceConfig } from "./service-config.ts";
 
 /** Settings for the attempts of a target's calls. */
 export interface AttemptOptions {
@@ -48,17 +49,21 @@ export interface AttemptOptions {
  */
 export function createRetry(options: RetryOptions = {}): Interceptor {
   assertObject("the options of createRetry", options, "{ maxAttempts: 4 }");
-  const policy = resolvePolicy(options);
-  const { applies = isIdempotent, onRetry } = options;
+  const { methodConfigOf } = retryConfig(options);
   const budget = new RecentRetries(options.budget);
-  const policyOf = ({ method }: CallRequest): AttemptPolicy | undefined => {
-    if (policy.hedgingDelayMs !== undefined && !isIdempotent(method)) return undefined;
-    return applies(method) ? policy : undefined;
-  };
   return (next) => {
-    const call = attemptCalls(next, { throttle: () => budget, onRetry });
-    return (request) => call(request, policyOf(request));
+    const call = attemptCalls(next, { throttle: () => budget, onRetry: options.onRetry });
+    return (request) => call(request, methodConfigOf(request.method)?.policy);
   };
+}
+
+/** Returns the service config of a policy for the methods that it selects. Throws a `TypeError` for an invalid option. */
+export function retryConfig(options: RetryOptions): ServiceConfig {
+  const config: MethodConfig = { timeoutMs: undefined, waitForReady: undefined, policy: resolvePolicy(options) };
+  const { applies = isIdempotent } = options;
+  const methodConfigOf = (method: Method) =>
+    (config.policy?.hedgingDelayMs === undefined || isIdempotent(method)) && applies(method) ? config : undefined;
+  return { methodConfigOf, retryThrottling: undefined, loadBalancing: [] };
 }
 
 /**

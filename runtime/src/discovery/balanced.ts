@@ -8,7 +8,7 @@ import { noteObstacle } from "../call/context.ts";
 import { diagnostics } from "../call/diagnostics.ts";
 import { abortError, RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
-import { delay, onAbort } from "../call/timer.ts";
+import { delay } from "../call/timer.ts";
 import type { Exchange, ExchangeObserver, HttpRequest, HttpResponse, ResponseEnd } from "../http/exchange.ts";
 import { ReplayBody } from "../http/replay.ts";
 import {
@@ -161,21 +161,8 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
         throw failed === undefined ? failure : explain(failed, failure);
       }
       noteObstacle(signal, failure ?? target.awaited);
-      await changed(signal);
+      await target.changed(signal);
     }
-  }
-
-  function changed(signal: AbortSignal | undefined): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const remove = target.onChange(() => {
-        unlink();
-        resolve();
-      });
-      const unlink = onAbort(signal, (error) => {
-        remove();
-        reject(error);
-      });
-    });
   }
 
   /** Counts a response, as a failure of its endpoint if it has the code of a fault. */

@@ -1,7 +1,7 @@
 /**
  * Registries: services, such as ZooKeeper, in which providers register their endpoints and in which consumers find them.
  */
-import type { Call } from "../call/call.ts";
+import type { Call, Method } from "../call/call.ts";
 import type { RpcError } from "../call/error.ts";
 import type { Balancer, RoutedBalancer } from "./balancer.ts";
 import type { Resolver } from "./endpoint.ts";
@@ -81,6 +81,10 @@ export interface Registry {
   ) => Resolver & {
     /** Restricts the endpoints that a policy chooses from, as traffic rules do. Default: all endpoints. */
     readonly route?: (policy: Balancer) => RoutedBalancer;
+    /** Returns what the registry sets now: the timeout of calls that have none, and attempts after the first. Default: nothing. */
+    readonly overrides?: (
+      method: Method,
+    ) => { readonly timeoutMs?: number | undefined; readonly retries?: number | undefined } | undefined;
   };
   /** Keeps an instance registered, through each loss of the registry, until the registration is closed. */
   readonly register: (instance: Instance, onEvent?: (event: RegistrationEvent) => void) => Registration;

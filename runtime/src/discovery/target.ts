@@ -8,10 +8,13 @@
  *     no calls          the resolver pauses after `idleTimeoutMs`; the next call resumes it, with the last list
  */
 
+import type { CallContext } from "../call/call.ts";
 import { Code } from "../call/code.ts";
+import { noteObstacle } from "../call/context.ts";
 import { diagnostics } from "../call/diagnostics.ts";
 import { callHook, RpcError, reasonOf, transportClosed } from "../call/error.ts";
 import { random as defaultRandom, now, startBackgroundTimer } from "../call/platform.ts";
+import { onAbort } from "../call/timer.ts";
 import type { HttpRequest } from "../http/exchange.ts";
 import type { RoutedPicker } from "./balancer.ts";
 import { type EjectionMethod, OutlierDetector } from "./ejection.ts";
@@ -25,6 +28,8 @@ import { chooseSubset } from "./subset.ts";
 import type { EndpointStatus, TargetEvent, TargetOptions } from "./target-options.ts";
 
 export class TargetDriver {
+  /** True once there is a list. */
+  isResolved = false;
   /** True if a call was made since the idle timer was last started. */
   used = false;
   readonly #options: TargetOptions;
@@ -34,7 +39,6 @@ export class TargetDriver {
   readonly #members: Members;
   readonly #outliers: OutlierDetector;
   readonly #ready: ReadySet;
-  #isResolved = false;
   #resolverError: RpcError | undefined;
   #stopIdle = (): void => {};
   #isClosed = false;
@@ -142,7 +146,7 @@ export class TargetDriver {
    */
   failure(): RpcError | undefined {
     if (this.#isClosed) return transportClosed();
-    if (!this.#isResolved)
+    if (!this.isResolved)
       return this.#resolverError && this.#unavailable(this.#resolverError.rawMessage, this.#resolverError);
     const members = [...this.#members];
     if (members.length === 0)
@@ -158,17 +162,35 @@ export class TargetDriver {
   /** The event that calls wait for while no endpoint is ready and there is no failure, for the errors of their deadlines. */
   get awaited(): string {
     const { source } = this.#options;
-    return this.#isResolved || source === undefined ? "connection" : `answer of ${source}`;
+    return this.isResolved || source === undefined ? "connection" : `answer of ${source}`;
   }
 
   #unavailable(reason: string, cause: RpcError | undefined): RpcError {
     return new RpcError(Code.Unavailable, `cannot reach ${this.#options.name}: ${reason}`, { cause });
   }
 
-  /** Calls back once, at the next change of the picker or of the failure. Returns the function that removes the callback. */
-  onChange(callback: () => void): () => void {
-    this.#waiters.add(callback);
-    return () => this.#waiters.delete(callback);
+  /** Waits for the next change of the picker or of the failure. Rejects when the signal fires. */
+  changed(signal: AbortSignal | undefined): Promise<void> {
+    return new Promise((resolve, reject) => {
+      const waiter = (): void => {
+        unlink();
+        resolve();
+      };
+      this.#waiters.add(waiter);
+      const unlink = onAbort(signal, (error) => {
+        this.#waiters.delete(waiter);
+        reject(error);
+      });
+    });
+  }
+
+  /** Lets a call wait for the first list, or for a failure. */
+  async resolved(context: CallContext): Promise<void> {
+    context.target = this.name;
+    this.wake();
+    noteObstacle(context.signal, this.awaited);
+    while (!this.isResolved && this.failure() === undefined) await this.changed(context.signal);
+    noteObstacle(context.signal, undefined);
   }
 
   /** Picks a ready endpoint that the call has not tried yet. Returns `undefined` if it has tried all. */
@@ -261,7 +283,7 @@ export class TargetDriver {
     );
     this.#resolverError = undefined;
     const all = this.#list.validate(given);
-    this.#isResolved = true;
+    this.isResolved = true;
     const { subset } = this.#options;
     this.#members.replace(subset === undefined ? all : chooseSubset(all, subset, this.#seed), all);
     this.#event({ type: "resolved", endpoints: all.length });

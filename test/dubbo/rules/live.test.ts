@@ -1,5 +1,5 @@
 /** Traffic rules of consumers: texts that change, in a config center of the test, and servers on this machine. */
-import { Code, RpcError } from "triple-es";
+import { Code, type HandlerContext, RpcError } from "triple-es";
 import type { Endpoint, Registry } from "triple-es/discovery";
 import { createServer, createTransport, type RegistryTransportOptions } from "triple-es/node";
 import { forwardTag, type RulesOptions, rules } from "triple-es-dubbo/rules";
@@ -43,19 +43,21 @@ interface Options extends Partial<RegistryTransportOptions> {
   readonly consumer?: Partial<RulesOptions>;
   /** Other endpoints, which do not answer. */
   readonly others?: readonly Endpoint[];
+  /** True if the registry does not answer. */
+  readonly silent?: boolean;
 }
 
 /** Starts servers with tags, and a client that finds them. */
-async function start(tags: readonly string[], { consumer, others = [], ...options }: Options = {}) {
+async function start(tags: readonly string[], { consumer, others = [], silent = false, ...options }: Options = {}) {
   const texts = new Texts();
   const problems: string[] = [];
   const urls: string[] = [];
   const names = new Map<string, string>();
   for (const tag of tags) {
     const server = createServer();
-    const greet = (): { greeting: string } => {
+    const greet = (_: object, { timeoutMs }: HandlerContext): { greeting: string } => {
       if (tag === "failing") throw new RpcError(Code.Unavailable, "down");
-      return { greeting: tag };
+      return { greeting: tag === "timeout" ? tenths(timeoutMs()) : tag };
     };
     await server.add(GreetServiceDef, { greet } as never).listen({ host: "127.0.0.1", port: 0 });
     onTestFinished(() => server.close({ graceMs: 0 }));
@@ -69,7 +71,7 @@ async function start(tags: readonly string[], { consumer, others = [], ...option
   const source: DubboSource = {
     name: "test",
     watchProviders(_key, _warn, watcher) {
-      queueMicrotask(() => watcher.onValue(urls));
+      if (!silent) queueMicrotask(() => watcher.onValue(urls));
       return () => {};
     },
     watchApplications(_service, watcher) {
@@ -94,6 +96,10 @@ async function start(tags: readonly string[], { consumer, others = [], ...option
   const addressOf = (tag: string): string => [...names].find(([, name]) => name === tag)?.[0] ?? "";
   return { texts, problems, call, client, transport, addressOf };
 }
+
+/** Describes the remaining time of a call, in steps of ten seconds. */
+const tenths = (leftMs: number | undefined): string =>
+  leftMs === undefined ? "none" : `${Math.ceil(leftMs / 10_000) * 10} s`;
 
 /** The answers of many calls, each once. */
 async function answers(call: () => Promise<string>): Promise<string[]> {
@@ -170,6 +176,85 @@ describe("a consumer with traffic rules", () => {
     await expect.poll(all).toEqual(["a", "b"]);
     texts.set(`${SERVICE}::.configurators`, `{ key: ${SERVICE}, ${configs("b", "weight: 0")} }`);
     await expect.poll(all).toEqual(["a"]);
+  });
+
+  describe("and dynamic configuration of calls", () => {
+    const item = (parameters: string, more = ""): string => `{ side: consumer, ${more} parameters: { ${parameters} } }`;
+    const ofService = (...items: string[]): string => `{ key: ${SERVICE}, configs: [${items.join(", ")}] }`;
+    const SERVICE_KEY = `${SERVICE}::.configurators`;
+
+    /** Starts one server. Its calls have no timeout of their own. */
+    async function startOne(tag: string, options: Options = {}, consumer: Partial<RulesOptions> = {}) {
+      const started = await start([tag], { ...options, consumer: { ...consumer, parameters: { "dubbo.tag": tag } } });
+      const { client, texts } = started;
+      const call = async (timeoutMs?: number): Promise<string> =>
+        (await client.greet({}, timeoutMs === undefined ? {} : { timeoutMs })).greeting;
+      return { ...started, call, set: (text: string) => texts.set(SERVICE_KEY, text) };
+    }
+
+    it("gives calls its timeout, unless they have their own, and takes it back", async () => {
+      const { call, texts, set } = await startOne("timeout");
+      expect(await call()).toBe("none");
+      texts.set("web.configurators", `{ scope: application, key: web, configs: [${item("timeout: 60000")}] }`);
+      await expect.poll(() => call()).toBe("60 s");
+      expect(await call(90_000)).toBe("90 s");
+      set(ofService(item("timeout: 30000")));
+      await expect.poll(() => call()).toBe("30 s");
+      set(ofService(item("greet.timeout: 50000, other.timeout: 20000, timeout: 40000")));
+      await expect.poll(() => call()).toBe("50 s");
+      set("");
+      await expect.poll(() => call()).toBe("60 s");
+      texts.set("web.configurators", "");
+      await expect.poll(() => call()).toBe("none");
+    });
+
+    it("applies to the first call", async () => {
+      const text = ofService(item("timeout: 60000"));
+      const withOption = await startOne("timeout", {}, { texts: { [SERVICE_KEY]: text } });
+      expect(await withOption.call()).toBe("60 s");
+      const withRegistry = await startOne("timeout");
+      withRegistry.set(text);
+      expect(await withRegistry.call()).toBe("60 s");
+    });
+
+    it("does not apply if it is for some of the providers, or for providers", async () => {
+      const { call, set, addressOf } = await startOne("timeout");
+      const some = item("timeout: 60000", `providerAddresses: ["${addressOf("timeout")}"],`);
+      set(ofService(some, "{ side: provider, parameters: { timeout: 60000 } }"));
+      expect(await call()).toBe("none");
+    });
+
+    it("reports a timeout that is not an integer", async () => {
+      const { call, set, problems } = await startOne("timeout");
+      set(ofService(item("timeout: 3s")));
+      expect(await call()).toBe("none");
+      expect(problems).toEqual(['the parameter timeout of dynamic configuration must be an integer, not "3s"']);
+    });
+
+    it.each([true, false])("changes the number of retries of calls that are retried: %s", async (isRetried) => {
+      const attempts: number[] = [];
+      const { call, set } = await startOne("failing", {
+        retry: { maxAttempts: 3, initialBackoffMs: 1, applies: () => isRetried, onRetry: () => void attempts.push(1) },
+      });
+      const retries = async (): Promise<number> => {
+        attempts.length = 0;
+        await expect(call()).rejects.toThrow("down");
+        return attempts.length;
+      };
+      expect(await retries()).toBe(isRetried ? 2 : 0);
+      set(ofService(item("retries: 0")));
+      await expect.poll(retries).toBe(0);
+      set(ofService(item("retries: 4")));
+      await expect.poll(retries).toBe(isRetried ? 4 : 0);
+    });
+
+    it("ends a call whose deadline passes before the registry has answered", async () => {
+      const { client } = await startOne("timeout", { silent: true });
+      await expect(client.greet({}, { timeoutMs: 1_000 })).rejects.toMatchObject({
+        rawMessage: "the deadline of 1000 ms has passed before the answer of test at here",
+        target: SERVICE,
+      });
+    });
   });
 
   it("uses the texts of the option in place of those in the registry", async () => {

@@ -80,8 +80,8 @@ export function createDubboResolvers(
     const ruled = rules?.of(key, externalHost() ?? "localhost");
     const settings = { ...resolverOptions, levels, providedBy: own, rules: ruled };
     const resolver = createDubboResolver(source, key, cache, settings);
-    const route = ruled && { route: (policy: Balancer) => ruled.route(policy) };
-    return Object.assign(resolver, { source: `${source.name} at ${servers.join(", ")}`, ...route });
+    const dynamic = ruled && { route: (policy: Balancer) => ruled.route(policy), overrides: ruled.overrides };
+    return Object.assign(resolver, { source: `${source.name} at ${servers.join(", ")}`, ...dynamic });
   };
 }
 

@@ -2,41 +2,51 @@
  * Connections to all services of a registry. A service with its group and version is a target of its own; targets share the
  * connections to an address that serves several of them.
  */
+import type { Selector } from "../../call/call.ts";
 import type { RpcError } from "../../call/error.ts";
 import { type ConnectEndpoint, type EndpointConnections, observedBy, type Resolver } from "../../discovery/endpoint.ts";
-import type { Registry, ServiceKey } from "../../discovery/registry.ts";
+import type { Registry } from "../../discovery/registry.ts";
 import type { EndpointStatus } from "../../discovery/target-options.ts";
-import type { Connections, HttpRequest } from "../../http/exchange.ts";
+import type { Connections } from "../../http/exchange.ts";
 import { readSelector } from "../../protocol/selector.ts";
 import type { TargetConnections } from "./target-connector.ts";
+import type { RegistryTransportOptions } from "./transport-options.ts";
 
 export interface RegistryConnections extends Connections {
   readonly endpoints: () => readonly EndpointStatus[];
+  /** Returns what the registry overrides in a call. */
+  readonly overridesOf: NonNullable<TargetConnections["overridesOf"]>;
 }
 
 /** Creates a connector for the services of a registry. `createTarget` makes the connector of one service. */
 export function createRegistryConnector(
   registry: Registry,
-  options: Parameters<Registry["resolver"]>[1],
+  { javaNames, ...options }: Parameters<Registry["resolver"]>[1] & Pick<RegistryTransportOptions, "javaNames">,
   createTarget: (resolver: Resolver, name: string) => TargetConnections,
 ): RegistryConnections {
   const targets = new Map<string, TargetConnections>();
+  let isPlain = false;
 
-  function targetOf(request: HttpRequest): TargetConnections {
-    const { path } = request;
-    const service = path.slice(1, path.indexOf("/", 1));
-    const { group = "", version = "" } = readSelector(request.headers);
+  function targetOf(service: string, { group = "", version = "" }: Selector): TargetConnections {
     const name = `${group === "" ? "" : `${group}/`}${service}${version === "" ? "" : `:${version}`}`;
     const known = targets.get(name);
     if (known !== undefined) return known;
-    const key: ServiceKey = { service, group, version };
-    const target = createTarget(registry.resolver(key, options), name);
+    const target = createTarget(registry.resolver({ service, group, version }, options), name);
+    isPlain = target.overridesOf === undefined;
     targets.set(name, target);
     return target;
   }
 
   return {
-    exchange: (request) => targetOf(request).exchange(request),
+    exchange: (request) => {
+      const { path, headers } = request;
+      return targetOf(path.slice(1, path.indexOf("/", 1)), readSelector(headers)).exchange(request);
+    },
+    overridesOf: (request) => {
+      if (isPlain) return undefined;
+      const { alias, service } = request.method;
+      return targetOf((javaNames && alias?.service) || service, request.selector).overridesOf?.(request);
+    },
     endpoints: () => [...targets.values()].flatMap((target) => target.endpoints()),
     close: async () => {
       await Promise.all([...targets.values()].map((target) => target.close()));

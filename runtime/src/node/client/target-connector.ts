@@ -2,6 +2,7 @@
  * Connections to the endpoints that a resolver finds for a target.
  */
 import type { RpcError } from "../../call/error.ts";
+import type { ConfiguredOptions } from "../../client/configured.ts";
 import { parseServiceConfig, type ServiceConfig } from "../../client/service-config.ts";
 import { balance } from "../../discovery/balanced.ts";
 import type { Balancer } from "../../discovery/balancer.ts";
@@ -20,6 +21,8 @@ export interface TargetConnections extends Connections {
   readonly endpoints: () => readonly EndpointStatus[];
   /** Returns the service config that the resolver supplied, otherwise that of the options. */
   readonly serviceConfig: () => ServiceConfig | undefined;
+  /** Returns what the registry of the target overrides in a call. Absent: nothing. */
+  readonly overridesOf?: ConfiguredOptions["overridesOf"];
 }
 
 /** Options for the discovery of a target's endpoints and for the choice among them. */
@@ -65,6 +68,7 @@ export function createTargetConnector(
   const { own, ...settings } = resolveDiscovery(options);
   if (typeof resolver !== "function") throw new TypeError("resolver must be a function, such as fixed and dns make");
   const { authority = resolver.authority } = options;
+  const { overrides } = resolver;
   const fallback = p2c();
   const balancingOf = (config: ServiceConfig | undefined): Pick<TargetOptions, "balancer" | "ejection"> => {
     const found = config && findPolicy(config.loadBalancing);
@@ -93,6 +97,10 @@ export function createTargetConnector(
     exchange: balance(target, options),
     endpoints: () => target.endpoints(),
     serviceConfig: () => serviceConfig,
+    overridesOf:
+      overrides &&
+      (({ method, context }) =>
+        target.isResolved ? overrides(method) : target.resolved(context).then(() => overrides(method))),
     close: () => target.close(),
     destroy: (reason: RpcError) => target.destroy(reason),
   };

@@ -2,12 +2,11 @@
  * Transports over sockets: connections, a sub-protocol, retries and graceful shutdown.
  */
 
-import type { Call } from "../../call/call.ts";
 import { assertArrays, assertMembers, assertObject, assertOneOf, type MemberNames } from "../../call/option.ts";
 import type { ClosableTransport } from "../../client/client.ts";
 import { configureCalls } from "../../client/configured.ts";
 import { interceptStreams } from "../../client/request-messages.ts";
-import { createRetry } from "../../client/retry.ts";
+import { retryConfig } from "../../client/retry.ts";
 import { parseServiceConfig, type ServiceConfig } from "../../client/service-config.ts";
 import { closableTransport } from "../../client/transport.ts";
 import { findBoundedCodec } from "../../codec/bounded-codec.ts";
@@ -24,7 +23,7 @@ import { nodeCompressions } from "../compression.ts";
 import { nodeProtoCodec } from "../proto-codec.ts";
 import { createConnector, createEndpointConnector, type EndpointOptions } from "./connector.ts";
 import { createRegistryConnector, type RegistryConnections, shareConnections } from "./registry-connector.ts";
-import { createTargetConnector, resolveDiscovery } from "./target-connector.ts";
+import { createTargetConnector, resolveDiscovery, type TargetConnections } from "./target-connector.ts";
 import type { BalancedTransportOptions, NodeTransportOptions, RegistryTransportOptions } from "./transport-options.ts";
 
 /** Time limit for connecting to the metadata service of an instance, in milliseconds. */
@@ -102,30 +101,29 @@ const WRAPPER_CONTENT_TYPES: readonly NonNullable<NodeTransportOptions["wrapperC
  */
 export function createNodeTransport(protocols: ClientProtocols, options: AnyOptions): ClosableTransport {
   assertMembers("the options of createTransport", options, TRANSPORT_OPTIONS);
-  const { protocol = "grpc", interceptors } = options;
+  const { protocol = "grpc", interceptors, retry } = options;
   assertArrays({ interceptors, compressions: options.compressions, serializations: options.serializations });
   const httpVersion = resolveHttpVersion(options);
   const resolved = resolveProtocolOptions(options);
+  assertObject("retry", retry, "{ maxAttempts: 4 }");
   const config = readServiceConfig(options);
-  assertObject("retry", options.retry, "{ maxAttempts: 4 }");
   const connecting = { ...options, httpVersion, maxHeaderBytes: resolved.headerLimits.response.bytes };
-  const connect = (
-    connections: Connections,
-    current: (() => ServiceConfig | undefined) | undefined,
-  ): ClosableTransport => {
-    const call = withRetries(protocols[protocol](connections.exchange, resolved), options, current);
-    return closableTransport(interceptStreams(call, interceptors), connections);
+  const connect = (connections: Connections & Partial<TargetConnections>): ClosableTransport => {
+    const { exchange, endpoints, serviceConfig, overridesOf } = connections;
+    const plain = protocols[protocol](exchange, resolved);
+    const onRetry = retry?.onRetry ?? options.onRetry;
+    const current = retry === undefined && serviceConfig !== undefined ? serviceConfig : () => config;
+    const isPlain = (config ?? serviceConfig ?? overridesOf) === undefined;
+    const call = isPlain ? plain : configureCalls(plain, current, { ...retry, onRetry, overridesOf });
+    const transport = closableTransport(interceptStreams(call, interceptors), connections);
+    return Object.assign(transport, endpoints && { endpoints });
   };
-  if (isSource(connecting, "registry")) {
-    const all = connectRegistry(protocols, connecting, config);
-    return Object.assign(connect(all, config && (() => config)), { endpoints: all.endpoints });
-  }
+  if (isSource(connecting, "registry")) return connect(connectRegistry(protocols, connecting, config));
   if (!isSource(connecting, "resolver")) {
     refuseDiscovery(options);
-    return connect(createConnector(connecting), config && (() => config));
+    return connect(createConnector(connecting));
   }
-  const target = createTargetConnector(connecting, config);
-  return Object.assign(connect(target, target.serviceConfig), { endpoints: target.endpoints });
+  return connect(createTargetConnector(connecting, config));
 }
 
 /** Throws a `TypeError` for an option that has an effect with several endpoints only. */
@@ -152,7 +150,7 @@ function connectRegistry(
   const connect = shareConnections(createEndpointConnector(options));
   const open = (address: string): InstanceConnection =>
     createNodeTransport(protocols, { resolver: fixed([address]), authority, tls, connectTimeoutMs: OPEN_TIMEOUT_MS });
-  return createRegistryConnector(registry, { open }, (resolver, name) =>
+  return createRegistryConnector(registry, { open, javaNames: options.javaNames }, (resolver, name) =>
     createTargetConnector({ ...options, resolver }, config, { connect, name }),
   );
 }
@@ -195,20 +193,11 @@ function requireCompression(compressions: readonly Compression[], name: string |
   throw new TypeError(`compression "${name}" is not among: ${compressions.map((one) => one.name).join(", ")}`);
 }
 
+/** Reads the service config of the options. The option `retry` is one that has the same policy for all methods that it selects. */
 function readServiceConfig({ retry, serviceConfig }: AnyOptions): ServiceConfig | undefined {
-  if (serviceConfig === undefined) return undefined;
-  if (retry === undefined) return parseServiceConfig(serviceConfig);
+  if (retry === undefined) return serviceConfig === undefined ? undefined : parseServiceConfig(serviceConfig);
+  if (serviceConfig === undefined) return retryConfig(retry);
   throw new TypeError("retry and serviceConfig exclude each other: write the policy into the config");
-}
-
-/** Applies the policy of the options, otherwise that of the current service config. */
-function withRetries(
-  call: Call,
-  { retry, onRetry }: AnyOptions,
-  current: (() => ServiceConfig | undefined) | undefined,
-): Call {
-  if (retry !== undefined) return createRetry({ ...retry, onRetry: retry.onRetry ?? onRetry })(call);
-  return current === undefined ? call : configureCalls(call, current, onRetry);
 }
 
 /** The options of a transport that has an option: its source of endpoints. */

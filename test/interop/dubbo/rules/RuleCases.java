@@ -30,12 +30,16 @@ import org.apache.dubbo.rpc.cluster.router.condition.config.ServiceStateRouter;
 import org.apache.dubbo.rpc.cluster.router.state.BitList;
 import org.apache.dubbo.rpc.cluster.router.state.StateRouter;
 import org.apache.dubbo.rpc.cluster.router.tag.TagStateRouter;
+import org.apache.dubbo.rpc.support.RpcUtils;
 
 /**
  * Applies rules to endpoints with the routers of Dubbo. Each line of the input is a case, and each line of the output the
  * sets of endpoints that calls of the case may get, as positions in its list.
  */
 public final class RuleCases {
+    /** The default of timeouts and retries, which no case sets. */
+    private static final int NONE = Integer.MAX_VALUE;
+
     private RuleCases() {}
 
     public static void main(String[] args) throws Exception {
@@ -110,6 +114,13 @@ public final class RuleCases {
         }
         List<String> values = new ArrayList<>();
         for (Object name : one.getJSONArray("names")) values.add(url.getParameter((String) name));
+        for (Object method : one.getJSONArray("methods")) {
+            String name = (String) method;
+            // As TripleInvoker and FailoverClusterInvoker compute them.
+            values.add(String.valueOf(RpcUtils.calculateTimeout(url, new RpcInvocation(), name, NONE)));
+            int retries = url.getMethodParameter(name, "retries", NONE);
+            values.add(String.valueOf(Math.max(retries, 0)));
+        }
         return values;
     }
 

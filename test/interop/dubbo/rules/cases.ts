@@ -329,7 +329,10 @@ export function createConfiguration(random: () => number): ConfigurationCase {
 
   function item(isNew: boolean): string {
     const condition = !isNew && chance(0.4) ? `, "~region": ${one(REGIONS)}` : "";
-    const parameters = `{ ${one(["weight", "timeout", "disabled"])}: ${integer(200)}, retries: "${integer(4)}"${condition}${member(0.2, "priority", () => String(integer(5)))} }`;
+    const ofMethod = member(0.4, `${one(["greet", "other"])}.${one(["timeout", "retries"])}`, () =>
+      String(integer(9) - 1),
+    );
+    const parameters = `{ ${one(["weight", "timeout", "timeout", "disabled"])}: ${integer(200)}, retries: "${integer(5) - 1}"${ofMethod}${condition}${member(0.2, "priority", () => String(integer(5)))} }`;
     return (
       `{ parameters: ${parameters}` +
       member(0.95, "side", () => one(["consumer", "provider"])) +

@@ -6,7 +6,7 @@
 import { spawnSync } from "node:child_process";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
-import { overridesOf, parseConfigurators } from "../../../../dubbo/src/rules/configurators.ts";
+import { callSettingsIn, overridesOf, parseConfigurators } from "../../../../dubbo/src/rules/configurators.ts";
 import { Plan } from "../../../../dubbo/src/rules/plan.ts";
 import { ROUTERS, type RuleKind, RuleText } from "../../../../dubbo/src/rules/rule-text.ts";
 import type { Candidate, RuleRequest } from "../../../../dubbo/src/rules/subject.ts";
@@ -86,11 +86,17 @@ function queryOf(parameters: Readonly<Record<string, string>>): string {
 /** Parameters that dynamic configuration may set in a case. */
 const CONFIGURED = ["weight", "timeout", "disabled", "retries"];
 
+/** Methods whose timeouts and retries are compared. */
+const METHODS = ["greet", "other"];
+
+/** The default of timeouts and retries, as the program in Java writes it. */
+const NONE = 2 ** 31 - 1;
+
 function configurationRequestOf(given: ConfigurationCase) {
   const { side, host, port, application, group, version, parameters, texts } = given;
   const key = { ...(group && { group }), ...(version && { version }) };
   const query = queryOf({ interface: "greet.Greeter", side, application, ...key, ...parameters });
-  return { subject: `tri://${host}:${port}/greet.Greeter?${query}`, texts, names: CONFIGURED };
+  return { subject: `tri://${host}:${port}/greet.Greeter?${query}`, texts, names: CONFIGURED, methods: METHODS };
 }
 
 /** Returns the values of the parameters that the texts set. */
@@ -101,7 +107,11 @@ function configure({ side, host, port, application, group, version, parameters, 
     parameters: new Map(Object.entries(parameters)),
   };
   const set = new Map(texts.flatMap((text) => [...overridesOf(parseConfigurators(text), subject)]));
-  return CONFIGURED.map((name) => set.get(name) ?? null);
+  const calls = METHODS.flatMap((method) => {
+    const { timeoutMs = NONE, retries = NONE } = callSettingsIn(set, method, () => {});
+    return [String(timeoutMs), String(retries)];
+  });
+  return [...CONFIGURED.map((name) => set.get(name) ?? null), ...calls];
 }
 
 /** Compares dynamic configuration. Returns the number of cases that differ. */
@@ -114,7 +124,7 @@ function compareConfigurations(command: readonly string[], count: number, random
     const index = cases.indexOf(one);
     console.log(JSON.stringify({ ...configurationRequestOf(one), java: expected[index], ours: ours[index] }, null, 2));
   }
-  const set = expected.filter((values) => values.some((value) => value !== null)).length;
+  const set = expected.filter((values) => values.slice(0, CONFIGURED.length).some((value) => value !== null)).length;
   console.log(`dynamic configuration: ${count} cases, ${set} with an effect, ${differing.length} differ`);
   return differing.length;
 }
