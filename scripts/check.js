@@ -70,15 +70,17 @@ const steps = [
  */
 const JUDGES = [
   ["registries", "interop:dubbo -- --registries"],
+  ["interop:grpc", "interop:dubbo"],
   [
-    "interop:grpc",
-    "interop:dubbo",
+    "h2spec",
+    "proxies",
+    "conformance:protobuf",
+    "conformance",
     // The same cases and sequences each time; run them without arguments for others.
     "interop:rules -- 2000 1",
     "differential -- 1000 1",
     "differential:http1 -- 2000 1 llhttp go h11",
   ],
-  ["h2spec", "proxies", "conformance:protobuf", "conformance"],
 ];
 /** The judges with the normal priority. */
 const NORMAL = [...JUDGES[0], "h2spec", "proxies"];

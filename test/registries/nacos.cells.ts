@@ -10,7 +10,6 @@ import { providerParameters } from "../../dubbo/src/registry/dubbo/provider-url.
 import { instanceMetadata } from "../../dubbo/src/registry/dubbo/service-instance.ts";
 import { NacosConnection } from "../../dubbo/src/registry/nacos/connection.ts";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { createCertificates, hasOpenssl } from "../support/certificate.ts";
 import { cuttableProxy } from "../support/cuttable-proxy.ts";
 import { ROOT } from "../support/documents.ts";
 import { hasNacos, type NacosProcess, startNacos } from "../support/registries/nacos.ts";
@@ -424,55 +423,5 @@ describe.skipIf(!hasNacos)("nacos", () => {
     expect(() => nacos({ servers: [] })).toThrow(TypeError);
     expect(() => nacos({ servers: ["a:1"], grpcPort: 0 })).toThrow(RangeError);
     expect(() => nacos({ servers: ["a:1"], group: "a b" })).toThrow("group of nacos is invalid");
-  });
-});
-
-describe.skipIf(!hasNacos)("nacos with users", () => {
-  it("takes users with their passwords, and says which it refuses", async () => {
-    const server = await startNacos({ secured: true });
-    onTestFinished(() => server.close());
-    const auth = { username: "nacos", password: "nacos" };
-    const registry = nacos({ servers: [server.address], auth });
-    onTestFinished(() => registry.close());
-    const provider = await startProvider(registry);
-    await provider.registration.ready;
-    expect(await openConsumer(registry).client.greet({})).toMatchObject({ greeting: provider.address });
-    const refused = nacos({ servers: [server.address], auth: { ...auth, password: "wrong" } });
-    onTestFinished(() => refused.close());
-    // Nacos 2.3.2 answers a wrong password with a status line that is not HTTP.
-    const greeting = openConsumer(refused).client.greet({}, { timeoutMs: 20_000 });
-    await expect(greeting).rejects.toThrow(/nacos: .*(refuses the user nacos|login is not possible)/);
-  });
-});
-
-describe.skipIf(!hasNacos || !hasOpenssl)("nacos with TLS", () => {
-  it("encrypts the login and gRPC, and takes clients with certificates only; others fail with the reason", async () => {
-    const certificates = createCertificates();
-    const server = await startNacos({ secured: true, certificates });
-    onTestFinished(() => server.close());
-    const { ca, client, stranger } = certificates;
-    const auth = { username: "nacos", password: "nacos" };
-    const open = (tls: NacosOptions["tls"]): Registry => {
-      const registry = nacos({ servers: [server.address], auth, tls });
-      onTestFinished(() => registry.close());
-      return registry;
-    };
-    const provider = await startProvider(open({ ca, ...client }));
-    await provider.registration.ready;
-    const consumer = openConsumer(open({ ca, ...client }));
-    expect(await consumer.client.greet({})).toMatchObject({ greeting: provider.address });
-    await provider.registration.update({ weight: 7 });
-    await timeUntil(() => consumer.transport.endpoints()[0]?.weight === 7, 10_000);
-    const refused: readonly [NacosOptions["tls"], RegExp][] = [
-      [client, /unable to verify the first certificate/],
-      [{ ca, ...stranger }, /alert/],
-      [{ ca }, /certificate required/],
-      [undefined, /try https/],
-    ];
-    for (const [tls, reason] of refused) {
-      const greeting = openConsumer(open(tls)).client.greet({}, { timeoutMs: 30_000 });
-      await expect(greeting).rejects.toThrow(/nacos: /);
-      await expect(greeting).rejects.toThrow(reason);
-    }
   });
 });
