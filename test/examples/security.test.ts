@@ -109,7 +109,7 @@ describe.skipIf(!isExampleInstalled("security") || !hasOpenssl)("the example sec
     expect(order?.customer).toBe("zoe");
   });
 
-  it("reloads its certificate without a restart, and keeps its connections", async () => {
+  it("presents a renewed certificate without a restart, and keeps its connections", async () => {
     const fingerprint = (pem: string): string =>
       createHash("sha256")
         .update(Buffer.from(pem.replace(/-----.*-----/g, ""), "base64"))
@@ -132,10 +132,6 @@ describe.skipIf(!isExampleInstalled("security") || !hasOpenssl)("the example sec
     expect(before).toBe(fingerprint(read("server.crt")));
 
     await runExample("security", "certificates", environment);
-    expect(await served()).toBe(before);
-    const [, pid] = await server.line(/kill -HUP (\d+)/);
-    process.kill(Number(pid), "SIGHUP");
-    await server.line(/the certificate is reloaded/);
     expect(await served()).toBe(fingerprint(read("server.crt")));
     expect(await served()).not.toBe(before);
 

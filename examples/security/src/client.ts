@@ -2,10 +2,10 @@
 import { createTransport } from "triple-es/node";
 import { createShopServiceClient } from "../../gen/shop/v1/shop_triple.ts";
 import { bearer, type Token } from "./bearer.ts";
-import { readCertificate } from "./certificate-files.ts";
+import { certificateFiles } from "./certificate-files.ts";
 import { PORTS } from "./configuration.ts";
 
-const { ca } = readCertificate("warehouse");
+const { caFile } = certificateFiles("warehouse");
 
 /** Asks the identity provider for a token. A real program sends its credentials. */
 async function fetchToken(user: string, scope: string, seconds: number): Promise<Token> {
@@ -22,7 +22,7 @@ const order = { items: [{ productId: 1n, quantity: 1 }], delivery };
 
 // A customer without a token, with a token that has expired, without a scope, and with a token that renews itself.
 {
-  const transport = createTransport({ baseUrl, tls: { ca } });
+  const transport = createTransport({ baseUrl, tls: { caFile } });
   const shop = createShopServiceClient(transport);
   await shop.listProducts({}).catch((error) => console.log(error.message));
 
@@ -33,7 +33,7 @@ const order = { items: [{ productId: 1n, quantity: 1 }], delivery };
 }
 {
   const interceptors = [bearer(() => fetchToken("bob", "", 300))];
-  const transport = createTransport({ baseUrl, tls: { ca }, interceptors });
+  const transport = createTransport({ baseUrl, tls: { caFile }, interceptors });
   await createShopServiceClient(transport)
     .placeOrder(order)
     .catch((error) => console.log(error.message));
@@ -43,7 +43,7 @@ const order = { items: [{ productId: 1n, quantity: 1 }], delivery };
   let tokens = 0;
   // The first token has expired when it arrives, as after a long pause.
   const renewed = bearer(() => fetchToken("ann", "orders", tokens++ === 0 ? -60 : 300));
-  const transport = createTransport({ baseUrl, tls: { ca }, interceptors: [renewed] });
+  const transport = createTransport({ baseUrl, tls: { caFile }, interceptors: [renewed] });
   const answer = await createShopServiceClient(transport).placeOrder(order);
   console.log(`order ${answer.order?.id} of ${answer.order?.customer}, with token ${tokens}`);
   await transport.close();
@@ -51,7 +51,7 @@ const order = { items: [{ productId: 1n, quantity: 1 }], delivery };
 
 // Services: the warehouse may watch orders, reporting may not, and the stranger's certificate has an unknown issuer.
 for (const name of ["warehouse", "reporting", "stranger"]) {
-  const transport = createTransport({ baseUrl: `https://localhost:${PORTS.services}`, tls: readCertificate(name) });
+  const transport = createTransport({ baseUrl: `https://localhost:${PORTS.services}`, tls: certificateFiles(name) });
   const shop = createShopServiceClient(transport);
   try {
     for await (const { order } of shop.watchOrders({})) {

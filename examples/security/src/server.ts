@@ -1,6 +1,5 @@
 /**
- * A shop with two ports: customers send a token, services have a client certificate. SIGHUP reloads the certificate of the
- * server, SIGTERM closes it.
+ * A shop with two ports: customers send a token, services have a client certificate. SIGTERM closes both.
  */
 import { createRemoteJWKSet } from "jose";
 import { Code, RpcError } from "triple-es";
@@ -9,14 +8,14 @@ import { ShopServiceDef, type ShopServiceHandler } from "../../gen/shop/v1/shop_
 import { createShop } from "../../shop/shop.ts";
 import { authenticate, currentUser, requireScope } from "./authentication.ts";
 import { allowOnly } from "./authorization.ts";
-import { ReloadedCertificate } from "./certificate-files.ts";
+import { certificateFiles } from "./certificate-files.ts";
 import { PORTS } from "./configuration.ts";
 import { startIssuer } from "./issuer.ts";
 
 const shop = createShop();
 const issuer = await startIssuer(PORTS.issuer);
 const keys = createRemoteJWKSet(new URL("/jwks.json", issuer));
-const certificate = new ReloadedCertificate("server");
+const tls = certificateFiles("server");
 
 /** The shop for customers: orders need the scope `orders`, and are placed under the customer's own name. */
 const forCustomers: ShopServiceHandler = {
@@ -31,12 +30,12 @@ const forCustomers: ShopServiceHandler = {
   },
 };
 
-const customers = createServer({ tls: certificate.options(), interceptors: [authenticate(keys)] });
+const customers = createServer({ tls, interceptors: [authenticate(keys)] });
 customers.add(ShopServiceDef, forCustomers);
 
 const services = createServer({
   // Clients without a certificate of our authority are refused during the handshake.
-  tls: { ...certificate.options(), requestCert: true, rejectUnauthorized: true },
+  tls: { ...tls, requestCert: true },
   onTlsError: (error) => console.log(`refused a client: ${error.message}`),
   interceptors: [
     allowOnly({
@@ -47,14 +46,6 @@ const services = createServer({
 });
 services.add(ShopServiceDef, shop);
 
-process.on("SIGHUP", () => {
-  try {
-    certificate.reload();
-    console.log("the certificate is reloaded");
-  } catch (error) {
-    console.error("the certificate cannot be reloaded", error);
-  }
-});
 process.once("SIGTERM", () => Promise.all([customers.close({ graceMs: 5_000 }), services.close({ graceMs: 5_000 })]));
 
 await customers.listen({ port: PORTS.customers, host: "127.0.0.1" });
@@ -62,4 +53,3 @@ await services.listen({ port: PORTS.services, host: "127.0.0.1" });
 console.log(`customers: https://localhost:${customers.address.port}`);
 console.log(`services: https://localhost:${services.address.port}`);
 console.log(`tokens: ${issuer}/token`);
-console.log(`kill -HUP ${process.pid} reloads the certificate`);
