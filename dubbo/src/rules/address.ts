@@ -8,6 +8,12 @@ import { BlockList, isIP } from "node:net";
 /** Tests a host and a port. */
 export type AddressTest = (host: string, port: string) => boolean;
 
+/** The parts of an address or a pattern. */
+export interface HostAndPort {
+  readonly host: string;
+  readonly port: string | undefined;
+}
+
 /** Makes the test of a pattern. A malformed pattern matches nothing, as in Dubbo. */
 export function addressTest(given: string): AddressTest {
   const pattern = given.trim();
@@ -19,12 +25,13 @@ export function addressTest(given: string): AddressTest {
   return (actual, actualPort) => (port === undefined || port === actualPort) && test(unbracketed(actual));
 }
 
-/** Splits the port off. An IPv6 address with a port has brackets. */
-function splitPort(pattern: string): { readonly host: string; readonly port: string | undefined } {
+/** Splits the port off. An IPv6 address with a port has brackets, and any form of it becomes the shortest one. */
+export function splitPort(pattern: string): HostAndPort {
   const [, v6, host = ""] = /^(?:\[([^\]]*)\]|([^:]*))/.exec(pattern) ?? [];
-  if (isIP(pattern) === 6) return { host: pattern, port: undefined };
+  if (isIP(pattern) === 6) return { host: canonicalV6(pattern), port: undefined };
   const rest = pattern.slice(v6 === undefined ? host.length : v6.length + 2);
-  return { host: v6 ?? host, port: rest.startsWith(":") ? rest.slice(1) : undefined };
+  const bare = v6 !== undefined && isIP(v6) === 6 ? canonicalV6(v6) : (v6 ?? host);
+  return { host: bare, port: rest.startsWith(":") ? rest.slice(1) : undefined };
 }
 
 function subnetTest(pattern: string): AddressTest {
@@ -62,6 +69,6 @@ function segmentTest(pattern: string): (segment: string) => boolean {
   return (segment) => Number(segment) >= Number(min) && Number(segment) <= Number(max);
 }
 
-const canonicalV6 = (address: string): string => new URL(`http://[${address.split("%", 1)[0]}]`).hostname;
+const canonicalV6 = (address: string): string => unbracketed(new URL(`http://[${address.split("%", 1)[0]}]`).hostname);
 
 const unbracketed = (host: string): string => (host.startsWith("[") && host.endsWith("]") ? host.slice(1, -1) : host);

@@ -5,7 +5,7 @@
  *
  *     configs: [{ side: provider, addresses: ["10.0.0.7:50051"], parameters: { weight: 20 } }]
  */
-import { addressTest } from "./address.ts";
+import { addressTest, type HostAndPort, splitPort } from "./address.ts";
 import { globTest } from "./condition.ts";
 import { booleanOf, type Fields, fieldsOf, isPresent, parseDocument, readHeader, textOf, textsOf } from "./document.ts";
 import { parameterMatch, textMatch } from "./match.ts";
@@ -68,20 +68,22 @@ function parseItem(item: Fields, at: string, { key, isApplication, version = "",
   if (!(type === "general" ? enabled : booleanOf(item["enabled"], false))) return [];
   const side = textOf(item["side"], `${at}.side`);
   const addresses = listOf(item, "addresses", at) ?? [ANY_HOST];
-  const providers = listOf(item, "providerAddresses", at) ?? (side === "provider" ? addresses : undefined);
+  const providers = (listOf(item, "providerAddresses", at) ?? (side === "provider" ? addresses : undefined))?.map(
+    splitPort,
+  );
   const applications = isApplication ? [key] : (listOf(item, "applications", at) ?? ["*"]);
   const services = isApplication ? (listOf(item, "services", at) ?? ["*"]) : [key];
   const matches =
     version.startsWith("v3.0") && isPresent(item["match"]) ? parseMatch(item["match"], `${at}.match`) : [];
   const conditions = version.startsWith("v3.0") ? [] : conditionsIn(parameters);
   return addresses.map((address) => {
-    const [host = ""] = address.split(":", 1);
+    const { host } = splitPort(address);
     return {
       host,
       parameters,
       selects: (subject) =>
         subject.side === side &&
-        (host === ANY_HOST || host === subject.own) &&
+        (host === ANY_HOST || host === splitPort(subject.own).host) &&
         (providers?.some((one) => isAddressOf(subject, one)) ?? true) &&
         applications.some((one) => one === "*" || one === subject.application) &&
         services.some((one) => one === "*" || one === subject.service) &&
@@ -95,9 +97,10 @@ function listOf(item: Fields, name: string, at: string): readonly string[] | und
   return texts?.length === 0 ? undefined : texts;
 }
 
-function isAddressOf({ host, address }: Configurable, pattern: string): boolean {
-  const port = address.slice(address.lastIndexOf(":") + 1);
-  return [address, host, ANY_HOST, `${ANY_HOST}:*`, `${ANY_HOST}:${port}`].includes(pattern);
+function isAddressOf({ address }: Configurable, { host, port }: HostAndPort): boolean {
+  const own = splitPort(address);
+  if (host !== ANY_HOST && host !== own.host) return false;
+  return port === undefined || port === own.port || (host === ANY_HOST && port === "*");
 }
 
 type Test = (subject: Configurable) => boolean;
@@ -136,7 +139,11 @@ function addressMatch(given: unknown, at: string, address: Place, host: Place): 
     return (subject) => test(subject[address]);
   }
   if (!isPresent(exact)) throw new Error(`${at} must have one of cird, wildcard, exact`);
-  return (subject) => subject[address] === String(exact);
+  const wanted = splitPort(String(exact));
+  return (subject) => {
+    const { host, port } = splitPort(subject[address]);
+    return host === wanted.host && port === wanted.port;
+  };
 }
 
 function oneOf(given: unknown, at: string, read: (subject: Configurable) => string | undefined): Test {

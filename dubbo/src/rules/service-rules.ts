@@ -73,7 +73,8 @@ export function rules(options: RulesOptions): Rules {
 const weightsOf: Rules["weights"] = ({ application, host, port, attributes = {} }, warn) => {
   const rule = new RuleText(CONFIGURATORS, warn);
   const parameters = new Map(Object.entries(attributes));
-  const subject = { side: "provider", own: host, host, address: `${host}:${port}`, application, parameters } as const;
+  const address = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const subject = { side: "provider", own: host, host, address, application, parameters } as const;
   return (text) => {
     rule.set(text);
     // An instance has one weight for all its services, so items for one of them do not apply.

@@ -23,6 +23,14 @@ const consumer: Configurable = {
 };
 const provider: Configurable = { ...consumer, side: "provider", own: "10.0.1.7", application: "shop" };
 
+const provider6: Partial<Configurable> = {
+  side: "provider",
+  own: "2001:db8::7",
+  host: "2001:db8::7",
+  address: "[2001:db8::7]:50051",
+};
+const consumer6: Partial<Configurable> = { ...provider6, side: "consumer", own: "0:0:0:0:0:0:0:1" };
+
 /** Returns the weight that a text sets. */
 function weightOf(text: string, subject: Configurable): number | undefined {
   return weightIn(overridesOf(parseConfigurators(text), subject));
@@ -73,6 +81,26 @@ describe("an item of dynamic configuration", () => {
     ["{ key: '*', configs: [] }", undefined, undefined],
   ])("selects its subjects: %s", (text, ofConsumer, ofProvider) => {
     expect([weightOf(text, consumer), weightOf(text, provider)]).toEqual([ofConsumer, ofProvider]);
+  });
+
+  it.each<[string, Partial<Configurable>, number | undefined]>([
+    ["addresses: ['[2001:db8::7]:50051']", provider6, 7],
+    ["addresses: ['2001:db8::7']", provider6, 7],
+    ["addresses: ['[2001:0DB8:0:0:0:0:0:7]:50051']", provider6, 7],
+    ["addresses: ['2001:db8:0:0:0:0:0:7']", provider6, 7],
+    ["addresses: ['0.0.0.0:50051']", provider6, 7],
+    ["addresses: ['[2001:db8::7]:50052']", provider6, undefined],
+    ["addresses: ['2001:db8::8']", provider6, undefined],
+    ["match: { address: { exact: '2001:DB8::7' } }", provider6, 7],
+    ["match: { address: { cird: '2001:db8::/64' } }", provider6, 7],
+    ["match: { providerAddress: { exact: '[2001:db8:0::7]:50051' } }", provider6, 7],
+    ["match: { providerAddress: { exact: '2001:db8::7' } }", provider6, undefined],
+    ["addresses: ['::1'], providerAddresses: ['[2001:db8::7]:50051']", consumer6, 7],
+    ["addresses: ['[::1]:20880']", consumer6, 7],
+    ["addresses: ['::2']", consumer6, undefined],
+    ["providerAddresses: ['2001:db8::8']", consumer6, undefined],
+  ])("compares IPv6 addresses in all their forms: %s", (item, subject, weight) => {
+    expect(weightOf(service(`side: ${subject.side}, ${item}`), { ...consumer, ...subject })).toBe(weight);
   });
 
   it("for an address is applied after those for all addresses, others in their order", () => {
@@ -160,6 +188,12 @@ describe("a provider with dynamic configuration", () => {
     set(weightRule(0));
     set("");
     expect(weights).toEqual([7, 0, 50]);
+  });
+
+  it("may have an IPv6 address", () => {
+    const { weights, set } = register({ host: "2001:db8::7" });
+    set(application("side: provider, addresses: ['[2001:db8::7]:50051']", "shop"));
+    expect(weights).toEqual([7]);
   });
 
   it("keeps the weight of the rule when the program changes its own", async () => {
