@@ -191,14 +191,19 @@ export function timeList({ endpoints }: BalancedTransport, call: () => Promise<u
 
 /**
  * Changes the tag rule of the application `tagged`, and checks the calls of a consumer: a change is live within a second, and
- * a malformed text changes nothing. `write` replaces the text of the rule; `undefined` removes it.
+ * a malformed text changes nothing. Then sets the weight of a provider by its dynamic configuration: the provider registers
+ * again, and takes its own weight back. `write` replaces the text of a rule; `undefined` removes it.
  */
 export async function checkRules(
   openRegistry: (options?: { readonly rules: Rules }) => Registry,
   write: (key: string, text: string | undefined) => Promise<unknown>,
 ): Promise<void> {
   const own = { application: "tagged", group: "tagged" };
-  const plain = await startProvider(openRegistry(), own);
+  const failures: unknown[] = [];
+  const plain = await startProvider(openRegistry({ rules: rules({ application: "tagged" }) }), {
+    ...own,
+    onRegistration: (event) => void (event.type === "failed" && failures.push(event.error)),
+  });
   const gray = await startProvider(openRegistry(), { ...own, attributes: { "dubbo.tag": "gray" } });
   await Promise.all([plain.registration.ready, gray.registration.ready]);
   const registry = openRegistry({ rules: rules({ application: "web" }) });
@@ -225,6 +230,18 @@ export async function checkRules(
     `a rule is live after ${times[0]} ms, a malformed one reported after ${times[1]} ms, and none after ${times[2]} ms`,
   );
   expect(Math.max(...times)).toBeLessThan(1_000);
+
+  const weights = (): string =>
+    [plain, gray].map(({ address }) => transport.endpoints().find((one) => one.address === address)?.weight).join();
+  expect(weights()).toBe("100,100");
+  const item = `{ side: provider, addresses: ["${plain.address}"], parameters: { weight: 20 } }`;
+  await write("tagged.configurators", `{ scope: application, key: tagged, configs: [${item}] }`);
+  const weighedMs = await timeUntil(() => weights() === "20,100", 5_000);
+  await write("tagged.configurators", undefined);
+  const restoredMs = await timeUntil(() => weights() === "100,100", 5_000);
+  expect(failures).toEqual([]);
+  const [weighed, restored] = [weighedMs, restoredMs].map(Math.round);
+  figure(`a weight of a provider is live after ${weighed} ms, and taken back after ${restored} ms`);
 }
 
 /** Reports whether the rules leave no endpoint for a call. */
