@@ -84,15 +84,19 @@ const JUDGES = [
 ];
 /** The judges with the normal priority. */
 const NORMAL = [...JUDGES[0], "h2spec", "proxies"];
-/** Downloads and builds of the judges, which take place while the tests run. */
+/** Downloads and builds of the judges, which take place while the tests run. Consul takes ten minutes of a processor. */
 const PREPARATIONS = [
-  "h2spec -- --prepare",
-  "conformance -- --prepare",
-  "interop:grpc -- --prepare",
-  "interop:dubbo -- --prepare",
-  "interop:rules -- --prepare",
-  "differential -- 0",
-  "differential:http1 -- 0 1 llhttp go h11",
+  ...["zookeeper", "nacos"].map((name) => `sh scripts/registries.sh .ci/cache/registries ${name}`),
+  ...[
+    "h2spec -- --prepare",
+    "conformance -- --prepare",
+    "interop:grpc -- --prepare",
+    "interop:dubbo -- --prepare",
+    "interop:rules -- --prepare",
+    "differential -- 0",
+    "differential:http1 -- 0 1 llhttp go h11",
+  ].map((name) => `npm run --silent ${name}`),
+  "sh scripts/registries.sh .ci/cache/registries consul",
 ];
 /** Runs a command at a lower priority than the tests and registries, whose time limits are real. */
 const LOW_PRIORITY = process.platform === "win32" ? "" : "nice -n 10 ";
@@ -207,8 +211,8 @@ async function runTests() {
 /** Prepares the judges one after the other. A judge that cannot be prepared reports the reason when it runs. */
 async function prepareJudges() {
   const options = { cwd: root, env, stderr: "pipe", print: () => {} };
-  for (const name of PREPARATIONS) {
-    await runGroup(`${LOW_PRIORITY}npm run --silent ${name}`, JUDGE_TIMEOUT_MS, options);
+  for (const command of PREPARATIONS) {
+    await runGroup(`${LOW_PRIORITY}${command}`, JUDGE_TIMEOUT_MS, options);
   }
 }
 
