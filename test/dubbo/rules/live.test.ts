@@ -248,6 +248,16 @@ describe("a consumer with traffic rules", () => {
       await expect.poll(retries).toBe(isRetried ? 4 : 0);
     });
 
+    it("ends a call that waits for the registry when its transport is closed", async () => {
+      const { call, transport } = await startOne("timeout", { silent: true });
+      const outcome = expect(call()).rejects.toMatchObject({
+        code: Code.Unavailable,
+        rawMessage: expect.stringContaining("closed"),
+      });
+      await transport.close({ graceMs: 0 });
+      await outcome;
+    });
+
     it("ends a call whose deadline passes before the registry has answered", async () => {
       const { client } = await startOne("timeout", { silent: true });
       await expect(client.greet({}, { timeoutMs: 1_000 })).rejects.toMatchObject({

@@ -271,11 +271,14 @@ export function createCase(random: () => number): RuleCase {
   };
 }
 
-/** A case of dynamic configuration: a consumer, a provider, or an endpoint as its consumer sees it, and texts in their order. */
+/**
+ * A case of dynamic configuration: a consumer (which has no port), a provider, or an endpoint as its consumer sees it, and texts
+ * in their order.
+ */
 export interface ConfigurationCase {
   readonly side: "consumer" | "provider";
   readonly host: string;
-  readonly port: number;
+  readonly port: number | undefined;
   readonly application: string;
   readonly group: string;
   readonly version: string;
@@ -358,10 +361,11 @@ export function createConfiguration(random: () => number): ConfigurationCase {
     return `${[...head, "configs:", ...items].join("\n")}\n`;
   }
 
+  const isConsumer = chance(0.3);
   return {
-    side: one(["consumer", "provider"]),
-    host: hostOf(),
-    port: portOf(),
+    side: isConsumer ? "consumer" : one(["consumer", "provider"]),
+    host: isConsumer ? CONSUMER_HOST : hostOf(),
+    port: isConsumer ? undefined : portOf(),
     application: applicationOf(),
     group: one(["", "", "blue"]),
     version: one(["", "", "1.0"]),

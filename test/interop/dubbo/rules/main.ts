@@ -96,13 +96,20 @@ function configurationRequestOf(given: ConfigurationCase) {
   const { side, host, port, application, group, version, parameters, texts } = given;
   const key = { ...(group && { group }), ...(version && { version }) };
   const query = queryOf({ interface: "greet.Greeter", side, application, ...key, ...parameters });
-  return { subject: `tri://${host}:${port}/greet.Greeter?${query}`, texts, names: CONFIGURED, methods: METHODS };
+  const address = port === undefined ? `consumer://${host}` : `tri://${host}:${port}`;
+  return { subject: `${address}/greet.Greeter?${query}`, texts, names: CONFIGURED, methods: METHODS };
 }
 
 /** Returns the values of the parameters that the texts set. */
 function configure({ side, host, port, application, group, version, parameters, texts }: ConfigurationCase) {
   const subject = {
-    ...{ side, host, application, address: `${host}:${port}`, own: side === "consumer" ? CONSUMER_HOST : host },
+    ...{
+      side,
+      host,
+      application,
+      address: port === undefined ? host : `${host}:${port}`,
+      own: side === "consumer" ? CONSUMER_HOST : host,
+    },
     service: `${group && `${group}/`}greet.Greeter${version && `:${version}`}`,
     parameters: new Map(Object.entries(parameters)),
   };
