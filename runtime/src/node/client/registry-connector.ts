@@ -15,7 +15,7 @@ import type { RegistryTransportOptions } from "./transport-options.ts";
 export interface RegistryConnections extends Connections {
   readonly endpoints: () => readonly EndpointStatus[];
   /** Returns what the registry overrides in a call. */
-  readonly overridesOf: NonNullable<TargetConnections["overridesOf"]>;
+  readonly overridesOf: TargetConnections["overridesOf"];
 }
 
 /** Creates a connector for the services of a registry. `createTarget` makes the connector of one service. */
@@ -31,8 +31,9 @@ export function createRegistryConnector(
     const name = `${group === "" ? "" : `${group}/`}${service}${version === "" ? "" : `:${version}`}`;
     const known = targets.get(name);
     if (known !== undefined) return known;
-    const target = createTarget(registry.resolver({ service, group, version }, options), name);
-    isPlain = target.overridesOf === undefined;
+    const resolver = registry.resolver({ service, group, version }, options);
+    isPlain = resolver.overrides === undefined;
+    const target = createTarget(resolver, name);
     targets.set(name, target);
     return target;
   }
@@ -45,7 +46,7 @@ export function createRegistryConnector(
     overridesOf: (request) => {
       if (isPlain) return undefined;
       const { alias, service } = request.method;
-      return targetOf((javaNames && alias?.service) || service, request.selector).overridesOf?.(request);
+      return targetOf((javaNames && alias?.service) || service, request.selector).overridesOf(request);
     },
     endpoints: () => [...targets.values()].flatMap((target) => target.endpoints()),
     close: async () => {

@@ -21,8 +21,8 @@ export interface TargetConnections extends Connections {
   readonly endpoints: () => readonly EndpointStatus[];
   /** Returns the service config that the resolver supplied, otherwise that of the options. */
   readonly serviceConfig: () => ServiceConfig | undefined;
-  /** Returns what the registry of the target overrides in a call. Absent: nothing. */
-  readonly overridesOf?: ConfiguredOptions["overridesOf"];
+  /** Returns what a registry overrides in a call, when the endpoints and the service config are known. */
+  readonly overridesOf: NonNullable<ConfiguredOptions["overridesOf"]>;
 }
 
 /** Options for the discovery of a target's endpoints and for the choice among them. */
@@ -97,10 +97,8 @@ export function createTargetConnector(
     exchange: balance(target, options),
     endpoints: () => target.endpoints(),
     serviceConfig: () => serviceConfig,
-    overridesOf:
-      overrides &&
-      (({ method, context }) =>
-        target.isResolved ? overrides(method) : target.resolved(context).then(() => overrides(method))),
+    overridesOf: ({ method, context }) =>
+      target.isResolved ? overrides?.(method) : target.resolved(context).then(() => overrides?.(method)),
     close: () => target.close(),
     destroy: (reason: RpcError) => target.destroy(reason),
   };
