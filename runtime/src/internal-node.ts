@@ -4,6 +4,11 @@
  *
  * @module triple-es/internal/node
  */
+import type { ClientTlsOptions } from "./node/client/transport-options.ts";
+import { currentTls } from "./node/io/tls-files.ts";
+
 export { connectionError } from "./node/io/error.ts";
-export { currentTls } from "./node/io/tls-files.ts";
 export { connect, networkInterfaces } from "./node/platform.ts";
+
+/** Returns options of TLS with the current contents of the files that they name, for a new connection. */
+export const currentTlsOptions: (options: ClientTlsOptions) => ClientTlsOptions = currentTls;

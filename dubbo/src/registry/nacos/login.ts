@@ -5,7 +5,7 @@ import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { Code, RpcError } from "triple-es";
 import { now, reasonOf, startBackgroundTimer } from "triple-es/internal";
-import { currentTls } from "triple-es/internal/node";
+import { currentTlsOptions } from "triple-es/internal/node";
 import type { ClientTlsOptions } from "triple-es/node";
 import { formatAddress } from "../dubbo/service-key.ts";
 import type { Credentials, ServerAddress } from "../servers.ts";
@@ -80,7 +80,7 @@ function post(url: URL, form: URLSearchParams, tls: ClientTlsOptions | undefined
     const headers = { "content-type": "application/x-www-form-urlencoded" };
     const options = { method: "POST", headers, agent: false } as const;
     const send = url.protocol === "https:" ? requestHttps : requestHttp;
-    const request = send(url, { ...options, ...(tls && currentTls(tls)) }, (response) => {
+    const request = send(url, { ...options, ...(tls && currentTlsOptions(tls)) }, (response) => {
       let text = "";
       response.setEncoding("utf8");
       response.on("data", (chunk: string) => {

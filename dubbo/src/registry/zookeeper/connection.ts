@@ -3,7 +3,7 @@
  */
 import type { Socket } from "node:net";
 import { now, repeat, startTimer } from "triple-es/internal";
-import { connect, connectionError, currentTls } from "triple-es/internal/node";
+import { connect, connectionError, currentTlsOptions } from "triple-es/internal/node";
 import type { ClientTlsOptions } from "triple-es/node";
 import { FrameSplitter, JuteReader, type JuteWriter } from "./jute.ts";
 import {
@@ -70,7 +70,7 @@ export class ZooKeeperConnection {
     this.closed = new Promise((resolve) => {
       this.#onClosed = resolve;
     });
-    this.#socket = connect({ host, port }, tls && currentTls(tls));
+    this.#socket = connect({ host, port }, tls && currentTlsOptions(tls));
     this.#socket.setNoDelay(true);
     this.#socket.on("error", (error) => this.#end(connectionError(error, this.#peer)));
     this.#socket.on("close", () =>

@@ -15,7 +15,8 @@ import { ConnectionBackoff } from "./connection-backoff.ts";
 import { Http1Pool } from "./http1.ts";
 import { connectHttp2 } from "./http2-connection.ts";
 import { Pool } from "./pool.ts";
-import type { Target } from "./socket.ts";
+import { proxyFor } from "./proxy.ts";
+import { addressOf, type Target } from "./socket.ts";
 import type { ClientTlsOptions, NodeTransportOptions } from "./transport-options.ts";
 
 /** Options of the connections to one server. */
@@ -27,6 +28,7 @@ export interface ConnectOptions
   readonly baseUrl: string;
   readonly httpVersion: "1.1" | "2";
   readonly tls?: ClientTlsOptions | undefined;
+  readonly proxy?: string | false | undefined;
   /**
    * Limit of the size of response headers, in bytes. HTTP/2 engines keep up to 64 KiB, and the protocols enforce the limit.
    */
@@ -56,9 +58,11 @@ export function createConnector(options: ConnectOptions): Connections {
       socketPath === undefined ? "begin it with https://, or remove the option tls" : "remove the option tls";
     throw new TypeError(`baseUrl "${options.baseUrl}" has no TLS: ${remedy}`);
   }
-  const target: Target = { origin, socketPath, tls: options.tls, peer: socketPath ?? origin.host };
+  const { tls, proxy = origin.protocol === "https:" && "env" } = options;
+  if (proxy && socketPath !== undefined) throw new TypeError("proxy has no effect on a Unix socket");
+  const target: Target = { origin, socketPath, tls, peer: socketPath ?? origin.host };
   const prefix = origin.pathname.replace(/\/$/, "");
-  const connections = connectTo(target, options);
+  const connections = connectTo({ ...target, proxy: proxyFor(proxy, addressOf(target)) }, options);
   const exchange = observedBy(connections, WITHOUT_OTHERS);
   return {
     exchange: prefix === "" ? exchange : withPrefix(exchange, prefix),
@@ -82,7 +86,9 @@ export interface EndpointOptions extends Omit<ConnectOptions, "baseUrl"> {
 /** Creates the function that connects to endpoints. Throws a `TypeError` for an invalid option. */
 export function createEndpointConnector(options: EndpointOptions): ConnectEndpoint {
   checkOptions(options);
-  const { authority, tls } = options;
+  const { authority, tls, proxy } = options;
+  // An invalid option is reported now, not for an endpoint.
+  proxyFor(proxy, { host: "", port: 0 });
   const scheme = tls === undefined ? "http" : "https";
   if (authority !== undefined && (!URL.canParse(`http://${authority}`) || /[/?#@]/.test(authority))) {
     throw new TypeError(`authority "${authority}" must be a host, or a host and a port`);
@@ -93,7 +99,8 @@ export function createEndpointConnector(options: EndpointOptions): ConnectEndpoi
     const origin = new URL(
       `${socketPath === undefined ? scheme : "http"}://${authority ?? (socketPath === undefined ? address : "localhost")}`,
     );
-    const target: Target = { origin, socketPath, tls, peer: address, address: "path" in parsed ? undefined : parsed };
+    const to = "path" in parsed ? undefined : parsed;
+    const target: Target = { origin, socketPath, tls, peer: address, address: to, proxy: to && proxyFor(proxy, to) };
     return connectTo(target, options, onReadiness);
   };
 }

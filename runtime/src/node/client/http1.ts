@@ -136,8 +136,10 @@ export class Http1Pool implements EndpointConnections {
     const { target, options, hasAnswered } = this;
     const attempt = { version: "HTTP/1.1", timeoutMs: options.connectTimeoutMs, hasAnswered, signals } as const;
     return establish<Http1Connection>(target, attempt, (socket, done) => {
-      const event = target.origin.protocol === "https:" ? "secureConnect" : "connect";
-      socket.once(event, () => done(new Http1Connection(this, socket)));
+      const connect = (): void => done(new Http1Connection(this, socket));
+      if (target.origin.protocol === "https:") socket.once("secureConnect", connect);
+      else if (socket.connecting) socket.once("connect", connect);
+      else connect();
     });
   }
 

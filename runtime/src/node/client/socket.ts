@@ -6,10 +6,18 @@ import { isIP, type Socket } from "node:net";
 import { diagnostics } from "../../call/diagnostics.ts";
 import { now, startBackgroundTimer, startTimer } from "../../call/platform.ts";
 import { onAbort } from "../../call/timer.ts";
-import { CLOSED_BY_PEER, closedSilently, connectionError, ignore, isClosedByPeer } from "../io/error.ts";
+import {
+  CLOSED_BY_PEER,
+  CLOSED_BY_PROXY,
+  closedSilently,
+  connectionError,
+  ignore,
+  isClosedByPeer,
+} from "../io/error.ts";
 import { currentTls } from "../io/tls-files.ts";
 import { DEFAULT_CIPHERS } from "../io/tls-options.ts";
 import { connect } from "../platform.ts";
+import { type HttpProxy, openTunnel } from "./proxy.ts";
 import type { ClientTlsOptions } from "./transport-options.ts";
 
 /** The server that a transport connects to. */
@@ -24,20 +32,29 @@ export interface Target {
   readonly tls: ClientTlsOptions | undefined;
   /** The name of the server in error messages. */
   readonly peer: string;
+  /** The proxy to connect through. Default: none. */
+  readonly proxy?: HttpProxy | undefined;
 }
 
-/** Begins to connect, and returns the socket at once. The socket keeps the error listener of {@link guardSocket}. */
-function openSocket(target: Target, alpnProtocol: "h2" | "http/1.1"): Socket {
+/**
+ * Begins to connect, or to negotiate TLS in a tunnel, and returns the socket at once: the tunnel itself if there is no TLS. The
+ * socket keeps the error listener of {@link guardSocket}.
+ */
+function openSocket(target: Target, alpnProtocol: "h2" | "http/1.1", tunnel?: Socket): Socket {
   const { origin, socketPath, tls } = target;
   if (socketPath !== undefined) return guardSocket(connect({ path: socketPath }));
-  if (origin.protocol !== "https:") return guardSocket(connect(addressOf(target)));
+  if (origin.protocol !== "https:") return tunnel ?? guardSocket(connect(addressOf(target)));
   const options = {
     servername: servernameOf(origin),
     ciphers: DEFAULT_CIPHERS,
     ...withoutUndefined(tls && currentTls(tls)),
   };
   const ALPNProtocols = usesAlpn(target) ? [alpnProtocol] : [];
-  return guardSocket(connect(addressOf(target), { ...options, ALPNProtocols }));
+  return guardSocket(connect(addressOf(target), { ...options, ALPNProtocols, ...(tunnel && { socket: tunnel }) }));
+}
+
+function openProxySocket({ host, port }: HttpProxy): Socket {
+  return guardSocket(connect({ host, port }));
 }
 
 /** Reports whether the protocol of a connection is negotiated by ALPN: always over TLS, unless the options exclude it. */
@@ -81,11 +98,15 @@ export function establish<T>(
   { version, timeoutMs, hasAnswered, signals }: Establishing,
   begin: (socket: Socket, done: (connection: T) => void, fail: (cause?: Error) => void) => void,
 ): Promise<T> {
-  const { peer } = target;
+  const { proxy } = target;
+  const peer = proxy === undefined ? target.peer : `${target.peer} through the proxy ${proxy.name}`;
   const startedAt = now();
   diagnostics.write?.(`connecting to ${peer} over ${version}`);
   return new Promise((resolve, reject) => {
-    const socket = openSocket(target, version === "HTTP/2" ? "h2" : "http/1.1");
+    const alpnProtocol = version === "HTTP/2" ? "h2" : "http/1.1";
+    let socket = proxy === undefined ? openSocket(target, alpnProtocol) : openProxySocket(proxy);
+    /** True until the proxy has made the tunnel. */
+    let isAtProxy = proxy !== undefined;
     const release: (() => void)[] = [];
     let isSettled = false;
     const settle = (): void => {
@@ -97,8 +118,8 @@ export function establish<T>(
       // The end of the socket is reported by several events.
       if (isSettled) return;
       settle();
-      const known = isClosedByPeer(cause) ? CLOSED_BY_PEER : cause;
-      const error = connectionError(explainEnd(known, target, socket, hasAnswered), peer);
+      const known = isClosedByPeer(cause) ? (isAtProxy ? CLOSED_BY_PROXY : CLOSED_BY_PEER) : cause;
+      const error = connectionError(isAtProxy ? known : explainEnd(known, target, socket, hasAnswered), peer);
       diagnostics.write?.(error.rawMessage);
       reject(error);
     };
@@ -111,7 +132,13 @@ export function establish<T>(
       diagnostics.write?.(`connected to ${peer} over ${version} in ${Math.round(now() - startedAt)} ms`);
       resolve(connection);
     };
-    begin(socket, done, fail);
+    if (proxy === undefined) return begin(socket, done, fail);
+    openTunnel(socket, proxy, addressOf(target), () => {
+      isAtProxy = false;
+      socket.off("error", fail).off("close", onClose);
+      socket = openSocket(target, alpnProtocol, socket).on("error", fail).on("close", onClose);
+      begin(socket, done, fail);
+    });
   });
 }
 

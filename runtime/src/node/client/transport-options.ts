@@ -123,7 +123,14 @@ export interface NodeTransportOptions {
    * endpoints of a resolver or a registry are encrypted. Default: the system's certificate authorities.
    */
   readonly tls?: ClientTlsOptions | undefined;
-  /** Time limit for making a connection, TLS included. Default: 20,000. */
+  /**
+   * The HTTP proxy through which connections are tunnelled by CONNECT, in cleartext and over TLS: its URL, such as
+   * `http://user:password@proxy.example:3128`; `env`: that of `HTTPS_PROXY`, except for servers in `NO_PROXY` by the rules of Go;
+   * false: none. Endpoints of a resolver are connected by address. Default: `env` if the base URL begins with `https://`, as in
+   * gRPC; otherwise none.
+   */
+  readonly proxy?: string | false | undefined;
+  /** Time limit for making a connection, proxy and TLS included. Default: 20,000. */
   readonly connectTimeoutMs?: number | undefined;
   /** Time without calls after which a connection is closed; 0: at once. Default: 15 minutes. */
   readonly idleTimeoutMs?: number | undefined;

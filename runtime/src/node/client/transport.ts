@@ -65,6 +65,7 @@ const TRANSPORT_OPTION_NAMES: MemberNames<
   onRetry: true,
   interceptors: true,
   tls: true,
+  proxy: true,
   connectTimeoutMs: true,
   idleTimeoutMs: true,
   waitForReady: true,
@@ -142,14 +143,20 @@ function connectRegistry(
   options: Omit<RegistryTransportOptions, "resolver"> & EndpointOptions,
   config: ServiceConfig | undefined,
 ): RegistryConnections {
-  const { registry, authority, tls } = options;
+  const { registry, authority, tls, proxy } = options;
   if (typeof registry?.resolver !== "function") {
     throw new TypeError("registry must be a registry, such as zookeeper makes");
   }
   resolveDiscovery(options);
   const connect = shareConnections(createEndpointConnector(options));
   const open = (address: string): InstanceConnection =>
-    createNodeTransport(protocols, { resolver: fixed([address]), authority, tls, connectTimeoutMs: OPEN_TIMEOUT_MS });
+    createNodeTransport(protocols, {
+      resolver: fixed([address]),
+      authority,
+      tls,
+      proxy,
+      connectTimeoutMs: OPEN_TIMEOUT_MS,
+    });
   return createRegistryConnector(registry, { open, javaNames: options.javaNames }, (resolver, name) =>
     createTargetConnector({ ...options, resolver }, config, { connect, name }),
   );

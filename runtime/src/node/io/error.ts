@@ -87,12 +87,13 @@ export function isRefusedLocally(cause: unknown): boolean {
 
 /** The cause for a connection that the server closed, with the known circumstances. */
 class ClosedByPeer extends Error {
-  constructor(circumstances = "") {
-    super(`the server closed the connection${circumstances}`);
+  constructor(circumstances = "", peer = "server") {
+    super(`the ${peer} closed the connection${circumstances}`);
   }
 }
 
 export const CLOSED_BY_PEER: Error = new ClosedByPeer();
+export const CLOSED_BY_PROXY: Error = new ClosedByPeer(" before it answered CONNECT", "proxy");
 
 /**
  * The cause of the end of a connection on which the server has sent nothing. `hasCertificate`: the client has presented a
