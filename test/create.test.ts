@@ -110,6 +110,46 @@ describe.each(["proto", "typescript"] as const)("a project of %s", (contract) =>
     expect(await npmRun(name, "test")).toContain("# pass 2\n");
     if (contract === "proto") await npmRun(name, "lint");
   });
+
+  it("runs further tests and reads further contracts without a change of its scripts", async () => {
+    const project = join(folder, `${contract}-more`);
+    cpSync(join(folder, (projects[0] as { name: string }).name), project, { recursive: true });
+    cpSync(join(project, "test/hello.test.ts"), join(project, "test/other.test.ts"));
+    expect(await npmRun(`${contract}-more`, "test")).toContain("# pass 4\n");
+    const [from, to] = contract === "proto" ? ["proto/hello", "proto/other"] : ["contract/hello", "contract/other"];
+    const file = contract === "proto" ? "v1/hello.proto" : "v1/hello.ts";
+    mkdirSync(join(project, to, "v1"), { recursive: true });
+    const text = readFileSync(join(project, from, file), "utf8");
+    writeFileSync(join(project, to, file), text.replaceAll("hello.v1", "other.v1"));
+    await npmRun(`${contract}-more`, "generate");
+    expect(filesOf(`${contract}-more`).filter((path) => path.startsWith("src/gen/other/v1/hello"))).not.toEqual([]);
+  });
+});
+
+it("the workflow refuses breaking changes of protos to the base of a pull request, unless that has no protos", async () => {
+  await create("origin", "--yes");
+  const origin = join(folder, "origin");
+  const clone = join(folder, "clone");
+  const git = (cwd: string, ...args: string[]) =>
+    run("git", ["-c", "user.name=Ada", "-c", "user.email=ada@example.com", ...args], { cwd });
+  await git(origin, "init", "--quiet", "--initial-branch", "trunk");
+  await git(origin, "commit", "--quiet", "--allow-empty", "--message", "Begin");
+  await git(folder, "clone", "--quiet", origin, clone);
+  const { jobs } = parse(readFileSync(join(origin, ".github/workflows/ci.yml"), "utf8"));
+  const command = jobs.test.steps.find(({ run = "" }) => run.includes("buf breaking")).run;
+  const check = () =>
+    run("bash", ["-e", "-c", command.replace("npx buf", "buf")], {
+      cwd: clone,
+      env: { ...env, GITHUB_BASE_REF: "trunk" },
+    });
+  await check();
+  await git(origin, "add", "--all");
+  await git(origin, "commit", "--quiet", "--message", "Add the service");
+  await git(clone, "pull", "--quiet");
+  await check();
+  const proto = join(clone, "proto/hello/v1/hello.proto");
+  writeFileSync(proto, readFileSync(proto, "utf8").replace("string name", "int32 name"));
+  await expect(check()).rejects.toMatchObject({ code: 100 });
 });
 
 describe("the program", () => {
@@ -183,5 +223,18 @@ describe("the program", () => {
     });
     expect((await child).stdout).toContain("typescript, a page, no registry");
     expect(filesOf("asked")).toContain("contract/hello/v1/hello.ts");
+  });
+
+  it.skipIf(process.platform !== "linux")("takes answers that are pasted at once, and ends at Ctrl+D", async () => {
+    const ask = (name: string, input: string) => {
+      const command = `'${process.execPath}' '${compiled("create/src/main.ts")}' ${name}`;
+      const child = run("script", ["--quiet", "--return", "--command", command, "/dev/null"], { cwd: folder, env });
+      // Its first output follows the change of the terminal's mode.
+      child.child.stdout?.once("data", () => child.child.stdin?.write(input));
+      return child;
+    };
+    expect((await ask("pasted", "typescript\nyes\netcd\n")).stdout).toContain("typescript, a page, etcd");
+    await expect(ask("ended", "typescript\n\u0004")).rejects.toMatchObject({ code: 130 });
+    expect(existsSync(join(folder, "ended"))).toBe(false);
   });
 });

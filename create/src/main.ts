@@ -42,18 +42,23 @@ type Answers = Record<keyof typeof QUESTIONS, string>;
 /** A mistake of the user, whose message is printed without a stack. */
 class UsageError extends Error {}
 
+/** Ctrl+C or Ctrl+D while a question waits, which end the program as a signal does. */
+class AbortedError extends Error {}
+
 /** The comment at the end of a line that names the part it belongs to. */
 const TAG = / (?:\/\/|#|<!--) (no )?(proto|typescript|page|registry)(?: -->)?$/;
 
 try {
   await main();
 } catch (error) {
-  const { code } = error as NodeJS.ErrnoException;
-  if (!(error instanceof UsageError) && !/^(?:E|ABORT_ERR)/.test(code ?? "")) throw error;
-  // Ctrl+C and Ctrl+D while a question waits end the program as a signal does.
-  if (code === "ABORT_ERR") console.error();
-  else console.error(`create-triple-es: ${(error as Error).message}`);
-  process.exitCode = code === "ABORT_ERR" ? 130 : 1;
+  if (error instanceof AbortedError) {
+    console.error();
+    // Not `exitCode`: the iterator of lines keeps the terminal open.
+    process.exit(130);
+  }
+  if (!(error instanceof UsageError) && !(error as NodeJS.ErrnoException).code?.startsWith("E")) throw error;
+  console.error(`create-triple-es: ${(error as Error).message}`);
+  process.exitCode = 1;
 }
 
 async function main(): Promise<void> {
@@ -115,7 +120,16 @@ async function ask(given: Partial<Record<keyof Answers, string | undefined>>, us
     throw new UsageError(`there is no terminal to ask in: add ${flags}, or --yes for the defaults. See --help`);
   }
   const terminal = createInterface({ input: process.stdin, output: process.stdout });
-  for (const name of open) found[name] = await askOne(QUESTIONS[name], (text) => terminal.question(text));
+  // One iterator of all lines: `question` would lose those that are pasted at once.
+  const lines = terminal[Symbol.asyncIterator]();
+  const question = async (text: string): Promise<string> => {
+    terminal.setPrompt(text);
+    terminal.prompt();
+    const { done, value } = await lines.next();
+    if (done === true) throw new AbortedError();
+    return value;
+  };
+  for (const name of open) found[name] = await askOne(QUESTIONS[name], question);
   terminal.close();
   return found;
 }
