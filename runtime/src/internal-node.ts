@@ -5,10 +5,10 @@
  * @module triple-es/internal/node
  */
 import type { ClientTlsOptions } from "./node/client/transport-options.ts";
-import { currentTls } from "./node/io/tls-files.ts";
+import { clientTls } from "./node/io/tls-options.ts";
 
 export { connectionError } from "./node/io/error.ts";
 export { connect, networkInterfaces } from "./node/platform.ts";
 
-/** Returns options of TLS with the current contents of the files that they name, for a new connection. */
-export const currentTlsOptions: (options: ClientTlsOptions) => ClientTlsOptions = currentTls;
+/** Returns the options of TLS for a new connection: with the current contents of files, and the check of the server's id. */
+export const currentTlsOptions: (options: ClientTlsOptions) => ClientTlsOptions = clientTls;

@@ -20,6 +20,8 @@ export interface Certificates {
   readonly client: Certificate;
   /** A client certificate with names in addition to its common name: shop.example and spiffe://example/shop. */
   readonly named: Certificate;
+  /** A server certificate without a host: spiffe://example/service. */
+  readonly service: Certificate;
   /** A certificate that no trusted authority has signed. */
   readonly stranger: Certificate;
   /** A certificate of the trusted authority that has expired. */
@@ -77,6 +79,7 @@ export function createCertificates(): Certificates {
     signed("server", "subjectAltName=DNS:localhost,IP:127.0.0.1");
     signed("client", "extendedKeyUsage=clientAuth");
     signed("named", "subjectAltName=DNS:shop.example,URI:spiffe://example/shop\nextendedKeyUsage=clientAuth");
+    signed("service", "subjectAltName=URI:spiffe://example/service");
     selfSigned("stranger");
     expired("expired");
     return {
@@ -84,6 +87,7 @@ export function createCertificates(): Certificates {
       server: read("server"),
       client: read("client"),
       named: read("named"),
+      service: read("service"),
       stranger: read("stranger"),
       expired: read("expired"),
     };

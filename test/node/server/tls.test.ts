@@ -6,6 +6,7 @@ import { Code } from "triple-es";
 import { createServer, createTransport } from "triple-es/node";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
+import { spiffeProblem } from "../../../runtime/src/node/io/tls-options.ts";
 import { type Certificates, createCertificates, hasOpenssl } from "../../support/certificate.ts";
 import { Http1Connection } from "../../support/connection.ts";
 import { pause } from "../../support/pause.ts";
@@ -23,7 +24,7 @@ const PATH = "/greet.v1.GreetService/Greet";
 
 describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
   const certificates = (hasOpenssl ? createCertificates() : undefined) as Certificates;
-  const { ca, server: identity, client, stranger, expired } = certificates ?? {};
+  const { ca, server: identity, client, named, service, stranger, expired } = certificates ?? {};
 
   const start = (): Promise<RunningServer> => startServer({}, { tls: identity });
   const startMutual = (): Promise<RunningServer> =>
@@ -358,6 +359,79 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     const greeter = connectGreeter(baseUrl.replace("127.0.0.1", "localhost"), { tls: { ca } });
     expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
     expect((await handshake(port, { servername: "localhost", ALPNProtocols: ["h2"] })).alpnProtocol).toBe("h2");
+  });
+
+  it("a server with spiffeIds refuses clients without one of them, also if it does not verify certificates", async () => {
+    const failures: string[] = [];
+    const start = (spiffeIds: string[], options: TlsOptions = {}): Promise<RunningServer> =>
+      startServer(
+        {},
+        {
+          tls: { ...identity, ca, requestCert: true, spiffeIds, ...options },
+          onTlsError: ({ message }) => failures.push(message),
+        },
+      );
+    const call = async ({ baseUrl }: RunningServer, tls: object): Promise<unknown> => {
+      const outcomes = [{ protocol: "grpc" }, { protocol: "http-rpc" }] as const;
+      const codes = outcomes.map((options) =>
+        connectGreeter(baseUrl, { ...options, tls: { ca, ...tls } })
+          .greet({})
+          .then(
+            () => "served",
+            ({ code }) => code,
+          ),
+      );
+      return new Set(await Promise.all(codes));
+    };
+    const [refused, served] = [new Set([Code.Unavailable]), new Set(["served"])];
+    const server = await start(["spiffe://example/other", "spiffe://example/shop"]);
+    expect(await call(server, named)).toEqual(served);
+    expect(failures).toEqual([]);
+    expect(await call(server, client)).toEqual(refused);
+    expect(new Set(failures)).toEqual(new Set(["tls.spiffeIds does not list the peer: its certificate has no URI"]));
+    failures.length = 0;
+    expect(await call(await start(["spiffe://example"]), named)).toEqual(refused);
+    expect(failures[0]).toContain("its certificate has spiffe://example/shop");
+    const lenient = await start(["spiffe://example/shop"], { rejectUnauthorized: false, ca: identity.cert });
+    expect(await call(lenient, {})).toEqual(refused);
+    expect(await call(lenient, named)).toEqual(refused);
+    expect(() => createServer({ tls: { ...identity, spiffeIds: [] } })).toThrow("tls.spiffeIds needs tls.requestCert");
+    expect(() => createServer({ tls: { ...identity, requestCert: true, spiffeIds: "a" as never } })).toThrow(
+      "tls.spiffeIds must be an array",
+    );
+  });
+
+  it.each([{ protocol: "grpc" }, { protocol: "http-rpc" }] as const)(
+    "a $protocol client with spiffeIds accepts servers by their id in place of their name",
+    async (options) => {
+      const { baseUrl } = await startServer({}, { tls: service });
+      const call = (spiffeIds: string[] | undefined) =>
+        connectGreeter(baseUrl, { ...options, tls: { ca, servername: "any.example", spiffeIds } }).greet({});
+      expect((await call(["spiffe://example/service"])).greeting).toBe("Hello, !");
+      expect((await failureOf(call(["spiffe://example/other"]))).rawMessage).toContain(
+        "tls.spiffeIds does not list the peer: its certificate has spiffe://example/service",
+      );
+      expect((await failureOf(call([]))).code).toBe(Code.Unavailable);
+      expect((await failureOf(call(undefined))).rawMessage).toContain("any.example");
+      const untrusted = { servername: "any.example", spiffeIds: ["spiffe://example/service"] };
+      expect((await failureOf(connectGreeter(baseUrl, { ...options, tls: untrusted }).greet({}))).code).toBe(
+        Code.Unavailable,
+      );
+    },
+  );
+
+  it("a certificate with several URIs has no SPIFFE id, and a name with special characters imitates none", () => {
+    const ids = ["spiffe://example/shop"];
+    expect(spiffeProblem(ids, "DNS:shop.example, URI:spiffe://example/shop")).toBeUndefined();
+    for (const names of [
+      undefined,
+      "URI:spiffe://example/shop, URI:spiffe://example/shop",
+      'DNS:"a, URI:spiffe://example/shop"',
+      'URI:"spiffe://example/shop, URI:spiffe://example/shop"',
+      "URI:spiffe://example/shop/admin",
+    ]) {
+      expect(spiffeProblem(ids, names)).toBeInstanceOf(Error);
+    }
   });
 
   it("a cleartext client gets an error, and the server keeps working", async () => {

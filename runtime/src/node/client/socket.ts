@@ -14,8 +14,7 @@ import {
   ignore,
   isClosedByPeer,
 } from "../io/error.ts";
-import { currentTls } from "../io/tls-files.ts";
-import { DEFAULT_CIPHERS } from "../io/tls-options.ts";
+import { clientTls, DEFAULT_CIPHERS } from "../io/tls-options.ts";
 import { connect } from "../platform.ts";
 import { type HttpProxy, openTunnel } from "./proxy.ts";
 import type { ClientTlsOptions } from "./transport-options.ts";
@@ -47,7 +46,7 @@ function openSocket(target: Target, alpnProtocol: "h2" | "http/1.1", tunnel?: So
   const options = {
     servername: servernameOf(origin),
     ciphers: DEFAULT_CIPHERS,
-    ...withoutUndefined(tls && currentTls(tls)),
+    ...withoutUndefined(tls && clientTls(tls)),
   };
   const ALPNProtocols = usesAlpn(target) ? [alpnProtocol] : [];
   return guardSocket(connect(addressOf(target), { ...options, ALPNProtocols, ...(tunnel && { socket: tunnel }) }));

@@ -33,6 +33,11 @@ export interface ClientTlsOptions extends SecureContextOptions {
   /** Path of a PEM file with the trusted certificates, instead of `ca`. Default: none. */
   readonly caFile?: string | undefined;
   /**
+   * SPIFFE ids, such as `spiffe://example.org/orders`: the server's certificate must have one of them as its only URI, and no
+   * name is compared. Default: none, the host is compared.
+   */
+  readonly spiffeIds?: readonly string[] | undefined;
+  /**
    * True if new connections use the current contents of the files (gRFC A29). If these are invalid, as a key that does not fit
    * its certificate, the previous ones stay in use, and the reason is printed once. Default: false, the files are read once.
    */

@@ -4,6 +4,7 @@
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import type { PeerCertificate, PeerConnection, PeerTls } from "../../call/peer.ts";
+import { alternativeNames } from "../io/tls-options.ts";
 
 const peers = new WeakMap<Socket, PeerConnection>();
 
@@ -56,14 +57,10 @@ class SocketTls implements PeerTls {
   }
 }
 
-/** One name in Node's list of subject alternative names: values with special characters are JSON strings. */
-const ALTERNATIVE_NAME = /([A-Za-z ]+):("(?:[^"\\]|\\.)*"|[^,"]+)(?:, |$)/gy;
 const IDENTITIES = ["DNS", "URI", "email", "IP Address"];
 
 function namesOf({ subject, subjectAltName = "" }: PeerCertificate & { readonly subjectAltName?: string | undefined }) {
-  const names = Array.from(subjectAltName.matchAll(ALTERNATIVE_NAME))
-    .filter(([, kind = ""]) => IDENTITIES.includes(kind))
-    .map(([, , name = ""]) => (name.startsWith('"') ? (JSON.parse(name) as string) : name));
+  const names = alternativeNames(subjectAltName, IDENTITIES);
   const commonName = /^CN=(.*)$/m.exec(subject)?.[1];
   return names.length > 0 || commonName === undefined ? names : [commonName];
 }

@@ -71,10 +71,13 @@ export interface ServerOptions extends NodeRouterOptions {
    */
   readonly fallback?: FallbackApplication | undefined;
   /**
-   * Certificate and key, in the form that `node:tls` accepts, or their files, which `reload` reads for new connections. Without
-   * `ciphers`, TLS 1.2 has only the cipher suites that HTTP/2 allows. Default: no TLS.
+   * Certificate and key, in the form that `node:tls` accepts, or their files, which `reload` reads for new connections. With
+   * `spiffeIds`, the certificate of a client must have one of these as its only URI. Without `ciphers`, TLS 1.2 has only the
+   * cipher suites that HTTP/2 allows. Default: no TLS.
    */
-  readonly tls?: (TlsOptions & Pick<ClientTlsOptions, "certFile" | "keyFile" | "caFile" | "reload">) | undefined;
+  readonly tls?:
+    | (TlsOptions & Pick<ClientTlsOptions, "certFile" | "keyFile" | "caFile" | "reload" | "spiffeIds">)
+    | undefined;
   /**
    * Called for TLS handshakes that fail: a client without a certificate, with an untrusted one, or that does not speak TLS.
    * For a certificate that does not verify, `code` of the error is the reason, such as `CERT_HAS_EXPIRED`, and the address is

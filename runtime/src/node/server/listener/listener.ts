@@ -21,7 +21,7 @@ import { serveHttp2 } from "../http2/engine.ts";
 import type { ListenerOptions, ListenOptions } from "../server-options.ts";
 import type { ServerEngine, ServerEngineOptions } from "./engine.ts";
 import { ABORT_GRACE_MS, type Limits, resolveLimits } from "./limits.ts";
-import { handshakeError, resolveTlsOptions } from "./tls.ts";
+import { handshakeError, refusalOf, resolveTlsOptions } from "./tls.ts";
 
 /** The first bytes of every HTTP/2 connection. No HTTP/1.1 request begins with them. */
 const HTTP2_PREFACE = Buffer.from("PRI * HTTP/2.0");
@@ -153,21 +153,28 @@ export class Listener {
       current = currentTls(options);
       if (current !== previous) server.setSecureContext(resolve(current));
     });
+    const report = (error: Error, socket: TLSSocket): void => {
+      const { remoteAddress: address } = socket;
+      if (onTlsError !== undefined) callHook("the hook onTlsError", () => onTlsError(error, { address }));
+    };
+    const { spiffeIds } = options;
+    if (spiffeIds !== undefined && !options.requestCert) throw new TypeError("tls.spiffeIds needs tls.requestCert");
     server.on("secureConnection", (socket: TLSSocket) => {
       socket.on("error", ignore);
       this.#decide(socket);
+      const refusal = spiffeIds && refusalOf(socket, spiffeIds);
+      if (refusal !== undefined) {
+        report(refusal, socket);
+        socket.destroy();
+        return;
+      }
       // HTTP/2 over TLS is negotiated by ALPN (RFC 9113, section 3.2), but clients of Dubbo for Java do not offer ALPN.
       if (socket.alpnProtocol) return (socket.alpnProtocol === "h2" ? this.#http2 : this.#http1).accept(socket);
       this.#undecided.add(socket);
       socket.on("close", () => this.#undecided.delete(socket));
       this.#detect(socket);
     });
-    server.on("tlsClientError", (error, socket: TLSSocket) => {
-      const { remoteAddress: address } = socket;
-      if (onTlsError !== undefined) {
-        callHook("the hook onTlsError", () => onTlsError(handshakeError(error, socket), { address }));
-      }
-    });
+    server.on("tlsClientError", (error, socket: TLSSocket) => report(handshakeError(error, socket), socket));
     // This listener runs after the hook, because a destroyed socket has no address.
     server.on("tlsClientError", (_error, socket) => socket.destroy());
     return server;
