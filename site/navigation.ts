@@ -37,6 +37,7 @@ export const GROUPS: readonly Group[] = [
     pages: [
       ["docs/http-rpc.md", "HTTP RPC"],
       ["docs/rest.md", "REST"],
+      ["docs/mcp.md", "MCP"],
       ["docs/openapi.md", "OpenAPI"],
       ["docs/validation.md", "Validation"],
       ["docs/browsers.md", "Browsers"],

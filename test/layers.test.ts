@@ -12,7 +12,7 @@ const DUBBO = "dubbo/src/";
 
 /** Parsers of request bodies, for sub-protocol A only. */
 const PARSERS = ["multipasta", "saxes"];
-const ENTRY_POINTS = 7;
+const ENTRY_POINTS = 8;
 
 /**
  * The layer of each folder, and of the two modules in the root that are not entry points, from the table of the

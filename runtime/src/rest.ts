@@ -3,4 +3,4 @@
  *
  * @module triple-es/rest
  */
-export { addRest, type RestOptions, type RestRule } from "./rest/routes.ts";
+export { addRest, type RestRule } from "./rest/routes.ts";

@@ -32,15 +32,6 @@ export interface RestRule {
   readonly additionalBindings?: readonly Omit<RestRule, "selector" | "additionalBindings">[] | undefined;
 }
 
-/** Options of {@link addRest}. */
-export interface RestOptions {
-  /**
-   * Rules in addition to the annotations of the proto files, as in the service configuration of gRPC: a rule replaces the
-   * annotation of its method. Default: none.
-   */
-  readonly rules?: readonly RestRule[] | undefined;
-}
-
 /**
  * Adds the routes of `google.api.http` to a router or server: those of the services that have been added, and of those
  * that are added later. A method that is declared to have no side effects, and has no rule, can be called with GET at
@@ -49,7 +40,16 @@ export interface RestOptions {
  * Throws a `TypeError` for an invalid rule, and an `Error` if two methods have the same route; `add` throws them for services
  * that are added later.
  */
-export function addRest(router: Router, options: RestOptions = {}): void {
+export function addRest(
+  router: Router,
+  options: {
+    /**
+     * Rules in addition to the annotations of the proto files, as in the service configuration of gRPC: a rule replaces the
+     * annotation of its method. Default: none.
+     */
+    readonly rules?: readonly RestRule[] | undefined;
+  } = {},
+): void {
   router.mount(new RestServer(readRules(options.rules ?? [])));
 }
 

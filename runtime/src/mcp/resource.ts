@@ -1,0 +1,392 @@
+/**
+ * A server of the Model Context Protocol without sessions: one resource that answers POST. It implements the revision
+ * 2026-07-28, and of the older ones `initialize`, `ping` and the tools. A tool call is a call of HTTP RPC: the interceptors,
+ * the authorization and the limits of its method apply.
+ */
+import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { decodeBase64 } from "../call/base64.ts";
+import { codeName } from "../call/code.ts";
+import type { RpcError } from "../call/error.ts";
+import { Metadata } from "../call/metadata.ts";
+import { assertMembers } from "../call/option.ts";
+import { countOf, parseBounded } from "../codec/bounded-codec.ts";
+import { encodeJson } from "../codec/codec.ts";
+import { isObject } from "../codec/values/json.ts";
+import { emptyBody, streamBody, tooLarge, wholeBody } from "../http/body.ts";
+import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
+import { PROTOCOL_VERSION } from "../http-rpc/headers.ts";
+import { JSON_TYPE, parseMediaType, qualityOf } from "../http-rpc/media-type.ts";
+import { readErrorResponse } from "../http-rpc/status.ts";
+import { createOpenApi, DocumentResource } from "../openapi/router-document.ts";
+import { quote } from "../protocol/error.ts";
+import { writeSelector } from "../protocol/selector.ts";
+import type { CallingResource, MethodRouter } from "../server/resource.ts";
+import type { Router } from "../server/router.ts";
+import { VERSION } from "../version.ts";
+import { createTool, type Tool } from "./tool.ts";
+
+const MODERN = "2026-07-28";
+/** Revisions that begin with `initialize`, the newest first. */
+const OLDER = ["2025-11-25", "2025-06-18", "2025-03-26"];
+
+/** Codes of errors (JSON-RPC 2.0, section 5.1; revision 2026-07-28, Errors). */
+const PARSE_ERROR = -32700;
+const INVALID_REQUEST = -32600;
+const METHOD_NOT_FOUND = -32601;
+const INVALID_PARAMS = -32602;
+const HEADER_MISMATCH = -32020;
+const UNSUPPORTED_VERSION = -32022;
+
+const META = "io.modelcontextprotocol/";
+const EVENTS = "text/event-stream";
+/** The time for which clients may keep the list of tools, which changes with the program only: five minutes. */
+const LIST_TTL_MS = 300_000;
+const SERVER_INFO = { name: "triple-es", version: VERSION };
+const CAPABILITIES = { tools: {} };
+
+/** An error of the protocol, with the HTTP status of its response. */
+class ProtocolError extends Error {
+  readonly status: number;
+  readonly code: number;
+  readonly data: JsonObject | undefined;
+  constructor(status: number, code: number, message: string, data?: JsonObject) {
+    super(message);
+    this.status = status;
+    this.code = code;
+    this.data = data;
+  }
+}
+
+/** A request of JSON-RPC. */
+interface Request {
+  readonly id: string | number;
+  readonly method: string;
+  readonly params: JsonObject;
+  readonly meta: JsonObject;
+  readonly isModern: boolean;
+}
+
+/**
+ * Serves methods of a router or server as tools of the Model Context Protocol, at `POST /mcp`, or at the path of the options. `methods` are the full names of
+ * unary and server streaming methods, such as `greet.v1.GreetService.Greet`; their services have been added before. Calls pass
+ * the interceptors and limits of the methods; every client that reaches the server can list the tools. Comments are those of
+ * `addOpenApi`, if it was called before. Requests of pages are refused unless `cors` allows their origin.
+ *
+ * Throws a `TypeError` for a method that was not added or cannot be a tool, and for an invalid option.
+ */
+export function addMcp(
+  router: Router,
+  methods: readonly string[],
+  options: { readonly path?: string | undefined } = {},
+): void {
+  assertMembers("the options of addMcp", options, ["path"]);
+  const { path = "/mcp" } = options;
+  if (typeof path !== "string" || !path.startsWith("/")) throw new TypeError("the path of tools must start with /");
+  router.mount(new ToolResource(router, methods, path));
+}
+
+class ToolResource implements CallingResource {
+  readonly #router: Router;
+  readonly #methods: readonly string[];
+  readonly #path: string;
+  readonly #tools = new Map<string, Tool>();
+  #routes!: MethodRouter;
+
+  constructor(router: Router, methods: readonly string[], path: string) {
+    this.#router = router;
+    this.#methods = methods;
+    this.#path = path;
+  }
+
+  readonly onMount = (routes: MethodRouter): void => {
+    this.#routes = routes;
+    const options = this.#router.resources.find((one) => one instanceof DocumentResource)?.options ?? {};
+    const document = createOpenApi(this.#router, { ...options, includeGrpcServices: true });
+    for (const name of this.#methods) {
+      const added = this.#router.services.find(({ service }) => name.startsWith(`${service.typeName}.`));
+      const path = Object.values(added?.service.methods ?? {}).find(
+        (one) => name === `${one.service}.${one.name}`,
+      )?.path;
+      const handler = path === undefined || added === undefined ? undefined : routes.find(path, added.selector);
+      if (handler === undefined || added === undefined) {
+        throw new TypeError(`no service of the router has the method ${quote(name)}: add it before its tools`);
+      }
+      this.#tools.set(name, createTool(handler, added, document));
+    }
+  };
+
+  readonly serves = ({ path }: Pick<HttpRequest, "path">): boolean => path === this.#path;
+
+  readonly exchange = async (http: HttpRequest): Promise<HttpResponse> => {
+    let id: string | number | null = null;
+    try {
+      const message = await this.#read(http);
+      const { id: given, method } = message;
+      if (given === undefined && typeof method === "string") {
+        return { status: 202, headers: new Metadata(), body: emptyBody, trailers: new Metadata() };
+      }
+      if (typeof given !== "string" && !Number.isInteger(given)) {
+        throw new ProtocolError(400, INVALID_REQUEST, "the id of a request must be a string or an integer");
+      }
+      id = given as string | number;
+      const request = readRequest(http, message, id);
+      return await this.#answer(http, request);
+    } catch (reason) {
+      const error = reason instanceof ProtocolError ? reason : this.#internal(reason);
+      const { status, code, message, data } = error;
+      return jsonResponse(
+        { jsonrpc: "2.0", id, error: { code, message, ...(data === undefined ? {} : { data }) } },
+        status,
+        status === 405 ? { allow: "POST" } : {},
+      );
+    }
+  };
+
+  #internal(reason: unknown): ProtocolError {
+    this.#routes.options.onError(reason, this.#path);
+    return new ProtocolError(500, -32603, "internal server error");
+  }
+
+  /** Reads the message of a request. */
+  async #read({ method, headers, body }: HttpRequest): Promise<JsonObject> {
+    const { maxMessageBytes, maxMessageValues, allowsOrigin } = this.#routes.options;
+    const origin = headers.get("origin");
+    const hasCredentials = headers.has("cookie") || headers.has("authorization");
+    // The origin of the server itself needs permission too: with DNS rebinding, every site can have its host.
+    if (origin !== undefined && allowsOrigin?.(origin, hasCredentials) !== true) {
+      throw new ProtocolError(403, INVALID_REQUEST, `pages of ${quote(origin)} may not call; see the option cors`);
+    }
+    if (method !== "POST") throw new ProtocolError(405, INVALID_REQUEST, "use POST");
+    const contentType = headers.get("content-type") ?? "";
+    if (parseMediaType(contentType)?.name !== JSON_TYPE || headers.has("content-encoding")) {
+      throw new ProtocolError(415, INVALID_REQUEST, `the body must be ${JSON_TYPE}, without content-encoding`);
+    }
+    let message: JsonValue;
+    try {
+      const announced = Number(headers.get("content-length"));
+      if (announced > maxMessageBytes) throw tooLarge(maxMessageBytes, announced);
+      const bytes = await body.bytes(maxMessageBytes);
+      message = parseBounded(bytes, countOf(bytes, maxMessageValues));
+    } catch (reason) {
+      if (reason instanceof SyntaxError || reason instanceof TypeError) {
+        throw new ProtocolError(400, PARSE_ERROR, "the body is not JSON");
+      }
+      const { rawMessage = "the body cannot be read" } = reason as Partial<RpcError>;
+      throw new ProtocolError(413, INVALID_REQUEST, rawMessage);
+    }
+    if (!isObject(message) || message["jsonrpc"] !== "2.0") {
+      throw new ProtocolError(
+        400,
+        INVALID_REQUEST,
+        "the body must be one message of JSON-RPC 2.0; batches are not supported",
+      );
+    }
+    return message;
+  }
+
+  async #answer(http: HttpRequest, request: Request): Promise<HttpResponse> {
+    const { method, params, isModern } = request;
+    switch (method) {
+      case "server/discover":
+        if (!isModern) break;
+        return respond(request, {
+          supportedVersions: [MODERN, ...OLDER],
+          capabilities: CAPABILITIES,
+          ttlMs: LIST_TTL_MS,
+          cacheScope: "public",
+        });
+      case "initialize": {
+        if (isModern) break;
+        const wanted = params["protocolVersion"];
+        const protocolVersion = OLDER.find((one) => one === wanted) ?? (OLDER[0] as string);
+        return respond(request, { protocolVersion, capabilities: CAPABILITIES, serverInfo: SERVER_INFO });
+      }
+      case "ping":
+        if (isModern) break;
+        return respond(request, {});
+      case "tools/list": {
+        if (params["cursor"] !== undefined) throw new ProtocolError(200, INVALID_PARAMS, "the list has one page only");
+        const tools = Array.from(this.#tools.values(), ({ listed }) => listed);
+        return respond(request, { tools, ...(isModern ? { ttlMs: LIST_TTL_MS, cacheScope: "public" } : {}) });
+      }
+      case "tools/call":
+        return this.#call(http, request);
+    }
+    throw new ProtocolError(isModern ? 404 : 200, METHOD_NOT_FOUND, `the method ${quote(method)} is not supported`);
+  }
+
+  async #call(http: HttpRequest, request: Request): Promise<HttpResponse> {
+    const { params, meta } = request;
+    const { name, arguments: input = {} } = params;
+    const tool = typeof name === "string" ? this.#tools.get(name) : undefined;
+    if (tool === undefined) throw new ProtocolError(200, INVALID_PARAMS, `there is no tool ${quote(String(name))}`);
+    if (!isObject(input)) throw new ProtocolError(200, INVALID_PARAMS, "the arguments of a tool must be an object");
+    const { handler, selector } = tool;
+    const { path, kind } = handler.method;
+    const headers = http.headers.filter((one) => !REPLACED.test(one));
+    headers.append("content-type", JSON_TYPE).append("tri-protocol-version", PROTOCOL_VERSION);
+    headers.append("accept", kind === "unary" ? JSON_TYPE : EVENTS);
+    writeSelector(headers, selector);
+    const body = wholeBody(encodeJson(input));
+    const response = await this.#routes.answer({ ...http, path, headers, body, memo: undefined }, handler);
+    if (response.status !== 200) {
+      const bytes = await response.body.bytes(Number.POSITIVE_INFINITY);
+      // Clients begin their authorization at this status.
+      if (response.status === 401) return { ...response, body: wholeBody(bytes) };
+      return respond(request, failed(bytes, response.status, path));
+    }
+    if (kind === "unary") {
+      const text = new TextDecoder().decode(await response.body.bytes(Number.POSITIVE_INFINITY));
+      return respond(request, succeeded(tool, text));
+    }
+    const results = this.#collect(tool, response);
+    const { progressToken } = meta;
+    const isToken = typeof progressToken === "string" || Number.isInteger(progressToken);
+    if (isToken && qualityOf(http.headers.get("accept") ?? "", EVENTS) > 0) {
+      const fields = { "content-type": EVENTS, "x-accel-buffering": "no", ...FIELDS };
+      const events = notify(request, results, progressToken as string | number);
+      return { status: 200, headers: new Metadata(fields), body: streamBody(events), trailers: new Metadata() };
+    }
+    for await (const step of results) if (typeof step !== "string") return respond(request, step);
+    throw new Error(`the stream of ${path} has no end`);
+  }
+
+  /** Yields the JSON of each message of a server stream, and then the result of the tool. */
+  async *#collect(tool: Tool, { body }: HttpResponse): AsyncGenerator<string | JsonObject, void> {
+    const { maxMessageBytes } = this.#routes.options;
+    const messages: string[] = [];
+    let size = 0;
+    for await (const { event, data } of readEvents(body)) {
+      if (event === "end") return yield succeeded(tool, `{"messages":[${messages.join(",")}]}`);
+      if (event === "failure") return yield failed(new TextEncoder().encode(data), 500, tool.handler.method.path);
+      size += data.length;
+      if (size > maxMessageBytes) {
+        const problem = `the messages of the stream have more than ${maxMessageBytes} characters in JSON; ask for fewer`;
+        return yield errorResult({ code: "resource_exhausted", message: problem });
+      }
+      messages.push(data);
+      yield data;
+    }
+  }
+}
+
+/** Headers of a request that are not those of its call. */
+const REPLACED = /^(?:accept|accept-encoding|content-.*|mcp-.*|tri-protocol-version|tri-service-(?:version|group))$/;
+
+/** Fields of every response. */
+const FIELDS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
+
+/** Validates a request. The revision 2026-07-28 repeats parts of it in headers. */
+function readRequest({ headers }: HttpRequest, message: JsonObject, id: string | number): Request {
+  const { method, params = {} } = message;
+  if (typeof method !== "string" || !isObject(params)) {
+    throw new ProtocolError(400, INVALID_REQUEST, "a request must have a method, and params that are an object");
+  }
+  const meta = isObject(params["_meta"]) ? params["_meta"] : {};
+  const version = headers.get("mcp-protocol-version");
+  const wanted = meta[`${META}protocolVersion`];
+  for (const one of [wanted, version]) {
+    if (one === undefined || one === MODERN || OLDER.includes(one as string)) continue;
+    const data = { supported: [MODERN, ...OLDER], requested: one };
+    throw new ProtocolError(400, UNSUPPORTED_VERSION, `the revision ${quote(String(one))} is not supported`, data);
+  }
+  const isModern = version === MODERN || wanted === MODERN;
+  if (isModern) {
+    if (wanted === undefined || !isObject(meta[`${META}clientCapabilities`])) {
+      const problem = `_meta must have ${META}protocolVersion and ${META}clientCapabilities`;
+      throw new ProtocolError(400, INVALID_PARAMS, problem);
+    }
+    checkHeader(headers, "mcp-protocol-version", wanted);
+    checkHeader(headers, "mcp-method", method);
+    if (method === "tools/call") checkHeader(headers, "mcp-name", params["name"]);
+  }
+  return { id, method, params, meta, isModern };
+}
+
+function checkHeader(headers: Metadata, name: string, wanted: JsonValue | undefined): void {
+  const value = headers.get(name);
+  if (value === undefined || decodeField(value) !== wanted) {
+    throw new ProtocolError(400, HEADER_MISMATCH, `the header ${name} must be equal to its value in the body`);
+  }
+}
+
+/** Decodes the form `=?base64?…?=` of values with characters that headers cannot have. */
+function decodeField(value: string): string | undefined {
+  const [, encoded] = /^=\?base64\?([A-Za-z0-9+/]*=*)\?=$/.exec(value) ?? [];
+  if (encoded === undefined) return value;
+  try {
+    return new TextDecoder().decode(decodeBase64(encoded));
+  } catch {
+    return undefined;
+  }
+}
+
+/** Yields a notification for each message, and then the response (revision 2026-07-28, Progress). */
+async function* notify(
+  request: Request,
+  results: AsyncIterable<string | JsonObject>,
+  progressToken: string | number,
+): AsyncGenerator<Uint8Array, void> {
+  let progress = 0;
+  for await (const step of results) {
+    const message =
+      typeof step === "string"
+        ? { method: "notifications/progress", params: { progressToken, progress: ++progress, message: step } }
+        : { id: request.id, result: complete(request, step) };
+    yield new TextEncoder().encode(`event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", ...message })}\n\n`);
+  }
+}
+
+/** Yields the server-sent events of a call of HTTP RPC, without comments. */
+async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<{ event: string; data: string }, void> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of body) {
+    const blocks = (rest + decoder.decode(chunk, { stream: true })).split("\n\n");
+    rest = blocks.pop() ?? "";
+    for (const block of blocks) {
+      const lines = block.split("\n");
+      const valuesOf = (name: string) => lines.flatMap((one) => (one.startsWith(name) ? [one.slice(name.length)] : []));
+      const event = valuesOf("event: ").join("");
+      const data = valuesOf("data: ").join("\n");
+      if (event !== "" || data !== "") yield { event, data };
+    }
+  }
+}
+
+/** The result of a call. The text is JSON, for clients that do not read the structured form. */
+function succeeded({ isStructured }: Tool, text: string): JsonObject {
+  return { content: [{ type: "text", text }], ...(isStructured ? { structuredContent: JSON.parse(text) } : {}) };
+}
+
+/** The result of a call that has failed with an error body of HTTP RPC: its code, message and details. */
+function failed(body: Uint8Array, status: number, path: string): JsonObject {
+  const { code, rawMessage } = readErrorResponse(path, status, body, {
+    headers: new Metadata(),
+    trailers: new Metadata(),
+  });
+  const { details } = JSON.parse(new TextDecoder().decode(body)) as { details?: JsonValue };
+  return errorResult({
+    code: codeName(code),
+    message: rawMessage,
+    ...(details === undefined ? {} : { details }),
+  });
+}
+
+function errorResult(error: JsonObject): JsonObject {
+  return { content: [{ type: "text", text: JSON.stringify(error) }], isError: true };
+}
+
+/** Adds what every result of the revision 2026-07-28 has. */
+function complete({ isModern }: Request, result: JsonObject): JsonObject {
+  return isModern ? { resultType: "complete", ...result, _meta: { [`${META}serverInfo`]: SERVER_INFO } } : result;
+}
+
+function respond(request: Request, result: JsonObject): HttpResponse {
+  return jsonResponse({ jsonrpc: "2.0", id: request.id, result: complete(request, result) });
+}
+
+function jsonResponse(message: JsonObject, status = 200, fields: Readonly<Record<string, string>> = {}): HttpResponse {
+  const headers = new Metadata({ "content-type": JSON_TYPE, ...FIELDS, ...fields });
+  return { status, headers, body: wholeBody(encodeJson(message)), trailers: new Metadata() };
+}
