@@ -149,9 +149,10 @@ function declarationsOf(folder, entries) {
   const found = new Map();
   const visit = (path) => {
     if (found.has(path)) return;
-    const contents = readFileSync(join(folder, "build", path));
-    found.set(path, contents);
-    for (const [, specifier] of contents.toString().matchAll(/(?:from |import |import\()"(\.[^"]+)"/g)) {
+    // Without imports for side effects, which declare nothing.
+    const contents = readFileSync(join(folder, "build", path), "utf8").replaceAll(/^import "[^"]+";\n/gm, "");
+    found.set(path, Buffer.from(contents));
+    for (const [, specifier] of contents.matchAll(/(?:from |import\()"(\.[^"]+)"/g)) {
       visit(join(dirname(path), specifier).replace(/\.[jt]s$/, ".d.ts"));
     }
   };

@@ -15,7 +15,7 @@ const META = {
 };
 const GREET = "greet.v1.GreetService.Greet";
 const GREET_EACH = "greet.v1.GreetService.GreetEach";
-const SERVER_INFO = { "io.modelcontextprotocol/serverInfo": expect.objectContaining({ name: "triple-es" }) };
+const SERVER_INFO = { "io.modelcontextprotocol/serverInfo": { name: "greet.v1.GreetService", version: "1.0.0" } };
 
 function routerOf(handler: Partial<GreetServiceHandler> = {}, options: RouterOptions = {}): Router {
   const router = createRouter(options).add(GreetServiceDef, { ...greeter, ...handler });
@@ -171,7 +171,7 @@ describe("older revisions", () => {
     expect(await answer("initialize", { protocolVersion: "2025-06-18", capabilities: {} })).toEqual({
       protocolVersion: "2025-06-18",
       capabilities: { tools: {} },
-      serverInfo: expect.objectContaining({ name: "triple-es" }),
+      serverInfo: { name: "greet.v1.GreetService", version: "1.0.0" },
     });
     expect((await answer("initialize", { protocolVersion: "1999-01-01" })).protocolVersion).toBe("2025-11-25");
     expect(await answer("ping")).toEqual({});

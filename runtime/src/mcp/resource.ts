@@ -5,7 +5,6 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeBase64 } from "../call/base64.ts";
-import { codeName } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { assertMembers } from "../call/option.ts";
@@ -16,13 +15,11 @@ import { emptyBody, streamBody, tooLarge, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { PROTOCOL_VERSION } from "../http-rpc/headers.ts";
 import { JSON_TYPE, parseMediaType, qualityOf } from "../http-rpc/media-type.ts";
-import { readErrorResponse } from "../http-rpc/status.ts";
 import { createOpenApi, DocumentResource } from "../openapi/router-document.ts";
 import { quote } from "../protocol/error.ts";
 import { writeSelector } from "../protocol/selector.ts";
 import type { CallingResource, MethodRouter } from "../server/resource.ts";
 import type { Router } from "../server/router.ts";
-import { VERSION } from "../version.ts";
 import { createTool, type Tool } from "./tool.ts";
 
 const MODERN = "2026-07-28";
@@ -41,7 +38,6 @@ const META = "io.modelcontextprotocol/";
 const EVENTS = "text/event-stream";
 /** The time for which clients may keep the list of tools, which changes with the program only: five minutes. */
 const LIST_TTL_MS = 300_000;
-const SERVER_INFO = { name: "triple-es", version: VERSION };
 const CAPABILITIES = { tools: {} };
 
 /** An error of the protocol, with the HTTP status of its response. */
@@ -64,35 +60,23 @@ interface Request {
   readonly params: JsonObject;
   readonly meta: JsonObject;
   readonly isModern: boolean;
+  /** The name and version of the server: those of its OpenAPI document. */
+  readonly server: JsonObject;
 }
 
-/**
- * Serves methods of a router or server as tools of the Model Context Protocol, at `POST /mcp`, or at the path of the options. `methods` are the full names of
- * unary and server streaming methods, such as `greet.v1.GreetService.Greet`; their services have been added before. Calls pass
- * the interceptors and limits of the methods; every client that reaches the server can list the tools. Comments are those of
- * `addOpenApi`, if it was called before. Requests of pages are refused unless `cors` allows their origin.
- *
- * Throws a `TypeError` for a method that was not added or cannot be a tool, and for an invalid option.
- */
-export function addMcp(
-  router: Router,
-  methods: readonly string[],
-  options: { readonly path?: string | undefined } = {},
-): void {
-  assertMembers("the options of addMcp", options, ["path"]);
-  const { path = "/mcp" } = options;
-  if (typeof path !== "string" || !path.startsWith("/")) throw new TypeError("the path of tools must start with /");
-  router.mount(new ToolResource(router, methods, path));
-}
-
-class ToolResource implements CallingResource {
+/** The tools of a router. The constructor throws a `TypeError` for invalid options. */
+export class ToolResource implements CallingResource {
   readonly #router: Router;
   readonly #methods: readonly string[];
   readonly #path: string;
   readonly #tools = new Map<string, Tool>();
   #routes!: MethodRouter;
+  #server!: JsonObject;
 
-  constructor(router: Router, methods: readonly string[], path: string) {
+  constructor(router: Router, methods: readonly string[], options: { readonly path?: string | undefined }) {
+    assertMembers("the options of addMcp", options, ["path"]);
+    const { path = "/mcp" } = options;
+    if (typeof path !== "string" || !path.startsWith("/")) throw new TypeError("the path of tools must start with /");
     this.#router = router;
     this.#methods = methods;
     this.#path = path;
@@ -102,6 +86,8 @@ class ToolResource implements CallingResource {
     this.#routes = routes;
     const options = this.#router.resources.find((one) => one instanceof DocumentResource)?.options ?? {};
     const document = createOpenApi(this.#router, { ...options, includeGrpcServices: true });
+    const { title = "", version = "" } = document.info;
+    this.#server = { name: title, version };
     for (const name of this.#methods) {
       const added = this.#router.services.find(({ service }) => name.startsWith(`${service.typeName}.`));
       const path = Object.values(added?.service.methods ?? {}).find(
@@ -129,7 +115,7 @@ class ToolResource implements CallingResource {
         throw new ProtocolError(400, INVALID_REQUEST, "the id of a request must be a string or an integer");
       }
       id = given as string | number;
-      const request = readRequest(http, message, id);
+      const request = readRequest(http, message, id, this.#server);
       return await this.#answer(http, request);
     } catch (reason) {
       const error = reason instanceof ProtocolError ? reason : this.#internal(reason);
@@ -199,7 +185,7 @@ class ToolResource implements CallingResource {
         if (isModern) break;
         const wanted = params["protocolVersion"];
         const protocolVersion = OLDER.find((one) => one === wanted) ?? (OLDER[0] as string);
-        return respond(request, { protocolVersion, capabilities: CAPABILITIES, serverInfo: SERVER_INFO });
+        return respond(request, { protocolVersion, capabilities: CAPABILITIES, serverInfo: request.server });
       }
       case "ping":
         if (isModern) break;
@@ -233,7 +219,7 @@ class ToolResource implements CallingResource {
       const bytes = await response.body.bytes(Number.POSITIVE_INFINITY);
       // Clients begin their authorization at this status.
       if (response.status === 401) return { ...response, body: wholeBody(bytes) };
-      return respond(request, failed(bytes, response.status, path));
+      return respond(request, failed(new TextDecoder().decode(bytes)));
     }
     if (kind === "unary") {
       const text = new TextDecoder().decode(await response.body.bytes(Number.POSITIVE_INFINITY));
@@ -258,7 +244,7 @@ class ToolResource implements CallingResource {
     let size = 0;
     for await (const { event, data } of readEvents(body)) {
       if (event === "end") return yield succeeded(tool, `{"messages":[${messages.join(",")}]}`);
-      if (event === "failure") return yield failed(new TextEncoder().encode(data), 500, tool.handler.method.path);
+      if (event === "failure") return yield failed(data);
       size += data.length;
       if (size > maxMessageBytes) {
         const problem = `the messages of the stream have more than ${maxMessageBytes} characters in JSON; ask for fewer`;
@@ -277,7 +263,7 @@ const REPLACED = /^(?:accept|accept-encoding|content-.*|mcp-.*|tri-protocol-vers
 const FIELDS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /** Validates a request. The revision 2026-07-28 repeats parts of it in headers. */
-function readRequest({ headers }: HttpRequest, message: JsonObject, id: string | number): Request {
+function readRequest({ headers }: HttpRequest, message: JsonObject, id: string | number, server: JsonObject): Request {
   const { method, params = {} } = message;
   if (typeof method !== "string" || !isObject(params)) {
     throw new ProtocolError(400, INVALID_REQUEST, "a request must have a method, and params that are an object");
@@ -300,7 +286,7 @@ function readRequest({ headers }: HttpRequest, message: JsonObject, id: string |
     checkHeader(headers, "mcp-method", method);
     if (method === "tools/call") checkHeader(headers, "mcp-name", params["name"]);
   }
-  return { id, method, params, meta, isModern };
+  return { id, method, params, meta, isModern, server };
 }
 
 function checkHeader(headers: Metadata, name: string, wanted: JsonValue | undefined): void {
@@ -359,18 +345,10 @@ function succeeded({ isStructured }: Tool, text: string): JsonObject {
   return { content: [{ type: "text", text }], ...(isStructured ? { structuredContent: JSON.parse(text) } : {}) };
 }
 
-/** The result of a call that has failed with an error body of HTTP RPC: its code, message and details. */
-function failed(body: Uint8Array, status: number, path: string): JsonObject {
-  const { code, rawMessage } = readErrorResponse(path, status, body, {
-    headers: new Metadata(),
-    trailers: new Metadata(),
-  });
-  const { details } = JSON.parse(new TextDecoder().decode(body)) as { details?: JsonValue };
-  return errorResult({
-    code: codeName(code),
-    message: rawMessage,
-    ...(details === undefined ? {} : { details }),
-  });
+/** The result of a call that has failed with an error body of HTTP RPC. */
+function failed(body: string): JsonObject {
+  const { code = null, message = null, details } = JSON.parse(body) as JsonObject;
+  return errorResult({ code, message, ...(details === undefined ? {} : { details }) });
 }
 
 function errorResult(error: JsonObject): JsonObject {
@@ -378,8 +356,8 @@ function errorResult(error: JsonObject): JsonObject {
 }
 
 /** Adds what every result of the revision 2026-07-28 has. */
-function complete({ isModern }: Request, result: JsonObject): JsonObject {
-  return isModern ? { resultType: "complete", ...result, _meta: { [`${META}serverInfo`]: SERVER_INFO } } : result;
+function complete({ isModern, server }: Request, result: JsonObject): JsonObject {
+  return isModern ? { resultType: "complete", ...result, _meta: { [`${META}serverInfo`]: server } } : result;
 }
 
 function respond(request: Request, result: JsonObject): HttpResponse {
