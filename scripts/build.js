@@ -6,7 +6,7 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 import ts from "ts60";
@@ -113,12 +113,14 @@ async function buildLibrary(folder) {
       plugins,
       write: false,
     });
-    // Imports for the order of side effects, of which there are none.
-    const bare = /^import "\.\/shared-\w+\.js";\n/gm;
-    return outputFiles.map(({ path, text }) => [
-      path,
-      Buffer.from(target === "web" ? text.replaceAll(bare, "") : text),
-    ]);
+    const empty = outputFiles.filter(({ text }) => text === "").map(({ path }) => basename(path));
+    // Imports for the order of side effects: pages have none, and empty files neither.
+    const isNeedless = (name) => target === "web" || empty.includes(name);
+    const withoutNeedless = (text) =>
+      text.replaceAll(/^import "\.\/(shared-\w+\.js)";\n/gm, (line, name) => (isNeedless(name) ? "" : line));
+    return outputFiles
+      .filter(({ text }) => text !== "")
+      .map(({ path, text }) => [path, Buffer.from(withoutNeedless(text))]);
   };
   writeFolder(join(root, folder, "dist/node"), await bundleOf("node", [wholeTiers(folder)]));
   writeFolder(join(root, folder, "dist/web"), await bundleOf("web", [pureConstants(folder)]));
