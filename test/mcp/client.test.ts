@@ -1,4 +1,5 @@
-/** The official client of the Model Context Protocol as the judge, over HTTP, in both families of revisions. */
+/** Tools of models over HTTP, with the official client of the Model Context Protocol as the judge. */
+import { setTimeout as delay } from "node:timers/promises";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { Code, RpcError } from "triple-es";
 import { addMcp } from "triple-es/mcp";
@@ -36,4 +37,38 @@ it.each(["auto", "legacy"] as const)("the official client lists and calls tools:
   expect(each.structuredContent).toEqual({ messages: [{ greeting: "Hello, Ada!" }, { greeting: "Hello, Bo!" }] });
 
   await expect(client.callTool({ name: "unknown", arguments: {} })).rejects.toThrow();
+});
+
+it("a client that leaves cancels the call of its tool, which knows the client", async () => {
+  let begin!: (address: string | undefined) => void;
+  const begun = new Promise<string | undefined>((resolve) => {
+    begin = resolve;
+  });
+  let end!: () => void;
+  const ended = new Promise<void>((resolve) => {
+    end = resolve;
+  });
+  const { server, baseUrl } = await startServer({
+    async *greetEach(_request, { peer, signal }) {
+      begin(peer?.address);
+      try {
+        for (;;) yield await delay(1, {});
+      } finally {
+        if (signal.aborted) end();
+      }
+    },
+  });
+  addMcp(server, ["greet.v1.GreetService.GreetEach"]);
+  const client = new AbortController();
+  const params = { name: "greet.v1.GreetService.GreetEach", arguments: {} };
+  const answer = fetch(`${baseUrl}/mcp`, {
+    method: "POST",
+    headers: { "content-type": "application/json" },
+    body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
+    signal: client.signal,
+  });
+  expect(await begun).toBe("127.0.0.1");
+  client.abort();
+  await expect(answer).rejects.toThrow("aborted");
+  await ended;
 });

@@ -196,6 +196,7 @@ describe("older revisions", () => {
 describe("hostile requests", () => {
   it.each([
     ["no JSON", "{", 400, -32700],
+    ["JSON that is nested too deeply", "[".repeat(50_000), 400, -32700],
     ["bytes that are no UTF-8", "\ud800{", 400, -32700],
     ["a batch", "[]", 400, -32600],
     ["null", "null", 400, -32600],

@@ -5,13 +5,13 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeBase64 } from "../call/base64.ts";
-import type { RpcError } from "../call/error.ts";
+import { RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { assertMembers } from "../call/option.ts";
 import { countOf, parseBounded } from "../codec/bounded-codec.ts";
 import { encodeJson } from "../codec/codec.ts";
 import { isObject } from "../codec/values/json.ts";
-import { emptyBody, streamBody, tooLarge, wholeBody } from "../http/body.ts";
+import { type Body, emptyBody, streamBody, tooLarge, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { PROTOCOL_VERSION } from "../http-rpc/headers.ts";
 import { JSON_TYPE, parseMediaType, qualityOf } from "../http-rpc/media-type.ts";
@@ -154,11 +154,9 @@ export class ToolResource implements CallingResource {
       const bytes = await body.bytes(maxMessageBytes);
       message = parseBounded(bytes, countOf(bytes, maxMessageValues));
     } catch (reason) {
-      if (reason instanceof SyntaxError || reason instanceof TypeError) {
-        throw new ProtocolError(400, PARSE_ERROR, "the body is not JSON");
-      }
-      const { rawMessage = "the body cannot be read" } = reason as Partial<RpcError>;
-      throw new ProtocolError(413, INVALID_REQUEST, rawMessage);
+      if (reason instanceof RpcError) throw new ProtocolError(413, INVALID_REQUEST, reason.rawMessage);
+      const isSyntax = reason instanceof SyntaxError || reason instanceof TypeError;
+      throw new ProtocolError(400, PARSE_ERROR, isSyntax ? "the body is not JSON" : reasonOf(reason));
     }
     if (!isObject(message) || message["jsonrpc"] !== "2.0") {
       throw new ProtocolError(
@@ -214,7 +212,7 @@ export class ToolResource implements CallingResource {
     headers.append("accept", kind === "unary" ? JSON_TYPE : EVENTS);
     writeSelector(headers, selector);
     const body = wholeBody(encodeJson(input));
-    const response = await this.#routes.answer({ ...http, path, headers, body, memo: undefined }, handler);
+    const response = await this.#routes.answer(callOf(http, path, headers, body), handler);
     if (response.status !== 200) {
       const bytes = await response.body.bytes(Number.POSITIVE_INFINITY);
       // Clients begin their authorization at this status.
@@ -225,7 +223,7 @@ export class ToolResource implements CallingResource {
       const text = new TextDecoder().decode(await response.body.bytes(Number.POSITIVE_INFINITY));
       return respond(request, succeeded(tool, text));
     }
-    const results = this.#collect(tool, response);
+    const results = this.#collect(tool, response, http.signal);
     const { progressToken } = meta;
     const isToken = typeof progressToken === "string" || Number.isInteger(progressToken);
     if (isToken && qualityOf(http.headers.get("accept") ?? "", EVENTS) > 0) {
@@ -238,11 +236,13 @@ export class ToolResource implements CallingResource {
   }
 
   /** Yields the JSON of each message of a server stream, and then the result of the tool. */
-  async *#collect(tool: Tool, { body }: HttpResponse): AsyncGenerator<string | JsonObject, void> {
+  async *#collect(tool: Tool, { body }: HttpResponse, signal?: AbortSignal): AsyncGenerator<string | JsonObject, void> {
     const { maxMessageBytes } = this.#routes.options;
     const messages: string[] = [];
     let size = 0;
     for await (const { event, data } of readEvents(body)) {
+      // Nobody reads a result, and the handler's loop ends with this one.
+      if (signal?.aborted) return yield errorResult({ code: "canceled", message: "the client has left" });
       if (event === "end") return yield succeeded(tool, `{"messages":[${messages.join(",")}]}`);
       if (event === "failure") return yield failed(data);
       size += data.length;
@@ -254,6 +254,13 @@ export class ToolResource implements CallingResource {
       yield data;
     }
   }
+}
+
+/** Returns the request of a call. Requests of engines are objects whose members a spread would not copy. */
+function callOf(http: HttpRequest, path: string, headers: Metadata, body: Body): HttpRequest {
+  const { method, version, authority, peer, values, signal, draining } = http;
+  const waitUntil = (work: Promise<unknown>): void => http.waitUntil?.(work);
+  return { method, path, version, authority, headers, body, peer, values, signal, draining, waitUntil };
 }
 
 /** Headers of a request that are not those of its call. */
