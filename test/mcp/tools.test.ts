@@ -207,6 +207,12 @@ describe("hostile requests", () => {
     ["an object as id", { jsonrpc: "2.0", id: {}, method: "ping" }, 400, -32600],
     ["params in an array", { jsonrpc: "2.0", id: 1, method: "ping", params: [] }, 400, -32600],
     ["an unknown tool", { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "constructor" } }, 200, -32602],
+    [
+      "a tool whose name is an object",
+      { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: { toString: 1 } } },
+      200,
+      -32602,
+    ],
     ["a tool without a name", { jsonrpc: "2.0", id: 1, method: "tools/call" }, 200, -32602],
     [
       "arguments in an array",

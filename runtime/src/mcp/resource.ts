@@ -203,7 +203,7 @@ export class ToolResource implements CallingResource {
     const { params, meta } = request;
     const { name, arguments: input = {} } = params;
     const tool = typeof name === "string" ? this.#tools.get(name) : undefined;
-    if (tool === undefined) throw new ProtocolError(200, INVALID_PARAMS, `there is no tool ${quote(String(name))}`);
+    if (tool === undefined) throw new ProtocolError(200, INVALID_PARAMS, `there is no tool ${quote(textIn(name))}`);
     if (!isObject(input)) throw new ProtocolError(200, INVALID_PARAMS, "the arguments of a tool must be an object");
     const { handler, selector } = tool;
     const { path, kind } = handler.method;
@@ -281,7 +281,7 @@ function readRequest({ headers }: HttpRequest, message: JsonObject, id: string |
   for (const one of [wanted, version]) {
     if (one === undefined || one === MODERN || OLDER.includes(one as string)) continue;
     const data = { supported: [MODERN, ...OLDER], requested: one };
-    throw new ProtocolError(400, UNSUPPORTED_VERSION, `the revision ${quote(String(one))} is not supported`, data);
+    throw new ProtocolError(400, UNSUPPORTED_VERSION, `the revision ${quote(textIn(one))} is not supported`, data);
   }
   const isModern = version === MODERN || wanted === MODERN;
   if (isModern) {
@@ -295,6 +295,9 @@ function readRequest({ headers }: HttpRequest, message: JsonObject, id: string |
   }
   return { id, method, params, meta, isModern, server };
 }
+
+/** A value for a message: objects may have members such as `toString`. */
+const textIn = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
 
 function checkHeader(headers: Metadata, name: string, wanted: JsonValue | undefined): void {
   const value = headers.get(name);

@@ -61,6 +61,16 @@ afterEach(() => {
 });
 
 describe("a proxy", () => {
+  it.each(CLIENTS)("does not hide invalid options of TLS: $protocol over HTTP/$httpVersion", async (options) => {
+    const { port } = await startServer();
+    const { url } = await startProxy();
+    const tls = { ciphers: "none" };
+    const greeter = connectGreeter(`https://greet.invalid:${port}`, { ...options, proxy: url, tls });
+    const error = await failureOf(greeter.greet({}));
+    expect(error.code).toBe(Code.Unavailable);
+    expect(error.message).toMatch(/cipher/i);
+  });
+
   it.each(CLIENTS)("carries calls in cleartext: $protocol over HTTP/$httpVersion", async (options) => {
     const { port } = await startServer();
     const { url, requests } = await startProxy();

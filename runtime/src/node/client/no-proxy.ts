@@ -52,7 +52,7 @@ function toAscii(name: string): string {
 /** Reports whether a host is an IP address in a network. An IPv4-mapped IPv6 address is the IPv4 address. */
 function isInRange(host: string, network: string, bits: number): boolean {
   const family = isIP(host);
-  if (family === 0 || !(bits >= 0 && bits <= (isIP(network) === 6 ? 128 : 32))) return false;
+  if (family === 0 || !(Number.isInteger(bits) && bits >= 0 && bits <= (isIP(network) === 6 ? 128 : 32))) return false;
   const list = new BlockList();
   list.addSubnet(network, bits, isIP(network) === 6 ? "ipv6" : "ipv4");
   return list.check(host, family === 6 ? "ipv6" : "ipv4");

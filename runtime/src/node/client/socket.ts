@@ -134,9 +134,14 @@ export function establish<T>(
     if (proxy === undefined) return begin(socket, done, fail);
     openTunnel(socket, proxy, addressOf(target), () => {
       isAtProxy = false;
-      socket.off("error", fail).off("close", onClose);
-      socket = openSocket(target, alpnProtocol, socket).on("error", fail).on("close", onClose);
-      begin(socket, done, fail);
+      try {
+        const opened = openSocket(target, alpnProtocol, socket);
+        socket.off("error", fail).off("close", onClose);
+        socket = opened.on("error", fail).on("close", onClose);
+        begin(socket, done, fail);
+      } catch (error) {
+        socket.destroy(error as Error);
+      }
     });
   });
 }

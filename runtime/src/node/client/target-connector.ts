@@ -97,8 +97,11 @@ export function createTargetConnector(
     exchange: balance(target, options),
     endpoints: () => target.endpoints(),
     serviceConfig: () => serviceConfig,
-    overridesOf: ({ method, context }) =>
-      target.isResolved ? overrides?.(method) : target.resolved(context).then(() => overrides?.(method)),
+    overridesOf: ({ method, context }) => {
+      // The config of the options has time limits that include the first resolution.
+      if (target.isResolved || (given !== undefined && overrides === undefined)) return overrides?.(method);
+      return target.resolved(context).then(() => overrides?.(method));
+    },
     close: () => target.close(),
     destroy: (reason: RpcError) => target.destroy(reason),
   };
