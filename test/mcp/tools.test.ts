@@ -261,7 +261,7 @@ describe("a tool call", () => {
 
   it("reports the error of a handler with code and message, also in the middle of a stream", async () => {
     const fail = (): never => {
-      throw new RpcError(Code.NotFound, "nobody has this name");
+      throw new RpcError(Code.NotFound, "the user was not found");
     };
     const router = routerOf({
       greet: fail,
@@ -270,7 +270,7 @@ describe("a tool call", () => {
         fail();
       },
     });
-    const error = { content: [{ type: "text", text: '{"code":"not_found","message":"nobody has this name"}' }] };
+    const error = { content: [{ type: "text", text: '{"code":"not_found","message":"the user was not found"}' }] };
     expect((await callTool(router, GREET, {})).body.result).toMatchObject({ ...error, isError: true });
     expect((await callTool(router, GREET_EACH, {})).body.result).toMatchObject({ ...error, isError: true });
   });

@@ -101,7 +101,7 @@ export class ServiceRules {
   readonly #host: string;
   /** The consumer as parameters of its URL in Dubbo. */
   readonly #consumer: Parameters;
-  /** What is set for the calls of methods since a change. */
+  /** Settings of calls by method, which a change of the dynamic configuration discards. */
   #calls = { changes: 0, byMethod: new Map<string, ReturnType<typeof callSettingsIn>>() };
   readonly #names: { readonly service: string; readonly consumer: string; provider: string | undefined };
   readonly #rules = ORDER.map(([kind]) => this.#create(ROUTERS[kind], undefined));

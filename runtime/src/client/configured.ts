@@ -10,7 +10,7 @@ import { attemptCalls } from "./retry.ts";
 import { RecentRetries, type RetryThrottle, RetryTokens } from "./retry-budget.ts";
 import { allowedPolicy, type MethodConfig, type ServiceConfig } from "./service-config.ts";
 
-/** What a registry sets in a call: a timeout in place of that of the config, and the number of attempts after the first one. */
+/** Settings of a registry for a call: a timeout in place of that of the config, and the number of attempts after the first one. */
 export type CallOverrides = Readonly<{ timeoutMs?: number | undefined; retries?: number | undefined }>;
 type Overridden = CallOverrides | undefined;
 

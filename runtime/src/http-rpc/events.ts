@@ -21,7 +21,7 @@ import { encodeErrorBody, Refusal } from "./error-response.ts";
 import { nextEvent } from "./event-fields.ts";
 import { JSON_TYPE, qualityOf } from "./media-type.ts";
 
-const EVENT_TYPE = "text/event-stream";
+export const EVENT_TYPE = "text/event-stream";
 
 /** The fields of every response. Proxies must neither store, nor change, nor collect events. */
 export const EVENT_HEADERS: Metadata = new Metadata({

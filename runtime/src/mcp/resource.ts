@@ -13,6 +13,7 @@ import { encodeJson } from "../codec/codec.ts";
 import { isObject } from "../codec/values/json.ts";
 import { type Body, emptyBody, streamBody, tooLarge, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
+import { EVENT_HEADERS, EVENT_TYPE } from "../http-rpc/events.ts";
 import { PROTOCOL_VERSION } from "../http-rpc/headers.ts";
 import { JSON_TYPE, parseMediaType, qualityOf } from "../http-rpc/media-type.ts";
 import { createOpenApi, DocumentResource } from "../openapi/router-document.ts";
@@ -35,7 +36,6 @@ const HEADER_MISMATCH = -32020;
 const UNSUPPORTED_VERSION = -32022;
 
 const META = "io.modelcontextprotocol/";
-const EVENTS = "text/event-stream";
 /** The time for which clients may keep the list of tools, which changes with the program only: five minutes. */
 const LIST_TTL_MS = 300_000;
 const CAPABILITIES = { tools: {} };
@@ -209,7 +209,7 @@ export class ToolResource implements CallingResource {
     const { path, kind } = handler.method;
     const headers = http.headers.filter((one) => !REPLACED.test(one));
     headers.append("content-type", JSON_TYPE).append("tri-protocol-version", PROTOCOL_VERSION);
-    headers.append("accept", kind === "unary" ? JSON_TYPE : EVENTS);
+    headers.append("accept", kind === "unary" ? JSON_TYPE : EVENT_TYPE);
     writeSelector(headers, selector);
     const body = wholeBody(encodeJson(input));
     const response = await this.#routes.answer(callOf(http, path, headers, body), handler);
@@ -226,10 +226,9 @@ export class ToolResource implements CallingResource {
     const results = this.#collect(tool, response, http.signal);
     const { progressToken } = meta;
     const isToken = typeof progressToken === "string" || Number.isInteger(progressToken);
-    if (isToken && qualityOf(http.headers.get("accept") ?? "", EVENTS) > 0) {
-      const fields = { "content-type": EVENTS, "x-accel-buffering": "no", ...FIELDS };
+    if (isToken && qualityOf(http.headers.get("accept") ?? "", EVENT_TYPE) > 0) {
       const events = notify(request, results, progressToken as string | number);
-      return { status: 200, headers: new Metadata(fields), body: streamBody(events), trailers: new Metadata() };
+      return { status: 200, headers: EVENT_HEADERS, body: streamBody(events), trailers: new Metadata() };
     }
     for await (const step of results) if (typeof step !== "string") return respond(request, step);
     throw new Error(`the stream of ${path} has no end`);
@@ -241,7 +240,7 @@ export class ToolResource implements CallingResource {
     const messages: string[] = [];
     let size = 0;
     for await (const { event, data } of readEvents(body)) {
-      // Nobody reads a result, and the handler's loop ends with this one.
+      // The result is not sent. The return from this loop ends the messages of the handler.
       if (signal?.aborted) return yield errorResult({ code: "canceled", message: "the client has left" });
       if (event === "end") return yield succeeded(tool, `{"messages":[${messages.join(",")}]}`);
       if (event === "failure") return yield failed(data);
