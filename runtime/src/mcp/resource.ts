@@ -4,7 +4,6 @@
  * the authorization and the limits of its method apply.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import { decodeBase64 } from "../call/base64.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { assertMembers } from "../call/option.ts";
@@ -21,48 +20,26 @@ import { quote } from "../protocol/error.ts";
 import { writeSelector } from "../protocol/selector.ts";
 import type { CallingResource, MethodRouter } from "../server/resource.ts";
 import type { Router } from "../server/router.ts";
+import {
+  complete,
+  INVALID_PARAMS,
+  INVALID_REQUEST,
+  jsonResponse,
+  METHOD_NOT_FOUND,
+  MODERN,
+  OLDER,
+  PARSE_ERROR,
+  ProtocolError,
+  type Request,
+  readRequest,
+  respond,
+  textIn,
+} from "./message.ts";
 import { createTool, type Tool } from "./tool.ts";
 
-const MODERN = "2026-07-28";
-/** Revisions that begin with `initialize`, the newest first. */
-const OLDER = ["2025-11-25", "2025-06-18", "2025-03-26"];
-
-/** Codes of errors (JSON-RPC 2.0, section 5.1; revision 2026-07-28, Errors). */
-const PARSE_ERROR = -32700;
-const INVALID_REQUEST = -32600;
-const METHOD_NOT_FOUND = -32601;
-const INVALID_PARAMS = -32602;
-const HEADER_MISMATCH = -32020;
-const UNSUPPORTED_VERSION = -32022;
-
-const META = "io.modelcontextprotocol/";
 /** The time for which clients may keep the list of tools, which changes with the program only: five minutes. */
 const LIST_TTL_MS = 300_000;
 const CAPABILITIES = { tools: {} };
-
-/** An error of the protocol, with the HTTP status of its response. */
-class ProtocolError extends Error {
-  readonly status: number;
-  readonly code: number;
-  readonly data: JsonObject | undefined;
-  constructor(status: number, code: number, message: string, data?: JsonObject) {
-    super(message);
-    this.status = status;
-    this.code = code;
-    this.data = data;
-  }
-}
-
-/** A request of JSON-RPC. */
-interface Request {
-  readonly id: string | number;
-  readonly method: string;
-  readonly params: JsonObject;
-  readonly meta: JsonObject;
-  readonly isModern: boolean;
-  /** The name and version of the server: those of its OpenAPI document. */
-  readonly server: JsonObject;
-}
 
 /** The tools of a router. The constructor throws a `TypeError` for invalid options. */
 export class ToolResource implements CallingResource {
@@ -265,57 +242,6 @@ function callOf(http: HttpRequest, path: string, headers: Metadata, body: Body):
 /** Headers of a request that are not those of its call. */
 const REPLACED = /^(?:accept|accept-encoding|content-.*|mcp-.*|tri-protocol-version|tri-service-(?:version|group))$/;
 
-/** Fields of every response. */
-const FIELDS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
-
-/** Validates a request. The revision 2026-07-28 repeats parts of it in headers. */
-function readRequest({ headers }: HttpRequest, message: JsonObject, id: string | number, server: JsonObject): Request {
-  const { method, params = {} } = message;
-  if (typeof method !== "string" || !isObject(params)) {
-    throw new ProtocolError(400, INVALID_REQUEST, "a request must have a method, and params that are an object");
-  }
-  const meta = isObject(params["_meta"]) ? params["_meta"] : {};
-  const version = headers.get("mcp-protocol-version");
-  const wanted = meta[`${META}protocolVersion`];
-  for (const one of [wanted, version]) {
-    if (one === undefined || one === MODERN || OLDER.includes(one as string)) continue;
-    const data = { supported: [MODERN, ...OLDER], requested: one };
-    throw new ProtocolError(400, UNSUPPORTED_VERSION, `the revision ${quote(textIn(one))} is not supported`, data);
-  }
-  const isModern = version === MODERN || wanted === MODERN;
-  if (isModern) {
-    if (wanted === undefined || !isObject(meta[`${META}clientCapabilities`])) {
-      const problem = `_meta must have ${META}protocolVersion and ${META}clientCapabilities`;
-      throw new ProtocolError(400, INVALID_PARAMS, problem);
-    }
-    checkHeader(headers, "mcp-protocol-version", wanted);
-    checkHeader(headers, "mcp-method", method);
-    if (method === "tools/call") checkHeader(headers, "mcp-name", params["name"]);
-  }
-  return { id, method, params, meta, isModern, server };
-}
-
-/** A value for a message: objects may have members such as `toString`. */
-const textIn = (value: unknown): string => (typeof value === "string" ? value : (JSON.stringify(value) ?? ""));
-
-function checkHeader(headers: Metadata, name: string, wanted: JsonValue | undefined): void {
-  const value = headers.get(name);
-  if (value === undefined || decodeField(value) !== wanted) {
-    throw new ProtocolError(400, HEADER_MISMATCH, `the header ${name} must be equal to its value in the body`);
-  }
-}
-
-/** Decodes the form `=?base64?…?=` of values with characters that headers cannot have. */
-function decodeField(value: string): string | undefined {
-  const [, encoded] = /^=\?base64\?([A-Za-z0-9+/]*=*)\?=$/.exec(value) ?? [];
-  if (encoded === undefined) return value;
-  try {
-    return new TextDecoder().decode(decodeBase64(encoded));
-  } catch {
-    return undefined;
-  }
-}
-
 /** Yields a notification for each message, and then the response (revision 2026-07-28, Progress). */
 async function* notify(
   request: Request,
@@ -362,18 +288,4 @@ function failed(body: string): JsonObject {
 
 function errorResult(error: JsonObject): JsonObject {
   return { content: [{ type: "text", text: JSON.stringify(error) }], isError: true };
-}
-
-/** Adds what every result of the revision 2026-07-28 has. */
-function complete({ isModern, server }: Request, result: JsonObject): JsonObject {
-  return isModern ? { resultType: "complete", ...result, _meta: { [`${META}serverInfo`]: server } } : result;
-}
-
-function respond(request: Request, result: JsonObject): HttpResponse {
-  return jsonResponse({ jsonrpc: "2.0", id: request.id, result: complete(request, result) });
-}
-
-function jsonResponse(message: JsonObject, status = 200, fields: Readonly<Record<string, string>> = {}): HttpResponse {
-  const headers = new Metadata({ "content-type": JSON_TYPE, ...FIELDS, ...fields });
-  return { status, headers, body: wholeBody(encodeJson(message)), trailers: new Metadata() };
 }
