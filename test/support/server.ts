@@ -164,14 +164,17 @@ export function aborted(signal: AbortSignal): Promise<unknown> {
 
 /** A peer whose handling of connections the test defines; over TLS if options are given. Returns its port. */
 export async function startPeer(onSocket: (socket: Socket) => void, tls?: TlsOptions, onPort = 0): Promise<number> {
-  const sockets = new Set<Socket>();
   const accept = (socket: Socket): void => {
-    sockets.add(socket);
     socket.on("error", () => {});
-    socket.on("close", () => sockets.delete(socket));
     onSocket(socket);
   };
   const server = tls === undefined ? createNetServer(accept) : createTlsServer(tls, accept);
+  const sockets = new Set<Socket>();
+  // With TLS too, where a handshake may take longer than the test.
+  server.on("connection", (socket: Socket) => {
+    sockets.add(socket);
+    socket.on("close", () => sockets.delete(socket));
+  });
   await new Promise<void>((resolve) => server.listen(onPort, "127.0.0.1", resolve));
   onTestFinished(async () => {
     const closed = new Promise((resolve) => server.close(resolve));
