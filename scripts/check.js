@@ -66,7 +66,8 @@ const steps = [
 
 /**
  * Checks by independent implementations: lists that run at the same time, each one after the other. Registries wait most of
- * the time, and h2specd limits the time of a case, so the others have a lower priority.
+ * the time, h2specd limits the time of a case, and a cancellation of the conformance suite must come within 200 ms, so the
+ * others have a lower priority.
  */
 const JUDGES = [
   ["registries", "interop:dubbo -- --registries"],
@@ -83,7 +84,7 @@ const JUDGES = [
   ],
 ];
 /** The judges with the normal priority. */
-const NORMAL = [...JUDGES[0], "h2spec", "proxies"];
+const NORMAL = [...JUDGES[0], "h2spec", "proxies", "conformance"];
 /** Downloads and builds of the judges, which take place while the tests run. Consul takes ten minutes of a processor. */
 const PREPARATIONS = [
   ...["zookeeper", "nacos"].map((name) => `sh scripts/registries.sh .ci/cache/registries ${name}`),
