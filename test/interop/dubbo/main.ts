@@ -13,6 +13,7 @@ import { join } from "node:path";
 import { hasOpenssl } from "../../support/certificate.ts";
 import { unlessMissing, writeCredentials } from "../peer.ts";
 import { checkDocument, writeDocument } from "./document.ts";
+import { KeptServers } from "./kept-servers.ts";
 import { type Column, countOf, formatResult, problemsOf, runTable, type Table } from "./matrix.ts";
 import type { DubboPeer } from "./peer.ts";
 import { setUpGo } from "./peers/go.ts";
@@ -37,6 +38,7 @@ async function main(): Promise<number> {
   }
   if (!hasOpenssl) throw new Error("openssl is needed for certificates, and is not on the PATH");
   const folder = mkdtempSync(join(tmpdir(), "triple-es-interop-"));
+  const servers = new KeptServers();
   try {
     const credentials = writeCredentials(folder);
     const skipped: string[] = [];
@@ -47,7 +49,7 @@ async function main(): Promise<number> {
     const peers: DubboPeer[] = [];
     for (const [name, setUp] of setUps) {
       const peer = await unlessMissing(name, skipped, setUp);
-      if (peer !== undefined) peers.push(peer);
+      if (peer !== undefined) peers.push(servers.keep(peer));
     }
     const versions = `Node ${process.version}, ${peers.map(({ name, version }) => `${name} (${version})`).join(", ")}`;
     console.log(versions);
@@ -62,7 +64,7 @@ async function main(): Promise<number> {
     const results = [];
     for (const table of tablesOf(peers, credentials)) {
       const columns = table.columns.filter((column) => isWanted(table, column));
-      if (columns.length > 0) results.push(await runTable({ ...table, columns }));
+      if (columns.length > 0) results.push(await runTable({ ...table, columns }, servers.stop));
     }
     const matrix = results.map(formatResult).join("\n");
     console.log(`\n${matrix}`);
@@ -82,6 +84,7 @@ async function main(): Promise<number> {
     );
     return problems.length === 0 ? 0 : 1;
   } finally {
+    await servers.stop();
     rmSync(folder, { recursive: true });
   }
 }

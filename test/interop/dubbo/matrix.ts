@@ -32,9 +32,10 @@ export interface Result {
 /**
  * Runs the columns one after the other. A column with a difference is run once more, with new programs and connections, and
  * the results of the differing cells are taken from that run: some faults of peers occur at random, as docs/interop.md
- * describes. Repeated cells are reported, so that a random fault of triple-es is noticed.
+ * describes. Repeated cells are reported, so that a random fault of triple-es is noticed. `restart` ends the servers that columns
+ * share.
  */
-export async function runTable(table: Table): Promise<Result> {
+export async function runTable(table: Table, restart = async (): Promise<void> => {}): Promise<Result> {
   const outcomes: (readonly Outcomes[])[] = [];
   const retried: string[] = [];
   for (const column of table.columns) {
@@ -42,6 +43,7 @@ export async function runTable(table: Table): Promise<Result> {
     let runs = await attempt(table, column);
     const first = problemsOfColumn(table, column, runs);
     if (first.length > 0) {
+      await restart();
       runs = amend(column, runs, await attempt(table, column));
       const second = new Set(problemsOfColumn(table, column, runs).map(({ cell }) => cell));
       retried.push(...first.filter(({ cell }) => !second.has(cell)).map(({ cell, text }) => `${cell} ${text}`));

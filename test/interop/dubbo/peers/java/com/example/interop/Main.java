@@ -12,6 +12,7 @@ import org.apache.dubbo.rpc.service.GenericService;
  *
  * <pre>
  *   server PORT [CERT KEY]      serves the stub of the proto file, as its compiler's documentation says
+ *   start PORT                  does the same, and ends when it serves
  *   http-server PORT            serves its interface instead: see HttpService
  *   client PORT [CA CERT KEY]   calls the service with a proto file
  *   plain PORT [CA CERT KEY]    calls the one without
@@ -21,7 +22,7 @@ import org.apache.dubbo.rpc.service.GenericService;
 public final class Main {
   public static void main(String[] args) throws Exception {
     int port = Integer.parseInt(args[1]);
-    if (args[0].endsWith("server")) {
+    if (args[0].endsWith("server") || args[0].equals("start")) {
       serve(port, args);
     } else {
       call(port, args);
@@ -39,7 +40,7 @@ public final class Main {
       bootstrap.ssl(ssl);
       protocol.setSslEnabled(true);
     }
-    UnaryOperator<PeerService> served = args[0].equals("server") ? stub -> stub : HttpService::of;
+    UnaryOperator<PeerService> served = args[0].equals("http-server") ? HttpService::of : stub -> stub;
     ServiceConfig<PeerService> grouped =
       service(PeerService.class, served.apply(new PeerServiceImpl("blue/1.2.3")));
     grouped.setGroup("blue");
@@ -52,6 +53,9 @@ public final class Main {
       .start();
     // The port is there with the first service.
     System.out.println("ready");
+    if (args[0].equals("start")) {
+      System.exit(0);
+    }
     bootstrap.await();
   }
 
