@@ -105,6 +105,33 @@ export async function startConversation(command: readonly string[]): Promise<Con
   };
 }
 
+/**
+ * A program that runs a case for each line of its input, because its start takes longer than most cases. It answers "passed" or the
+ * error, and then "done". The first case starts it, and so does the one after its end.
+ */
+export class CaseProgram {
+  readonly #command: readonly string[];
+  #running: Promise<Conversation> | undefined;
+
+  constructor(command: readonly string[]) {
+    this.#command = command;
+  }
+
+  /** Runs a case. Rejects with its error. */
+  async run(...args: readonly string[]): Promise<void> {
+    this.#running ??= startConversation(this.#command);
+    const answer = await (await this.#running).ask(args.join(" ")).catch((error: unknown) => {
+      this.#running = undefined;
+      throw error;
+    });
+    if (answer.at(-1) !== "passed") throw new Error(answer.join("\n"));
+  }
+
+  readonly stop = async (): Promise<void> => {
+    await (await this.#running)?.stop();
+  };
+}
+
 /** Returns the output of a program; `undefined` if it is missing or fails. */
 export function outputOf(program: string, ...args: string[]): string | undefined {
   const { status, stdout, stderr } = spawnSync(program, args, { encoding: "utf8" });

@@ -1,7 +1,11 @@
-"""The interop cases on grpcio: `cases.py <folder with generated messages> <case> <port> [<ca> <servername>]`."""
+"""
+The interop cases on grpcio: `cases.py <folder with generated messages>`. A line of the input has `<case> <port> [<ca> <servername>]`.
+The answer is "passed" or the stack of the exception, and then "done".
+"""
 
 import sys
 import threading
+import traceback
 
 import grpc
 
@@ -179,7 +183,7 @@ class Cases:
         equal(len(self.unary_call(request).payload.body), 10)
 
 
-def main(case, port, ca=None, servername=None):
+def run(case, port, ca=None, servername=None):
     target = f"127.0.0.1:{port}"
     if ca is None:
         channel = grpc.insecure_channel(target)
@@ -190,4 +194,11 @@ def main(case, port, ca=None, servername=None):
         getattr(Cases(channel), case)()
 
 
-main(*sys.argv[2:])
+print("done", flush=True)
+for line in sys.stdin:
+    try:
+        run(*line.split())
+        print("passed")
+    except Exception:
+        traceback.print_exc(file=sys.stdout)
+    print("done", flush=True)

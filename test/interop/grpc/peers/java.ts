@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CACHE } from "../../../support/go.ts";
 import { MissingPeer, readCredentials } from "../../peer.ts";
-import { type Conversation, outputOf, startConversation, startProgram } from "../../program.ts";
+import { CaseProgram, outputOf, startProgram } from "../../program.ts";
 import { type CaseName, caseNames } from "../cases.ts";
 import type { PeerSetup } from "../peer.ts";
 
@@ -76,28 +76,22 @@ export const setUpJava: PeerSetup = async () => {
   // Programs that run for seconds do not need to be optimised.
   const java = ["java", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-cp", join(jars, "*")];
   const cases = fileURLToPath(new URL("Cases.java", import.meta.url));
-  let client: Promise<Conversation> | undefined;
+  const client = new CaseProgram([...java, cases]);
   return {
     name: "grpc-java",
     version: VERSION,
     credentials: readCredentials(files, SERVERNAME),
     clientCases: caseNames,
     serverCases: caseNames.filter((name) => !UNSUPPORTED.includes(name)),
-    async runCase(name, { port, credentials }) {
-      client ??= startConversation([...java, cases]);
+    runCase(name, { port, credentials }) {
       const secured = ["--use_test_ca=true", `--server_host_override=${SERVERNAME}`];
-      const args = [
+      return client.run(
         "--server_host=127.0.0.1",
         `--server_port=${port}`,
         `--test_case=${name}`,
         `--use_tls=${credentials !== undefined}`,
         ...(credentials === undefined ? [] : secured),
-      ];
-      const answer = await (await client).ask(args.join(" ")).catch((error: unknown) => {
-        client = undefined;
-        throw error;
-      });
-      if (answer.at(-1) !== "passed") throw new Error(answer.join("\n"));
+      );
     },
     startServer: (credentials) =>
       startProgram((port) => [
@@ -106,6 +100,6 @@ export const setUpJava: PeerSetup = async () => {
         `--port=${port}`,
         `--use_tls=${credentials !== undefined}`,
       ]),
-    stop: async () => (await client)?.stop(),
+    stop: client.stop,
   };
 };

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CACHE } from "../../../support/go.ts";
 import { MissingPeer } from "../../peer.ts";
-import { installDebianPackages, outputOf, runProgram, startProgram } from "../../program.ts";
+import { CaseProgram, installDebianPackages, outputOf, startProgram } from "../../program.ts";
 import { caseNames, partialCases } from "../cases.ts";
 import type { PeerSetup } from "../peer.ts";
 
@@ -52,6 +52,7 @@ export const setUpPython: PeerSetup = async (credentials) => {
     throw new MissingPeer("there is no protoc on the PATH (protobuf-compiler)");
   }
   writeFileSync(join(messages, "grpc_testing_messages.py"), MESSAGES);
+  const client = new CaseProgram([PYTHON, "-B", here("cases.py"), messages]);
   return {
     name: "grpcio (Python)",
     version,
@@ -61,12 +62,13 @@ export const setUpPython: PeerSetup = async (credentials) => {
     serverCases: caseNames.filter((name) => !name.startsWith("client_compressed")),
     runCase: (name, target) => {
       const tls = target.credentials && [target.credentials.files.ca, target.credentials.servername];
-      return runProgram([PYTHON, "-B", here("cases.py"), messages, name, `${target.port}`, ...(tls ?? [])]);
+      return client.run(name, `${target.port}`, ...(tls ?? []));
     },
     startServer: (own) =>
       startProgram((port) => {
         const tls = own && [own.files.cert, own.files.key];
         return [PYTHON, "-B", here("service.py"), messages, `${port}`, ...(tls ?? [])];
       }),
+    stop: client.stop,
   };
 };
