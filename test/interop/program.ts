@@ -107,28 +107,37 @@ export async function startConversation(command: readonly string[]): Promise<Con
 
 /**
  * A program that runs a case for each line of its input, because its start takes longer than most cases. It answers "passed" or the
- * error, and then "done". The first case starts it, and so does the one after its end.
+ * error, and then "done".
  */
 export class CaseProgram {
   readonly #command: readonly string[];
   #running: Promise<Conversation> | undefined;
+  #isBusy = false;
 
   constructor(command: readonly string[]) {
     this.#command = command;
   }
 
+  readonly start = async (): Promise<Conversation> => {
+    this.#running ??= startConversation(this.#command);
+    return this.#running;
+  };
+
   /** Runs a case. Rejects with its error. */
   async run(...args: readonly string[]): Promise<void> {
-    this.#running ??= startConversation(this.#command);
-    const answer = await (await this.#running).ask(args.join(" ")).catch((error: unknown) => {
-      this.#running = undefined;
-      throw error;
-    });
+    // The case before has exceeded its time limit.
+    if (this.#isBusy) await this.stop();
+    this.#isBusy = true;
+    const answer = await (await this.start()).ask(args.join(" "));
+    this.#isBusy = false;
     if (answer.at(-1) !== "passed") throw new Error(answer.join("\n"));
   }
 
   readonly stop = async (): Promise<void> => {
-    await (await this.#running)?.stop();
+    const running = await this.#running?.catch(() => undefined);
+    this.#running = undefined;
+    this.#isBusy = false;
+    await running?.stop();
   };
 }
 

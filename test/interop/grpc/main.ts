@@ -173,6 +173,7 @@ async function main(): Promise<number> {
       }
     }
     const wanted = columns.filter(({ title }) => process.argv.slice(2).every((word) => title.includes(word)));
+    for (const { start } of peers) await start?.();
     for (const one of wanted) await runColumn(one);
     printMatrix(wanted);
     const all = wanted.flatMap(({ results }) => [...results.values()].flat());

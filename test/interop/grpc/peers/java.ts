@@ -100,6 +100,7 @@ export const setUpJava: PeerSetup = async () => {
         `--port=${port}`,
         `--use_tls=${credentials !== undefined}`,
       ]),
+    start: client.start,
     stop: client.stop,
   };
 };

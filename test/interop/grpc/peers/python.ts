@@ -69,6 +69,7 @@ export const setUpPython: PeerSetup = async (credentials) => {
         const tls = own && [own.files.cert, own.files.key];
         return [PYTHON, "-B", here("service.py"), messages, `${port}`, ...(tls ?? [])];
       }),
+    start: client.start,
     stop: client.stop,
   };
 };
