@@ -333,6 +333,15 @@ describe.skipIf(!hasOpenssl)("files of tls (needs openssl)", () => {
     expect(create[0]?.({ caFile })).toThrow("tls needs key and cert, or pfx, or SNICallback");
   });
 
+  it("may have a key and the parameters of its curve beside the certificates", () => {
+    const volume = new Volume(old.server, both);
+    const { cert, key } = old.server;
+    // The name of the curve P-256 in DER.
+    const parameters = "-----BEGIN EC PARAMETERS-----\nBggqhkjOPQMBBw==\n-----END EC PARAMETERS-----\n";
+    volume.swap({ cert: parameters + key + cert, key: parameters + key }, both + parameters);
+    expect(() => createServer({ tls: volume.options })).not.toThrow();
+  });
+
   it("a transport without the new authority names the reason", async () => {
     const { baseUrl } = await startServer({}, { tls: renewed.server });
     const volume = new Volume(old.client, old.ca);

@@ -90,8 +90,8 @@ function read({ certFile, keyFile, caFile, reload, ...others }: TlsFileOptions, 
 
 /** Throws an `Error` for a file without a certificate, or with an incomplete one, which OpenSSL ignores in a list of authorities. */
 function checkCertificates(text: string, file: string): void {
-  const blocks = text.split("-----BEGIN ").slice(1);
-  const certificates = blocks.filter((block) => !block.includes("KEY-----"));
+  // Keys and the parameters of their curves may stand beside them.
+  const certificates = text.split("-----BEGIN ").filter((block) => block.split("-----", 1)[0]?.endsWith("CERTIFICATE"));
   try {
     for (const block of certificates) new X509Certificate(`-----BEGIN ${block}`);
   } catch (cause) {
