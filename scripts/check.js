@@ -71,11 +71,10 @@ const steps = [
  */
 const JUDGES = [
   ["registries", "interop:dubbo -- --registries"],
-  ["interop:grpc", "interop:dubbo"],
+  ["interop:grpc", "interop:dubbo", "conformance:protobuf"],
   [
     "h2spec",
     "proxies",
-    "conformance:protobuf",
     "conformance",
     // The same cases and sequences each time; run them without arguments for others.
     "interop:rules -- 2000 1",
