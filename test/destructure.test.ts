@@ -114,6 +114,7 @@ const routerMembers = (router: Router): Members<Router> => ({
 const serverMembers = (server: Server): Members<Server> => ({
   ...routerMembers(server),
   listen: async (listen) => expect(await listen({ port: 0, host: "127.0.0.1" })).toBe(server),
+  drainConnections: (drainConnections) => drainConnections(),
   close: (close) => close(),
   [Symbol.asyncDispose]: (dispose) => dispose(),
 });

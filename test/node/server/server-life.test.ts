@@ -91,6 +91,45 @@ it("over HTTP/1.1, the response to a request at the maximum age closes the conne
   expect((await connectGreeter(baseUrl, H1).greet({ name: "Bob" })).greeting).toBe("Hello, Bob!");
 });
 
+it("drainConnections moves clients to new connections, and running calls continue", async () => {
+  const ports: (number | undefined)[] = [];
+  const [begun, released] = [signalled(), signalled()];
+  const greet: GreetServiceHandler["greet"] = async ({ name }, { peer, signal }) => {
+    ports.push(peer.port);
+    if (name !== "slow") return {};
+    begun.resolve();
+    await released.promise;
+    return { greeting: signal.aborted ? "aborted" : "done" };
+  };
+  const { server, baseUrl } = await startServer({ greet });
+  const client = connectGreeter(baseUrl);
+  const slow = client.greet({ name: "slow" });
+  await begun.promise;
+  server.drainConnections();
+  while (ports.length < 2 || ports.at(-1) === ports[0]) await client.greet({});
+  released.resolve();
+  expect((await slow).greeting).toBe("done");
+});
+
+it("drainConnections lets the next response over HTTP/1.1 close its connection, and no idle one before", async () => {
+  const { server, port, baseUrl } = await startServer();
+  const socket = await openSocket(port);
+  const head =
+    "POST /greet.v1.GreetService/Greet HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 2";
+  socket.write(`${head}\r\n\r\n{}`);
+  const [first] = await once(socket, "data");
+  expect(String(first)).toMatch(/^HTTP\/1.1 200 OK/);
+  expect(String(first).toLowerCase()).not.toContain("connection: close");
+  server.drainConnections();
+  // A call on another connection has passed the event loop of the server by then.
+  await connectGreeter(baseUrl, H1).greet({});
+  expect(socket.readyState).toBe("open");
+  socket.write(`${head}\r\n\r\n{}`);
+  const answer = Buffer.concat(await socket.toArray()).toString();
+  expect(answer).toMatch(/^HTTP\/1.1 200 OK/);
+  expect(answer.toLowerCase()).toContain("connection: close");
+});
+
 it.each([
   ["HTTP/2", {}],
   ["HTTP/1.1", H1],

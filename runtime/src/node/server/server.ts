@@ -58,6 +58,12 @@ export interface SocketServer {
    * accept calls until the promise settles, for half of the grace period at most.
    */
   readonly onClose: (callback: () => unknown) => void;
+  /**
+   * Lets all clients connect again, as `limits.maxConnectionAgeMs` does for one: sends GOAWAY to HTTP/2 clients, and
+   * `connection: close` with the next response to each HTTP/1.1 client. Running calls continue, and the server accepts new
+   * connections. Clients with a list of servers that omits this one turn to the others.
+   */
+  readonly drainConnections: () => void;
   /** Closes the server with the default grace period, for `await using`. */
   readonly [Symbol.asyncDispose]: () => Promise<void>;
 }
@@ -91,6 +97,7 @@ export function withSockets<Router extends ServedExchange>(
       closing ??= shutDown(graceMs);
       return closing;
     },
+    drainConnections: () => listener.drainConnections(),
     [Symbol.asyncDispose]: () => server.close(),
   };
   const server = Object.defineProperties(router, Object.getOwnPropertyDescriptors(sockets)) as Router & SocketServer;

@@ -128,7 +128,12 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
 
   /** Lets the connection end after the response that begins now, if the connection is old. */
   beginResponse(): void {
-    if (this.#age.isOld(now())) this.#connection.isLeaving = true;
+    if (this.#age.isOld(now())) this.renew();
+  }
+
+  /** Ends the connection after the next response, not at once: an idle client could be sending a request. */
+  renew(): void {
+    this.#connection.isLeaving = true;
   }
 
   /** Ends the connection after the current request. */

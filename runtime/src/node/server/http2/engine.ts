@@ -130,6 +130,11 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     this.#stopTimer = startTimer(LEAVE_MS, () => this.#finishLeaving());
   }
 
+  /** After two GOAWAY frames, no request is lost. */
+  renew(): void {
+    this.leave();
+  }
+
   #finishLeaving(): void {
     this.#stopTimer?.();
     this.#stopTimer = undefined;

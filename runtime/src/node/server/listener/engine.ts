@@ -44,6 +44,8 @@ export interface ServerEngine {
   accept(socket: Socket): void;
   /** Begins graceful shutdown: running exchanges finish, and new ones are not started. */
   drain(): void;
+  /** Lets clients connect again: each connection ends after its running exchanges. New connections are accepted. */
+  drainConnections(): void;
   /** Aborts running exchanges: fires their signals, and fails readers that wait for more of a request. */
   abort(reason: RpcError): void;
 }
@@ -81,6 +83,10 @@ export class ServedConnections extends SwapList<ServedConnection> implements Ser
   drain(): void {
     this.#service.isLeaving = true;
     for (const connection of this) connection.leave();
+  }
+
+  drainConnections(): void {
+    for (const connection of this) connection.renew();
   }
 
   abort(reason: RpcError): void {
@@ -132,6 +138,8 @@ export abstract class ServedConnection implements MemoryHolder, Indexed {
   abstract reclaim(): void;
   /** Begins graceful shutdown. */
   abstract leave(): void;
+  /** Lets the client connect again, without the loss of a request that it is sending now. */
+  abstract renew(): void;
   /** Aborts the running requests. */
   abstract abort(reason: RpcError): void;
 

@@ -142,6 +142,12 @@ export class Listener {
     stopDestroying();
   }
 
+  /** Lets the clients of all connections connect again. */
+  drainConnections(): void {
+    this.#http1.drainConnections();
+    this.#http2.drainConnections();
+  }
+
   #createTlsServer(options: NonNullable<ListenerOptions["tls"]>, onTlsError: ListenerOptions["onTlsError"]): Server {
     const resolve = (current: TlsOptions): TlsOptions => resolveTlsOptions(current, this.#limits.headersTimeoutMs);
     let current = checkTlsOptions(options);
