@@ -24,5 +24,5 @@ export { badRequest } from "./http-rpc/headers.ts";
 export { decodingReason } from "./protocol/error.ts";
 export type * from "./protocol/payload.ts";
 export type { Handler } from "./protocol/protocol.ts";
-export type { CallingResource, MethodRouter } from "./server/resource.ts";
+export { type CallingResource, type MethodRouter, readOnly, TEXT_TYPE, textResponse } from "./server/resource.ts";
 export { VERSION } from "./version.ts";

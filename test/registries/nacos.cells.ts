@@ -89,6 +89,12 @@ describe.skipIf(!hasNacos)("nacos", () => {
     await provider.registration.update({ weight: 7 });
     figure(`weight change ${Math.round(await weighed)} ms`);
     expect(await addressesOf("shop")).toEqual([provider.address]);
+    await provider.registration.update({ offline: true });
+    await timeUntil(async () => (await addressesOf("shop")).length === 0, 10_000);
+    await timeUntil(async () => (await addressesOf(`providers:${SERVICE}::`)).length === 0, 10_000);
+    await provider.registration.update({ offline: false });
+    await timeUntil(async () => (await addressesOf(`providers:${SERVICE}::`))[0] === provider.address, 10_000);
+    await timeUntil(async () => (await addressesOf("shop"))[0] === provider.address, 10_000);
     const gone = timeUntil(async () => (await addressesOf("shop")).length === 0, 10_000);
     await Promise.all([provider.server.close(), gone]);
     await timeUntil(async () => (await addressesOf(`providers:${SERVICE}::`)).length === 0, 10_000);

@@ -81,6 +81,11 @@ export function describeCells({
     await provider.registration.update({ weight: 7 });
     figure(`weight change ${Math.round(await weighed)} ms`);
     expect(await entriesOf(server, provider.address)).toHaveLength(2);
+    await provider.registration.update({ offline: true });
+    expect(await entriesOf(server, provider.address)).toEqual([]);
+    await provider.registration.update({ offline: false });
+    expect(await entriesOf(server, provider.address)).toHaveLength(2);
+    await timeUntil(() => consumer.transport.endpoints()[0]?.weight === 7, 5_000);
     const gone = timeUntil(async () => (await entriesOf(server, provider.address)).length === 0, 5_000);
     const closed = provider.server.close();
     figure(`deregistration ${Math.round(await gone)} ms`);

@@ -63,6 +63,7 @@ export function configured(
   void run();
   return {
     ready: registration.ready,
+    status: registration.status,
     update(change) {
       given = change.weight ?? given;
       return registration.update({ ...change, weight: ruled ?? given });

@@ -1,11 +1,11 @@
 /**
  * Registration of a server: mounts MetadataServiceV2, keeps the server in the registry, and removes it before the server
- * drains, so that consumers choose other servers while this one still answers.
+ * drains or goes offline, so that consumers choose other servers while this one still answers.
  */
 import { type AddressInfo, isIP } from "node:net";
 import type { AddedService, Router } from "triple-es";
 import type { Instance, OfferedService, Registration, RegistrationEvent, Registry } from "triple-es/discovery";
-import { delay, wallClock } from "triple-es/internal";
+import { delay, delayInBackground, wallClock } from "triple-es/internal";
 import { checkAttributes } from "./dubbo/attributes.ts";
 import { serveMetadata } from "./metadata-service.ts";
 import { externalHost } from "./servers.ts";
@@ -16,6 +16,14 @@ export interface RegisteredServer extends Router {
   readonly address: AddressInfo;
   /** Registers a callback for the beginning of the shutdown. The server accepts calls until it has settled. */
   readonly onClose: (callback: () => unknown) => void;
+  /** Lets clients connect again, by GOAWAY over HTTP/2. */
+  readonly drainConnections: () => void;
+}
+
+/** The registration of a server. */
+export interface ServerRegistration extends Registration {
+  /** The instance as it was registered first. */
+  readonly instance: Instance;
 }
 
 /** Options of {@link register}. */
@@ -45,7 +53,8 @@ export interface RegisterOptions {
   readonly mode?: Instance["mode"];
   /**
    * Time in milliseconds for which a closing server still accepts calls after it was removed from the registry, so that
-   * all consumers know it. It ends after half of the grace period of `close` at the latest. Default: 1,000.
+   * all consumers know it. It ends after half of the grace period of `close` at the latest. A server that goes offline sends
+   * GOAWAY after this time. Default: 1,000.
    */
   readonly propagationMs?: number | undefined;
   /** Called when the server is registered, and when its registration fails. Default: none. */
@@ -62,9 +71,12 @@ const UNREGISTERED_SERVICES =
  * goes on in the background, through each loss of the registry, until it is closed or the server begins to close: then the
  * instance is removed first, and the server accepts calls for another `propagationMs`.
  *
+ * `update({ offline: true })` removes the instance while the server lives on: `propagationMs` later its clients have to connect
+ * again, and those with a registry turn to other servers. `update({ offline: false })` registers it again.
+ *
  * Throws a `TypeError` or `RangeError` for an invalid option, and an `Error` if the server does not listen on a port.
  */
-export function register(server: RegisteredServer, registry: Registry, options: RegisterOptions): Registration {
+export function register(server: RegisteredServer, registry: Registry, options: RegisterOptions): ServerRegistration {
   const { application, weight = 100, attributes, mode = "all", propagationMs = 1_000, warmUp = true } = options;
   checkName(application);
   checkAttributes(attributes);
@@ -94,13 +106,21 @@ export function register(server: RegisteredServer, registry: Registry, options: 
     await registration.close();
     if (propagationMs > 0) await delay(propagationMs);
   });
+  async function leaveClients(): Promise<void> {
+    await delayInBackground(propagationMs);
+    if (registration.status() === "offline") server.drainConnections();
+  }
   return {
+    instance,
     ready: registration.ready,
+    status: registration.status,
     close: registration.close,
     update(change) {
       checkAttributes(change.attributes);
       checkWeight(change.weight ?? weight);
-      return registration.update(change);
+      const confirmed = registration.update(change);
+      if (change.offline) confirmed.then(leaveClients).catch(() => {});
+      return confirmed;
     },
   };
 }

@@ -3,6 +3,7 @@
  *
  *     opening     waits for a session, with exponential backoff
  *     published   the session holds the entries; waits until it is lost, the instance changes, or the registration is closed
+ *     offline     as published, but without entries
  *     closed      the entries are removed
  */
 import { setMaxListeners } from "node:events";
@@ -46,12 +47,13 @@ export function keepRegistered<S extends Session>(
   let instance = given;
   let closing: Promise<void> | undefined;
   let entries: Entries<S> | undefined;
-  let state: RegistrationEvent["type"] | undefined;
+  let confirmed: ReturnType<Registration["status"]> = "pending";
+  let reported: RegistrationEvent["type"] | undefined;
 
   /** Reports a change of state, not each failed attempt. */
   function notify(event: RegistrationEvent): void {
-    if (event.type === state) return;
-    state = event.type;
+    if (event.type === reported) return;
+    reported = event.type;
     callHook("the hook onRegistration", () => onEvent(event));
   }
 
@@ -66,10 +68,14 @@ export function keepRegistered<S extends Session>(
       while (!session.lost.aborted && !ended.signal.aborted) {
         const current = instance;
         const waiting = [...updates];
-        await entries.publish(current);
+        await (current.offline ? entries.withdraw() : entries.publish(current));
         if (session.lost.aborted) return;
-        ready.resolve();
-        notify({ type: "registered" });
+        confirmed = current.offline ? "offline" : "registered";
+        if (current.offline) reported = undefined;
+        else {
+          ready.resolve();
+          notify({ type: "registered" });
+        }
         for (const update of waiting) {
           updates.delete(update);
           update.resolve();
@@ -112,6 +118,7 @@ export function keepRegistered<S extends Session>(
 
   return {
     ready: ready.promise,
+    status: () => (closing === undefined ? confirmed : "closed"),
     update(change: Parameters<Registration["update"]>[0]) {
       if (closing !== undefined)
         return Promise.reject(new RpcError(Code.FailedPrecondition, "the registration is closed"));
@@ -155,8 +162,10 @@ class Entries<S extends Session> {
     this.#isComplete = true;
   }
 
+  /** Removes the entries. The session may publish again. */
   async withdraw(): Promise<void> {
     if (this.session.lost.aborted) return;
+    this.#isComplete = false;
     for (const one of this.#written) await this.#publisher.withdraw(this.session, one);
     this.#written = [];
   }

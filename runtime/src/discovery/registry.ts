@@ -51,6 +51,8 @@ export interface Instance {
   readonly attributes?: Readonly<Record<string, string>> | undefined;
   /** Which entries are written: its application and instance, its services (as Dubbo before 3.0), or both. Default: `all`. */
   readonly mode?: "all" | "instance" | "interface" | undefined;
+  /** True: it has no entries, so that consumers choose others, and it serves calls. Default: false. */
+  readonly offline?: boolean | undefined;
 }
 
 /** A change of the state of a registration. There are no events for further attempts in the same state. */
@@ -60,8 +62,16 @@ export type RegistrationEvent = { readonly type: "registered" } | { readonly typ
 export interface Registration {
   /** Resolves when the instance is registered for the first time. Rejects if the registration is closed before. */
   readonly ready: Promise<void>;
-  /** Changes the weight or the attributes. Resolves when the registry has them. */
-  readonly update: (change: Pick<Instance, "weight" | "attributes">) => Promise<void>;
+  /**
+   * The state: not yet registered, registered (also while the registry cannot be reached later), taken offline, or closed. It
+   * changes when the registry has confirmed it.
+   */
+  readonly status: () => "pending" | "registered" | "offline" | "closed";
+  /**
+   * Changes the weight or the attributes, or takes the instance offline and online again. Resolves when the registry has
+   * confirmed it.
+   */
+  readonly update: (change: Pick<Instance, "weight" | "attributes" | "offline">) => Promise<void>;
   /**
    * Removes the instance. Resolves when the registry has confirmed it, or after `graceMs` milliseconds (default 5,000).
    * Never rejects.

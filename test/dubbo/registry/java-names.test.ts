@@ -24,7 +24,7 @@ it("a service with java_names is served by both names, and registered under both
     resolver: () => async function* () {},
     register: (instance) => {
       registered.push(instance);
-      return { ready: Promise.resolve(), update: async () => {}, close: async () => {} };
+      return { ready: Promise.resolve(), status: () => "registered", update: async () => {}, close: async () => {} };
     },
     close: async () => {},
   };

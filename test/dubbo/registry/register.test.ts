@@ -21,6 +21,7 @@ function recorder(): { readonly registry: Registry; readonly instances: Instance
   const recorded = { instances, closed: 0 };
   const registration: Registration = {
     ready: Promise.resolve(),
+    status: () => "registered",
     update: async () => {},
     close: async () => {
       recorded.closed++;
@@ -180,6 +181,19 @@ describe("a registration", () => {
     ]);
     expect(withdrawn).toEqual([3]);
     await expect(registration.update({ weight: 4 })).rejects.toThrow("the registration is closed");
+  });
+
+  it("of an instance that is offline publishes nothing in a new session", async () => {
+    const { made, published, sessions } = publisher();
+    const registration = keepRegistered(made, INSTANCE);
+    await registration.update({ offline: true });
+    sessions[0]?.abort();
+    await registration.update({ weight: 2 });
+    expect(published.filter(([session]) => session === 2)).toEqual([]);
+    expect(registration.status()).toBe("offline");
+    await registration.update({ offline: false });
+    expect(published.at(-1)).toEqual([2, 2, undefined]);
+    await registration.close();
   });
 
   it("that is closed before it was made rejects ready, and does not wait longer than its grace period", async () => {

@@ -42,12 +42,16 @@ function memory(fails: (operation: string) => boolean) {
       }
     },
     async withdraw(_, instance) {
-      for (const entry of entriesOf(instance)) entries.delete(entry);
+      for (const entry of entriesOf(instance)) {
+        check(`withdraw ${entry}`);
+        entries.delete(entry);
+      }
     },
   };
-  const registration = keepRegistered(publisher, INSTANCE);
+  const events: string[] = [];
+  const registration = keepRegistered(publisher, INSTANCE, ({ type }) => events.push(type));
   onTestFinished(() => registration.close());
-  return { entries, registration };
+  return { entries, registration, events };
 }
 
 it("lets many registrations share a session without a warning of Node", async () => {
@@ -102,4 +106,44 @@ it("closing removes the entries of all states", async () => {
   await registration.close();
   await expect(update).rejects.toThrow("the registration is closed");
   expect([...entries]).toEqual([]);
+});
+
+it("an instance that is offline has no entries, and goes online with the changes that were made meanwhile", async () => {
+  const { entries, registration, events } = memory(() => false);
+  expect(registration.status()).toBe("pending");
+  await registration.ready;
+  expect(registration.status()).toBe("registered");
+  await registration.update({ offline: true });
+  expect([...entries]).toEqual([]);
+  expect(registration.status()).toBe("offline");
+  await registration.update({ weight: 7 });
+  expect([...entries]).toEqual([]);
+  await registration.update({ offline: false });
+  expect([...entries]).toEqual(["127.0.0.1:1", "127.0.0.1:1?weight=7"]);
+  expect(registration.status()).toBe("registered");
+  expect(events).toEqual(["registered", "registered"]);
+  await registration.close();
+  expect([...entries]).toEqual([]);
+  expect(registration.status()).toBe("closed");
+});
+
+it("an entry whose removal failed when the instance went offline is removed by the next attempt", async () => {
+  const { entries, registration, events } = memory(once("withdraw 127.0.0.1:1?weight=100"));
+  await registration.ready;
+  await registration.update({ offline: true });
+  expect([...entries]).toEqual([]);
+  expect(events).toEqual(["registered", "failed"]);
+  await registration.update({ offline: false });
+  expect(entries.size).toBe(2);
+});
+
+it("an instance that goes online before its removal is complete has all its entries", async () => {
+  const { entries, registration } = memory(once("withdraw 127.0.0.1:1?weight=100"));
+  await registration.ready;
+  const offline = registration.update({ offline: true });
+  await expect.poll(() => entries.size).toBe(1);
+  const online = registration.update({ offline: false, weight: 7 });
+  await Promise.all([offline, online]);
+  expect([...entries].sort()).toEqual(["127.0.0.1:1", "127.0.0.1:1?weight=7"]);
+  expect(registration.status()).toBe("registered");
 });

@@ -157,6 +157,7 @@ function register(instance: Partial<Instance> = {}) {
   const closings: number[] = [];
   const kept: Registration = {
     ready: Promise.resolve(),
+    status: () => "registered",
     update: async ({ weight }) => void weights.push(weight),
     close: async () => void closings.push(1),
   };
