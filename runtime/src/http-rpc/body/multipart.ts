@@ -2,7 +2,8 @@
  * Multipart bodies: `multipart/form-data` (RFC 7578; spec: Additional request content types). Each part is decoded by
  * its content type; a parameter of bytes receives the undecoded part.
  */
-import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
+import type { DescField, DescMessage, JsonValue, Message } from "@bufbuild/protobuf";
+import { reflect } from "@bufbuild/protobuf/reflect";
 import type { MultipartError, PartInfo } from "multipasta";
 import { Code } from "../../call/code.ts";
 import type { RpcError } from "../../call/error.ts";
@@ -17,7 +18,6 @@ import { mapOfPairs } from "./form.ts";
 import type { BodyContext, BodyFormat } from "./format.ts";
 import {
   bindParameters,
-  DecodedMessage,
   type FieldValue,
   holdsBytes,
   Items,
@@ -144,9 +144,7 @@ function decodePart(json: BodyJson, field: DescField, part: Part): PartValue | u
   if (holdsBytes(field)) return part.bytes;
   const isMap = field.fieldKind === "map";
   const message = isMap ? undefined : field.message;
-  if (!part.isText && message !== undefined) {
-    return new DecodedMessage(message, part.decode(message));
-  }
+  if (!part.isText && message !== undefined) return reflect(message, part.decode(message) as Message);
   // Codecs decode messages only, and a form has names for its values.
   const others = isMap ? [FORM_TYPE, ...xml.mediaTypes] : xml.mediaTypes;
   if (!part.isText && !part.isOneOf(others)) throw part.unsupported(others);

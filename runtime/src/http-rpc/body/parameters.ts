@@ -11,7 +11,8 @@ import {
   type Message,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { type ReflectList, type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
+import { isReflectMessage, type ReflectList, type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
+import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { Code } from "../../call/code.ts";
 import { RpcError, reasonOf } from "../../call/error.ts";
 import type { BodyJson } from "../../codec/bounded-codec.ts";
@@ -38,7 +39,7 @@ const JSON_START = /^\s*[{[]/;
  * as in JSON. Otherwise values are bound by position. A message that wraps one scalar is a single parameter.
  */
 export function bindParameters<V>(type: DescMessage, values: readonly NamedValue<V>[]): FieldValue<V>[] {
-  if (isTextual(type) && !WRAPPED_SCALARS.has(type.typeName)) {
+  if (isTextual(type) && !isWrapperDesc(type)) {
     const problem = `the parameter is one ${type.typeName}, and the values of this content type are for several`;
     throw new Refusal(415, Code.Unimplemented, `${problem}; send it as application/json`);
   }
@@ -59,17 +60,6 @@ export function bindParameters<V>(type: DescMessage, values: readonly NamedValue
   });
 }
 
-/** The value of a message field that is decoded by a codec or a format. */
-export class DecodedMessage {
-  readonly type: DescMessage;
-  readonly message: Message;
-
-  constructor(type: DescMessage, message: object) {
-    this.type = type;
-    this.message = message as Message;
-  }
-}
-
 /** All items of one value of a repeated field. */
 export class Items {
   readonly values: JsonValue[];
@@ -79,11 +69,11 @@ export class Items {
   }
 }
 
-/** A value as JSON, bytes for a field of bytes, or a message. */
-export type PartValue = JsonValue | Items | Uint8Array | DecodedMessage;
+/** A value as JSON, bytes for a field of bytes, or a message that a codec or a format has decoded. */
+export type PartValue = JsonValue | Items | Uint8Array | ReflectMessage;
 
 /** A value that is set after the other values have been decoded from JSON, with its index in a list. */
-interface PlacedValue extends FieldValue<Uint8Array | DecodedMessage> {
+interface PlacedValue extends FieldValue<Uint8Array | ReflectMessage> {
   readonly index: number;
 }
 
@@ -98,7 +88,7 @@ export function messageFrom(json: BodyJson, type: DescMessage, values: readonly 
     if (!list && index > 0) throw badRequest(`parameter "${field.jsonName}" is given more than once`);
     counts.set(field, index + (value instanceof Items ? value.values.length : 1));
     const items = members.get(field.jsonName);
-    if (value instanceof Uint8Array || value instanceof DecodedMessage) placed.push({ field, value, index });
+    if (value instanceof Uint8Array || isReflectMessage(value)) placed.push({ field, value, index });
     else if (value instanceof Items) {
       if (!Array.isArray(items)) members.set(field.jsonName, value.values);
       else {
@@ -116,27 +106,22 @@ export function messageFrom(json: BodyJson, type: DescMessage, values: readonly 
 
 /** Decodes a message from its JSON members. The JSON of a message that wraps a scalar is the scalar. */
 function fromMembers(json: BodyJson, type: DescMessage, members: ReadonlyMap<string, JsonValue>): object {
-  if (!WRAPPED_SCALARS.has(type.typeName)) return json.fromValue(type, Object.fromEntries(members));
+  if (!isWrapperDesc(type)) return json.fromValue(type, Object.fromEntries(members));
   const boxed = members.get("value");
   return boxed === undefined ? create(type) : json.fromValue(type, boxed);
 }
 
 function setPlaced(type: DescMessage, message: object, placed: readonly PlacedValue[]): void {
   const fields = reflect(type, message as Message);
-  for (const [field, values] of groupByField(placed)) {
-    if (field.fieldKind === "list") insert(fields.get(field) as ReflectList, values);
-    else for (const { value } of values) fields.set(field, reflected(field, value));
+  const lists = new Map<DescField, PlacedValue[]>();
+  for (const one of placed) {
+    const { field, value } = one;
+    const known = lists.get(field);
+    if (field.fieldKind !== "list") fields.set(field, reflected(field, value));
+    else if (known === undefined) lists.set(field, [one]);
+    else known.push(one);
   }
-}
-
-function groupByField(placed: readonly PlacedValue[]): Map<DescField, PlacedValue[]> {
-  const groups = new Map<DescField, PlacedValue[]>();
-  for (const value of placed) {
-    const group = groups.get(value.field);
-    if (group === undefined) groups.set(value.field, [value]);
-    else group.push(value);
-  }
-  return groups;
+  for (const [field, values] of lists) insert(fields.get(field) as ReflectList, values);
 }
 
 /** Inserts values into a list, each at its index in the result. */
@@ -152,9 +137,9 @@ function insert(list: ReflectList, values: readonly PlacedValue[]): void {
 }
 
 /** Wraps bytes for a field of type `BytesValue`. */
-function reflected(field: DescField, value: Uint8Array | DecodedMessage): Uint8Array | ReflectMessage {
-  if (value instanceof DecodedMessage) return reflect(value.type, value.message);
-  return field.message === undefined ? value : reflect(field.message, create(field.message, { value }));
+function reflected(field: DescField, value: Uint8Array | ReflectMessage): Uint8Array | ReflectMessage {
+  if (isReflectMessage(value) || field.message === undefined) return value;
+  return reflect(field.message, create(field.message, { value }));
 }
 
 /** Messages whose JSON is a string. An empty text leaves the field unset, as for numbers. */
@@ -163,29 +148,14 @@ const TEXT_TYPES = new Set(["Timestamp", "Duration", "FieldMask"].map((name) => 
 /** Messages that contain any JSON. Their text is parsed as JSON. */
 const JSON_TYPES = new Set(["Struct", "Value", "ListValue", "Any"].map((name) => `google.protobuf.${name}`));
 
-/** Messages that wrap one scalar. */
-const WRAPPED_SCALARS: ReadonlyMap<string, ScalarType> = new Map(
-  Object.entries({
-    Double: ScalarType.DOUBLE,
-    Float: ScalarType.FLOAT,
-    Int64: ScalarType.INT64,
-    UInt64: ScalarType.UINT64,
-    Int32: ScalarType.INT32,
-    UInt32: ScalarType.UINT32,
-    Bool: ScalarType.BOOL,
-    String: ScalarType.STRING,
-    Bytes: ScalarType.BYTES,
-  }).map(([name, scalar]) => [`google.protobuf.${name}Value`, scalar]),
-);
-
 /** Reports whether a field, or an item of a repeated field, is bytes or a `BytesValue`. */
 export function holdsBytes({ fieldKind, scalar, message }: DescField): boolean {
   return fieldKind !== "map" && (scalar === ScalarType.BYTES || message?.typeName === "google.protobuf.BytesValue");
 }
 
 /** Reports whether a message can be given as one text: it is a string or scalar in JSON, or any JSON. */
-export function isTextual({ typeName }: DescMessage): boolean {
-  return WRAPPED_SCALARS.has(typeName) || TEXT_TYPES.has(typeName) || JSON_TYPES.has(typeName);
+export function isTextual(type: DescMessage): boolean {
+  return isWrapperDesc(type) || TEXT_TYPES.has(type.typeName) || holdsJson(type);
 }
 
 /** Reports whether the text of a message is parsed as JSON. */
@@ -218,8 +188,7 @@ export function parseItem(
 
 /** Parses a text as a message: as JSON, unless the JSON of the message is itself a string or scalar. */
 export function parseMessageText(json: BodyJson, type: DescMessage, text: string): JsonValue | undefined {
-  const wrapped = WRAPPED_SCALARS.get(type.typeName);
-  if (wrapped !== undefined) return parseScalar(wrapped, text);
+  if (isWrapperDesc(type)) return parseScalar(type.fields[0].scalar, text);
   return TEXT_TYPES.has(type.typeName) ? text.trim() || undefined : parseJson(json, text);
 }
 
