@@ -87,10 +87,7 @@ export class ControlFrames implements FrameHandler {
 
   #onSettingsAck(): void {
     if (this.settingsOwed === 0) this.#owner.meters.glitch(Glitch.StrayAck);
-    else {
-      this.settingsOwed--;
-      this.#handler.onEvent({ type: "settingsAck" });
-    }
+    else this.settingsOwed--;
   }
 
   #onSettings(bytes: Uint8Array, start: number, end: number): void {

@@ -11,8 +11,6 @@ export type PingKind = "keepalive" | "shutdown" | "receipt";
 export type ConnectionEvent =
   /** The peer's settings have been received, for the first time or again. */
   | { readonly type: "settings" }
-  /** The peer has acknowledged our settings. */
-  | { readonly type: "settingsAck" }
   | { readonly type: "pong"; readonly kind: PingKind }
   /** The peer has sent GOAWAY: no new streams can be opened. */
   | { readonly type: "goaway"; readonly lastStreamId: number; readonly code: number }
