@@ -8,13 +8,7 @@ import { countOf, createBodyJson, jsonValuesOf } from "../codec/bounded-codec.ts
 import { encodeJson, type JsonValues } from "../codec/codec.ts";
 import type { HttpRule } from "../gen/google/api/http_pb.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
-import {
-  type Formats,
-  type HttpRpcFormat,
-  type ResponseFormat,
-  responseFields,
-  unsupported,
-} from "../http-rpc/content-type.ts";
+import { type Formats, type ResponseFormat, responseFields, unsupported } from "../http-rpc/content-type.ts";
 import { Refusal, serializationError } from "../http-rpc/error-response.ts";
 import { isUtf8, JSON_TYPE, parseMediaType } from "../http-rpc/media-type.ts";
 import { HttpRpcServer, rpcErrorResponse } from "../http-rpc/server.ts";
@@ -84,50 +78,37 @@ export class RestServer implements CallingResource {
     return this.#protocol.serve(
       request,
       { handler, selector: wanted, headers: undefined },
-      new RouteFormats(match, query, this.#values),
+      formatsOf(match, query, this.#values),
     );
   }
 }
 
-/** The formats of one request at a route: JSON, with fields in the path and the query. */
-class RouteFormats implements Formats {
-  readonly path: string;
-  readonly #match: RouteMatch<AddedRoute>;
-  readonly #query: string;
-  readonly #values: JsonValues;
-
-  constructor(match: RouteMatch<AddedRoute>, query: string, values: JsonValues) {
-    this.path = match.route.target.path;
-    this.#match = match;
-    this.#query = query;
-    this.#values = values;
-  }
-
-  findRequest({ method, headers }: HttpRequest): HttpRpcFormat {
-    const { route } = this.#match;
-    const { kind } = route.target;
-    if (kind !== "unary" && kind !== "server_streaming") throw streaming(route);
-    const contentType = headers.get("content-type");
-    const mediaType = contentType === undefined ? undefined : parseMediaType(contentType);
-    const isJson = mediaType?.name === JSON_TYPE;
-    if (contentType !== undefined && route.body !== undefined && !(isJson && isUtf8(mediaType))) {
-      throw unsupported(contentType, [JSON_TYPE]);
-    }
-    const isSafelisted = method !== "GET" && method !== "HEAD" && !isJson;
-    return {
-      decode: (bytes, { limits }) => {
-        const json = createBodyJson(this.#values, countOf(bytes, limits.maxMessageValues));
-        return decodeRequest(this.#match, this.#query, bytes, json);
-      },
-      malformed: serializationError,
-      response: route.response,
-      safelisted: isSafelisted ? "a request without a JSON body" : undefined,
-    };
-  }
-
-  responsesOf(): ReadonlyMap<string, ResponseFormat> {
-    return new Map([[JSON_TYPE, this.#match.route.response]]);
-  }
+/** Returns the formats of one request at a route: JSON, with fields in the path and the query. */
+function formatsOf(match: RouteMatch<AddedRoute>, query: string, values: JsonValues): Formats {
+  const { route } = match;
+  const { response } = route;
+  const { kind, path } = route.target;
+  return {
+    path,
+    findRequest({ method, headers }) {
+      if (kind !== "unary" && kind !== "server_streaming") throw streaming(route);
+      const contentType = headers.get("content-type");
+      const mediaType = contentType === undefined ? undefined : parseMediaType(contentType);
+      const isJson = mediaType?.name === JSON_TYPE;
+      if (contentType !== undefined && route.body !== undefined && !(isJson && isUtf8(mediaType))) {
+        throw unsupported(contentType, [JSON_TYPE]);
+      }
+      const isSafelisted = method !== "GET" && method !== "HEAD" && !isJson;
+      return {
+        decode: (bytes, { limits }) =>
+          decodeRequest(match, query, bytes, createBodyJson(values, countOf(bytes, limits.maxMessageValues))),
+        malformed: serializationError,
+        response,
+        safelisted: isSafelisted ? "a request without a JSON body" : undefined,
+      };
+    },
+    responsesOf: () => new Map([[JSON_TYPE, response]]),
+  };
 }
 
 function responseOf(route: Route, values: JsonValues): ResponseFormat {
