@@ -5,7 +5,7 @@
 import { type Call, type Interceptor, intercept } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
-import { DONE } from "../call/message-stream.ts";
+import { iteration } from "../call/message-stream.ts";
 
 /** Iterators and streams whose messages have been read, or are being read. */
 const begun = new WeakSet<object>();
@@ -22,53 +22,44 @@ export function interceptStreams(call: Call, interceptors: readonly Interceptor[
 function refuseRepeats(call: Call): Call {
   return (request) => {
     if (!request.stream || request.method.kind === "server_streaming") return call(request);
-    return call({ ...request, messages: new RequestMessages(request.messages, request.method.path) });
+    return call({ ...request, messages: readOnce(request.messages, request.method.path) });
   };
 }
 
-class RequestMessages implements AsyncIterable<object> {
-  readonly #messages: AsyncIterable<object>;
-  readonly #path: string;
-  #isBegun = false;
+/** Returns messages that fail if they are read again after their source has been read. */
+function readOnce(messages: AsyncIterable<object>, path: string): AsyncIterable<object> {
+  let isBegun = false;
   /** True if the stream has no messages. */
-  #isEmpty = false;
-
-  constructor(messages: AsyncIterable<object>, path: string) {
-    this.#messages = messages;
-    this.#path = path;
-  }
-
-  [Symbol.asyncIterator](): AsyncIterator<object> {
-    const source = isStream(this.#messages) ? this.#messages : undefined;
-    if (source !== undefined) this.#begin(source);
-    const iterator = this.#messages[Symbol.asyncIterator]();
-    if (source === undefined) this.#begin(iterator);
-    const isFirst = !this.#isBegun;
-    this.#isBegun = true;
-    let isRead = false;
-    return {
-      next: async () => {
+  let isEmpty = false;
+  const begin = (source: object): void => {
+    if (begun.has(source)) throw readTwice(path);
+    begun.add(source);
+  };
+  return {
+    [Symbol.asyncIterator]() {
+      if (isStream(messages)) begin(messages);
+      const iterator = messages[Symbol.asyncIterator]();
+      if (!isStream(messages)) begin(iterator);
+      const isFirst = !isBegun;
+      isBegun = true;
+      let isRead = false;
+      const next = async (): Promise<IteratorResult<object, undefined>> => {
         const step = await iterator.next();
         if (step.done && !isRead) {
-          if (!isFirst && !this.#isEmpty) throw this.#readTwice();
-          this.#isEmpty = true;
+          if (!isFirst && !isEmpty) throw readTwice(path);
+          isEmpty = true;
         }
         isRead = true;
         return step;
-      },
-      return: async () => (await iterator.return?.()) ?? DONE,
-    };
-  }
+      };
+      return iteration(next, () => iterator.return?.());
+    },
+  };
+}
 
-  #begin(source: object): void {
-    if (begun.has(source)) throw this.#readTwice();
-    begun.add(source);
-  }
-
-  #readTwice(): RpcError {
-    const problem = `the request messages of ${this.#path} can be read once, so an interceptor cannot call next again with them`;
-    return new RpcError(Code.FailedPrecondition, `${problem}; pass other messages, or use a policy for retries`);
-  }
+function readTwice(path: string): RpcError {
+  const problem = `the request messages of ${path} can be read once, so an interceptor cannot call next again with them`;
+  return new RpcError(Code.FailedPrecondition, `${problem}; pass other messages, or use a policy for retries`);
 }
 
 /** Reports whether messages come from a stream of the platform, whose iterators all read the same messages. */

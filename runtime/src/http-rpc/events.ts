@@ -8,7 +8,7 @@ import { joinAll } from "../call/bytes.ts";
 import type { StreamResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
-import { DONE } from "../call/message-stream.ts";
+import { DONE, iteration } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { startBackgroundTimer } from "../call/platform.ts";
 import type { OnError, OnStep, Step } from "../http/body.ts";
@@ -60,7 +60,7 @@ export class EventStream extends ResponseStream {
   #isOver = false;
 
   constructor(call: HttpRpcCall, { messages }: StreamResponse, options: ServerProtocolOptions) {
-    super(call, new WithComments(messages), (message) => this.#encode(message), options.onError);
+    super(call, withComments(messages), (message) => this.#encode(message), options.onError);
     this.#call = call;
     this.#options = options;
   }
@@ -91,23 +91,13 @@ export class EventStream extends ResponseStream {
 }
 
 /** Yields the messages, and {@link COMMENT} after each time without one. */
-class WithComments implements AsyncIterableIterator<object, undefined> {
-  readonly #source: AsyncIterable<object>;
-  #messages: AsyncIterator<object> | undefined;
-  #next: Promise<IteratorResult<object, undefined>> | undefined;
-
-  constructor(source: AsyncIterable<object>) {
-    this.#source = source;
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  next(): Promise<IteratorResult<object, undefined>> {
-    this.#messages ??= this.#source[Symbol.asyncIterator]();
-    this.#next ??= this.#messages.next();
-    const next = this.#next;
+function withComments(source: AsyncIterable<object>): AsyncIterable<object> {
+  let messages: AsyncIterator<object> | undefined;
+  let pending: Promise<IteratorResult<object, undefined>> | undefined;
+  const begin = (): AsyncIterator<object> => (messages ??= source[Symbol.asyncIterator]());
+  const next = (): Promise<IteratorResult<object, undefined>> => {
+    pending ??= begin().next();
+    const step = pending;
     return new Promise((resolve, reject) => {
       let isQuiet = false;
       const stop = startBackgroundTimer(QUIET_MS, () => {
@@ -118,20 +108,16 @@ class WithComments implements AsyncIterableIterator<object, undefined> {
       const settle = (how: () => void): void => {
         if (isQuiet) return;
         stop();
-        this.#next = undefined;
+        pending = undefined;
         how();
       };
-      next.then(
-        (step) => settle(() => resolve(step)),
+      step.then(
+        (result) => settle(() => resolve(result)),
         (reason) => settle(() => reject(reason)),
       );
     });
-  }
-
-  async return(): Promise<IteratorResult<object, undefined>> {
-    await (this.#messages ?? this.#source[Symbol.asyncIterator]()).return?.();
-    return DONE;
-  }
+  };
+  return iteration(next, () => begin().return?.());
 }
 
 //     event = *( field LF ) LF     field = "id: " text / "retry: " 1*DIGIT / "event: " name / "data:" [ " " text ]

@@ -15,7 +15,7 @@ import {
 } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
-import { DONE, oneMessage, onlyMessage } from "../call/message-stream.ts";
+import { iteration, oneMessage, onlyMessage } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { similarName } from "../call/option.ts";
 import { requestCountError } from "../call/outcome.ts";
@@ -181,7 +181,7 @@ function streamCall(
       // The response begins with the first message, so that an error before it fails the whole call.
       const first = outputs.next();
       await context.begun(first);
-      const messages = new Outputs(first, outputs, request, options);
+      const messages = outputsOf(first, outputs, request, options);
       return { stream: true, messages, headers: context.responseHeaders, trailers: context.responseTrailers };
     } catch (reason) {
       throw context.failure(reason, options.onError);
@@ -190,53 +190,30 @@ function streamCall(
 }
 
 /**
- * The messages of a handler, whose first step has started. With interceptors, it converts the errors of the handler; without
- * them, the protocol does, which saves a promise for each message.
+ * Returns the messages of a handler, whose first step has started. With interceptors, it converts the errors of the handler;
+ * without them, the protocol does, which saves a promise for each message.
  */
-class Outputs implements AsyncIterableIterator<object> {
-  #first: Promise<IteratorResult<object>> | undefined;
-  readonly #outputs: AsyncIterator<object>;
-  readonly #request: CallRequest;
-  readonly #options: HandlerOptions;
-
-  constructor(
-    first: Promise<IteratorResult<object>>,
-    outputs: AsyncIterator<object>,
-    request: CallRequest,
-    options: HandlerOptions,
-  ) {
-    this.#first = first;
-    this.#outputs = outputs;
-    this.#request = request;
-    this.#options = options;
-  }
-
-  [Symbol.asyncIterator](): this {
-    return this;
-  }
-
-  next(): Promise<IteratorResult<object>> {
-    return this.#options.interceptors.length === 0 ? this.#step() : this.#converted(() => this.#step());
-  }
-
-  async return(): Promise<IteratorResult<object>> {
-    await this.#converted(() => this.#outputs.return?.());
-    return DONE;
-  }
-
-  #step(): Promise<IteratorResult<object>> {
-    const first = this.#first;
-    this.#first = undefined;
-    return first ?? this.#outputs.next();
-  }
-
-  async #converted<T>(work: () => T): Promise<Awaited<T>> {
+function outputsOf(
+  started: Promise<IteratorResult<object>>,
+  outputs: AsyncIterator<object>,
+  request: CallRequest,
+  { interceptors, onError }: HandlerOptions,
+): AsyncIterable<object> {
+  let first: typeof started | undefined = started;
+  const step = (): Promise<IteratorResult<object>> => {
+    const result = first ?? outputs.next();
+    first = undefined;
+    return result;
+  };
+  const converted = async <T>(work: () => T): Promise<Awaited<T>> => {
     try {
       return await work();
     } catch (reason) {
-      throw maskUnknownError(reason, this.#request, this.#options.onError);
+      throw maskUnknownError(reason, request, onError);
     }
-  }
+  };
+  const leave = (): Promise<unknown> => converted(() => outputs.return?.());
+  return iteration(interceptors.length === 0 ? step : () => converted(step), leave);
 }
 
 /**
