@@ -6,12 +6,13 @@ import { Metadata } from "../call/metadata.ts";
 import type { Method, ProtoMethod } from "../call/method.ts";
 import { countOf } from "../codec/bounded-codec.ts";
 import type { Codec } from "../codec/codec.ts";
-import { type Body, wholeBody } from "../http/body.ts";
+import type { Body } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { clipText } from "../protocol/error.ts";
 import type { GrpcPayloadCall } from "../protocol/payload.ts";
 import type { Handler } from "../protocol/protocol.ts";
 import type { RequestFormat, ServerCall } from "../server/receive.ts";
+import { TEXT_TYPE, textResponse } from "../server/resource.ts";
 import { encodeEnvelope, encodeMessage } from "./envelope.ts";
 import { codecNameOf, isWrapperContentType } from "./headers.ts";
 import { internalError } from "./messages.ts";
@@ -78,7 +79,11 @@ export function refuse(
   codecs: readonly Codec[],
 ): HttpResponse {
   if (version !== "2") {
-    return plain(505, "gRPC needs HTTP/2 (curl: --http2-prior-knowledge); over HTTP/1.1 send application/json");
+    return textResponse(
+      505,
+      TEXT_TYPE,
+      "gRPC needs HTTP/2 (curl: --http2-prior-knowledge); over HTTP/1.1 send application/json",
+    );
   }
   if (method !== "POST") return refuseMethod();
   const names = codecs.map(({ name }) => `application/grpc+${name}`);
@@ -90,13 +95,13 @@ export function refuse(
 
 /** Creates the response to requests with a method other than POST. */
 export function refuseMethod(): HttpResponse {
-  return plain(405, "gRPC calls use the method POST", { allow: "POST" });
+  return textResponse(405, TEXT_TYPE, "gRPC calls use the method POST", { allow: "POST" });
 }
 
 /** Creates the response to a content type that is not supported. */
 export function refuseType(contentType: string, supported: string): HttpResponse {
   const message = `content type ${clipText(contentType, MAX_NAMED_TYPE)} is not supported; supported are: ${supported}`;
-  return plain(415, message, { "accept-post": supported });
+  return textResponse(415, TEXT_TYPE, message, { "accept-post": supported });
 }
 
 function codecFormat(contentType: string, codec: Codec): GrpcFormat {
@@ -126,13 +131,4 @@ function payloadFormat(contentType: string): GrpcFormat {
 
 function fieldsOf(contentType: string): Metadata {
   return new Metadata({ "content-type": contentType }).freeze();
-}
-
-function plain(status: number, message: string, headers: Record<string, string> = {}): HttpResponse {
-  return {
-    status,
-    headers: new Metadata({ ...headers, "content-type": "text/plain; charset=utf-8" }),
-    body: wholeBody(new TextEncoder().encode(message)),
-    trailers: new Metadata(),
-  };
 }
