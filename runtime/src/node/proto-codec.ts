@@ -8,6 +8,7 @@
  * (contest `b-server-4x32`).
  */
 import { type DescField, type DescMessage, type Message, ScalarType, toBinary } from "@bufbuild/protobuf";
+import { scalarZeroValue } from "@bufbuild/protobuf/reflect";
 import { isWrapperDesc, FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import type { GeneratedCodec } from "../call/method.ts";
 import type { MessageWriter } from "../codec/binary/slab.ts";
@@ -176,7 +177,8 @@ function fieldWriter(field: DescField): Writer<Fields> {
       if (!Object.is(value, 0)) write(writer, value);
     };
   }
-  const zero = zeroOf(field);
+  // The default value of a field without presence is not written. A field without a scalar type is an enum.
+  const zero = scalar === undefined ? field.enum?.values[0]?.number : scalarZeroValue(scalar, false);
   const type = typeof zero;
   if (scalar !== undefined && (type === "number" || type === "bigint")) {
     return (writer, message) => {
@@ -223,26 +225,6 @@ function taggedWriter({ number, message: type, scalar }: DescField): Writer<unkn
   const { wireType, write } = scalars[scalar ?? ScalarType.INT32];
   const tag = tagOf(number, wireType);
   return (writer, value) => write(writer, tag, value as never);
-}
-
-/** The default value of a field without presence, which is not written. */
-function zeroOf(field: DescField): unknown {
-  switch (field.scalar) {
-    case ScalarType.STRING:
-      return "";
-    case ScalarType.BOOL:
-      return false;
-    case ScalarType.INT64:
-    case ScalarType.UINT64:
-    case ScalarType.SINT64:
-    case ScalarType.FIXED64:
-    case ScalarType.SFIXED64:
-      return 0n;
-    case undefined:
-      return field.enum?.values[0]?.number;
-    default:
-      return 0;
-  }
 }
 
 function tagOf(number: number, wireType: number): number {
