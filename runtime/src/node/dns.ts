@@ -51,12 +51,7 @@ interface Answer {
 type Targets = ReadonlyMap<string, readonly Endpoint[]>;
 
 /** The endpoints of one query. */
-interface Found {
-  readonly endpoints: readonly Endpoint[];
-  readonly ttlMs: number;
-  readonly problems?: readonly string[];
-  readonly targets?: Targets;
-}
+type Found = Pick<Answer, "endpoints" | "ttlMs"> & Partial<Pick<Answer, "problems" | "targets">>;
 
 interface Addresses {
   readonly hosts: readonly string[];

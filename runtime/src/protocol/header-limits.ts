@@ -102,11 +102,10 @@ function boundResponse(response: HttpResponse, limits: FieldLimits): HttpRespons
 }
 
 function requireWithin(received: Metadata, { fields, bytes }: FieldLimits, what: string): Metadata {
+  const bytesReceived = headerListSize(received.raw);
+  if (received.size <= fields && bytesReceived <= bytes) return received;
   const [size, limit] =
-    received.size > fields
-      ? [`${received.size} fields`, `${fields}`]
-      : [`${headerListSize(received.raw)} bytes`, `${bytes}`];
-  if (received.size <= fields && headerListSize(received.raw) <= bytes) return received;
+    received.size > fields ? [`${received.size} fields`, fields] : [`${bytesReceived} bytes`, bytes];
   const message = `the ${what} of the response have ${size}, more than the limit of ${limit} (option headerLimits)`;
   throw new RpcError(Code.ResourceExhausted, message, { status: Status.BadResponse });
 }
