@@ -363,12 +363,21 @@ describe("addMcp", () => {
   });
 
   it.each([
-    [["greet.v1.GreetService.Grete"], {}, "no service of the router has the method"],
+    [["greet.v1.GreetService.Grete"], {}, 'did you mean "greet.v1.GreetService.Greet"?'],
+    [["greet.v1.GreetService/Greet"], {}, 'did you mean "greet.v1.GreetService.Greet"?'],
+    [["greet.v1.Other.Method"], {}, "no service of the router has the method"],
     [["greet.v1.GreetService.GreetTogether"], {}, "is client streaming"],
     [[GREET], { path: "mcp" }, "must start with /"],
     [[GREET], { paths: "/mcp" }, "paths"],
   ])("refuses %j with the options %j", (methods, options, message) => {
     const router = createRouter().add(GreetServiceDef, greeter);
     expect(() => addMcp(router, methods, options as object)).toThrow(message);
+  });
+
+  it("takes a second list of tools at another path only", () => {
+    const router = createRouter().add(GreetServiceDef, greeter);
+    addMcp(router, [GREET]);
+    addMcp(router, [GREET], { path: "/tools" });
+    expect(() => addMcp(router, [GREET])).toThrow("/mcp has tools already");
   });
 });

@@ -56,7 +56,7 @@ const FORMATS = new Map<string, RuleFormat<unknown>>([...Object.entries(ROUTERS)
  * Providers apply the dynamic configuration too. Throws a `TypeError` for an invalid option.
  */
 export function rules(options: RulesOptions): Rules {
-  const { application, texts = {} } = options;
+  const { application, texts = {} } = options ?? {};
   if (typeof application !== "string" || application === "") {
     throw new TypeError(`application of rules must be the name of the consumer, not ${JSON.stringify(application)}`);
   }

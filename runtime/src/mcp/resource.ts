@@ -6,7 +6,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
-import { assertMembers } from "../call/option.ts";
+import { assertMembers, similarName } from "../call/option.ts";
 import { countOf, parseBounded } from "../codec/bounded-codec.ts";
 import { encodeJson } from "../codec/codec.ts";
 import { isObject } from "../codec/values/json.ts";
@@ -65,16 +65,31 @@ export class ToolResource implements CallingResource {
     const document = createOpenApi(this.#router, { ...options, includeGrpcServices: true });
     const { title = "", version = "" } = document.info;
     this.#server = { name: title, version };
+    const { resources, services } = this.#router;
+    if (resources.some((one) => one instanceof ToolResource && one !== this && one.#path === this.#path)) {
+      throw new TypeError(
+        `${this.#path} has tools already: name all methods in one call of addMcp, or set another path`,
+      );
+    }
+    const methods = services.flatMap((added) =>
+      Object.values(added.service.methods).map(({ service, name, path }) => ({
+        name: `${service}.${name}`,
+        path,
+        added,
+      })),
+    );
     for (const name of this.#methods) {
-      const added = this.#router.services.find(({ service }) => name.startsWith(`${service.typeName}.`));
-      const path = Object.values(added?.service.methods ?? {}).find(
-        (one) => name === `${one.service}.${one.name}`,
-      )?.path;
-      const handler = path === undefined || added === undefined ? undefined : routes.find(path, added.selector);
-      if (handler === undefined || added === undefined) {
-        throw new TypeError(`no service of the router has the method ${quote(name)}: add it before its tools`);
+      const method = methods.find((one) => one.name === name);
+      const handler = method && routes.find(method.path, method.added.selector);
+      if (method === undefined || handler === undefined) {
+        const meant = similarName(
+          name,
+          methods.map((one) => one.name),
+        );
+        const hint = meant === undefined ? "add it before its tools" : `did you mean ${quote(meant)}?`;
+        throw new TypeError(`no service of the router has the method ${quote(name)}: ${hint}`);
       }
-      this.#tools.set(name, createTool(handler, added, document));
+      this.#tools.set(name, createTool(handler, method.added, document));
     }
   };
 

@@ -69,15 +69,15 @@ describe("the error of a connection", () => {
     [BAD_CERTIFICATE, "sslv3 alert bad certificate"],
     [
       BAD_CERTIFICATE.replace("sslv3 alert bad certificate", "tlsv13 alert certificate required"),
-      "tlsv13 alert certificate required (set tls.cert and tls.key)",
+      "tlsv13 alert certificate required (set tls.cert and tls.key, or their files)",
     ],
     [
       "unable to verify the first certificate",
-      "unable to verify the first certificate (set tls.ca to the authority of the server's certificate)",
+      "unable to verify the first certificate (set tls.ca or tls.caFile to the authority of the server's certificate)",
     ],
     [
       "self-signed certificate in certificate chain",
-      "self-signed certificate in certificate chain (set tls.ca to the authority of the server's certificate)",
+      "self-signed certificate in certificate chain (set tls.ca or tls.caFile to the authority of the server's certificate)",
     ],
     [
       "Hostname/IP does not match certificate's altnames: IP: 127.0.0.1 is not in the cert's list: ",

@@ -346,6 +346,6 @@ describe.skipIf(!hasOpenssl)("files of tls (needs openssl)", () => {
     const { baseUrl } = await startServer({}, { tls: renewed.server });
     const volume = new Volume(old.client, old.ca);
     const { rawMessage } = await failureOf(connectGreeter(baseUrl, { tls: volume.options }).greet({}));
-    expect(rawMessage).toContain("set tls.ca to the authority of the server's certificate");
+    expect(rawMessage).toContain("set tls.ca or tls.caFile to the authority of the server's certificate");
   });
 });

@@ -36,10 +36,10 @@ const MEANINGS: readonly (readonly [cause: RegExp, meaning: string])[] = [
 
 /** The options to set, for messages of OpenSSL and Node that only state a cause. */
 const HINTS: readonly (readonly [cause: RegExp, hint: string])[] = [
-  [/alert certificate required$/, "set tls.cert and tls.key"],
+  [/alert certificate required$/, "set tls.cert and tls.key, or their files"],
   [
     /^unable to (verify the first certificate|get (local )?issuer certificate)$|^self.signed certificate/,
-    "set tls.ca to the authority of the server's certificate",
+    "set tls.ca or tls.caFile to the authority of the server's certificate",
   ],
   [/^Hostname\/IP does not match certificate's altnames/, "tls.servername sets the expected name"],
 ];

@@ -69,7 +69,7 @@ function load(options: TlsFileOptions, known?: Loaded): Pick<Loaded, "texts" | "
 
 function read({ certFile, keyFile, caFile, reload, ...others }: TlsFileOptions, known: Loaded | undefined) {
   const paths = { certFile, keyFile, caFile };
-  const texts = FILE_OPTIONS.map((name) => paths[name] && readFileSync(paths[name], "utf8"));
+  const texts = FILE_OPTIONS.map((name) => readText(name, paths[name]));
   if (known !== undefined && texts.every((text, index) => text === known.texts[index])) return known;
   const options: SecureContextOptions = { ...others };
   for (const [index, name] of FILE_OPTIONS.entries()) {
@@ -86,6 +86,14 @@ function read({ certFile, keyFile, caFile, reload, ...others }: TlsFileOptions, 
     }
   }
   return { texts, options };
+}
+
+function readText(name: string, path: string | undefined): string | undefined {
+  try {
+    return path && readFileSync(path, "utf8");
+  } catch (cause) {
+    throw new Error(`tls.${name} cannot be read: ${reasonOf(cause)}`, { cause });
+  }
 }
 
 /** Throws an `Error` for a file without a certificate, or with an incomplete one, which OpenSSL ignores in a list of authorities. */
