@@ -6,11 +6,9 @@ import type { Latin1Decoder } from "../wire/fields.ts";
 import { ConnectionError, ErrorCode } from "./codes.ts";
 import { BlockCache } from "./hpack/block-cache.ts";
 import { Decoder } from "./hpack/decoder.ts";
-import { Glitch, MAX_HEADER_BYTES, MAX_HEADER_FIELDS, type Meters } from "./limits.ts";
+import { Glitch, type Meters } from "./limits.ts";
 import { BlockBuilder, type BlockKind, type HeaderBlock, MESSAGE_RULES } from "./messages.ts";
 import type { HeadersFrame } from "./receiver.ts";
-
-const LIMITS = { maxFields: MAX_HEADER_FIELDS, maxBytes: MAX_HEADER_BYTES };
 
 /** The builder of all connections: a block is decoded without interruption. */
 const builder = new BlockBuilder();
@@ -33,7 +31,7 @@ export class HeaderReader {
 
   constructor(meters: Meters, latin1?: Latin1Decoder) {
     this.#meters = meters;
-    this.#decoder = new Decoder(MESSAGE_RULES, LIMITS, latin1);
+    this.#decoder = new Decoder(MESSAGE_RULES, latin1);
   }
 
   /** Bytes that the cache holds. */

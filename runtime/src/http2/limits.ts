@@ -27,8 +27,10 @@ export const DEFAULT_LIMITS: EngineLimits = {
   resetsPerSecond: 30,
 };
 
-/** Maximum fields and bytes of a header block. The excess is decoded and dropped (CVE-2016-6581, CVE-2026-49975). */
-export const MAX_HEADER_FIELDS = 2_000;
+/**
+ * Maximum bytes of a header block, with 32 added for each field, which therefore are fewer than 2,000 (CVE-2016-6581,
+ * CVE-2026-49975). The excess is decoded and dropped.
+ */
 export const MAX_HEADER_BYTES: number = 64 * 1024;
 /**
  * Maximum CONTINUATION frames of a header block, empty ones included, so that a block has at most nine times 16 KiB, 144 KiB

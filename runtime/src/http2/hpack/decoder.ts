@@ -1,9 +1,10 @@
 /**
  * The decoder of header blocks (RFC 7541, section 3.2). Every block is decoded to its end, because it can change the dynamic
- * table. Fields beyond the limits are not passed on.
+ * table. Fields beyond {@link MAX_HEADER_BYTES} are not passed on.
  */
 import type { Latin1Decoder } from "../../wire/fields.ts";
 import { DEFAULT_HEADER_TABLE_SIZE } from "../codes.ts";
+import { MAX_HEADER_BYTES } from "../limits.ts";
 import { DynamicTable, ENTRY_OVERHEAD_BYTES, type Entry } from "./dynamic-table.ts";
 import { decodeHuffman, maxDecodedLength } from "./huffman.ts";
 import { compressionError, IntegerReader } from "./integer.ts";
@@ -19,13 +20,6 @@ export interface FieldRules {
 /** A receiver of the fields of a block, in order. */
 export interface FieldSink {
   onField(name: string, value: string, kind: number): void;
-}
-
-export interface DecoderLimits {
-  /** The maximum number of fields in a block. */
-  readonly maxFields: number;
-  /** The maximum size of a decoded block in bytes: all names and values, and 32 bytes for each field. */
-  readonly maxBytes: number;
 }
 
 /** The maximum number of size updates at the start of a block (RFC 7541, section 4.2). */
@@ -50,7 +44,7 @@ function entryOf(rules: FieldRules, name: string, nameKind: number, value: strin
 }
 
 /** Decodes Latin-1 on any platform, slowly for long strings. It works in chunks, because arguments are on the stack. */
-export const decodeLatin1: Latin1Decoder = (bytes, start, end) => {
+const decodeLatin1: Latin1Decoder = (bytes, start, end) => {
   let text = "";
   for (let at = start; at < end; at += 4_096) {
     text += String.fromCharCode.apply(null, bytes.subarray(at, Math.min(at + 4_096, end)) as unknown as number[]);
@@ -64,25 +58,22 @@ let scratch = new Uint8Array(256);
 const integers = new IntegerReader();
 
 export class Decoder {
-  /** The number of fields and the decoded size of the last block in bytes, including fields beyond the limits. */
-  count = 0;
+  /** The decoded size of the last block in bytes, fields beyond the limit included: names and values, and 32 bytes for each. */
   size = 0;
   /** The number of table size updates in the last block. */
   updates = 0;
   /**
-   * True if the last block did not change the dynamic table and was within the limits, so that decoding the same bytes
+   * True if the last block did not change the dynamic table and was within the limit, so that decoding the same bytes
    * again gives the same fields.
    */
   repeatable = false;
   readonly #table = new DynamicTable(DEFAULT_HEADER_TABLE_SIZE);
   readonly #static: readonly Entry[];
   readonly #rules: FieldRules;
-  readonly #limits: DecoderLimits;
   readonly #latin1: Latin1Decoder;
 
-  constructor(rules: FieldRules, limits: DecoderLimits, latin1: Latin1Decoder = decodeLatin1) {
+  constructor(rules: FieldRules, latin1: Latin1Decoder = decodeLatin1) {
     this.#rules = rules;
-    this.#limits = limits;
     this.#latin1 = latin1;
     this.#static = staticEntriesFor(rules);
   }
@@ -92,16 +83,15 @@ export class Decoder {
     return this.#table.generation;
   }
 
-  /** True if the last block exceeded the limits, so that some of its fields were dropped. */
+  /** True if the last block exceeded the limit, so that some of its fields were dropped. */
   get overLimit(): boolean {
-    return this.count > this.#limits.maxFields || this.size > this.#limits.maxBytes;
+    return this.size > MAX_HEADER_BYTES;
   }
 
   /** Decodes a block and passes its fields to `sink`. Throws a `ConnectionError` if the block is invalid. */
   decode(bytes: Uint8Array, start: number, end: number, sink: FieldSink): void {
     const before = this.#table.generation;
     this.updates = 0;
-    this.count = 0;
     this.size = 0;
     let at = start;
     while (at < end) {
@@ -115,7 +105,7 @@ export class Decoder {
       } else if ((byte & 0xe0) === 0x20) {
         // This is a size update (section 6.3), which is valid only at the start of a block (section 4.2).
         this.updates++;
-        if (this.count > 0) throw compressionError("a table size update follows a field");
+        if (this.size > 0) throw compressionError("a table size update follows a field");
         if (this.updates > MAX_SIZE_UPDATES) throw compressionError("a header block has too many table size updates");
         const size = integers.read(bytes, at, end, 0x1f);
         at = integers.at;
@@ -135,7 +125,7 @@ export class Decoder {
     let at = integers.at;
     let name: string;
     let nameKind: number;
-    // Strings beyond the limits are not decoded, unless the field enters the table, where later blocks can refer to it.
+    // Strings beyond the limit are not decoded, unless the field enters the table, where later blocks can refer to it.
     const isWanted = isIndexing || !this.overLimit;
     if (index > 0) ({ name, nameKind } = this.#entry(index));
     else {
@@ -157,11 +147,10 @@ export class Decoder {
     return entry;
   }
 
-  /** Adds a field to the count and size of the block. Returns true if the block is still within the limits. */
+  /** Adds a field to the size of the block. Returns true if the block is still within the limit. */
   #keep(size: number): boolean {
-    this.count++;
     this.size += size;
-    return this.count <= this.#limits.maxFields && this.size <= this.#limits.maxBytes;
+    return !this.overLimit;
   }
 
   /** Reads a string (RFC 7541, section 5.2) and sets `integers.at` to its end. Skips the string if it is not wanted. */
