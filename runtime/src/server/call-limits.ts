@@ -66,39 +66,32 @@ function isInRange(value: number): boolean {
   return Number.isInteger(value) && value > 0 && value <= MAX_VALUE;
 }
 
-/** Limits the calls that run at a time. Calls that share one limiter are counted together. */
-export class ConcurrencyLimiter {
-  readonly #max: number;
-  readonly #name: string;
-  #running = 0;
-
-  /** `name` is the service or method in the message of refused calls. */
-  constructor(max: number, name: string) {
-    this.#max = max;
-    this.#name = name;
-  }
-
-  wrap(call: Call): Call {
-    return async (request) => {
-      if (this.#running >= this.#max) {
-        const problem = `${this.#name} runs ${this.#max} calls already (limit maxConcurrent of the server)`;
-        throw new RpcError(Code.ResourceExhausted, problem);
-      }
-      this.#running++;
-      let response: CallResponse;
-      try {
-        response = await call(request);
-      } catch (reason) {
-        this.#running--;
-        throw reason;
-      }
-      if (response?.stream) {
-        // If the reader has left, the handler runs until it has returned.
-        const messages = watchEnd(response.messages, (_how, _why, settled) => void settled.then(() => this.#running--));
-        return { ...response, messages };
-      }
-      this.#running--;
-      return response;
-    };
-  }
+/**
+ * Returns the function that limits the number of running calls. All calls that it wraps are counted together. `name` is the service
+ * or method in the message of refused calls.
+ */
+export function limitConcurrency({ maxConcurrent: max }: CallLimits, name: string): (call: Call) => Call {
+  if (max === undefined) return (call) => call;
+  let running = 0;
+  return (call) => async (request) => {
+    if (running >= max) {
+      const problem = `${name} runs ${max} calls already (limit maxConcurrent of the server)`;
+      throw new RpcError(Code.ResourceExhausted, problem);
+    }
+    running++;
+    let response: CallResponse;
+    try {
+      response = await call(request);
+    } catch (reason) {
+      running--;
+      throw reason;
+    }
+    if (response?.stream) {
+      // If the reader has left, the handler runs until it has returned.
+      const messages = watchEnd(response.messages, (_how, _why, settled) => void settled.then(() => running--));
+      return { ...response, messages };
+    }
+    running--;
+    return response;
+  };
 }

@@ -13,7 +13,7 @@ import { payloadOf } from "../protocol/payload.ts";
 import type { Answer, Destination, Handler, HandlerLimits, ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
 import { createAuthorize } from "./authorize.ts";
-import { type CallLimits, ConcurrencyLimiter, checkServiceLimits, type ServiceLimits } from "./call-limits.ts";
+import { checkServiceLimits, limitConcurrency, type ServiceLimits } from "./call-limits.ts";
 import { type CorsOptions, withCors } from "./cors.ts";
 import { checkService, createHandlers, type ServedMethod } from "./handler.ts";
 import { type AddedService, isCalling, type Resource } from "./resource.ts";
@@ -283,13 +283,13 @@ function limiterOf(
   defaults: RouterSettings,
 ): (name: string, method: ServedMethod) => { call: Call; limits: Omit<HandlerLimits, "compressMinBytes"> } {
   checkServiceLimits(limits, Object.keys(methods));
-  const limiterOfAll = limiter(limits, typeName);
+  const limitAll = limitConcurrency(limits, typeName);
   return (name, { call, method }) => {
     const own = limits.methods?.[name] ?? {};
     const limitOf = (limit: "maxMessageBytes" | "maxMessageValues" | "maxTimeoutMs"): number =>
       own[limit] ?? limits[limit] ?? defaults[limit];
     return {
-      call: limiterOfAll(limiter(own, method.path)(call)),
+      call: limitAll(limitConcurrency(own, method.path)(call)),
       limits: {
         maxMessageBytes: limitOf("maxMessageBytes"),
         maxMessageValues: limitOf("maxMessageValues"),
@@ -297,13 +297,6 @@ function limiterOf(
       },
     };
   };
-}
-
-/** Returns the function that limits the number of running calls. `name` is the service or method in errors. */
-function limiter({ maxConcurrent }: CallLimits, name: string): (call: Call) => Call {
-  if (maxConcurrent === undefined) return (call) => call;
-  const shared = new ConcurrencyLimiter(maxConcurrent, name);
-  return (call) => shared.wrap(call);
 }
 
 /** Returns the kinds of body of each method. Throws a `TypeError` for an unknown kind or method. */
