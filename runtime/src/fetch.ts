@@ -10,9 +10,8 @@ import { connectFetch, withReasons } from "./fetch/exchange.ts";
 import { createFetchHandler, type FetchHandler, type FetchHandlerOptions } from "./fetch/handler.ts";
 import { type FetchTransportOptions, resolveFetchOptions, selectProtocol } from "./fetch/transport.ts";
 import { createGrpcWebCall } from "./grpc/web-client.ts";
-import { acceptExchange } from "./http-rpc/accept-exchange.ts";
 import { codecPayload } from "./http-rpc/arguments.ts";
-import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
+import { acceptExchange, createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
 import type { Router } from "./server/router.ts";
 
 export { connectFetch } from "./fetch/exchange.ts";

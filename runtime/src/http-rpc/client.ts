@@ -9,6 +9,7 @@ import { RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { ProtoMethod } from "../call/method.ts";
 import { countOf } from "../codec/bounded-codec.ts";
+import type { Codec } from "../codec/codec.ts";
 import { cancelBody, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { limitHeaders } from "../protocol/header-limits.ts";
@@ -18,7 +19,6 @@ import type { UnaryOptions } from "../protocol/options.ts";
 import type { HttpRpcPayload, Payload, PayloadOptions } from "../protocol/payload.ts";
 import type { ClientProtocol } from "../protocol/protocol.ts";
 import { aliasPath, writeSelector } from "../protocol/selector.ts";
-import { acceptExchange } from "./accept-exchange.ts";
 import { codecPayload } from "./arguments.ts";
 import { compressExchange } from "./compressed-exchange.ts";
 import { codecNameIn, formatMilliseconds, PROTOCOL_VERSION, splitMetadata } from "./headers.ts";
@@ -55,6 +55,16 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options) => {
     }),
   );
 };
+
+/** Adds `accept` to requests whose caller did not set it. Without a codec, the exchange is returned unchanged. */
+export function acceptExchange(exchange: Exchange, codec: Codec | undefined): Exchange {
+  if (codec === undefined) return exchange;
+  return (request) => {
+    // The headers object is used by this request only, so it can be changed.
+    if (!request.headers.has("accept")) request.headers.append("accept", `application/${codec.name}`);
+    return exchange(request);
+  };
+}
 
 /**
  * Creates the client half of sub-protocol A on an exchange that compresses by itself or not at all. `schemas` is the
