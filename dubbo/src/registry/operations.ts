@@ -51,8 +51,12 @@ export function addOperations(
       const isPage = headers.has("origin") || (headers.get("sec-fetch-site") ?? "none") !== "none";
       if (isPage) return textResponse(403, TEXT_TYPE, "pages may not operate a server\n");
       const decision = Promise.resolve(request).then(authorize);
-      const isAllowed = await decision.catch((reason: unknown) => onError(reason, path));
-      if (isAllowed !== true)
+      const isAllowed = await decision.catch((reason: unknown) => {
+        onError(reason, path);
+        return false;
+      });
+      // A client that has left may have sent another operation.
+      if (isAllowed !== true || request.signal?.aborted)
         return textResponse(403, TEXT_TYPE, "authorize of addOperations has refused the request\n");
       return exchange(request);
     };
@@ -77,11 +81,15 @@ export function addOperations(
     protect(async ({ method }) => {
       if (method !== "POST") return textResponse(405, TEXT_TYPE, `use POST, not ${method}\n`, { allow: "POST" });
       const wanted = offline ? "offline" : "registered";
-      const updates = registrations.map((registration) => registration.update({ offline }));
+      const open = registrations.filter(({ status }) => status() !== "closed");
+      const updates = open.map((registration) => registration.update({ offline }));
       await settledWithin(Promise.allSettled(updates), CONFIRMATION_MS);
-      if (registrations.every(({ status }) => status() === wanted)) return list();
-      const problem = `not all registrations are ${wanted} yet, and the server keeps trying; see ${PREFIX}ls\n`;
-      return textResponse(503, TEXT_TYPE, problem);
+      const isDone = offline || open.length > 0;
+      if (isDone && open.every(({ status }) => status() === wanted || status() === "closed")) return list();
+      const problem = isDone
+        ? `not all registrations are ${wanted} yet, and the server keeps trying`
+        : "all are closed";
+      return textResponse(503, TEXT_TYPE, `${problem}; see ${PREFIX}ls\n`);
     });
 
   const resources = new Map<string, Exchange>([
@@ -96,16 +104,15 @@ export function addOperations(
     ["offline", change(true)],
     ["online", change(false)],
   ]);
+  const find = (path: string): Exchange | undefined =>
+    path.startsWith(PREFIX) ? resources.get(path.slice(PREFIX.length).split("?", 1)[0] as string) : undefined;
   const resource: CallingResource = {
     onMount: ({ options }) => {
       ({ onError } = options);
     },
-    serves: ({ path }) => path.startsWith(PREFIX),
+    serves: ({ path }) => find(path) !== undefined,
     async exchange(request) {
-      const [name = ""] = request.path.slice(PREFIX.length).split("?", 1);
-      const exchange = resources.get(name);
-      if (exchange !== undefined) return exchange(request);
-      return textResponse(404, TEXT_TYPE, `use ${[...resources.keys()].map((one) => PREFIX + one).join(", ")}\n`);
+      return (find(request.path) as Exchange)(request);
     },
   };
   server.mount(resource);

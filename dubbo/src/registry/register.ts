@@ -102,24 +102,34 @@ export function register(server: RegisteredServer, registry: Registry, options: 
   };
   if (mode !== "interface") serveMetadata(server, instance);
   const registration = registry.register(instance, options.onRegistration);
+  /** The last change between offline and online. */
+  let change = { offline: false, isOver: false };
   server.onClose(async () => {
     await registration.close();
-    if (propagationMs > 0) await delay(propagationMs);
+    if (propagationMs > 0 && !(change.offline && change.isOver)) await delay(propagationMs);
   });
-  async function leaveClients(): Promise<void> {
+  async function leaveClients(offline: typeof change): Promise<void> {
     await delayInBackground(propagationMs);
-    if (registration.status() === "offline") server.drainConnections();
+    if (change !== offline || registration.status() !== "offline") return;
+    offline.isOver = true;
+    server.drainConnections();
   }
   return {
     instance,
     ready: registration.ready,
     status: registration.status,
     close: registration.close,
-    update(change) {
-      checkAttributes(change.attributes);
-      checkWeight(change.weight ?? weight);
-      const confirmed = registration.update(change);
-      if (change.offline) confirmed.then(leaveClients).catch(() => {});
+    update(wanted) {
+      checkAttributes(wanted.attributes);
+      checkWeight(wanted.weight ?? weight);
+      const { offline = change.offline } = wanted;
+      if (typeof offline !== "boolean") throw new TypeError(`offline must be true or false, not ${offline}`);
+      const confirmed = registration.update(wanted);
+      if (offline !== change.offline) {
+        change = { offline, isOver: false };
+        const leaving = change;
+        if (offline) confirmed.then(() => leaveClients(leaving)).catch(() => {});
+      }
       return confirmed;
     },
   };

@@ -122,7 +122,8 @@ export function keepRegistered<S extends Session>(
     update(change: Parameters<Registration["update"]>[0]) {
       if (closing !== undefined)
         return Promise.reject(new RpcError(Code.FailedPrecondition, "the registration is closed"));
-      instance = { ...instance, ...change };
+      const members = Object.entries(change).filter(([, value]) => value !== undefined);
+      instance = { ...instance, ...Object.fromEntries(members) };
       const update = deferred<void>();
       updates.add(update);
       changes.set();

@@ -122,16 +122,33 @@ it.each(["GET /-/ls", "POST /-/offline", "POST /-/online"])("%s is refused witho
 });
 
 it("other paths and methods are refused, and the probe is for everyone", async () => {
-  const { send } = await startProvider(memory());
+  const { send, server } = await startProvider(memory());
   expect(await send("GET", "/-/ready", {})).toMatchObject({ status: 200, text: "true\n" });
   expect(await send("HEAD", "/-/ready?x=1", {})).toMatchObject({ status: 200, text: "" });
   expect(await send("POST", "/-/ready")).toMatchObject({ status: 405, allow: "GET, HEAD" });
   expect(await send("POST", "/-/ls")).toMatchObject({ status: 405, allow: "GET, HEAD" });
   expect(await send("GET", "/-/offline")).toMatchObject({ status: 405, allow: "POST" });
-  for (const path of ["/-/", "/-/constructor", "/-/offline/"]) {
-    const text = "use /-/ready, /-/ls, /-/offline, /-/online\n";
-    expect(await send("POST", path)).toMatchObject({ status: 404, text });
+  for (const path of ["/-/", "/-/constructor", "/-/offline/", "/-/metrics"]) {
+    expect(server.serves({ method: "POST", path })).toBe(false);
   }
+});
+
+it("an operation whose client has left before it was authorized is refused", async () => {
+  const { registry } = memory();
+  const { server, registration } = await startProvider({ registry });
+  let allow = (_: boolean): void => {};
+  const decision = new Promise<boolean>((resolve) => {
+    allow = resolve;
+  });
+  const slow = createServer();
+  addOperations(slow, [registration], { authorize: () => decision });
+  const client = new AbortController();
+  const request = { method: "POST", path: "/-/offline", version: "1.1", headers: new Metadata(), body: emptyBody };
+  const answer = slow.exchange({ ...request, signal: client.signal } as Parameters<typeof server.exchange>[0]);
+  client.abort();
+  allow(true);
+  expect((await answer).status).toBe(403);
+  expect(registration.status()).toBe("registered");
 });
 
 it("ls lists the services, and the status of their registrations", async () => {
@@ -172,7 +189,8 @@ it("a change that a registry does not confirm in time answers with 503, and stay
 it("a server whose registration is closed does not claim to be online", async () => {
   const { send, registration } = await startProvider(memory());
   await registration.close();
-  expect(await send("POST", "/-/online")).toMatchObject({ status: 503 });
+  expect(await send("POST", "/-/online")).toMatchObject({ status: 503, text: "all are closed; see /-/ls\n" });
+  expect(await send("POST", "/-/offline")).toMatchObject({ status: 200 });
 });
 
 it("no call fails while one of two servers goes offline and online again", async () => {
@@ -228,8 +246,14 @@ it("a server that is online again before the propagation is over keeps its conne
   await vi.advanceTimersByTimeAsync(PROPAGATION_MS);
   expect(drain).not.toHaveBeenCalled();
   await registration.update({ offline: true });
+  await vi.advanceTimersByTimeAsync(PROPAGATION_MS / 2);
+  await registration.update({ offline: false });
+  await registration.update({ offline: true });
   await vi.advanceTimersByTimeAsync(PROPAGATION_MS - 1);
   expect(drain).not.toHaveBeenCalled();
+  await registration.update({ offline: true });
   await vi.advanceTimersByTimeAsync(1);
+  expect(drain).toHaveBeenCalledOnce();
+  await vi.advanceTimersByTimeAsync(PROPAGATION_MS);
   expect(drain).toHaveBeenCalledOnce();
 });

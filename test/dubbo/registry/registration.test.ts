@@ -116,9 +116,9 @@ it("an instance that is offline has no entries, and goes online with the changes
   await registration.update({ offline: true });
   expect([...entries]).toEqual([]);
   expect(registration.status()).toBe("offline");
-  await registration.update({ weight: 7 });
+  await registration.update({ weight: 7, offline: undefined });
   expect([...entries]).toEqual([]);
-  await registration.update({ offline: false });
+  await registration.update({ offline: false, weight: undefined });
   expect([...entries]).toEqual(["127.0.0.1:1", "127.0.0.1:1?weight=7"]);
   expect(registration.status()).toBe("registered");
   expect(events).toEqual(["registered", "registered"]);
