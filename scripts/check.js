@@ -71,11 +71,12 @@ const steps = [
  */
 const JUDGES = [
   ["registries", "interop:dubbo -- --registries"],
-  ["interop:grpc", "interop:dubbo", "conformance:protobuf"],
+  ["interop:grpc", "interop:dubbo"],
   [
     "h2spec",
     "proxies",
     "conformance",
+    "conformance:protobuf",
     // The same cases and sequences each time; run them without arguments for others.
     "interop:rules -- 2000 1",
     "differential -- 1000 1",
