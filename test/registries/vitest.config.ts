@@ -9,8 +9,8 @@ export default defineConfig({
   test: {
     include: ["test/registries/**/*.cells.ts"],
     // A cell starts a registry, and outages last for seconds. No cell waits for this time: a hang is its only use.
-    testTimeout: 180_000,
-    hookTimeout: 180_000,
+    testTimeout: 90_000,
+    hookTimeout: 90_000,
     // Cells wait most of the time, each for a registry of its own.
     maxWorkers: 3,
     reporters: ["verbose"],

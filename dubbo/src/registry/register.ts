@@ -102,33 +102,31 @@ export function register(server: RegisteredServer, registry: Registry, options: 
   };
   if (mode !== "interface") serveMetadata(server, instance);
   const registration = registry.register(instance, options.onRegistration);
-  /** The last change between offline and online. */
-  let change = { offline: false, isOver: false };
   server.onClose(async () => {
     await registration.close();
-    if (propagationMs > 0 && !(change.offline && change.isOver)) await delay(propagationMs);
+    if (propagationMs > 0) await delay(propagationMs);
   });
-  async function leaveClients(offline: typeof change): Promise<void> {
+  /** The last change between online and offline. */
+  let last = { offline: false };
+  async function leaveClients(confirmed: Promise<void>, change: typeof last): Promise<void> {
+    await confirmed;
     await delayInBackground(propagationMs);
-    if (change !== offline || registration.status() !== "offline") return;
-    offline.isOver = true;
-    server.drainConnections();
+    if (last === change) server.drainConnections();
   }
   return {
     instance,
     ready: registration.ready,
     status: registration.status,
     close: registration.close,
-    update(wanted) {
-      checkAttributes(wanted.attributes);
-      checkWeight(wanted.weight ?? weight);
-      const { offline = change.offline } = wanted;
+    update(change) {
+      checkAttributes(change.attributes);
+      checkWeight(change.weight ?? weight);
+      const { offline = last.offline } = change;
       if (typeof offline !== "boolean") throw new TypeError(`offline must be true or false, not ${offline}`);
-      const confirmed = registration.update(wanted);
-      if (offline !== change.offline) {
-        change = { offline, isOver: false };
-        const leaving = change;
-        if (offline) confirmed.then(() => leaveClients(leaving)).catch(() => {});
+      const confirmed = registration.update(change);
+      if (offline !== last.offline) {
+        last = { offline };
+        if (offline) leaveClients(confirmed, last).catch(() => {});
       }
       return confirmed;
     },

@@ -63,8 +63,8 @@ export interface Registration {
   /** Resolves when the instance is registered for the first time. Rejects if the registration is closed before. */
   readonly ready: Promise<void>;
   /**
-   * The state: not yet registered, registered (also while the registry cannot be reached later), taken offline, or closed. Changes
-   * count when the registry has confirmed them, but for the last one.
+   * The state: not yet registered, registered (also while the registry cannot be reached later) or taken offline, as the registry
+   * has confirmed it, or closed.
    */
   readonly status: () => "pending" | "registered" | "offline" | "closed";
   /**

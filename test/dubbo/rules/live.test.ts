@@ -308,6 +308,7 @@ it("forwardTag passes the tag of a call on", async () => {
 });
 
 it.each<[RulesOptions, string]>([
+  [undefined as never, "application of rules must be the name of the consumer, not undefined"],
   [{ application: "" }, 'application of rules must be the name of the consumer, not ""'],
   [
     { application: "a", texts: { x: "" } },

@@ -19,7 +19,14 @@ const ways = (cleartext: Record<string, string | undefined>, tls: Record<string,
 const good = { unary: undefined, cancel: undefined };
 
 test("a cell that fails once passes at the second try, which is reported", async () => {
-  const result = await runTable(tableOf([ways(good, { ...good, cancel: "late" }), ways(good, good)]));
+  const events: string[] = [];
+  const run = (outcomes: () => Outcomes[]) => () => {
+    events.push("run");
+    return outcomes();
+  };
+  const runs = [run(ways(good, { ...good, cancel: "late" })), run(ways(good, good))];
+  const result = await runTable(tableOf(runs), async () => void events.push("restart"));
+  expect(events).toEqual(["run", "restart", "run"]);
   expect(problemsOf(result)).toEqual([]);
   expect(result.retried).toEqual(["Table, us → them, TLS: cancel FAILED: late"]);
   expect(countOf(result)).toEqual({ passed: 4, unsupported: 0 });

@@ -312,7 +312,9 @@ describe.skipIf(!hasOpenssl)("files of tls (needs openssl)", () => {
     ];
     const { certFile, keyFile, caFile } = options;
     for (const open of create) {
-      expect(open({ ...options, certFile: "/nowhere/tls.crt" })).toThrow(/ENOENT.+\/nowhere\/tls\.crt/);
+      expect(open({ ...options, certFile: "/nowhere/tls.crt" })).toThrow(
+        /tls\.certFile cannot be read: ENOENT.+\/nowhere\/tls\.crt/,
+      );
       expect(open({ ...options, keyFile: certFile })).toThrow(/tls\.keyFile .+ does not fit/);
       expect(open({ ...options, caFile: keyFile })).toThrow(/tls\.caFile .+ has no certificate/);
       expect(open({ certFile, keyFile: Buffer.from(keyFile) as never })).toThrow(

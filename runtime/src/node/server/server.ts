@@ -61,7 +61,8 @@ export interface SocketServer {
   /**
    * Lets all clients connect again, as `limits.maxConnectionAgeMs` does for one: sends GOAWAY to HTTP/2 clients, and
    * `connection: close` with the next response to each HTTP/1.1 client. Running calls continue, and the server accepts new
-   * connections. A connection that has sent nothing yet is not ended. Clients with a list of servers that omits this one turn to the others.
+   * connections. A connection that has sent nothing yet is not ended. Clients with a list of servers that omits this one turn to
+   * the others.
    */
   readonly drainConnections: () => void;
   /** Closes the server with the default grace period, for `await using`. */

@@ -98,16 +98,11 @@ const isOld = (dubbo: string): boolean => dubbo.startsWith("3.2.");
 export function javaCommand({ dubbo, compiler }: Version, name: string): string[] {
   const folder = buildJava(dubbo, compiler);
   const classes = `${join(folder, "program.jar")}:${join(folder, "jars", "*")}`;
-  const command = (...options: string[]): string[] => [
-    ...JVM,
-    ...(isOld(dubbo) ? OPENED : []),
-    ...options,
-    "-cp",
-    classes,
-  ];
+  const options = [...JVM, ...(isOld(dubbo) ? OPENED : []), "-cp", classes];
   return [
     "java",
-    ...command(`-XX:SharedArchiveFile=${archiveClasses(folder, command)}`),
+    `-XX:SharedArchiveFile=${archiveClasses(folder, options)}`,
+    ...options,
     `com.example.interop.${name}`,
   ];
 }
@@ -116,11 +111,11 @@ export function javaCommand({ dubbo, compiler }: Version, name: string): string[
  * Writes the loaded and verified classes of a server into an archive, which saves 40 % of the start of each JVM. It is valid for
  * the paths of the class path only, so its name depends on them.
  */
-function archiveClasses(folder: string, command: (...options: string[]) => string[]): string {
+function archiveClasses(folder: string, options: readonly string[]): string {
   const archive = join(folder, `classes-${createHash("sha256").update(folder).digest("hex").slice(0, 16)}.jsa`);
   if (existsSync(archive)) return archive;
   const writing = `${archive}.${process.pid}`;
-  step(folder, "java", [...command(`-XX:ArchiveClassesAtExit=${writing}`), "com.example.interop.Main", "start", "0"]);
+  step(folder, "java", [`-XX:ArchiveClassesAtExit=${writing}`, ...options, "com.example.interop.Main", "start", "0"]);
   renameSync(writing, archive);
   return archive;
 }
