@@ -67,7 +67,8 @@ const weighValue = (field: DescField, value: unknown, isLeast: boolean): number 
 function weighMap(field: DescField, entries: Iterable<[key: unknown, value: unknown]>, isLeast: boolean): number {
   let units = 0;
   let largest = 0;
-  for (const [key, value] of entries) {
+  // A decoded map does not tell the order of its integer keys on the wire, and the array is smallest in the falling one.
+  for (const [key, value] of isLeast ? [...entries].reverse() : entries) {
     const index = typeof key === "string" && !/^[0-9]{1,4}$/.test(key) ? 0 : Number(key);
     const next = largestKey(largest, index);
     units += indexUnits(largest, next) + fieldUnits(field);
@@ -164,6 +165,15 @@ describe.each(TYPES)("of %s", (_, type) => {
       }),
     );
   });
+});
+
+it("integer keys of a map count in the order of the wire, which decides whether engines make an array for them", () => {
+  const entry = (key: number): number[] => [0xc2, 7, 11, 9, key & 255, key >> 8, 0, 0, 0, 0, 0, 0, 18, 0];
+  const [rising = 0, falling = 0] = [
+    [2, 1_025],
+    [1_025, 2],
+  ].map((keys) => unitsOf(everySpecial(), Uint8Array.from(keys.flatMap(entry))));
+  expect(rising - falling).toBe(indexUnits(2, 1_025));
 });
 
 /** Returns the units of the messages and entries in a decoded message. */
