@@ -12,7 +12,6 @@ import { plugin } from "../src/plugin/plugin.ts";
 const PARAMETER = [
   "target=ts",
   "import_extension=ts",
-  "codecs=true",
   "runtime_import=../codec/binary/generated.js",
   "rewrite_imports=./google/protobuf/**/*_pb.js:@bufbuild/protobuf/wkt",
 ].join(",");

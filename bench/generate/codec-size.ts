@@ -38,9 +38,9 @@ export function codecSizes(): CodecSize[] {
   const tsProto = "outputJsonMethods=false,outputPartialMethods=false,outputServices=none";
   return [
     sizeOf(
-      "protoc-gen-triple-es, codecs=true",
+      "protoc-gen-triple-es",
       own,
-      generate(plugins["protoc-gen-triple-es"], set, "target=ts,codecs=true", `${stem}_codec.ts`),
+      generate(plugins["protoc-gen-triple-es"], set, "target=ts", `${stem}_codec.ts`),
     ),
     // Bundles the imported messages into one module.
     sizeOf(

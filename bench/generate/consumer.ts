@@ -25,7 +25,7 @@ export function consumerContest(set: FileDescriptorSet): ConsumerGoal[] {
   const folder = join(root, ".ci/cache/consumer");
   rmSync(folder, { recursive: true, force: true });
   generate(set, "protoc-gen-es", "target=js+dts,import_extension=js", folder);
-  generate(set, "protoc-gen-triple-es", "target=js+dts,import_extension=js,init_types=expanded", folder);
+  generate(set, "protoc-gen-triple-es", "target=js+dts,import_extension=js,codecs=false,init_types=expanded", folder);
   write(join(folder, "client.ts"), clientOf(set));
   write(join(folder, "server.ts"), serverOf(set));
   const goals = [

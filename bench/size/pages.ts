@@ -68,7 +68,7 @@ function generateClients(out: string): void {
     inputs: [{ directory: "proto", paths: ["proto/greet"] }],
     plugins: [
       { ...plugin, out, opt: [...opt, "messages=json"] },
-      { ...plugin, out: pb, opt },
+      { ...plugin, out: pb, opt: [...opt, "codecs=false"] },
       { local: ["node", "node_modules/@bufbuild/protoc-gen-es/bin/protoc-gen-es"], out: pb, opt },
     ],
   };

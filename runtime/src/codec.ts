@@ -1,5 +1,5 @@
 /**
- * Entry point `triple-es/codec`: the functions that codecs generated with `codecs=true` import.
+ * Entry point `triple-es/codec`: the functions that generated codecs import.
  *
  * @module triple-es/codec
  */

@@ -154,8 +154,8 @@ const options: Readonly<Record<string, Option>> = {
     check: flag,
   },
   codecs: {
-    usage: "codecs=true",
-    meaning: "write a file with a codec for each proto file with messages: several times faster, and larger",
+    usage: "codecs=false",
+    meaning: "omit the codecs of messages, one file for each proto file: output is smaller, and several times slower",
     check: flag,
   },
   openapi: {
@@ -201,20 +201,19 @@ export function readOptions(parameter: string): { own: OwnOptions; kit: string }
   const last = new Map(all.map(({ key, value }) => [key, value]));
   const is = (key: string): boolean => isTrue(last.get(key) ?? "false");
   const parts = (last.get("parts") ?? "client+server").split("+");
+  const messages = (["json", "none"] as const).find((kind) => kind === last.get("messages")) ?? "pb";
   const own: OwnOptions = {
     parts: new Set((["client", "server"] as const).filter((part) => parts.includes(part))),
     initTypes: last.get("init_types") === "expanded" ? "expanded" : "alias",
-    messages: (["json", "none"] as const).find((kind) => kind === last.get("messages")) ?? "pb",
+    messages,
     serverBase: is("server_base"),
     fakes: is("fakes"),
     javaNames: is("java_names"),
     descriptors: is("descriptors"),
-    codecs: is("codecs"),
+    codecs: last.has("codecs") ? is("codecs") : messages === "pb",
     openApi: is("openapi"),
     protoSourceMap: last.get("proto_source_map"),
-    runtimeImport:
-      last.get("runtime_import") ??
-      (last.get("messages") === "pb" || !last.has("messages") ? "triple-es" : "triple-es/json"),
+    runtimeImport: last.get("runtime_import") ?? (messages === "pb" ? "triple-es" : "triple-es/json"),
     parameter: all.flatMap(({ key, raw }) => (key === "rewrite_imports" ? [] : [raw])).join(","),
   };
   const isUnknown = all.some(({ key }) => !Object.hasOwn(options, key));

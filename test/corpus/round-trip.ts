@@ -13,7 +13,7 @@ import { describeValue, type Random, randomMessage, randomOf } from "../codec/bi
 type Exports = Readonly<Record<string, unknown>>;
 
 /** The plugin parameter of files that `roundTrip` evaluates. */
-export const ROUND_TRIP_PARAMETER = "target=js,js_import_style=legacy_commonjs,codecs=true";
+export const ROUND_TRIP_PARAMETER = "target=js,js_import_style=legacy_commonjs";
 
 export interface RoundTrips {
   readonly messages: number;

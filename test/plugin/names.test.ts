@@ -163,7 +163,7 @@ describe("exports of codecs", () => {
   it("type-check together with the types of these messages", () => {
     using project = new Project();
     project.generateMessages(requestFor(set, "target=ts,import_extension=js"));
-    project.generate(requestFor(set, "target=ts,import_extension=js,codecs=true"));
+    project.generate(requestFor(set, "target=ts,import_extension=js"));
     expect(project.diagnostics()).toEqual([]);
   });
 });
@@ -180,7 +180,7 @@ describe("names and paths of protoc-gen-es", () => {
     "map_imports=fixture/other/:@acme/other",
     "map_imports=fixture/other/:./mapped,import_extension=js",
   ])("are those of the plugin kit with %s", (parameter) => {
-    const request = requestFor(fixtures, `target=ts,${parameter}`.replace(/,$/, ""));
+    const request = requestFor(fixtures, `target=ts,codecs=false,${parameter}`.replace(/,$/, ""));
     const expected = run(request, kit);
     const actual = run(request);
     expect([...actual.keys()]).toEqual([...expected.keys()].filter((name) => actual.has(name)).sort());

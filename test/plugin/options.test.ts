@@ -16,7 +16,7 @@ describe("options", () => {
 
   it("import codecs from a separate path, also above the file", () => {
     const files = compile({ "a/v1/a.proto": 'syntax = "proto3";\npackage a.v1;\nmessage M { string name = 1; }' });
-    const codecs = run(requestFor(files, "target=ts,codecs=true,import_extension=ts,runtime_import=../rt/index.js"));
+    const codecs = run(requestFor(files, "target=ts,import_extension=ts,runtime_import=../rt/index.js"));
     expect(codecs.get("a/v1/a_codec.ts")).toMatch(/ from "\.\.\/\.\.\/\.\.\/rt\/index\.(?:js|ts)";/);
   });
 

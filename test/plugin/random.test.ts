@@ -104,9 +104,9 @@ function fileOf({ file, packageName, messages, fields, services, methods, texts,
 }
 
 const parameters = [
-  "target=ts+js+dts",
-  "target=ts+js+dts,js_import_style=legacy_commonjs,server_base,fakes,java_names",
-  "target=ts+dts,init_types=expanded,descriptors,proto_source_map=../protos",
+  "target=ts+js+dts,codecs=false",
+  "target=ts+js+dts,codecs=false,js_import_style=legacy_commonjs,server_base,fakes,java_names",
+  "target=ts+dts,codecs=false,init_types=expanded,descriptors,proto_source_map=../protos",
   "target=ts+js,messages=json",
   "target=ts,messages=none,parts=client",
 ];

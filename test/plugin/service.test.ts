@@ -42,6 +42,7 @@ export const S_server: ServerStreamingMethod<IInit, O> = {
   path: "/a.v1.S/Server",
   input: ISchema,
   output: OSchema,
+  codecs: { input: ICodec, output: OCodec },
 };
 `);
     expect(file).toContain("export const S_unary: UnaryMethod<IInit, O> = {");
@@ -105,7 +106,7 @@ describe("facts from options", () => {
   ])("carries deprecation of the %s down to the methods", (_, body, tags) => {
     const file = generate(body);
     expect(file.match(/\* @deprecated$/gm)).toHaveLength(tags);
-    expect(file).toContain("  output: MSchema,\n  deprecated: true,\n};");
+    expect(file).toContain("  output: MSchema,\n  codecs: { input: MCodec, output: MCodec },\n  deprecated: true,\n};");
   });
 });
 
@@ -115,16 +116,17 @@ describe("files", () => {
     "messages.proto": 'syntax = "proto3";\nmessage Only {}',
   });
 
-  it("exist for proto files with services only", () => {
-    expect([...run(requestFor(protos)).keys()]).toEqual(["b_triple.ts"]);
-    expect([...run(requestFor(protos, "target=ts,keep_empty_files=true")).keys()]).toEqual([
+  it("exist for services, and for messages", () => {
+    expect([...run(requestFor(protos)).keys()]).toEqual(["b_triple.ts", "b_codec.ts", "messages_codec.ts"]);
+    expect([...run(requestFor(protos, "target=ts,codecs=false")).keys()]).toEqual(["b_triple.ts"]);
+    expect([...run(requestFor(protos, "target=ts,codecs=false,keep_empty_files=true")).keys()]).toEqual([
       "b_triple.ts",
       "messages_triple.ts",
     ]);
   });
 
   it("exist for proto files without messages too with keep_empty_files", () => {
-    const parameter = "target=ts,codecs=true,keep_empty_files=true";
+    const parameter = "target=ts,keep_empty_files=true";
     const files = run(requestFor(compile({ "empty.proto": 'syntax = "proto3";\nenum E { ZERO = 0; }' }), parameter));
     expect([...files.keys()]).toEqual(["empty_triple.ts", "empty_codec.ts"]);
     expect(files.get("empty_codec.ts")).toMatch(/\n\nexport \{\};\n$/);

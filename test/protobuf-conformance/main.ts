@@ -31,7 +31,7 @@ function generate(protos: string): void {
         local: [process.execPath, "--import", "tsx", join(ROOT, "src/main.ts")],
         out: GENERATED,
         strategy: "all",
-        opt: [...opt, "codecs=true", "keep_empty_files=true"],
+        opt: [...opt, "keep_empty_files=true"],
       },
     ],
   };

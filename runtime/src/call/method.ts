@@ -41,7 +41,7 @@ export interface ProtoMethod {
   /** The schema of response messages. */
   readonly output: DescMessage;
   /**
-   * Generated codecs of the messages for protobuf's binary format (`codecs=true`). Default: protobuf-es encodes the
+   * Generated codecs of the messages for protobuf's binary format. Default: protobuf-es encodes the
    * messages by their schemas.
    */
   readonly codecs?: { readonly input: GeneratedCodec; readonly output: GeneratedCodec };

@@ -2,7 +2,9 @@
  * Codecs that limit the values of the messages that they decode. Browser bundles use the codecs without this limit, because a
  * page trusts its server.
  */
-import type { DescMessage, JsonValue } from "@bufbuild/protobuf";
+import { type DescMessage, type JsonValue, toBinary } from "@bufbuild/protobuf";
+import type { GeneratedCodec } from "../call/method.ts";
+import { encodeInto, writeEncoded } from "./binary/writer.ts";
 import {
   type Codec,
   createJsonCodec,
@@ -12,20 +14,43 @@ import {
   type JsonValues,
   jsonCodec,
   protoCodec,
+  toMessage,
 } from "./codec.ts";
 import { countJsonMessage, countJsonText } from "./values/json.ts";
 import { countProtoValues } from "./values/proto.ts";
 import { ValueCount } from "./values/values.ts";
 import { checkCodecNames } from "./wire-name.ts";
 
-/** The `protoCodec` with a limit on values, for servers and for clients on Node. */
+/** The `protoCodec` with a limit on values, for servers and for clients on Node. It writes into the memory of generated codecs. */
 export const boundedProtoCodec: Codec = {
   ...protoCodec,
+  encode: (type, message, generated) => encodeWithHeadroom(0, type, message, generated),
+  encodeWithHeadroom,
   decode(type, bytes, generated, count) {
     if (count !== undefined) countProtoValues(type, bytes, count);
     return protoCodec.decode(type, bytes, generated);
   },
 };
+
+function encodeWithHeadroom(
+  headroom: number,
+  type: DescMessage,
+  given: object,
+  generated?: GeneratedCodec,
+): Uint8Array {
+  const message = toMessage(type, given);
+  let failure: unknown;
+  try {
+    if (generated !== undefined) return generated.encode(message, headroom);
+  } catch (error) {
+    failure = error;
+  }
+  // protobuf-es names the field of an invalid value, and accepts values of other types, such as `undefined` in a list of messages.
+  const bytes = toBinary(type, message);
+  // The error of an `ArrayBuffer` in a bytes field, which protobuf-es accepts but encodes wrongly, is no `TypeError`.
+  if (failure !== undefined && !(failure instanceof TypeError)) throw failure;
+  return encodeInto((writer) => writeEncoded(writer, bytes), message, headroom);
+}
 
 /** Creates a JSON codec like `createJsonCodec`, with a limit on values, for servers and for clients on Node. */
 export function createBoundedJsonCodec(options: JsonCodecOptions = {}): Codec {

@@ -41,7 +41,7 @@ export function load(file: FileDescriptorProto): Loaded {
   const protoFile = [...dependencies.map(({ proto }) => proto), file];
   const registry = createFileRegistry(create(FileDescriptorSetSchema, { file: protoFile }));
   const request = create(CodeGeneratorRequestSchema, {
-    parameter: "target=js,js_import_style=legacy_commonjs,codecs=true",
+    parameter: "target=js,js_import_style=legacy_commonjs",
     fileToGenerate: [file.name],
     protoFile,
   });

@@ -1,9 +1,9 @@
-/** Codecs of whole messages, made of the functions that the plugin generates with `codecs=true`. */
+/** Codecs of whole messages, made of the functions that the plugin generates. */
 import { MessageReader } from "./scalar-reader.ts";
 import type { MessageWriter } from "./slab.ts";
 import { encodeInto } from "./writer.ts";
 
-/** The binary codec of a message, generated with `codecs=true`. */
+/** The binary codec of a message. */
 export interface MessageCodec<Message> {
   /**
    * Encodes a message after `headroom` bytes (default: 0), which the caller fills in, so that a prefix needs no copy. The

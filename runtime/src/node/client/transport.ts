@@ -10,7 +10,6 @@ import { retryConfig } from "../../client/retry.ts";
 import { parseServiceConfig, type ServiceConfig } from "../../client/service-config.ts";
 import { closableTransport } from "../../client/transport.ts";
 import { findBoundedCodec } from "../../codec/bounded-codec.ts";
-import type { Codec } from "../../codec/codec.ts";
 import { type Compression, findCompression } from "../../codec/compression.ts";
 import { checkWireNames } from "../../codec/wire-name.ts";
 import { fixed } from "../../discovery/fixed.ts";
@@ -20,7 +19,6 @@ import type { Connections } from "../../http/exchange.ts";
 import { type ClientProtocolOptions, resolveClientOptions } from "../../protocol/options.ts";
 import type { ClientProtocol } from "../../protocol/protocol.ts";
 import { nodeCompressions } from "../compression.ts";
-import { nodeProtoCodec } from "../proto-codec.ts";
 import { createConnector, createEndpointConnector, type EndpointOptions } from "./connector.ts";
 import { createRegistryConnector, type RegistryConnections, shareConnections } from "./registry-connector.ts";
 import { createTargetConnector, resolveDiscovery, type TargetConnections } from "./target-connector.ts";
@@ -181,16 +179,12 @@ function resolveProtocolOptions(options: AnyOptions): ClientProtocolOptions {
   if (protocol === "grpc" && options.accept !== undefined) throw new TypeError(`accept needs protocol "http-rpc"`);
   const general = resolveClientOptions({
     ...options,
-    codec: find(codec),
-    accept: options.accept && find(options.accept),
+    codec: findBoundedCodec(codec),
+    accept: options.accept && findBoundedCodec(options.accept),
     compressions,
     sendCompression: requireCompression(compressions, options.compression),
   });
   return { ...general, serializations, wrapperContentType };
-}
-
-function find(codec: "proto" | "json" | Codec): Codec {
-  return codec === "proto" ? nodeProtoCodec : findBoundedCodec(codec);
 }
 
 function requireCompression(compressions: readonly Compression[], name: string | undefined): Compression | undefined {

@@ -11,8 +11,13 @@ import type {
   ServiceDef, Transport, UnaryMethod,
 } from "triple-es";
 import { createClient } from "triple-es";
+import { EmptyCodec } from "./empty_codec.ts";
 import type { Empty } from "./empty_pb.ts";
 import { EmptySchema } from "./empty_pb.ts";
+import {
+  SimpleRequestCodec, SimpleResponseCodec, StreamingInputCallRequestCodec, StreamingInputCallResponseCodec,
+  StreamingOutputCallRequestCodec, StreamingOutputCallResponseCodec,
+} from "./messages_codec.ts";
 import type {
   SimpleRequest, SimpleResponse, StreamingInputCallRequest, StreamingInputCallResponse, StreamingOutputCallRequest,
   StreamingOutputCallResponse,
@@ -124,6 +129,7 @@ export const TestService_emptyCall: UnaryMethod<EmptyInit, Empty> = {
   path: "/grpc.testing.TestService/EmptyCall",
   input: EmptySchema,
   output: EmptySchema,
+  codecs: { input: EmptyCodec, output: EmptyCodec },
 };
 
 export const TestService_unaryCall: UnaryMethod<SimpleRequestInit, SimpleResponse> = {
@@ -133,6 +139,7 @@ export const TestService_unaryCall: UnaryMethod<SimpleRequestInit, SimpleRespons
   path: "/grpc.testing.TestService/UnaryCall",
   input: SimpleRequestSchema,
   output: SimpleResponseSchema,
+  codecs: { input: SimpleRequestCodec, output: SimpleResponseCodec },
 };
 
 export const TestService_streamingOutputCall: ServerStreamingMethod<StreamingOutputCallRequestInit, StreamingOutputCallResponse> = {
@@ -142,6 +149,7 @@ export const TestService_streamingOutputCall: ServerStreamingMethod<StreamingOut
   path: "/grpc.testing.TestService/StreamingOutputCall",
   input: StreamingOutputCallRequestSchema,
   output: StreamingOutputCallResponseSchema,
+  codecs: { input: StreamingOutputCallRequestCodec, output: StreamingOutputCallResponseCodec },
 };
 
 export const TestService_streamingInputCall: ClientStreamingMethod<StreamingInputCallRequestInit, StreamingInputCallResponse> = {
@@ -151,6 +159,7 @@ export const TestService_streamingInputCall: ClientStreamingMethod<StreamingInpu
   path: "/grpc.testing.TestService/StreamingInputCall",
   input: StreamingInputCallRequestSchema,
   output: StreamingInputCallResponseSchema,
+  codecs: { input: StreamingInputCallRequestCodec, output: StreamingInputCallResponseCodec },
 };
 
 export const TestService_fullDuplexCall: BidiStreamingMethod<StreamingOutputCallRequestInit, StreamingOutputCallResponse> = {
@@ -160,6 +169,7 @@ export const TestService_fullDuplexCall: BidiStreamingMethod<StreamingOutputCall
   path: "/grpc.testing.TestService/FullDuplexCall",
   input: StreamingOutputCallRequestSchema,
   output: StreamingOutputCallResponseSchema,
+  codecs: { input: StreamingOutputCallRequestCodec, output: StreamingOutputCallResponseCodec },
 };
 
 export const TestService_unimplementedCall: UnaryMethod<EmptyInit, Empty> = {
@@ -169,6 +179,7 @@ export const TestService_unimplementedCall: UnaryMethod<EmptyInit, Empty> = {
   path: "/grpc.testing.TestService/UnimplementedCall",
   input: EmptySchema,
   output: EmptySchema,
+  codecs: { input: EmptyCodec, output: EmptyCodec },
 };
 
 export const TestServiceDef: ServiceDef<TestServiceClient, TestServiceHandler> = {
@@ -220,6 +231,7 @@ export const UnimplementedService_unimplementedCall: UnaryMethod<EmptyInit, Empt
   path: "/grpc.testing.UnimplementedService/UnimplementedCall",
   input: EmptySchema,
   output: EmptySchema,
+  codecs: { input: EmptyCodec, output: EmptyCodec },
 };
 
 export const UnimplementedServiceDef: ServiceDef<UnimplementedServiceClient, UnimplementedServiceHandler> = {
