@@ -65,6 +65,24 @@ describe.each(["grpc", "http-rpc"] as const)("over %s", (protocol) => {
     expect([...answers.values()]).toEqual([10, 10, 10]);
   });
 
+  it("endpoints of the zone take all calls, and those of another zone when they are lost", async () => {
+    const servers = await startServers(3);
+    const list = addressesOf(servers).map((address, index) => ({ address, zone: index === 1 ? "far" : "near" }));
+    const { client, transport } = connect({ resolver: fixed(list), zone: "near", protocol });
+    await client.greet({});
+    await expect
+      .poll(() => transport.endpoints().map(({ state }) => state), { timeout: 10_000 })
+      .toEqual(["ready", "ready", "ready"]);
+    const answers = async (): Promise<string[]> => {
+      const all = new Set<string>();
+      for (let i = 0; i < 30; i++) all.add((await client.greet({})).greeting);
+      return [...all].sort();
+    };
+    expect(await answers()).toEqual(["0", "2"]);
+    await Promise.all([servers[0]?.server.close(), servers[2]?.server.close()]);
+    await expect.poll(answers, { timeout: 10_000 }).toEqual(["1"]);
+  });
+
   it("the error of a call has the endpoint that was chosen, or the name of the target without one", async () => {
     const { port } = await startServer({
       greet: () => {

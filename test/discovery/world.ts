@@ -8,6 +8,7 @@ import { balance } from "../../runtime/src/discovery/balanced.ts";
 import { resolveEjection } from "../../runtime/src/discovery/ejection-options.ts";
 import { TargetDriver } from "../../runtime/src/discovery/target.ts";
 import type { TargetEvent, TargetOptions } from "../../runtime/src/discovery/target-options.ts";
+import type { ZoneOptions } from "../../runtime/src/discovery/zone.ts";
 import { emptyBody } from "../../runtime/src/http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../runtime/src/http/exchange.ts";
 import { ExchangeFailure } from "../../runtime/src/http/transparent-retry.ts";
@@ -100,7 +101,7 @@ export interface World {
   readonly states: () => Record<string, string>;
 }
 
-export function createWorld(options: Partial<TargetOptions> = {}, resolver?: Resolver): World {
+export function createWorld(options: Partial<TargetOptions> & ZoneOptions = {}, resolver?: Resolver): World {
   const servers = new Map<string, FakeServer>();
   const server = (address: string): FakeServer => {
     const known = servers.get(address) ?? new FakeServer();

@@ -18,7 +18,8 @@ export interface ReadyEndpoint {
 }
 
 /**
- * Makes the picker for the ready endpoints: at least one, in the order of the resolver's list. The picker chooses the endpoint of
+ * Makes the picker for the ready endpoints: at least one, in the order of the resolver's list, or those
+ * of the option `zone` first. The picker chooses the endpoint of
  * a call, in constant or logarithmic time.
  */
 export interface Balancer {

@@ -1,7 +1,9 @@
 /**
- * The valid entries of a resolver's lists, each address once, and the reports of the others.
+ * The endpoints of a resolver's lists that a target uses: the valid ones, each address once, or a subset of them. The others are
+ * reported.
  */
 import { type Endpoint, endpointProblem } from "./endpoint.ts";
+import { hashText } from "./hash.ts";
 
 /**
  * The maximum number of problems that are remembered for one list, and so reported: a registry may publish ever-new malformed
@@ -43,4 +45,17 @@ export class EndpointList {
     if (!this.#known.has(reported)) this.#onProblem(reported);
     this.#found.add(reported);
   }
+}
+
+/**
+ * Random subsetting by rendezvous hashing (gRFC A68): each client uses only a few endpoints of a long list, and a change of the
+ * list replaces few of them. Without it the number of connections is the number of clients times the number of servers.
+ * Returns the endpoints with the highest hashes for the seed, in the order of the list.
+ */
+export function chooseSubset(endpoints: readonly Endpoint[], size: number, seed: number): readonly Endpoint[] {
+  if (endpoints.length <= size) return endpoints;
+  const hashes = Float64Array.from(endpoints, ({ address }) => hashText(address, seed));
+  const least = hashes.slice().sort()[hashes.length - size] as number;
+  const chosen = endpoints.filter((_, index) => (hashes[index] as number) >= least);
+  return chosen.slice(0, size);
 }

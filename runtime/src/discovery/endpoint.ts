@@ -18,7 +18,7 @@ export interface Endpoint {
    * long ago.
    */
   readonly since?: number | undefined;
-  /** Zone in which it runs. Policies may read it. Default: unknown. */
+  /** Zone in which it runs, which the option `zone` of transports compares. Policies may read it. Default: unknown. */
   readonly zone?: string | undefined;
   /** Other attributes that a registry knows, such as `dubbo.tag`. Policies may read them. Default: none. */
   readonly attributes?: Readonly<Record<string, string>> | undefined;

@@ -8,8 +8,9 @@ import type { RoutedBalancer, RoutedPicker } from "./balancer.ts";
 import type { OutlierDetector } from "./ejection.ts";
 import type { Member } from "./member.ts";
 import type { TargetOptions } from "./target-options.ts";
+import type { ZoneOptions } from "./zone.ts";
 
-export interface ReadySetOptions extends Pick<TargetOptions, "warmUpMs"> {
+export interface ReadySetOptions extends Pick<TargetOptions, "warmUpMs">, ZoneOptions {
   readonly random?: (() => number) | undefined;
 }
 
@@ -111,6 +112,7 @@ export class ReadySet {
     const weighted = able.filter(({ weight }) => weight > 0);
     if (weighted.length === 0) for (const member of able) member.weight = 1;
     this.#ready = weighted.length === 0 ? able : weighted;
+    this.#options.zone?.weigh(all, this.#ready, time);
     this.picker = this.#ready.length === 0 ? undefined : this.#balancer(this.#ready, pending);
     if (grows) this.#stopGrowth = startBackgroundTimer(GROWTH_INTERVAL_MS, () => this.changed());
     this.#watchReturns(time);

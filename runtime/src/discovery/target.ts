@@ -19,20 +19,20 @@ import type { HttpRequest } from "../http/exchange.ts";
 import type { RoutedPicker } from "./balancer.ts";
 import { type EjectionMethod, OutlierDetector } from "./ejection.ts";
 import { type ConnectEndpoint, type Endpoint, nameEndpoint, type Resolver } from "./endpoint.ts";
-import { EndpointList } from "./endpoint-list.ts";
+import { chooseSubset, EndpointList } from "./endpoint-list.ts";
 import type { Member } from "./member.ts";
 import { Members } from "./members.ts";
 import { ReadySet } from "./ready-set.ts";
 import { Resolution } from "./resolution.ts";
-import { chooseSubset } from "./subset.ts";
 import type { EndpointStatus, TargetEvent, TargetOptions } from "./target-options.ts";
+import type { ZoneOptions } from "./zone.ts";
 
 export class TargetDriver {
   /** True once there is a list. */
   isResolved = false;
   /** True if a call was made since the idle timer was last started. */
   used = false;
-  readonly #options: TargetOptions;
+  readonly #options: TargetOptions & ZoneOptions;
   readonly #resolution: Resolution;
   readonly #seed: number;
   readonly #list: EndpointList;
@@ -44,7 +44,7 @@ export class TargetDriver {
   #isClosed = false;
   #waiters = new Set<() => void>();
 
-  constructor(resolver: Resolver, connect: ConnectEndpoint, options: TargetOptions) {
+  constructor(resolver: Resolver, connect: ConnectEndpoint, options: TargetOptions & ZoneOptions) {
     const { random = defaultRandom } = options;
     this.#options = options;
     this.#members = new Members(
@@ -284,8 +284,9 @@ export class TargetDriver {
     this.#resolverError = undefined;
     const all = this.#list.validate(given);
     this.isResolved = true;
-    const { subset } = this.#options;
-    this.#members.replace(subset === undefined ? all : chooseSubset(all, subset, this.#seed), all);
+    const { subset = all.length, zone } = this.#options;
+    const used = zone?.choose(all, subset, this.#seed) ?? chooseSubset(all, subset, this.#seed);
+    this.#members.replace(used, all);
     this.#event({ type: "resolved", endpoints: all.length });
     this.#ready.changed();
     this.#members.connectMore();

@@ -119,6 +119,7 @@ export function parseProvider(url: string): Provider | undefined {
     address,
     weight: parseWeight(get("weight"), release),
     since: parseSince(get("timestamp")),
+    zone: get("zone") ?? get("region"),
     attributes: readAttributes(parameters),
   };
   const problem = endpointProblem(endpoint, "network");

@@ -141,6 +141,7 @@ export function endpointOfInstance(
     address: formatAddress(host, port),
     weight: parseWeight(weight, found?.parameters["release"]),
     since: parseSince(metadata["timestamp"]),
+    zone: metadata["zone"] || metadata["region"] || undefined,
     attributes: { ...readAttributes(Object.entries(metadata)), application },
   };
   const problem = endpointProblem(endpoint, "network");

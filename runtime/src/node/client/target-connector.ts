@@ -13,6 +13,7 @@ import { p2c } from "../../discovery/policy/p2c.ts";
 import type { Registry } from "../../discovery/registry.ts";
 import { TargetDriver } from "../../discovery/target.ts";
 import type { EndpointStatus, TargetOptions } from "../../discovery/target-options.ts";
+import { LocalZone, type ZoneOptions } from "../../discovery/zone.ts";
 import type { Connections } from "../../http/exchange.ts";
 import { createEndpointConnector, DEFAULT_IDLE_TIMEOUT_MS, type EndpointOptions } from "./connector.ts";
 import type { BalancedTransportOptions } from "./transport-options.ts";
@@ -28,28 +29,32 @@ export interface TargetConnections extends Connections {
 /** Options for the discovery of a target's endpoints and for the choice among them. */
 export type DiscoveryOptions = Pick<
   BalancedTransportOptions,
-  "resolver" | "authority" | "balancer" | "subset" | "keepUnlistedMs" | "warmUpMs" | "ejection" | "onEndpoint"
+  "resolver" | "authority" | "balancer" | "subset" | "zone" | "keepUnlistedMs" | "warmUpMs" | "ejection" | "onEndpoint"
 >;
 
 type Choice = Omit<DiscoveryOptions, "resolver"> & Pick<EndpointOptions, "idleTimeoutMs">;
 
-interface DiscoverySettings extends Omit<TargetOptions, "name" | "balancer"> {
+interface DiscoverySettings extends Omit<TargetOptions, "name" | "balancer">, ZoneOptions {
   /** The policy of the options. `undefined`: the service config may select one. */
   readonly own: Balancer | undefined;
 }
 
 /** Fills in the defaults of the options of targets. Throws a `TypeError` for an invalid option. */
 export function resolveDiscovery(options: Choice): DiscoverySettings {
-  const { balancer: own, subset, warmUpMs, onEndpoint } = options;
+  const { balancer: own, subset, zone, warmUpMs, onEndpoint } = options;
   const { keepUnlistedMs = 5 * 60_000, idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS } = options;
   if (own !== undefined && typeof own !== "function")
     throw new TypeError("balancer must be a function, such as p2c makes");
   if (subset !== undefined && !(Number.isInteger(subset) && subset >= 1)) {
     throw new TypeError(`subset must be an integer of 1 or more, not ${subset}`);
   }
+  if (zone !== undefined && !(typeof zone === "string" && zone !== "")) {
+    throw new TypeError(`zone must be a name, such as "eu-west-1a", not ${JSON.stringify(zone)}`);
+  }
   checkAmounts({ keepUnlistedMs, warmUpMs: warmUpMs ?? 0 });
   const ejection = resolveEjection(options.ejection);
-  return { own, subset, keepUnlistedMs, idleTimeoutMs, warmUpMs, ejection, onEvent: onEndpoint };
+  const local = zone === undefined ? undefined : new LocalZone(zone);
+  return { own, subset, zone: local, keepUnlistedMs, idleTimeoutMs, warmUpMs, ejection, onEvent: onEndpoint };
 }
 
 /** The connections of a target that shares them with other targets, and its name in messages. */
@@ -73,7 +78,8 @@ export function createTargetConnector(
   const balancingOf = (config: ServiceConfig | undefined): Pick<TargetOptions, "balancer" | "ejection"> => {
     const found = config && findPolicy(config.loadBalancing);
     const outliers = options.ejection === undefined ? found?.config.outlierDetection : undefined;
-    const policy = own ?? found?.balancer ?? fallback;
+    const chosen = own ?? found?.balancer ?? fallback;
+    const policy = settings.zone?.prefer(chosen) ?? chosen;
     return {
       balancer: resolver.route?.(policy) ?? policy,
       ejection: outliers === undefined ? settings.ejection : resolveEjection(outliers, "outlier_detection"),

@@ -197,6 +197,12 @@ export interface BalancedTransportOptions extends Omit<NodeTransportOptions, "ba
    */
   readonly subset?: number | undefined;
   /**
+   * Name of the zone in which this client runs, such as `eu-west-1a`: calls go to endpoints of this zone while it has as large a
+   * share of the endpoints that take calls as of the listed ones, within 5 %. The overflow goes to the other zones by weight.
+   * Below half of the listed endpoints, zones do not matter. Default: none, zones do not matter.
+   */
+  readonly zone?: string | undefined;
+  /**
    * Maximum time in milliseconds for which an endpoint takes calls after a list has left it out, because the registry may be
    * the only one that cannot reach it: while it is connected, answers PINGs and has sent no GOAWAY, and only if no listed
    * endpoint takes calls. 0: it takes none. Default: 5 minutes.

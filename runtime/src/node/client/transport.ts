@@ -76,6 +76,7 @@ const TRANSPORT_OPTION_NAMES: MemberNames<
   authority: true,
   balancer: true,
   subset: true,
+  zone: true,
   warmUpMs: true,
   keepUnlistedMs: true,
   ejection: true,
@@ -133,7 +134,7 @@ function refuseDiscovery(options: AnyOptions): void {
   }
 }
 
-const DISCOVERY_OPTIONS = ["balancer", "subset", "warmUpMs", "keepUnlistedMs", "ejection", "onEndpoint"];
+const DISCOVERY_OPTIONS = ["balancer", "subset", "zone", "warmUpMs", "keepUnlistedMs", "ejection", "onEndpoint"];
 
 /** Makes a target for each service that is called, with connections that they share. */
 function connectRegistry(

@@ -112,6 +112,12 @@ describe("a provider URL", () => {
     expect(parseProvider(java)?.endpoint.weight).toBe(0);
   });
 
+  it("has the zone of its label zone, or else region", () => {
+    const zoneOf = (labels: string) =>
+      parseProvider(`tri://127.0.0.1:20890/${SERVICE}?interface=${SERVICE}&${labels}`)?.endpoint.zone;
+    expect(["zone=z1&region=r1", "zone=&region=r1", "a=b"].map(zoneOf)).toEqual(["z1", "r1", undefined]);
+  });
+
   it("of ours has the parameters that Java and Go need, and always a weight", () => {
     expect(writeProviderUrl({ ...OURS, weight: undefined, since: undefined }, { service: SERVICE })).toBe(
       `tri://10.0.0.1:50051/${SERVICE}?application=shop&dubbo=2.0.2&dubbo.tag=gray&dynamic=true&interface=${SERVICE}` +
@@ -272,6 +278,14 @@ describe("an instance", () => {
         attributes: { "dubbo.tag": "gray", application: "shop" },
       });
     }
+  });
+
+  it("has the zone of its label zone, or else region", () => {
+    const zoneOf = (attributes: Record<string, string>) => {
+      const instance = parseInstance(writeGoInstance({ ...OURS, attributes }), "shop");
+      return instance && endpointOfInstance(instance, { service: SERVICE }, undefined)?.zone;
+    };
+    expect([{ zone: "z1", region: "r1" }, { zone: "", region: "r1" }, {}].map(zoneOf)).toEqual(["z1", "r1", undefined]);
   });
 
   it("without services, disabled, or of another protocol has no endpoint", () => {
