@@ -4,6 +4,7 @@
  */
 import type { Method } from "triple-es";
 import type { Payload } from "triple-es/internal";
+import { defineSignature } from "./definition.ts";
 import { decodeResult, encodePositional } from "./http-rpc/client.ts";
 import { PositionalCall } from "./http-rpc/server.ts";
 import { isInterfaceMethod, signatureOf } from "./method.ts";
@@ -30,6 +31,7 @@ const FUNCTIONS: Payload = {
     openGrpc: (methods, options) => new WrappedCall(methods, options),
     openHttpRpc: (methods, options) => new PositionalCall(methods, options),
     describe: describeSignature,
+    define: defineSignature,
   },
 };
 

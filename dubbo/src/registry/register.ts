@@ -57,7 +57,10 @@ export interface RegisterOptions {
    * GOAWAY after this time. Default: 1,000.
    */
   readonly propagationMs?: number | undefined;
-  /** Called when the server is registered, and when its registration fails. Default: none. */
+  /**
+   * Called when the server is registered, when its registration fails, and when definitions of its services cannot be stored.
+   * Default: none.
+   */
   readonly onRegistration?: ((event: RegistrationEvent) => void) | undefined;
 }
 
@@ -135,12 +138,13 @@ export function register(server: RegisteredServer, registry: Registry, options: 
 
 function offeredService({ service, selector: { group, version } }: AddedService): OfferedService[] {
   if (UNREGISTERED_SERVICES.test(service.typeName)) return [];
-  const isInterface = Object.values(service.methods).some(({ payload }) => payload !== undefined);
+  const methods = Object.values(service.methods);
+  const isInterface = methods.some(({ payload }) => payload !== undefined);
   // Consumers in Java take the first serialization that they know. Methods with a proto file need none.
   const parameters = isInterface ? { "prefer.serialization": "hessian2" } : undefined;
-  const named: OfferedService = { service: service.typeName, group, version, parameters };
+  const named: OfferedService = { service: service.typeName, group, version, parameters, methods };
   // Consumers in Java look for the name of the interface.
-  const aliases = new Set(Object.values(service.methods).flatMap(({ alias }) => alias?.service ?? []));
+  const aliases = new Set(methods.flatMap(({ alias }) => alias?.service ?? []));
   aliases.delete(service.typeName);
   return [named, ...[...aliases].map((alias) => ({ ...named, service: alias }))];
 }

@@ -4,6 +4,7 @@
  *     /dubbo/SERVICE/providers/URL       interface level; the URL is percent-encoded
  *     /dubbo/mapping/SERVICE             the applications that provide a service, separated by commas
  *     /dubbo/metadata/APP/REVISION       the services of an application, if it stores them in the registry
+ *     /dubbo/metadata/SERVICE[/VERSION][/GROUP]/provider/APP   the definition of a service, for consoles
  *     /dubbo/config/dubbo/KEY            rules
  *     /services/APP/HOST:PORT            application level
  */
@@ -12,6 +13,7 @@ import { Code, RpcError } from "triple-es";
 import type { Instance, Registry, ServiceKey } from "triple-es/discovery";
 import { reasonOf } from "triple-es/internal";
 import { configured } from "./configured.ts";
+import { type DefinitionStore, withDefinitions } from "./dubbo/definition.ts";
 import { addToMapping, parseMapping } from "./dubbo/mapping.ts";
 import { parseMetadata } from "./dubbo/metadata.ts";
 import { decodeName, writeProviderUrl } from "./dubbo/provider-url.ts";
@@ -40,6 +42,8 @@ export interface TreeSession extends Session {
 export interface Tree {
   /** The name of the registry in messages. */
   readonly name: string;
+  /** True if Dubbo's consoles read the registry. */
+  readonly hasConsoles: boolean;
   /** Watches the names of the entries directly below a path. */
   readonly watchNames: (path: string, watcher: Watcher<readonly string[]>) => StopWatch;
   /** Watches the names and contents of the entries directly below a path. */
@@ -72,8 +76,14 @@ export function createTreeRegistry(
   const source = createSource(tree, paths);
   return {
     resolver: createDubboResolvers(source, options),
-    register: (instance, onEvent) =>
-      configured(keepRegistered(publisher, instance, onEvent), instance, options.rules, source, onEvent),
+    register(instance, onEvent) {
+      const kept = keepRegistered(publisher, instance, onEvent);
+      const registration = configured(kept, instance, options.rules, source, onEvent);
+      if (!tree.hasConsoles) return registration;
+      const store: DefinitionStore = (offered, change) =>
+        tree.change(paths.definition(offered, instance.application), change);
+      return withDefinitions(registration, instance, publisher.open, store, onEvent);
+    },
     close: () => tree.close(),
   };
 }
@@ -90,6 +100,8 @@ class Paths {
   providers = (service: string): string => `/${this.#root}/${service}/providers`;
   mapping = (service: string): string => `/${this.#root}/mapping/${service}`;
   metadata = (application: string, revision: string): string => `/${this.#root}/metadata/${application}/${revision}`;
+  definition = ({ service, version, group }: ServiceKey, application: string): string =>
+    `/${[this.#root, "metadata", encodeURIComponent(service), version, group, "provider", application].filter(Boolean).join("/")}`;
   rule = (key: string): string => `/${this.#root}/config/dubbo/${key}`;
   instances = (application: string): string => `/${this.#servicesRoot}/${application}`;
 }

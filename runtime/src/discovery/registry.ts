@@ -20,6 +20,8 @@ export interface ServiceKey {
 export interface OfferedService extends ServiceKey {
   /** Parameters that consumers read, such as `prefer.serialization`. Default: none. */
   readonly parameters?: Readonly<Record<string, string>> | undefined;
+  /** The methods, which registries describe for consoles. Default: the service is not described. */
+  readonly methods?: readonly Method[] | undefined;
 }
 
 /** A transport to one instance, for calls of its metadata service. */

@@ -80,6 +80,8 @@ export interface ServerPayload {
   openHttpRpc(methods: readonly Method[], options: PayloadOptions): HttpRpcPayloadCall;
   /** Returns the JSON Schemas of the messages in sub-protocol A, for documents. If it is absent, they are not described. */
   describe?(method: Method, shared: SharedSchemas): MessageSchemas;
+  /** Returns the names of its types in Java, the result last, and adds their definitions to `types`. Default: unknown. */
+  define?(method: Method, types: Map<string, JsonObject>): readonly string[];
 }
 
 /** The JSON Schemas (draft 2020-12) of a method's messages. */

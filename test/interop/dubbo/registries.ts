@@ -5,6 +5,7 @@
  *     mixed fleet       consumers of peers and of ours call providers of peers and of ours, at each level. The name of a
  *                       cell has the providers that must answer: some peers do not find all of the fleet
  *     rolling restart   a provider of ours is replaced while consumers of peers call, and no call fails
+ *     definitions       Dubbo for Java reads those of our services, and makes the same of the interfaces
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -22,6 +23,7 @@ import type { RegistryProcess } from "../../support/registries/process.ts";
 import { hasZooKeeper, startZooKeeper } from "../../support/registries/zookeeper.ts";
 import { unlessMissing } from "../peer.ts";
 import { type Conversation, type Running, startConversation, startProgram } from "../program.ts";
+import { compareDefinitions } from "./definitions.ts";
 import { createPeerServiceClient, PeerServiceDef } from "./gen/interop/v1/peer_triple.ts";
 import { goProgram } from "./peers/go.ts";
 import { JAVA_VERSIONS, javaCommand } from "./peers/java.ts";
@@ -175,6 +177,14 @@ async function runRegistry(kind: RegistryKind, peers: readonly RegistryPeer[], v
       } catch (reason) {
         verdicts.failure(cell, reason);
       }
+    }
+    if (peers.some(({ name }) => name === "java")) {
+      const cell = `${kind.name}, java reads definitions of our services`;
+      const command = [...javaCommand(JAVA_VERSIONS[0], "Definitions"), url];
+      await compareDefinitions(kind.connect(server.address, "all"), command).then(
+        (counts) => verdicts.judge(cell, counts, true),
+        (reason: unknown) => verdicts.failure(cell, reason),
+      );
     }
     // A consumer may not know all providers yet, and is asked again then: in Nacos, dubbo-go has needed more than 10 s.
     await Promise.all(

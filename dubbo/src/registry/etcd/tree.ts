@@ -38,6 +38,7 @@ export function createEtcdTree(client: EtcdClient, ttlMs: number): Tree {
 
   return {
     name: "etcd",
+    hasConsoles: false,
     watchNames: (path, watcher) =>
       startWatch(watcher, (report, signal) => followBelow(path, (entries) => report([...entries.keys()]), signal)),
     watchContents: (path, watcher) => startWatch(watcher, (report, signal) => followBelow(path, report, signal)),

@@ -6,6 +6,7 @@
  *     configuration SERVICE, group mapping      the applications that provide a service
  *     configuration APP, group REVISION         the services of an application, if it stores them in the registry
  *     configuration KEY, group dubbo            rules
+ *     configuration SERVICE:VERSION:GROUP:provider:APP, group dubbo   the definition of a service, for consoles
  */
 
 import type { ClosableTransport } from "triple-es";
@@ -14,6 +15,7 @@ import type { Instance, OfferedService, Registration, Registry, ServiceKey } fro
 import type { ClientTlsOptions } from "triple-es/node";
 import { createTransport } from "triple-es/node";
 import { configured } from "../configured.ts";
+import { type DefinitionStore, withDefinitions } from "../dubbo/definition.ts";
 import { addToMapping, parseMapping } from "../dubbo/mapping.ts";
 import { parseMetadata } from "../dubbo/metadata.ts";
 import { providerParameters } from "../dubbo/provider-url.ts";
@@ -68,7 +70,10 @@ export function nacos(options: NacosOptions): Registry {
       // A connection has one instance of each service, so each registration has a connection of its own.
       const client = clients.create("naming");
       const publisher = createPublisher(client, new Naming(client, scope), configs);
-      const kept = configured(keepRegistered(publisher, instance, onEvent), instance, options.rules, source, onEvent);
+      const plain = configured(keepRegistered(publisher, instance, onEvent), instance, options.rules, source, onEvent);
+      const store: DefinitionStore = (offered, change) =>
+        configs.change(definitionOf(offered, instance.application), change);
+      const kept = withDefinitions(plain, instance, publisher.open, store, onEvent);
       const registration: Registration = {
         ...kept,
         async close(closeOptions) {
@@ -148,6 +153,12 @@ function openTransport(address: string, tls: ClientTlsOptions | undefined): Clos
 const interfaceService = ({ service, version = "", group = "" }: ServiceKey): string =>
   `providers:${service}:${version}:${group}`;
 
+/** Replaces the characters that Nacos refuses, as Dubbo for Java does. */
+const configOf = (key: string) => ({ dataId: key.replaceAll("$", "___").replaceAll("/", "-"), group: "dubbo" });
+
+const definitionOf = ({ service, version = "", group = "" }: ServiceKey, application: string) =>
+  configOf(`${service}:${version}:${group}:provider:${application}`);
+
 const mappingOf = (service: string) => ({ dataId: service, group: "mapping" });
 
 /** The names of services that servers of Nacos accept (their `ParamCheckRule`), in addition to a length of 512. */
@@ -181,9 +192,7 @@ function createSource(naming: Naming, configs: Configs): DubboSource {
         },
       });
     },
-    // As Dubbo for Java replaces the characters that Nacos refuses.
-    watchRule: (key, watcher) =>
-      configs.watch({ dataId: key.replaceAll("$", "___").replaceAll("/", "-"), group: "dubbo" }, watcher),
+    watchRule: (key, watcher) => configs.watch(configOf(key), watcher),
     async readStoredMetadata(application, revision) {
       const content = await configs.read({ dataId: application, group: revision });
       try {

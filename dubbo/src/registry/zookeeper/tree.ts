@@ -49,6 +49,7 @@ export function createZooKeeperTree(client: ZooKeeperClient, name: string, hasAu
 
   return {
     name,
+    hasConsoles: true,
     watchNames: (path, watcher) =>
       startWatch(watcher, (report, signal) =>
         follow(signal, async (scope) => report((await nodes.children(path, scope.callback(path))) ?? [])),

@@ -122,7 +122,8 @@ function archiveClasses(folder: string, options: readonly string[]): string {
 
 function buildJava(dubbo: string, compiler: string): string {
   const sources = filesIn(join(PEERS, "java"));
-  return buildOnce(`dubbo-java-${dubbo}`, [...sources, PEER_PROTO, import.meta.filename], (building) => {
+  const protos = [PEER_PROTO, join(PROTOS, "interop", "v1", "catalog.proto")];
+  return buildOnce(`dubbo-java-${dubbo}`, [...sources, ...protos, import.meta.filename], (building) => {
     const jars = fetchJars(building, "jars", [
       `org.apache.dubbo:dubbo:${dubbo}`,
       `com.google.protobuf:protobuf-java-util:${PROTOBUF}`,
@@ -138,7 +139,7 @@ function buildJava(dubbo: string, compiler: string): string {
     const generated = join(building, "generated");
     mkdirSync(generated);
     const generate = [`--java_out=${generated}`, `--plugin=protoc-gen-dubbo=${plugin}`, `--dubbo_out=${generated}`];
-    step(building, "protoc", ["-I", PROTOS, ...generate, "interop/v1/peer.proto"]);
+    step(building, "protoc", ["-I", PROTOS, ...generate, ...protos]);
     if (isOld(dubbo)) adaptStubs(filesIn(generated));
     const options = [
       "-nowarn",

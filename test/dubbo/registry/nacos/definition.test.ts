@@ -1,0 +1,69 @@
+/** Definitions of services in Nacos, which Dubbo's consoles read. The server is the test's own, and speaks the protocol of Nacos. */
+import { createServer } from "triple-es/node";
+import { nacos } from "triple-es-dubbo/nacos";
+import { expect, it, onTestFinished } from "vitest";
+import type { Payload } from "../../../../dubbo/src/gen/nacos/nacos_grpc_service_pb.ts";
+import {
+  BiRequestStreamDef,
+  type PayloadInit,
+  RequestDef,
+} from "../../../../dubbo/src/gen/nacos/nacos_grpc_service_triple.ts";
+import { writeDefinition } from "../../../../dubbo/src/registry/dubbo/definition.ts";
+import { GreetServiceDef } from "../../../../examples/gen/greet/v1/greet_triple.ts";
+
+const write = (type: string, body: object): PayloadInit => ({
+  metadata: { type },
+  body: { value: new TextEncoder().encode(JSON.stringify({ resultCode: 200, ...body })) },
+});
+
+const read = ({ body }: Payload): Readonly<Record<string, string>> =>
+  JSON.parse(new TextDecoder().decode(body?.value ?? new Uint8Array()));
+
+/** Starts a server without configurations. Returns its gRPC port, and those that are published, by group and id. */
+async function startNacos() {
+  const published = new Map<string, string>();
+  const server = createServer()
+    .add(RequestDef, {
+      request(payload) {
+        const type = payload.metadata?.type ?? "";
+        const { group, dataId, content = "" } = read(payload);
+        if (type === "ConfigQueryRequest") return write("ConfigQueryResponse", { resultCode: 500, errorCode: 300 });
+        if (type === "ConfigPublishRequest") published.set(`${group} ${dataId}`, content);
+        return write("Response", {});
+      },
+    })
+    .add(BiRequestStreamDef, {
+      async *requestBiStream(requests, { signal }) {
+        for await (const _ of requests) if (signal.aborted) return;
+        yield* [];
+      },
+    });
+  await server.listen({ port: 0, host: "127.0.0.1" });
+  onTestFinished(() => server.close({ graceMs: 0 }));
+  return { port: server.address.port, published };
+}
+
+it("a provider publishes a definition of each service where Dubbo's metadata report does, empty parts of the key included", async () => {
+  const { port, published } = await startNacos();
+  const registry = nacos({ servers: ["127.0.0.1:8848"], grpcPort: port });
+  onTestFinished(() => registry.close());
+  const methods = Object.values(GreetServiceDef.methods);
+  const services = [
+    { service: "greet.v1.GreetService", methods },
+    // Nacos refuses "$" and "/", which Dubbo replaces.
+    { service: "com.acme.Outer$Greeter", group: "blue/1", version: "1.0.0", methods },
+  ];
+  const registration = registry.register({ application: "shop", host: "10.0.0.1", port: 1, services });
+  await registration.ready;
+  const definitions = () => new Map([...published].filter(([key]) => key.startsWith("dubbo ")));
+  await expect.poll(() => definitions().size, { timeout: 10_000 }).toBe(2);
+  expect(definitions()).toEqual(
+    new Map([
+      ["dubbo greet.v1.GreetService:::provider:shop", writeDefinition("shop", services[0] ?? { service: "" })],
+      [
+        "dubbo com.acme.Outer___Greeter:1.0.0:blue-1:provider:shop",
+        writeDefinition("shop", services[1] ?? { service: "" }),
+      ],
+    ]),
+  );
+});

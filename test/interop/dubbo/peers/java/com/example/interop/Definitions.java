@@ -1,0 +1,62 @@
+package com.example.interop;
+
+import java.io.PrintStream;
+import java.util.List;
+import java.util.logging.Level;
+import java.util.logging.Logger;
+import org.apache.dubbo.common.URL;
+import org.apache.dubbo.common.utils.JsonUtils;
+import org.apache.dubbo.config.ApplicationConfig;
+import org.apache.dubbo.metadata.definition.ServiceDefinitionBuilder;
+import org.apache.dubbo.metadata.definition.TypeDefinitionBuilder;
+import org.apache.dubbo.metadata.definition.model.FullServiceDefinition;
+import org.apache.dubbo.metadata.report.MetadataReport;
+import org.apache.dubbo.metadata.report.MetadataReportFactory;
+import org.apache.dubbo.metadata.report.identifier.MetadataIdentifier;
+import org.apache.dubbo.rpc.model.ApplicationModel;
+import org.apache.dubbo.rpc.model.FrameworkModel;
+
+/**
+ * Reads the definitions of services that an application has stored in a registry, with Dubbo's own metadata report:
+ * "REGISTRY APPLICATION GROUP VERSION INTERFACE…". Prints a line of JSON for each interface: the definition in the registry, and
+ * the one that Dubbo makes of the interface.
+ */
+public final class Definitions {
+  /** Without a strong reference the logger, and its level, would be collected. */
+  private static final Logger ROOT = Logger.getLogger("");
+
+  /** The time for which a definition is awaited, in attempts of 100 ms. */
+  private static final int ATTEMPTS = 200;
+
+  public static void main(String[] args) throws Exception {
+    PrintStream output = System.out;
+    // Dubbo prints to the standard output.
+    System.setOut(System.err);
+    System.setProperty("dubbo.application.logger", "jdk");
+    ROOT.setLevel(Level.SEVERE);
+    ApplicationModel application = ApplicationModel.defaultModel();
+    application.getApplicationConfigManager().setApplication(new ApplicationConfig("definitions"));
+    TypeDefinitionBuilder.initBuilders(FrameworkModel.defaultModel());
+    URL url = URL.valueOf(args[0]).addParameter("file-cache", "false").setScopeModel(application);
+    MetadataReport report = application
+      .getExtensionLoader(MetadataReportFactory.class)
+      .getExtension(url.getProtocol())
+      .getMetadataReport(url);
+    for (int i = 4; i < args.length; i++) {
+      Class<?> type = Class.forName(args[i]);
+      MetadataIdentifier identifier = new MetadataIdentifier(type.getName(), args[3], args[2], "provider", args[1]);
+      String text = null;
+      for (int left = ATTEMPTS; text == null && left > 0; left--) {
+        text = report.getServiceDefinition(identifier);
+        if (text == null) Thread.sleep(100);
+      }
+      if (text == null) throw new IllegalStateException("there is no definition of " + identifier);
+      FullServiceDefinition read = JsonUtils.toJavaObject(text, FullServiceDefinition.class);
+      output.println(JsonUtils.toJson(List.of(read, ServiceDefinitionBuilder.buildFullDefinition(type))));
+    }
+    output.flush();
+    Runtime.getRuntime().halt(0);
+  }
+
+  private Definitions() {}
+}
