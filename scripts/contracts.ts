@@ -27,5 +27,15 @@ export const CONTRACT_RUNS: readonly (readonly string[])[] = [
   // The service of the interop tests with Dubbo for Java and dubbo-go.
   ["interface", "test/interop/dubbo/contract/*.ts", "--out", "test/interop/dubbo/gen", "--import-extension", "ts"],
   // The service of the tests of contracts in TypeScript.
-  ["contract", "fixtures/contract/shop.ts", "--out", "fixtures/contract/gen", "--import-extension", "ts", "--openapi"],
+  [
+    "contract",
+    "fixtures/contract/shop.ts",
+    "--out",
+    "fixtures/contract/gen",
+    "--import-extension",
+    "ts",
+    "--openapi",
+    "--proto",
+    "fixtures/contract/proto/shop/v1/shop.proto",
+  ],
 ];

@@ -18,6 +18,7 @@ const BUF_TEMPLATES = [
   "dubbo/buf.gen.yaml",
   "fixtures/buf.gen.yaml",
   "fixtures/options.gen.yaml",
+  "fixtures/contract/buf.gen.yaml",
   "bench/messages/buf.gen.yaml",
   "test/interop/grpc/buf.gen.yaml",
   "test/interop/dubbo/buf.gen.yaml",
@@ -25,8 +26,9 @@ const BUF_TEMPLATES = [
 ];
 
 writeWellKnownCodecs(`${root}/runtime/src/gen`);
-for (const template of BUF_TEMPLATES) run("buf", ["generate", "--template", template]);
+// Contracts come first: one of them becomes a proto file.
 for (const args of CONTRACT_RUNS) run(process.execPath, ["--import", "tsx", "src/triple-es.ts", ...args]);
+for (const template of BUF_TEMPLATES) run("buf", ["generate", "--template", template]);
 
 writeOptionTables(root, `${root}/docs/options.md`, `${root}/docs/dubbo-options.md`);
 

@@ -125,8 +125,13 @@ export function bytes(value: unknown, key: string | number, at: Conversion): unk
   return btoa(binary);
 }
 
+/** Reports whether a value is null, or read from a field that is absent. */
+export function isNull(value: unknown, at: Conversion): boolean {
+  return value === null || isAbsent(value, at);
+}
+
 function nil(value: unknown, key: string | number, at: Conversion): unknown {
-  return value === null ? null : wrong(value, key, at, "null");
+  return isNull(value, at) ? null : wrong(value, key, at, "null");
 }
 
 export { nil as null };
@@ -138,10 +143,11 @@ export function oneOf(value: unknown, key: string | number, at: Conversion, valu
 }
 
 export function array(value: unknown, key: string | number, at: Conversion, item: Convert, rules: Rules = {}): unknown {
-  if (!Array.isArray(value)) return wrong(value, key, at, "an array");
+  const list = isAbsent(value, at) ? [] : value;
+  if (!Array.isArray(list)) return wrong(value, key, at, "an array");
   const { min = 0, max = Infinity } = rules;
-  if (isOutside(value.length, key, at, min, max, "item")) return undefined;
-  return inside(key, at, () => Array.from(value, (one, index) => item(one, index, at)));
+  if (isOutside(list.length, key, at, min, max, "item")) return undefined;
+  return inside(key, at, () => Array.from(list, (one, index) => item(one, index, at)));
 }
 
 export function tuple(value: unknown, key: string | number, at: Conversion, items: readonly Convert[]): unknown {
@@ -167,7 +173,8 @@ export function optional(value: unknown, key: string, at: Conversion, convert: C
 
 /** An object whose keys are not declared. */
 export function record(value: unknown, key: string | number, at: Conversion, item: Convert): unknown {
-  return object(value, key, at, (fields) => toRecord(Object.entries(fields), at, item));
+  const entries = isAbsent(value, at) ? {} : value;
+  return object(entries, key, at, (fields) => toRecord(Object.entries(fields), at, item));
 }
 
 /** A `Map`: an object in JSON. `toKey` converts a key of JSON that matches the pattern. */
@@ -186,7 +193,7 @@ export function map(
     if (invalid !== undefined) return report(key, at, `must not have the key ${JSON.stringify(invalid[0])}`);
     return inside(key, at, () => toRecord(entries, at, item));
   }
-  return object(value, key, at, (fields) => {
+  return object(isAbsent(value, at) ? {} : value, key, at, (fields) => {
     const names = Object.keys(fields);
     for (const name of names) if (!pattern.test(name)) report(name, at, "must not be a key: it is no integer");
     return new Map(names.map((name) => [pattern.test(name) && toKey(name), item(fields[name], name, at)]));
@@ -201,7 +208,7 @@ export function union(
   types: Readonly<Record<string, Convert>>,
   names: string,
 ): unknown {
-  const convert = types[formOf(value)];
+  const convert = types[isNull(value, at) ? "null" : formOf(value)];
   return convert === undefined ? wrong(value, key, at, names) : convert(value, key, at);
 }
 
@@ -219,6 +226,11 @@ export function tagged(
   if (found !== undefined) return found[1](value, key, at);
   const constants = types.map(([constant]) => constant);
   return inside(key, at, () => oneOf(given, tag, at, constants));
+}
+
+/** Reports whether a field is absent in JSON: ProtoJSON omits null, and arrays and maps without entries. */
+function isAbsent(value: unknown, { reads, path }: Conversion): boolean {
+  return value === undefined && reads && path.length > 0;
 }
 
 function isObject(value: unknown): value is Readonly<Record<string, unknown>> {

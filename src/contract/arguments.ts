@@ -17,6 +17,7 @@ export interface Arguments {
   readonly root: string | undefined;
   readonly project: string | undefined;
   readonly openapi: boolean;
+  readonly proto: string | undefined;
   readonly watch: boolean;
 }
 
@@ -51,7 +52,7 @@ const shared: Flags = {
     usage: "--project tsconfig.json",
     meaning: "a tsconfig with the paths and module resolution of contracts; default: those of bundlers",
   },
-  check: { type: "boolean", usage: "--check", meaning: "write nothing, and fail if --out is not up to date" },
+  check: { type: "boolean", usage: "--check", meaning: "write nothing, and fail if a file is not up to date" },
   help: { type: "boolean", short: "h", usage: "--help", meaning: "print this text" },
 };
 
@@ -71,6 +72,12 @@ const FLAGS: Readonly<Record<CommandName, Flags>> = {
   contract: {
     out: { type: "string", usage: "--out gen", meaning: "the folder to write to; default: beside the contracts" },
     openapi: { type: "boolean", usage: "--openapi", meaning: "also write an OpenAPI document for each contract" },
+    proto: {
+      type: "string",
+      usage: "--proto shop.proto",
+      meaning: "also write a proto file with the same JSON, which keeps the numbers of its fields",
+      check: (value) => (value.endsWith(".proto") ? undefined : "a path that ends with .proto"),
+    },
     watch: { type: "boolean", short: "w", usage: "--watch", meaning: "write again whenever a contract changes" },
     ...shared,
   },
@@ -140,6 +147,7 @@ export function readArguments(args: readonly string[], command: CommandName = "i
     root: values.get("root"),
     project: values.get("project"),
     openapi: values.has("openapi"),
+    proto: values.get("proto"),
     watch: values.has("watch"),
   };
 }

@@ -16,7 +16,11 @@ describe.each(CONTRACT_RUNS.map((args) => [args.join(" "), args] as const))("%s"
     const read = readArguments([...rest, "--check"], command as CommandName);
     if (read === "help") throw new Error("the script asks for help");
     const outcome = command === "contract" ? runContract(read, root, SUPPORT) : runInterface(read, root);
-    expect(outcome).toMatchObject({ status: 0, stdout: expect.stringContaining("up to date"), stderr: "" });
+    expect(outcome).toMatchObject({
+      status: 0,
+      stdout: expect.stringContaining("up to date"),
+      stderr: expect.not.stringContaining("error"),
+    });
   });
 });
 

@@ -2,15 +2,18 @@
 import { existsSync, type FSWatcher, readFileSync, watch } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import { Project, type ProjectOptions, type SourceFile, ts } from "ts-morph";
-import { fileHead } from "../../print/file-head.ts";
+import { fileHead, sourceOf } from "../../print/file-head.ts";
 import { type Arguments, ArgumentsError } from "../arguments.ts";
 import { type Outcome, writeOutput } from "../command.ts";
 import { findContracts } from "../contract-files.ts";
 import { Problems } from "../model/diagnostics.ts";
 import type { OutputFile } from "../output.ts";
 import { contractDocument } from "./openapi-document.ts";
+import { protoFile } from "./proto-file.ts";
+import { type Numbers, readNumbers } from "./proto-numbers.ts";
 import { SUPPORT_FILE, serviceFile } from "./service-file.ts";
 import { readTypeScriptContracts } from "./service-reader.ts";
+import type { TypeScriptContract } from "./wire-type.ts";
 
 /** Opens a compiler project that resolves types, with the declarations of the language but not those of pages. */
 export function openTypedProject(tsConfigFilePath: string | undefined, more: ProjectOptions = {}): Project {
@@ -44,6 +47,9 @@ export function runContract(args: Arguments, folder: string, support: string): C
   const problems = new Problems(folder);
   const contracts = readTypeScriptContracts(files, problems).filter(({ services }) => services.length > 0);
   const sources = sourcesOf(files);
+  const out = args.out === undefined ? root : resolve(folder, args.out);
+  const isWhole = contracts.length > 0 && !problems.hasErrors;
+  const proto = args.proto !== undefined && isWhole ? [protoOutput(contracts, args.proto, out, folder, problems)] : [];
   const stderr = problems
     .lines()
     .map((line) => `${line}\n`)
@@ -54,8 +60,7 @@ export function runContract(args: Arguments, folder: string, support: string): C
       `${stderr}no exported interface with methods is in ${files.map((file) => relative(folder, file.getFilePath())).join(", ")}`,
     );
   }
-  const out = args.out === undefined ? root : resolve(folder, args.out);
-  const output: OutputFile[] = [supportFile(out, support)];
+  const output: OutputFile[] = [supportFile(out, support), ...proto];
   for (const contract of contracts) {
     const path = relative(root, contract.file)
       .replaceAll("\\", "/")
@@ -66,6 +71,20 @@ export function runContract(args: Arguments, folder: string, support: string): C
   const isOurs = (source: string): boolean =>
     files.some((file) => file.getFilePath() === source) || (covers(source) && !existsSync(source));
   return { ...writeOutput(output, { args, folder, out, isOurs, language: "TypeScript", stderr }), sources };
+}
+
+/** Returns the proto file, which keeps the numbers of the earlier one. A file of another origin is not read. */
+function protoOutput(
+  contracts: readonly TypeScriptContract[],
+  proto: string,
+  out: string,
+  folder: string,
+  problems: Problems,
+): OutputFile {
+  const file = resolve(folder, proto);
+  const before = existsSync(file) ? readFileSync(file, "utf8") : "";
+  const numbers = sourceOf(file, before) === undefined ? new Map<string, Numbers>() : readNumbers(before, proto);
+  return protoFile(contracts, relative(out, file).replaceAll("\\", "/"), out, numbers, problems);
 }
 
 function supportFile(out: string, source: string): OutputFile {

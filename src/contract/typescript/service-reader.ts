@@ -21,9 +21,10 @@ import type {
 /** Reads the contracts of the files, ordered by path. Errors are added to `problems`. */
 export function readTypeScriptContracts(files: readonly SourceFile[], problems: Problems): TypeScriptContract[] {
   for (const project of new Set(files.map((file) => file.getProject()))) project.resolveSourceFileDependencies();
+  const reader = new ServiceReader(problems);
   const sorted = [...files].sort((a, b) => (a.getFilePath() < b.getFilePath() ? -1 : 1));
   const contracts = sorted.map((file): TypeScriptContract => {
-    const read = (): ContractService[] => (checkSyntax(file, problems) ? readServices(file, problems) : []);
+    const read = (): ContractService[] => (checkSyntax(file, problems) ? readServices(file, reader, problems) : []);
     return { file: file.getFilePath(), services: readDeep(file, problems, read) ?? [] };
   });
   const known = new Set<string>();
@@ -37,7 +38,7 @@ export function readTypeScriptContracts(files: readonly SourceFile[], problems: 
 /** Matches a comment with a rule. */
 const RULE_TAG = /^[/* \t]*@(min|max|int|minLength|maxLength|minItems|maxItems|pattern|format)\b/m;
 
-function readServices(file: SourceFile, problems: Problems): ContractService[] {
+function readServices(file: SourceFile, reader: ServiceReader, problems: Problems): ContractService[] {
   checkImports(file, problems);
   for (const one of file.getProject().getSourceFiles()) {
     if (!one.isInNodeModules() && !isOfLibrary(one)) checkPlaces(one, RULE_TAG, problems);
@@ -45,7 +46,7 @@ function readServices(file: SourceFile, problems: Problems): ContractService[] {
   return file
     .getInterfaces()
     .filter(isService)
-    .map((node) => new ServiceReader(problems).read(node));
+    .map((node) => reader.read(node));
 }
 
 function isService(node: InterfaceDeclaration): boolean {

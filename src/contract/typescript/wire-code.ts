@@ -58,7 +58,7 @@ function conversion(type: WireType, value: string, key: string, nameOf: Function
     case "union": {
       const [other, ...others] = [...type.types].filter(([form]) => form !== "null");
       if (type.types.has("null") && other !== undefined && others.length === 0) {
-        return `${value} === null ? null : ${conversion(other[1], value, key, nameOf, indent)}`;
+        return `t.isNull(${value}, at) ? null : ${conversion(other[1], value, key, nameOf, indent)}`;
       }
       const types = Array.from(type.types, ([form, one]) => `${form}: ${of(one)}`);
       return call("t.union", `{ ${types.join(", ")} }`, literal(describe(type)));

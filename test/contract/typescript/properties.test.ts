@@ -4,205 +4,54 @@
  */
 import { isDeepStrictEqual } from "node:util";
 import { Ajv2020 } from "ajv/dist/2020.js";
-import fc, { type Arbitrary } from "fast-check";
+import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { Shop_echo } from "../../../fixtures/contract/gen/shop_triple.ts";
 import { type JsonSchema, jsonSchema } from "../../../src/contract/typescript/json-schema.ts";
 import { converter } from "../../../src/contract/typescript/wire-code.ts";
-import type { NamedType, ValueRules, WireField, WireType } from "../../../src/contract/typescript/wire-type.ts";
+import type { NamedType, WireType } from "../../../src/contract/typescript/wire-type.ts";
 import * as t from "../../../src/triple-contract.ts";
+import { type Conversions, conversionOf, NAMES, tree, types, valuesOf } from "./random-types.ts";
 import { everything } from "./shop.ts";
-
-interface Conversions {
-  toJson(value: unknown): unknown;
-  fromJson(json: unknown): unknown;
-}
-
-/** A tree: the only type at random that contains itself. */
-const tree: NamedType = { name: "Tree", comment: [], type: { kind: "boolean" } };
-const TREE: WireType = { kind: "named", shape: tree };
-const field = (name: string, type: WireType, isOptional = false): WireField => ({
-  name,
-  type,
-  isOptional,
-  comment: [],
-});
-tree.type = {
-  kind: "object",
-  fields: [
-    field("value", { kind: "bigint" }),
-    field("children", { kind: "array", item: TREE, rules: { max: 2 } }),
-    field("left", TREE, true),
-  ],
-};
-
-const NAMES = ["a", "b", "constructor", "toString", "with-dash", "ü", "0"];
-
-const limits = (top: number): Arbitrary<ValueRules> =>
-  fc
-    .tuple(fc.option(fc.nat(top), { nil: undefined }), fc.option(fc.nat(top), { nil: undefined }))
-    .map(([min, more]) => ({
-      ...(min !== undefined && { min }),
-      ...(more !== undefined && { max: (min ?? 0) + more }),
-    }));
-
-const strings: Arbitrary<WireType> = fc.oneof(
-  limits(4).map((rules): WireType => ({ kind: "string", rules })),
-  fc
-    .constantFrom("^[a-c]{1,3}$", "^[A-Za-z][A-Za-z0-9+.-]*:\\S+$", "^\\d{2}$")
-    .map((pattern): WireType => ({ kind: "string", rules: { pattern } })),
-);
-const numbers: Arbitrary<WireType> = fc
-  .tuple(limits(5), fc.boolean())
-  .map(([rules, int]): WireType => ({ kind: "number", rules: int ? { ...rules, int } : rules }));
-const simple = fc.constantFrom<WireType>(
-  { kind: "boolean" },
-  { kind: "bigint" },
-  { kind: "date" },
-  { kind: "bytes" },
-  TREE,
-);
-const constants = fc
-  .uniqueArray(fc.constantFrom("RED", "GREEN", "", "__proto__"), { minLength: 1 })
-  .map((values): WireType => ({ kind: "constant", values }));
-
-const { type: types } = fc.letrec<{ type: WireType; object: WireType }>((tie) => ({
-  type: fc.oneof(
-    { depthSize: "small", withCrossShrink: true },
-    strings,
-    numbers,
-    simple,
-    constants,
-    fc.tuple(tie("type"), limits(2)).map(([item, rules]): WireType => ({ kind: "array", item, rules })),
-    fc.array(tie("type"), { maxLength: 3 }).map((items): WireType => ({ kind: "tuple", items })),
-    tie("type").map((value): WireType => ({ kind: "record", value })),
-    fc
-      .tuple(fc.constantFrom("string" as const, "number" as const, "bigint" as const), tie("type"))
-      .map(([key, value]): WireType => ({ kind: "map", key, value })),
-    tie("object"),
-    fc.tuple(strings, numbers, tie("object")).map(
-      ([string, number, object]): WireType => ({
-        kind: "union",
-        types: new Map<"string", WireType>([
-          ["string", string],
-          ["number" as never, number],
-          ["object" as never, object],
-          ["null" as never, { kind: "constant", values: [null] }],
-        ]),
-      }),
-    ),
-    fc.tuple(tie("type"), tie("type")).map(([one, other]): WireType => {
-      const member = (tag: string, type: WireType): WireType => ({
-        kind: "object",
-        fields: [field("kind", { kind: "constant", values: [tag] }), field("value", type)],
-      });
-      return {
-        kind: "tagged",
-        tag: "kind",
-        types: [
-          ["one", member("one", one)],
-          ["other", member("other", other)],
-        ],
-      };
-    }),
-  ),
-  object: fc
-    .uniqueArray(fc.tuple(fc.constantFrom(...NAMES), tie("type"), fc.boolean()), {
-      selector: ([name]) => name,
-      maxLength: 3,
-    })
-    .map(
-      (fields): WireType => ({
-        kind: "object",
-        fields: fields.map(([name, type, isOptional]) => field(name, type as WireType, isOptional)),
-      }),
-    ),
-}));
-
-/** Returns the values of a type. */
-function valuesOf(type: WireType, depth = 0): Arbitrary<unknown> {
-  const of = (inner: WireType): Arbitrary<unknown> => valuesOf(inner, depth + 1);
-  const entries = (keys: Arbitrary<unknown>, value: WireType): Arbitrary<[unknown, unknown][]> =>
-    fc.uniqueArray(fc.tuple(keys, of(value)), { selector: ([key]) => key, maxLength: 2 });
-  switch (type.kind) {
-    case "string": {
-      const { min = 0, max = min + 5, pattern } = type.rules;
-      if (pattern !== undefined) return fc.stringMatching(new RegExp(pattern));
-      return fc
-        .array(fc.constantFrom("a", "\u{1f600}", "\u0000", "ß"), { minLength: min, maxLength: max })
-        .map((all) => all.join(""));
-    }
-    case "number": {
-      const { min = -9, max = Math.max(min, 0) + 9, int } = type.rules;
-      const integers = fc.integer({ min, max });
-      return int
-        ? integers
-        : fc.oneof(
-            integers,
-            fc.double({ min, max, noNaN: true }).map((value) => value + 0),
-          );
-    }
-    case "boolean":
-      return fc.boolean();
-    case "bigint":
-      return fc.bigInt({ min: -(10n ** 30n), max: 10n ** 30n });
-    case "date":
-      return fc.date({
-        min: new Date("0000-01-01T00:00:00Z"),
-        max: new Date("9999-12-31T23:59:59.999Z"),
-        noInvalidDate: true,
-      });
-    case "bytes":
-      return fc.uint8Array({ maxLength: 5 });
-    case "constant":
-      return fc.constantFrom(...type.values);
-    case "array": {
-      const { min = 0, max = min + 2 } = type.rules;
-      return fc.array(of(type.item), { minLength: min, maxLength: depth > 6 ? min : max });
-    }
-    case "tuple":
-      return fc.tuple(...type.items.map(of));
-    case "record":
-      return entries(fc.constantFrom("__proto__", "a", "constructor", ""), type.value).map((all) =>
-        Object.fromEntries(all as [string, unknown][]),
-      );
-    case "map": {
-      const keys = { string: fc.string({ maxLength: 3 }), number: fc.integer(), bigint: fc.bigInt() }[type.key];
-      return entries(keys as Arbitrary<unknown>, type.value).map((all) => new Map(all));
-    }
-    case "object":
-      return fc
-        .tuple(
-          ...type.fields.map(({ type: inner, isOptional }) =>
-            isOptional ? (depth > 4 ? fc.constant(undefined) : fc.option(of(inner), { nil: undefined })) : of(inner),
-          ),
-        )
-        .map((all) =>
-          Object.fromEntries(
-            all.flatMap((value, index) => (value === undefined ? [] : [[type.fields[index]?.name, value]])),
-          ),
-        );
-    case "union":
-      return fc.oneof(...Array.from(type.types.values(), of));
-    case "tagged":
-      return fc.oneof(...type.types.map(([, inner]) => of(inner)));
-    case "named":
-      return depth > 4 ? fc.constant({ value: 0n, children: [] }) : of(type.shape.type);
-  }
-}
-
-/** Compiles the printed conversion of a type. */
-function conversionOf(type: WireType): Conversions {
-  const nameOf = ({ name }: NamedType): string => `convert${name}`;
-  const code = `const convertTree = ${converter(tree.type, nameOf)}; return t.message("it", ${converter(type, nameOf)});`;
-  return new Function("t", code)(t);
-}
 
 const ajv = new Ajv2020({ strict: false, validateFormats: false, ownProperties: true });
 
+/** Returns the type as it is read: a field is optional if its type has an empty value. */
+function asRead(type: WireType): WireType {
+  switch (type.kind) {
+    case "object":
+      return {
+        kind: "object",
+        fields: type.fields.map((field) => ({
+          ...field,
+          type: asRead(field.type),
+          isOptional: field.isOptional || hasEmpty(field.type),
+        })),
+      };
+    case "array":
+      return { ...type, item: asRead(type.item) };
+    case "tuple":
+      return { ...type, items: type.items.map(asRead) };
+    case "record":
+    case "map":
+      return { ...type, value: asRead(type.value) };
+    case "union":
+      return { ...type, types: new Map(Array.from(type.types, ([form, one]) => [form, asRead(one)])) };
+    case "tagged":
+      return { ...type, types: type.types.map(([tag, one]) => [tag, asRead(one)]) };
+    default:
+      return type;
+  }
+}
+
+function hasEmpty(type: WireType): boolean {
+  if (type.kind === "array") return (type.rules.min ?? 0) === 0;
+  return type.kind === "record" || type.kind === "map" || (type.kind === "union" && type.types.has("null"));
+}
+
 function judgeOf(type: WireType): (json: unknown) => boolean {
   const refer = ({ name }: NamedType): JsonSchema => ({ $ref: `#/$defs/${name}` });
-  const schema = { ...jsonSchema(type, refer), $defs: { Tree: jsonSchema(tree.type, refer) } };
+  const schema = { ...jsonSchema(asRead(type), refer), $defs: { Tree: jsonSchema(asRead(tree.type), refer) } };
   const validate = ajv.compile(schema);
   return (json) => validate(json) as boolean;
 }

@@ -85,7 +85,7 @@ describe("a type", () => {
       "a generic union",
       "M<Date>",
       "export type M<T> = T | null;\nexport interface X { a: M<bigint> }",
-      "value === null ? null : t.date(value, key, at)",
+      "t.isNull(value, at) ? null : t.date(value, key, at)",
     ],
     ["a record of constants", 'Record<"a" | "b", number>', "", 'b: t.number(fields["b"], "b", at),'],
   ])("is read from %s", (_, type, declarations, code) => {
