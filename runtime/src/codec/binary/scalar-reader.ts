@@ -64,8 +64,8 @@ export function readSint32(reader: MessageReader): number {
   return (value >>> 1) ^ -(value & 1);
 }
 
-/** Reads the number of an enum value, known or unknown. */
-export function readEnum<Value extends number>(reader: MessageReader): Value {
+/** Reads the number of an enum value, known or unknown. `undefined` is in the type of a field with presence, and is never read. */
+export function readEnum<Value extends number | undefined>(reader: MessageReader): Value {
   return readInt32(reader) as Value;
 }
 
