@@ -39,7 +39,7 @@ import {
   type GreetServiceClient,
   GreetServiceDef,
 } from "../examples/gen/greet/v1/greet_triple.ts";
-import { boundedProtoCodec } from "../runtime/src/codec/bounded-codec.ts";
+import { defaultProtoCodec } from "../runtime/src/codec/bounded-codec.ts";
 import { arriving, greeter, startServer } from "./support/server.ts";
 
 type AnyFunction = (...args: never) => unknown;
@@ -260,7 +260,7 @@ describe("every member works out of its object:", () => {
     await expect(greet({})).rejects.toThrow("the fake client has no such method");
   });
 
-  it.each([protoCodec, jsonCodec, createJsonCodec(), boundedProtoCodec])("a codec: $name", async (codec) => {
+  it.each([protoCodec, jsonCodec, createJsonCodec(), defaultProtoCodec])("a codec: $name", async (codec) => {
     await destructure(codec, present(codec, codecMembers(codec)));
     const { values } = codec;
     if (values === undefined) return;

@@ -8,7 +8,7 @@ import type { Interceptor } from "./call/call.ts";
 import { assertMembers, assertOneOf } from "./call/option.ts";
 import type { Transport } from "./client/client.ts";
 import { interceptStreams } from "./client/request-messages.ts";
-import { boundedJsonCodec, boundedProtoCodec, findBoundedCodec } from "./codec/bounded-codec.ts";
+import { boundedJsonCodec, defaultProtoCodec, findBoundedCodec } from "./codec/bounded-codec.ts";
 import type { Codec } from "./codec/codec.ts";
 import { webCompressions } from "./codec/web-compression.ts";
 import { createGrpcClient } from "./grpc/client.ts";
@@ -95,7 +95,7 @@ export type { Router, ServiceOptions } from "./server/router.ts";
  */
 export function createRouter(options: RouterOptions = {}): Router {
   assertMembers("the options of createRouter", options, ROUTER_OPTIONS);
-  const { codecs = [boundedProtoCodec, boundedJsonCodec], compressions = webCompressions() } = options;
+  const { codecs = [defaultProtoCodec, boundedJsonCodec], compressions = webCompressions() } = options;
   const resolved = resolveRouterOptions({ ...options, codecs, compressions });
   const protocols = [new GrpcServer(resolved), new GrpcWebServer(resolved), new HttpRpcServer(resolved)];
   return createRouterWith({ ...resolved, protocols, bodyKinds: BODY_FORMATS.map(({ kind }) => kind) });

@@ -6,7 +6,7 @@
 import "./call/inspect.ts";
 import { assertMembers, pickMembers } from "./call/option.ts";
 import type { ClosableTransport } from "./client/client.ts";
-import { boundedJsonCodec, boundedProtoCodec } from "./codec/bounded-codec.ts";
+import { boundedJsonCodec, defaultProtoCodec } from "./codec/bounded-codec.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { createRouter as createPortableRouter, type Router } from "./index.ts";
@@ -75,7 +75,7 @@ const NODE_ROUTER_OPTIONS = [...ROUTER_OPTIONS, "console"];
 const SERVER_OPTIONS = [...new Set([...NODE_ROUTER_OPTIONS, ...SOCKET_OPTIONS])];
 
 function createNodeRouter(options: NodeRouterOptions): Router {
-  const { codecs = [boundedProtoCodec, boundedJsonCodec], compressions = nodeCompressions } = options;
+  const { codecs = [defaultProtoCodec, boundedJsonCodec], compressions = nodeCompressions } = options;
   const router = createPortableRouter(pickMembers({ ...options, codecs, compressions }, ROUTER_OPTIONS));
   return mountConsole(router, options, loadConsole);
 }

@@ -4,19 +4,19 @@ import { StringValueSchema, TypeSchema } from "@bufbuild/protobuf/wkt";
 import { expect, it } from "vitest";
 import { CallRequestSchema as RequiredSchema } from "../../fixtures/gen/fixture/proto2/v1/proto2_pb.ts";
 import { BadRequestSchema } from "../../fixtures/gen/google/rpc/error_details_pb.ts";
-import { boundedProtoCodec } from "../../runtime/src/codec/bounded-codec.ts";
+import { defaultProtoCodec } from "../../runtime/src/codec/bounded-codec.ts";
 import { protoCodec } from "../../runtime/src/codec/codec.ts";
 
 const encodes = (type: DescMessage, message: object): void => {
   const expected = protoCodec.encode(type, message);
-  expect(Buffer.from(boundedProtoCodec.encode(type, message)).equals(expected)).toBe(true);
+  expect(Buffer.from(defaultProtoCodec.encode(type, message)).equals(expected)).toBe(true);
 };
 
 it("a message may have any length, and leaves earlier messages unchanged", () => {
   const values = [0, 1, 1023, 1024, 16_383, 16_384, 70_000, 3_000_000].flatMap((length) =>
     ["x".repeat(length), "ü".repeat(length / 2)].map((value) => create(StringValueSchema, { value })),
   );
-  const written = values.map((value) => boundedProtoCodec.encode(StringValueSchema, value));
+  const written = values.map((value) => defaultProtoCodec.encode(StringValueSchema, value));
   const right = values.map((value, i) =>
     Buffer.from(protoCodec.encode(StringValueSchema, value)).equals(written[i] as Uint8Array),
   );
@@ -25,7 +25,7 @@ it("a message may have any length, and leaves earlier messages unchanged", () =>
 
 it("leaves space in front for the envelope", () => {
   const message = create(StringValueSchema, { value: "Ada" });
-  const bytes = boundedProtoCodec.encodeWithHeadroom?.(5, StringValueSchema, message) as Uint8Array;
+  const bytes = defaultProtoCodec.encodeWithHeadroom?.(5, StringValueSchema, message) as Uint8Array;
   expect([...bytes.subarray(5)]).toEqual([...protoCodec.encode(StringValueSchema, message)]);
 });
 
@@ -51,10 +51,10 @@ it.each<[string, DescMessage, object, string]>([
   ["a message of another type", TypeSchema, { sourceContext: create(StringValueSchema) }, "cannot use field"],
   ["a required field that is missing", RequiredSchema, {}, "required field not set"],
 ])("%s is refused with the error of protobuf-es", (_, type, fields, message) => {
-  expect(() => boundedProtoCodec.encode(type, { ...create(type), ...fields })).toThrow(message);
+  expect(() => defaultProtoCodec.encode(type, { ...create(type), ...fields })).toThrow(message);
   encodes(StringValueSchema, create(StringValueSchema, { value: "after" }));
 });
 
 it.each([undefined, null, [], "text"])("%j is no message", (given) => {
-  expect(() => boundedProtoCodec.encode(StringValueSchema, given as never)).toThrow("must be an object");
+  expect(() => defaultProtoCodec.encode(StringValueSchema, given as never)).toThrow("must be an object");
 });

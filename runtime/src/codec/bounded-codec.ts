@@ -21,15 +21,23 @@ import { countProtoValues } from "./values/proto.ts";
 import { ValueCount } from "./values/values.ts";
 import { checkCodecNames } from "./wire-name.ts";
 
-/** The `protoCodec` with a limit on values, for servers and for clients on Node. It writes into the memory of generated codecs. */
+/** The `protoCodec` with a limit on values, for servers and for clients on Node. */
 export const boundedProtoCodec: Codec = {
   ...protoCodec,
-  encode: (type, message, generated) => encodeWithHeadroom(0, type, message, generated),
-  encodeWithHeadroom,
   decode(type, bytes, generated, count) {
     if (count !== undefined) countProtoValues(type, bytes, count);
     return protoCodec.decode(type, bytes, generated);
   },
+};
+
+/**
+ * The codec that is used by default: it writes into the memory of generated codecs. It is not the exported one, because a codec
+ * made of that with another `encode` must not keep this `encodeWithHeadroom`.
+ */
+export const defaultProtoCodec: Codec = {
+  ...boundedProtoCodec,
+  encode: (type, message, generated) => encodeWithHeadroom(0, type, message, generated),
+  encodeWithHeadroom,
 };
 
 function encodeWithHeadroom(
@@ -86,7 +94,7 @@ export function parseBounded(bytes: Uint8Array, count: ValueCount | undefined): 
 export function findBoundedCodec(codec: "proto" | "json" | Codec): Codec {
   const found = findCodec(codec);
   checkCodecNames("codec", [found]);
-  if (found === protoCodec) return boundedProtoCodec;
+  if (found === protoCodec) return defaultProtoCodec;
   return found === jsonCodec ? boundedJsonCodec : found;
 }
 

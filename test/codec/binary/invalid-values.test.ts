@@ -10,7 +10,7 @@ import {
   FindRequestSchema,
   FindResponseSchema,
 } from "../../../fixtures/options/gen/codecs/fixture/options/v1/options_pb.ts";
-import { boundedProtoCodec } from "../../../runtime/src/codec/bounded-codec.ts";
+import { defaultProtoCodec } from "../../../runtime/src/codec/bounded-codec.ts";
 
 describe("a field of bytes", () => {
   it.each<[string, unknown]>([
@@ -49,14 +49,14 @@ describe("the codec on Node", () => {
     const values = [undefined, { $typeName: FindRequest_FilterSchema.typeName, pattern: "", anyOf }];
     for (const value of values) {
       const message = { ...create(FindRequestSchema), by: { case: "filter", value: value as never } as const };
-      const bytes = boundedProtoCodec.encodeWithHeadroom?.(5, FindRequestSchema, message, FindRequestCodec);
+      const bytes = defaultProtoCodec.encodeWithHeadroom?.(5, FindRequestSchema, message, FindRequestCodec);
       expect(bytes?.subarray(5)).toEqual(toBinary(FindRequestSchema, message));
     }
   });
 
   it("refuses an ArrayBuffer for bytes", () => {
     const message = { ...create(FindRequestSchema), token: new ArrayBuffer(8) as never };
-    expect(() => boundedProtoCodec.encode(FindRequestSchema, message, FindRequestCodec)).toThrow("invalid bytes");
+    expect(() => defaultProtoCodec.encode(FindRequestSchema, message, FindRequestCodec)).toThrow("invalid bytes");
   });
 });
 
