@@ -22,6 +22,11 @@ import type {
   ServiceDef, Transport, UnaryMethod,
 } from "triple-es";
 import { createClient } from "triple-es";
+import {
+  BidiStreamRequestCodec, BidiStreamResponseCodec, ClientStreamRequestCodec, ClientStreamResponseCodec,
+  IdempotentUnaryRequestCodec, IdempotentUnaryResponseCodec, ServerStreamRequestCodec, ServerStreamResponseCodec,
+  UnaryRequestCodec, UnaryResponseCodec, UnimplementedRequestCodec, UnimplementedResponseCodec,
+} from "./service_codec.ts";
 import type {
   BidiStreamRequest, BidiStreamResponse, ClientStreamRequest, ClientStreamResponse, IdempotentUnaryRequest,
   IdempotentUnaryResponse, ServerStreamRequest, ServerStreamResponse, UnaryRequest, UnaryResponse, UnimplementedRequest,
@@ -378,6 +383,7 @@ export const ConformanceService_unary: UnaryMethod<UnaryRequestInit, UnaryRespon
   path: "/connectrpc.conformance.v1.ConformanceService/Unary",
   input: UnaryRequestSchema,
   output: UnaryResponseSchema,
+  codecs: { input: UnaryRequestCodec, output: UnaryResponseCodec },
 };
 
 export const ConformanceService_serverStream: ServerStreamingMethod<ServerStreamRequestInit, ServerStreamResponse> = {
@@ -387,6 +393,7 @@ export const ConformanceService_serverStream: ServerStreamingMethod<ServerStream
   path: "/connectrpc.conformance.v1.ConformanceService/ServerStream",
   input: ServerStreamRequestSchema,
   output: ServerStreamResponseSchema,
+  codecs: { input: ServerStreamRequestCodec, output: ServerStreamResponseCodec },
 };
 
 export const ConformanceService_clientStream: ClientStreamingMethod<ClientStreamRequestInit, ClientStreamResponse> = {
@@ -396,6 +403,7 @@ export const ConformanceService_clientStream: ClientStreamingMethod<ClientStream
   path: "/connectrpc.conformance.v1.ConformanceService/ClientStream",
   input: ClientStreamRequestSchema,
   output: ClientStreamResponseSchema,
+  codecs: { input: ClientStreamRequestCodec, output: ClientStreamResponseCodec },
 };
 
 export const ConformanceService_bidiStream: BidiStreamingMethod<BidiStreamRequestInit, BidiStreamResponse> = {
@@ -405,6 +413,7 @@ export const ConformanceService_bidiStream: BidiStreamingMethod<BidiStreamReques
   path: "/connectrpc.conformance.v1.ConformanceService/BidiStream",
   input: BidiStreamRequestSchema,
   output: BidiStreamResponseSchema,
+  codecs: { input: BidiStreamRequestCodec, output: BidiStreamResponseCodec },
 };
 
 export const ConformanceService_unimplemented: UnaryMethod<UnimplementedRequestInit, UnimplementedResponse> = {
@@ -414,6 +423,7 @@ export const ConformanceService_unimplemented: UnaryMethod<UnimplementedRequestI
   path: "/connectrpc.conformance.v1.ConformanceService/Unimplemented",
   input: UnimplementedRequestSchema,
   output: UnimplementedResponseSchema,
+  codecs: { input: UnimplementedRequestCodec, output: UnimplementedResponseCodec },
 };
 
 export const ConformanceService_idempotentUnary: UnaryMethod<IdempotentUnaryRequestInit, IdempotentUnaryResponse> = {
@@ -423,6 +433,7 @@ export const ConformanceService_idempotentUnary: UnaryMethod<IdempotentUnaryRequ
   path: "/connectrpc.conformance.v1.ConformanceService/IdempotentUnary",
   input: IdempotentUnaryRequestSchema,
   output: IdempotentUnaryResponseSchema,
+  codecs: { input: IdempotentUnaryRequestCodec, output: IdempotentUnaryResponseCodec },
   idempotency: "no_side_effects",
 };
 
