@@ -26,9 +26,12 @@ const GENERATED = [
   "fixtures/options/gen",
   "fixtures/interface/gen",
   "fixtures/interface/js/gen",
+  "fixtures/contract/gen",
+  "fixtures/contract/proto",
   "bench/messages/gen",
   "test/interop/grpc/gen",
   "test/interop/dubbo/gen",
+  "test/simulation/gen",
 ];
 
 /** Examples that are projects with their own packages. `monorepo` is linked by its test, and has no lock file. */

@@ -2,7 +2,6 @@
  * Prints contracts as a proto file whose messages have the same JSON. Fields have explicit presence (`optional`), because
  * ProtoJSON omits the zero values of others. A type that protobuf has no type for is `google.protobuf.Value`, any JSON.
  */
-import { isDeepStrictEqual } from "node:util";
 import { fileHead } from "../../print/file-head.ts";
 import { lineComments } from "../../print/jsdoc.ts";
 import { literal } from "../../print/literal.ts";
@@ -10,19 +9,19 @@ import type { Problems } from "../model/diagnostics.ts";
 import type { OutputFile } from "../output.ts";
 import { areEnumValues, defaultJsonName, fieldNames, pascal } from "./proto-names.ts";
 import { assignNumbers, type Member, type Numbers } from "./proto-numbers.ts";
+import { shapeOf, taggedFields } from "./tagged-fields.ts";
 import { limitsOf, typeText } from "./type-text.ts";
-import {
-  type Constant,
-  type ContractMethod,
-  type ContractService,
-  type Form,
-  formOf,
-  type MessageType,
-  type NamedType,
-  type TypeScriptContract,
-  type ValueRules,
-  type WireField,
-  type WireType,
+import type {
+  Constant,
+  ContractMethod,
+  ContractService,
+  Form,
+  MessageType,
+  NamedType,
+  TypeScriptContract,
+  ValueRules,
+  WireField,
+  WireType,
 } from "./wire-type.ts";
 
 /** Messages of protobuf whose JSON is one scalar, for requests and responses. */
@@ -280,11 +279,6 @@ function comments(lines: readonly string[], indent = ""): string {
     .join("");
 }
 
-/** Returns the type that a declared type stands for. */
-function shapeOf(type: WireType): Exclude<WireType, { kind: "named" }> {
-  return type.kind === "named" ? shapeOf(type.shape.type) : type;
-}
-
 /** Splits a type that is null or another one. */
 function withoutNull(given: WireType): { type: WireType; isNullable: boolean } {
   const type = shapeOf(given);
@@ -305,42 +299,4 @@ function commentOf(type: WireType): readonly string[] {
 
 function isInt32({ int, min = Number.NaN, max = Number.NaN }: ValueRules): boolean {
   return int === true && min >= -(2 ** 31) && max < 2 ** 31;
-}
-
-/** Returns the fields of all members of a union with tags, whose JSON is that of one message. */
-function taggedFields({ tag, types }: WireType & { kind: "tagged" }): WireField[] {
-  const members = types.flatMap(([constant, type]) => {
-    const object = shapeOf(type);
-    return object.kind === "object" ? [{ constant, fields: object.fields }] : [];
-  });
-  const names = new Set(members.flatMap(({ fields }) => fields.map(({ name }) => name)));
-  return Array.from(names, (name) => {
-    const owners = members.flatMap(({ constant, fields }) =>
-      fields.filter((field) => field.name === name).map((field) => ({ constant, field })),
-    );
-    const values = owners.map(({ constant }) => JSON.stringify(constant)).join(" or ");
-    const when = owners.length < members.length ? [`Only if ${tag} is ${values}.`] : [];
-    return {
-      name,
-      type: mergedType(owners.map(({ field }) => field.type)),
-      isOptional: owners.some(({ field }) => field.isOptional),
-      comment: [...(owners.find(({ field }) => field.comment.length > 0)?.field.comment ?? []), ...when],
-    };
-  });
-}
-
-/** Returns one type for the values of all types. */
-function mergedType(types: readonly WireType[]): WireType {
-  const [first = types[0] as WireType, ...others] = types;
-  if (others.every((other) => isDeepStrictEqual(other, first))) return first;
-  const shapes = types.map(shapeOf);
-  const forms = new Set(shapes.map(formOf));
-  const values = shapes.flatMap((type) => (type.kind === "constant" ? type.values : []));
-  if (forms.size === 1 && shapes.every(({ kind }) => kind === "constant")) {
-    return { kind: "constant", values: [...new Set(values)] };
-  }
-  for (const kind of ["string", "number"] as const) {
-    if (shapes.every((type) => type.kind === kind)) return { kind, rules: {} };
-  }
-  return { kind: "union", types: new Map(types.map((type, index) => [index as never, type])) };
 }

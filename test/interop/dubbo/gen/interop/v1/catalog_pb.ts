@@ -232,7 +232,7 @@ export const Item_StateSchema: GenEnum<Item_State> = /*@__PURE__*/
   enumDesc(file_interop_v1_catalog, 0, 0);
 
 /**
- * A service whose definition in registries is compared with that of Dubbo for Java. Nobody calls it.
+ * A service without calls: its definition in registries is compared with that of Dubbo for Java.
  *
  * @generated from service interop.v1.CatalogService
  */

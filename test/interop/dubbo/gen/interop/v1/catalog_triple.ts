@@ -15,7 +15,7 @@ import { ItemSchema } from "./catalog_pb.ts";
 export type ItemInit = MessageInitShape<typeof ItemSchema>;
 
 /**
- * A service whose definition in registries is compared with that of Dubbo for Java. Nobody calls it.
+ * A service without calls: its definition in registries is compared with that of Dubbo for Java.
  *
  * @generated from service interop.v1.CatalogService
  */
@@ -42,7 +42,7 @@ export interface CatalogServiceClient {
 }
 
 /**
- * A service whose definition in registries is compared with that of Dubbo for Java. Nobody calls it.
+ * A service without calls: its definition in registries is compared with that of Dubbo for Java.
  *
  * @generated from service interop.v1.CatalogService
  */
