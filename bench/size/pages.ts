@@ -60,7 +60,7 @@ export async function measureSizes(): Promise<Sizes> {
 }
 
 function generateClients(out: string): void {
-  const plugin = { local: ["node", "--import", "tsx", "src/main.ts"], strategy: "all" };
+  const plugin = { local: ["node", "scripts/plugin.js"], strategy: "all" };
   const opt = ["target=ts", "import_extension=ts"];
   const pb = `${out}/pb`;
   const template = {

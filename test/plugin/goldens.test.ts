@@ -21,7 +21,7 @@ const folders: readonly [folder: string, parameter: string, protos: RegExp][] = 
 /** The template with which buf generates the fixtures of the options. */
 function optionFolders(): [name: string, parameter: string][] {
   const template = readFileSync(join(root, "fixtures/options.gen.yaml"), "utf8");
-  const ours = /src\/main\.ts\]\n +out: fixtures\/options\/gen\/(.*)\n.*\n +opt: \[(.*)\]/g;
+  const ours = /scripts\/plugin\.js\]\n +out: fixtures\/options\/gen\/(.*)\n.*\n +opt: \[(.*)\]/g;
   return [...template.matchAll(ours)].map(([, name = "", options = ""]) => [name, options.replaceAll(", ", ",")]);
 }
 

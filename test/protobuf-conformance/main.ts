@@ -28,7 +28,7 @@ function generate(protos: string): void {
     plugins: [
       { local: "protoc-gen-es", out: GENERATED, opt },
       {
-        local: [process.execPath, "--import", "tsx", join(ROOT, "src/main.ts")],
+        local: [process.execPath, join(ROOT, "scripts/plugin.js")],
         out: GENERATED,
         strategy: "all",
         opt: [...opt, "keep_empty_files=true"],
