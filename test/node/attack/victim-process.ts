@@ -26,7 +26,9 @@ export async function startVictim(orders: Orders): Promise<Victim> {
 export async function forkVictim(orders: Orders): Promise<[victim: Victim, stop: () => void]> {
   const child: ChildProcess = fork(compiled("test/node/attack/victim.ts"), { execArgv: ["--expose-gc"] });
   child.send(orders);
-  const [port] = (await once(child, "message")) as [number];
+  const exit = once(child, "exit").then(([code]) => Promise.reject(new Error(`the server ended with ${code}`)));
+  exit.catch(() => {});
+  const [port] = (await Promise.race([once(child, "message"), exit])) as [number];
   const health = async (): Promise<Health> => {
     child.send("how are you?");
     const [answer] = (await once(child, "message")) as [Health];

@@ -15,6 +15,8 @@ export interface Orders {
   readonly tls?: Certificate | undefined;
   /** Limits that replace the short ones of these tests. */
   readonly limits?: ConnectionLimits | undefined;
+  /** The option `maxBufferedBytes`. */
+  readonly maxBufferedBytes?: number | undefined;
   /** True to collect garbage continuously, which reveals the peak of live memory. */
   readonly watchMemory?: boolean | undefined;
 }
@@ -51,7 +53,9 @@ process.on("unhandledRejection", (reason) => uncaught.push(String(reason)));
 
 // Shorter than the defaults, because the tests wait for them: these limits end what Node abandons without closing.
 const SHORT_LIMITS: ConnectionLimits = { headersTimeoutMs: 1_000, stallTimeoutMs: 2_000 };
-const [{ tls, limits = SHORT_LIMITS, watchMemory = false }] = (await once(process, "message")) as [Orders];
+const [orders] = (await once(process, "message")) as [Orders];
+const { tls, limits = SHORT_LIMITS, maxBufferedBytes, watchMemory = false } = orders;
+const onError = (error: unknown): unknown => uncaught.push(String(error));
 
 let peakLiveBytes = 0;
 
@@ -108,7 +112,7 @@ function clip(name: string): string {
   return name.slice(0, 100);
 }
 
-const server = createServer({ tls, limits, onError: (error) => uncaught.push(String(error)) }).add(GreetServiceDef, {
+const server = createServer({ tls, limits, maxBufferedBytes, onError }).add(GreetServiceDef, {
   greet: ({ name }) =>
     count(async () => {
       if (name === "stubborn") await released;
