@@ -11,7 +11,7 @@ import { fileOfBytes, randomFile } from "./schemas.ts";
 import { attempt, corrupt, mutate, randomMessage, randomOf, same } from "./values.ts";
 
 /** Schemas of one run, and messages of each. A longer run: `npm run codecs:differential`. */
-const SCHEMAS = Number(process.env["CODEC_SCHEMAS"] ?? 200);
+const SCHEMAS = Number(process.env["CODEC_SCHEMAS"] ?? 50);
 const MESSAGES = 20;
 const seed = process.env["CODEC_SEED"];
 const parameters = { numRuns: SCHEMAS, ...(seed === undefined ? {} : { seed: Number(seed) }) };
