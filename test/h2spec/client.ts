@@ -6,27 +6,28 @@ import { Metadata } from "triple-es";
 import { wholeBody } from "../../runtime/src/http/body.ts";
 import { createConnector } from "../../runtime/src/node/client/connector.ts";
 
-const [baseUrl = ""] = process.argv.slice(2);
-const connector = createConnector({
-  baseUrl,
-  httpVersion: "2",
-  maxHeaderBytes: 65_536,
-  tls: baseUrl.startsWith("https:") ? { rejectUnauthorized: false } : undefined,
-});
-const request = {
-  method: "POST",
-  path: "/",
-  version: "2",
-  headers: new Metadata({ "content-type": "text/plain" }),
-  body: wholeBody(new TextEncoder().encode("Ada")),
-  signal: AbortSignal.timeout(3_000),
-} as const;
-try {
-  const { body } = await connector.exchange(request);
-  await body.bytes(1024 * 1024);
-  // Frames after the response are processed too.
-  await new Promise((resolve) => setTimeout(resolve, 500));
-} catch {
-  // Cases end connections and streams.
+export async function exchange(baseUrl: string): Promise<void> {
+  const connector = createConnector({
+    baseUrl,
+    httpVersion: "2",
+    maxHeaderBytes: 65_536,
+    tls: baseUrl.startsWith("https:") ? { rejectUnauthorized: false } : undefined,
+  });
+  const request = {
+    method: "POST",
+    path: "/",
+    version: "2",
+    headers: new Metadata({ "content-type": "text/plain" }),
+    body: wholeBody(new TextEncoder().encode("Ada")),
+    signal: AbortSignal.timeout(3_000),
+  } as const;
+  try {
+    const { body } = await connector.exchange(request);
+    await body.bytes(1024 * 1024);
+    // Frames after the response are processed too.
+    await new Promise((resolve) => setTimeout(resolve, 500));
+  } catch {
+    // Cases end connections and streams.
+  }
+  await connector.close();
 }
-await connector.close();

@@ -13,19 +13,18 @@ import { spawn, spawnSync } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { build } from "esbuild";
+import { createInterface } from "node:readline";
 import { createCertificates, hasOpenssl } from "../support/certificate.ts";
+import { exchange } from "./client.ts";
 
 const VERSION = "v2.2.1+incompatible";
 const HERE = import.meta.dirname;
 /** Exit status if h2spec is missing. */
 const CANNOT_RUN = 3;
-/** Time limit in seconds for the other side in a case. A client has to start first, possibly on a busy machine. */
+/** Time limit in seconds for the other side in a case. */
 const TIMEOUT_S = "10";
 /** The number of ports that a run of h2specd may use: one for each case. */
 const PORTS_OF_RUN = 100;
-/** The number of runs of a program until one has a result. */
-const MAX_RUNS = 3;
 /** Above the ports that other programs get from test/support/port.ts, and below those of outgoing connections. */
 const FIRST_PORT = 31_100;
 const NODE = ["--conditions=triple-source", "--import", "tsx"];
@@ -52,11 +51,8 @@ function findPrograms(): string | undefined {
   return folder;
 }
 
-/**
- * Runs one program. Prints its summary and failures. Returns whether every case has passed. h2specd ends without a result if
- * a case takes three seconds, as a start of a process may on a busy machine: such a run has judged nothing, and is repeated.
- */
-async function run(title: string, command: string, args: readonly string[], cwd = HERE, runs = 1): Promise<boolean> {
+/** Runs one program. Prints its summary and failures. Returns whether every case has passed. */
+async function run(title: string, command: string, args: readonly string[], cwd = HERE): Promise<boolean> {
   const child = spawn(command, args, { cwd, stdio: ["ignore", "pipe", "pipe"] });
   let output = "";
   child.stdout.on("data", (chunk) => {
@@ -69,7 +65,6 @@ async function run(title: string, command: string, args: readonly string[], cwd 
   const [summary, failed] = /^\d+ tests, \d+ passed, \d+ skipped, (\d+) failed$/m.exec(output) ?? [];
   console.log(`${title}: ${summary ?? "no result"}`);
   if (failed === "0") return true;
-  if (failed === undefined && runs < MAX_RUNS) return run(title, command, args, cwd, runs + 1);
   // h2specd prints thousands of errors about sockets that it has closed itself.
   console.log(output.slice(Math.max(0, output.indexOf("Failures:"))).replaceAll(/^accept tcp .*\n/gm, ""));
   return false;
@@ -93,22 +88,16 @@ async function runServer(program: string): Promise<boolean[]> {
 /** Runs h2specd against the client. */
 async function runClient(program: string): Promise<boolean[]> {
   const folder = mkdtempSync(join(tmpdir(), "h2specd-"));
-  // Each case starts a client. One file without types starts in a tenth of the time.
-  await build({
-    entryPoints: [join(HERE, "client.ts")],
-    outfile: join(folder, "client.mjs"),
-    bundle: true,
-    platform: "node",
-    format: "esm",
-    conditions: ["triple-source"],
-    logLevel: "warning",
-  });
+  const addresses = join(folder, "addresses");
+  spawnSync("mkfifo", [addresses], { stdio: "inherit" });
+  // A process of its own, because a thread that waits for a named pipe cannot be ended.
+  const reader = spawn("sh", ["-c", 'exec cat <> "$0"', addresses], { stdio: ["ignore", "pipe", "inherit"] });
+  createInterface(reader.stdout).on("line", exchange);
   const port = FIRST_PORT + 2 * PORTS_OF_RUN * (process.pid % 6);
-  // h2specd waits for three seconds for the end of this program and of the case. The client may end later.
+  // h2specd runs a program for each case, and gives it and the case three seconds. The client, which runs here, gets its address.
   const start = join(folder, "start.sh");
-  writeFileSync(start, `'${process.execPath}' '${join(folder, "client.mjs")}' "$1" > /dev/null 2>&1 &\n`);
+  writeFileSync(start, `echo "$1" > '${addresses}'\n`);
   const argsOf = (firstPort: number): string[] => ["-o", TIMEOUT_S, "-f", String(firstPort), "-e", `sh ${start}`];
-  // One after the other, because each case starts a process within that time.
   const results = [await run("client, h2c", program, argsOf(port), folder)];
   if (hasOpenssl) {
     const { cert, key } = createCertificates().server;
@@ -116,6 +105,7 @@ async function runClient(program: string): Promise<boolean[]> {
     writeFileSync(join(folder, "server.key"), key);
     results.push(await run("client, TLS", program, ["-t", ...argsOf(port + PORTS_OF_RUN)], folder));
   }
+  reader.kill();
   rmSync(folder, { recursive: true });
   return results;
 }
