@@ -25,33 +25,17 @@ export interface Result {
   readonly table: Table;
   /** The results by column, then by way. */
   readonly outcomes: readonly (readonly Outcomes[])[];
-  /** Differences in the first run that did not occur in the second. */
-  readonly retried: readonly string[];
 }
 
-/**
- * Runs the columns one after the other. A column with a difference is run once more, with new programs and connections, and
- * the results of the differing cells are taken from that run: some faults of peers occur at random, as docs/interop.md
- * describes. Repeated cells are reported, so that a random fault of triple-es is noticed. `restart` ends the servers that columns
- * share.
- */
-export async function runTable(table: Table, restart = async (): Promise<void> => {}): Promise<Result> {
+/** Runs the columns one after the other. */
+export async function runTable(table: Table): Promise<Result> {
   const outcomes: (readonly Outcomes[])[] = [];
-  const retried: string[] = [];
   for (const column of table.columns) {
     const start = Date.now();
-    let runs = await attempt(table, column);
-    const first = problemsOfColumn(table, column, runs);
-    if (first.length > 0) {
-      await restart();
-      runs = amend(column, runs, await attempt(table, column));
-      const second = new Set(problemsOfColumn(table, column, runs).map(({ cell }) => cell));
-      retried.push(...first.filter(({ cell }) => !second.has(cell)).map(({ cell, text }) => `${cell} ${text}`));
-    }
-    outcomes.push(runs);
+    outcomes.push(await attempt(table, column));
     console.log(`${table.title}: ${column.title} (${((Date.now() - start) / 1000).toFixed(1)} s)`);
   }
-  return { table, outcomes, retried };
+  return { table, outcomes };
 }
 
 /** Runs a column. If a program does not start or end as expected, every case has that error. */
@@ -63,29 +47,12 @@ async function attempt({ cases }: Table, column: Column): Promise<readonly Outco
   }
 }
 
-/** Returns the outcomes of the first run, in which failed ones are replaced by those of the second. */
-function amend(column: Column, first: readonly Outcomes[], second: readonly Outcomes[]): Outcomes[] {
-  return column.ways.map((_, i) => {
-    const run = first[i] ?? new Map<string, string | undefined>();
-    const again = second[i] ?? new Map<string, string | undefined>();
-    const wrong = [...again].filter(([name]) => problemOf(column, run, name) !== undefined);
-    return new Map([...run, ...wrong]);
-  });
-}
-
 /** Differences from the expected results: cases that fail, that pass unexpectedly, or that were not run. */
 export function problemsOf({ table, outcomes }: Result): string[] {
-  return table.columns.flatMap((column, i) =>
-    problemsOfColumn(table, column, outcomes[i] ?? []).map(({ cell, text }) => `${cell} ${text}`),
-  );
+  return table.columns.flatMap((column, i) => problemsOfColumn(table, column, outcomes[i] ?? []));
 }
 
-interface Problem {
-  readonly cell: string;
-  readonly text: string;
-}
-
-function problemsOfColumn(table: Table, column: Column, runs: readonly Outcomes[]): Problem[] {
+function problemsOfColumn(table: Table, column: Column, runs: readonly Outcomes[]): string[] {
   return column.ways.flatMap((way, i) => {
     const run = runs[i] ?? new Map<string, string | undefined>();
     const where = `${table.title}, ${column.title}${way === "" ? "" : `, ${way}`}:`;
@@ -94,7 +61,7 @@ function problemsOfColumn(table: Table, column: Column, runs: readonly Outcomes[
       ...strangers.map((name) => [name, "is no case"] as const),
       ...table.cases.map((name) => [name, problemOf(column, run, name)] as const),
     ];
-    return problems.flatMap(([name, text]) => (text === undefined ? [] : [{ cell: `${where} ${name}`, text }]));
+    return problems.flatMap(([name, text]) => (text === undefined ? [] : [`${where} ${name} ${text}`]));
   });
 }
 
