@@ -1,5 +1,6 @@
 import { availableParallelism } from "node:os";
 import { configDefaults, defineConfig } from "vitest/config";
+import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 // The tests run on the sources of the runtime, not on a build of them.
 const conditions = ["triple-source"];
@@ -22,6 +23,23 @@ const ISOLATED = [
   "node/io/stream-ids",
 ].map((name) => `test/${name}.test.ts`);
 
+/** Files that take half a minute and more, the longest one first. They begin first, so that none is left alone at the end. */
+const LONG = [
+  ...["release/release", "site", "create", "packages", "docs", "simulation/simulation", "examples/next"],
+  ...["node/attack/memory", "node/attack/server-tls", "node/attack/server", "node/attack/blocks", "openapi/console"],
+  ...["plugin/hostile", "plugin/types", "node/attack/server-limits", "codec/binary/codecs", "interop/early-response"],
+].map((name) => `/test/${name}.test.ts`);
+
+class LongestFirst extends BaseSequencer {
+  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
+    const placeOf = ({ moduleId }: TestSpecification): number => {
+      const place = LONG.findIndex((name) => moduleId.endsWith(name));
+      return place < 0 ? LONG.length : place;
+    };
+    return (await super.sort(files)).sort((a, b) => placeOf(a) - placeOf(b));
+  }
+}
+
 export default defineConfig({
   resolve: { conditions },
   ssr: { resolve: { conditions } },
@@ -32,8 +50,9 @@ export default defineConfig({
     hookTimeout: 180_000,
     // The default is a second. This is less than the shortest limits of the runtime, which would hide that an event is missing.
     expect: { poll: { timeout: 9_000 } },
-    // Tests wait for sockets and processes half of the time.
-    maxWorkers: 2 * availableParallelism(),
+    // Tests wait for sockets and processes most of the time.
+    maxWorkers: 3 * availableParallelism(),
+    sequence: { sequencer: LongestFirst },
     // Projects share compiled modules, and runs after the first one reuse those of unchanged files.
     experimental: { fsModuleCache: true },
     coverage: { include: ["src/**", "runtime/src/**"], exclude: ["**/gen/**"] },
