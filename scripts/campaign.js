@@ -31,6 +31,8 @@ const SAMPLED = ["contract/hostile", "expressions", "interop/early-response", "p
 /** The parts, in the order of their duration. */
 const PARTS = {
   tests: `test -- ${SAMPLED.map((name) => `test/${name}.test.ts`).join(" ")}`,
+  // Not in the check, because the build of Consul takes ten minutes of a processor.
+  consul: "registries -- test/registries/consul.cells.ts",
   soak: "soak",
   corpus: "corpus",
   mutants: "simulate -- --mutants",

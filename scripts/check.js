@@ -7,6 +7,7 @@ import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } 
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
+import { isDeepStrictEqual } from "node:util";
 import { runGroup } from "./child.js";
 import "./install.js";
 
@@ -67,28 +68,28 @@ const steps = [
   [["build and packages", () => run("npm run --silent packages")]],
 ];
 
+/** Checks by independent implementations that wait most of the time, one after the other. They begin beside the tests. */
+const WAITING_JUDGES = ["registries -- --exclude test/registries/consul.cells.ts", "interop:dubbo -- --registries"];
+/** Checks by independent implementations that only compute, with a lower priority than those whose calls have deadlines. */
+const COMPUTING_JUDGES = [
+  "conformance:protobuf",
+  // The same cases and sequences each time; run them without arguments for others.
+  "interop:rules -- 2000 1",
+  "differential -- 1000 1",
+  "differential:http1 -- 2000 1 llhttp go h11",
+];
 /**
- * Checks by independent implementations: lists that run at the same time, each one after the other. Registries wait most of
- * the time, h2specd limits the time of a case, and a cancellation of the conformance suite must come within 200 ms, so the
- * others have a lower priority.
+ * Groups that run one after the other, of lists that run at the same time. A cancellation of the conformance suite must come
+ * within 200 ms, so that only judges with a lower priority run beside it.
  */
 const JUDGES = [
-  ["registries", "interop:dubbo -- --registries"],
-  ["interop:grpc", "interop:dubbo"],
+  [["conformance"], COMPUTING_JUDGES],
   [
-    "h2spec",
-    "proxies",
-    "conformance",
-    "conformance:protobuf",
-    // The same cases and sequences each time; run them without arguments for others.
-    "interop:rules -- 2000 1",
-    "differential -- 1000 1",
-    "differential:http1 -- 2000 1 llhttp go h11",
+    ["interop:grpc", "interop:dubbo"],
+    ["h2spec", "proxies"],
   ],
 ];
-/** The judges with the normal priority. */
-const NORMAL = [...JUDGES[0], "h2spec", "proxies", "conformance"];
-/** Downloads and builds of the judges, which take place while the tests run. Consul takes ten minutes of a processor. */
+/** Downloads and builds of the judges, which take place while the tests run. */
 const PREPARATIONS = [
   ...["zookeeper", "nacos"].map((name) => `sh scripts/registries.sh .ci/cache/registries ${name}`),
   ...[
@@ -100,7 +101,6 @@ const PREPARATIONS = [
     "differential -- 0",
     "differential:http1 -- 0 1 llhttp go h11",
   ].map((name) => `npm run --silent ${name}`),
-  "sh scripts/registries.sh .ci/cache/registries consul",
 ];
 /** Runs a command at a lower priority than the tests and registries, whose time limits are real. */
 const LOW_PRIORITY = process.platform === "win32" ? "" : "nice -n 10 ";
@@ -119,13 +119,11 @@ const JUDGE_TIMEOUT_MS = 12 * 60_000;
 
 for (const list of steps) await Promise.all(list.map(([name, step]) => runStep(name, step)));
 const prepared = prepareJudges();
+const waiting = prepared.then(() => runJudges(WAITING_JUDGES));
 await runTests();
 await prepared;
-await Promise.all(
-  JUDGES.map(async (list) => {
-    for (const judge of list) await runJudge(judge, NORMAL.includes(judge) ? "" : LOW_PRIORITY);
-  }),
-);
+for (const lists of JUDGES) await Promise.all(lists.map(runJudges));
+await waiting;
 
 for (const name of failedTests) console.log(`failed test: ${name}`);
 if (failures.length > 0) console.log(`\nfailed: ${failures.join(", ")}`);
@@ -158,13 +156,16 @@ async function show(command) {
   return status === 0 ? undefined : `$ ${command}\n${output}`;
 }
 
-/** Checks that the lock files of other packages fit their `package.json`. Returns the first problem. */
-async function checkLockFiles() {
-  for (const folder of OTHER_PACKAGES) {
-    const problem = await run(`npm --prefix ${folder} ci --dry-run --ignore-scripts --workspaces=false --no-audit`);
-    if (problem !== undefined) return problem;
-  }
-  return undefined;
+/** Checks that the lock files of other packages were written for the dependencies of their `package.json`, as `npm ci` does. */
+function checkLockFiles() {
+  const kinds = ["dependencies", "devDependencies", "optionalDependencies", "peerDependencies"];
+  const wrong = OTHER_PACKAGES.filter((folder) => {
+    const read = (name) => JSON.parse(readFileSync(join(root, folder, name), "utf8"));
+    const own = read("package.json");
+    const locked = read("package-lock.json").packages[""];
+    return kinds.some((kind) => !isDeepStrictEqual(own[kind] ?? {}, locked[kind] ?? {}));
+  });
+  return wrong.length === 0 ? undefined : `package-lock.json does not fit package.json in: ${wrong.join(", ")}`;
 }
 
 /** Runs the generators and compares, so that a change of a schema or generator cannot omit the generated files. */
@@ -218,6 +219,10 @@ async function prepareJudges() {
   for (const command of PREPARATIONS) {
     await runGroup(`${LOW_PRIORITY}${command}`, JUDGE_TIMEOUT_MS, options);
   }
+}
+
+async function runJudges(list) {
+  for (const judge of list) await runJudge(judge, COMPUTING_JUDGES.includes(judge) ? LOW_PRIORITY : "");
 }
 
 /** Runs a check by an independent implementation, and prints its output when it has ended. Missing programs count as skipped. */
