@@ -14,6 +14,8 @@ const entryPointsOf = (workspace) =>
 export default {
   entryPoints: [...entryPointsOf("runtime"), ...entryPointsOf("dubbo")],
   tsconfig: path("tsconfig.reference.json"),
+  // `npm run types` checks them, with a compiler that takes a tenth of the time.
+  skipErrorChecking: true,
   plugin: ["typedoc-plugin-markdown", path("documented.js")],
   out: path("pages/reference"),
   name: "API reference",
