@@ -21,12 +21,8 @@ export interface Orders {
   readonly watchMemory?: boolean | undefined;
 }
 
-/** The state of the server. */
-export interface Health {
-  readonly residentBytes: number;
-  /** Live objects and buffers, and their maximum so far, if it is measured. */
-  readonly liveBytes: number;
-  readonly peakLiveBytes: number;
+/** What the server has counted. */
+export interface Counts {
   readonly sockets: number;
   /** Number of handlers that have started, and of those that have not ended. */
   readonly started: number;
@@ -39,6 +35,14 @@ export interface Health {
   readonly longestBlockMs: number;
   /** Errors that would have ended a program without a listener. */
   readonly uncaught: readonly string[];
+}
+
+/** The state of the server, after a collection of garbage. */
+export interface Health extends Counts {
+  readonly residentBytes: number;
+  /** Live objects and buffers, and their maximum so far, if it is measured. */
+  readonly liveBytes: number;
+  readonly peakLiveBytes: number;
 }
 
 let started = 0;
@@ -142,27 +146,21 @@ const server = createServer({ tls, limits, maxBufferedBytes, onError }).add(Gree
 });
 await server.listen({ port: 0, host: "127.0.0.1" });
 
-process.on("message", async (order) => {
-  if (order === "release") return release();
-  await turn();
-  const live = liveBytes();
+function counts(): Counts {
   const sockets = process.getActiveResourcesInfo().filter((name) => name === "TCPSocketWrap").length;
-  const residentBytes = process.memoryUsage.rss();
-  const health: Health = {
-    residentBytes,
-    liveBytes: live,
-    peakLiveBytes,
-    sockets,
-    started,
-    running,
-    peak,
-    mostPerTurn,
-    longestBlockMs: longestBlock(),
-    uncaught,
-  };
+  const counted: Counts = { sockets, started, running, peak, mostPerTurn, longestBlockMs: longestBlock(), uncaught };
   peak = running;
   mostPerTurn = 0;
-  process.send?.(health);
+  return counted;
+}
+
+process.on("message", async (order: "release" | "count" | "measure") => {
+  if (order === "release") return release();
+  await turn();
+  if (order === "count") return process.send?.(counts());
+  const live = liveBytes();
+  const residentBytes = process.memoryUsage.rss();
+  process.send?.({ ...counts(), residentBytes, liveBytes: live, peakLiveBytes } satisfies Health);
 });
 process.on("disconnect", () => process.exit());
 process.send?.(server.address.port);
