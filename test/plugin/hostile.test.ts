@@ -76,8 +76,8 @@ const MESSAGES = "target=ts,import_extension=js,erasable_syntax=true";
 describe("hostile names", () => {
   const project = new Project();
   afterAll(() => project[Symbol.dispose]());
-  // Generated code imports only messages, so the modules of files without messages are not needed.
-  project.generateMessages(request(MESSAGES, printable.slice(0, 1)));
+  // Of services only the descriptors are imported, which the last of the options needs.
+  project.generateMessages(request(MESSAGES, described));
 
   it.each(["server_base=true,fakes=true", "init_types=expanded", "init_types=alias", "parts=client", "parts=server"])(
     "type-check with %s",
@@ -87,6 +87,11 @@ describe("hostile names", () => {
       expect(project.diagnostics()).toEqual([]);
     },
   );
+
+  it("type-check with descriptors=true", () => {
+    project.generate(request("target=ts,import_extension=js,descriptors=true", described));
+    expect(project.diagnostics()).toEqual([]);
+  });
 
   it("do not type-check if the plugin misspells a type", () => {
     project.generate(request("target=ts,import_extension=js"), "", mutant);
@@ -101,7 +106,7 @@ describe("hostile names", () => {
       ["cjs", "legacy_commonjs"],
     ] as const) {
       const parameter = `target=js,import_extension=js,js_import_style=${style}`;
-      project.generateMessages(request(parameter), folder);
+      project.generateMessages(request(parameter, printable.slice(0, 1)), folder);
       project.generate(request(`${parameter},server_base=true,fakes=true`), folder);
     }
     const script = (load: string) =>
@@ -127,17 +132,6 @@ describe("hostile names without messages of protoc-gen-es", () => {
   it("do not type-check if the plugin misspells a type", () => {
     project.generate(request("target=ts,import_extension=js,messages=json", everything), "", mutant);
     expect(project.diagnostics()).toContainEqual(expect.stringMatching(/_triple\.ts.*Cannot find name 'Promis'/));
-  });
-});
-
-describe("hostile names with descriptors", () => {
-  const project = new Project();
-  afterAll(() => project[Symbol.dispose]());
-
-  it("type-check", () => {
-    project.generateMessages(request(MESSAGES, described));
-    project.generate(request("target=ts,import_extension=js,descriptors=true", described));
-    expect(project.diagnostics()).toEqual([]);
   });
 });
 

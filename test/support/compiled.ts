@@ -37,8 +37,11 @@ function compile(file: string, source: object, key = file): string {
     platform: "node",
     target: "node20.19",
     conditions: ["triple-source"],
-    // The packages of this repository are compiled with the program.
-    external: Object.keys({ ...dependencies, ...devDependencies }).filter((name) => !name.startsWith("triple-es")),
+    // The packages of this repository are compiled with the program, and the kit of the plugin, without the compiler that it loads.
+    external: Object.keys({ ...dependencies, ...devDependencies }).filter(
+      (name) => !name.startsWith("triple-es") && name !== "@bufbuild/protoplugin",
+    ),
+    alias: { typescript: "./src/no-compiler.cjs", "@typescript/vfs": "./src/no-compiler.cjs" },
     outExtension: { ".js": ".mjs" },
     define: { "import.meta.url": JSON.stringify(pathToFileURL(join(ROOT, file)).href) },
     logLevel: "error",

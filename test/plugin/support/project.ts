@@ -3,13 +3,11 @@ import { spawnSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import {
-  type CodeGeneratorRequest,
-  CodeGeneratorRequestSchema,
-  CodeGeneratorResponseSchema,
-} from "@bufbuild/protobuf/wkt";
+import { type CodeGeneratorRequest, CodeGeneratorRequestSchema } from "@bufbuild/protobuf/wkt";
 import type { Plugin } from "@bufbuild/protoplugin";
+import { protocGenEs } from "../../../node_modules/@bufbuild/protoc-gen-es/dist/cjs/src/protoc-gen-es-plugin.js";
 import { plugin } from "../../../src/plugin/plugin.ts";
+import { TSC, TSC_ENVIRONMENT, TSC_FLAGS } from "../../support/tsc.ts";
 import { judgedDiagnostics, PLANTED_NAME, PLANTED_SOURCE } from "./planted-mistake.ts";
 import { root, run } from "./protos.ts";
 
@@ -37,19 +35,15 @@ export class Project {
     for (const [path, content] of run(request, by)) this.write(join(into, path), content);
   }
 
-  /** Generates messages with protoc-gen-es. */
+  /** Generates messages with protoc-gen-es, in this process. */
   generateMessages(request: CodeGeneratorRequest, into = ""): void {
-    const { stdout, stderr } = this.node(
-      [join(root, "node_modules/@bufbuild/protoc-gen-es/bin/protoc-gen-es")],
-      toBinary(CodeGeneratorRequestSchema, request),
-    );
-    const { error, file } = fromBinary(CodeGeneratorResponseSchema, stdout);
-    if (error !== "" || file.length === 0) throw new Error(`protoc-gen-es failed: ${error}${stderr}`);
-    for (const { name, content } of file) this.write(join(into, name), content);
+    // Invalid Unicode, which protoc-gen-es refuses, becomes a replacement character in bytes.
+    const received = fromBinary(CodeGeneratorRequestSchema, toBinary(CodeGeneratorRequestSchema, request));
+    this.generate(received, into, protocGenEs);
   }
 
-  node(args: readonly string[], input?: Uint8Array) {
-    return spawnSync(process.execPath, args, { cwd: this.folder, input, maxBuffer: 2 ** 28 });
+  node(args: readonly string[]) {
+    return spawnSync(process.execPath, args, { cwd: this.folder, maxBuffer: 2 ** 28 });
   }
 
   /**
@@ -57,19 +51,19 @@ export class Project {
    * declaration files only with `skipLibCheck: false`. Throws if a file does not parse,
    * or if a planted mistake is not reported, because nothing has been type-checked then.
    */
-  diagnostics(compilerOptions: object = {}, compiler = "typescript"): string[] {
-    return judgedDiagnostics(this.compile(compilerOptions, compiler));
+  diagnostics(compilerOptions: object = {}): string[] {
+    return judgedDiagnostics(this.compile(compilerOptions));
   }
 
   /** Returns the output of the compiler: errors of types only if there are none of syntax. */
-  compile(compilerOptions: object = {}, compiler = "typescript"): string {
+  compile(compilerOptions: object = {}): string {
     this.write(PLANTED_NAME, PLANTED_SOURCE);
-    this.write(
-      "tsconfig.json",
-      JSON.stringify({ extends: join(root, "test/plugin/support/tsconfig.json"), compilerOptions, include: ["."] }),
-    );
-    const tsc = join(root, `node_modules/${compiler}/bin/tsc`);
-    return this.node([tsc, "--project", ".", "--pretty", "false"]).stdout.toString();
+    const base = join(root, "test/plugin/support/tsconfig.json");
+    // Generated code needs no types of Node.
+    const config = { extends: base, compilerOptions: { types: [], ...compilerOptions }, include: ["."] };
+    this.write("tsconfig.json", JSON.stringify(config));
+    const options = { cwd: this.folder, env: TSC_ENVIRONMENT, encoding: "utf8", maxBuffer: 2 ** 28 } as const;
+    return spawnSync(TSC, ["--project", ".", ...TSC_FLAGS], options).stdout;
   }
 
   [Symbol.dispose](): void {
