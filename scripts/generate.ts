@@ -2,7 +2,8 @@
  * Generates all committed code from proto files and TypeScript interfaces: `npm run generate`. The output is equal on
  * every machine. `npm run check` fails if this program changes a file.
  */
-import { spawnSync } from "node:child_process";
+import { spawn } from "node:child_process";
+import { once } from "node:events";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { CONTRACT_RUNS } from "./contracts.ts";
@@ -27,15 +28,20 @@ const BUF_TEMPLATES = [
 
 writeWellKnownCodecs(`${root}/runtime/src/gen`);
 // Contracts come first: one of them becomes a proto file.
-for (const args of CONTRACT_RUNS) run(process.execPath, ["--import", "tsx", "src/triple-es.ts", ...args]);
-for (const template of BUF_TEMPLATES) run("buf", ["generate", "--template", template]);
-
+await Promise.all(CONTRACT_RUNS.map((args) => run(process.execPath, ["--import", "tsx", "src/triple-es.ts", ...args])));
+const generating = BUF_TEMPLATES.map((template) => run("buf", ["generate", "--template", template]));
 writeOptionTables(root, `${root}/docs/options.md`, `${root}/docs/dubbo-options.md`);
+await Promise.all(generating);
 
-function run(command: string, args: readonly string[]): void {
-  const shell = process.platform === "win32" && command === "buf";
-  const { status, error } = spawnSync(command, args, { cwd: root, stdio: "inherit", shell });
+/** Runs a program. Ends this one if it fails. */
+async function run(command: string, args: readonly string[]): Promise<void> {
+  const child = spawn(command, args, {
+    cwd: root,
+    stdio: "inherit",
+    shell: process.platform === "win32" && command === "buf",
+  });
+  const [status, signal] = await once(child, "exit");
   if (status === 0) return;
-  console.error(`${command} ${args.join(" ")} failed${error ? `: ${error.message}` : ""}`);
-  process.exit(status ?? 1);
+  console.error(`${command} ${args.join(" ")} failed${signal === null ? "" : ` with ${signal}`}`);
+  process.exit(1);
 }
