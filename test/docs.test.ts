@@ -28,6 +28,7 @@ import { type Block, expectedOutput, ROOT, readBlocks, readDocument } from "./su
 import { pause } from "./support/pause.ts";
 import { isInstalled, PLATFORMS, platformEnvironment } from "./support/platforms.ts";
 import { freePort } from "./support/port.ts";
+import { TSC, TSC_ENVIRONMENT, TSC_FLAGS } from "./support/tsc.ts";
 
 const run = promisify(execFile);
 /** Next to the guide's `tsconfig.json`, which test/packages.test.ts compiles with. */
@@ -87,7 +88,8 @@ beforeAll(async () => {
   await run("buf", ["generate"], { cwd: project, env: environment });
   for (const command of [/^npx (triple-es interface .*)$/m, /^npx (triple-es contract .*)$/m]) {
     const [line = ""] = blocks.flatMap(({ text }) => command.exec(text)?.[1] ?? []);
-    await run("sh", ["-c", line], { cwd: project, env: environment });
+    const { code, stderr } = await runCommand(line);
+    if (code !== undefined) throw new Error(`${line} failed:\n${stderr}`);
   }
   await compile(code.filter(({ platform }) => platform === undefined).map((block) => fileOf(block) as string));
   for (const { path, text } of code.filter(isServer)) await startServer(path as string, text);
@@ -112,6 +114,60 @@ async function compile(files: readonly string[]): Promise<void> {
 
 /** The compiled form of a program of the documents. */
 const outputOf = (file: string): string => join("compiled", file.replace(/\.ts$/, ".js"));
+
+/** What the runner prints before each program. */
+const NEXT = "\u0000";
+/**
+ * Imports each program when nothing is left to do for the one before, which is when a process of its own would end. Programs
+ * then share a process, whose modules cost more time than most programs. As alone, an error ends it with 1, and a program
+ * that waits for nothing with 13.
+ */
+const RUNNER = `
+const files = process.argv.slice(1);
+let waiting = false;
+process.on("beforeExit", () => {
+  if (waiting || process.exitCode) process.exit(process.exitCode || 13);
+  const file = files.shift();
+  if (file === undefined) return;
+  console.log(${JSON.stringify(NEXT)});
+  waiting = true;
+  import(file).then(() => (waiting = false));
+});
+`;
+const runs = new Map<string, Promise<{ stdout: string; code?: number }>>();
+
+/** Runs the programs of a document in the order of their blocks, once, and returns the output of one of them. */
+async function outputOfNode({ document }: Block, file: string, programs: readonly string[]): Promise<string> {
+  const running =
+    runs.get(document) ??
+    run(
+      process.execPath,
+      ["--input-type=module", "--eval", RUNNER, ...programs.map((program) => join(project, outputOf(program)))],
+      { cwd: project, env: platformEnvironment(join(project, "cache")) },
+    ).catch((error) => error);
+  runs.set(document, running);
+  const result = await running;
+  const outputs = result.stdout.split(`${NEXT}\n`).slice(1);
+  const index = programs.indexOf(file);
+  // The last program that has printed something is the one that failed.
+  if (result.code !== undefined && index >= outputs.length - 1) throw result;
+  return outputs[index] as string;
+}
+
+async function outputOfPlatform(platform: "Bun" | "Deno", file: string): Promise<string> {
+  const [command, ...args] = [...PLATFORMS[platform], file];
+  return (await run(command, args, { cwd: project, env: platformEnvironment(join(project, "cache")) })).stdout;
+}
+
+const commandRuns = new Map<string, Promise<{ code?: number; stdout: string; stderr: string }>>();
+
+/** Runs a command of the documents in the project, once. */
+function runCommand(line: string) {
+  const running =
+    commandRuns.get(line) ?? run("sh", ["-c", line], { cwd: project, env: environment }).catch((error) => error);
+  commandRuns.set(line, running);
+  return running;
+}
 
 afterAll(async () => {
   for (const server of servers) if (server.exitCode === null && server.kill()) await once(server, "exit");
@@ -206,8 +262,8 @@ async function startServer(path: string, text: string): Promise<void> {
 
 describe("code", () => {
   it("type-checks against the packages, with every strict flag", async () => {
-    const tsc = `${ROOT}node_modules/typescript/bin/tsc`;
-    const checked = await run(process.execPath, [tsc, "-p", STRICT], { cwd: project }).catch((error) => error);
+    const options = { cwd: project, env: TSC_ENVIRONMENT };
+    const checked = await run(TSC, ["-p", STRICT, ...TSC_FLAGS], options).catch((error) => error);
     expect(checked.stdout).toBe("");
   });
 
@@ -219,15 +275,19 @@ describe("code", () => {
       (hasJudges || !block.text.includes("console: true")),
   );
   const skipped = code.filter((block) => !isServer(block) && !runnable.includes(block));
+  const ofNode = (name: string): string[] =>
+    runnable
+      .filter(({ document, platform }) => document === name && platform === undefined)
+      .map((block) => fileOf(block) as string);
 
   it.each(runnable.map((block) => [titled(block), block] as const))(
     "%s runs and prints what it says",
     async (_, block) => {
       const file = fileOf(block) as string;
-      const [command, ...args] =
-        block.platform === undefined ? [process.execPath, outputOf(file)] : [...PLATFORMS[block.platform], file];
-      const env = platformEnvironment(join(project, "cache"));
-      const { stdout } = await run(command, args, { cwd: project, env });
+      const stdout =
+        block.platform === undefined
+          ? await outputOfNode(block, file, ofNode(block.document))
+          : await outputOfPlatform(block.platform, file);
       const before = blocks.find(({ path }) => path === block.after && path !== undefined);
       const expected = [...expectedOutput(before?.text ?? ""), ...expectedOutput(block.text)];
       expect(stdout.split("\n").slice(0, -1)).toEqual(expected);
@@ -280,10 +340,7 @@ describe("commands", () => {
     else if (program === "npm" && verb === "--prefix")
       expect(existsSync(`${ROOT}${rest[0]}/package-lock.json`)).toBe(true);
     else if (program === "npx" && verb === "triple-es") {
-      const { code, stdout, stderr } = await run("sh", ["-c", line.replace("npx ", "")], {
-        cwd: project,
-        env: environment,
-      }).catch((e) => e);
+      const { code, stdout, stderr } = await runCommand(line.replace("npx ", ""));
       if (answer === "") expect(code, stderr).toBe(undefined);
       else expect((stdout + stderr).trimEnd()).toBe(answer);
     } else if (program === "npx" && verb === "vitest") expect(existsSync(`${ROOT}${rest.at(-1)}`)).toBe(true);
