@@ -57,6 +57,13 @@ describe("the rest of a config", () => {
       { name: "round_robin", config: {} },
     ]);
     expect(config.retryThrottling).toEqual({ maxTokens: 10, tokenRatio: 0.1 });
+    expect(config.healthCheckService).toBe("");
+  });
+
+  it("has no health check without the name of a service, which may be empty", () => {
+    expect(parseServiceConfig({}).healthCheckService).toBeUndefined();
+    expect(parseServiceConfig({ healthCheckConfig: {} }).healthCheckService).toBeUndefined();
+    expect(parseServiceConfig({ healthCheckConfig: { serviceName: "a.A" } }).healthCheckService).toBe("a.A");
   });
 
   it("names the policy in the older member too", () => {
@@ -102,6 +109,8 @@ describe("an invalid config", () => {
     [withHedging({ maxAttempts: 0 }), "methodConfig[0].hedgingPolicy: maxAttempts must be"],
     [withHedging({ hedgingDelay: 5 }), "methodConfig[0].hedgingPolicy.hedgingDelay must be a duration"],
     [withHedging({ nonFatalStatusCodes: [17] }), "17 is not a code of a failure"],
+    [{ healthCheckConfig: "a.A" }, "healthCheckConfig must be an object"],
+    [{ healthCheckConfig: { serviceName: 7 } }, "healthCheckConfig.serviceName must be a text, not 7"],
     [{ retryThrottling: { maxTokens: 10 } }, "retryThrottling: tokenRatio must be more than 0, not undefined"],
     [{ loadBalancingConfig: [{}] }, "loadBalancingConfig[0] must have one member, a policy's name"],
     [{ loadBalancingConfig: [{ a: {}, b: {} }] }, "loadBalancingConfig[0] must have one member, a policy's name"],

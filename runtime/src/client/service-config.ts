@@ -1,7 +1,7 @@
 /**
  * Service configs in gRPC's JSON format (grpc.service_config.ServiceConfig; gRFC A2, A6). They set the timeout, wait
- * for ready and the retry or hedging policy of each method, and the retry throttling and load balancing policy of the
- * target.
+ * for ready and the retry or hedging policy of each method, and the retry throttling, load balancing policy and health
+ * check of the target.
  */
 import type { Method } from "../call/call.ts";
 import { type Code, codeFromName, codeFromNumber } from "../call/code.ts";
@@ -35,6 +35,8 @@ export interface ServiceConfig {
   readonly retryThrottling: RetryThrottling | undefined;
   /** Policies in order of preference: the first known one is used. */
   readonly loadBalancing: readonly BalancingConfig[];
+  /** The service whose health the client watches (gRFC A17); `""` is the whole server. `undefined`: none. */
+  readonly healthCheckService?: string | undefined;
 }
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -60,7 +62,14 @@ export function parseServiceConfig(given: unknown): ServiceConfig {
     methodConfigOf: ({ service, name }) => byName.get(`${service}/${name}`) ?? byName.get(service) ?? byName.get(""),
     retryThrottling: throttlingOf(config["retryThrottling"]),
     loadBalancing: balancingOf(config),
+    healthCheckService: healthCheckServiceOf(config["healthCheckConfig"]),
   };
+}
+
+function healthCheckServiceOf(given: unknown = {}): string | undefined {
+  const { serviceName } = fieldsOf(given, "healthCheckConfig");
+  if (serviceName === undefined || typeof serviceName === "string") return serviceName;
+  throw new TypeError(`healthCheckConfig.serviceName must be a text, not ${JSON.stringify(serviceName)}`);
 }
 
 function parseText(text: string): unknown {

@@ -4,7 +4,7 @@
  *     idle        not connected, and not known to be unreachable
  *     connecting  a connection is being made
  *     ready       takes calls; policies see endpoints in this state only
- *     failing     the last connection attempt failed; waits for the backoff of its connections
+ *     failing     the last connection attempt or health check failed; waits for the backoff of its connections
  *     ejected     ready, but failed more calls than the others: takes no calls for a while
  */
 import type { RpcError } from "../call/error.ts";
@@ -49,6 +49,8 @@ export class Member implements ReadyEndpoint {
   ejectedUntil = 0;
   readySince = 0;
   stopTimer: () => void = () => {};
+  /** Ends the watch of its health. `undefined` while there is none. */
+  endWatch: (() => void) | undefined;
   /** Sends requests, and reports their outcomes. `undefined` before the first call. */
   observed: Exchange | undefined;
   /** Calls since the last sweep of outlier detection. */
@@ -75,9 +77,15 @@ export class Member implements ReadyEndpoint {
     return this.#connections;
   }
 
+  stopWatch(): void {
+    this.endWatch?.();
+    this.endWatch = undefined;
+  }
+
   /** Gives the connections up, which the caller closes. The next {@link open} makes others. */
   drop(): EndpointConnections | undefined {
     const connections = this.#connections;
+    this.stopWatch();
     this.#connections = undefined;
     this.observed = undefined;
     return connections;

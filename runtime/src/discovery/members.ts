@@ -2,6 +2,7 @@
  * The members of a target: its endpoints by address, and the attempts to connect to them.
  *
  *     listed    known endpoints keep connections, state and counts; new ones connect in the background, a few at a time
+ *     watched   with the option `healthService`, an endpoint that is connected takes calls while it is healthy (gRFC A17)
  *     silent    an attempt without a result no longer counts among these few after 250 ms (RFC 8305, section 5; gRFC A61)
  *     lost      reconnected at once; after a failed attempt when the backoff of its connections ends
  *     unlisted  left out by the last list, and kept while it is ready and answers checks, for `keepUnlistedMs` at most: a
@@ -15,6 +16,7 @@ import { endpointRemoved, RpcError } from "../call/error.ts";
 import { now, startBackgroundTimer } from "../call/platform.ts";
 import type { ConnectEndpoint, Endpoint, EndpointConnections } from "./endpoint.ts";
 import { Member } from "./member.ts";
+import type { TargetOptions } from "./target-options.ts";
 
 /** The target of {@link Members}. */
 export interface MembersOwner {
@@ -30,6 +32,8 @@ export interface MembersOwner {
   /** Handles a ready endpoint that the list has left out. */
   onUnlisted(member: Member): void;
   onRemoved(member: Member): void;
+  /** Reports an endpoint that takes calls although its health cannot be watched. */
+  onProblem(problem: string): void;
 }
 
 /** The maximum number of connection attempts at a time that began within the last {@link ATTEMPT_DELAY_MS}. */
@@ -49,7 +53,7 @@ const CHECK_INTERVAL_MS = 2 * 60_000;
 const RELEASED_GRACE_MS = 15 * 60_000;
 
 /** Limits of unlisted endpoints. */
-export interface UnlistedOptions {
+export interface UnlistedOptions extends Pick<TargetOptions, "watchHealth" | "healthService"> {
   /** Maximum time for which one is kept, in milliseconds. */
   readonly keepUnlistedMs: number;
   /** The number of endpoints of the list that are used, and of unlisted ones that are kept beside them. `undefined`: all. */
@@ -62,6 +66,7 @@ export class Members {
   readonly #options: UnlistedOptions;
   #byAddress = new Map<string, Member>();
   readonly #idle = new Set<Member>();
+  #service: string | undefined;
   #connecting = 0;
   /** The number of attempts that began within the last {@link ATTEMPT_DELAY_MS}. */
   #recent = 0;
@@ -72,6 +77,7 @@ export class Members {
     this.#owner = owner;
     this.#connect = connect;
     this.#options = options;
+    this.#service = options.healthService;
   }
 
   /** All members: in the order of the list, then the unlisted ones. */
@@ -140,6 +146,7 @@ export class Members {
 
   #remove(member: Member): void {
     member.stopTimer();
+    member.stopWatch();
     member.state = "idle";
     this.#idle.delete(member);
     this.#owner.onRemoved(member);
@@ -192,9 +199,11 @@ export class Members {
       this.connectMore();
     });
     try {
-      const connections = member.open(this.#connect, (isReady) => this.#readiness(member, isReady));
+      const connections = member.open(this.#connect, (isConnected) =>
+        isConnected ? this.#connected(member) : this.#lost(member),
+      );
       await connections.connect();
-      if (member.connections === connections) this.#readiness(member, true);
+      if (member.connections === connections) this.#connected(member);
     } catch (reason) {
       if (this.#isMember(member) && member.state === "connecting") {
         this.failed(member, RpcError.from(reason, Code.Unavailable));
@@ -211,23 +220,59 @@ export class Members {
     return !this.#owner.isClosed() && this.#byAddress.get(member.endpoint.address) === member;
   }
 
-  /** Handles a new connection, or the loss of the last one. */
-  #readiness(member: Member, isReady: boolean): void {
-    if (!this.#isMember(member) || isReady === (member.state === "ready")) return;
-    if (isReady) {
-      if (this.#countReady() >= this.#owner.connectAtMost()) {
-        this.#drop(member);
-        return;
-      }
-      member.stopTimer();
-      this.#idle.delete(member);
-      member.state = "ready";
-      member.lastError = undefined;
-      member.forgetFailures();
-      member.readySince = now();
-      this.#owner.onReady(member);
+  /** Watches the health of another service. `undefined`: of none. */
+  watch(service: string | undefined): void {
+    if (service === this.#service) return;
+    this.#service = service;
+    for (const member of this) {
+      if (member.state !== "ready" && member.endWatch === undefined) continue;
+      member.stopWatch();
+      this.#connected(member);
+    }
+  }
+
+  /** Handles a connection. The endpoint takes calls, if its health is watched after the first status. */
+  #connected(member: Member): void {
+    const { watchHealth } = this.#options;
+    if (!this.#isMember(member) || member.endWatch !== undefined) return;
+    if (watchHealth === undefined || this.#service === undefined) this.#healthy(member);
+    else
+      member.endWatch = watchHealth(member.connections as EndpointConnections, this.#service, {
+        onStatus: (failure) => (failure === undefined ? this.#healthy(member) : this.failed(member, failure)),
+        onUnimplemented: () => {
+          member.endWatch = undefined;
+          this.#healthy(member);
+          this.#owner.onProblem(
+            `${member.endpoint.address} has no service grpc.health.v1.Health: it takes calls unchecked`,
+          );
+        },
+        onUnconnected: () => {
+          if (member.state === "ready") member.endWatch = undefined;
+          else this.#lost(member);
+        },
+      });
+  }
+
+  /** Handles an endpoint that can take calls. */
+  #healthy(member: Member): void {
+    if (!this.#isMember(member) || member.state === "ready") return;
+    if (this.#countReady() >= this.#owner.connectAtMost()) {
+      this.#drop(member);
       return;
     }
+    member.stopTimer();
+    this.#idle.delete(member);
+    member.state = "ready";
+    member.lastError = undefined;
+    member.forgetFailures();
+    member.readySince = now();
+    this.#owner.onReady(member);
+  }
+
+  /** Handles the loss of the last connection. */
+  #lost(member: Member): void {
+    if (!this.#isMember(member) || (member.state !== "ready" && member.endWatch === undefined)) return;
+    member.stopWatch();
     if (!member.isListed) {
       this.#discard(member);
       return;
@@ -249,7 +294,7 @@ export class Members {
     this.#release(member.drop(), () => new RpcError(Code.Unavailable, reason));
   }
 
-  /** Handles an endpoint that could not be connected to. It is tried again later. */
+  /** Handles an endpoint that could not be connected to, which is tried again later, or that is not healthy. */
   failed(member: Member, error: RpcError): void {
     if (!member.isListed) {
       this.#discard(member);
@@ -259,18 +304,25 @@ export class Members {
     member.state = "failing";
     member.lastError = error;
     this.#owner.onFailed(member, error, isFirst);
-    const waitMs = Math.max(member.connections?.backoffMs ?? 0, MIN_RECONNECT_MS);
     member.stopTimer();
-    member.stopTimer = startBackgroundTimer(waitMs, () => {
-      this.#idle.add(member);
-      this.connectMore();
-    });
+    this.#idle.delete(member);
+    // An endpoint whose health is watched is connected.
+    if (member.endWatch === undefined) {
+      const waitMs = Math.max(member.connections?.backoffMs ?? 0, MIN_RECONNECT_MS);
+      member.stopTimer = startBackgroundTimer(waitMs, () => {
+        this.#idle.add(member);
+        this.connectMore();
+      });
+    }
     this.connectMore();
   }
 
-  /** Stops all timers. */
+  /** Stops all timers and watches. */
   stop(): void {
-    for (const member of this) member.stopTimer();
+    for (const member of this) {
+      member.stopTimer();
+      member.stopWatch();
+    }
     this.#idle.clear();
   }
 

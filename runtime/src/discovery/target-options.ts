@@ -4,6 +4,7 @@
 import type { RpcError } from "../call/error.ts";
 import type { RoutedBalancer } from "./balancer.ts";
 import type { EjectionSettings } from "./ejection-options.ts";
+import type { EndpointConnections } from "./endpoint.ts";
 
 /** A change of a target that is worth reporting. There are no events for single calls. */
 export type TargetEvent =
@@ -18,7 +19,7 @@ export type TargetEvent =
       /** The rule that ejected it. */
       readonly method?: "consecutive_failures" | "success_rate" | "failure_percentage";
     }
-  /** An attempt to connect has failed. The first of several in a row also changes the state to `failing`. */
+  /** An attempt to connect has failed, or the endpoint is not healthy. The first of several in a row also changes the state to `failing`. */
   | { readonly type: "connection failed"; readonly address: string; readonly error: RpcError }
   /** An endpoint has failed as often as those that are ejected, but too many others are ejected already. */
   | {
@@ -39,7 +40,7 @@ export interface EndpointStatus {
   readonly address: string;
   /**
    * `idle`: not connected; `connecting`: an attempt to connect is running; `ready`: connected, takes calls; `failing`: the
-   * last attempt to connect has failed, and another one follows; `ejected`: connected, but takes no calls because it
+   * last attempt to connect or health check has failed, and another one follows; `ejected`: connected, but takes no calls because it
    * failed more of them than the others.
    */
   readonly state: "idle" | "connecting" | "ready" | "failing" | "ejected";
@@ -49,9 +50,25 @@ export interface EndpointStatus {
   readonly weight: number;
   /** The number of open streams and of calls that wait for a stream. */
   readonly active: number;
-  /** The reason why it cannot be connected to, or why it was ejected. */
+  /** The reason why it cannot be connected to, why it is not healthy, or why it was ejected. */
   readonly lastError: RpcError | undefined;
 }
+
+/** Watches the health of a service on the connections of an endpoint. Returns the function that ends the watch. */
+export type WatchHealth = (connections: EndpointConnections, service: string, owner: HealthOwner) => () => void;
+
+/** Receives the health of a service. */
+export interface HealthOwner {
+  /** Called for each status, and for a failed check: with the reason why the endpoint is not healthy, or `undefined`. */
+  onStatus(failure: RpcError | undefined): void;
+  /** Called if the endpoint does not have the health service. Nothing follows. */
+  onUnimplemented(): void;
+  /** Called if there is no connection any more. Nothing follows. */
+  onUnconnected(): void;
+}
+
+/** The options that a service config can change. */
+export type Balancing = Pick<TargetOptions, "balancer" | "ejection" | "healthService">;
 
 export interface TargetOptions {
   /** The name in error messages. */
@@ -70,6 +87,10 @@ export interface TargetOptions {
   /** Time without calls after which the resolver pauses, in milliseconds. */
   readonly idleTimeoutMs: number;
   readonly ejection: EjectionSettings;
+  /** Watches the health of endpoints. `undefined`: it is not watched. */
+  readonly watchHealth?: WatchHealth | undefined;
+  /** The service whose health is watched; `""` is the whole server. `undefined`: none. */
+  readonly healthService?: string | undefined;
   readonly onEvent?: ((event: TargetEvent) => void) | undefined;
   readonly onServiceConfig?: ((serviceConfig: unknown) => void) | undefined;
   /** A source of random numbers from 0 to 1. Default: `Math.random`. */

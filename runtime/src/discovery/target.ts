@@ -13,7 +13,7 @@ import { Code } from "../call/code.ts";
 import { noteObstacle } from "../call/context.ts";
 import { diagnostics } from "../call/diagnostics.ts";
 import { callHook, RpcError, reasonOf, transportClosed } from "../call/error.ts";
-import { random as defaultRandom, now, startBackgroundTimer } from "../call/platform.ts";
+import { random as defaultRandom, now, startBackgroundTimer, startTimer } from "../call/platform.ts";
 import { onAbort } from "../call/timer.ts";
 import type { HttpRequest } from "../http/exchange.ts";
 import type { RoutedPicker } from "./balancer.ts";
@@ -24,7 +24,7 @@ import type { Member } from "./member.ts";
 import { Members } from "./members.ts";
 import { ReadySet } from "./ready-set.ts";
 import { Resolution } from "./resolution.ts";
-import type { EndpointStatus, TargetEvent, TargetOptions } from "./target-options.ts";
+import type { Balancing, EndpointStatus, TargetEvent, TargetOptions } from "./target-options.ts";
 import type { ZoneOptions } from "./zone.ts";
 
 export class TargetDriver {
@@ -67,6 +67,7 @@ export class TargetDriver {
           this.#resolution.refresh();
         },
         onUnlisted: ({ endpoint }) => this.#event({ type: "unlisted", address: endpoint.address }),
+        onProblem: (problem) => this.#list.warn(problem),
         onRemoved: ({ endpoint }) => {
           this.#event({ type: "removed", address: endpoint.address });
           this.#ready.changed();
@@ -132,9 +133,10 @@ export class TargetDriver {
     this.#ready.update();
   }
 
-  /** Replaces the load balancing policy and the limits of outlier ejection. */
-  balanceBy({ balancer, ejection }: Pick<TargetOptions, "balancer" | "ejection">): void {
+  /** Replaces the load balancing policy, the limits of outlier ejection and the service whose health is watched. */
+  balanceBy({ balancer, ejection, healthService }: Balancing): void {
     this.#outliers.options = ejection;
+    this.#members.watch(healthService);
     if (balancer === this.#ready.balancer) return;
     this.#ready.balancer = balancer;
     this.#members.connectMore();
@@ -172,12 +174,16 @@ export class TargetDriver {
   /** Waits for the next change of the picker or of the failure. Rejects when the signal fires. */
   changed(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
+      // The call keeps the program running, as attempts to connect do and watches of health do not.
+      const stopTimer = startTimer(Number.POSITIVE_INFINITY, resolve);
       const waiter = (): void => {
+        stopTimer();
         unlink();
         resolve();
       };
       this.#waiters.add(waiter);
       const unlink = onAbort(signal, (error) => {
+        stopTimer();
         this.#waiters.delete(waiter);
         reject(error);
       });

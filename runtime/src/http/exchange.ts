@@ -45,6 +45,11 @@ export interface HttpRequest {
   /** On a client, the context of the call. `undefined` for a request that belongs to no call. */
   readonly context?: RequestContext | undefined;
   /**
+   * On a client over HTTP/2, true for an exchange that lasts as long as its connection is needed by others. It opens no
+   * connection, and is not counted among those that keep a connection open, delay its end or fill it. Default: false.
+   */
+  readonly isBackground?: boolean | undefined;
+  /**
    * Registers work that continues after the response because it ignores the signal. An engine that limits concurrent handlers
    * includes the work in its count until it settles.
    */

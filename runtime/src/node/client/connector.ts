@@ -38,6 +38,9 @@ export interface ConnectOptions
 /** The default of `idleTimeoutMs`. */
 export const DEFAULT_IDLE_TIMEOUT_MS: number = 15 * 60_000;
 
+/** The default of `maxBackoffMs`. */
+export const DEFAULT_MAX_BACKOFF_MS: number = 120_000;
+
 /** The options that are durations, and whether 0 is valid for each. */
 const DURATIONS = {
   connectTimeoutMs: false,
@@ -113,7 +116,7 @@ function connectTo(
   const { connectTimeoutMs = 20_000, idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS, maxHeaderBytes } = options;
   // Requests to one of several endpoints wait for any of them, not for this one.
   const waitForReady = onReadiness === undefined ? (options.waitForReady ?? false) : undefined;
-  const backoff = new ConnectionBackoff({ maxMs: options.maxBackoffMs ?? 120_000 });
+  const backoff = new ConnectionBackoff({ maxMs: options.maxBackoffMs ?? DEFAULT_MAX_BACKOFF_MS });
   return options.httpVersion === "1.1"
     ? new Http1Pool(target, { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff, maxHeaderBytes })
     : new Pool(connectHttp2(target, connectTimeoutMs), {

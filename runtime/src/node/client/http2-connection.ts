@@ -59,6 +59,8 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   #reason: RpcError | undefined;
   /** The number of open streams and unacknowledged PINGs, which keep the program running. */
   #refs = 0;
+  /** The open exchanges that do not count. */
+  readonly #background = new Set<Http2Exchange>();
   #isClosing = false;
   /** True once the server's SETTINGS have arrived. */
   #wasReady = false;
@@ -90,11 +92,11 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   }
 
   get streams(): number {
-    return this.#engine.streams.size;
+    return this.#engine.streams.size - this.#background.size;
   }
 
   get maxStreams(): number {
-    return this.#engine.peer.maxStreams;
+    return this.#engine.peer.maxStreams - this.#background.size;
   }
 
   get open(): boolean {
@@ -126,6 +128,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   #onGoAway(code: number): void {
     diagnostics.write?.(`GOAWAY from ${this.peer} with HTTP/2 code ${code}, with ${this.streams} open streams`);
     this.#owner.onUnusable(this, code === ErrorCode.NoError);
+    this.#endBackground();
     if (code !== ErrorCode.NoError) {
       this.#reason ??= connectionError(new Error(`the server ended it with HTTP/2 code ${code}`), this.peer);
       this.#engine.fail(ErrorCode.NoError, "");
@@ -196,7 +199,8 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
       const code = cause instanceof HeadersTooLarge ? Code.ResourceExhausted : Code.Internal;
       return exchange.refuse(RpcError.from(cause, code));
     }
-    this.#ref();
+    if (request.isBackground) this.#background.add(exchange);
+    else this.#ref();
     if (request.signal !== undefined) exchange.follow(request.signal);
     if (whole === undefined) exchange.send(body);
     return exchange.response;
@@ -234,6 +238,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     // The caller waits for the end, so the program must not exit before it.
     this.#socket.ref();
     this.#engine.goAway(ErrorCode.NoError, true);
+    this.#endBackground();
     if (this.streams === 0) this.#io.end();
     return this.#closed;
   }
@@ -252,8 +257,19 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     this.#refs++;
   }
 
+  /** Ends the exchanges that do not count, when the connection is no longer needed. */
+  #endBackground(): void {
+    const reason = new RpcError(Code.Unavailable, `the connection to ${this.peer} is no longer needed`);
+    for (const exchange of this.#background) exchange.fail(reason);
+  }
+
   /** Handles the end of an exchange or of a {@link ping}. */
-  onExchangeClosed(): void {
+  onExchangeClosed(exchange?: Http2Exchange): void {
+    if (this.#background.size > 0) {
+      if (exchange !== undefined && this.#background.delete(exchange)) return;
+      // The engine reports no end of the last stream that counts.
+      this.quietSince = now();
+    }
     this.#refs--;
     if (this.#refs === 0 && this.open) this.#socket.unref();
   }

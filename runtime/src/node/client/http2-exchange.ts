@@ -31,7 +31,7 @@ export interface ExchangeOwner {
   lost(): RpcError;
   /** Returns fields that were received as frozen metadata: the same object for the same list. */
   metadataOf(fields: readonly string[]): Metadata;
-  onExchangeClosed(): void;
+  onExchangeClosed(exchange?: Http2Exchange): void;
 }
 
 /** The stream of an exchange. Over HTTP/1.1, its id is the number of the exchange on the connection. */
@@ -92,7 +92,7 @@ export class Http2Exchange implements StreamSink, BodySender {
   /** Cancels the exchange when the signal fires, until the stream closes. */
   follow(signal: AbortSignal): void {
     if (this.stream.closed) return;
-    this.#unlink = onAbort(signal, (error) => this.#fail(error));
+    this.#unlink = onAbort(signal, (error) => this.fail(error));
   }
 
   /** Sends a body in chunks, and ends the request. */
@@ -112,11 +112,11 @@ export class Http2Exchange implements StreamSink, BodySender {
 
   onSendError(reason: unknown): void {
     this.#outgoing = undefined;
-    this.#fail(RpcError.from(reason, Code.Internal));
+    this.fail(RpcError.from(reason, Code.Internal));
   }
 
   /** Fails the exchange and resets the stream with CANCEL. */
-  #fail(reason: RpcError): void {
+  fail(reason: RpcError): void {
     diagnostics.write?.(`reset stream ${this.stream.id} to ${this.#owner.peer}: ${reason.message}`);
     this.#reject(reason);
     this.#body?.fail(reason);
@@ -191,7 +191,7 @@ export class Http2Exchange implements StreamSink, BodySender {
     this.#outgoing?.onClosed();
     if (this.#received !== undefined && this.#owner.open)
       this.#onEnd?.(this.#sent as HttpRequest, this.#received, this.#end);
-    this.#owner.onExchangeClosed();
+    this.#owner.onExchangeClosed(this);
   }
 }
 

@@ -234,6 +234,9 @@ export class Pool implements EndpointConnections, ConnectionOwner {
           await unlessAborted(unlessAborted(Promise.race(unverified), signal), attempts.abandoned);
           continue;
         }
+        if (request.isBackground && pooled.length === 0) {
+          throw new ExchangeFailure(new RpcError(Code.Unavailable, "there is no connection"), "notSent");
+        }
         const isLast = connectionsLeft-- === 0;
         full ||= isLast;
         if (pooled.length >= maxConnections || (full && pooled.length > 0)) {

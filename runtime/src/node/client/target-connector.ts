@@ -12,7 +12,7 @@ import { findPolicy } from "../../discovery/policy/by-name.ts";
 import { p2c } from "../../discovery/policy/p2c.ts";
 import type { Registry } from "../../discovery/registry.ts";
 import { TargetDriver } from "../../discovery/target.ts";
-import type { EndpointStatus, TargetOptions } from "../../discovery/target-options.ts";
+import type { Balancing, EndpointStatus, TargetOptions } from "../../discovery/target-options.ts";
 import { LocalZone, type ZoneOptions } from "../../discovery/zone.ts";
 import type { Connections } from "../../http/exchange.ts";
 import { createEndpointConnector, DEFAULT_IDLE_TIMEOUT_MS, type EndpointOptions } from "./connector.ts";
@@ -65,7 +65,7 @@ export interface TargetOwner {
 
 /** Creates a connector for the endpoints of a target. Throws a `TypeError` for an invalid option. */
 export function createTargetConnector(
-  options: DiscoveryOptions & EndpointOptions,
+  options: DiscoveryOptions & EndpointOptions & Pick<TargetOptions, "watchHealth">,
   given: ServiceConfig | undefined,
   owner?: TargetOwner,
 ): TargetConnections {
@@ -75,7 +75,7 @@ export function createTargetConnector(
   const { authority = resolver.authority } = options;
   const { overrides } = resolver;
   const fallback = p2c();
-  const balancingOf = (config: ServiceConfig | undefined): Pick<TargetOptions, "balancer" | "ejection"> => {
+  const balancingOf = (config: ServiceConfig | undefined): Balancing => {
     const found = config && findPolicy(config.loadBalancing);
     const outliers = options.ejection === undefined ? found?.config.outlierDetection : undefined;
     const chosen = own ?? found?.balancer ?? fallback;
@@ -83,6 +83,8 @@ export function createTargetConnector(
     return {
       balancer: resolver.route?.(policy) ?? policy,
       ejection: outliers === undefined ? settings.ejection : resolveEjection(outliers, "outlier_detection"),
+      // Pick first watches no health (gRFC A17).
+      healthService: policy.policy === "pick_first" ? undefined : config?.healthCheckService,
     };
   };
   let serviceConfig = given;
@@ -90,6 +92,7 @@ export function createTargetConnector(
   const target = new TargetDriver(resolver, connect, {
     ...settings,
     ...balancingOf(given),
+    watchHealth: options.watchHealth,
     name: owner?.name ?? authority ?? "the service",
     emptyReason: resolver.emptyReason,
     source: resolver.source,

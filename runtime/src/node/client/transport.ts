@@ -9,17 +9,18 @@ import { interceptStreams } from "../../client/request-messages.ts";
 import { retryConfig } from "../../client/retry.ts";
 import { parseServiceConfig, type ServiceConfig } from "../../client/service-config.ts";
 import { closableTransport } from "../../client/transport.ts";
-import { findBoundedCodec } from "../../codec/bounded-codec.ts";
+import { defaultProtoCodec, findBoundedCodec } from "../../codec/bounded-codec.ts";
 import { type Compression, findCompression } from "../../codec/compression.ts";
 import { checkWireNames } from "../../codec/wire-name.ts";
 import { fixed } from "../../discovery/fixed.ts";
 import type { InstanceConnection } from "../../discovery/registry.ts";
-import type { EndpointStatus } from "../../discovery/target-options.ts";
-import type { Connections } from "../../http/exchange.ts";
+import type { EndpointStatus, TargetOptions } from "../../discovery/target-options.ts";
+import type { Connections, Exchange } from "../../http/exchange.ts";
 import { type ClientProtocolOptions, resolveClientOptions } from "../../protocol/options.ts";
 import type { ClientProtocol } from "../../protocol/protocol.ts";
 import { nodeCompressions } from "../compression.ts";
 import { createConnector, createEndpointConnector, type EndpointOptions } from "./connector.ts";
+import { createHealthWatch } from "./health-watch.ts";
 import { createRegistryConnector, type RegistryConnections, shareConnections } from "./registry-connector.ts";
 import { createTargetConnector, resolveDiscovery, type TargetConnections } from "./target-connector.ts";
 import type { BalancedTransportOptions, NodeTransportOptions, RegistryTransportOptions } from "./transport-options.ts";
@@ -107,7 +108,10 @@ export function createNodeTransport(protocols: ClientProtocols, options: AnyOpti
   const resolved = resolveProtocolOptions(options);
   assertObject("retry", retry, "{ maxAttempts: 4 }");
   const config = readServiceConfig(options);
-  const connecting = { ...options, httpVersion, maxHeaderBytes: resolved.headerLimits.response.bytes };
+  const callOf = (exchange: Exchange) => protocols.grpc(exchange, { ...resolved, codec: defaultProtoCodec });
+  // Over HTTP/1.1 a watch would need a connection for itself.
+  const watchHealth = httpVersion === "1.1" ? undefined : createHealthWatch(callOf, options.maxBackoffMs);
+  const connecting = { ...options, httpVersion, watchHealth, maxHeaderBytes: resolved.headerLimits.response.bytes };
   const connect = (connections: Connections & Partial<TargetConnections>): ClosableTransport => {
     const { exchange, endpoints, serviceConfig, overridesOf } = connections;
     const plain = protocols[protocol](exchange, resolved);
@@ -139,7 +143,7 @@ const DISCOVERY_OPTIONS = ["balancer", "subset", "zone", "warmUpMs", "keepUnlist
 /** Makes a target for each service that is called, with connections that they share. */
 function connectRegistry(
   protocols: ClientProtocols,
-  options: Omit<RegistryTransportOptions, "resolver"> & EndpointOptions,
+  options: Omit<RegistryTransportOptions, "resolver"> & EndpointOptions & Pick<TargetOptions, "watchHealth">,
   config: ServiceConfig | undefined,
 ): RegistryConnections {
   const { registry, authority, tls, proxy } = options;
