@@ -4,6 +4,7 @@ import { MissingPeer } from "../../peer.ts";
 import { runProgram, startProgram } from "../../program.ts";
 import { uncompressedCases } from "../cases.ts";
 import type { PeerSetup } from "../peer.ts";
+import { buildHealthProgram, runHealth } from "./health.ts";
 
 const VERSION = "v1.83.1";
 
@@ -11,6 +12,7 @@ export const setUpGo: PeerSetup = async (credentials) => {
   if (goVersion() === undefined) throw new MissingPeer("there is no go on the PATH");
   const client = installGoProgram("google.golang.org/grpc/interop/client", VERSION);
   const server = installGoProgram("google.golang.org/grpc/interop/server", VERSION);
+  const health = buildHealthProgram();
   const supported = uncompressedCases.filter((name) => name !== "very_large_request");
   return {
     name: "grpc-go",
@@ -18,6 +20,7 @@ export const setUpGo: PeerSetup = async (credentials) => {
     credentials,
     clientCases: supported,
     serverCases: supported,
+    runHealth: () => runHealth(health),
     runCase: (name, target) => {
       const at = ["-server_host=127.0.0.1", `-server_port=${target.port}`, `-test_case=${name}`];
       const tls = target.credentials && [
