@@ -378,6 +378,6 @@ describe("addMcp", () => {
     const router = createRouter().add(GreetServiceDef, greeter);
     addMcp(router, [GREET]);
     addMcp(router, [GREET], { path: "/tools" });
-    expect(() => addMcp(router, [GREET])).toThrow("/mcp has tools already");
+    expect(() => addMcp(router, [GREET])).toThrow("the router has a resource that answers /mcp already");
   });
 });

@@ -7,6 +7,9 @@ import {
   type Selector,
   type ServiceOptions,
 } from "triple-es";
+import { addHealth } from "triple-es/health";
+import { addMcp } from "triple-es/mcp";
+import { addOpenApi } from "triple-es/openapi";
 import { describe, expect, it } from "vitest";
 import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { Code, Status } from "../../runtime/src/call/code.ts";
@@ -71,6 +74,20 @@ describe.each<Protocol>(["grpc", "http-rpc"])("version and group (%s)", (protoco
       .add(service, greeting("other"), { version: "2" });
     expect(await ask(defined, protocol, { version: "1", group: "g" })).toBe("defined");
     expect(await ask(defined, protocol, { version: "2", group: "g" })).toBe("other");
+  });
+});
+
+describe("resources", () => {
+  it.each<[string, (router: Router) => unknown]>([
+    ["documents at one path", (router) => addOpenApi(router)],
+    ["documents at the path of another resource", (router) => addOpenApi(router, { path: "/healthz" })],
+    ["tools at one path", (router) => addMcp(router, [], { path: "/openapi.json" })],
+  ])("are refused if they could not be reached: %s", (_, add) => {
+    const router = createRouter();
+    addOpenApi(router);
+    addHealth(router, { probes: true });
+    expect(() => add(router)).toThrow(/^the router has a resource that answers \/[a-z.]+ already: set another path$/);
+    expect(router.resources).toHaveLength(2);
   });
 });
 

@@ -107,6 +107,7 @@ export function addOperations(
   const find = (path: string): Exchange | undefined =>
     path.startsWith(PREFIX) ? resources.get(path.slice(PREFIX.length).split("?", 1)[0] as string) : undefined;
   const resource: CallingResource = {
+    path: `${PREFIX}ls`,
     onMount: ({ options }) => {
       ({ onError } = options);
     },

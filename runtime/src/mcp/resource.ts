@@ -45,7 +45,7 @@ const CAPABILITIES = { tools: {} };
 export class ToolResource implements CallingResource {
   readonly #router: Router;
   readonly #methods: readonly string[];
-  readonly #path: string;
+  readonly path: string;
   readonly #tools = new Map<string, Tool>();
   #routes!: MethodRouter;
   #server!: JsonObject;
@@ -56,7 +56,7 @@ export class ToolResource implements CallingResource {
     if (typeof path !== "string" || !path.startsWith("/")) throw new TypeError("the path of tools must start with /");
     this.#router = router;
     this.#methods = methods;
-    this.#path = path;
+    this.path = path;
   }
 
   readonly onMount = (routes: MethodRouter): void => {
@@ -65,13 +65,7 @@ export class ToolResource implements CallingResource {
     const document = createOpenApi(this.#router, { ...options, includeGrpcServices: true });
     const { title = "", version = "" } = document.info;
     this.#server = { name: title, version };
-    const { resources, services } = this.#router;
-    if (resources.some((one) => one instanceof ToolResource && one !== this && one.#path === this.#path)) {
-      throw new TypeError(
-        `${this.#path} has tools already: name all methods in one call of addMcp, or set another path`,
-      );
-    }
-    const methods = services.flatMap((added) =>
+    const methods = this.#router.services.flatMap((added) =>
       Object.values(added.service.methods).map(({ service, name, path }) => ({
         name: `${service}.${name}`,
         path,
@@ -93,7 +87,7 @@ export class ToolResource implements CallingResource {
     }
   };
 
-  readonly serves = ({ path }: Pick<HttpRequest, "path">): boolean => path === this.#path;
+  readonly serves = ({ path }: Pick<HttpRequest, "path">): boolean => path === this.path;
 
   readonly exchange = async (http: HttpRequest): Promise<HttpResponse> => {
     let id: string | number | null = null;
@@ -121,7 +115,7 @@ export class ToolResource implements CallingResource {
   };
 
   #internal(reason: unknown): ProtocolError {
-    this.#routes.options.onError(reason, this.#path);
+    this.#routes.options.onError(reason, this.path);
     return new ProtocolError(500, -32603, "internal server error");
   }
 

@@ -79,7 +79,7 @@ export function addOpenApi(
 export class DocumentResource implements Resource {
   readonly options: RouterDocumentOptions;
   readonly #router: Pick<Router, "services" | "resources">;
-  readonly #path: string;
+  readonly path: string;
   /** The text of the document, with the prefix of the request, and the number of services and resources that it describes. */
   #known: { readonly state: string; readonly text: string } | undefined;
 
@@ -88,10 +88,10 @@ export class DocumentResource implements Resource {
     buildDocument([], options, []);
     this.options = options;
     this.#router = router;
-    this.#path = path;
+    this.path = path;
   }
 
-  readonly serves = ({ path }: Pick<HttpRequest, "path">): boolean => path === this.#path;
+  readonly serves = ({ path }: Pick<HttpRequest, "path">): boolean => path === this.path;
 
   readonly exchange: Exchange = readOnly(({ prefix }) => textResponse(200, "application/json", this.#text(prefix)));
 

@@ -18,6 +18,8 @@ export interface AddedService {
 
 /** Answers requests that are not calls by themselves. */
 export interface Resource {
+  /** Its first path. `mount` throws a `TypeError` if another resource answers it already. */
+  readonly path?: string | undefined;
   /**
    * Called with each service of the router: those that have been added, when the resource is mounted, and each one that is
    * added later. An error is thrown by `mount` or `add`.

@@ -216,6 +216,9 @@ export function createRouterWith(settings: RouterSettings): Router {
       return router;
     },
     mount(resource) {
+      if (resource.path !== undefined && findResource({ method: "GET", path: resource.path }) !== undefined) {
+        throw new TypeError(`the router has a resource that answers ${resource.path} already: set another path`);
+      }
       settled = {};
       if (isCalling(resource)) resource.onMount({ options: settings, find, answer: answerWith });
       for (const added of services) resource.onAdd?.(added);

@@ -34,6 +34,7 @@ export function createProbes(statusOf: StatusOf, { live = "/healthz", ready = "/
   }
   if (live === ready) throw new TypeError(`the probes must have different paths; both have ${live}`);
   return {
+    path: live,
     serves: ({ path }) => path === live || path === ready,
     exchange: readOnly(({ path }) => {
       const { pathname, searchParams } = new URL(path, "http://localhost");

@@ -46,6 +46,7 @@ export function mountConsole<Router extends { mount(resource: Resource): unknown
   };
   let page: Promise<Resource> | undefined;
   router.mount({
+    path: CONSOLE_PATH,
     serves: ({ path }) => path === CONSOLE_PATH || path.startsWith(`${CONSOLE_PATH}/`),
     async exchange(request) {
       page ??= load(router, CONSOLE_PATH, files);
