@@ -137,7 +137,7 @@ it("a server without the health service is used without checks, and reported onc
   expect(events.filter(({ type }) => type === "invalid endpoint")).toEqual([
     {
       type: "invalid endpoint",
-      problem: `${proxy.address} has no service grpc.health.v1.Health: it takes calls unchecked`,
+      problem: `${proxy.address} has no grpc.health.v1.Health: it takes calls unchecked`,
     },
   ]);
 });

@@ -9,6 +9,7 @@ import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
 import { ExchangeFailure } from "../../runtime/src/http/transparent-retry.ts";
 import { createHealthWatch } from "../../runtime/src/node/client/health-watch.ts";
 import { resolveClientOptions } from "../../runtime/src/protocol/options.ts";
+import { signalled } from "../support/server.ts";
 import { createWorld, failureOf, request, settle } from "./world.ts";
 
 beforeEach(() => {
@@ -146,16 +147,14 @@ describe("an endpoint whose health is watched", () => {
 });
 
 describe("a watch", () => {
-  /** Watches a service of a router, and records the times of its calls, in seconds after the first, and what it learns. */
+  /** Watches a service of a router, and records the times of its calls, in seconds, and what it learns. */
   function begin(watch: (call: number) => AsyncIterable<{ status?: 0 | 1 | 2 | 3 }>, isConnected = () => true) {
-    let first: number | undefined;
+    const begun = performance.now();
+    const first = signalled();
     const calls: number[] = [];
     const learned: string[] = [];
     const router = createRouter().add(HealthDef, {
-      watch: () => {
-        first ??= performance.now();
-        return watch(calls.push(Math.round((performance.now() - first) / 100) / 10));
-      },
+      watch: () => watch(calls.push((performance.now() - begun) / 1_000)),
       check: () => ({}),
       list: () => ({}),
     });
@@ -165,22 +164,25 @@ describe("a watch", () => {
     } as Pick<EndpointConnections, "exchange"> as EndpointConnections;
     const options = resolveClientOptions({ codec: defaultProtoCodec, compressions: [] });
     const end = createHealthWatch((exchange) => createGrpcClient(exchange, options))(connections, "greet", {
-      onStatus: (failure) => void learned.push(failure?.rawMessage ?? "healthy"),
+      onStatus: (failure) => {
+        learned.push(failure?.rawMessage ?? "healthy");
+        first.resolve();
+      },
       onUnimplemented: () => void learned.push("unimplemented"),
       onUnconnected: () => void learned.push("unconnected"),
     });
-    return { calls, learned, end };
+    return { calls, learned, end, first: first.promise };
   }
 
   it("that fails without a status is repeated with backoff, from the beginning of each call", async () => {
     vi.spyOn(Math, "random").mockReturnValue(0.5);
     // biome-ignore lint/correctness/useYield: the call fails before its first message
-    const { calls, learned, end } = begin(async function* () {
+    const { calls, learned, end, first } = begin(async function* () {
       throw new RpcError(Code.Internal, "it is broken");
     });
-    await vi.waitFor(() => expect(learned.length).toBe(1));
+    await first;
     await settle(11_000);
-    expect(calls).toEqual([0, 1, 2.6, 5.2, 9.3]);
+    expect(calls).toEqual([0, 1, 2.6, 5.16, 9.256].map((time) => expect.closeTo(time, 1)));
     expect(new Set(learned)).toEqual(new Set(["health check failed: it is broken"]));
     end();
     await settle(60_000);
@@ -189,27 +191,27 @@ describe("a watch", () => {
 
   it("that ends after a status is repeated a second after it began, or at once", async () => {
     vi.spyOn(Math, "random").mockReturnValue(0.5);
-    const { calls, learned, end } = begin(async function* (call) {
+    const { calls, learned, end, first } = begin(async function* (call) {
       yield { status: 1 };
       if (call === 3) await new Promise((resolve) => setTimeout(resolve, 3_000));
     });
-    await vi.waitFor(() => expect(learned.length).toBe(1));
+    await first;
     await settle(6_500);
-    expect(calls).toEqual([0, 1, 2, 5, 6]);
+    expect(calls).toEqual([0, 1, 2, 5, 6].map((time) => expect.closeTo(time, 1)));
     expect(new Set(learned)).toEqual(new Set(["healthy"]));
     end();
   });
 
   it("names each status that is not SERVING, and ends with its connection", async () => {
     let isConnected = true;
-    const { learned } = begin(
+    const { learned, first } = begin(
       async function* () {
         for (const status of [0, 1, 2, 3, 1] as const) yield { status };
         isConnected = false;
       },
       () => isConnected,
     );
-    await vi.waitFor(() => expect(learned.length).toBe(5));
+    await first;
     await settle(10_000);
     expect(learned).toEqual([
       'the service "greet" has the status UNKNOWN',

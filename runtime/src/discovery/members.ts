@@ -2,7 +2,6 @@
  * The members of a target: its endpoints by address, and the attempts to connect to them.
  *
  *     listed    known endpoints keep connections, state and counts; new ones connect in the background, a few at a time
- *     watched   with the option `healthService`, an endpoint that is connected takes calls while it is healthy (gRFC A17)
  *     silent    an attempt without a result no longer counts among these few after 250 ms (RFC 8305, section 5; gRFC A61)
  *     lost      reconnected at once; after a failed attempt when the backoff of its connections ends
  *     unlisted  left out by the last list, and kept while it is ready and answers checks, for `keepUnlistedMs` at most: a
@@ -242,9 +241,7 @@ export class Members {
         onUnimplemented: () => {
           member.endWatch = undefined;
           this.#healthy(member);
-          this.#owner.onProblem(
-            `${member.endpoint.address} has no service grpc.health.v1.Health: it takes calls unchecked`,
-          );
+          this.#owner.onProblem(`${member.endpoint.address} has no grpc.health.v1.Health: it takes calls unchecked`);
         },
         onUnconnected: () => {
           if (member.state === "ready") member.endWatch = undefined;
@@ -253,7 +250,6 @@ export class Members {
       });
   }
 
-  /** Handles an endpoint that can take calls. */
   #healthy(member: Member): void {
     if (!this.#isMember(member) || member.state === "ready") return;
     if (this.#countReady() >= this.#owner.connectAtMost()) {

@@ -57,7 +57,6 @@ export interface EndpointStatus {
 /** Watches the health of a service on the connections of an endpoint. Returns the function that ends the watch. */
 export type WatchHealth = (connections: EndpointConnections, service: string, owner: HealthOwner) => () => void;
 
-/** Receives the health of a service. */
 export interface HealthOwner {
   /** Called for each status, and for a failed check: with the reason why the endpoint is not healthy, or `undefined`. */
   onStatus(failure: RpcError | undefined): void;

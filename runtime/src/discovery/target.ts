@@ -171,10 +171,9 @@ export class TargetDriver {
     return new RpcError(Code.Unavailable, `cannot reach ${this.#options.name}: ${reason}`, { cause });
   }
 
-  /** Waits for the next change of the picker or of the failure. Rejects when the signal fires. */
+  /** Waits for the next change of the picker or of the failure, and keeps the program running. Rejects when the signal fires. */
   changed(signal: AbortSignal | undefined): Promise<void> {
     return new Promise((resolve, reject) => {
-      // The call keeps the program running, as attempts to connect do and watches of health do not.
       const stopTimer = startTimer(Number.POSITIVE_INFINITY, resolve);
       const waiter = (): void => {
         stopTimer();

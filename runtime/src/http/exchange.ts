@@ -44,10 +44,7 @@ export interface HttpRequest {
   readonly draining?: AbortSignal | undefined;
   /** On a client, the context of the call. `undefined` for a request that belongs to no call. */
   readonly context?: RequestContext | undefined;
-  /**
-   * On a client over HTTP/2, true for an exchange that lasts as long as its connection is needed by others. It opens no
-   * connection, and is not counted among those that keep a connection open, delay its end or fill it. Default: false.
-   */
+  /** On a client over HTTP/2, true for an exchange that does not count: it opens no connection, and keeps none open. */
   readonly isBackground?: boolean | undefined;
   /**
    * Registers work that continues after the response because it ignores the signal. An engine that limits concurrent handlers

@@ -35,10 +35,8 @@ export interface ConnectOptions
   readonly maxHeaderBytes: number;
 }
 
-/** The default of `idleTimeoutMs`. */
+/** The defaults of `idleTimeoutMs` and `maxBackoffMs`. */
 export const DEFAULT_IDLE_TIMEOUT_MS: number = 15 * 60_000;
-
-/** The default of `maxBackoffMs`. */
 export const DEFAULT_MAX_BACKOFF_MS: number = 120_000;
 
 /** The options that are durations, and whether 0 is valid for each. */

@@ -13,6 +13,8 @@ import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { now } from "../../call/platform.ts";
 import { delayInBackground } from "../../call/timer.ts";
+import { createStub, type ServerStreamingMethod } from "../../client/client.ts";
+import { encodeInto, writeString } from "../../codec/binary/writer.ts";
 import type { WatchHealth } from "../../discovery/target-options.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { outcomeOf } from "../../http/transparent-retry.ts";
@@ -21,9 +23,23 @@ import { DEFAULT_MAX_BACKOFF_MS } from "./connector.ts";
 
 /** The names of `HealthCheckResponse.ServingStatus`, by number. */
 const SERVING_STATUSES = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"];
-const SERVING = 1;
 
-/** Makes the function that watches endpoints. `callOf` makes calls over gRPC in protobuf, `maxMs` limits waits before others. */
+/** The method, without generated code: each of its messages has one field, the service and the status. */
+const WATCH: ServerStreamingMethod<{ readonly service: string }, { readonly status: number }> = {
+  kind: "server_streaming",
+  service: "grpc.health.v1.Health",
+  name: "Watch",
+  path: "/grpc.health.v1.Health/Watch",
+  payload: {
+    grpc: {
+      encodeRequest: (_: unknown, message: { readonly service: string }) =>
+        encodeInto((writer, { service }) => writeString(writer, 10, service), message, 0),
+      decodeResponse: (_: unknown, bytes: Uint8Array) => ({ status: bytes[0] === 8 ? bytes[1] : 0 }),
+    },
+  },
+};
+
+/** Makes the function that watches endpoints. `callOf` makes calls over gRPC, `maxMs` limits the waits before others. */
 export function createHealthWatch(callOf: (exchange: Exchange) => Call, maxMs = DEFAULT_MAX_BACKOFF_MS): WatchHealth {
   return (connections, service, { onStatus, onUnimplemented, onUnconnected }) => {
     const ended = new AbortController();
@@ -37,19 +53,18 @@ export function createHealthWatch(callOf: (exchange: Exchange) => Call, maxMs = 
     );
 
     async function run(): Promise<void> {
-      // Only clients that watch load the service.
-      const { createHealthClient } = await import("../../gen/grpc/health/v1/health_triple.ts");
       const backoff = new Backoff({ maxMs });
       while (!signal.aborted) {
         const start = now();
         let hadStatus = false;
         let error = new RpcError(Code.Unavailable, "the server has ended it");
         try {
-          for await (const { status } of createHealthClient({ call }).watch({ service }, { signal })) {
+          for await (const { status } of createStub(WATCH, { call })({ service }, { signal })) {
             if (signal.aborted) return;
             hadStatus = true;
-            const reason = `the service ${JSON.stringify(service)} has the status ${SERVING_STATUSES[status] ?? status}`;
-            onStatus(status === SERVING ? undefined : new RpcError(Code.Unavailable, reason));
+            const name = SERVING_STATUSES[status] ?? status;
+            const reason = `the service ${JSON.stringify(service)} has the status ${name}`;
+            onStatus(name === "SERVING" ? undefined : new RpcError(Code.Unavailable, reason));
           }
         } catch (reason) {
           error = RpcError.from(reason);

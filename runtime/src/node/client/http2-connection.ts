@@ -259,15 +259,13 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
 
   /** Ends the exchanges that do not count, when the connection is no longer needed. */
   #endBackground(): void {
-    const reason = new RpcError(Code.Unavailable, `the connection to ${this.peer} is no longer needed`);
-    for (const exchange of this.#background) exchange.fail(reason);
+    for (const exchange of this.#background) exchange.fail(new RpcError(Code.Unavailable, "the connection ends"));
   }
 
   /** Handles the end of an exchange or of a {@link ping}. */
   onExchangeClosed(exchange?: Http2Exchange): void {
     if (this.#background.size > 0) {
       if (exchange !== undefined && this.#background.delete(exchange)) return;
-      // The engine reports no end of the last stream that counts.
       this.quietSince = now();
     }
     this.#refs--;

@@ -83,7 +83,6 @@ export function createTargetConnector(
     return {
       balancer: resolver.route?.(policy) ?? policy,
       ejection: outliers === undefined ? settings.ejection : resolveEjection(outliers, "outlier_detection"),
-      // Pick first watches no health (gRFC A17).
       healthService: policy.policy === "pick_first" ? undefined : config?.healthCheckService,
     };
   };

@@ -9,7 +9,7 @@ import { interceptStreams } from "../../client/request-messages.ts";
 import { retryConfig } from "../../client/retry.ts";
 import { parseServiceConfig, type ServiceConfig } from "../../client/service-config.ts";
 import { closableTransport } from "../../client/transport.ts";
-import { defaultProtoCodec, findBoundedCodec } from "../../codec/bounded-codec.ts";
+import { findBoundedCodec } from "../../codec/bounded-codec.ts";
 import { type Compression, findCompression } from "../../codec/compression.ts";
 import { checkWireNames } from "../../codec/wire-name.ts";
 import { fixed } from "../../discovery/fixed.ts";
@@ -108,8 +108,7 @@ export function createNodeTransport(protocols: ClientProtocols, options: AnyOpti
   const resolved = resolveProtocolOptions(options);
   assertObject("retry", retry, "{ maxAttempts: 4 }");
   const config = readServiceConfig(options);
-  const callOf = (exchange: Exchange) => protocols.grpc(exchange, { ...resolved, codec: defaultProtoCodec });
-  // Over HTTP/1.1 a watch would need a connection for itself.
+  const callOf = (exchange: Exchange) => protocols.grpc(exchange, { ...resolved, wrapperContentType: undefined });
   const watchHealth = httpVersion === "1.1" ? undefined : createHealthWatch(callOf, options.maxBackoffMs);
   const connecting = { ...options, httpVersion, watchHealth, maxHeaderBytes: resolved.headerLimits.response.bytes };
   const connect = (connections: Connections & Partial<TargetConnections>): ClosableTransport => {
