@@ -40,7 +40,7 @@ const WATCH: ServerStreamingMethod<{ readonly service: string }, { readonly stat
 };
 
 /** Makes the function that watches endpoints. `callOf` makes calls over gRPC, `maxMs` limits the waits before others. */
-export function createHealthWatch(callOf: (exchange: Exchange) => Call, maxMs = DEFAULT_MAX_BACKOFF_MS): WatchHealth {
+export function createHealthWatch(callOf: (exchange: Exchange) => Call, maxMs?: number): WatchHealth {
   return (connections, service, { onStatus, onUnimplemented, onUnconnected }) => {
     const ended = new AbortController();
     const { signal } = ended;
@@ -53,7 +53,7 @@ export function createHealthWatch(callOf: (exchange: Exchange) => Call, maxMs = 
     );
 
     async function run(): Promise<void> {
-      const backoff = new Backoff({ maxMs });
+      const backoff = new Backoff({ maxMs: maxMs ?? DEFAULT_MAX_BACKOFF_MS });
       while (!signal.aborted) {
         const start = now();
         let hadStatus = false;
