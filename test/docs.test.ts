@@ -115,7 +115,7 @@ async function compile(files: readonly string[]): Promise<void> {
 /** The compiled form of a program of the documents. */
 const outputOf = (file: string): string => join("compiled", file.replace(/\.ts$/, ".js"));
 
-/** What the runner prints before each program. */
+/** The text that the runner prints before the output of each program. */
 const NEXT = "\u0000";
 /**
  * Imports each program when nothing is left to do for the one before, which is when a process of its own would end. Programs

@@ -76,7 +76,7 @@ const MESSAGES = "target=ts,import_extension=js,erasable_syntax=true";
 describe("hostile names", () => {
   const project = new Project();
   afterAll(() => project[Symbol.dispose]());
-  // Of services only the descriptors are imported, which the last of the options needs.
+  // Stubs import the messages, and with the last of their options also the descriptors of services.
   project.generateMessages(request(MESSAGES, described));
 
   it.each(["server_base=true,fakes=true", "init_types=expanded", "init_types=alias", "parts=client", "parts=server"])(

@@ -21,7 +21,7 @@ export interface Orders {
   readonly watchMemory?: boolean | undefined;
 }
 
-/** What the server has counted. */
+/** The counts of a server: its sockets, handlers and errors. */
 export interface Counts {
   readonly sockets: number;
   /** Number of handlers that have started, and of those that have not ended. */
