@@ -16,6 +16,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Block, expectedOutput, ROOT, readBlocks, readDocument } from "./support/documents.ts";
 import { pause } from "./support/pause.ts";
 import { freePort } from "./support/port.ts";
+import { TSC_ENVIRONMENT } from "./support/tsc.ts";
 
 const run = promisify(execFile);
 const INSTALL = ["--ignore-scripts", "--no-audit", "--no-fund", "--prefer-offline", "--loglevel=error"];
@@ -141,7 +142,8 @@ beforeAll(async () => {
   writeFileSync(join(project, "src/serve.ts"), SERVER);
   writeFileSync(join(project, "src/call.ts"), CLIENT);
   const preparing = linesToRun(steps).filter((line) => !isProgram(line));
-  for (const line of new Set(preparing)) await run("sh", ["-c", withTarballs(line)], { cwd: project });
+  const env = TSC_ENVIRONMENT;
+  for (const line of new Set(preparing)) await run("sh", ["-c", withTarballs(line)], { cwd: project, env });
 });
 
 afterAll(() => {
@@ -311,7 +313,7 @@ describe("an installation", () => {
   });
 
   it("has a plugin that prints its usage", async () => {
-    const { stdout } = await run("npx", ["protoc-gen-triple-es", "--help"], { cwd: project });
+    const { stdout } = await run("node_modules/.bin/protoc-gen-triple-es", ["--help"], { cwd: project });
     expect(stdout).toContain("import_extension");
   });
 
@@ -322,9 +324,10 @@ describe("an installation", () => {
     writeFileSync(join(project, "src/contract-call.ts"), CONTRACT_CALL);
     const installed = [...INSTALL, tarballOf("triple-es-dubbo"), `ts-morph@${devDependencies["ts-morph"]}`];
     await run("npm", ["install", "--save-dev", ...installed], { cwd: project });
-    const command = ["triple-es", "interface", "src/contract/*.ts", "--out", "src/contract"];
-    expect((await run("npx", command, { cwd: project })).stdout).toBe("1 file written, 0 unchanged\n");
-    await run("npx", ["tsc"], { cwd: project });
+    const command = ["interface", "src/contract/*.ts", "--out", "src/contract"];
+    const generated = await run("node_modules/.bin/triple-es", command, { cwd: project });
+    expect(generated.stdout).toBe("1 file written, 0 unchanged\n");
+    await run("node_modules/.bin/tsc", ["--singleThreaded"], { cwd: project, env: TSC_ENVIRONMENT });
     const { stdout } = await run(process.execPath, ["dist/contract-call.js"], { cwd: project });
     expect(stdout).toBe("Hello, grpc! Hello, grpc!\nHello, http-rpc! Hello, http-rpc!\n");
   });

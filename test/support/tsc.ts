@@ -12,5 +12,5 @@ export const TSC: string = join(platform, "lib", process.platform === "win32" ? 
 /** Plain output, and one thread: several check some declarations more than once, and other tests need the processors. */
 export const TSC_FLAGS: readonly string[] = ["--pretty", "false", "--singleThreaded"];
 
-/** Garbage is collected only above this limit, because the programs of the tests are small and their compilers end soon. */
+/** Garbage is collected only above this limit: compilers, and buf, end soon. Both variables are those of programs in Go. */
 export const TSC_ENVIRONMENT: NodeJS.ProcessEnv = { ...process.env, GOGC: "off", GOMEMLIMIT: "1GiB" };
