@@ -69,7 +69,9 @@ function weighMap(field: DescField, entries: Iterable<[key: unknown, value: unkn
   let largest = 0;
   // A decoded map does not tell the order of its integer keys on the wire, and the array is smallest in the falling one.
   for (const [key, value] of isLeast ? [...entries].reverse() : entries) {
-    const index = typeof key === "string" && !/^[0-9]{1,4}$/.test(key) ? 0 : Number(key);
+    // A boolean is no integer, but the count takes it for the one on the wire, which may be any.
+    const isName = (typeof key === "string" && !/^[0-9]{1,4}$/.test(key)) || (isLeast && typeof key === "boolean");
+    const index = isName ? 0 : Number(key);
     const next = largestKey(largest, index);
     units += indexUnits(largest, next) + fieldUnits(field);
     largest = next;
