@@ -9,7 +9,6 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync,
 import { basename, dirname, join, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
-import ts from "ts60";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 
@@ -59,11 +58,18 @@ const wholeTiers = (folder) => ({
 /**
  * The plugin of esbuild that marks the initial values of constants as pure. The package declares that its modules have no side
  * effects; a bundler knows that of a module that it can leave out, but not of a constant in a file of several modules, such
- * as `new Set(names)`.
+ * as `new Set(names)`. It needs a compiler, which takes a second to load.
  */
 const pureConstants = (folder) => ({
   name: "pure constants",
-  setup(build) {
+  async setup(build) {
+    const { default: ts } = await import("ts60");
+    /** Bundlers know that these are pure. */
+    const isPlain = (node) =>
+      ts.isLiteralExpression(node) ||
+      ts.isArrowFunction(node) ||
+      ts.isFunctionExpression(node) ||
+      ts.isIdentifier(node);
     build.onLoad({ filter: new RegExp(`${folder}.build.*\\.js$`) }, ({ path }) => {
       const text = readFileSync(path, "utf8");
       const file = ts.createSourceFile(path, text, ts.ScriptTarget.ES2022);
@@ -81,10 +87,6 @@ const pureConstants = (folder) => ({
     });
   },
 });
-
-/** Bundlers know that these are pure. */
-const isPlain = (node) =>
-  ts.isLiteralExpression(node) || ts.isArrowFunction(node) || ts.isFunctionExpression(node) || ts.isIdentifier(node);
 
 /**
  * Builds a library: `dist/node` for Node, `dist/web` for bundlers and other platforms, and `dist/types`. Entry points share
