@@ -35,7 +35,7 @@ type Filling = { -readonly [K in keyof ClassShape]: ClassShape[K] };
 /** Maximum length of type arguments as text, in characters. It ends cycles whose type arguments grow with each step. */
 const MAX_ARGUMENTS_LENGTH = 2_000;
 /** Maximum number of type arguments. A chain of generic classes can double their number with each step. */
-const MAX_ARGUMENTS = 2_000;
+const MAX_ARGUMENTS = 500;
 
 export class ShapeReader implements Declarations {
   readonly types: TypeReader;
