@@ -9,7 +9,7 @@ import { compiled } from "./support/compiled.ts";
 
 it("a small soak ends with the expected result of every call and no running handler", async () => {
   const program = ["--expose-gc", compiled("test/soak/main.ts")];
-  const child = spawn(process.execPath, [...program, "--unary=5000", "--streams=500", "--cancelled=500"]);
+  const child = spawn(process.execPath, [...program, "--unary=5000", "--streams=500", "--cancelled=500", "--looks=10"]);
   const output = child.stdout.toArray();
   const errors = child.stderr.toArray();
   await once(child, "close");

@@ -2,7 +2,7 @@
  * Makes a million calls, reads a hundred thousand streams and cancels a hundred thousand calls, and tells whether
  * memory stays as it is.
  *
- *     npm run soak [-- --unary=1000000 --streams=100000 --cancelled=100000]
+ *     npm run soak [-- --unary=1000000 --streams=100000 --cancelled=100000 --looks=20]
  */
 import { parseArgs } from "node:util";
 import { fitSlope, isFlat, SMALLEST_LEAK_BYTES } from "./slope.ts";
@@ -17,6 +17,7 @@ const { values } = parseArgs({
     unary: { type: "string", default: "1000000" },
     streams: { type: "string", default: "100000" },
     cancelled: { type: "string", default: "100000" },
+    looks: { type: "string", default: "20" },
   },
 });
 const mib = (bytes: number): string => (bytes / MIB).toFixed(1).padStart(7);
@@ -27,7 +28,7 @@ const soak = await runSoak({
   unaryCalls: Number(values.unary),
   streams: Number(values.streams),
   cancelledCalls: Number(values.cancelled),
-  looks: 20,
+  looks: Number(values.looks),
   onLook: (phase, { calls, client, server }) => {
     const columns = [client, server].map(({ heldBytes, residentBytes }) => mib(heldBytes) + mib(residentBytes));
     console.log(phase.padEnd(9), String(calls).padStart(10), columns.join("  "));
