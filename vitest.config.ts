@@ -14,6 +14,11 @@ const UNIT = [
 ];
 /** Tests of the programs for developers, which start compilers. */
 const TOOLS = testsOf("contract", "openapi", "plugin", "validate");
+/** Tests of what users install and read: packages, projects that are made of them, and the site. `npm test` leaves them out. */
+const PACKAGES = [
+  ...testsOf("examples", "release"),
+  ...["create", "packages", "site"].map((name) => `test/${name}.test.ts`),
+];
 /** Tests that replace modules, which must not be loaded yet, count all errors of sockets, or collect the garbage of a worker. */
 const ISOLATED = [
   "dubbo/interface/integer-names",
@@ -71,10 +76,11 @@ export default defineConfig({
         test: {
           name: "system",
           include: ["test/**/*.test.ts"],
-          exclude: [...configDefaults.exclude, ...UNIT, ...TOOLS, ...ISOLATED],
+          exclude: [...configDefaults.exclude, ...UNIT, ...TOOLS, ...PACKAGES, ...ISOLATED],
           isolate: false,
         },
       },
+      { extends: true, test: { name: "packages", include: PACKAGES, isolate: false } },
       { extends: true, test: { name: "isolated", include: ISOLATED } },
     ],
   },

@@ -74,20 +74,16 @@ const WAITING_JUDGES = ["registries -- --exclude test/registries/consul.cells.ts
 const COMPUTING_JUDGES = [
   "conformance:protobuf",
   // The same cases and sequences each time; run them without arguments for others.
-  "interop:rules -- 2000 1",
+  "interop:rules -- 1000 1",
   "differential -- 1000 1",
   "differential:http1 -- 2000 1 llhttp go h11",
 ];
-/**
- * Groups that run one after the other, of lists that run at the same time. A cancellation of the conformance suite must come
- * within 200 ms, so that only judges with a lower priority run beside it.
- */
+/** A cancellation of this suite must come within 200 ms, so that only judges with a lower priority run beside it. */
+const TIMED_JUDGE = "conformance";
+/** Lists of the other checks by independent implementations, which run at the same time. */
 const JUDGES = [
-  [["conformance"], COMPUTING_JUDGES],
-  [
-    ["interop:grpc", "interop:dubbo"],
-    ["h2spec", "proxies"],
-  ],
+  ["interop:grpc", "interop:dubbo"],
+  ["h2spec", "proxies"],
 ];
 /** Downloads and builds of the judges, which take place while the tests run. */
 const PREPARATIONS = [
@@ -122,8 +118,9 @@ const prepared = prepareJudges();
 const waiting = prepared.then(() => runJudges(WAITING_JUDGES));
 await runTests();
 await prepared;
-for (const lists of JUDGES) await Promise.all(lists.map(runJudges));
-await waiting;
+const computing = runJudges(COMPUTING_JUDGES);
+await runJudges([TIMED_JUDGE]);
+await Promise.all([...JUDGES.map(runJudges), computing, waiting]);
 
 for (const name of failedTests) console.log(`failed test: ${name}`);
 if (failures.length > 0) console.log(`\nfailed: ${failures.join(", ")}`);
@@ -194,11 +191,11 @@ function readGenerated() {
 }
 
 /**
- * Runs the README's test command, with a second reporter for the counts, and 1,000 runs of each property test of the HTTP/2
- * engine; `npm run campaign` makes a million. Its output is printed directly.
+ * Runs the README's test command, with the tests of packages too, a second reporter for the counts, and 1,000 runs of each
+ * property test of the HTTP/2 engine; `npm run campaign` makes a million. Its output is printed directly.
  */
 async function runTests() {
-  const command = `npm test -- --reporter=default --reporter=json --outputFile.json=${JSON.stringify(testReport)}`;
+  const command = `npm test -- --project packages --reporter=default --reporter=json --outputFile.json=${JSON.stringify(testReport)}`;
   const { status } = await runGroup(command, TESTS_TIMEOUT_MS, { cwd: root, env: { ...env, HTTP2_RUNS: "1000" } });
   const report = readReport();
   count.passed += report.numPassedTests;

@@ -8,8 +8,9 @@ import "./install.js";
 
 const tasks = {
   demo: ["buf generate", "node scripts/run.js examples/demo/main.ts"],
-  test: ["vitest run"],
+  test: ["vitest run --project unit --project tools --project system --project isolated"],
   "test:unit": ["vitest run --project unit"],
+  "test:packages": ["vitest run --project packages"],
   registries: ["vitest run --config test/registries/vitest.config.ts"],
   format: ["biome check --write .", "buf format --write"],
   lint: ["biome check .", "buf lint"],

@@ -4,9 +4,10 @@
  * `failures.txt`, for one in it that passes, and for one that protobuf-es alone passes. Arguments go to the runner,
  * such as `--test NAME`.
  */
-import { spawnSync } from "node:child_process";
+import { execFile, spawnSync } from "node:child_process";
 import { mkdirSync, rmSync, writeFileSync } from "node:fs";
 import { delimiter, join } from "node:path";
+import { promisify } from "node:util";
 import { ROOT } from "../support/documents.ts";
 import { CACHE } from "../support/go.ts";
 import { findRunner, type Runner } from "./runner.ts";
@@ -50,11 +51,11 @@ interface Verdict {
   readonly failures: number;
 }
 
-function run(
-  { command: [program, ...before] }: Runner,
+async function run(
+  { command: [program = "", ...before] }: Runner,
   decoder: readonly string[],
   options: readonly string[],
-): Verdict {
+): Promise<Verdict> {
   // The runner accepts one program without arguments.
   const testee = join(GENERATED, decoder.length === 0 ? "testee" : "testee-protobuf-es");
   const node = [process.execPath, "--conditions=triple-source", "--import", "tsx", join(HERE, "testee.ts"), GENERATED];
@@ -65,17 +66,21 @@ function run(
   const start = spawnSync(testee, { input: "", encoding: "utf8" });
   if (start.status !== 0) throw new Error(`the testee does not start:\n${start.stderr}`);
   const args = [...before, "--enforce_recommended", "--maximum_edition", "2023", ...options, testee];
-  const { status, stdout, stderr } = spawnSync(program, args, { encoding: "utf8", maxBuffer: 2 ** 28 });
+  const { ok, stdout, stderr } = await promisify(execFile)(program, args, { maxBuffer: 2 ** 28 }).then(
+    (result) => ({ ok: true, ...result }),
+    // The error of a runner that has failed has its output.
+    ({ stdout = "", stderr = "", ...error }) => ({ ok: false, stdout, stderr: `${stderr}${error.message ?? ""}` }),
+  );
   const output = `${stdout}${stderr}`;
   const suites = [
     ...output.matchAll(/(\d+) successes, (\d+) skipped, (\d+) expected failures, (\d+) unexpected failures/g),
   ];
   const sum = (index: number): number => suites.reduce((total, suite) => total + Number(suite[index]), 0);
   const summary = `${sum(1)} passed, ${sum(3) + sum(4)} failed, ${sum(2)} skipped (text format)`;
-  return { ok: status === 0 && suites.length > 0, summary, output, failures: sum(3) + sum(4) };
+  return { ok: ok && suites.length > 0, summary, output, failures: sum(3) + sum(4) };
 }
 
-function main(): number {
+async function main(): Promise<number> {
   const runner = findRunner();
   if (typeof runner === "string") {
     console.log(`SKIPPED conformance:protobuf: ${runner}`);
@@ -83,12 +88,15 @@ function main(): number {
   }
   generate(runner.protos);
   const options = process.argv.slice(2);
-  const ours = run(runner, [], ["--failure_list", FAILURES, ...options]);
+  // At the same time, because a runner and its testee wait for each other at each case.
+  const [ours, theirs] = await Promise.all([
+    run(runner, [], ["--failure_list", FAILURES, ...options]),
+    run(runner, ["protobuf-es"], options),
+  ]);
   console.log(`generated codecs: ${ours.summary}`);
   if (!ours.ok) console.log(ours.output);
-  const theirs = run(runner, ["protobuf-es"], options);
   console.log(`protobuf-es:      ${theirs.summary}`);
   return ours.ok && ours.failures <= theirs.failures ? 0 : 1;
 }
 
-process.exitCode = main();
+process.exitCode = await main();
