@@ -19,11 +19,11 @@ import type { RpcError } from "./error.ts";
  */
 export type Outcome = "notSent" | "queued" | "refused" | "unprocessed" | "unknown" | "committed";
 
-/** The ways in which a request may be sent again: three transparent ones, and the policy of the call. */
-export type Resend = "sameEndpoint" | "whenConnected" | "otherEndpoint" | "policy";
+/** The ways in which a request may be sent again: two transparent ones, and the policy of the call. */
+export type Resend = "sameEndpoint" | "otherEndpoint" | "policy";
 
 const RESENDS: Readonly<Record<Outcome, readonly Resend[]>> = {
-  notSent: ["whenConnected", "otherEndpoint", "policy"],
+  notSent: ["otherEndpoint", "policy"],
   queued: ["sameEndpoint", "otherEndpoint", "policy"],
   refused: ["sameEndpoint", "otherEndpoint", "policy"],
   unprocessed: ["sameEndpoint", "otherEndpoint", "policy"],

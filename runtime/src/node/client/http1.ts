@@ -9,7 +9,7 @@ import { abortError, RpcError, transportClosed } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { now, startBackgroundTimer } from "../../call/platform.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
-import type { Exchange, HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
 import { ExchangeFailure } from "../../http/transparent-retry.ts";
 import { ClientConnection } from "../../http1/client.ts";
 import type { MessageHandler } from "../../http1/connection.ts";
@@ -20,8 +20,7 @@ import { Http2Socket, nodeLatin1, type SocketOwner } from "../io/http2-socket.ts
 import { type Indexed, SwapList } from "../io/swap-list.ts";
 import { ConnectionAttempts, connectionContext } from "./attempts.ts";
 import { type ExchangeOwner, Http2Exchange } from "./http2-exchange.ts";
-import type { PoolOptions } from "./pool.ts";
-import { closedError, waitingExchange } from "./readiness.ts";
+import { closedError, type PoolOptions } from "./pool.ts";
 import { establish, explainEnd, readAfterFailedWrite, type Target } from "./socket.ts";
 
 export interface Http1Options extends Pick<PoolOptions, "idleTimeoutMs" | "waitForReady" | "backoff"> {
@@ -40,7 +39,6 @@ const ANNOUNCED_TIME_MARGIN_S = 1;
 
 /** Makes HTTP/1.1 exchanges with a server over persistent connections. */
 export class Http1Pool implements EndpointConnections {
-  readonly exchange: Exchange;
   readonly target: Target;
   readonly options: Http1Options;
   /** True if the server has answered a request, so that it is known to speak HTTP with or without TLS as configured. */
@@ -58,7 +56,6 @@ export class Http1Pool implements EndpointConnections {
     this.options = options;
     const attempt = async (signal: AbortSignal): Promise<void> => (await this.#open(signal)).destroy();
     this.#attempts = new ConnectionAttempts(attempt, options.backoff);
-    this.exchange = waitingExchange((request) => this.#exchange(request), this.#attempts, options.waitForReady);
   }
 
   get active(): number {
@@ -93,7 +90,7 @@ export class Http1Pool implements EndpointConnections {
     for (const connection of this.#running) connection.destroy(reason);
   }
 
-  #exchange(request: HttpRequest): Promise<HttpResponse> {
+  readonly exchange = (request: HttpRequest): Promise<HttpResponse> => {
     const { signal, context } = request;
     const { peer } = this.target;
     if (context !== undefined) context.target = peer;
@@ -105,16 +102,20 @@ export class Http1Pool implements EndpointConnections {
       if (connection.isUsable) return this.#run(connection, request);
       connection.destroy();
     }
-  }
+  };
 
   #run(connection: Http1Connection, request: HttpRequest): Promise<HttpResponse> {
     this.#running.add(connection);
     return connection.exchange(request);
   }
 
-  /** Makes an exchange on a new connection. */
+  /**
+   * Makes an exchange on a new connection. Without one, a request that waits for ready (gRPC) is repeated after the next
+   * successful attempt, which is made for all of them.
+   */
   async #connect(request: HttpRequest): Promise<HttpResponse> {
-    const { signal } = request;
+    const { signal, context } = request;
+    const { waitForReady } = this.options;
     const stop = this.#destroyed.signal;
     noteObstacle(signal, "connection");
     this.#connecting++;
@@ -126,10 +127,14 @@ export class Http1Pool implements EndpointConnections {
       return this.#run(connection, request);
     } catch (reason) {
       const error = reason as RpcError;
-      throw signal?.aborted || stop.aborted ? error : new ExchangeFailure(error, "notSent");
+      if (signal?.aborted || stop.aborted) throw error;
+      const waits = waitForReady !== undefined && (context?.waitForReady ?? waitForReady);
+      if (!waits) throw new ExchangeFailure(error, "notSent");
     } finally {
       this.#connecting--;
     }
+    await this.#attempts.ready(signal, true);
+    return this.exchange(request);
   }
 
   #open(...signals: readonly (AbortSignal | undefined)[]): Promise<Http1Connection> {

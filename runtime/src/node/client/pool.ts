@@ -3,7 +3,7 @@
  * connections that end, and transparently retries requests that no server has processed (gRFC A6).
  */
 import { Code } from "../../call/code.ts";
-import { abortError, RpcError, transportClosed } from "../../call/error.ts";
+import { abortError, endpointRemoved, RpcError, transportClosed } from "../../call/error.ts";
 import { delay, unlessAborted } from "../../call/timer.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
 import {
@@ -26,7 +26,6 @@ import { ConnectionAttempts } from "./attempts.ts";
 import type { Connect, Connection, ConnectionOwner } from "./connection.ts";
 import type { ConnectionBackoff } from "./connection-backoff.ts";
 import { type ConnectionTimes, keepAlive, PooledConnection } from "./pooled-connection.ts";
-import { closedError } from "./readiness.ts";
 
 export interface PoolOptions extends ConnectionTimes {
   /** The name of the server in errors. */
@@ -53,6 +52,14 @@ const NEARLY_FULL = 0.8;
 /** The number of lost connections, beyond `maxConnections`, after which a request fails. */
 const EXTRA_ATTEMPTS = 5;
 const LOST_AT_ONCE = "the server closes every connection before it can be used";
+
+/**
+ * The error of a request after `close` of the connections. If requests can go to other servers (`waitForReady` is
+ * `undefined`), the list of endpoints may have changed after this one was picked, and the request goes to another one.
+ */
+export function closedError(peer: string, waitForReady: boolean | undefined): RpcError | ExchangeFailure {
+  return waitForReady === undefined ? new ExchangeFailure(endpointRemoved(peer), "unprocessed") : transportClosed();
+}
 
 /** The pool of connections to a server. The first connection is made by the first exchange. */
 export class Pool implements EndpointConnections, ConnectionOwner {
