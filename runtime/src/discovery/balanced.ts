@@ -78,7 +78,6 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
     let plainHeaders: Metadata | undefined;
     let plainTrailers: Metadata | undefined;
     return {
-      onResponse() {},
       onFailure,
       onEnd(request, response, end) {
         const { status, headers, trailers } = response;

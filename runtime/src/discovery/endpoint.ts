@@ -2,7 +2,7 @@
  * Endpoints of a target, the resolvers that find them, and the connections that carry calls to them.
  */
 import { abortError } from "../call/error.ts";
-import { type Connections, type Exchange, type ExchangeObserver, reportOutcome } from "../http/exchange.ts";
+import type { Connections, Exchange, ExchangeObserver } from "../http/exchange.ts";
 
 /** An address that serves a target. Two endpoints with the same address are the same endpoint. */
 export interface Endpoint {
@@ -69,8 +69,8 @@ export interface EndpointConnections extends Connections {
   /** Time until the next attempt to connect may be made, in milliseconds. */
   readonly backoffMs: number;
   /**
-   * Makes an exchange function whose outcomes are reported to the observer. Default: the observer is chained to the
-   * promises of `exchange`, and the ends of responses are unknown.
+   * Makes an exchange function that reports to the observer. Default: the observer is chained to the promises of `exchange`,
+   * and the ends of responses are unknown.
    */
   readonly observed?: ((observer: ExchangeObserver) => Exchange) | undefined;
   /** Connects before there are calls. Rejects if that fails. */
@@ -82,18 +82,20 @@ export interface EndpointConnections extends Connections {
   check(): Promise<boolean>;
 }
 
-/** Makes the exchange function of connections whose outcomes are reported to the observer. */
+/** Makes the exchange function of connections that reports to the observer. */
 export function observedBy(connections: EndpointConnections, observer: ExchangeObserver): Exchange {
   return (
     connections.observed?.(observer) ??
     ((request) => {
       const { signal } = request;
       if (signal?.aborted) return Promise.reject(abortError(signal));
-      const response = connections.exchange(request).then((received) => {
-        observer.onEnd?.(request, received, "unknown");
-        return received;
-      });
-      return reportOutcome(response, request, observer);
+      return connections.exchange(request).then(
+        (received) => {
+          observer.onEnd?.(request, received, "unknown");
+          return received;
+        },
+        (reason) => observer.onFailure(request, reason),
+      );
     })
   );
 }

@@ -78,38 +78,20 @@ export type ResponseEnd = "complete" | "unknown" | RpcError;
 export type OnResponseEnd = (request: HttpRequest, response: HttpResponse, end: ResponseEnd) => void;
 
 /**
- * Receives the outcomes of exchanges without a promise chained to each of them, which would cost more than the rest of what a
- * pool or a balancer adds to a call. Either `onResponse` or `onFailure` is called once for each exchange, unless its signal has
- * fired before it begins.
+ * Receives the failures of exchanges and the ends of their responses without a promise chained to each of them, which would
+ * cost more than the rest of what a pool or a balancer adds to a call.
  */
 export interface ExchangeObserver {
   /**
-   * Called when a response has begun, before the caller receives it. It must not throw, and must not run code of the
-   * user.
+   * Called once if there is no response, unless the signal of the request has fired before the exchange begins. Returns the
+   * outcome of the exchange for the caller.
    */
-  onResponse(response: HttpResponse): void;
-  /** Called if there is no response. Returns the outcome of the exchange for the caller. */
   onFailure(request: HttpRequest, reason: unknown): Promise<HttpResponse>;
   /**
    * Called when the response has ended, if the connection still takes calls then: the loss of a connection and a graceful
    * shutdown tell nothing about the response.
    */
   readonly onEnd?: OnResponseEnd | undefined;
-}
-
-/** Reports the outcome of an exchange to an observer, for exchanges that take no observer themselves. */
-export function reportOutcome(
-  response: Promise<HttpResponse>,
-  request: HttpRequest,
-  observer: ExchangeObserver,
-): Promise<HttpResponse> {
-  return response.then(
-    (received) => {
-      observer.onResponse(received);
-      return received;
-    },
-    (reason: unknown) => observer.onFailure(request, reason),
-  );
 }
 
 /** A client's connections, and the exchanges over them. */

@@ -10,6 +10,13 @@ import { Code, type ContextValues, type TransparentRetryEvent } from "triple-es"
 import { createServer } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient, GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
+import type { RpcError } from "../../../runtime/src/call/error.ts";
+import { Metadata } from "../../../runtime/src/call/metadata.ts";
+import { onAbort } from "../../../runtime/src/call/timer.ts";
+import { emptyBody } from "../../../runtime/src/http/body.ts";
+import { errorOf, outcomeOf } from "../../../runtime/src/http/transparent-retry.ts";
+import { ConnectionBackoff } from "../../../runtime/src/node/client/connection-backoff.ts";
+import { Pool } from "../../../runtime/src/node/client/pool.ts";
 import {
   block,
   Flag,
@@ -437,6 +444,37 @@ describe("closing a transport", () => {
     await createGreetServiceClient(transport).greet({});
     await pause(20);
     await transport.close();
+  });
+});
+
+describe("a pool that is closed while a request waits for its connection", () => {
+  const request = {
+    method: "POST",
+    path: "/",
+    version: "2",
+    headers: new Metadata(),
+    body: emptyBody,
+    signal: undefined,
+  } as const;
+
+  it.each([
+    ["leaves it to another endpoint, if there are several", undefined, "unprocessed", "a:1 is no longer an endpoint"],
+    ["fails it, if there is one server", false, "unknown", "the transport is closed"],
+  ] as const)("%s", async (_, waitForReady, outcome, message) => {
+    const backoff = new ConnectionBackoff({ maxMs: 1_000 });
+    const times = { idleTimeoutMs: 1_000, verifyAfterMs: 1_000, pingIntervalMs: undefined, pingTimeoutMs: 1_000 };
+    const options = { ...times, peer: "a:1", maxConnections: 1, waitForReady, backoff };
+    const pool = new Pool((_owner, signal) => new Promise((_resolve, reject) => onAbort(signal, reject)), options);
+    const failures: unknown[] = [];
+    const exchange = pool.observed({
+      onFailure(_request, reason) {
+        failures.push(outcomeOf(reason), (errorOf(reason) as RpcError).rawMessage);
+        return Promise.reject(reason);
+      },
+    });
+    const response = exchange(request).catch(() => "failed");
+    await pool.close();
+    expect([await response, ...failures]).toEqual(["failed", outcome, message]);
   });
 });
 

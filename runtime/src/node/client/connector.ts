@@ -73,10 +73,7 @@ export function createConnector(options: ConnectOptions): Connections {
 }
 
 /** The observer of exchanges that cannot be sent to another server: their callers get the error. */
-const WITHOUT_OTHERS: ExchangeObserver = {
-  onResponse() {},
-  onFailure: (_, reason) => Promise.reject(errorOf(reason)),
-};
+const WITHOUT_OTHERS: ExchangeObserver = { onFailure: (_, reason) => Promise.reject(errorOf(reason)) };
 
 /** Options of the connections to one of several endpoints. */
 export interface EndpointOptions extends Omit<ConnectOptions, "baseUrl"> {

@@ -130,7 +130,6 @@ export class Http2Exchange implements StreamSink, BodySender {
     this.#received = new ReceivedResponse(block.status, this.#owner.metadataOf(block.fields), this.#body);
     if (this.#request === undefined) return;
     this.#request = undefined;
-    this.#observer?.onResponse(this.#received);
     this.#resolve(this.#received);
   }
 

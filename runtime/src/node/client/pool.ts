@@ -6,13 +6,7 @@ import { Code } from "../../call/code.ts";
 import { abortError, endpointRemoved, RpcError, transportClosed } from "../../call/error.ts";
 import { delay, unlessAborted } from "../../call/timer.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
-import {
-  type Exchange,
-  type ExchangeObserver,
-  type HttpRequest,
-  type OnResponseEnd,
-  reportOutcome,
-} from "../../http/exchange.ts";
+import type { Exchange, ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd } from "../../http/exchange.ts";
 import { ReplayBody } from "../../http/replay.ts";
 import {
   ExchangeFailure,
@@ -76,11 +70,8 @@ export class Pool implements EndpointConnections, ConnectionOwner {
    * does not keep.
    */
   readonly #isHooked: boolean;
-  /** The number of exchanges without a response, which may still need a connection. */
-  #waiting = 0;
   /** The number of attempts that wait for a connection. */
   #unconnected = 0;
-  #onNoneWaiting: (() => void) | undefined;
   #closing: Promise<void> | undefined;
 
   constructor(connect: Connect, options: PoolOptions) {
@@ -137,15 +128,10 @@ export class Pool implements EndpointConnections, ConnectionOwner {
   observed(observer?: ExchangeObserver): Exchange {
     const { peer, waitForReady } = this.#options;
     const onEnd = observer?.onEnd;
-    const counted: ExchangeObserver = {
-      onResponse: (response) => {
-        this.#settled();
-        observer?.onResponse(response);
-      },
-      onFailure: (request, reason) => {
-        const retried = this.#retry(request, reason, onEnd).finally(() => this.#settled());
-        return observer === undefined ? retried : reportOutcome(retried, request, observer);
-      },
+    const reported = (outcome: Promise<HttpResponse>, request: HttpRequest): Promise<HttpResponse> =>
+      observer === undefined ? outcome : outcome.catch((reason) => observer.onFailure(request, reason));
+    const retrying: ExchangeObserver = {
+      onFailure: (request, reason) => reported(this.#retry(request, reason, onEnd), request),
     };
     return (request) => {
       const { signal, body, context } = request;
@@ -156,11 +142,9 @@ export class Pool implements EndpointConnections, ConnectionOwner {
         const error = closedError(peer, waitForReady);
         return observer?.onFailure(request, error) ?? Promise.reject(error);
       }
-      this.#waiting++;
       // A body that is already a ReplayBody is settled by the caller that created it.
-      if (body.whole !== undefined || body instanceof ReplayBody) return this.#attempt(request, counted, onEnd);
-      const replayed = this.#exchangeReplayed(request, new ReplayBody(body), onEnd);
-      return observer === undefined ? replayed : reportOutcome(replayed, request, observer);
+      if (body.whole !== undefined || body instanceof ReplayBody) return this.#attempt(request, retrying, onEnd);
+      return reported(this.#exchangeReplayed(request, new ReplayBody(body), onEnd), request);
     };
   }
 
@@ -218,7 +202,7 @@ export class Pool implements EndpointConnections, ConnectionOwner {
     if (connection !== undefined && !this.#isHooked) return connection.exchange(request, observer, onEnd);
     const response =
       connection === undefined ? this.#attemptLater(request, onEnd) : connection.exchange(request, undefined, onEnd);
-    return observer === undefined ? response : reportOutcome(response, request, observer);
+    return observer === undefined ? response : response.catch((reason) => observer.onFailure(request, reason));
   }
 
   /** Makes an exchange as soon as a connection is available. */
@@ -280,21 +264,19 @@ export class Pool implements EndpointConnections, ConnectionOwner {
       return await this.#attempt(sent, undefined, onEnd).catch((error) => this.#retry(sent, error, onEnd));
     } finally {
       replay.settle();
-      this.#settled();
     }
-  }
-
-  /** Records that an exchange has its response or has finally failed. */
-  #settled(): void {
-    this.#waiting--;
-    if (this.#waiting === 0) this.#onNoneWaiting?.();
   }
 
   /** Repeats an exchange that failed with this error, as long as no server has processed it. Rejects with the last error. */
   async #retry(request: HttpRequest, first: unknown, onEnd: OnResponseEnd | undefined): ReturnType<Exchange> {
     const { signal } = request;
+    const { peer, waitForReady } = this.#options;
     let error = first;
     for (let retries = 0; ; retries++) {
+      if (this.#closing !== undefined && !signal?.aborted) {
+        // A request that had no connection yet may go to another server, and so may one that was not processed.
+        throw error === this.#attempts.abandoned.reason ? closedError(peer, waitForReady) : error;
+      }
       if (signal?.aborted && abortError(signal).code === Code.DeadlineExceeded) {
         for (const one of this.#pooled) one.suspect = true;
       }
@@ -312,12 +294,8 @@ export class Pool implements EndpointConnections, ConnectionOwner {
     }
   }
 
-  /** Waits for all exchanges that have begun, which may still open connections, then closes all connections. */
+  /** Closes all connections after their open streams. Exchanges that wait for a connection fail. */
   async #close(): Promise<void> {
-    if (this.#waiting > 0)
-      await new Promise<void>((resolve) => {
-        this.#onNoneWaiting = resolve;
-      });
     this.#attempts.abandon(transportClosed());
     for (const one of this.#pooled) one.stopTimers();
     // Without keepalive, a dead connection would never close.
