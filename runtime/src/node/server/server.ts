@@ -4,14 +4,16 @@
 
 import type { AddressInfo } from "node:net";
 import { type CloseOptions, gracePeriod } from "../../call/context.ts";
+import { reportFailure } from "../../call/error.ts";
 import { assertFunction, type MemberNames } from "../../call/option.ts";
 import { now } from "../../call/platform.ts";
-import type { Exchange, HttpRequest } from "../../http/exchange.ts";
+import { settledWithin } from "../../call/timer.ts";
+import type { Exchange } from "../../http/exchange.ts";
 import { isMarkedCall } from "../../protocol/headers.ts";
 import { resolveErrorHook } from "../../protocol/options.ts";
 import type { ServedExchange } from "./adapter/adapter.ts";
-import { CloseHooks } from "./close-hooks.ts";
-import { createFallback, type Fallback } from "./fallback/fallback.ts";
+import { fetchExchange } from "./fallback/fetch.ts";
+import { nodeExchange } from "./fallback/node.ts";
 import { Listener } from "./listener/listener.ts";
 import type { ListenerOptions, ListenOptions, ServerOptions } from "./server-options.ts";
 import { withTrustedProxies } from "./trusted-proxies.ts";
@@ -79,9 +81,9 @@ export function withSockets<Router extends ServedExchange>(
 ): Router & SocketServer {
   const { values, trustProxy } = options;
   assertFunction("values", values);
-  const exchange = withTrustedProxies(withValues(router.exchange, values), trustProxy);
-  const listener = new Listener(exchange, options, fallbackFor(router, options));
-  const closeHooks = new CloseHooks();
+  const calls = withTrustedProxies(withValues(router.exchange, values), trustProxy);
+  const listener = new Listener(withFallback(router, calls, options), options);
+  const closeHooks = new Set<() => unknown>();
   let closing: Promise<void> | undefined;
   const sockets: SocketServer = {
     async listen(listenOptions) {
@@ -91,7 +93,7 @@ export function withSockets<Router extends ServedExchange>(
     get address() {
       return listener.address;
     },
-    onClose: (callback) => closeHooks.add(callback),
+    onClose: (callback) => void closeHooks.add(callback),
     async close(closeOptions = {}) {
       // The grace period is validated first, because hooks must not be called for a shutdown that is refused.
       const graceMs = gracePeriod(closeOptions);
@@ -106,17 +108,27 @@ export function withSockets<Router extends ServedExchange>(
 
   async function shutDown(graceMs: number): Promise<void> {
     const startedAt = now();
-    const hooks = closeHooks.run(graceMs / 2);
-    if (hooks !== undefined) await hooks;
+    // The server still answers calls: a provider leaves its registry in such a hook, and clients learn of it later.
+    const running = Array.from(closeHooks, async (hook) => hook()).map((one) =>
+      one.catch((reason: unknown) => reportFailure("the hook onClose", reason)),
+    );
+    if (running.length > 0) await settledWithin(Promise.all(running), graceMs / 2);
     return listener.close(Math.max(0, graceMs - (now() - startedAt)));
   }
 }
 
-function fallbackFor(router: ServedExchange, options: SocketServerOptions): Fallback | undefined {
-  const { fallback, trustProxy, onError } = options;
-  if (fallback === undefined) return undefined;
-  const isCall = (request: HttpRequest): boolean => router.serves(request) || isMarkedCall(request.headers);
-  return createFallback(fallback, isCall, resolveErrorHook(onError), (next) => withTrustedProxies(next, trustProxy));
+/** Lets the application of the option `fallback` answer the requests that are not calls. */
+function withFallback(router: ServedExchange, calls: Exchange, options: SocketServerOptions): Exchange {
+  const { fallback, trustProxy } = options;
+  if (fallback === undefined) return calls;
+  const onError = resolveErrorHook(options.onError);
+  let others: Exchange;
+  // Applications of `node:http` have their own option for proxies.
+  if (typeof fallback === "function") others = nodeExchange(fallback, onError);
+  else if (typeof fallback?.fetch === "function")
+    others = withTrustedProxies(fetchExchange(fallback, onError), trustProxy);
+  else throw new TypeError("fallback must be a function (request, response) as for node:http, or an object with fetch");
+  return (request) => (router.serves(request) || isMarkedCall(request.headers) ? calls(request) : others(request));
 }
 
 function withValues(exchange: Exchange, values: SocketServerOptions["values"]): Exchange {

@@ -25,22 +25,6 @@ import { MemorySocket } from "../../io/duplex-pair.ts";
 import { ignore } from "../../io/error.ts";
 import { withoutConnectionFields } from "./connection-fields.ts";
 
-/** Wraps a listener: an error that it throws, or rejects with, is passed to `onError` and answered with 500. */
-export function guardListener(listener: RequestListener, onError: ErrorHook): RequestListener {
-  return (incoming, outgoing) => {
-    const fail = (reason: unknown): void => {
-      onError(reason, incoming.url ?? "");
-      answerFailure(outgoing);
-    };
-    try {
-      const result: unknown = listener(incoming, outgoing);
-      if (result instanceof Promise) result.catch(fail);
-    } catch (reason) {
-      fail(reason);
-    }
-  };
-}
-
 function answerFailure(outgoing: ServerResponse): void {
   if (outgoing.headersSent) {
     outgoing.destroy();
@@ -53,8 +37,11 @@ function answerFailure(outgoing: ServerResponse): void {
 /** Bytes of a head. The engine of the client's connection limits it. */
 const MAX_HEAD_BYTES = 256 * 1024;
 
-/** Creates an exchange that a listener of `node:http` answers. It rejects if the listener destroys the response. */
-export function nodeExchange(listener: RequestListener): Exchange {
+/**
+ * Creates an exchange that a listener of `node:http` answers. An error that the listener throws, or rejects with, is passed to
+ * `onError` and answered with 500. The exchange rejects if the listener destroys the response.
+ */
+export function nodeExchange(listener: RequestListener, onError: ErrorHook): Exchange {
   // The engine of the client's connection limits times and sizes. This server never listens.
   const server = createServer(
     {
@@ -67,7 +54,11 @@ export function nodeExchange(listener: RequestListener): Exchange {
     (incoming, outgoing) => {
       incoming.on("error", ignore);
       outgoing.on("error", ignore);
-      listener(incoming, outgoing);
+      const answer = async (): Promise<void> => listener(incoming, outgoing);
+      answer().catch((reason: unknown) => {
+        onError(reason, incoming.url ?? "");
+        answerFailure(outgoing);
+      });
     },
   );
   server.maxHeadersCount = 0;

@@ -15,7 +15,6 @@ import { MemoryBudget, resolveBudgetBytes } from "../../io/memory-budget.ts";
 import { currentTls } from "../../io/tls-files.ts";
 import { checkTlsOptions } from "../../io/tls-options.ts";
 import { createSocketServer } from "../../platform.ts";
-import type { Fallback } from "../fallback/fallback.ts";
 import { serveHttp1 } from "../http1/engine.ts";
 import { serveHttp2 } from "../http2/engine.ts";
 import type { ListenerOptions, ListenOptions } from "../server-options.ts";
@@ -39,17 +38,13 @@ export class Listener {
   readonly #draining = new AbortController();
   #closing: Promise<void> | undefined;
 
-  /** `fallback` answers the requests that `exchange` does not. */
-  constructor(calls: Exchange, options: ListenerOptions, fallback?: Fallback) {
+  constructor(exchange: Exchange, options: ListenerOptions) {
     const { tls, maxBufferedBytes, maxMessageBytes, maxConnections = 10_000, onTlsError } = options;
     if (!(maxConnections > 0)) throw new RangeError(`maxConnections must be more than 0, not ${maxConnections}`);
     const limits = resolveLimits(options.limits);
     this.#limits = limits;
     const engineOptions: ServerEngineOptions = {
-      exchange:
-        fallback === undefined
-          ? calls
-          : (request) => (fallback.isCall(request) ? calls(request) : fallback.exchange(request)),
+      exchange,
       limits,
       budget: new MemoryBudget(resolveBudgetBytes(maxBufferedBytes, maxMessageBytes)),
       maxHeaderBytes: resolveHeaderLimits(DEFAULT_FIELD_LIMITS, options.headerLimits).request.bytes,
