@@ -93,8 +93,8 @@ const TO_CLIENTS: Readonly<Record<string, Buffer>> = {
 /** The events of a stream, independent of chunks. A request that is reset may or may not have been dispatched before. */
 function normalOf(heard: Heard): unknown {
   if (heard.reset !== undefined) return { reset: heard.reset.code, by: heard.reset.by };
-  const { block: head, bytes, ended, trailers, closed, informational } = heard;
-  return { fields: head?.fields, bytes: bytes.toString("hex"), ended, trailers, closed, informational };
+  const { block: head, bytes, ended, trailers, closed } = heard;
+  return { fields: head?.fields, bytes: bytes.toString("hex"), ended, trailers, closed };
 }
 
 interface Outcome {

@@ -238,7 +238,7 @@ describe("a reset", () => {
   });
 
   it("leaves no state if it is sent in any callback", () => {
-    for (const name of ["onResponse", "onData", "onEnd", "onInformational"] as const) {
+    for (const name of ["onResponse", "onData", "onEnd"] as const) {
       const client = new RecordedClient();
       const heard = new Heard();
       heard[name] = () => heard.stream?.reset(ErrorCode.Cancel);

@@ -133,9 +133,8 @@ export class ClientRole implements Role {
     }
     if (status < 200) {
       stream.interim++;
-      if (stream.interim > MAX_INTERIM_RESPONSES) {
-        connection.fail(ErrorCode.EnhanceYourCalm, "too many interim responses");
-      } else stream.sink.onInformational(block);
+      if (stream.interim <= MAX_INTERIM_RESPONSES) return;
+      connection.fail(ErrorCode.EnhanceYourCalm, "too many interim responses");
       return;
     }
     stream.hasHeaders = true;

@@ -47,8 +47,6 @@ export interface Stream {
 
 /** Receives the events of a stream: those of the request on a server, and of the whole exchange on a client. */
 export interface StreamSink {
-  /** An interim response (1xx) has been received. Clients only. */
-  onInformational(block: HeaderBlock): void;
   /** The final response has been received. Clients only. */
   onResponse(block: HeaderBlock): void;
   /** Data has been received: a view of the current chunk. The bytes count against the windows until `consumed` is called. */

@@ -94,7 +94,6 @@ export interface StreamOwner {
 
 /** The sink of a stream that has not been passed to a handler yet. It ignores all events. */
 export const NO_SINK: StreamSink = {
-  onInformational() {},
   onResponse() {},
   onData() {},
   onEnd() {},

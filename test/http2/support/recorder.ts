@@ -14,7 +14,6 @@ import { type Frame, PREFACE, parseFrames, settings } from "./frames.ts";
 /** The recorded events of one stream. */
 export class Heard implements StreamSink {
   block: HeaderBlock | undefined;
-  informational: number[] = [];
   readonly #chunks: Buffer[] = [];
   trailers: readonly string[] | undefined;
   ended = false;
@@ -34,9 +33,6 @@ export class Heard implements StreamSink {
     return Buffer.concat(this.#chunks);
   }
 
-  onInformational(block: HeaderBlock): void {
-    this.informational.push(block.status);
-  }
   onResponse(block: HeaderBlock): void {
     this.block = block;
   }

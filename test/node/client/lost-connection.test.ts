@@ -61,7 +61,6 @@ class Answering implements StreamSink {
     };
     answer(turns);
   }
-  onInformational(): void {}
   onResponse(): void {}
   onData(bytes: Uint8Array): void {
     this.#stream.consumed(bytes.length);

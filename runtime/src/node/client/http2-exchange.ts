@@ -123,8 +123,6 @@ export class Http2Exchange implements StreamSink, BodySender {
     this.stream.reset(ErrorCode.Cancel);
   }
 
-  onInformational(): void {}
-
   onResponse(block: { readonly status: number; readonly fields: readonly string[] }): void {
     this.#body = new IncomingBody(this.stream, [], this.#owner.collecting, cancelStream);
     this.#received = new ReceivedResponse(block.status, this.#owner.metadataOf(block.fields), this.#body);

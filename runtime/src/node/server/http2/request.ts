@@ -157,8 +157,6 @@ export class ServedRequest
     else void this.#lingering.then(() => role.finished());
   }
 
-  onInformational(): void {}
-
   onResponse(): void {}
 
   onEnd(): void {
