@@ -13,8 +13,8 @@ import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange
 import { pathsBelow, removedPrefix } from "../../../http/path-prefix.ts";
 import { ignore } from "../../io/error.ts";
 import { type TrustProxyOptions, withTrustedProxies } from "../trusted-proxies.ts";
-import { Http1Request, respondHttp1 } from "./http1.ts";
-import { failHttp2, Http2Request, respondHttp2 } from "./http2.ts";
+import { http1Request, respondHttp1 } from "./http1.ts";
+import { failHttp2, http2Request, respondHttp2 } from "./http2.ts";
 
 /** A request of `node:http` or `node:http2`. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest;
@@ -88,14 +88,14 @@ interface Pair {
 function pairOf(incoming: NodeRequest, outgoing: NodeResponse, path: string): Pair {
   if ("stream" in incoming && "stream" in outgoing) {
     return {
-      request: new Http2Request(incoming, path),
+      request: http2Request(incoming, path),
       respond: (response) => respondHttp2(outgoing, response),
       fail: () => failHttp2(outgoing),
     };
   }
   const [request, response] = [incoming as IncomingMessage, outgoing as ServerResponse];
   return {
-    request: new Http1Request(request, response, path),
+    request: http1Request(request, response, path),
     respond: (answer) => respondHttp1(request, response, answer),
     fail: () => outgoing.destroy(),
   };

@@ -4,8 +4,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { TLSSocket } from "node:tls";
 import { Metadata } from "../../../call/metadata.ts";
-import type { PeerConnection } from "../../../call/peer.ts";
-import { type Body, streamBody } from "../../../http/body.ts";
+import { streamBody } from "../../../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../../../http/exchange.ts";
 import { discard, pump, readableBody } from "../../io/body.ts";
 import { peerOf } from "../peer.ts";
@@ -27,34 +26,23 @@ const TLS_SLICE_BYTES = 128 * 1024;
  */
 const MAX_JOINED_BYTES: number = 16 * 1024;
 
-/** A request of `node:http`. */
-export class Http1Request implements HttpRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly version = "1.1";
-  readonly headers: Metadata;
-  readonly body: Body;
-  readonly #incoming: IncomingMessage;
-  readonly #outgoing: ServerResponse;
-  #signal: AbortSignal | undefined;
-
-  constructor(incoming: IncomingMessage, outgoing: ServerResponse, path: string) {
-    this.method = incoming.method ?? "";
-    this.path = path;
-    this.headers = Metadata.fromRaw(lowerNames(incoming.rawHeaders));
-    this.body = readableBody(incoming, () => false);
-    this.#incoming = incoming;
-    this.#outgoing = outgoing;
-  }
-
-  get peer(): PeerConnection {
-    return peerOf(this.#incoming.socket, "h1");
-  }
-
-  get signal(): AbortSignal {
-    this.#signal ??= signalOf(this.#outgoing, this.#incoming.socket);
-    return this.#signal;
-  }
+/** Converts a request of `node:http`. */
+export function http1Request(incoming: IncomingMessage, outgoing: ServerResponse, path: string): HttpRequest {
+  let signal: AbortSignal | undefined;
+  return {
+    method: incoming.method ?? "",
+    path,
+    version: "1.1",
+    headers: Metadata.fromRaw(lowerNames(incoming.rawHeaders)),
+    body: readableBody(incoming, () => false),
+    get peer() {
+      return peerOf(incoming.socket, "h1");
+    },
+    get signal() {
+      signal ??= signalOf(outgoing, incoming.socket);
+      return signal;
+    },
+  };
 }
 
 /** Converts the field names of HTTP/1.1 to lower case, as metadata requires. */

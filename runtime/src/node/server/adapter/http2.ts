@@ -2,9 +2,6 @@
  * Requests and responses of servers of `node:http2`, through its compatibility API.
  */
 import type { Http2ServerRequest, Http2ServerResponse, ServerHttp2Stream } from "node:http2";
-import type { Metadata } from "../../../call/metadata.ts";
-import type { PeerConnection } from "../../../call/peer.ts";
-import type { Body } from "../../../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../../../http/exchange.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
 import { discard, pump, readableBody, writeCorked } from "../../io/body.ts";
@@ -13,34 +10,24 @@ import { peerOf } from "../peer.ts";
 import { readFields, setHead, toHttp2Headers } from "./headers.ts";
 import { signalOf } from "./signal.ts";
 
-/** A request that is read from its stream, because the compatibility API ends a body that was reset like a complete one. */
-export class Http2Request implements HttpRequest {
-  readonly method: string;
-  readonly path: string;
-  readonly version = "2";
-  readonly authority: string | undefined;
-  readonly headers: Metadata;
-  readonly body: Body;
-  readonly peer: PeerConnection | undefined;
-  readonly #stream: ServerHttp2Stream;
-  #signal: AbortSignal | undefined;
-
-  constructor({ stream, headers, rawHeaders }: Http2ServerRequest, path: string) {
-    this.method = headers[":method"] ?? "";
-    this.path = path;
-    this.authority = headers[":authority"];
-    this.headers = readFields(rawHeaders);
+/** Converts a request. It is read from its stream: the compatibility API ends a body that was reset like a complete one. */
+export function http2Request({ stream, headers, rawHeaders }: Http2ServerRequest, path: string): HttpRequest {
+  let signal: AbortSignal | undefined;
+  return {
+    method: headers[":method"] ?? "",
+    path,
+    version: "2",
+    authority: headers[":authority"],
+    headers: readFields(rawHeaders),
     // Before its response, a stream closes only by a reset, whatever the error code.
-    this.body = readableBody(stream, ({ closed }) => closed);
+    body: readableBody(stream, ({ closed }) => closed),
     // A closed stream has no session.
-    this.peer = stream.session && peerOf(stream.session.socket, "h2");
-    this.#stream = stream;
-  }
-
-  get signal(): AbortSignal {
-    this.#signal ??= signalOf(this.#stream);
-    return this.#signal;
-  }
+    peer: stream.session && peerOf(stream.session.socket, "h2"),
+    get signal() {
+      signal ??= signalOf(stream);
+      return signal;
+    },
+  };
 }
 
 export function respondHttp2(outgoing: Http2ServerResponse, response: HttpResponse): void {
