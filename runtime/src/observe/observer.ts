@@ -4,6 +4,7 @@
 import type { Call, CallRequest, CallResponse, StreamResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { abortError, abortErrorFor, hiddenError, RpcError } from "../call/error.ts";
+import { iteration, watchEnd } from "../call/message-stream.ts";
 import { isAnswered, shapeError } from "../call/outcome.ts";
 import { onAbort } from "../call/timer.ts";
 
@@ -49,28 +50,21 @@ function observeEach(response: StreamResponse, request: CallRequest, observer: O
   const answered = isAnswered(context);
   if (answered) context.onAnswered((error) => end(cutShort(request) ?? error));
   if (over) release();
-  return {
+  const observed = {
     [Symbol.asyncIterator]() {
       const messages = observer.run(() => response.messages[Symbol.asyncIterator]());
-      return {
-        async next() {
-          try {
-            const result = await observer.run(() => messages.next());
-            if (result.done && !answered) end(cutShort(request));
-            return result;
-          } catch (reason) {
-            end(failure(request, reason));
-            throw reason;
-          }
-        },
-        async return() {
-          end(cutShort(request) ?? new RpcError(Code.Canceled, "the stream was closed before its end"));
-          await observer.run(() => messages.return?.());
-          return { done: true, value: undefined };
-        },
-      };
+      return iteration<object>(
+        () => observer.run(() => messages.next()),
+        () => observer.run(() => messages.return?.()),
+      );
     },
   };
+  return watchEnd(observed, (how, reason) => {
+    if (how === "failed") end(failure(request, reason));
+    else if (how === "left")
+      end(cutShort(request) ?? new RpcError(Code.Canceled, "the stream was closed before its end"));
+    else if (!answered) end(cutShort(request));
+  });
 }
 
 /** Returns the error as the caller receives it: on a server, errors that must not be revealed are hidden. */
