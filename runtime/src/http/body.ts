@@ -66,36 +66,27 @@ class WholeBody implements Body {
   }
 }
 
-class StreamBody implements Body {
-  readonly whole = undefined;
-  readonly #chunks: AsyncIterable<Uint8Array>;
-  constructor(chunks: AsyncIterable<Uint8Array>) {
-    this.#chunks = chunks;
-  }
-  async bytes(limit: number, framing = 0, check?: BodyCheck): Promise<Uint8Array> {
-    const chunks: Uint8Array[] = [];
-    let length = 0;
-    for await (const chunk of this.#chunks) {
-      length += chunk.byteLength;
-      if (length > limit + framing) throw tooLarge(limit, `at least ${length - framing}`);
-      chunks.push(chunk);
-      check?.(chunks, length, limit);
-    }
-    return concat(chunks, length);
-  }
-  [Symbol.asyncIterator](): AsyncIterator<Uint8Array> {
-    return this.#chunks[Symbol.asyncIterator]();
-  }
-}
-
 /** Creates a body from its complete bytes. */
 export function wholeBody(bytes: Uint8Array): Body {
   return new WholeBody(bytes);
 }
 
 /** Creates a body from a stream of chunks. */
-export function streamBody(chunks: AsyncIterable<Uint8Array>): Body {
-  return new StreamBody(chunks);
+export function streamBody(stream: AsyncIterable<Uint8Array>): Body {
+  return {
+    async bytes(limit, framing = 0, check) {
+      const chunks: Uint8Array[] = [];
+      let length = 0;
+      for await (const chunk of stream) {
+        length += chunk.byteLength;
+        if (length > limit + framing) throw tooLarge(limit, `at least ${length - framing}`);
+        chunks.push(chunk);
+        check?.(chunks, length, limit);
+      }
+      return concat(chunks, length);
+    },
+    [Symbol.asyncIterator]: () => stream[Symbol.asyncIterator](),
+  };
 }
 
 /**
