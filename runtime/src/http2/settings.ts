@@ -3,7 +3,6 @@
  */
 import {
   ConnectionError,
-  DEFAULT_HEADER_TABLE_SIZE,
   DEFAULT_MAX_FRAME_SIZE,
   DEFAULT_WINDOW_SIZE,
   ErrorCode,
@@ -16,12 +15,10 @@ import { MAX_SETTINGS } from "./limits.ts";
 const ENTRY_BYTES = 6;
 const MAX_MAX_FRAME_SIZE: number = 2 ** 24 - 1;
 
-/** The settings of the peer, with the defaults that apply until it has sent them (RFC 9113, section 6.5.2). */
+/** The settings of the peer that are used, with the defaults that apply until it has sent them (RFC 9113, section 6.5.2). */
 export class PeerSettings {
-  headerTableSize: number = DEFAULT_HEADER_TABLE_SIZE;
   maxStreams: number = MAX_31_BITS;
   windowSize: number = DEFAULT_WINDOW_SIZE;
-  maxFrameSize: number = DEFAULT_MAX_FRAME_SIZE;
   maxHeaderListSize: number = MAX_31_BITS;
   readonly #isFromServer: boolean;
 
@@ -42,7 +39,6 @@ export class PeerSettings {
       const value = readUint32(bytes, at + 2);
       switch (idAt(bytes, at)) {
         case Setting.HeaderTableSize:
-          this.headerTableSize = value;
           // Reported immediately, not after the last entry: an encoder must know every intermediate size.
           onTableSize(value);
           break;
@@ -52,14 +48,11 @@ export class PeerSettings {
         case Setting.InitialWindowSize:
           this.windowSize = value;
           break;
-        case Setting.MaxFrameSize:
-          this.maxFrameSize = value;
-          break;
         case Setting.MaxHeaderListSize:
           this.maxHeaderListSize = value;
           break;
         default:
-        // Unknown settings are ignored (RFC 9113, section 6.5.2).
+        // Unknown settings are ignored (RFC 9113, section 6.5.2). No frame exceeds the smallest SETTINGS_MAX_FRAME_SIZE.
       }
     }
   }
