@@ -48,7 +48,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
     target.used = true;
     const { context } = request;
     if (context !== undefined) context.target = name;
-    const { picker } = target;
+    const { picker } = target.ready;
     const member = picker === undefined || request.body.whole === undefined ? undefined : pick(picker, request);
     return member === undefined ? exchangeSlowly(request) : attempt(member, request);
   }
@@ -56,7 +56,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
   /** Picks an endpoint, one that earlier attempts of the call were not sent to if there is one. `undefined`: none yet. */
   function pick(picker: RoutedPicker, request: HttpRequest): Member | undefined {
     const tried = request.context?.attempt?.tried;
-    const other = tried === undefined || tried.size === 0 ? undefined : target.pickOther(request, tried);
+    const other = tried === undefined || tried.size === 0 ? undefined : target.ready.pickOther(request, tried);
     return other ?? (picker(request) as Member | undefined);
   }
 
@@ -122,7 +122,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
       const delayMs = TRANSPARENT_RETRY_DELAYS_MS[repicks];
       if (delayMs === undefined || !mayRetry(request, error, "otherEndpoint")) throw explain(failed, error);
       const tried = request.context?.attempt?.tried;
-      const other = target.pickOther(request, new Set([...failed.keys(), ...(tried ?? [])]));
+      const other = target.ready.pickOther(request, new Set([...failed.keys(), ...(tried ?? [])]));
       // Only an endpoint that was tried before needs the delay.
       reportTransparentRetry(request, other === undefined ? delayMs : 0, error, onTransparentRetry);
       if (other === undefined) {
@@ -149,7 +149,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
     for (;;) {
       if (signal?.aborted) throw abortError(signal);
       target.wake();
-      const { picker } = target;
+      const { picker } = target.ready;
       const member = picker && pick(picker, request);
       if (member !== undefined) {
         noteObstacle(signal, undefined);

@@ -56,25 +56,21 @@ export class Member implements ReadyEndpoint {
   /** Calls since the last sweep of outlier detection. */
   #succeeded = 0;
   #failed = 0;
-  #connections: EndpointConnections | undefined;
+  /** The connections; `undefined` before {@link open}: an endpoint that is only listed has none. */
+  connections: EndpointConnections | undefined;
 
   constructor(endpoint: Endpoint) {
     this.endpoint = endpoint;
   }
 
   get active(): number {
-    return this.#connections === undefined ? 0 : this.#connections.active;
-  }
-
-  /** The connections; `undefined` before {@link open}: an endpoint that is only listed has none. */
-  get connections(): EndpointConnections | undefined {
-    return this.#connections;
+    return this.connections === undefined ? 0 : this.connections.active;
   }
 
   /** Makes the connections on first use. */
   open(connect: ConnectEndpoint, onReadiness: (isReady: boolean) => void): EndpointConnections {
-    this.#connections ??= connect(this.endpoint, onReadiness);
-    return this.#connections;
+    this.connections ??= connect(this.endpoint, onReadiness);
+    return this.connections;
   }
 
   stopWatch(): void {
@@ -84,21 +80,21 @@ export class Member implements ReadyEndpoint {
 
   /** Gives the connections up, which the caller closes. The next {@link open} makes others. */
   drop(): EndpointConnections | undefined {
-    const connections = this.#connections;
+    const connections = this.connections;
     this.stopWatch();
-    this.#connections = undefined;
+    this.connections = undefined;
     this.observed = undefined;
     return connections;
   }
 
   /** Sends one request with an observer of its own. */
   send(request: HttpRequest, observer: ExchangeObserver): Promise<HttpResponse> {
-    return observedBy(this.#connections as EndpointConnections, observer)(request);
+    return observedBy(this.connections as EndpointConnections, observer)(request);
   }
 
   /** Makes {@link observed}, whose outcomes the observer receives. */
   observe(observer: ExchangeObserver): Exchange {
-    this.observed = observedBy(this.#connections as EndpointConnections, observer);
+    this.observed = observedBy(this.connections as EndpointConnections, observer);
     return this.observed;
   }
 

@@ -15,8 +15,6 @@ import { diagnostics } from "../call/diagnostics.ts";
 import { callHook, RpcError, reasonOf, transportClosed } from "../call/error.ts";
 import { random as defaultRandom, now, startBackgroundTimer, startTimer } from "../call/platform.ts";
 import { onAbort } from "../call/timer.ts";
-import type { HttpRequest } from "../http/exchange.ts";
-import type { RoutedPicker } from "./balancer.ts";
 import { type EjectionMethod, OutlierDetector } from "./ejection.ts";
 import { type ConnectEndpoint, type Endpoint, nameEndpoint, type Resolver } from "./endpoint.ts";
 import { chooseSubset, EndpointList } from "./endpoint-list.ts";
@@ -38,10 +36,11 @@ export class TargetDriver {
   readonly #list: EndpointList;
   readonly #members: Members;
   readonly #outliers: OutlierDetector;
-  readonly #ready: ReadySet;
+  /** The endpoints that take calls. */
+  readonly ready: ReadySet;
   #resolverError: RpcError | undefined;
   #stopIdle = (): void => {};
-  #isClosed = false;
+  isClosed = false;
   #waiters = new Set<() => void>();
 
   constructor(resolver: Resolver, connect: ConnectEndpoint, options: TargetOptions & ZoneOptions) {
@@ -49,28 +48,28 @@ export class TargetDriver {
     this.#options = options;
     this.#members = new Members(
       {
-        isClosed: () => this.#isClosed,
-        connectAtMost: () => this.#ready.balancer.connectAtMost ?? Number.POSITIVE_INFINITY,
+        isClosed: () => this.isClosed,
+        connectAtMost: () => this.ready.balancer.connectAtMost ?? Number.POSITIVE_INFINITY,
         onReady: (member) => {
           this.#report(member, "ready");
-          this.#ready.added();
+          this.ready.added();
         },
         onLost: (member) => {
           this.#report(member, "idle");
-          this.#ready.changed();
+          this.ready.changed();
           this.#resolution.refresh();
         },
         onFailed: (member, error, isFirst) => {
           this.#event({ type: "connection failed", address: member.endpoint.address, error });
           if (isFirst) this.#report(member, "failing", error);
-          this.#ready.changed();
+          this.ready.changed();
           this.#resolution.refresh();
         },
         onUnlisted: ({ endpoint }) => this.#event({ type: "unlisted", address: endpoint.address }),
         onProblem: (problem) => this.#list.warn(problem),
         onRemoved: ({ endpoint }) => {
           this.#event({ type: "removed", address: endpoint.address });
-          this.#ready.changed();
+          this.ready.changed();
         },
       },
       connect,
@@ -82,10 +81,10 @@ export class TargetDriver {
       options.ejection,
       random,
     );
-    this.#ready = new ReadySet(
+    this.ready = new ReadySet(
       {
         members: this.#members,
-        isActive: () => !this.#isClosed && this.#resolution.isRunning,
+        isActive: () => !this.isClosed && this.#resolution.isRunning,
         onReturned: (member) => {
           member.lastError = undefined;
           this.#report(member, "ready");
@@ -110,35 +109,26 @@ export class TargetDriver {
     );
   }
 
-  get isClosed(): boolean {
-    return this.#isClosed;
-  }
-
   /** The name in error messages. */
   get name(): string {
     return this.#options.name;
   }
 
-  /** Chooses an endpoint for a call. `undefined` while no endpoint is ready, or while the target is paused or closed. */
-  get picker(): RoutedPicker | undefined {
-    return this.#ready.picker;
-  }
-
   /** Resumes the resolver if it is paused. */
   wake(): void {
     this.used = true;
-    if (this.#isClosed || this.#resolution.isRunning) return;
+    if (this.isClosed || this.#resolution.isRunning) return;
     this.#resolution.start();
     this.#watchUse();
-    this.#ready.update();
+    this.ready.update();
   }
 
   /** Replaces the load balancing policy, the limits of outlier ejection and the service whose health is watched. */
   balanceBy({ balancer, ejection, healthService }: Balancing): void {
     this.#outliers.options = ejection;
     this.#members.watch(healthService);
-    if (balancer === this.#ready.balancer) return;
-    this.#ready.balancer = balancer;
+    if (balancer === this.ready.balancer) return;
+    this.ready.balancer = balancer;
     this.#members.connectMore();
   }
 
@@ -147,7 +137,7 @@ export class TargetDriver {
    * endpoint is expected.
    */
   failure(): RpcError | undefined {
-    if (this.#isClosed) return transportClosed();
+    if (this.isClosed) return transportClosed();
     if (!this.isResolved)
       return this.#resolverError && this.#unavailable(this.#resolverError.rawMessage, this.#resolverError);
     const members = [...this.#members];
@@ -198,11 +188,6 @@ export class TargetDriver {
     noteObstacle(context.signal, undefined);
   }
 
-  /** Picks a ready endpoint that the call has not tried yet. Returns `undefined` if it has tried all. */
-  pickOther(request: HttpRequest, tried: ReadonlySet<object>): Member | undefined {
-    return this.#ready.pickOther(request, tried);
-  }
-
   /** Counts a failed call whose failure was caused by the endpoint, not by the call. */
   failed(member: Member, error: RpcError): void {
     if (member.state === "ready") this.#outliers.failed(member, error, now());
@@ -212,7 +197,7 @@ export class TargetDriver {
     const change = { address: member.endpoint.address, error, method };
     if (isEjected) {
       member.lastError = error;
-      this.#ready.changed();
+      this.ready.changed();
     }
     this.#event(
       isEjected ? { type: "endpoint", state: "ejected", ...change } : { type: "ejection skipped", ...change },
@@ -248,9 +233,9 @@ export class TargetDriver {
   }
 
   #stop(): void {
-    this.#isClosed = true;
+    this.isClosed = true;
     this.#resolution.pause();
-    this.#ready.stop();
+    this.ready.stop();
     this.#stopIdle();
     this.#members.stop();
     this.#notify();
@@ -262,7 +247,7 @@ export class TargetDriver {
     this.#stopIdle = startBackgroundTimer(this.#options.idleTimeoutMs, () => {
       if (this.used || this.#waiters.size > 0) return this.#watchUse();
       this.#resolution.pause();
-      this.#ready.stop();
+      this.ready.stop();
     });
   }
 
@@ -293,7 +278,7 @@ export class TargetDriver {
     const used = zone?.choose(all, subset, this.#seed) ?? chooseSubset(all, subset, this.#seed);
     this.#members.replace(used, all);
     this.#event({ type: "resolved", endpoints: all.length });
-    this.#ready.changed();
+    this.ready.changed();
     this.#members.connectMore();
   }
 
