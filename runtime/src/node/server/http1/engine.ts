@@ -15,18 +15,16 @@ import type { RequestHead } from "../../../http1/request.ts";
 import { type Http1Handler, ServerConnection } from "../../../http1/server.ts";
 import { Http2Socket, nodeLatin1, type SocketOwner } from "../../io/http2-socket.ts";
 import { outOfMemory, STALLED_MS } from "../../io/memory-budget.ts";
-import { ConnectionAge } from "../listener/connection-age.ts";
 import {
   errorResponse,
   MANUAL,
   OUT_OF_MEMORY,
   ServedConnection,
   ServedConnections,
-  type ServerEngine,
   type ServerEngineOptions,
   type Service,
 } from "../listener/engine.ts";
-import { MIB } from "../listener/limits.ts";
+import { MIB, oldAt } from "../listener/limits.ts";
 import { type Http1RequestOwner, ServedHttp1Request } from "./request.ts";
 
 /**
@@ -41,7 +39,7 @@ interface Http1Service extends Service {
 }
 
 /** Creates the engine that serves HTTP/1.1 connections. */
-export function serveHttp1(options: ServerEngineOptions): ServerEngine {
+export function serveHttp1(options: ServerEngineOptions): ServedConnections {
   const { headersTimeoutMs: headMs, requestTimeoutMs: requestMs, http1IdleTimeoutMs: idleMs } = options.limits;
   const engineLimits = { headBytes: options.maxHeaderBytes + HEADROOM_BYTES, headMs, requestMs, idleMs };
   const service: Http1Service = { ...options, engineLimits, isLeaving: false, aborted: undefined };
@@ -67,7 +65,8 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
   hasEnded = false;
   readonly #connection: ServerConnection;
   readonly #socket: Http2Socket;
-  readonly #age: ConnectionAge;
+  /** The time at which the connection ends after its next response. */
+  readonly #oldAt: number;
   #request: ServedHttp1Request | undefined;
   // The progress at the last sweep.
   #sweptAt: number;
@@ -80,7 +79,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
     const startedAt = Math.floor(now());
     this.#sweptAt = startedAt;
     this.#stalledSince = startedAt;
-    this.#age = ConnectionAge.of(service.limits, startedAt);
+    this.#oldAt = oldAt(service.limits, startedAt);
     this.#socket = new Http2Socket(socket);
     this.#connection = new ServerConnection(this, {
       output: this.#socket,
@@ -128,7 +127,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
 
   /** Lets the connection end after the response that begins now, if the connection is old. */
   beginResponse(): void {
-    if (this.#age.isOld(now())) this.renew();
+    if (now() >= this.#oldAt) this.renew();
   }
 
   /** Ends the connection after the next response, not at once: an idle client could be sending a request. */
@@ -170,7 +169,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
     const { socket } = this.#socket;
     this.#connection.tick(at - this.#sweptAt);
     this.#sweptAt = at;
-    if (this.#age.isExpired(at)) this.#destroy();
+    if (at >= this.#oldAt + this.service.limits.maxConnectionAgeGraceMs) this.#destroy();
     const unsent = this.#socket.unsent + this.#connection.unsent;
     if (unsent !== this.#unsent || socket.bytesRead !== this.#received) {
       this.#unsent = unsent;

@@ -23,7 +23,6 @@ import {
   OUT_OF_MEMORY,
   ServedConnection,
   ServedConnections,
-  type ServerEngine,
   type ServerEngineOptions,
   type Service,
 } from "../listener/engine.ts";
@@ -43,7 +42,7 @@ interface Http2Service extends Service {
 }
 
 /** Creates the engine that serves HTTP/2 connections. */
-export function serveHttp2(options: ServerEngineOptions): ServerEngine {
+export function serveHttp2(options: ServerEngineOptions): ServedConnections {
   const engineLimits = { ...options.limits, maxHeaderListBytes: options.maxHeaderBytes };
   const service: Http2Service = { ...options, engineLimits, isLeaving: false, aborted: undefined };
   return new ServedConnections(service, (socket, all) => new ServedHttp2Connection(service, socket, all));

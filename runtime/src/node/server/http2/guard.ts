@@ -18,9 +18,7 @@ import type { Stream } from "../../../http2/sink.ts";
 import type { IncomingBody } from "../../io/http2-incoming.ts";
 import { outOfMemory, STALLED_MS } from "../../io/memory-budget.ts";
 import type { Indexed, SwapList } from "../../io/swap-list.ts";
-import { ConnectionAge } from "../listener/connection-age.ts";
-import type { Limits } from "../listener/limits.ts";
-import { ABORT_GRACE_MS, MIB } from "../listener/limits.ts";
+import { ABORT_GRACE_MS, type Limits, MIB, oldAt } from "../listener/limits.ts";
 
 /** A request whose stream is open. */
 export interface WatchedRequest extends Indexed {
@@ -59,7 +57,8 @@ export class ConnectionGuard {
   readonly #owner: GuardedConnection;
   /** Times are whole milliseconds, because an idle connection would hold an object for each fraction. */
   readonly #start: number = Math.floor(now());
-  readonly #age: ConnectionAge;
+  /** The time at which the connection takes no further calls. */
+  readonly #oldAt: number;
   /** The time when the calls of the expired connection were aborted. */
   #expiredAt: number | undefined;
   #sweptAt: number = this.#start;
@@ -87,7 +86,7 @@ export class ConnectionGuard {
     this.#requests = requests;
     this.#limits = limits;
     this.#owner = owner;
-    this.#age = ConnectionAge.of(limits, this.#start);
+    this.#oldAt = oldAt(limits, this.#start);
   }
 
   /** Ends the requests, or the connection, that have exceeded their time limits. */
@@ -105,9 +104,9 @@ export class ConnectionGuard {
   }
 
   #sweepAge(now: number): void {
-    if (!this.#age.isOld(now)) return;
+    if (now < this.#oldAt) return;
     this.#owner.leave();
-    if (!this.#age.isExpired(now)) return;
+    if (now < this.#oldAt + this.#limits.maxConnectionAgeGraceMs) return;
     if (this.#expiredAt === undefined) {
       this.#expiredAt = now;
       this.#owner.abort(new RpcError(Code.Unavailable, "the connection has exceeded its maximum age: call again"));

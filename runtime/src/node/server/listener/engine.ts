@@ -38,28 +38,16 @@ export interface ServerEngineOptions {
   readonly draining: AbortSignal;
 }
 
-/** Serves the connections of a port that use one version of HTTP. */
-export interface ServerEngine {
-  /** Takes over a connection. */
-  accept(socket: Socket): void;
-  /** Begins graceful shutdown: running exchanges finish, and new ones are not started. */
-  drain(): void;
-  /** Lets clients connect again: each connection ends after its running exchanges. New connections are accepted. */
-  drainConnections(): void;
-  /** Aborts running exchanges: fires their signals, and fails readers that wait for more of a request. */
-  abort(reason: RpcError): void;
-}
-
 /** The options of an engine, and the state that its connections share. */
 export interface Service extends ServerEngineOptions {
-  /** True after {@link ServerEngine.drain}. */
+  /** True after {@link ServedConnections.drain}. */
   isLeaving: boolean;
-  /** The reason of {@link ServerEngine.abort}; `undefined` before that call. */
+  /** The reason of {@link ServedConnections.abort}; `undefined` before that call. */
   aborted: RpcError | undefined;
 }
 
-/** An engine, and its connections. They are swept about once a second while there are any. */
-export class ServedConnections extends SwapList<ServedConnection> implements ServerEngine {
+/** The connections of a port that use one version of HTTP. They are swept about once a second while there are any. */
+export class ServedConnections extends SwapList<ServedConnection> {
   readonly #service: Service;
   readonly #create: (socket: Socket, connections: ServedConnections) => ServedConnection;
   #stopSweeping: (() => void) | undefined;
@@ -70,6 +58,7 @@ export class ServedConnections extends SwapList<ServedConnection> implements Ser
     this.#create = create;
   }
 
+  /** Takes over a connection. */
   accept(socket: Socket): void {
     this.add(this.#create(socket, this));
     const sweep = (): void => {
@@ -80,15 +69,18 @@ export class ServedConnections extends SwapList<ServedConnection> implements Ser
     this.#stopSweeping ??= repeat(sweepIntervalMs(this.#service.limits), () => defer(sweep));
   }
 
+  /** Begins graceful shutdown: running exchanges finish, and new ones are not started. */
   drain(): void {
     this.#service.isLeaving = true;
     for (const connection of this) connection.leave();
   }
 
+  /** Lets clients connect again: each connection ends after its running exchanges. New connections are accepted. */
   drainConnections(): void {
     for (const connection of this) connection.renew();
   }
 
+  /** Aborts running exchanges: fires their signals, and fails readers that wait for more of a request. */
   abort(reason: RpcError): void {
     this.#service.aborted = reason;
     for (const connection of this) connection.abort(reason);

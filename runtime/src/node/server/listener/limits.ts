@@ -3,6 +3,7 @@
  * (`http2/limits.ts`), and the periodic sweep of the server enforces the times.
  */
 import { assertMembers, assertObject } from "../../../call/option.ts";
+import { random } from "../../../call/platform.ts";
 import { DEFAULT_LIMITS } from "../../../http2/limits.ts";
 
 /**
@@ -105,6 +106,16 @@ export function resolveLimits(given: ConnectionLimits = {}): Limits {
     limits[name] = value;
   }
   return { ...limits, maxStreams: Math.min(limits.maxStreams, limits.maxHandlers) };
+}
+
+/**
+ * Returns the time at which a connection that begins at `now` is old (gRPC's MAX_CONNECTION_AGE). It varies by a tenth, so that
+ * connections do not end together.
+ */
+export function oldAt({ maxConnectionAgeMs }: Limits, now: number): number {
+  return maxConnectionAgeMs === Number.POSITIVE_INFINITY
+    ? maxConnectionAgeMs
+    : now + maxConnectionAgeMs * (0.9 + random() * 0.2);
 }
 
 /** Returns the interval of the sweep of all connections: a tenth of the shortest time limit, but at most a second. */

@@ -18,7 +18,7 @@ import { createSocketServer } from "../../platform.ts";
 import { serveHttp1 } from "../http1/engine.ts";
 import { serveHttp2 } from "../http2/engine.ts";
 import type { ListenerOptions, ListenOptions } from "../server-options.ts";
-import type { ServerEngine, ServerEngineOptions } from "./engine.ts";
+import type { ServedConnections, ServerEngineOptions } from "./engine.ts";
 import { ABORT_GRACE_MS, type Limits, resolveLimits } from "./limits.ts";
 import { handshakeError, refusalOf, resolveTlsOptions } from "./tls.ts";
 
@@ -31,8 +31,8 @@ export class Listener {
   readonly #sockets = new Set<Socket>();
   /** Sockets whose version of HTTP is not known yet. */
   readonly #undecided = new Set<Socket>();
-  readonly #http1: ServerEngine;
-  readonly #http2: ServerEngine;
+  readonly #http1: ServedConnections;
+  readonly #http2: ServedConnections;
   readonly #limits: Limits;
   /** Fires when the server begins to close. */
   readonly #draining = new AbortController();
