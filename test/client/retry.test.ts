@@ -408,8 +408,8 @@ describe("an invalid option", () => {
     [{ maxBackoffMs: Number.NaN }, "maxBackoffMs must be more than 0, not NaN"],
     [{ backoffMultiplier: -1 }, "backoffMultiplier must be more than 0, not -1"],
     [{ hedgingDelayMs: -1 }, "hedgingDelayMs must be 0 or more, not -1"],
-    [{ budget: { ratio: -1 } }, "budget.ratio must be a number of 0 or more, not -1"],
-    [{ budget: { minPerSecond: Number.NaN } }, "budget.minPerSecond must be a number of 0 or more, not NaN"],
+    [{ budget: { ratio: -1 } }, "budget.ratio must be 0 or more, not -1"],
+    [{ budget: { minPerSecond: Number.NaN } }, "budget.minPerSecond must be 0 or more, not NaN"],
     [{ budget: { maxTokens: 10 } as object }, 'budget: "maxTokens" is not among: ratio, minPerSecond'],
   ])("%j is refused when it is given", (options, message) => {
     expect(() => createRetry(options)).toThrow(new TypeError(message).message);

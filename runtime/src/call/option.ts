@@ -11,6 +11,13 @@ export function assertOneOf<Word extends string>(option: string, value: Word, kn
 
 type Given<Limits> = { readonly [Limit in keyof Limits]?: number | undefined };
 
+/** Returns a number of at least 0, or of more than 0 if it `isPositive`. Throws a `TypeError` for other values. */
+export function assertAmount(option: string, value: unknown, isPositive = false): number {
+  if (typeof value === "number" && (isPositive ? value > 0 : value >= 0)) return value;
+  const shown = typeof value === "string" ? JSON.stringify(value) : String(value);
+  throw new TypeError(`${option} must be ${isPositive ? "more than 0" : "0 or more"}, not ${shown}`);
+}
+
 /** Throws a `TypeError` for an option that is given, but is not a function. */
 export function assertFunction(option: string, value: unknown): void {
   if (value === undefined || typeof value === "function") return;

@@ -6,7 +6,7 @@ import { RETRY_PUSHBACK, type RetryEvent } from "../call/attempt.ts";
 import type { Method } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
-import { assertMembers, type MemberNames } from "../call/option.ts";
+import { assertAmount, assertMembers, type MemberNames } from "../call/option.ts";
 import type { RetryBudget } from "./retry-budget.ts";
 
 /** Sequential attempts, each after the failure of the last one and a delay. */
@@ -81,22 +81,17 @@ export function resolvePolicy(options: RetryOptions): AttemptPolicy {
   const { codes = [Code.Unavailable], hedgingDelayMs } = options;
   const { initialBackoffMs = 100, maxBackoffMs = 5_000, backoffMultiplier = 2 } = options;
   const common = { maxAttempts: attemptsOf(options.maxAttempts ?? 3), codes: new Set(codes.map(knownCode)) };
-  requireAbove("initialBackoffMs", initialBackoffMs);
-  requireAbove("maxBackoffMs", maxBackoffMs);
-  requireAbove("backoffMultiplier", backoffMultiplier);
+  for (const [name, value] of Object.entries({ initialBackoffMs, maxBackoffMs, backoffMultiplier })) {
+    assertAmount(name, value, true);
+  }
   if (hedgingDelayMs === undefined) return { ...common, initialBackoffMs, maxBackoffMs, backoffMultiplier };
-  if (!(hedgingDelayMs >= 0)) throw new TypeError(`hedgingDelayMs must be 0 or more, not ${hedgingDelayMs}`);
-  return { ...common, hedgingDelayMs };
+  return { ...common, hedgingDelayMs: assertAmount("hedgingDelayMs", hedgingDelayMs) };
 }
 
 /** Validates a number of attempts. Throws a `TypeError` for anything but an integer from 2 to {@link MAX_ATTEMPTS}. */
 export function attemptsOf(maxAttempts: number): number {
   if (Number.isInteger(maxAttempts) && maxAttempts >= 2 && maxAttempts <= MAX_ATTEMPTS) return maxAttempts;
   throw new TypeError(`maxAttempts must be an integer from 2 to ${MAX_ATTEMPTS}, not ${maxAttempts}`);
-}
-
-function requireAbove(name: string, value: number): void {
-  if (!(value > 0)) throw new TypeError(`${name} must be more than 0, not ${value}`);
 }
 
 function knownCode(code: Code): Code {

@@ -4,7 +4,7 @@
  * config may select gRPC's token bucket instead (gRFC A6, "Throttling Retry Attempts and Hedged RPCs").
  */
 
-import { assertMembers } from "../call/option.ts";
+import { assertAmount, assertMembers } from "../call/option.ts";
 import { now as defaultNow } from "../call/platform.ts";
 
 /** A limit on the retries of a target. */
@@ -47,13 +47,8 @@ export class RecentRetries implements RetryThrottle {
   constructor(budget: RetryBudget = {}, now: () => number = defaultNow) {
     assertMembers("budget", budget, ["ratio", "minPerSecond"]);
     const { ratio = 0.2, minPerSecond = 10 } = budget;
-    for (const [name, value] of Object.entries({ ratio, minPerSecond })) {
-      if (!(typeof value === "number" && value >= 0)) {
-        throw new TypeError(`budget.${name} must be a number of 0 or more, not ${value}`);
-      }
-    }
-    this.#ratio = ratio;
-    this.#min = minPerSecond * RECENT_SECONDS;
+    this.#ratio = assertAmount("budget.ratio", ratio);
+    this.#min = assertAmount("budget.minPerSecond", minPerSecond) * RECENT_SECONDS;
     this.#now = now;
   }
 

@@ -5,6 +5,7 @@
  */
 import type { Method } from "../call/call.ts";
 import { type Code, codeFromName, codeFromNumber } from "../call/code.ts";
+import { assertAmount } from "../call/option.ts";
 import { type AttemptPolicy, attemptsOf, isIdempotent, MAX_ATTEMPTS } from "./attempt-policy.ts";
 import { type RetryThrottling, RetryTokens } from "./retry-budget.ts";
 
@@ -116,9 +117,9 @@ function retryPolicyOf(fields: Fields, at: string): AttemptPolicy {
   return {
     maxAttempts: maxAttemptsOf(fields, at),
     codes,
-    initialBackoffMs: positive(durationOf(initialBackoff, `${at}.initialBackoff`), `${at}.initialBackoff`),
-    maxBackoffMs: positive(durationOf(maxBackoff, `${at}.maxBackoff`), `${at}.maxBackoff`),
-    backoffMultiplier: positive(backoffMultiplier, `${at}.backoffMultiplier`),
+    initialBackoffMs: assertAmount(`${at}.initialBackoff`, durationOf(initialBackoff, `${at}.initialBackoff`), true),
+    maxBackoffMs: assertAmount(`${at}.maxBackoff`, durationOf(maxBackoff, `${at}.maxBackoff`), true),
+    backoffMultiplier: assertAmount(`${at}.backoffMultiplier`, backoffMultiplier, true),
   };
 }
 
@@ -226,11 +227,6 @@ function durationOf(given: unknown, at: string): number {
   if (seconds === undefined)
     throw new TypeError(`${at} must be a duration such as "1.5s", not ${JSON.stringify(given)}`);
   return Number(seconds) * 1000;
-}
-
-function positive(given: unknown, at: string): number {
-  if (typeof given === "number" && given > 0) return given;
-  throw new TypeError(`${at} must be more than 0, not ${JSON.stringify(given)}`);
 }
 
 function fieldsOf(given: unknown, at: string): Fields {

@@ -1,7 +1,7 @@
 /**
  * Options of outlier detection: gRFC A50's, with its names, and the failures in a row of Envoy.
  */
-import { assertMembers, assertObject } from "../call/option.ts";
+import { assertAmount, assertMembers, assertObject } from "../call/option.ts";
 
 /** Limits of outlier ejection. Each value is checked when the transport is created. */
 export interface EjectionOptions {
@@ -100,9 +100,8 @@ function fill<Options extends object>(
     if (typeof value === "object")
       return [name, fill(value, set as object | undefined, path, "{ requestVolume: 100 }")];
     if (set === undefined) return [name, value];
-    if (!(typeof set === "number" && set >= 0)) throw new TypeError(`${path} must be 0 or more, not ${set}`);
-    if (name === "intervalMs" && set === 0) throw new TypeError(`${path} must be more than 0`);
-    if (PERCENTAGES.includes(name) && set > 100) throw new TypeError(`${path} must be at most 100, not ${set}`);
+    const amount = assertAmount(path, set, name === "intervalMs");
+    if (PERCENTAGES.includes(name) && amount > 100) throw new TypeError(`${path} must be at most 100, not ${set}`);
     return [name, set];
   });
   return Object.fromEntries(entries) as Options;

@@ -2,6 +2,7 @@
  * Connections to the endpoints that a resolver finds for a target.
  */
 import type { RpcError } from "../../call/error.ts";
+import { assertAmount } from "../../call/option.ts";
 import type { ConfiguredOptions } from "../../client/configured.ts";
 import { parseServiceConfig, type ServiceConfig } from "../../client/service-config.ts";
 import { balance } from "../../discovery/balanced.ts";
@@ -51,23 +52,21 @@ export function resolveDiscovery(options: Choice): DiscoverySettings {
   if (zone !== undefined && !(typeof zone === "string" && zone !== "")) {
     throw new TypeError(`zone must be a name, such as "eu-west-1a", not ${JSON.stringify(zone)}`);
   }
-  checkAmounts({ keepUnlistedMs, warmUpMs: warmUpMs ?? 0 });
+  assertAmount("keepUnlistedMs", keepUnlistedMs);
+  assertAmount("warmUpMs", warmUpMs ?? 0);
   const ejection = resolveEjection(options.ejection);
   const local = zone === undefined ? undefined : new LocalZone(zone);
   return { own, subset, zone: local, keepUnlistedMs, idleTimeoutMs, warmUpMs, ejection, onEvent: onEndpoint };
 }
 
-/** The connections of a target that shares them with other targets, and its name in messages. */
-export interface TargetOwner {
-  readonly connect: ConnectEndpoint;
-  readonly name: string;
-}
-
-/** Creates a connector for the endpoints of a target. Throws a `TypeError` for an invalid option. */
+/**
+ * Creates a connector for the endpoints of a target. `shared` are its connections if it shares them with other targets, and its
+ * name in messages. Throws a `TypeError` for an invalid option.
+ */
 export function createTargetConnector(
   options: DiscoveryOptions & EndpointOptions & Pick<TargetOptions, "watchHealth">,
   given: ServiceConfig | undefined,
-  owner?: TargetOwner,
+  shared?: { readonly connect: ConnectEndpoint; readonly name: string },
 ): TargetConnections {
   const { resolver }: { readonly resolver: ReturnType<Registry["resolver"]> } = options;
   const { own, ...settings } = resolveDiscovery(options);
@@ -87,12 +86,12 @@ export function createTargetConnector(
     };
   };
   let serviceConfig = given;
-  const connect = owner?.connect ?? createEndpointConnector({ ...options, authority });
+  const connect = shared?.connect ?? createEndpointConnector({ ...options, authority });
   const target = new TargetDriver(resolver, connect, {
     ...settings,
     ...balancingOf(given),
     watchHealth: options.watchHealth,
-    name: owner?.name ?? authority ?? "the service",
+    name: shared?.name ?? authority ?? "the service",
     emptyReason: resolver.emptyReason,
     source: resolver.source,
     onServiceConfig(config) {
@@ -113,10 +112,4 @@ export function createTargetConnector(
     close: () => target.close(),
     destroy: (reason: RpcError) => target.destroy(reason),
   };
-}
-
-function checkAmounts(amounts: Readonly<Record<string, number>>): void {
-  for (const [name, amount] of Object.entries(amounts)) {
-    if (!(typeof amount === "number" && amount >= 0)) throw new TypeError(`${name} must be 0 or more, not ${amount}`);
-  }
 }
