@@ -103,21 +103,13 @@ function resolveLimit({ maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES }: Given<Pro
 
 /** Fills in the defaults that clients and servers share. Entry points provide the defaults of codecs and compressions. */
 function resolveOptions(given: Given<ProtocolOptions, "compressions">): ProtocolOptions {
-  const { compressions, compressMinBytes = 1024 } = given;
+  const { compressions, compressMinBytes = 1024, maxMessageValues = DEFAULT_MAX_MESSAGE_VALUES } = given;
   checkCompressMinBytes(compressMinBytes);
-  return {
-    compressions,
-    compressMinBytes,
-    maxMessageBytes: resolveLimit(given),
-    maxMessageValues: resolveValues(given),
-  };
-}
-
-/** Fills in the default of `maxMessageValues`. Throws a `RangeError` for an invalid value. */
-function resolveValues({ maxMessageValues = DEFAULT_MAX_MESSAGE_VALUES }: Given<ProtocolOptions, never>): number {
-  if (Number.isInteger(maxMessageValues) && maxMessageValues > 0) return maxMessageValues;
-  if (maxMessageValues === Number.POSITIVE_INFINITY) return maxMessageValues;
-  throw new RangeError(`maxMessageValues must be a positive integer or Infinity, not ${maxMessageValues}`);
+  const isCount = Number.isInteger(maxMessageValues) || maxMessageValues === Number.POSITIVE_INFINITY;
+  if (!isCount || maxMessageValues <= 0) {
+    throw new RangeError(`maxMessageValues must be a positive integer or Infinity, not ${maxMessageValues}`);
+  }
+  return { compressions, compressMinBytes, maxMessageBytes: resolveLimit(given), maxMessageValues };
 }
 
 /** Returns a value of the option `compressMinBytes`. Throws a `RangeError` if it is not a number of 0 or more. */

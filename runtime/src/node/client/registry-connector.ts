@@ -6,24 +6,16 @@ import type { Selector } from "../../call/call.ts";
 import type { RpcError } from "../../call/error.ts";
 import { type ConnectEndpoint, type EndpointConnections, observedBy, type Resolver } from "../../discovery/endpoint.ts";
 import type { Registry } from "../../discovery/registry.ts";
-import type { EndpointStatus } from "../../discovery/target-options.ts";
-import type { Connections } from "../../http/exchange.ts";
 import { readSelector } from "../../protocol/selector.ts";
 import type { TargetConnections } from "./target-connector.ts";
 import type { RegistryTransportOptions } from "./transport-options.ts";
-
-export interface RegistryConnections extends Connections {
-  readonly endpoints: () => readonly EndpointStatus[];
-  /** Returns what the registry overrides in a call. */
-  readonly overridesOf: TargetConnections["overridesOf"];
-}
 
 /** Creates a connector for the services of a registry. `createTarget` makes the connector of one service. */
 export function createRegistryConnector(
   registry: Registry,
   { javaNames, ...options }: Parameters<Registry["resolver"]>[1] & Pick<RegistryTransportOptions, "javaNames">,
   createTarget: (resolver: Resolver, name: string) => TargetConnections,
-): RegistryConnections {
+): Omit<TargetConnections, "serviceConfig"> {
   const targets = new Map<string, TargetConnections>();
   let isPlain = false;
 

@@ -44,7 +44,8 @@ function openSocket(target: Target, alpnProtocol: "h2" | "http/1.1", tunnel?: So
   if (socketPath !== undefined) return guardSocket(connect({ path: socketPath }));
   if (origin.protocol !== "https:") return tunnel ?? guardSocket(connect(addressOf(target)));
   const options = {
-    servername: servernameOf(origin),
+    // The server name indication must not be an IP address (RFC 6066, section 3).
+    servername: isIP(hostOf(origin)) === 0 ? hostOf(origin) : "",
     ciphers: DEFAULT_CIPHERS,
     ...withoutUndefined(tls && clientTls(tls)),
   };
@@ -52,28 +53,15 @@ function openSocket(target: Target, alpnProtocol: "h2" | "http/1.1", tunnel?: So
   return guardSocket(connect(addressOf(target), { ...options, ALPNProtocols, ...(tunnel && { socket: tunnel }) }));
 }
 
-function openProxySocket({ host, port }: HttpProxy): Socket {
-  return guardSocket(connect({ host, port }));
-}
-
 /** Reports whether the protocol of a connection is negotiated by ALPN: always over TLS, unless the options exclude it. */
 export function usesAlpn({ origin, socketPath, tls }: Target): boolean {
-  return socketPath === undefined && origin.protocol === "https:" && !isEmpty(tls?.ALPNProtocols);
-}
-
-function isEmpty(list: unknown): boolean {
-  return Array.isArray(list) && list.length === 0;
+  const { length }: { readonly length?: number } = tls?.ALPNProtocols ?? {};
+  return socketPath === undefined && origin.protocol === "https:" && length !== 0;
 }
 
 /** Returns the host and port to connect to. */
 export function addressOf({ origin, address }: Target): { readonly host: string; readonly port: number } {
   return address ?? { host: hostOf(origin), port: Number(origin.port || (origin.protocol === "https:" ? 443 : 80)) };
-}
-
-/** Returns the name for TLS's server name indication. IP addresses must not be sent (RFC 6066, section 3). */
-function servernameOf(origin: URL): string {
-  const host = hostOf(origin);
-  return isIP(host) === 0 ? host : "";
 }
 
 /** A connection to make. */
@@ -103,7 +91,10 @@ export function establish<T>(
   diagnostics.write?.(`connecting to ${peer} over ${version}`);
   return new Promise((resolve, reject) => {
     const alpnProtocol = version === "HTTP/2" ? "h2" : "http/1.1";
-    let socket = proxy === undefined ? openSocket(target, alpnProtocol) : openProxySocket(proxy);
+    let socket =
+      proxy === undefined
+        ? openSocket(target, alpnProtocol)
+        : guardSocket(connect({ host: proxy.host, port: proxy.port }));
     /** True until the proxy has made the tunnel. */
     let isAtProxy = proxy !== undefined;
     const release: (() => void)[] = [];

@@ -21,7 +21,7 @@ import type { ClientProtocol } from "../../protocol/protocol.ts";
 import { nodeCompressions } from "../compression.ts";
 import { createConnector, createEndpointConnector, type EndpointOptions } from "./connector.ts";
 import { createHealthWatch } from "./health-watch.ts";
-import { createRegistryConnector, type RegistryConnections, shareConnections } from "./registry-connector.ts";
+import { createRegistryConnector, shareConnections } from "./registry-connector.ts";
 import { createTargetConnector, resolveDiscovery, type TargetConnections } from "./target-connector.ts";
 import type { BalancedTransportOptions, NodeTransportOptions, RegistryTransportOptions } from "./transport-options.ts";
 
@@ -121,12 +121,17 @@ export function createNodeTransport(protocols: ClientProtocols, options: AnyOpti
     const transport = closableTransport(interceptStreams(call, interceptors), connections);
     return Object.assign(transport, endpoints && { endpoints });
   };
-  if (isSource(connecting, "registry")) return connect(connectRegistry(protocols, connecting, config));
-  if (!isSource(connecting, "resolver")) {
-    refuseDiscovery(options);
-    return connect(createConnector(connecting));
+  const given = connecting as Readonly<Record<string, unknown>>;
+  const [source, other] = ["baseUrl", "resolver", "registry"].filter((name) => given[name] !== undefined);
+  if (other !== undefined) throw new TypeError(`${source} and ${other} exclude each other`);
+  if ("registry" in connecting && source === "registry") {
+    return connect(connectRegistry(protocols, connecting, config));
   }
-  return connect(createTargetConnector(connecting, config));
+  if ("resolver" in connecting && connecting.resolver !== undefined) {
+    return connect(createTargetConnector(connecting, config));
+  }
+  refuseDiscovery(options);
+  return connect(createConnector(connecting as typeof connecting & NodeTransportOptions));
 }
 
 /** Throws a `TypeError` for an option that has an effect with several endpoints only. */
@@ -144,7 +149,7 @@ function connectRegistry(
   protocols: ClientProtocols,
   options: Omit<RegistryTransportOptions, "resolver"> & EndpointOptions & Pick<TargetOptions, "watchHealth">,
   config: ServiceConfig | undefined,
-): RegistryConnections {
+): ReturnType<typeof createRegistryConnector> {
   const { registry, authority, tls, proxy } = options;
   if (typeof registry?.resolver !== "function") {
     throw new TypeError("registry must be a registry, such as zookeeper makes");
@@ -203,19 +208,4 @@ function readServiceConfig({ retry, serviceConfig }: AnyOptions): ServiceConfig 
   if (retry === undefined) return serviceConfig === undefined ? undefined : parseServiceConfig(serviceConfig);
   if (serviceConfig === undefined) return retryConfig(retry);
   throw new TypeError("retry and serviceConfig exclude each other: write the policy into the config");
-}
-
-/** The options of a transport that has an option: its source of endpoints. */
-type Having<Options, Name extends string> = Extract<Options, { readonly [Member in Name]: unknown }>;
-
-/** Reports whether the source of endpoints is that option. Throws a `TypeError` if another one is given too. */
-function isSource<Options extends object, Name extends "registry" | "resolver">(
-  options: Options,
-  name: Name,
-): options is Having<Options, Name> {
-  const given = options as Readonly<Record<string, unknown>>;
-  if (given[name] === undefined) return false;
-  const other = ["baseUrl", "resolver"].find((one) => one !== name && given[one] !== undefined);
-  if (other === undefined) return true;
-  throw new TypeError(`${other} and ${name} exclude each other`);
 }

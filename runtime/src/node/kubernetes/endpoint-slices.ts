@@ -123,13 +123,9 @@ function portOf(given: readonly SlicePort[], wanted: string | number | undefined
 
 /** The slices of one service, as a list and the events after it describe them. */
 export class SliceSet {
-  readonly #slices = new Map<string, EndpointSlice>();
-  #version = "";
-
   /** The version of the API's data that these slices reflect, from which a watch continues. */
-  get resourceVersion(): string {
-    return this.#version;
-  }
+  resourceVersion = "";
+  readonly #slices = new Map<string, EndpointSlice>();
 
   get slices(): Iterable<EndpointSlice> {
     return this.#slices.values();
@@ -140,7 +136,7 @@ export class SliceSet {
     this.#slices.clear();
     // The API writes an empty list as `null` in some versions.
     for (const slice of list.items ?? []) this.#slices.set(nameOf(slice), slice);
-    this.#version = versionOf(list);
+    this.resourceVersion = versionOf(list);
   }
 
   /**
@@ -164,12 +160,12 @@ export class SliceSet {
           `the Kubernetes API has ended the watch: ${object?.message ?? object?.code}`,
         );
       case "BOOKMARK":
-        this.#version = versionOf(object);
+        this.resourceVersion = versionOf(object);
         return "unchanged";
       default:
         return "unchanged";
     }
-    this.#version = versionOf(object);
+    this.resourceVersion = versionOf(object);
     return "changed";
   }
 }
