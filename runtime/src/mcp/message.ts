@@ -3,13 +3,12 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeBase64 } from "../call/base64.ts";
-import { Metadata } from "../call/metadata.ts";
-import { encodeJson } from "../codec/codec.ts";
+import type { Metadata } from "../call/metadata.ts";
 import { isObject } from "../codec/values/json.ts";
-import { wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { JSON_TYPE } from "../http-rpc/media-type.ts";
 import { quote } from "../protocol/error.ts";
+import { textResponse } from "../server/resource.ts";
 
 export const MODERN = "2026-07-28";
 /** Revisions that begin with `initialize`, the newest first. */
@@ -48,9 +47,6 @@ export interface Request {
   /** The name and version of the server: those of its OpenAPI document. */
   readonly server: JsonObject;
 }
-
-/** Fields of every response. */
-const FIELDS = { "cache-control": "no-store", "x-content-type-options": "nosniff" };
 
 /** Validates a request. The revision 2026-07-28 repeats parts of it in headers. */
 export function readRequest(
@@ -119,6 +115,5 @@ export function jsonResponse(
   status = 200,
   fields: Readonly<Record<string, string>> = {},
 ): HttpResponse {
-  const headers = new Metadata({ "content-type": JSON_TYPE, ...FIELDS, ...fields });
-  return { status, headers, body: wholeBody(encodeJson(message)), trailers: new Metadata() };
+  return textResponse(status, JSON_TYPE, JSON.stringify(message), fields);
 }

@@ -6,7 +6,9 @@ import type { DescFile } from "@bufbuild/protobuf";
 import type { ServiceDef } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
+import type { ServerReflectionRequest } from "../gen/grpc/reflection/v1/reflection_pb.ts";
 import { ServerReflectionDef as ReflectionDef } from "../gen/grpc/reflection/v1/reflection_triple.ts";
+import type { ServerReflectionRequest as AlphaRequest } from "../gen/grpc/reflection/v1alpha/reflection_pb.ts";
 import { ServerReflectionDef as AlphaReflectionDef } from "../gen/grpc/reflection/v1alpha/reflection_triple.ts";
 import type { Router, ServiceOptions } from "../server/router.ts";
 import { FileIndex } from "./file-index.ts";
@@ -76,17 +78,7 @@ function hasIdl({ methods }: ServiceDef<object, object>): boolean {
 }
 
 /** The requests of both versions of the service, which differ only in the names of their types. */
-interface Request {
-  readonly host: string;
-  readonly messageRequest:
-    | { readonly case: "fileByFilename" | "fileContainingSymbol"; readonly value: string }
-    | { readonly case: "allExtensionNumbersOfType" | "listServices"; readonly value: string }
-    | {
-        readonly case: "fileContainingExtension";
-        readonly value: { readonly containingType: string; readonly extensionNumber: number };
-      }
-    | { readonly case: undefined; readonly value?: undefined };
-}
+type Request = ServerReflectionRequest | AlphaRequest;
 
 type Answer =
   | { case: "fileDescriptorResponse"; value: { fileDescriptorProto: Uint8Array[] } }
