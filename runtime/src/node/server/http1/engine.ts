@@ -7,7 +7,7 @@ import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
 import { RpcError } from "../../../call/error.ts";
 import { now, wallClock } from "../../../call/platform.ts";
-import { clientGone, type Exchange } from "../../../http/exchange.ts";
+import type { Exchange } from "../../../http/exchange.ts";
 import type { MessageError } from "../../../http1/error.ts";
 import type { ServerExchange } from "../../../http1/exchange.ts";
 import type { Http1Limits } from "../../../http1/limits.ts";
@@ -152,7 +152,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
   /** The end of the client's side cancels calls: it is all that most clients do when they cancel. The response is still sent. */
   onPeerEnd(): void {
     this.hasEnded = true;
-    this.#request?.abortSignal(clientGone());
+    this.#request?.abortSignal();
   }
 
   #destroy(): void {

@@ -60,7 +60,7 @@ export class ServedHttp1Request
       } catch {
         // For example, a field cannot be sent. The handler that produces the body must end too.
         this.isOver = false;
-        this.abortSignal(clientGone());
+        this.abortSignal();
         exchange.abort();
         void discard(body);
       }
@@ -104,7 +104,7 @@ export class ServedHttp1Request
   }
 
   onClosed(): void {
-    this.abortSignal(clientGone());
+    this.abortSignal();
     this.outgoing?.onClosed();
     this.owner.onRequestClosed(this);
   }

@@ -7,7 +7,7 @@ import { Code, Status } from "../../../call/code.ts";
 import { diagnostics } from "../../../call/diagnostics.ts";
 import { RpcError } from "../../../call/error.ts";
 import { startTimer } from "../../../call/platform.ts";
-import { clientGone, type Exchange, type HttpResponse } from "../../../http/exchange.ts";
+import type { Exchange, HttpResponse } from "../../../http/exchange.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
 import type { EngineConnection } from "../../../http2/connection.ts";
 import type { ConnectionEvent, ServerHandler } from "../../../http2/events.ts";
@@ -168,7 +168,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   }
 
   onPeerEnd(): void {
-    for (const request of this.requests) request.abortSignal(clientGone());
+    for (const request of this.requests) request.abortSignal();
   }
 
   override onClose(): void {

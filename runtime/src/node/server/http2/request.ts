@@ -83,7 +83,7 @@ export class ServedRequest
       else this.#answerWhole(response, whole);
     } catch {
       // For example, a field cannot be sent. The handler that produces the body must end too.
-      this.abortSignal(clientGone());
+      this.abortSignal();
       stream.reset(ErrorCode.InternalError);
       void discard(response.body).then(() => this.#finish());
     }
@@ -169,7 +169,7 @@ export class ServedRequest
 
   onReset(code: number, by: ResetBy): void {
     if (by !== "connection") diagnostics.write?.(`call of ${this.path} was reset with HTTP/2 code ${code} by ${by}`);
-    this.abortSignal(clientGone());
+    this.abortSignal();
   }
 
   onRespondedEarly(): void {

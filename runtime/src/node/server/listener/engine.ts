@@ -279,8 +279,9 @@ export abstract class ReceivedRequest<
     if (!this.isOver) this.incoming?.stop(reason);
   }
 
-  abortSignal(reason: RpcError): void {
-    if (!this.isOver) this.#controller?.abort(reason);
+  /** Fires the signal of the call. Default reason: the client is gone, an error that most requests never create. */
+  abortSignal(reason?: RpcError): void {
+    if (!this.isOver) this.#controller?.abort(reason ?? clientGone());
   }
 
   mayWait(): boolean {
