@@ -110,6 +110,25 @@ describe("a request whose headers occurred before", () => {
     expect((await repeated(router, memo)).status).toBe(299);
   });
 
+  it("over HTTP RPC has the formats of its headers, and its own body", async () => {
+    const router = createRouter().add(GreetServiceDef, greeter);
+    const memo = { result: undefined };
+    const headers = { accept: "application/xml" };
+    for (const name of ["Ada", "Bob"]) {
+      const { body } = await router.exchange({ ...rpcRequest({ headers, body: `{"name":"${name}"}` }), memo });
+      expect(Buffer.from(await body.bytes(1_000)).toString()).toContain(`<greeting>Hello, ${name}!</greeting>`);
+    }
+  });
+
+  it("over HTTP RPC is refused again", async () => {
+    const router = createRouter().add(GreetServiceDef, greeter);
+    const memo = { result: undefined };
+    for (let i = 0; i < 2; i++) {
+      const request = rpcRequest({ headers: { "content-encoding": "other" } });
+      expect((await router.exchange({ ...request, memo })).status).toBe(415);
+    }
+  });
+
   it("is not answered by another router", async () => {
     const memo = { result: undefined };
     for (const text of ["one", "two"]) {

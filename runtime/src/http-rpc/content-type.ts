@@ -9,6 +9,7 @@ import { countOf, createBodyJson, jsonValuesOf } from "../codec/bounded-codec.ts
 import { type Codec, jsonCodec } from "../codec/codec.ts";
 import type { HttpRequest } from "../http/exchange.ts";
 import { clipText, quote } from "../protocol/error.ts";
+import type { RequestHeaders } from "../protocol/headers.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import type { BodyContent, HttpRpcPayloadCall, PayloadBody } from "../protocol/payload.ts";
 import type { Handler } from "../protocol/protocol.ts";
@@ -39,9 +40,17 @@ export interface ResponseFormat {
   encode(message: object, method: Method, payload: HttpRpcPayloadCall | undefined): Uint8Array;
 }
 
+/** The headers of a request as typed values, with the formats that they select. */
+export interface HttpRpcHeaders extends RequestHeaders {
+  readonly format: HttpRpcFormat;
+  readonly responseFormat: ResponseFormat;
+  /** The value of content-length; `NaN` without one. */
+  readonly contentLength: number;
+}
+
 /** A call whose headers have been read. */
 export interface HttpRpcCall extends ServerCall<HttpRpcFormat, HttpRpcPayloadCall> {
-  readonly responseFormat: ResponseFormat;
+  readonly headers: HttpRpcHeaders;
 }
 
 /** The formats of calls at one kind of address: the paths of methods, or a route of REST. */

@@ -72,10 +72,10 @@ export class EventStream extends ResponseStream {
 
   #encode(message: object): Uint8Array {
     if (message === COMMENT) return COMMENT_LINE;
-    const { context, handler, responseFormat, payload } = this.#call;
+    const { context, handler, headers, payload } = this.#call;
     const fields = context.values.get(nextEvent);
     if (fields !== undefined) context.values.set(nextEvent, undefined);
-    const data = responseFormat.encode(message, (payload ?? handler).method, payload);
+    const data = headers.responseFormat.encode(message, (payload ?? handler).method, payload);
     return event(linesOf(fields), data);
   }
 

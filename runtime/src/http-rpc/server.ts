@@ -3,7 +3,7 @@
  * Sub-protocol A: unary call). The results of a server stream are server-sent events.
  */
 import type { Registry } from "@bufbuild/protobuf";
-import type { CallResponse, Selector, UnaryRequest } from "../call/call.ts";
+import type { CallResponse, UnaryRequest } from "../call/call.ts";
 import type { RpcError } from "../call/error.ts";
 import { oneMessage } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
@@ -25,6 +25,7 @@ import {
   createFormats,
   type Formats,
   type HttpRpcCall,
+  type HttpRpcHeaders,
   type ResponseFormat,
   responseFields,
 } from "./content-type.ts";
@@ -49,22 +50,30 @@ export class HttpRpcServer implements ServerProtocol {
   }
 
   /** Answers a request with the formats of its address. Never rejects. */
-  serve(request: HttpRequest, { handler, selector }: Destination, formats: Formats): Promise<HttpResponse> {
+  serve(request: HttpRequest, destination: Destination, formats: Formats): Promise<HttpResponse> {
+    const { handler, selector } = destination;
     const { path = request.path } = formats;
     let call: HttpRpcCall;
     try {
       if (handler === undefined) throw notFound(path);
-      call = this.#open(request, handler, selector, formats);
+      destination.headers ??= this.#readHeaders(request, handler, formats);
+      const headers = destination.headers as HttpRpcHeaders;
+      const context = new ServerContext(request, headers.timeoutMs, handler.limits.maxTimeoutMs);
+      const payload = handler.payload?.openHttpRpc(methodsOf(handler), payloadOptionsOf(handler, this.#options));
+      call = { request, handler, selector, headers, context, format: headers.format, payload };
     } catch (reason) {
       return Promise.resolve(this.#failed(reason, path));
     }
     const { context } = call;
-    const failed = (reason: unknown): HttpResponse => this.#failed(reason, path, context);
-    if (handler.method.kind === "unary") return context.run(() => this.#answer(call)).catch(failed);
-    return context.race(() => this.#answer(call)).catch(failed);
+    if (!context.limited) return this.#answer(call, path);
+    const answering =
+      handler.method.kind === "unary"
+        ? context.run(() => this.#answer(call, path))
+        : context.race(() => this.#answer(call, path));
+    return answering.catch((reason) => this.#failed(reason, path, context));
   }
 
-  #open(request: HttpRequest, handler: Handler, selector: Selector, formats: Formats): HttpRpcCall {
+  #readHeaders(request: HttpRequest, handler: Handler, formats: Formats): HttpRpcHeaders {
     const format = formats.findRequest(request, handler);
     const headers = readCallHeaders(request.headers, this.#options, this.#negotiate);
     if (handler.csrf && format.safelisted !== undefined) {
@@ -75,37 +84,38 @@ export class HttpRpcServer implements ServerProtocol {
       handler.method.kind === "unary"
         ? chooseResponse(accept, format, formats, handler)
         : chooseEvents(accept, formats, handler);
-    const context = new ServerContext(request, headers.timeoutMs, handler.limits.maxTimeoutMs);
-    const payload = handler.payload?.openHttpRpc(methodsOf(handler), payloadOptionsOf(handler, this.#options));
-    return { request, handler, selector, headers, context, format, responseFormat, payload };
+    return { ...headers, format, responseFormat, contentLength: Number(request.headers.get("content-length")) };
   }
 
   /**
    * Decompresses and decodes the request, calls the handler, and encodes and compresses the response (spec: Payload of
-   * sub-protocol A).
+   * sub-protocol A). Never rejects.
    */
-  async #answer(call: HttpRpcCall): Promise<HttpResponse> {
-    const { request, handler, headers, format, responseFormat, payload } = call;
+  async #answer(call: HttpRpcCall, path: string): Promise<HttpResponse> {
+    const { request, handler, headers, context, format, payload } = call;
+    const { contentLength, responseFormat, responseCompression } = headers;
     const { maxMessageBytes } = handler.limits;
-    if (handler.authorize !== undefined) await authorizeCall(call);
-    // If the length of the body is known, a body over the limit is refused before it arrives.
-    const announced = Number(request.headers.get("content-length"));
-    if (announced > maxMessageBytes) throw tooLarge(maxMessageBytes, announced);
-    const body = await request.body.bytes(maxMessageBytes);
-    if (format.load !== undefined) await format.load();
-    const message = receive(call, body, headers.compression);
-    const called = unaryRequest(call, message instanceof Promise ? await message : message);
-    const { method } = called;
-    if (method.kind !== "unary") return this.#answerEvents(call, called);
-    const response = await handlerOf(handler, method).call(called);
-    if (response?.stream !== false) throw wrongResponseKind(method);
-    const data = responseFormat.encode(response.message, method, payload);
-    const { responseCompression } = headers;
-    const compressed = responseCompression && (await compressMessage(data, responseCompression, handler.limits));
-    const limits = this.#options.headerLimits.response;
-    const fields = responseHeaders(responseFormat, response, compressed && responseCompression, limits);
-    call.context.answered();
-    return { status: 200, headers: fields, body: wholeBody(compressed ?? data), trailers: EMPTY_TRAILERS };
+    try {
+      if (handler.authorize !== undefined) await authorizeCall(call);
+      // If the length of the body is known, a body over the limit is refused before it arrives.
+      if (contentLength > maxMessageBytes) throw tooLarge(maxMessageBytes, contentLength);
+      const body = await request.body.bytes(maxMessageBytes);
+      if (format.load !== undefined) await format.load();
+      const message = receive(call, body, headers.compression);
+      const called = unaryRequest(call, message instanceof Promise ? await message : message);
+      const { method } = called;
+      if (method.kind !== "unary") return await this.#answerEvents(call, called);
+      const response = await handlerOf(handler, method).call(called);
+      if (response?.stream !== false) throw wrongResponseKind(method);
+      const data = responseFormat.encode(response.message, method, payload);
+      const compressed = responseCompression && (await compressMessage(data, responseCompression, handler.limits));
+      const limits = this.#options.headerLimits.response;
+      const fields = responseHeaders(responseFormat, response, compressed && responseCompression, limits);
+      context.answered();
+      return { status: 200, headers: fields, body: wholeBody(compressed ?? data), trailers: EMPTY_TRAILERS };
+    } catch (reason) {
+      return this.#failed(reason, path, context);
+    }
   }
 
   #answerEvents(call: HttpRpcCall, { message, ...called }: UnaryRequest): Promise<HttpResponse> {

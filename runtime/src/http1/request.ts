@@ -22,6 +22,8 @@ export interface RequestHead {
   readonly closes: boolean;
   /** True if the client waits for 100 (Continue) before it sends the body. */
   readonly expects: boolean;
+  /** What the owner of the connection remembers about such requests. */
+  result: unknown;
 }
 
 export interface RequestLine {
@@ -118,7 +120,7 @@ function createHead(line: RequestLine, fields: string[]): RequestHead {
     if (host < 0) fields.push("host", authority);
     else fields[host + 1] = authority;
   }
-  return { method, path, minor, fields, length, closes: framing.closes || minor === 0, expects };
+  return { method, path, minor, fields, length, closes: framing.closes || minor === 0, expects, result: undefined };
 }
 
 const ONE_HOST = "a request must have one header host";

@@ -127,7 +127,8 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
 
   /** Lets the connection end after the response that begins now, if the connection is old. */
   beginResponse(): void {
-    if (now() >= this.#oldAt) this.renew();
+    // The clock is read for a finite age only.
+    if (this.#oldAt < Number.POSITIVE_INFINITY && now() >= this.#oldAt) this.renew();
   }
 
   /** Ends the connection after the next response, not at once: an idle client could be sending a request. */

@@ -26,9 +26,11 @@ export class ServedHttp1Request
   implements ExchangeSink, BodySender
 {
   readonly version = "1.1";
+  readonly memo: RequestHead;
 
   constructor(owner: Http1RequestOwner, exchange: ServerExchange, head: RequestHead, early: readonly Uint8Array[]) {
     super(owner, exchange, head, early, head.expects);
+    this.memo = head;
   }
 
   protected override get isGone(): boolean {
