@@ -1,6 +1,9 @@
 /** JSON Schemas (draft 2020-12) of the messages of contracts. */
-import { BASE64, BIGINT, DATE, INTEGER } from "../../triple-contract.ts";
+import { BIGINT, DATE, INTEGER } from "../../triple-contract.ts";
 import type { NamedType, ValueRules, WireType } from "./wire-type.ts";
+
+/** Base64 in the standard alphabet (RFC 4648, section 4). */
+const BASE64_PATTERN = "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$";
 
 export type JsonSchema = { [key: string]: unknown };
 
@@ -29,7 +32,7 @@ export function jsonSchema(type: WireType, refer: (shape: NamedType) => JsonSche
     case "date":
       return { type: "string", format: "date-time", pattern: DATE.source };
     case "bytes":
-      return { type: "string", contentEncoding: "base64", pattern: BASE64.source };
+      return { type: "string", contentEncoding: "base64", pattern: BASE64_PATTERN };
     case "constant":
       return type.values.length === 1 ? { const: type.values[0] } : { enum: type.values };
     case "array":

@@ -167,6 +167,15 @@ describe("the conversion of a type", () => {
     }
   });
 
+  it("keeps bytes of any size, and refuses base64 without its length", () => {
+    const { toJson, fromJson } = conversionOf({ kind: "bytes" });
+    const bytes = new Uint8Array(4 * 1024 * 1024).fill(0xa5);
+    expect(Buffer.compare(fromJson(toJson(bytes)) as Uint8Array, bytes)).toBe(0);
+    for (const text of ["A", "AA", "AAA", "AA=", "A===", "====", "AAAAA", "AA==AAAA"]) {
+      expect(() => fromJson(text)).toThrow("it must be a string with base64");
+    }
+  });
+
   it("refuses values that are not of its type before they are sent", () => {
     const json = (type: WireType, value: unknown): unknown => conversionOf(type).toJson(value);
     expect(() => json({ kind: "number", rules: {} }, Number.NaN)).toThrow("it must be a finite number");
