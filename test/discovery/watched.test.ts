@@ -148,7 +148,10 @@ describe("an endpoint whose health is watched", () => {
 
 describe("a watch", () => {
   /** Watches a service of a router, and records the times of its calls, in seconds, and what it learns. */
-  function begin(watch: (call: number) => AsyncIterable<{ status?: 0 | 1 | 2 | 3 }>, isConnected = () => true) {
+  function begin(
+    watch: (call: number) => AsyncIterable<{ status?: 0 | 1 | 2 | 3 }>,
+    failure: () => ExchangeFailure | undefined = () => undefined,
+  ) {
     const begun = performance.now();
     const first = signalled();
     const calls: number[] = [];
@@ -159,8 +162,11 @@ describe("a watch", () => {
       list: () => ({}),
     });
     const connections = {
-      exchange: (sent) =>
-        isConnected() ? router.exchange(sent) : Promise.reject(new ExchangeFailure(sick("no connection"), "notSent")),
+      exchange: async (sent) => {
+        const reason = failure();
+        if (reason !== undefined) throw reason;
+        return router.exchange(sent);
+      },
     } as Pick<EndpointConnections, "exchange"> as EndpointConnections;
     const options = resolveClientOptions({ codec: defaultProtoCodec, compressions: [] });
     const end = createHealthWatch((exchange) => createGrpcClient(exchange, options))(connections, "greet", {
@@ -189,6 +195,16 @@ describe("a watch", () => {
     expect(calls.length).toBe(5);
   });
 
+  it("that the server resets before its headers has the reason", async () => {
+    const { learned, end, first } = begin(
+      async function* () {},
+      () => new ExchangeFailure(sick("the server reset the stream"), "unknown"),
+    );
+    await first;
+    end();
+    expect(learned).toEqual(["health check failed: the server reset the stream"]);
+  });
+
   it("that ends after a status is repeated a second after it began, or at once", async () => {
     vi.spyOn(Math, "random").mockReturnValue(0.5);
     const { calls, learned, end, first } = begin(async function* (call) {
@@ -209,7 +225,7 @@ describe("a watch", () => {
         for (const status of [0, 1, 2, 3, 1] as const) yield { status };
         isConnected = false;
       },
-      () => isConnected,
+      () => (isConnected ? undefined : new ExchangeFailure(sick("no connection"), "notSent")),
     );
     await first;
     await settle(10_000);

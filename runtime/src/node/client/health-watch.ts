@@ -17,7 +17,7 @@ import { createStub, type ServerStreamingMethod } from "../../client/client.ts";
 import { encodeInto, writeString } from "../../codec/binary/writer.ts";
 import type { WatchHealth } from "../../discovery/target-options.ts";
 import type { Exchange } from "../../http/exchange.ts";
-import { outcomeOf } from "../../http/transparent-retry.ts";
+import { errorOf, outcomeOf } from "../../http/transparent-retry.ts";
 import { connectionContext } from "./attempts.ts";
 import { DEFAULT_MAX_BACKOFF_MS } from "./connector.ts";
 
@@ -48,7 +48,7 @@ export function createHealthWatch(callOf: (exchange: Exchange) => Call, maxMs?: 
     const call = callOf((request) =>
       connections.exchange({ ...request, isBackground: true }).catch((reason) => {
         isConnected = outcomeOf(reason) !== "notSent";
-        throw reason;
+        throw errorOf(reason);
       }),
     );
 
