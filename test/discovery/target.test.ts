@@ -195,6 +195,20 @@ describe("an endpoint", () => {
     expect(server("a:1").connects).toBe(2);
   });
 
+  it("is connected to at once only once a second while its server closes each connection", async () => {
+    const { server, states, exchange } = await listed(["a:1"]);
+    for (let count = 0; count < 300; count++) {
+      server("a:1").onReadiness(false);
+      await settle(10);
+    }
+    expect(server("a:1").connects).toBeGreaterThan(4);
+    expect(server("a:1").connects).toBeLessThan(9);
+    const call = exchange(request());
+    await settle(1_000);
+    await call;
+    expect(states()).toEqual({ "a:1": "ready" });
+  });
+
   it("is tried again after the backoff of its connections, not earlier", async () => {
     const { server, states } = await listed(["a:1", "b:1"]);
     server("a:1").backoffMs = 1_000;

@@ -48,6 +48,8 @@ export class Member implements ReadyEndpoint {
   ejections = 0;
   ejectedUntil = 0;
   readySince = 0;
+  /** The time of the last reconnection without a delay. */
+  reconnectedAt: number = Number.NEGATIVE_INFINITY;
   stopTimer: () => void = () => {};
   /** Ends the watch of its health. `undefined` while there is none. */
   endWatch: (() => void) | undefined;

@@ -3,7 +3,8 @@
  *
  *     listed    known endpoints keep connections, state and counts; new ones connect in the background, a few at a time
  *     silent    an attempt without a result no longer counts among these few after 250 ms (RFC 8305, section 5; gRFC A61)
- *     lost      reconnected at once; after a failed attempt when the backoff of its connections ends
+ *     lost      reconnected at once, at most once a second, because a server may close each connection; after a failed attempt
+ *               when the backoff of its connections ends
  *     unlisted  left out by the last list, and kept while it is ready and answers checks, for `keepUnlistedMs` at most: a
  *               registry that cannot see an endpoint may be the only one that cannot (Envoy keeps such hosts while they
  *               pass health checks). A GOAWAY ends it at once
@@ -43,6 +44,8 @@ const MAX_UNANSWERED = 100;
 const ATTEMPT_DELAY_MS = 250;
 /** The minimum delay before an endpoint is connected to again, in milliseconds. */
 const MIN_RECONNECT_MS = 100;
+/** The minimum time between reconnections without a delay, in milliseconds. */
+const RECONNECT_INTERVAL_MS = 1_000;
 /**
  * Interval of checks of an unlisted endpoint, in milliseconds. gRPC servers close connections on which the third PING arrives
  * within five minutes of the first and without calls, so that there are two in the default of `keepUnlistedMs`.
@@ -276,9 +279,22 @@ export class Members {
     member.state = "idle";
     // The error may be that of an ejection.
     member.lastError = undefined;
-    this.#idle.add(member);
+    const waitMs = member.reconnectedAt + RECONNECT_INTERVAL_MS - now();
+    if (waitMs > 0) this.#reconnectIn(waitMs, member);
+    else {
+      member.reconnectedAt = now();
+      this.#idle.add(member);
+    }
     this.#owner.onLost(member);
     this.connectMore();
+  }
+
+  #reconnectIn(waitMs: number, member: Member): void {
+    member.stopTimer();
+    member.stopTimer = startBackgroundTimer(waitMs, () => {
+      this.#idle.add(member);
+      this.connectMore();
+    });
   }
 
   /** Closes the connections of an endpoint that answered after enough others. */
@@ -304,11 +320,7 @@ export class Members {
     this.#idle.delete(member);
     // An endpoint whose health is watched is connected.
     if (member.endWatch === undefined) {
-      const waitMs = Math.max(member.connections?.backoffMs ?? 0, MIN_RECONNECT_MS);
-      member.stopTimer = startBackgroundTimer(waitMs, () => {
-        this.#idle.add(member);
-        this.connectMore();
-      });
+      this.#reconnectIn(Math.max(member.connections?.backoffMs ?? 0, MIN_RECONNECT_MS), member);
     }
     this.connectMore();
   }
