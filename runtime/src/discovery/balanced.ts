@@ -21,7 +21,7 @@ import {
   type TransparentRetryHook,
 } from "../http/transparent-retry.ts";
 import type { Balancer, RoutedPicker } from "./balancer.ts";
-import { nameEndpoint } from "./endpoint.ts";
+import { listFailures } from "./endpoint.ts";
 import type { Member } from "./member.ts";
 import type { TargetDriver } from "./target.ts";
 
@@ -246,11 +246,8 @@ function isGrpc(headers: Metadata): boolean {
 function explain(failed: ReadonlyMap<Member, unknown>, last: unknown): unknown {
   const error = errorOf(last);
   if (failed.size < 2 || outcomeOf(last) === "unknown") return error;
-  const reasons = [...failed].map(([{ endpoint }, reason]) =>
-    nameEndpoint(endpoint.address, RpcError.from(errorOf(reason)).rawMessage),
+  const reasons = [...failed].map(
+    ([{ endpoint }, reason]) => [endpoint, RpcError.from(errorOf(reason)).rawMessage] as const,
   );
-  const more = reasons.length > 3 ? ` and ${reasons.length - 3} more` : "";
-  return new RpcError(Code.Unavailable, `no endpoint accepted the call: ${reasons.slice(0, 3).join("; ")}${more}`, {
-    cause: error,
-  });
+  return new RpcError(Code.Unavailable, `no endpoint accepted the call: ${listFailures(reasons)}`, { cause: error });
 }

@@ -123,9 +123,11 @@ export function parseAddress(address: string): Address | undefined {
   return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
 }
 
-/** Puts the address of an endpoint before the reason of its failure, unless the reason contains it. */
-export function nameEndpoint(address: string, reason: string): string {
-  return reason.includes(address) ? reason : `${address}: ${reason}`;
+/** Lists up to three endpoints with the reasons of their failures: the address, unless the reason contains it, and the reason. */
+export function listFailures(failed: readonly (readonly [endpoint: Endpoint, reason: string])[]): string {
+  const named = failed.map(([{ address }, reason]) => (reason.includes(address) ? reason : `${address}: ${reason}`));
+  const more = failed.length > 3 ? ` and ${failed.length - 3} more` : "";
+  return `${named.slice(0, 3).join("; ")}${more}`;
 }
 
 /**

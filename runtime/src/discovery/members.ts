@@ -54,18 +54,13 @@ const CHECK_INTERVAL_MS = 2 * 60_000;
 /** The maximum time that streams of connections which are given up may take to end, in milliseconds. */
 const RELEASED_GRACE_MS = 15 * 60_000;
 
-/** Limits of unlisted endpoints. */
-export interface UnlistedOptions extends Pick<TargetOptions, "watchHealth" | "healthService"> {
-  /** Maximum time for which one is kept, in milliseconds. */
-  readonly keepUnlistedMs: number;
-  /** The number of endpoints of the list that are used, and of unlisted ones that are kept beside them. `undefined`: all. */
-  readonly subset: number | undefined;
-}
+/** `subset` also limits the number of unlisted endpoints that are kept. */
+type MemberOptions = Pick<TargetOptions, "watchHealth" | "healthService" | "keepUnlistedMs" | "subset">;
 
 export class Members {
   readonly #owner: MembersOwner;
   readonly #connect: ConnectEndpoint;
-  readonly #options: UnlistedOptions;
+  readonly #options: MemberOptions;
   #byAddress = new Map<string, Member>();
   readonly #idle = new Set<Member>();
   #service: string | undefined;
@@ -75,7 +70,7 @@ export class Members {
   /** Connections that members have given up and that still have streams, each with the end of its closing. */
   readonly #leaving = new Map<EndpointConnections, Promise<void>>();
 
-  constructor(owner: MembersOwner, connect: ConnectEndpoint, options: UnlistedOptions) {
+  constructor(owner: MembersOwner, connect: ConnectEndpoint, options: MemberOptions) {
     this.#owner = owner;
     this.#connect = connect;
     this.#options = options;

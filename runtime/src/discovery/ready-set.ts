@@ -10,9 +10,7 @@ import type { Member } from "./member.ts";
 import type { TargetOptions } from "./target-options.ts";
 import type { ZoneOptions } from "./zone.ts";
 
-export interface ReadySetOptions extends Pick<TargetOptions, "warmUpMs">, ZoneOptions {
-  readonly random?: (() => number) | undefined;
-}
+type ReadySetOptions = Pick<TargetOptions, "warmUpMs" | "random"> & ZoneOptions;
 
 /** The target of a {@link ReadySet}. */
 export interface ReadySetOwner {
@@ -40,10 +38,11 @@ const PICKS = 3;
 export class ReadySet {
   /** Chooses an endpoint for a call. `undefined` while no endpoint is ready, or while the target is paused or closed. */
   picker: RoutedPicker | undefined;
+  /** The policy. Call {@link changed} after a change of it. */
+  balancer: RoutedBalancer;
   readonly #owner: ReadySetOwner;
   readonly #outliers: OutlierDetector;
   readonly #options: ReadySetOptions;
-  #balancer: RoutedBalancer;
   #ready: readonly Member[] = [];
   #ejected: readonly Member[] = [];
   #isStale = false;
@@ -54,17 +53,8 @@ export class ReadySet {
   constructor(owner: ReadySetOwner, outliers: OutlierDetector, balancer: RoutedBalancer, options: ReadySetOptions) {
     this.#owner = owner;
     this.#outliers = outliers;
-    this.#balancer = balancer;
+    this.balancer = balancer;
     this.#options = options;
-  }
-
-  get balancer(): RoutedBalancer {
-    return this.#balancer;
-  }
-
-  set balancer(balancer: RoutedBalancer) {
-    this.#balancer = balancer;
-    this.changed();
   }
 
   /** Picks a ready endpoint that the call has not tried yet. Returns `undefined` if it has tried all. */
@@ -113,7 +103,7 @@ export class ReadySet {
     if (weighted.length === 0) for (const member of able) member.weight = 1;
     this.#ready = weighted.length === 0 ? able : weighted;
     this.#options.zone?.weigh(all, this.#ready, time);
-    this.picker = this.#ready.length === 0 ? undefined : this.#balancer(this.#ready, pending);
+    this.picker = this.#ready.length === 0 ? undefined : this.balancer(this.#ready, pending);
     if (grows) this.#stopGrowth = startBackgroundTimer(GROWTH_INTERVAL_MS, () => this.changed());
     this.#watchReturns(time);
     this.#owner.onPicker();

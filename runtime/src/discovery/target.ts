@@ -16,7 +16,7 @@ import { callHook, RpcError, reasonOf, transportClosed } from "../call/error.ts"
 import { random as defaultRandom, now, startBackgroundTimer, startTimer } from "../call/platform.ts";
 import { onAbort } from "../call/timer.ts";
 import { type EjectionMethod, OutlierDetector } from "./ejection.ts";
-import { type ConnectEndpoint, type Endpoint, nameEndpoint, type Resolver } from "./endpoint.ts";
+import { type ConnectEndpoint, type Endpoint, listFailures, type Resolver } from "./endpoint.ts";
 import { chooseSubset, EndpointList } from "./endpoint-list.ts";
 import type { Member } from "./member.ts";
 import { Members } from "./members.ts";
@@ -26,6 +26,8 @@ import type { Balancing, EndpointStatus, TargetEvent, TargetOptions } from "./ta
 import type { ZoneOptions } from "./zone.ts";
 
 export class TargetDriver {
+  /** The name in error messages. */
+  readonly name: string;
   /** True once there is a list. */
   isResolved = false;
   /** True if a call was made since the idle timer was last started. */
@@ -45,6 +47,7 @@ export class TargetDriver {
 
   constructor(resolver: Resolver, connect: ConnectEndpoint, options: TargetOptions & ZoneOptions) {
     const { random = defaultRandom } = options;
+    this.name = options.name;
     this.#options = options;
     this.#members = new Members(
       {
@@ -109,11 +112,6 @@ export class TargetDriver {
     );
   }
 
-  /** The name in error messages. */
-  get name(): string {
-    return this.#options.name;
-  }
-
   /** Resumes the resolver if it is paused. */
   wake(): void {
     this.used = true;
@@ -129,6 +127,7 @@ export class TargetDriver {
     this.#members.watch(healthService);
     if (balancer === this.ready.balancer) return;
     this.ready.balancer = balancer;
+    this.ready.changed();
     this.#members.connectMore();
   }
 
@@ -144,11 +143,8 @@ export class TargetDriver {
     if (members.length === 0)
       return this.#unavailable(this.#options.emptyReason ?? "it has no endpoints", this.#resolverError);
     if (members.some(({ state, lastError }) => lastError === undefined || state === "ready")) return undefined;
-    const reasons = members
-      .slice(0, 3)
-      .map(({ endpoint, lastError }) => nameEndpoint(endpoint.address, lastError?.rawMessage ?? ""));
-    const more = members.length > 3 ? ` and ${members.length - 3} more` : "";
-    return this.#unavailable(`${reasons.join("; ")}${more}`, members[0]?.lastError);
+    const failed = members.map(({ endpoint, lastError }) => [endpoint, lastError?.rawMessage ?? ""] as const);
+    return this.#unavailable(listFailures(failed), members[0]?.lastError);
   }
 
   /** The event that calls wait for while no endpoint is ready and there is no failure, for the errors of their deadlines. */
@@ -158,7 +154,7 @@ export class TargetDriver {
   }
 
   #unavailable(reason: string, cause: RpcError | undefined): RpcError {
-    return new RpcError(Code.Unavailable, `cannot reach ${this.#options.name}: ${reason}`, { cause });
+    return new RpcError(Code.Unavailable, `cannot reach ${this.name}: ${reason}`, { cause });
   }
 
   /** Waits for the next change of the picker or of the failure, and keeps the program running. Rejects when the signal fires. */
@@ -253,7 +249,7 @@ export class TargetDriver {
 
   #resolverFailed(error: RpcError): void {
     if (this.#resolverError === undefined) this.#event({ type: "resolver failed", error });
-    diagnostics.write?.(`resolution of ${this.#options.name} failed: ${error.message}`);
+    diagnostics.write?.(`resolution of ${this.name} failed: ${error.message}`);
     this.#resolverError = error;
     this.#notify();
   }
@@ -268,9 +264,7 @@ export class TargetDriver {
   }
 
   #listed(given: readonly Endpoint[]): void {
-    diagnostics.write?.(
-      `resolved ${this.#options.name}: ${given.map((one) => one?.address).join(", ") || "no endpoints"}`,
-    );
+    diagnostics.write?.(`resolved ${this.name}: ${given.map((one) => one?.address).join(", ") || "no endpoints"}`);
     this.#resolverError = undefined;
     const all = this.#list.validate(given);
     this.isResolved = true;

@@ -16,21 +16,15 @@
  * The overflow is a change of weights, not a random choice between zones, so that every policy stays itself: a key of consistent
  * hashing has one endpoint, and the power of two choices sees all loads.
  */
-import type { Balancer, ReadyEndpoint } from "./balancer.ts";
+import type { Balancer } from "./balancer.ts";
 import { DEFAULT_WEIGHT, type Endpoint } from "./endpoint.ts";
 import { chooseSubset } from "./endpoint-list.ts";
+import type { Member } from "./member.ts";
 
 /** The load above the average that endpoints of the local zone take before there is an overflow: that of one lost among twenty. */
 const HEADROOM = 0.05;
 /** The share of the listed endpoints, by weight, below which zones do not matter, as in Envoy. */
 const PANIC_SHARE = 0.5;
-
-/** An endpoint of a target. */
-interface ZoneMember extends ReadyEndpoint {
-  weight: number;
-  readonly isListed: boolean;
-  isEjected(now: number): boolean;
-}
 
 export interface ZoneOptions {
   /** The zone of this client, whose endpoints are preferred. `undefined`: zones do not matter. */
@@ -65,7 +59,7 @@ export class LocalZone {
    * Compares the endpoints that take calls, by their weights after warm-up, with all that are listed, and reduces the weights of
    * the other zones to the overflow.
    */
-  weigh(members: Iterable<ZoneMember>, able: readonly ZoneMember[], now: number): void {
+  weigh(members: Iterable<Member>, able: readonly Member[], now: number): void {
     const listed = { all: 0, local: 0 };
     for (const { endpoint, isListed } of members) {
       if (isListed) add(listed, this.#has(endpoint), endpoint.weight);
