@@ -77,14 +77,7 @@ export const ON_WINDOW_UPDATE: readonly Action[] = REACTIONS.map(([, , , windowU
 /** The interface of a stream to its connection. */
 export interface StreamOwner {
   sendInformational(stream: EngineStream, status: number, headers: FieldList): void;
-  respond(
-    stream: EngineStream,
-    status: number,
-    headers: FieldList,
-    body: Uint8Array | undefined,
-    trailers: FieldList | undefined,
-    isEnd: boolean,
-  ): void;
+  respond(stream: EngineStream, ...response: Parameters<Stream["respond"]>): void;
   sendData(stream: EngineStream, bytes: Uint8Array, isEnd: boolean): boolean;
   sendTrailers(stream: EngineStream, trailers: FieldList): void;
   /** The receive windows. */

@@ -38,13 +38,13 @@ export function chooseServiceConfig(
   const percentile = random() * 100;
   const chosen = choices.find((choice: Choice | null) => {
     const { clientLanguage, clientHostname, percentage } = choice ?? {};
-    if (isListed(clientLanguage) && !clientLanguage.some((one) => LANGUAGES.includes(one))) return false;
-    if (isListed(clientHostname) && !clientHostname.includes(hostname)) return false;
+    if (!hasOne(clientLanguage, LANGUAGES) || !hasOne(clientHostname, [hostname])) return false;
     return typeof percentage !== "number" || percentile < percentage;
   }) as Choice | undefined;
   return chosen?.serviceConfig;
 }
 
-function isListed(given: unknown): given is readonly unknown[] {
-  return Array.isArray(given) && given.length > 0;
+/** Reports whether a list has one of the names. Without a list, or in an empty one, there is no condition. */
+function hasOne(given: unknown, names: readonly unknown[]): boolean {
+  return !Array.isArray(given) || given.length === 0 || names.some((name) => given.includes(name));
 }

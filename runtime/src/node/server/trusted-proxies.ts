@@ -33,7 +33,7 @@ export function withTrustedProxies(exchange: Exchange, options: TrustProxyOption
 
   function clientOf({ headers }: HttpRequest, peer: PeerConnection): PeerConnection {
     let { address, port } = peer;
-    const named = headers.getAll(header).flatMap(header === "forwarded" ? splitElements : splitEntries);
+    const named = headers.getAll(header).flatMap(header === "forwarded" ? splitElements : (value) => value.split(","));
     // The peer of a Unix domain socket has no address. It is a process of this machine, so it is trusted.
     while (named.length > 0 && (address === undefined || isTrusted(trusted, address))) {
       address = readAddress(named.pop() as string, header);
@@ -78,10 +78,6 @@ function listOf(addresses: readonly string[]): BlockList {
 
 function isTrusted(list: BlockList, address: string): boolean {
   return list.check(address, isIP(address) === 4 ? "ipv4" : "ipv6");
-}
-
-function splitEntries(value: string): string[] {
-  return value.split(",");
 }
 
 //     element = [ pair ] *( ";" [ pair ] )    pair = token "=" ( token / quoted-string )    ; RFC 7239, section 4

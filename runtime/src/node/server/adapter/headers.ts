@@ -1,11 +1,16 @@
 /**
- * The header blocks of `node:http2` as metadata, and back.
+ * The headers of `node:http` and `node:http2` as metadata, and back.
  */
 import type { ServerResponse } from "node:http";
 import type { Http2ServerResponse, OutgoingHttpHeaders } from "node:http2";
 import { Metadata } from "../../../call/metadata.ts";
 import type { HttpResponse } from "../../../http/exchange.ts";
 import { DEFAULT_FIELD_LIMITS, headerListSize } from "../../../protocol/header-limits.ts";
+
+/** Converts the field names of HTTP/1.1 to lower case, as metadata requires. */
+export function lowerNames(raw: string[]): string[] {
+  return raw.map((text, i) => (i % 2 === 0 ? text.toLowerCase() : text));
+}
 
 /** Reads the fields of a received header block, without the pseudo-headers that it starts with. */
 export function readFields(raw: string[]): Metadata {
@@ -22,15 +27,9 @@ export function readFields(raw: string[]): Metadata {
 function joinCookies(fields: string[]): string[] {
   // Fields larger than the default limit are not joined, so that the protocols count each of them and refuse the request.
   if (headerListSize(fields) > DEFAULT_FIELD_LIMITS.bytes) return fields;
-  const cookies: string[] = [];
-  const others: string[] = [];
-  for (let i = 0; i < fields.length; i += 2) {
-    const name = fields[i] as string;
-    const value = fields[i + 1] as string;
-    if (name === "cookie") cookies.push(value);
-    else others.push(name, value);
-  }
-  return cookies.length === 0 ? others : [...others, "cookie", cookies.join("; ")];
+  const cookies = fields.filter((_, i) => i % 2 === 1 && fields[i - 1] === "cookie");
+  if (cookies.length === 0) return fields;
+  return [...Metadata.fromRaw(fields).filter((name) => name !== "cookie").raw, "cookie", cookies.join("; ")];
 }
 
 /**

@@ -8,7 +8,7 @@ import { streamBody } from "../../../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../../../http/exchange.ts";
 import { discard, pump, readableBody } from "../../io/body.ts";
 import { peerOf } from "../peer.ts";
-import { setHead } from "./headers.ts";
+import { lowerNames, setHead } from "./headers.ts";
 import { signalOf } from "./signal.ts";
 
 /** Largest rest of a request, in bytes, that is discarded after an early response to keep the connection. */
@@ -43,11 +43,6 @@ export function http1Request(incoming: IncomingMessage, outgoing: ServerResponse
       return signal;
     },
   };
-}
-
-/** Converts the field names of HTTP/1.1 to lower case, as metadata requires. */
-function lowerNames(raw: string[]): string[] {
-  return raw.map((text, i) => (i % 2 === 0 ? text.toLowerCase() : text));
 }
 
 /** Sends a response, and settles when it has been written. */

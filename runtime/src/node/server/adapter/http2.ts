@@ -68,9 +68,8 @@ export function failHttp2({ stream }: Http2ServerResponse): void {
  * overtake the response.
  */
 function closeUnread(stream: ServerHttp2Stream): void {
-  if (!stream.readableEnded) discardRest(stream, () => resetUnread(stream));
-}
-
-function resetUnread(stream: ServerHttp2Stream): void {
-  if (!stream.readableEnded) stream.close(ErrorCode.NoError);
+  if (!stream.readableEnded)
+    discardRest(stream, () => {
+      if (!stream.readableEnded) stream.close(ErrorCode.NoError);
+    });
 }

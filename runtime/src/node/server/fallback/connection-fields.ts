@@ -9,12 +9,5 @@ const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
   "upgrade",
 ]);
 
-/** Returns a flat list of fields without those of the connection. Names are converted to lower case. */
-export function withoutConnectionFields(raw: readonly string[]): string[] {
-  const fields: string[] = [];
-  for (let i = 0; i < raw.length; i += 2) {
-    const name = (raw[i] as string).toLowerCase();
-    if (!CONNECTION_FIELDS.has(name)) fields.push(name, raw[i + 1] as string);
-  }
-  return fields;
-}
+/** Reports whether a field with the name, in lower case, belongs to the message and not to its connection. */
+export const isEndToEnd = (name: string): boolean => !CONNECTION_FIELDS.has(name);

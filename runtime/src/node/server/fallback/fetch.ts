@@ -4,12 +4,12 @@
 import type { RequestListener } from "node:http";
 import type { ErrorHook } from "../../../call/error.ts";
 import { Metadata } from "../../../call/metadata.ts";
-import { type Body, readChunks, streamBody } from "../../../http/body.ts";
+import { readChunks, streamBody } from "../../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange.ts";
 import { quote } from "../../../protocol/error.ts";
 import { TEXT_TYPE, textResponse } from "../../../server/resource.ts";
 import type { FallbackApplication } from "../server-options.ts";
-import { withoutConnectionFields } from "./connection-fields.ts";
+import { isEndToEnd } from "./connection-fields.ts";
 
 /** `RequestInit` with the option of streamed bodies, which the types of Node 20 do not have. */
 interface DuplexRequestInit extends RequestInit {
@@ -56,27 +56,10 @@ function toRequest(request: HttpRequest): Request {
   const hasBody = method !== "GET" && method !== "HEAD";
   const init: DuplexRequestInit = { method, headers: fields, signal: signal ?? null };
   if (hasBody) {
-    init.body = toStream(request.body);
+    init.body = ReadableStream.from(request.body);
     init.duplex = "half";
   }
   return new Request(`${scheme}://${host}${path}`, init);
-}
-
-function toStream(body: Body): ReadableStream<Uint8Array> {
-  const chunks = body[Symbol.asyncIterator]();
-  return new ReadableStream<Uint8Array>(
-    {
-      async pull(controller) {
-        const { done, value } = await chunks.next();
-        if (done) controller.close();
-        else controller.enqueue(value);
-      },
-      async cancel() {
-        await chunks.return?.();
-      },
-    },
-    { highWaterMark: 0 },
-  );
 }
 
 function toResponse(response: Response, { method, path }: HttpRequest, onError: ErrorHook): HttpResponse {
@@ -93,7 +76,7 @@ function toResponse(response: Response, { method, path }: HttpRequest, onError: 
   };
   return {
     status,
-    headers: Metadata.fromRaw(withoutConnectionFields([...headers].flat())),
+    headers: Metadata.fromRaw([...headers].flat()).filter(isEndToEnd),
     // A whole body would get a content-length, which a response to HEAD takes from its own headers.
     body: streamBody(hasBody ? readChunks(body, report) : EMPTY_STREAM),
     trailers: new Metadata(),

@@ -23,7 +23,8 @@ import { TEXT_TYPE, textResponse } from "../../../server/resource.ts";
 import { pump } from "../../io/body.ts";
 import { MemorySocket } from "../../io/duplex-pair.ts";
 import { ignore } from "../../io/error.ts";
-import { withoutConnectionFields } from "./connection-fields.ts";
+import { lowerNames } from "../adapter/headers.ts";
+import { isEndToEnd } from "./connection-fields.ts";
 
 function answerFailure(outgoing: ServerResponse): void {
   if (outgoing.headersSent) {
@@ -94,8 +95,7 @@ function identify(socket: MemorySocket, peer: PeerConnection | undefined): void 
 /** Writes the head of a request. Throws a `TypeError` for one that HTTP/1.1 does not support. */
 function open(socket: Duplex, { method, path, authority, headers, body }: HttpRequest): ClientRequest {
   // The engine has answered the expectation.
-  const received = headers.filter((name) => name !== "expect" && name !== "te").raw;
-  const fields = withoutConnectionFields(received);
+  const fields = [...headers.filter((name) => name !== "expect" && name !== "te" && isEndToEnd(name)).raw];
   if (authority !== undefined && !headers.has("host")) fields.push("host", authority);
   const { whole } = body;
   if (whole === undefined && !headers.has("content-length")) fields.push("transfer-encoding", "chunked");
@@ -133,7 +133,7 @@ function answerOf(outgoing: ClientRequest, socket: Duplex, { body, signal }: Htt
 function toResponse(incoming: IncomingMessage, socket: Duplex): HttpResponse {
   return {
     status: incoming.statusCode as number,
-    headers: Metadata.fromRaw(withoutConnectionFields(incoming.rawHeaders)),
+    headers: Metadata.fromRaw(lowerNames(incoming.rawHeaders)).filter(isEndToEnd),
     body: streamBody(chunksOf(incoming, socket)),
     trailers: new Metadata(),
   };

@@ -298,9 +298,7 @@ export abstract class ReceivedRequest<
 }
 
 /** Drops the rest of a request whose handler has stopped reading, while the handler runs. */
-function discardRest(stream: RequestStream): void {
-  stream.discard(Number.POSITIVE_INFINITY);
-}
+const discardRest = (stream: RequestStream): void => stream.discard(Number.POSITIVE_INFINITY);
 
 /** Joins the chunks of a body that was received with its head, and gives the client the same flow-control credit again. */
 function joined(stream: RequestStream, chunks: readonly Uint8Array[]): Uint8Array {
