@@ -19,7 +19,8 @@ export class ReplayBody implements Body {
   #iterator: ChunkSource | undefined;
   #kept: Uint8Array[] = [];
   #keptBytes = 0;
-  #recording = true;
+  /** True if all chunks that were read so far can be read again. */
+  replayable = true;
   /** True if no other reader will follow. Until then the source stays open: a retry that was decided may still wait. */
   #settled = false;
   /** The requests that wait for the next chunk of the source. A previous reader may have made the first. */
@@ -33,14 +34,9 @@ export class ReplayBody implements Body {
     this.#source = source;
   }
 
-  /** True if all chunks that were read so far can be read again. */
-  get replayable(): boolean {
-    return this.#recording;
-  }
-
   /** Ends the recording, because no other reader will follow. */
   settle(): void {
-    this.#recording = false;
+    this.replayable = false;
     this.#settled = true;
     if (this.#abandoned) this.#close();
   }
@@ -76,7 +72,7 @@ export class ReplayBody implements Body {
 
   #advance(iterator: ChunkSource, onStep: OnStep, onError: OnError): void {
     if (this.#waiting !== undefined) this.#waiting.push([onStep, onError]);
-    else if (!this.#recording) {
+    else if (!this.replayable) {
       this.#kept = [];
       requestChunk(iterator, onStep, onError);
     } else {
@@ -98,10 +94,10 @@ export class ReplayBody implements Body {
   }
 
   #keep(chunk: Uint8Array): void {
-    if (!this.#recording) return;
+    if (!this.replayable) return;
     this.#kept.push(chunk);
     this.#keptBytes += chunk.byteLength;
-    if (this.#keptBytes > MAX_KEPT_BYTES) this.#recording = false;
+    if (this.#keptBytes > MAX_KEPT_BYTES) this.replayable = false;
   }
 
   #close(): void {

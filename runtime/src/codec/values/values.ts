@@ -40,7 +40,8 @@ export class ValueCount {
   readonly #max: number;
   readonly #bytes: number;
   #read = 0;
-  #made = 0;
+  /** The units of messages so far. */
+  made = 0;
 
   /** `bytes`: the size of the body. */
   constructor(max: number, bytes: number) {
@@ -53,11 +54,6 @@ export class ValueCount {
     return this.#bytes * valuesPerByte > this.#max;
   }
 
-  /** The units of messages so far. */
-  get made(): number {
-    return this.#made;
-  }
-
   /** Counts values of text, such as JSON, before it is parsed. */
   addRead(units: number): void {
     this.#read += units;
@@ -66,8 +62,8 @@ export class ValueCount {
 
   /** Counts values of messages before they are created. */
   addMade(units: number): void {
-    this.#made += units;
-    if (this.#made > this.#max * Units.value) this.#refuse(this.#made);
+    this.made += units;
+    if (this.made > this.#max * Units.value) this.#refuse(this.made);
   }
 
   #refuse(units: number): never {
