@@ -59,19 +59,16 @@ export function callOperation(
     parameters: [{ $ref: "#/components/parameters/Timeout" }, ...selectorParameters(service.selectors)],
     requestBody: {
       required: true,
-      content: {
-        [requestType]: { schema: anyOf(parts.map(({ request }) => request)), ...exampleWith(parts[0]?.example) },
-      },
+      content: contentOf(requestType, anyOf(parts.map(({ request }) => request)), parts[0]?.example),
     },
     responses: {
       "200": {
         description: responseText(method),
-        content: {
-          [responseType]: {
-            schema: anyOf(parts.map(({ response }) => response)),
-            ...exampleWith(method.output && exampleOf(method.output)),
-          },
-        },
+        content: contentOf(
+          responseType,
+          anyOf(parts.map(({ response }) => response)),
+          method.output && exampleOf(method.output),
+        ),
       },
       ...ERROR_RESPONSES,
     },
@@ -135,26 +132,19 @@ function anyOf(schemas: readonly JsonSchema[]): JsonSchema {
   return distinct.length === 1 && distinct[0] !== undefined ? distinct[0] : { anyOf: distinct };
 }
 
-/** Returns the example of a media type, if there is one. Pages that make examples of schemas set all members of a oneof. */
-export function exampleWith(example: JsonValue | undefined): JsonObject {
-  return example === undefined ? {} : { example };
+/** Returns the content of a body. The example, if any, is needed: those that pages make of schemas set all members of a oneof. */
+export function contentOf(mediaType: string, schema: JsonSchema, example: JsonValue | undefined): JsonObject {
+  return { [mediaType]: example === undefined ? { schema } : { schema, example } };
 }
 
 /** Returns the parameters that select a version or group. A service that is served without needs none. */
 export function selectorParameters(selectors: readonly Selector[]): JsonObject[] {
-  const parameterOf = (name: string, values: readonly (string | undefined)[]): JsonObject[] => {
-    const known = [...new Set(values.filter((value) => value !== undefined && value !== ""))] as string[];
-    const required = known.length > 0 && values.every(Boolean);
-    return known.length === 0 ? [] : [{ name, in: "header", required, schema: { type: "string", enum: known } }];
-  };
-  return [
-    ...parameterOf(
-      "tri-service-version",
-      selectors.map(({ version }) => version),
-    ),
-    ...parameterOf(
-      "tri-service-group",
-      selectors.map(({ group }) => group),
-    ),
-  ];
+  return (["version", "group"] as const).flatMap((key) => {
+    const values = selectors.map((one) => one[key]);
+    const known = [...new Set(values)].filter(Boolean) as string[];
+    const required = values.every(Boolean);
+    return known.length === 0
+      ? []
+      : [{ name: `tri-service-${key}`, in: "header", required, schema: { type: "string", enum: known } }];
+  });
 }

@@ -8,8 +8,8 @@ import type { PathTemplate, TemplateVariable } from "../rest/template.ts";
 import { ERROR_RESPONSES } from "./error-schema.ts";
 import { exampleOf, exampleOfField } from "./example.ts";
 import {
+  contentOf,
   descriptionOf,
-  exampleWith,
   factsOf,
   type ServiceDescription,
   STREAMING_NOTES,
@@ -137,12 +137,11 @@ export function restOperation(
       "200": {
         description:
           responseBody === undefined ? `The response, ${target.output.typeName}.` : "A field of the response.",
-        content: {
-          [isEvents ? "text/event-stream" : "application/json"]: {
-            schema: responseBody === undefined ? schemas.message(target.output) : schemas.field(responseBody),
-            ...exampleWith(responseBody === undefined ? exampleOf(target.output) : exampleOfField(responseBody)),
-          },
-        },
+        content: contentOf(
+          isEvents ? "text/event-stream" : "application/json",
+          responseBody === undefined ? schemas.message(target.output) : schemas.field(responseBody),
+          responseBody === undefined ? exampleOf(target.output) : exampleOfField(responseBody),
+        ),
       },
       ...ERROR_RESPONSES,
     },
@@ -162,7 +161,7 @@ function requestBodyOf(
 }
 
 function bodyOf(schema: JsonObject, example: ReturnType<typeof exampleOfField>): JsonObject {
-  return { required: true, content: { "application/json": { schema, ...exampleWith(example) } } };
+  return { required: true, content: contentOf("application/json", schema, example) };
 }
 
 /** Returns the query parameters of a route: all fields that are neither in the path nor in the body. */
