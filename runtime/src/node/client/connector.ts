@@ -17,18 +17,16 @@ import { connectHttp2 } from "./http2-connection.ts";
 import { Pool } from "./pool.ts";
 import { proxyFor } from "./proxy.ts";
 import { addressOf, type Target } from "./socket.ts";
-import type { ClientTlsOptions, NodeTransportOptions } from "./transport-options.ts";
+import type { NodeTransportOptions } from "./transport-options.ts";
 
 /** Options of the connections to one server. */
 export interface ConnectOptions
   extends Pick<
     NodeTransportOptions,
-    keyof typeof DURATIONS | "maxConnections" | "waitForReady" | "onTransparentRetry"
+    keyof typeof DURATIONS | "maxConnections" | "waitForReady" | "onTransparentRetry" | "tls" | "proxy"
   > {
   readonly baseUrl: string;
   readonly httpVersion: "1.1" | "2";
-  readonly tls?: ClientTlsOptions | undefined;
-  readonly proxy?: string | false | undefined;
   /**
    * Limit of the size of response headers, in bytes. HTTP/2 engines keep up to 64 KiB, and the protocols enforce the limit.
    */

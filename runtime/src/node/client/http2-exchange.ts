@@ -124,7 +124,7 @@ export class Http2Exchange implements StreamSink, BodySender {
   }
 
   onResponse(block: { readonly status: number; readonly fields: readonly string[] }): void {
-    this.#body = new IncomingBody(this.stream, [], this.#owner.collecting, CANCEL);
+    this.#body = new IncomingBody(this.stream, [], this.#owner.collecting, cancelStream);
     this.#received = new ReceivedResponse(block.status, this.#owner.metadataOf(block.fields), this.#body);
     if (this.#request === undefined) return;
     this.#request = undefined;
@@ -192,7 +192,7 @@ export class Http2Exchange implements StreamSink, BodySender {
   }
 }
 
-const CANCEL = (stream: ExchangeStream): void => stream.reset(ErrorCode.Cancel);
+const cancelStream = (stream: ExchangeStream): void => stream.reset(ErrorCode.Cancel);
 const NO_TRAILERS: Metadata = new Metadata().freeze();
 
 class ReceivedResponse implements HttpResponse {
