@@ -12,6 +12,20 @@ export function lowerNames(raw: string[]): string[] {
   return raw.map((text, i) => (i % 2 === 0 ? text.toLowerCase() : text));
 }
 
+/**
+ * Header fields of one connection. HTTP/2 does not allow them (RFC 9113, section 8.2.2), and `node:http` writes them itself.
+ */
+const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
+  "connection",
+  "keep-alive",
+  "proxy-connection",
+  "transfer-encoding",
+  "upgrade",
+]);
+
+/** Reports whether a field with the name, in lower case, belongs to the message and not to its connection. */
+export const isEndToEnd = (name: string): boolean => !CONNECTION_FIELDS.has(name);
+
 /** Reads the fields of a received header block, without the pseudo-headers that it starts with. */
 export function readFields(raw: string[]): Metadata {
   let start = 0;

@@ -4,19 +4,17 @@
 import type { RequestListener } from "node:http";
 import type { ErrorHook } from "../../../call/error.ts";
 import { Metadata } from "../../../call/metadata.ts";
-import { readChunks, streamBody } from "../../../http/body.ts";
+import { emptyBody, readChunks, streamBody } from "../../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange.ts";
 import { quote } from "../../../protocol/error.ts";
 import { TEXT_TYPE, textResponse } from "../../../server/resource.ts";
+import { isEndToEnd } from "../adapter/headers.ts";
 import type { FallbackApplication } from "../server-options.ts";
-import { isEndToEnd } from "./connection-fields.ts";
 
 /** `RequestInit` with the option of streamed bodies, which the types of Node 20 do not have. */
 interface DuplexRequestInit extends RequestInit {
   duplex?: "half";
 }
-
-const EMPTY_STREAM: AsyncIterable<Uint8Array> = { async *[Symbol.asyncIterator]() {} };
 
 /** Creates an exchange that an application answers. Its errors are passed to `onError`, and answered with 500. */
 export function fetchExchange(
@@ -78,7 +76,7 @@ function toResponse(response: Response, { method, path }: HttpRequest, onError: 
     status,
     headers: Metadata.fromRaw([...headers].flat()).filter(isEndToEnd),
     // A whole body would get a content-length, which a response to HEAD takes from its own headers.
-    body: streamBody(hasBody ? readChunks(body, report) : EMPTY_STREAM),
+    body: streamBody(hasBody ? readChunks(body, report) : emptyBody),
     trailers: new Metadata(),
   };
 }

@@ -23,8 +23,7 @@ import { TEXT_TYPE, textResponse } from "../../../server/resource.ts";
 import { pump } from "../../io/body.ts";
 import { MemorySocket } from "../../io/duplex-pair.ts";
 import { ignore } from "../../io/error.ts";
-import { lowerNames } from "../adapter/headers.ts";
-import { isEndToEnd } from "./connection-fields.ts";
+import { isEndToEnd, lowerNames } from "../adapter/headers.ts";
 
 function answerFailure(outgoing: ServerResponse): void {
   if (outgoing.headersSent) {
