@@ -57,9 +57,9 @@ class WholeBody implements Body {
   constructor(whole: Uint8Array) {
     this.whole = whole;
   }
-  async bytes(limit: number, framing = 0): Promise<Uint8Array> {
-    if (this.whole.byteLength > limit + framing) throw tooLarge(limit, this.whole.byteLength - framing);
-    return this.whole;
+  bytes(limit: number, framing = 0): Promise<Uint8Array> {
+    const size = this.whole.byteLength - framing;
+    return size > limit ? Promise.reject(tooLarge(limit, size)) : Promise.resolve(this.whole);
   }
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, undefined> {
     if (this.whole.byteLength > 0) yield this.whole;

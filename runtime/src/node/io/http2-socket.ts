@@ -25,6 +25,7 @@ const FRAMES_PER_STEP = 128;
 const CLOSE_GRACE_MS = 1_000;
 
 const freeSlabs: Uint8Array[] = [];
+const SETTLED = Promise.resolve();
 
 /** The time at which the current turn ends; `undefined` if no large read has been processed in it. */
 let turnEnds: number | undefined;
@@ -242,8 +243,8 @@ export class Http2Socket implements OutputOwner {
     if (this.#isScheduled) return;
     this.#isScheduled = true;
     // Ticks run before the microtasks of asynchronous handlers, unless a microtask schedules the tick. Without this, a
-    // response would need a write of its own.
-    queueMicrotask(this.#defer);
+    // response would need a write of its own. Node's `queueMicrotask` creates an AsyncResource each time.
+    void SETTLED.then(this.#defer);
   }
 
   slab(): Uint8Array {
