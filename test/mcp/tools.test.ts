@@ -204,6 +204,7 @@ describe("hostile requests", () => {
     ["a response", { jsonrpc: "2.0", id: 1, result: {} }, 400, -32600],
     ["an id of null", { jsonrpc: "2.0", id: null, method: "ping" }, 400, -32600],
     ["a fraction as id", { jsonrpc: "2.0", id: 1.5, method: "ping" }, 400, -32600],
+    ["an id that would be rounded", '{"jsonrpc":"2.0","id":9007199254740993,"method":"ping"}', 400, -32600],
     ["an object as id", { jsonrpc: "2.0", id: {}, method: "ping" }, 400, -32600],
     ["params in an array", { jsonrpc: "2.0", id: 1, method: "ping", params: [] }, 400, -32600],
     ["an unknown tool", { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "constructor" } }, 200, -32602],
@@ -367,11 +368,15 @@ describe("addMcp", () => {
     [["greet.v1.GreetService/Greet"], {}, 'did you mean "greet.v1.GreetService.Greet"?'],
     [["greet.v1.Other.Method"], {}, "no service of the router has the method"],
     [["greet.v1.GreetService.GreetTogether"], {}, "is client streaming"],
+    [GREET, {}, "the methods of addMcp must be an array, not a string"],
     [[GREET], { path: "mcp" }, "must start with /"],
+    [[GREET], { path: "/mcp?tools" }, "without a query"],
+    [[GREET], { path: "/mcp#tools" }, "without a query"],
+    [[GREET], { path: "/tööls" }, "must start with / and be visible ASCII"],
     [[GREET], { paths: "/mcp" }, "paths"],
   ])("refuses %j with the options %j", (methods, options, message) => {
     const router = createRouter().add(GreetServiceDef, greeter);
-    expect(() => addMcp(router, methods, options as object)).toThrow(message);
+    expect(() => addMcp(router, methods as string[], options as object)).toThrow(message);
   });
 
   it("takes a second list of tools at another path only", () => {

@@ -6,7 +6,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
-import { assertMembers, similarName } from "../call/option.ts";
+import { assertArrays, assertMembers, similarName } from "../call/option.ts";
 import { countOf, parseBounded } from "../codec/bounded-codec.ts";
 import { encodeJson } from "../codec/codec.ts";
 import { isObject } from "../codec/values/json.ts";
@@ -40,6 +40,7 @@ import { createTool, type Tool } from "./tool.ts";
 /** The time for which clients may keep the list of tools, which changes with the program only: five minutes. */
 const LIST_TTL_MS = 300_000;
 const CAPABILITIES = { tools: {} };
+const TOOLS_PATH = /^\/[!"$->@-~]*$/;
 
 /** The tools of a router. The constructor throws a `TypeError` for invalid options. */
 export class ToolResource implements CallingResource {
@@ -53,7 +54,10 @@ export class ToolResource implements CallingResource {
   constructor(router: Router, methods: readonly string[], options: { readonly path?: string | undefined }) {
     assertMembers("the options of addMcp", options, ["path"]);
     const { path = "/mcp" } = options;
-    if (typeof path !== "string" || !path.startsWith("/")) throw new TypeError("the path of tools must start with /");
+    assertArrays({ "the methods of addMcp": methods });
+    if (typeof path !== "string" || !TOOLS_PATH.test(path)) {
+      throw new TypeError("the path of tools must start with / and be visible ASCII, without a query");
+    }
     this.#router = router;
     this.#methods = methods;
     this.path = path;
@@ -97,7 +101,7 @@ export class ToolResource implements CallingResource {
       if (given === undefined && typeof method === "string") {
         return { status: 202, headers: new Metadata(), body: emptyBody, trailers: new Metadata() };
       }
-      if (typeof given !== "string" && !Number.isInteger(given)) {
+      if (typeof given !== "string" && !Number.isSafeInteger(given)) {
         throw new ProtocolError(400, INVALID_REQUEST, "the id of a request must be a string or an integer");
       }
       id = given as string | number;
