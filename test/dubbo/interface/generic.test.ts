@@ -185,6 +185,13 @@ describe("interface methods", () => {
     expect(await problem("com.acme.Unknown", "texts", [])).toEqual([Code.Unimplemented, expect.any(String)]);
   });
 
+  it("need an array of arguments", async () => {
+    const given = { id: 7 } as unknown as unknown[];
+    await expect(call("fixture.classes.Classes", "person", given)).rejects.toThrow(
+      new TypeError('the arguments of person must be an array, such as [1, "a"]'),
+    );
+  });
+
   it("throw the exceptions of the service", async () => {
     const error = await call("fixture.classes.Classes", "tree", [leaf("bad")]).catch((reason: unknown) => reason);
     expect(error).toBeInstanceOf(JavaException);

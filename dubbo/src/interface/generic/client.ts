@@ -42,6 +42,7 @@ interface Invoke {
 export function createGenericClient(transport: Transport, defaults: CallDefaults = {}): GenericClient {
   return {
     async call(service, method, args, { types = null, mode = "true", ...options } = {}) {
+      if (!Array.isArray(args)) throw new TypeError(`the arguments of ${method} must be an array, such as [1, "a"]`);
       const headers = new Metadata(defaults.headers).set(GENERIC, mode);
       const definition = { typeName: service, methods: { invoke: invokeOf(service) } };
       const client = createClient<Invoke>(definition, transport, { ...defaults, headers });
