@@ -11,7 +11,7 @@ import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import { compiledText } from "../../support/compiled.ts";
 import { Http1Connection, Http2Connection } from "../../support/connection.ts";
-import { Flag, frame, RawConnection, Reset, request, Type, words } from "../../support/frames.ts";
+import { Flag, frame, PREFACE, RawConnection, Reset, request, settings, Type, words } from "../../support/frames.ts";
 import { pause } from "../../support/pause.ts";
 import { freePort } from "../../support/port.ts";
 import {
@@ -104,6 +104,23 @@ describe("closing a server", () => {
     (await openSocket(port)).write("PRI * HT");
     await pause(20);
     expect(await within(SOON_MS, server.close())).toBe(true);
+  });
+
+  it("answers clients that have just connected, and send their first calls now", async () => {
+    const { server, port } = await startServer();
+    const [first, second] = [await openSocket(port), new RawConnection(await openSocket(port), false)];
+    const closed = server.close();
+    await pause(50);
+    first.write(`POST ${GREET} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n[{}]`);
+    const response = Buffer.concat(await first.toArray()).toString();
+    expect(response).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+    expect(response).toContain("connection: close\r\n");
+    second.write(PREFACE, settings(), frame(Type.headers, Flag.endHeaders, 1, request()));
+    second.write(frame(Type.data, Flag.endStream, 1, Buffer.alloc(5)));
+    expect((await second.frame(Type.data, 1)).payload.toString()).toContain("Hello");
+    await second.frame(Type.goaway);
+    await second.end();
+    expect(await within(SOON_MS, closed)).toBe(true);
   });
 
   it.each(TRANSPORTS)("lets a call over $protocol, HTTP/$httpVersion finish, and ends then", async (options) => {

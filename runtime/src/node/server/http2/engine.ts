@@ -75,6 +75,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     this.connection = this.role.connection;
     this.guard = new ConnectionGuard(this.connection, socket, this.requests, service.limits, this);
     this.#socket.attach(this.connection, this);
+    if (service.isLeaving) this.leave();
   }
 
   /** The client, for diagnostics. */

@@ -24,6 +24,8 @@ import { handshakeError, refusalOf, resolveTlsOptions } from "./tls.ts";
 
 /** The first bytes of every HTTP/2 connection. No HTTP/1.1 request begins with them. */
 const HTTP2_PREFACE = Buffer.from("PRI * HTTP/2.0");
+/** Time in which connections must send their first bytes after the server has begun to close, in milliseconds. */
+const FIRST_BYTES_MS = 500;
 
 /** The sockets of a server. */
 export class Listener {
@@ -124,7 +126,10 @@ export class Listener {
     this.#draining.abort(reason);
     this.#http1.drain();
     this.#http2.drain();
-    for (const socket of this.#undecided) socket.destroy();
+    // The first calls of clients that have just connected finish like others.
+    const stopWaiting = startTimer(Math.min(graceMs, FIRST_BYTES_MS), () => {
+      for (const socket of this.#undecided) socket.destroy();
+    });
     const stopAborting = startTimer(graceMs, () => {
       this.#http1.abort(reason);
       this.#http2.abort(reason);
@@ -133,6 +138,7 @@ export class Listener {
       for (const socket of this.#sockets) socket.destroy();
     });
     await closed;
+    stopWaiting();
     stopAborting();
     stopDestroying();
   }
