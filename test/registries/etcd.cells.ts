@@ -58,6 +58,24 @@ describe.skipIf(!hasEtcd)("etcd", () => {
     expect(consumer.events.filter(({ type }) => type === "resolver failed")).toEqual([]);
   });
 
+  it("entries that are removed without an answer end with their lease, though the registry stays open", async () => {
+    const server = await startEtcd();
+    onTestFinished(() => server.close());
+    const proxy = await cuttableProxy(server.port);
+    const registry = etcd({ servers: [proxy.address], ttlMs: 3_000, connectTimeoutMs: 1_000 });
+    onTestFinished(() => registry.close());
+    const provider = await startProvider(registry);
+    await provider.registration.ready;
+    const entries = async (): Promise<number> =>
+      Object.keys(await server.entries("/")).filter((key) => key.includes(provider.address)).length;
+    await timeUntil(async () => (await entries()) > 0, 10_000);
+    proxy.silence();
+    await provider.registration.close({ graceMs: 100 });
+    // The lease has not ended yet: a client that renews it would keep the entries.
+    proxy.restore();
+    await timeUntil(async () => (await entries()) === 0, 20_000);
+  });
+
   it("users and passwords are sent, and an expired token is replaced", async () => {
     const server = await startEtcd();
     onTestFinished(() => server.close());

@@ -84,9 +84,9 @@ class Lease implements TreeSession {
   };
 
   readonly remove = async (path: string): Promise<void> => {
-    await this.#keys.removeOwned(path, this.#id);
     this.#paths.delete(path);
-    if (this.#paths.size === 0) await this.end();
+    // Without an answer, the last key ends with the lease, which is not renewed any more.
+    await (this.#paths.size === 0 ? this.end() : this.#keys.removeOwned(path, this.#id));
   };
 
   /** Revokes the lease, which removes its keys at once. Never rejects: without an answer the lease ends by itself. */
