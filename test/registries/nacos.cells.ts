@@ -75,6 +75,42 @@ describe.skipIf(!hasNacos)("nacos", () => {
     figure(/consumer: (\d+ calls, 0 failed)/.exec(printed)?.[1] ?? "");
   });
 
+  it("lists a consumer while it calls a service, also over another connection, and not after its end", async () => {
+    const provider = await startProvider(open(), { application: "called" });
+    await provider.registration.ready;
+    const name = `consumers:${SERVICE}::`;
+    const list = async (): Promise<{ ip: string; port: number; metadata: Record<string, string> }[]> =>
+      JSON.parse(await server.api(`/v1/ns/instance/list?serviceName=${encodeURIComponent(name)}`)).hosts ?? [];
+    const registry = open({ application: "web", providedBy: { [SERVICE]: ["called"] } });
+    const consumer = openConsumer(registry);
+    expect(await consumer.client.greet({})).toMatchObject({ greeting: provider.address });
+    const listedMs = await timeUntil(async () => (await list()).length === 1, 10_000);
+    figure(`consumer listed ${Math.round(listedMs)} ms after its first call`);
+    expect((await list())[0]).toMatchObject({
+      port: 0,
+      metadata: {
+        application: "web",
+        category: "consumers",
+        interface: SERVICE,
+        protocol: "consumer",
+        side: "consumer",
+      },
+    });
+    const path = `/v1/cs/configs?dataId=${encodeURIComponent(`${SERVICE}:::consumer:web`)}&group=dubbo`;
+    await timeUntil(async () => (await server.api(path)).startsWith("{"), 10_000);
+    expect(JSON.parse(await server.api(path))).toMatchObject({ application: "web", side: "consumer" });
+    await server.kill();
+    await server.restart();
+    await timeUntil(async () => (await list()).length === 1, 40_000);
+    await consumer.transport.close();
+    await timeUntil(async () => (await list()).length === 0, 20_000);
+    const other = openConsumer(registry);
+    expect(await other.client.greet({}, { waitForReady: true })).toMatchObject({ greeting: provider.address });
+    await timeUntil(async () => (await list()).length === 1, 10_000);
+    await registry.close();
+    await timeUntil(async () => (await list()).length === 0, 20_000);
+  });
+
   it("lists a provider at both levels; consumers find it, and its changes and end", async () => {
     const provider = await startProvider(open(), { application: "shop", attributes: { "dubbo.tag": "gray" } });
     await provider.registration.ready;

@@ -96,6 +96,43 @@ export function describeCells({
     await closed;
   });
 
+  it("a consumer is listed while it calls a service, by itself after a restart of the server, and not after its end", async () => {
+    const server = await startServer();
+    const provider = await startProvider(open(server));
+    await provider.registration.ready;
+    const consumers = async (): Promise<string[]> =>
+      (await ephemeral(server)).filter((path) => path.startsWith(`/dubbo/${SERVICE}/consumers/`));
+    const registry = open(server, { application: "web" });
+    const consumer = openConsumer(registry);
+    expect(await consumer.client.greet({})).toMatchObject({ greeting: provider.address });
+    const listedMs = await timeUntil(async () => (await consumers()).length === 1, 10_000);
+    figure(`consumer listed ${Math.round(listedMs)} ms after its first call`);
+    const [path = ""] = await consumers();
+    expect(decodeURIComponent(path)).toMatch(
+      /\/consumer:\/\/[^/:]+\/greet\.v1\.GreetService\?application=web&category=consumers&/,
+    );
+    const definition = `/dubbo/metadata/${SERVICE}/consumer/web`;
+    if (kind === "zookeeper") {
+      await timeUntil(async () => (await read(server, definition)) !== undefined, 10_000);
+      expect(JSON.parse((await read(server, definition)) ?? "")).toMatchObject({
+        application: "web",
+        side: "consumer",
+      });
+    } else expect(await read(server, definition)).toBeUndefined();
+    await server.kill();
+    // Longer than the session.
+    await new Promise((resolve) => setTimeout(resolve, 3 * ttlMs));
+    await server.restart();
+    await timeUntil(async () => (await consumers()).length === 1, 30_000);
+    await consumer.transport.close();
+    await timeUntil(async () => (await consumers()).length === 0, 10_000);
+    const other = openConsumer(registry);
+    expect(await other.client.greet({}, { waitForReady: true })).toMatchObject({ greeting: provider.address });
+    await timeUntil(async () => (await consumers()).length === 1, 10_000);
+    await registry.close();
+    await timeUntil(async () => (await consumers()).length === 0, 10_000);
+  });
+
   it("a rule that changes is live within a second, and a malformed one changes nothing", async () => {
     const server = await startServer();
     const path = (key: string): string => `/dubbo/config/dubbo/${key}`;

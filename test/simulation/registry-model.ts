@@ -23,8 +23,9 @@ export interface RegistryModel {
   close(): Promise<void>;
 }
 
-/** The application of all providers. */
+/** The application of all providers, and that of all consumers. */
 export const APPLICATION = "simulation";
+export const CONSUMER = "simulation-client";
 export const SERVICE = "simulation.v1.SimulationService";
 
 /** The address that a member listens on. */
@@ -32,21 +33,24 @@ export function memberAddress(member: number): string {
   return `10.0.0.${201 + member}`;
 }
 
-/** The addresses of a registry's providers, one for each entry, sorted. */
+/** The addresses of a registry's providers, one for each entry, sorted, and the number of its consumers. */
 export interface Content {
   readonly providers: readonly string[];
   readonly instances: readonly string[];
+  readonly consumers: number;
 }
 
 export function contentOf(model: RegistryModel): Content {
   const providers: string[] = [];
   const instances: string[] = [];
+  let consumers = 0;
   for (const path of model.paths()) {
     const [, root, first, second, third] = path.split("/");
     if (root === "services" && first === APPLICATION && second) instances.push(second);
+    if (root === "dubbo" && first === SERVICE && second === "consumers" && third) consumers++;
     if (root === "dubbo" && first === SERVICE && second === "providers" && third) {
       providers.push(/^tri:\/\/([^/]+)\//.exec(decodeURIComponent(third))?.[1] ?? third);
     }
   }
-  return { providers: providers.sort(), instances: instances.sort() };
+  return { providers: providers.sort(), instances: instances.sort(), consumers };
 }

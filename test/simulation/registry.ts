@@ -7,7 +7,7 @@ import type { BalancedTransport } from "triple-es/node";
 import { EtcdModel } from "./etcd-model.ts";
 import { NacosModel } from "./nacos-model.ts";
 import { MEMBER, type RegistryPlan } from "./plan.ts";
-import { contentOf, memberAddress, type RegistryModel } from "./registry-model.ts";
+import { CONSUMER, contentOf, memberAddress, type RegistryModel } from "./registry-model.ts";
 import { clientName, type RunningClient, type Scenario, serverName } from "./scenario.ts";
 import { ZooKeeperModel } from "./zookeeper-model.ts";
 
@@ -85,8 +85,8 @@ export class SimulatedRegistry {
       { length: this.members },
       (_, member) => `${process}.${memberAddress(member).split(".")[3]}:${this.model.port}`,
     );
-    const common = { servers, connectTimeoutMs: 2_000 };
-    if (kind === "nacos") return product.nacos({ servers });
+    const common = { servers, application: CONSUMER, connectTimeoutMs: 2_000 };
+    if (kind === "nacos") return product.nacos({ servers, application: CONSUMER });
     if (kind === "etcd") return product.etcd({ ...common, ttlMs: sessionTimeoutMs });
     return product.zookeeper({ ...common, sessionTimeoutMs });
   }
@@ -205,11 +205,14 @@ export class SimulatedRegistry {
     hold(false);
   }
 
-  /** Checks that closed providers have no entries. */
+  /** Checks that closed providers and consumers have no entries. */
   checkEmpty(): void {
-    const { providers, instances } = contentOf(this.model);
+    const { providers, instances, consumers } = contentOf(this.model);
     const left = [...providers, ...instances];
     if (left.length > 0) this.#scenario.ledger.violate("I12", `the registry still has ${left} after all have closed`);
+    // Clients that were cut off before their end could not tell the registry.
+    if (consumers > 0 && this.#scenario.plan.end !== "cut off")
+      this.#scenario.ledger.violate("I12", `the registry has ${consumers} consumers after all have closed`);
   }
 
   async #checkClient(client: RunningClient, limitMs: number): Promise<void> {
@@ -234,7 +237,9 @@ export class SimulatedRegistry {
   /** Explains how the registry differs from its providers, or a client from the registry. */
   #problemOf({ transport, index, states }: RunningClient): string | undefined {
     const expected = this.#scenario.plan.servers.map((_, server) => this.#scenario.endpoint(-1, server).address);
-    const { providers, instances } = contentOf(this.model);
+    const { providers, instances, consumers } = contentOf(this.model);
+    const running = new Set(this.#scenario.clients.map(({ registry }) => registry)).size;
+    if (consumers !== running) return `the registry has ${consumers} consumers, in place of ${running}`;
     for (const [level, found, isWritten] of [
       ["interface", providers, this.#plan.mode !== "instance"],
       ["application", instances, this.#plan.mode !== "interface"],

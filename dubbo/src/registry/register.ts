@@ -7,6 +7,7 @@ import type { AddedService, Router } from "triple-es";
 import type { Instance, OfferedService, Registration, RegistrationEvent, Registry } from "triple-es/discovery";
 import { delay, delayInBackground, wallClock } from "triple-es/internal";
 import { checkAttributes } from "./dubbo/attributes.ts";
+import { checkApplicationName } from "./dubbo/service-key.ts";
 import { serveMetadata } from "./metadata-service.ts";
 import { externalHost } from "./servers.ts";
 
@@ -81,7 +82,7 @@ const UNREGISTERED_SERVICES =
  */
 export function register(server: RegisteredServer, registry: Registry, options: RegisterOptions): ServerRegistration {
   const { application, weight = 100, attributes, mode = "all", propagationMs = 1_000, warmUp = true } = options;
-  checkName(application);
+  checkApplicationName(application);
   checkAttributes(attributes);
   checkWeight(weight);
   if (!["all", "instance", "interface"].includes(mode)) {
@@ -147,14 +148,6 @@ function offeredService({ service, selector: { group, version } }: AddedService)
   const aliases = new Set(methods.flatMap(({ alias }) => alias?.service ?? []));
   aliases.delete(service.typeName);
   return [named, ...[...aliases].map((alias) => ({ ...named, service: alias }))];
-}
-
-/** Names of applications are parts of paths, lists and headers. */
-function checkName(application: string): void {
-  if (typeof application === "string" && /^[\w.-]+$/.test(application)) return;
-  throw new TypeError(
-    `application must consist of letters, digits, ".", "_" and "-", not ${JSON.stringify(application)}`,
-  );
 }
 
 function checkWeight(weight: number): void {

@@ -2,9 +2,10 @@
  * Registries whose entries form a tree of paths: ZooKeeper and etcd. Both have the same paths:
  *
  *     /dubbo/SERVICE/providers/URL       interface level; the URL is percent-encoded
+ *     /dubbo/SERVICE/consumers/URL       consumers, for consoles
  *     /dubbo/mapping/SERVICE             the applications that provide a service, separated by commas
  *     /dubbo/metadata/APP/REVISION       the services of an application, if it stores them in the registry
- *     /dubbo/metadata/SERVICE[/VERSION][/GROUP]/provider/APP   the definition of a service, for consoles
+ *     /dubbo/metadata/SERVICE[/VERSION][/GROUP]/provider/APP   the definition of a service, for consoles; or consumer
  *     /dubbo/config/dubbo/KEY            rules
  *     /services/APP/HOST:PORT            application level
  */
@@ -16,11 +17,11 @@ import { configured } from "./configured.ts";
 import { type DefinitionStore, withDefinitions } from "./dubbo/definition.ts";
 import { addToMapping, parseMapping } from "./dubbo/mapping.ts";
 import { parseMetadata } from "./dubbo/metadata.ts";
-import { decodeName, writeProviderUrl } from "./dubbo/provider-url.ts";
+import { decodeName, writeProviderUrl, writeUrl } from "./dubbo/provider-url.ts";
 import { type ConsumerOptions, createDubboResolvers, shorten } from "./dubbo/resolver.ts";
 import { parseInstance, type ServiceInstance } from "./dubbo/service-instance.ts";
 import { formatAddress } from "./dubbo/service-key.ts";
-import type { DubboSource, Warn } from "./dubbo/source.ts";
+import type { Consumer, DubboSource, Warn } from "./dubbo/source.ts";
 import { keepRegistered, type Publisher, type Session } from "./registration.ts";
 import { EntryCounter } from "./steps.ts";
 import type { StopWatch, Watcher } from "./watch.ts";
@@ -81,7 +82,7 @@ export function createTreeRegistry(
       const registration = configured(kept, instance, options.rules, source, onEvent);
       if (!tree.hasConsoles) return registration;
       const store: DefinitionStore = (offered, change) =>
-        tree.change(paths.definition(offered, instance.application), change);
+        tree.change(paths.definition(offered, "provider", instance.application), change);
       return withDefinitions(registration, instance, publisher.open, store, onEvent);
     },
     close: () => tree.close(),
@@ -98,10 +99,12 @@ class Paths {
   }
 
   providers = (service: string): string => `/${this.#root}/${service}/providers`;
+  consumer = ({ key: { service }, host, port, attributes }: Consumer): string =>
+    `/${this.#root}/${service}/consumers/${encodeURIComponent(writeUrl("consumer", formatAddress(host, port), service, attributes))}`;
   mapping = (service: string): string => `/${this.#root}/mapping/${service}`;
   metadata = (application: string, revision: string): string => `/${this.#root}/metadata/${application}/${revision}`;
-  definition = ({ service, version, group }: ServiceKey, application: string): string =>
-    `/${[this.#root, "metadata", encodeURIComponent(service), version, group, "provider", application].filter(Boolean).join("/")}`;
+  definition = ({ service, version, group }: ServiceKey, side: string, application: string): string =>
+    `/${[this.#root, "metadata", encodeURIComponent(service), version, group, side, application].filter(Boolean).join("/")}`;
   rule = (key: string): string => `/${this.#root}/config/dubbo/${key}`;
   instances = (application: string): string => `/${this.#servicesRoot}/${application}`;
 }
@@ -146,6 +149,19 @@ function createSource(tree: Tree, paths: Paths): DubboSource {
         ...watcher,
         onValue: (contents) => void parsed.update(contents, watcher.onValue),
       });
+    },
+    keepConsumer(consumer, onEvent) {
+      const { key, application, freed, define } = consumer;
+      const [path, definition] = [paths.consumer(consumer), paths.definition(key, "consumer", application)];
+      const publisher: Publisher<TreeSession> = {
+        open: (signal) => freed.then(() => tree.session(signal)),
+        async publish(session) {
+          await session.put(path, "");
+          if (tree.hasConsoles) await tree.change(definition, define);
+        },
+        withdraw: (session) => session.remove(path),
+      };
+      return keepRegistered(publisher, consumer, onEvent);
     },
     watchRule: (key, watcher) => tree.watchContent(paths.rule(key), watcher),
     async readStoredMetadata(application, revision, signal) {

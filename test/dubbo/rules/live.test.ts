@@ -74,6 +74,9 @@ async function start(tags: readonly string[], { consumer, others = [], silent = 
       if (!silent) queueMicrotask(() => watcher.onValue(urls));
       return () => {};
     },
+    keepConsumer() {
+      throw new Error("the application has no name");
+    },
     watchApplications(_service, watcher) {
       queueMicrotask(() => watcher.onValue([]));
       return () => {};

@@ -60,11 +60,15 @@ export function providerParameters(instance: Instance, offered: OfferedService):
 /** Writes the provider URL of a service, not encoded. */
 export function writeProviderUrl(instance: Instance, offered: OfferedService): string {
   const { host, port } = instance;
-  const parameters = providerParameters(instance, offered);
-  const query = Object.keys(parameters)
-    .sort()
-    .map((name) => `${name}=${parameters[name]}`);
-  return `${TRIPLE}://${formatAddress(host, port)}/${offered.service}?${query.join("&")}`;
+  return writeUrl(TRIPLE, formatAddress(host, port), offered.service, providerParameters(instance, offered));
+}
+
+/** Writes a URL of a service, not encoded, with its parameters in alphabetical order. */
+export function writeUrl(scheme: string, address: string, path: string, given: Instance["attributes"] = {}): string {
+  const query = Object.entries(given)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, value]) => `${name}=${value}`);
+  return `${scheme}://${address}/${path}?${query.join("&")}`;
 }
 
 /** The parts of a provider URL. */

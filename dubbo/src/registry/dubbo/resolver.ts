@@ -15,6 +15,7 @@ import type { Rules, ServiceRules } from "../../rules/service-rules.ts";
 import { externalHost } from "../servers.ts";
 import { EntryCounter } from "../steps.ts";
 import { Changes, type StopWatch, type Watcher } from "../watch.ts";
+import { createConsumers } from "./consumer.ts";
 import type { DescribedService } from "./described-service.ts";
 import { checkApplications, MAX_PROVIDERS, takeFirst } from "./limits.ts";
 import { MetadataCache } from "./metadata-cache.ts";
@@ -35,6 +36,8 @@ export interface ConsumerOptions {
   readonly levels?: Levels | undefined;
   /** The applications that provide a service, by its full name. Default: those of the mapping in the registry. */
   readonly providedBy?: Readonly<Record<string, readonly string[]>> | undefined;
+  /** The name of this application, which Dubbo's consoles list as a consumer of what it calls. Default: it is not listed. */
+  readonly application?: string | undefined;
   /** Traffic rules, made by `rules` of `triple-es-dubbo/rules`. Default: none are read. */
   readonly rules?: Rules | undefined;
 }
@@ -44,6 +47,7 @@ interface DubboResolverOptions extends NonNullable<Parameters<Registry["resolver
   readonly providedBy: readonly string[] | undefined;
   readonly levels: Levels;
   readonly rules: ServiceRules | undefined;
+  readonly listConsumer: ReturnType<typeof createConsumers>;
 }
 
 /** Time for which a list waits for the metadata of its instances, in milliseconds. Later metadata makes another list. */
@@ -67,7 +71,7 @@ export function createDubboResolvers(
   source: DubboSource,
   options: ConsumerOptions & { readonly servers: readonly string[] },
 ): Registry["resolver"] {
-  const { levels = "all", providedBy = {}, rules, servers } = options;
+  const { levels = "all", providedBy = {}, application, rules, servers } = options;
   if (rules !== undefined && typeof rules?.of !== "function") {
     throw new TypeError("rules must be made by the function rules of triple-es-dubbo/rules");
   }
@@ -75,10 +79,11 @@ export function createDubboResolvers(
     throw new TypeError(`levels must be "all", "instance" or "interface", not ${JSON.stringify(levels)}`);
   }
   const cache = new MetadataCache(source);
+  const listConsumer = createConsumers(source, application);
   return (key, resolverOptions) => {
     const own = Object.hasOwn(providedBy, key.service) ? providedBy[key.service] : undefined;
     const ruled = rules?.of(key, externalHost() ?? "localhost");
-    const settings = { ...resolverOptions, levels, providedBy: own, rules: ruled };
+    const settings = { ...resolverOptions, levels, providedBy: own, rules: ruled, listConsumer };
     const resolver = createDubboResolver(source, key, cache, settings);
     const dynamic = ruled && { route: (policy: Balancer) => ruled.route(policy), overrides: ruled.overrides };
     return Object.assign(resolver, { source: `${source.name} at ${servers.join(", ")}`, ...dynamic });
@@ -92,7 +97,7 @@ function createDubboResolver(
   cache: MetadataCache,
   options: DubboResolverOptions,
 ): Resolver {
-  const { rules } = options;
+  const { rules, listConsumer } = options;
   const reported = new Set<string>();
   return async function* ({ signal, warn }) {
     const warnOnce: Warn = (problem) => {
@@ -101,6 +106,7 @@ function createDubboResolver(
       reported.add(problem);
       warn(problem);
     };
+    listConsumer(key, warnOnce, signal);
     const view = new ServiceView(source, key, options, warnOnce);
     try {
       const steps = new EntryCounter();
@@ -170,24 +176,13 @@ class ServiceView {
     this.#warn = warn;
     rules?.start((name, onText) => source.watchRule(name, this.#watcher(onText)), warn);
     if (rules !== undefined) this.#stops.push(() => rules.stop());
+    const providers = this.#watcher<readonly string[]>((urls) => this.#listed(urls));
     if (levels === "instance") this.#providers = [];
-    else
-      this.#stops.push(
-        source.watchProviders(
-          key,
-          warn,
-          this.#watcher((urls) => this.#listed(urls)),
-        ),
-      );
+    else this.#stops.push(source.watchProviders(key, warn, providers));
+    const apps = this.#watcher<readonly string[]>((all) => this.#mapped(checkApplications(all, key.service, warn)));
     if (levels === "interface") this.#isMapped = true;
     else if (providedBy !== undefined) this.#mapped(providedBy);
-    else
-      this.#stops.push(
-        source.watchApplications(
-          key.service,
-          this.#watcher((names) => this.#mapped(checkApplications(names, key.service, warn))),
-        ),
-      );
+    else this.#stops.push(source.watchApplications(key.service, apps));
   }
 
   /** Reports whether every list has been read once. */

@@ -1,5 +1,5 @@
 /**
- * Names of services in Dubbo's registries: the service key, with group and version, and the host of an address.
+ * Names in Dubbo's registries: applications, the service key, with group and version, and the host of an address.
  */
 import type { ServiceKey } from "triple-es/discovery";
 
@@ -28,7 +28,14 @@ function matches(offered: string | undefined, wanted: string | undefined): boole
   return wanted === "*" || (offered || "") === (wanted || "");
 }
 
-/** Joins host and port. IPv6 addresses get brackets. */
+/** Joins host and port, unless it is 0. IPv6 addresses get brackets. */
 export function formatAddress(host: string, port: number): string {
-  return host.includes(":") && !host.startsWith("[") ? `[${host}]:${port}` : `${host}:${port}`;
+  const name = host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
+  return port === 0 ? name : `${name}:${port}`;
+}
+
+/** Throws a `TypeError` for an invalid name of an application. Such names are parts of paths, lists and headers. */
+export function checkApplicationName(name: string): void {
+  if (typeof name === "string" && /^[\w.-]+$/.test(name)) return;
+  throw new TypeError(`application must consist of letters, digits, ".", "_" and "-", not ${JSON.stringify(name)}`);
 }

@@ -2,16 +2,16 @@
  * The registry in Nacos, as Dubbo uses it:
  *
  *     service APP                               application level
- *     service providers:SERVICE:VERSION:GROUP   interface level
+ *     service providers:SERVICE:VERSION:GROUP   interface level; and consumers:…, for consoles
  *     configuration SERVICE, group mapping      the applications that provide a service
  *     configuration APP, group REVISION         the services of an application, if it stores them in the registry
  *     configuration KEY, group dubbo            rules
- *     configuration SERVICE:VERSION:GROUP:provider:APP, group dubbo   the definition of a service, for consoles
+ *     configuration SERVICE:VERSION:GROUP:provider:APP, group dubbo   the definition of a service, for consoles; or consumer
  */
 
 import type { ClosableTransport } from "triple-es";
 import { Code, RpcError } from "triple-es";
-import type { Instance, OfferedService, Registration, Registry, ServiceKey } from "triple-es/discovery";
+import type { Instance, Registration, Registry, ServiceKey } from "triple-es/discovery";
 import type { ClientTlsOptions } from "triple-es/node";
 import { createTransport } from "triple-es/node";
 import { configured } from "../configured.ts";
@@ -62,7 +62,8 @@ export function nacos(options: NacosOptions): Registry {
   const clients = new Clients(options);
   const configs = new Configs(clients.create("config"), namespace);
   const scope = { namespace, group };
-  const source = createSource(new Naming(clients.create("naming"), scope), configs);
+  const reader = clients.create("naming");
+  const source = createSource(reader, new Naming(reader, scope), configs);
   const registrations = new Set<Registration>();
   return {
     resolver: createDubboResolvers(source, options),
@@ -72,7 +73,7 @@ export function nacos(options: NacosOptions): Registry {
       const publisher = createPublisher(client, new Naming(client, scope), configs);
       const plain = configured(keepRegistered(publisher, instance, onEvent), instance, options.rules, source, onEvent);
       const store: DefinitionStore = (offered, change) =>
-        configs.change(definitionOf(offered, instance.application), change);
+        configs.change(definitionOf(offered, "provider", instance.application), change);
       const kept = withDefinitions(plain, instance, publisher.open, store, onEvent);
       const registration: Registration = {
         ...kept,
@@ -150,21 +151,21 @@ function openTransport(address: string, tls: ClientTlsOptions | undefined): Clos
 }
 
 /** Returns the name of a service at the interface level. Empty parts stay. */
-const interfaceService = ({ service, version = "", group = "" }: ServiceKey): string =>
-  `providers:${service}:${version}:${group}`;
+const interfaceService = ({ service, version = "", group = "" }: ServiceKey, category = "providers"): string =>
+  `${category}:${service}:${version}:${group}`;
 
 /** Replaces the characters that Nacos refuses, as Dubbo for Java does. */
 const configOf = (key: string) => ({ dataId: key.replaceAll("$", "___").replaceAll("/", "-"), group: "dubbo" });
 
-const definitionOf = ({ service, version = "", group = "" }: ServiceKey, application: string) =>
-  configOf(`${service}:${version}:${group}:provider:${application}`);
+const definitionOf = ({ service, version = "", group = "" }: ServiceKey, side: string, application: string) =>
+  configOf(`${service}:${version}:${group}:${side}:${application}`);
 
 const mappingOf = (service: string) => ({ dataId: service, group: "mapping" });
 
 /** The names of services that servers of Nacos accept (their `ParamCheckRule`), in addition to a length of 512. */
 const SERVICE_NAME = /^(?!@)(?:(?!@@)[^\u4e00-\u9fa5\s])+$/;
 
-function createSource(naming: Naming, configs: Configs): DubboSource {
+function createSource(client: NacosClient, naming: Naming, configs: Configs): DubboSource {
   return {
     name: "nacos",
     watchProviders: (key, _warn, watcher) => naming.watch(interfaceService(key), watchUrls(watcher)),
@@ -191,6 +192,20 @@ function createSource(naming: Naming, configs: Configs): DubboSource {
           else watcher.onFailure(reason);
         },
       });
+    },
+    keepConsumer(consumer, onEvent) {
+      const { key, application, host: ip, port, attributes, freed, define } = consumer;
+      const service = interfaceService(key, "consumers");
+      const entry = { ip, port, metadata: { ...attributes, path: key.service, protocol: "consumer" } };
+      const publisher: Publisher<NacosConnection> = {
+        open: () => freed.then(() => client.connected()),
+        async publish(connection) {
+          await naming.register(connection, service, entry);
+          await configs.change(definitionOf(key, "consumer", application), define);
+        },
+        withdraw: (connection) => naming.deregister(connection, service, entry),
+      };
+      return keepRegistered(publisher, consumer, onEvent);
     },
     watchRule: (key, watcher) => configs.watch(configOf(key), watcher),
     async readStoredMetadata(application, revision) {
@@ -234,12 +249,9 @@ function entriesOf(instance: Instance): Map<string, NacosInstance> {
   if (mode !== "interface") entries.set(application, { ip, port, metadata: instanceMetadata(instance) });
   if (mode === "instance") return entries;
   for (const offered of services) {
-    entries.set(interfaceService(offered), { ip, port, metadata: interfaceMetadata(instance, offered) });
+    const parameters = providerParameters(instance, offered);
+    const metadata = { ...parameters, category: "providers", path: offered.service, protocol: TRIPLE };
+    entries.set(interfaceService(offered), { ip, port, metadata });
   }
   return entries;
-}
-
-function interfaceMetadata(instance: Instance, offered: OfferedService): Record<string, string> {
-  const parameters = providerParameters(instance, offered);
-  return { ...parameters, category: "providers", path: offered.service, protocol: TRIPLE };
 }

@@ -1,4 +1,4 @@
-/** Definitions of services in Nacos, which Dubbo's consoles read. The server is the test's own, and speaks the protocol of Nacos. */
+/** Definitions of services, and consumers, in Nacos, which Dubbo's consoles read. The server is the test's own, and speaks the protocol of Nacos. */
 import { createServer } from "triple-es/node";
 import { nacos } from "triple-es-dubbo/nacos";
 import { expect, it, onTestFinished } from "vitest";
@@ -19,15 +19,20 @@ const write = (type: string, body: object): PayloadInit => ({
 const read = ({ body }: Payload): Readonly<Record<string, string>> =>
   JSON.parse(new TextDecoder().decode(body?.value ?? new Uint8Array()));
 
-/** Starts a server without configurations. Returns its gRPC port, and those that are published, by group and id. */
+/**
+ * Starts a server without configurations. Returns its gRPC port, the configurations that are published, by group and id, and the
+ * requests about instances.
+ */
 async function startNacos() {
   const published = new Map<string, string>();
+  const instances: Readonly<Record<string, unknown>>[] = [];
   const server = createServer()
     .add(RequestDef, {
       request(payload) {
         const type = payload.metadata?.type ?? "";
         const { group, dataId, content = "" } = read(payload);
         if (type === "ConfigQueryRequest") return write("ConfigQueryResponse", { resultCode: 500, errorCode: 300 });
+        if (type === "InstanceRequest") instances.push(read(payload));
         if (type === "ConfigPublishRequest") published.set(`${group} ${dataId}`, content);
         return write("Response", {});
       },
@@ -40,7 +45,7 @@ async function startNacos() {
     });
   await server.listen({ port: 0, host: "127.0.0.1" });
   onTestFinished(() => server.close({ graceMs: 0 }));
-  return { port: server.address.port, published };
+  return { port: server.address.port, published, instances };
 }
 
 it("a provider publishes a definition of each service where Dubbo's metadata report does, empty parts of the key included", async () => {
@@ -66,4 +71,27 @@ it("a provider publishes a definition of each service where Dubbo's metadata rep
       ],
     ]),
   );
+});
+
+it("a consumer is an instance without a port of the service that Dubbo names after it, until its resolver ends", async () => {
+  const { port, published, instances } = await startNacos();
+  const registry = nacos({ servers: ["127.0.0.1:8848"], grpcPort: port, application: "web", levels: "interface" });
+  onTestFinished(() => registry.close());
+  const ended = new AbortController();
+  const key = { service: "com.acme.Outer$Greeter", group: "blue", version: "1.0.0" };
+  const context = { signal: ended.signal, warn: () => {}, next: async () => {}, configure: () => {} };
+  const lists = registry.resolver(key)(context)[Symbol.asyncIterator]();
+  expect(await lists.next()).toEqual({ done: false, value: [] });
+  const id = "dubbo com.acme.Outer___Greeter:1.0.0:blue:consumer:web";
+  await expect.poll(() => published.has(id), { timeout: 10_000 }).toBe(true);
+  const shared = { application: "web", interface: key.service, group: "blue", version: "1.0.0", side: "consumer" };
+  expect(JSON.parse(published.get(id) ?? "")).toMatchObject(shared);
+  const serviceName = "consumers:com.acme.Outer$Greeter:1.0.0:blue";
+  const metadata = { ...shared, category: "consumers", check: "false", path: key.service, protocol: "consumer" };
+  const instance = { port: 0, ephemeral: true, enabled: true, metadata };
+  expect(instances).toMatchObject([{ type: "registerInstance", serviceName, groupName: "DEFAULT_GROUP", instance }]);
+  ended.abort();
+  await lists.next();
+  await expect.poll(() => instances.length, { timeout: 10_000 }).toBe(2);
+  expect(instances[1]).toMatchObject({ type: "deregisterInstance", serviceName, instance });
 });

@@ -1,0 +1,58 @@
+/**
+ * Consumers: the entries by which Dubbo's consoles list an application among those that call a service, as Dubbo for Java
+ * writes them: a consumer URL while a resolver of the service runs, and a definition, which is never deleted.
+ */
+import type { Registration, ServiceKey } from "triple-es/discovery";
+import { onAbort, random, wallClock } from "triple-es/internal";
+import { externalHost } from "../servers.ts";
+import { serviceParameters } from "./provider-url.ts";
+import { checkApplicationName, formatServiceKey } from "./service-key.ts";
+import type { Consumer, DubboSource, Warn } from "./source.ts";
+
+/** Lists a consumer until the signal of its resolver fires. A resolver may call it again. */
+type ListConsumer = (key: ServiceKey, warn: Warn, signal: AbortSignal) => void;
+
+/** Lists an application, or nothing without one. Reports failures to resolvers. Throws a `TypeError` for an invalid name. */
+export function createConsumers(source: DubboSource, application: string | undefined): ListConsumer {
+  if (application === undefined) return () => {};
+  checkApplicationName(application);
+  // Several processes of the application may begin at the same time on one host.
+  const own = { id: Math.floor(random() * 2 ** 32).toString(16), timestamp: String(wallClock()) };
+  const listed = new Map<string, { readonly resolvers: Map<AbortSignal, Warn>; readonly registration: Registration }>();
+  const removals = new Map<string, Promise<void>>();
+
+  const list = (name: string, key: ServiceKey) => {
+    const shared = { ...serviceParameters(application, key), side: "consumer" };
+    const definition = JSON.stringify(shared);
+    const consumer: Consumer = {
+      application,
+      host: externalHost() ?? "localhost",
+      port: 0,
+      services: [key],
+      attributes: { ...shared, ...own, category: "consumers", check: "false" },
+      key,
+      define: (content) => (content === definition ? undefined : definition),
+      freed: Promise.resolve(removals.get(name)),
+    };
+    const resolvers = new Map<AbortSignal, Warn>();
+    const registration = source.keepConsumer(consumer, (event) => {
+      if (event.type === "registered") return;
+      for (const warn of resolvers.values()) warn(`this consumer of ${name} is not listed: ${event.error.rawMessage}`);
+    });
+    return { resolvers, registration };
+  };
+
+  return (key, warn, signal) => {
+    const name = formatServiceKey(key);
+    const { resolvers, registration } = listed.get(name) ?? list(name, key);
+    if (resolvers.has(signal)) return;
+    listed.set(name, { resolvers, registration });
+    resolvers.set(signal, warn);
+    onAbort(signal, () => {
+      resolvers.delete(signal);
+      if (resolvers.size > 0) return;
+      listed.delete(name);
+      removals.set(name, registration.close());
+    });
+  };
+}
