@@ -1,6 +1,6 @@
 /**
- * Definitions of services of ours in a registry: Dubbo for Java reads them, and they must be the same as those that it makes of
- * the interfaces, but for these differences:
+ * Definitions of services and of consumers of ours in a registry: Dubbo for Java reads them. Those of services must be the same
+ * as those that it makes of the interfaces, but for these differences:
  *
  *     - messages and enums of a proto file have their names there, not those of their classes
  *     - methods of stubs for asynchronous calls are left out, and so are properties for the numbers of enums and the constant
@@ -42,7 +42,8 @@ const OPAQUE: ReadonlySet<string> = new Set([
 ]);
 
 const KEY = { group: "blue", version: "1.0.0" };
-const APPLICATION = "definitions-es";
+/** The application that provides the services and consumes them. */
+export const APPLICATION = "definitions-es";
 const INTERFACES = ["com.example.interop.CatalogService", "com.example.interop.PlainService"];
 
 const uncalled = (): never => {
@@ -59,21 +60,37 @@ export async function compareDefinitions(registry: Registry, command: readonly s
     .add(CatalogServiceDef, CATALOG, KEY)
     .add(PlainServiceDef, createPlainService(), KEY);
   await server.listen({ port: 0, host: "127.0.0.1" });
+  const ended = new AbortController();
   try {
     await register(server, registry, { application: APPLICATION, propagationMs: 0 }).ready;
+    for (const service of INTERFACES) void consume(registry, service, ended.signal);
     const lines = await runProgram([...command, APPLICATION, KEY.group, KEY.version, ...INTERFACES]);
     const answers = lines.trimEnd().split("\n");
     assert.equal(answers.length, INTERFACES.length);
     return answers.map((line, index) => compare(line, INTERFACES[index] as string)).reduce(sum);
   } finally {
+    ended.abort();
     await server.close({ graceMs: 0 });
     await registry.close();
   }
 }
 
-/** Compares the two definitions of a line. Returns the number of methods and types. */
+/** Resolves a service until the signal fires. */
+async function consume(registry: Registry, service: string, signal: AbortSignal): Promise<void> {
+  const warn = (problem: string): void => console.log(problem);
+  const context = { signal, warn, next: async () => {}, configure: () => {} };
+  for await (const _ of registry.resolver({ service, ...KEY })(context)) if (signal.aborted) return;
+}
+
+/** Compares the two definitions of a line, and checks that of the consumer. Returns the number of methods and types. */
 function compare(line: string, name: string): Answers {
-  const [read, built] = JSON.parse(line.replaceAll("interop.v1.", "com.example.interop.")) as [Definition, Definition];
+  const [read, built, consumer] = JSON.parse(line.replaceAll("interop.v1.", "com.example.interop.")) as [
+    Definition,
+    Definition,
+    Readonly<Record<string, string>>,
+  ];
+  const expected = { application: APPLICATION, interface: name, side: "consumer", ...KEY };
+  assert.deepEqual({ ...consumer, ...expected }, consumer);
   assert.equal(read.canonicalName, name);
   const { application, group, interface: service, side, version } = read.parameters ?? {};
   assert.deepEqual(

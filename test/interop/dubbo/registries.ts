@@ -5,7 +5,7 @@
  *     mixed fleet       consumers of peers and of ours call providers of peers and of ours, at each level. The name of a
  *                       cell has the providers that must answer: some peers do not find all of the fleet
  *     rolling restart   a provider of ours is replaced while consumers of peers call, and no call fails
- *     definitions       Dubbo for Java reads those of our services, and makes the same of the interfaces
+ *     definitions       Dubbo for Java reads those of our consumers and services, and makes the same of the interfaces
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -23,7 +23,7 @@ import type { RegistryProcess } from "../../support/registries/process.ts";
 import { hasZooKeeper, startZooKeeper } from "../../support/registries/zookeeper.ts";
 import { unlessMissing } from "../peer.ts";
 import { type Conversation, type Running, startConversation, startProgram } from "../program.ts";
-import { compareDefinitions } from "./definitions.ts";
+import { APPLICATION, compareDefinitions } from "./definitions.ts";
 import { createPeerServiceClient, PeerServiceDef } from "./gen/interop/v1/peer_triple.ts";
 import { goProgram } from "./peers/go.ts";
 import { JAVA_VERSIONS, javaCommand } from "./peers/java.ts";
@@ -52,13 +52,13 @@ const REGISTRIES: readonly RegistryKind[] = [
     name: "zookeeper",
     isInstalled: hasZooKeeper,
     start: () => startZooKeeper(),
-    connect: (address, levels) => zookeeper({ servers: [address], levels }),
+    connect: (address, levels) => zookeeper({ servers: [address], levels, application: APPLICATION }),
   },
   {
     name: "nacos",
     isInstalled: hasNacos,
     start: () => startNacos(),
-    connect: (address, levels) => nacos({ servers: [address], levels }),
+    connect: (address, levels) => nacos({ servers: [address], levels, application: APPLICATION }),
   },
   {
     name: "etcd",

@@ -2,6 +2,7 @@ package com.example.interop;
 
 import java.io.PrintStream;
 import java.util.List;
+import java.util.Map;
 import java.util.logging.Level;
 import java.util.logging.Logger;
 import org.apache.dubbo.common.URL;
@@ -17,9 +18,9 @@ import org.apache.dubbo.rpc.model.ApplicationModel;
 import org.apache.dubbo.rpc.model.FrameworkModel;
 
 /**
- * Reads the definitions of services that an application has stored in a registry, with Dubbo's own metadata report:
- * "REGISTRY APPLICATION GROUP VERSION INTERFACE…". Prints a line of JSON for each interface: the definition in the registry, and
- * the one that Dubbo makes of the interface.
+ * Reads the definitions of services and of consumers that an application has stored in a registry, with Dubbo's own metadata
+ * report: "REGISTRY APPLICATION GROUP VERSION INTERFACE…". Prints a line of JSON for each interface: the definition in the
+ * registry, the one that Dubbo makes of the interface, and that of the consumer.
  */
 public final class Definitions {
   /** Without a strong reference the logger, and its level, would be collected. */
@@ -44,18 +45,24 @@ public final class Definitions {
       .getMetadataReport(url);
     for (int i = 4; i < args.length; i++) {
       Class<?> type = Class.forName(args[i]);
-      MetadataIdentifier identifier = new MetadataIdentifier(type.getName(), args[3], args[2], "provider", args[1]);
-      String text = null;
-      for (int left = ATTEMPTS; text == null && left > 0; left--) {
-        text = report.getServiceDefinition(identifier);
-        if (text == null) Thread.sleep(100);
-      }
-      if (text == null) throw new IllegalStateException("there is no definition of " + identifier);
-      FullServiceDefinition read = JsonUtils.toJavaObject(text, FullServiceDefinition.class);
-      output.println(JsonUtils.toJson(List.of(read, ServiceDefinitionBuilder.buildFullDefinition(type))));
+      String provider = read(report, new MetadataIdentifier(type.getName(), args[3], args[2], "provider", args[1]));
+      String consumer = read(report, new MetadataIdentifier(type.getName(), args[3], args[2], "consumer", args[1]));
+      FullServiceDefinition read = JsonUtils.toJavaObject(provider, FullServiceDefinition.class);
+      FullServiceDefinition built = ServiceDefinitionBuilder.buildFullDefinition(type);
+      Map<String, String> parameters = JsonUtils.toJavaObject(consumer, Map.class);
+      output.println(JsonUtils.toJson(List.of(read, built, parameters)));
     }
     output.flush();
     Runtime.getRuntime().halt(0);
+  }
+
+  private static String read(MetadataReport report, MetadataIdentifier identifier) throws InterruptedException {
+    for (int left = ATTEMPTS; left > 0; left--) {
+      String text = report.getServiceDefinition(identifier);
+      if (text != null) return text;
+      Thread.sleep(100);
+    }
+    throw new IllegalStateException("there is no definition of " + identifier);
   }
 
   private Definitions() {}
