@@ -68,8 +68,9 @@ const steps = [
   [["build and packages", () => run("npm run --silent packages")]],
 ];
 
-/** Checks by independent implementations that wait most of the time, one after the other. They begin beside the tests. */
-const WAITING_JUDGES = ["registries -- --exclude test/registries/consul.cells.ts", "interop:dubbo -- --registries"];
+/** Checks by independent implementations that wait most of the time. They run beside the tests, as soon as they are prepared. */
+const REGISTRIES = "registries -- --exclude test/registries/consul.cells.ts";
+const MIXED_FLEETS = "interop:dubbo -- --registries";
 /** Checks by independent implementations that only compute, with a lower priority than those whose calls have deadlines. */
 const COMPUTING_JUDGES = [
   "conformance:protobuf",
@@ -85,19 +86,17 @@ const JUDGES = [
   ["interop:grpc", "interop:dubbo"],
   ["h2spec", "proxies"],
 ];
-/** Downloads and builds of the judges, which take place while the tests run. */
+/** Downloads and builds of {@link REGISTRIES}, and of the other judges. They take place while the tests run. */
+const SERVERS = ["zookeeper", "nacos"].map((name) => `sh scripts/registries.sh .ci/cache/registries ${name}`);
 const PREPARATIONS = [
-  ...["zookeeper", "nacos"].map((name) => `sh scripts/registries.sh .ci/cache/registries ${name}`),
-  ...[
-    "h2spec -- --prepare",
-    "conformance -- --prepare",
-    "interop:grpc -- --prepare",
-    "interop:dubbo -- --prepare",
-    "interop:rules -- --prepare",
-    "differential -- 0",
-    "differential:http1 -- 0 1 llhttp go h11",
-  ].map((name) => `npm run --silent ${name}`),
-];
+  "interop:dubbo -- --prepare",
+  "h2spec -- --prepare",
+  "conformance -- --prepare",
+  "interop:grpc -- --prepare",
+  "interop:rules -- --prepare",
+  "differential -- 0",
+  "differential:http1 -- 0 1 llhttp go h11",
+].map((name) => `npm run --silent ${name}`);
 /** Runs a command at a lower priority than the tests and registries, whose time limits are real. */
 const LOW_PRIORITY = process.platform === "win32" ? "" : "nice -n 10 ";
 
@@ -114,8 +113,11 @@ const STEP_TIMEOUT_MS = 10 * 60_000;
 const JUDGE_TIMEOUT_MS = 12 * 60_000;
 
 for (const list of steps) await Promise.all(list.map(([name, step]) => runStep(name, step)));
-const prepared = prepareJudges();
-const waiting = prepared.then(() => runJudges(WAITING_JUDGES));
+const installed = prepare(SERVERS);
+const prepared = installed.then(() => prepare(PREPARATIONS));
+const waiting = Promise.all([installed.then(() => runJudges([REGISTRIES])), prepared]).then(() =>
+  runJudges([MIXED_FLEETS]),
+);
 await runTests();
 await prepared;
 const computing = runJudges(COMPUTING_JUDGES);
@@ -210,10 +212,10 @@ async function runTests() {
   }
 }
 
-/** Prepares the judges one after the other. A judge that cannot be prepared reports the reason when it runs. */
-async function prepareJudges() {
+/** Prepares judges, one after the other. A judge that cannot be prepared reports the reason when it runs. */
+async function prepare(commands) {
   const options = { cwd: root, env, stderr: "pipe", print: () => {} };
-  for (const command of PREPARATIONS) {
+  for (const command of commands) {
     await runGroup(`${LOW_PRIORITY}${command}`, JUDGE_TIMEOUT_MS, options);
   }
 }
