@@ -68,9 +68,8 @@ const steps = [
   [["build and packages", () => run("npm run --silent packages")]],
 ];
 
-/** Checks by independent implementations that wait most of the time. They run beside the tests, as soon as they are prepared. */
-const REGISTRIES = "registries -- --exclude test/registries/consul.cells.ts";
-const MIXED_FLEETS = "interop:dubbo -- --registries";
+/** Checks that start Nacos, which gives up if its database does not open within ten seconds: not beside the tests. */
+const REGISTRIES = ["registries -- --exclude test/registries/consul.cells.ts", "interop:dubbo -- --registries"];
 /** Checks by independent implementations that only compute, with a lower priority than those whose calls have deadlines. */
 const COMPUTING_JUDGES = [
   "conformance:protobuf",
@@ -86,17 +85,19 @@ const JUDGES = [
   ["interop:grpc", "interop:dubbo"],
   ["h2spec", "proxies"],
 ];
-/** Downloads and builds of {@link REGISTRIES}, and of the other judges. They take place while the tests run. */
-const SERVERS = ["zookeeper", "nacos"].map((name) => `sh scripts/registries.sh .ci/cache/registries ${name}`);
+/** Downloads and builds of the judges, which take place while the tests run. */
 const PREPARATIONS = [
-  "interop:dubbo -- --prepare",
-  "h2spec -- --prepare",
-  "conformance -- --prepare",
-  "interop:grpc -- --prepare",
-  "interop:rules -- --prepare",
-  "differential -- 0",
-  "differential:http1 -- 0 1 llhttp go h11",
-].map((name) => `npm run --silent ${name}`);
+  ...["zookeeper", "nacos"].map((name) => `sh scripts/registries.sh .ci/cache/registries ${name}`),
+  ...[
+    "interop:dubbo -- --prepare",
+    "h2spec -- --prepare",
+    "conformance -- --prepare",
+    "interop:grpc -- --prepare",
+    "interop:rules -- --prepare",
+    "differential -- 0",
+    "differential:http1 -- 0 1 llhttp go h11",
+  ].map((name) => `npm run --silent ${name}`),
+];
 /** Runs a command at a lower priority than the tests and registries, whose time limits are real. */
 const LOW_PRIORITY = process.platform === "win32" ? "" : "nice -n 10 ";
 
@@ -113,16 +114,12 @@ const STEP_TIMEOUT_MS = 10 * 60_000;
 const JUDGE_TIMEOUT_MS = 12 * 60_000;
 
 for (const list of steps) await Promise.all(list.map(([name, step]) => runStep(name, step)));
-const installed = prepare(SERVERS);
-const prepared = installed.then(() => prepare(PREPARATIONS));
-const waiting = Promise.all([installed.then(() => runJudges([REGISTRIES])), prepared]).then(() =>
-  runJudges([MIXED_FLEETS]),
-);
+const prepared = prepareJudges();
 await runTests();
 await prepared;
 const computing = runJudges(COMPUTING_JUDGES);
-await runJudges([TIMED_JUDGE]);
-await Promise.all([...JUDGES.map(runJudges), computing, waiting]);
+await runJudges([...REGISTRIES, TIMED_JUDGE]);
+await Promise.all([...JUDGES.map(runJudges), computing]);
 
 for (const name of failedTests) console.log(`failed test: ${name}`);
 if (failures.length > 0) console.log(`\nfailed: ${failures.join(", ")}`);
@@ -212,10 +209,10 @@ async function runTests() {
   }
 }
 
-/** Prepares judges, one after the other. A judge that cannot be prepared reports the reason when it runs. */
-async function prepare(commands) {
+/** Prepares the judges one after the other. A judge that cannot be prepared reports the reason when it runs. */
+async function prepareJudges() {
   const options = { cwd: root, env, stderr: "pipe", print: () => {} };
-  for (const command of commands) {
+  for (const command of PREPARATIONS) {
     await runGroup(`${LOW_PRIORITY}${command}`, JUDGE_TIMEOUT_MS, options);
   }
 }
