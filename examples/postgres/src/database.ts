@@ -1,4 +1,5 @@
 /** Transactions that end with their call, and the codes of failures of the database. */
+import { setTimeout as pause } from "node:timers/promises";
 import pg from "pg";
 import { Code, RpcError } from "triple-es";
 
@@ -20,6 +21,9 @@ const CONSTRAINTS: Readonly<Record<string, string>> = {
   one_order_per_key: "the idempotency key has been used for another order",
 };
 
+/** The time between two cancellations of the queries of a call that has ended, in milliseconds. */
+const CANCEL_INTERVAL_MS = 100;
+
 export class Database {
   readonly #pool: pg.Pool;
   /** Cancels queries. It is separate, because the pool may have no free connection just when queries hang. */
@@ -40,9 +44,17 @@ export class Database {
     const client = await this.#pool.connect().catch((error) => {
       throw errorOf(error);
     });
+    let isOver = false;
     let cancelled: Promise<unknown> = Promise.resolve();
+    // It has no effect between two queries, or before the server has received one, so it is repeated.
+    const cancelQueries = async (): Promise<void> => {
+      while (!isOver) {
+        await this.#cancels.query("SELECT pg_cancel_backend($1)", [processIdOf(client)]).catch(() => {});
+        if (!isOver) await pause(CANCEL_INTERVAL_MS);
+      }
+    };
     const cancel = (): void => {
-      cancelled = this.#cancels.query("SELECT pg_cancel_backend($1)", [processIdOf(client)]).catch(() => {});
+      cancelled = cancelQueries();
     };
     signal.addEventListener("abort", cancel, { once: true });
     let isBroken = false;
@@ -54,6 +66,7 @@ export class Database {
       await client.query("COMMIT");
       return result;
     } catch (error) {
+      isOver = true;
       // The cancellation must not meet a later query of this connection.
       await cancelled;
       await client.query("ROLLBACK").catch(() => {
@@ -62,6 +75,7 @@ export class Database {
       // The caller is told why its call has ended, such as its deadline, not that a query was cancelled.
       throw signal.aborted ? signal.reason : errorOf(error);
     } finally {
+      isOver = true;
       signal.removeEventListener("abort", cancel);
       await cancelled;
       client.release(isBroken);
