@@ -22,7 +22,7 @@ export interface RequestHead {
   readonly closes: boolean;
   /** True if the client waits for 100 (Continue) before it sends the body. */
   readonly expects: boolean;
-  /** What the owner of the connection remembers about such requests. */
+  /** The result that the server keeps for all requests with this head; see `memo` of `HttpRequest`. */
   result: unknown;
 }
 

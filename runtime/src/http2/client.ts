@@ -132,9 +132,8 @@ export class ClientRole implements Role {
       return;
     }
     if (status < 200) {
-      stream.interim++;
-      if (stream.interim <= MAX_INTERIM_RESPONSES) return;
-      connection.fail(ErrorCode.EnhanceYourCalm, "too many interim responses");
+      if (++stream.interim > MAX_INTERIM_RESPONSES)
+        connection.fail(ErrorCode.EnhanceYourCalm, "too many interim responses");
       return;
     }
     stream.hasHeaders = true;

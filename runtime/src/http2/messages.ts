@@ -30,7 +30,7 @@ export interface HeaderBlock {
    * checks of the host (RFC 9113, section 8.3.1).
    */
   readonly hasOneHost: boolean;
-  /** What its receiver remembers of the block, which may be shared by many requests. */
+  /** The result that the receiver keeps for the block, which many requests may share. */
   result: unknown;
 }
 

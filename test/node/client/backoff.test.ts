@@ -9,12 +9,13 @@ import { describe, expect, it, vi } from "vitest";
 import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import { Metadata } from "../../../runtime/src/call/metadata.ts";
 import { emptyBody } from "../../../runtime/src/http/body.ts";
-import type { Connections, Exchange, HttpRequest } from "../../../runtime/src/http/exchange.ts";
+import type { Connections, Exchange } from "../../../runtime/src/http/exchange.ts";
 import { errorOf } from "../../../runtime/src/http/transparent-retry.ts";
 import type { Connect, Connection } from "../../../runtime/src/node/client/connection.ts";
 import { ConnectionBackoff } from "../../../runtime/src/node/client/connection-backoff.ts";
 import { Pool } from "../../../runtime/src/node/client/pool.ts";
 import { CLOSED_BY_PEER, connectionError } from "../../../runtime/src/node/io/error.ts";
+import { request } from "../../discovery/world.ts";
 import { pause } from "../../support/pause.ts";
 import { freePort } from "../../support/port.ts";
 import {
@@ -126,14 +127,6 @@ describe("the wait before the next attempt", () => {
 });
 
 describe("calls to a server that cannot be connected to", () => {
-  const request: HttpRequest = {
-    method: "POST",
-    path: "/",
-    version: "2",
-    headers: new Metadata(),
-    body: emptyBody,
-    signal: undefined,
-  };
   const answering: Connection = {
     streams: 0,
     maxStreams: 100,
@@ -180,7 +173,7 @@ describe("calls to a server that cannot be connected to", () => {
       return leaving;
     });
     const statuses = await Promise.all(
-      Array.from({ length: CALLS }, async () => (await pool.exchange(request)).status),
+      Array.from({ length: CALLS }, async () => (await pool.exchange(request())).status),
     );
     expect(statuses).toEqual(Array(CALLS).fill(200));
     expect(connections).toBe(CALLS);
@@ -193,7 +186,7 @@ describe("calls to a server that cannot be connected to", () => {
       connections++;
       return { ...answering, open: false };
     });
-    expect((await failureOf(pool.exchange(request))).rawMessage).toContain(
+    expect((await failureOf(pool.exchange(request()))).rawMessage).toContain(
       "closes every connection before it can be used",
     );
     expect(connections).toBeLessThan(50);
@@ -207,7 +200,7 @@ describe("calls to a server that cannot be connected to", () => {
       attempts++;
       throw new RpcError(Code.Unavailable, `failure ${attempts}`);
     });
-    const fail = (): Promise<RpcError> => failureOf(pool.exchange(request));
+    const fail = (): Promise<RpcError> => failureOf(pool.exchange(request()));
     expect((await fail()).rawMessage).toBe("failure 1");
     expect((await fail()).rawMessage).toBe("failure 2");
     for (let i = 0; i < 100; i++) {
@@ -231,7 +224,7 @@ describe("calls to a server that cannot be connected to", () => {
       times.push((clock.now - start) / 1_000);
       throw connectionError(CLOSED_BY_PEER, "127.0.0.1:1");
     });
-    for (; clock.now <= start + 70_000; clock.now += 500) await failureOf(pool.exchange(request));
+    for (; clock.now <= start + 70_000; clock.now += 500) await failureOf(pool.exchange(request()));
     // Only the first one is repeated at once.
     expect(times).toEqual([0, 0, 1, 3, 6, 10.5, 17.5, 28, 45]);
   });
@@ -261,7 +254,7 @@ describe("calls to a server that cannot be connected to", () => {
       attempts++;
       throw REFUSED;
     });
-    await Promise.all(Array.from({ length: 50 }, () => failureOf(pool.exchange(request))));
+    await Promise.all(Array.from({ length: 50 }, () => failureOf(pool.exchange(request()))));
     expect(attempts).toBe(1);
     await pool.close();
   });
@@ -273,11 +266,11 @@ describe("calls to a server that cannot be connected to", () => {
       if (up) return answering;
       throw REFUSED;
     });
-    for (let i = 0; i < 3; i++) await failureOf(pool.exchange(request));
+    for (let i = 0; i < 3; i++) await failureOf(pool.exchange(request()));
     up = true;
-    await failureOf(pool.exchange(request));
+    await failureOf(pool.exchange(request()));
     clock.now += 1_000;
-    expect((await pool.exchange(request)).status).toBe(200);
+    expect((await pool.exchange(request())).status).toBe(200);
     await pool.close();
   });
 

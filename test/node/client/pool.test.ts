@@ -11,12 +11,11 @@ import { createServer } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient, GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import type { RpcError } from "../../../runtime/src/call/error.ts";
-import { Metadata } from "../../../runtime/src/call/metadata.ts";
 import { onAbort } from "../../../runtime/src/call/timer.ts";
-import { emptyBody } from "../../../runtime/src/http/body.ts";
 import { errorOf, outcomeOf } from "../../../runtime/src/http/transparent-retry.ts";
 import { ConnectionBackoff } from "../../../runtime/src/node/client/connection-backoff.ts";
 import { Pool } from "../../../runtime/src/node/client/pool.ts";
+import { request } from "../../discovery/world.ts";
 import {
   block,
   Flag,
@@ -449,15 +448,6 @@ describe("closing a transport", () => {
 });
 
 describe("a pool that is closed while a request waits for its connection", () => {
-  const request = {
-    method: "POST",
-    path: "/",
-    version: "2",
-    headers: new Metadata(),
-    body: emptyBody,
-    signal: undefined,
-  } as const;
-
   it.each([
     ["leaves it to another endpoint, if there are several", undefined, "unprocessed", "a:1 is no longer an endpoint"],
     ["fails it, if there is one server", false, "unknown", "the transport is closed"],
@@ -473,7 +463,7 @@ describe("a pool that is closed while a request waits for its connection", () =>
         return Promise.reject(reason);
       },
     });
-    const response = exchange(request).catch(() => "failed");
+    const response = exchange(request()).catch(() => "failed");
     await pool.close();
     expect([await response, ...failures]).toEqual(["failed", outcome, message]);
   });

@@ -109,8 +109,9 @@ describe("closing a server", () => {
   it("answers clients that have just connected, and send their first calls now", async () => {
     const { server, port } = await startServer();
     const [first, second] = [await openSocket(port), new RawConnection(await openSocket(port), false)];
-    const closed = server.close();
+    // The server has accepted both.
     await pause(50);
+    const closed = server.close();
     first.write(`POST ${GREET} HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 4\r\n\r\n[{}]`);
     const response = Buffer.concat(await first.toArray()).toString();
     expect(response).toMatch(/^HTTP\/1\.1 200 OK\r\n/);

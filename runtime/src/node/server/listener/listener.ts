@@ -7,7 +7,7 @@ import type { AddressInfo, Server, Socket } from "node:net";
 import type { TLSSocket, TlsOptions, Server as TlsServer } from "node:tls";
 import { Code } from "../../../call/code.ts";
 import { callHook, RpcError } from "../../../call/error.ts";
-import { startBackgroundTimer, startTimer } from "../../../call/platform.ts";
+import { defer, startBackgroundTimer, startTimer } from "../../../call/platform.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { DEFAULT_FIELD_LIMITS, resolveHeaderLimits } from "../../../protocol/header-limits.ts";
 import { ignore } from "../../io/error.ts";
@@ -126,10 +126,11 @@ export class Listener {
     this.#draining.abort(reason);
     this.#http1.drain();
     this.#http2.drain();
-    // The first calls of clients that have just connected finish like others.
-    const stopWaiting = startTimer(Math.min(graceMs, FIRST_BYTES_MS), () => {
+    // First calls of clients that have just connected finish. After a block of the event loop, they are read before this runs.
+    const destroyUndecided = (): void => {
       for (const socket of this.#undecided) socket.destroy();
-    });
+    };
+    const stopWaiting = startTimer(Math.min(graceMs, FIRST_BYTES_MS), () => defer(destroyUndecided));
     const stopAborting = startTimer(graceMs, () => {
       this.#http1.abort(reason);
       this.#http2.abort(reason);
