@@ -112,14 +112,19 @@ describe("a proxy", () => {
     expect(new Set(requests.map(([target]) => target))).toEqual(new Set(["[fd00::1]:80", "greet.invalid:80"]));
   });
 
-  it("may answer byte by byte, and with a status other than 200", async () => {
+  it.each([
+    ["with a status other than 200", "HTTP/1.1 204 No Content\r\nproxy-agent: test\r\n\r\n"],
+    ["after interim responses", `HTTP/1.1 103 Early Hints\r\n\r\nHTTP/1.1 100 Continue\r\n\r\n${OK}`],
+    ["with lengths that say nothing", "HTTP/1.1 200 OK\r\ncontent-length: 1, 2\r\ntransfer-encoding: chunked\r\n\r\n"],
+  ])("may answer %s, at once and byte by byte", async (_, head) => {
     const { port } = await startServer();
-    const head = "HTTP/1.1 204 No Content\r\nproxy-agent: test\r\n\r\n";
-    const { url } = await startProxy((socket) => {
-      for (const character of head) socket.write(character);
-    });
-    const greeter = connectGreeter(`http://greet.invalid:${port}`, { proxy: url });
-    expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+    for (const parts of [[head], head]) {
+      const { url } = await startProxy((socket) => {
+        for (const part of parts) socket.write(part);
+      });
+      const greeter = connectGreeter(`http://greet.invalid:${port}`, { proxy: url });
+      expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+    }
   });
 
   it("may pass on the first bytes of the server with its answer", async () => {

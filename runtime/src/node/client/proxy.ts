@@ -2,8 +2,8 @@
  * Proxies of a client: tunnels by the method CONNECT of HTTP/1.1 (RFC 9110, section 9.3.6), for all protocols, with TLS or without.
  */
 import type { Socket } from "node:net";
-import { HeadReader } from "../../http1/head.ts";
-import { RESPONSE_SYNTAX } from "../../http1/response.ts";
+import { HeadReader, type HeadSyntax } from "../../http1/head.ts";
+import { RESPONSE_SYNTAX, type StatusLine } from "../../http1/response.ts";
 import { VERSION } from "../../version.ts";
 import { nodeLatin1 } from "../io/http2-socket.ts";
 import { bypassesProxy, type ProxiedAddress } from "./no-proxy.ts";
@@ -17,6 +17,9 @@ export interface HttpProxy extends ProxiedAddress {
 
 /** Limit of the head of the proxy's response, in bytes. */
 const MAX_PROXY_HEAD_BYTES = 16_384;
+
+/** An answer to CONNECT has no body: a client ignores `content-length` and `transfer-encoding` (RFC 9110, section 9.3.6). */
+const ANSWER_SYNTAX: HeadSyntax<StatusLine, number> = { ...RESPONSE_SYNTAX, createHead: ({ status }) => status };
 
 /**
  * Returns the proxy for connections to an address by the option `proxy`; `undefined` for none. Throws a `TypeError`, without the
@@ -65,22 +68,24 @@ export function openTunnel(
   const to = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
   const fields = [`host: ${to}`, `user-agent: triple-es/${VERSION}`];
   if (authorization !== undefined) fields.push(`proxy-authorization: ${authorization}`);
-  const reader = new HeadReader(nodeLatin1, MAX_PROXY_HEAD_BYTES, RESPONSE_SYNTAX);
+  const reader = new HeadReader(nodeLatin1, MAX_PROXY_HEAD_BYTES, ANSWER_SYNTAX);
   const onReadable = (): void => {
     const chunk: Buffer | null = socket.read();
     if (chunk === null) return;
-    let end: number;
+    let end = 0;
     try {
-      end = reader.read(chunk, 0);
+      // Interim responses precede the answer (RFC 9110, section 15.2).
+      do end = reader.read(chunk, end);
+      while (reader.head !== undefined && reader.head < 200 && end < chunk.byteLength);
     } catch (cause) {
       socket.destroy(new Error("the response of the proxy is malformed", { cause }));
       return;
     }
-    const { head } = reader;
-    if (head === undefined) return;
-    if (head.status < 200 || head.status > 299) {
-      const hint = head.status === 407 ? ": set user name and password in its URL" : "";
-      socket.destroy(new Error(`the proxy answered CONNECT with ${head.status}${hint}`));
+    const status = reader.head;
+    if (status === undefined || status < 200) return;
+    if (status > 299) {
+      const hint = status === 407 ? ": set user name and password in its URL" : "";
+      socket.destroy(new Error(`the proxy answered CONNECT with ${status}${hint}`));
       return;
     }
     socket.off("readable", onReadable);
