@@ -11,7 +11,8 @@ import { createFetchHandler, type FetchHandler, type FetchHandlerOptions } from 
 import { type FetchTransportOptions, resolveFetchOptions, selectProtocol } from "./fetch/transport.ts";
 import { createGrpcWebCall } from "./grpc/web-client.ts";
 import { codecPayload } from "./http-rpc/arguments.ts";
-import { acceptExchange, createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
+import { withEvents } from "./http-rpc/event-client.ts";
+import { acceptExchange, createUnaryCall } from "./http-rpc/unary-client.ts";
 import type { Router } from "./server/router.ts";
 
 export { connectFetch } from "./fetch/exchange.ts";
@@ -28,8 +29,9 @@ export function createTransport(options: FetchTransportOptions): Transport {
   const { codec, accept } = resolved;
   // The platform decompresses responses itself.
   const unary = createUnaryCall(acceptExchange(exchange, accept), codecPayload(codec, accept), resolved);
+  const httpRpc = withEvents(unary, exchange, codec, codecPayload, resolved);
   const web = createGrpcWebCall(exchange, codecPayload(codec), resolved);
-  return { call: intercept(selectProtocol(options.protocol, refuseStreams(unary), web), options.interceptors) };
+  return { call: intercept(selectProtocol(options.protocol, httpRpc, web), options.interceptors) };
 }
 
 /**

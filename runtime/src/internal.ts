@@ -19,8 +19,8 @@ export { DEFAULT_WEIGHT, endpointProblem, parseAddress } from "./discovery/endpo
 export { userMetadata } from "./grpc/status.ts";
 export { NUMBER, parseBoolean } from "./http-rpc/body/parameters.ts";
 export { entriesOf, textOf } from "./http-rpc/body/xml.ts";
-export { streamError } from "./http-rpc/client.ts";
 export { badRequest } from "./http-rpc/headers.ts";
+export { streamError } from "./http-rpc/unary-client.ts";
 export { decodingReason } from "./protocol/error.ts";
 export type * from "./protocol/payload.ts";
 export type { Handler } from "./protocol/protocol.ts";

@@ -9,7 +9,7 @@ import type { Transport } from "./client/client.ts";
 import { connectFetch } from "./fetch/exchange.ts";
 import { type FetchTransportOptions, type StreamPayload, selectByPayload } from "./fetch/transport.ts";
 import { createGrpcWebCall } from "./grpc/web-client.ts";
-import { createUnaryCall } from "./http-rpc/client.ts";
+import { createUnaryCall } from "./http-rpc/unary-client.ts";
 import { resolveUnaryOptions } from "./protocol/options.ts";
 import { noCodec, plainJsonMessages } from "./protocol/plain-json.ts";
 

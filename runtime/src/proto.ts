@@ -12,7 +12,7 @@ import { connectFetch, withReasons } from "./fetch/exchange.ts";
 import { type FetchTransportOptions, selectProtocol } from "./fetch/transport.ts";
 import { createGrpcWebCall } from "./grpc/web-client.ts";
 import { codecPayload } from "./http-rpc/arguments.ts";
-import { createUnaryCall, refuseStreams } from "./http-rpc/client.ts";
+import { createUnaryCall, refuseStreams } from "./http-rpc/unary-client.ts";
 import { resolveUnaryOptions } from "./protocol/options.ts";
 
 export type { FetchTransportOptions } from "./fetch/transport.ts";

@@ -35,10 +35,10 @@ async function filesOf(contents: string): Promise<string[]> {
 describe("the bundle of a page", () => {
   it("has the clients of HTTP RPC and gRPC-Web, no server and no parsers of bodies", async () => {
     const files = await filesOf(PAGE);
-    expect(files).toContain("runtime/src/http-rpc/client.ts");
+    expect(files).toContain("runtime/src/http-rpc/unary-client.ts");
     expect(files).toContain("runtime/src/grpc/web-client.ts");
     const strangers =
-      /multipasta|saxes|router|grpc\/(?:server|content-type|web-server|web-text)\.|http-rpc\/(?:server|content|body\/)/;
+      /multipasta|saxes|router|grpc\/(?:server|content-type|web-server|web-text)\.|http-rpc\/(?:server|client\.|events|content|body\/)/;
     expect(files.filter((file) => strangers.test(file) && !file.startsWith("examples/"))).toEqual([]);
   });
 });

@@ -11,9 +11,9 @@ import type { HttpRpcPayload, Payload } from "../protocol/payload.ts";
 /** Options of a transport on `fetch`. */
 export interface FetchTransportOptions {
   /**
-   * The protocol of calls: `http-rpc` (HTTP RPC), for unary calls only, or `grpc-web` (gRPC in the framing
-   * of gRPC-Web), for unary calls and server streaming. Default: `http-rpc` for unary calls, `grpc-web` for server
-   * streaming. Client streaming is not supported.
+   * The protocol of unary calls and server streaming: `http-rpc` (HTTP RPC, streams as server-sent events), or `grpc-web` (gRPC
+   * in the framing of gRPC-Web). Default: `http-rpc` for unary calls, `grpc-web` for server streaming. Client streaming is not
+   * supported.
    */
   readonly protocol?: "http-rpc" | "grpc-web" | undefined;
   /** The codec of messages. Default: `json`. */

@@ -1,45 +1,30 @@
 /**
- * Sub-protocol A, client half: converts an HTTP exchange to a unary call (spec: Sub-protocol A: unary call).
+ * Sub-protocol A, client half, with compression, limits and server streams.
  */
 import { commit, type RequestContext } from "../call/attempt.ts";
-import { NO_BYTES } from "../call/bytes.ts";
-import type { Call, Method, UnaryRequest, UnaryResponse } from "../call/call.ts";
-import { Code, Status } from "../call/code.ts";
-import { RpcError, reasonOf } from "../call/error.ts";
-import { Metadata } from "../call/metadata.ts";
+import type { RpcError } from "../call/error.ts";
 import type { ProtoMethod } from "../call/method.ts";
 import { countOf } from "../codec/bounded-codec.ts";
 import type { Codec } from "../codec/codec.ts";
-import { cancelBody, wholeBody } from "../http/body.ts";
-import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
+import type { Exchange } from "../http/exchange.ts";
 import { limitHeaders } from "../protocol/header-limits.ts";
-import { appendCallerMetadata } from "../protocol/headers.ts";
-import { badResponse, localError } from "../protocol/local-error.ts";
-import type { UnaryOptions } from "../protocol/options.ts";
-import type { HttpRpcPayload, Payload, PayloadOptions } from "../protocol/payload.ts";
+import type { HttpRpcPayload } from "../protocol/payload.ts";
 import type { ClientProtocol } from "../protocol/protocol.ts";
-import { aliasPath, writeSelector } from "../protocol/selector.ts";
 import { codecPayload } from "./arguments.ts";
 import { compressExchange } from "./compressed-exchange.ts";
-import { codecNameIn, formatMilliseconds, PROTOCOL_VERSION, splitMetadata } from "./headers.ts";
-import { readErrorResponse } from "./status.ts";
-
-/** Maximum size of an error body that is read, in bytes. Of a larger one, only the HTTP status counts. */
-const MAX_ERROR_BYTES = 64 * 1024;
-
-/** A call of sub-protocol A, which is always unary. */
-export type UnaryCall = (request: UnaryRequest) => Promise<UnaryResponse>;
+import { withEvents } from "./event-client.ts";
+import { acceptExchange, createUnaryCall } from "./unary-client.ts";
 
 /** Creates the client half of sub-protocol A, with the compressions of the options and limits on decoded responses. */
 export const createHttpRpcClient: ClientProtocol = (exchange, options) => {
-  const { codec, accept = codec } = options;
-  const schemas: HttpRpcPayload = {
-    ...codecPayload(codec, options.accept),
+  const payloadOf = (codec: Codec, accept?: Codec): HttpRpcPayload => ({
+    ...codecPayload(codec, accept),
     decodeResponse: (method, bytes) => {
       const { output, codecs } = method as ProtoMethod;
-      return accept.decode(output, bytes, codecs?.output, countOf(bytes, options.maxMessageValues));
+      return (accept ?? codec).decode(output, bytes, codecs?.output, countOf(bytes, options.maxMessageValues));
     },
-  };
+  });
+  const { codec, accept } = options;
   const compressing = compressExchange(limitHeaders(exchange, options.headerLimits), options);
   // Not in `createUnaryCall`, which pages load.
   const committing: Exchange = async (request) => {
@@ -47,121 +32,11 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options) => {
     if (response.status === 200 && request.context !== undefined) commit(request.context);
     return response;
   };
-  const unary = createUnaryCall(acceptExchange(committing, options.accept), schemas, options);
-  return refuseStreams((request) =>
-    unary(request).catch((reason: RpcError) => {
+  const unary = createUnaryCall(acceptExchange(committing, accept), payloadOf(codec, accept), options);
+  const call = withEvents(unary, committing, codec, payloadOf, options);
+  return (request) =>
+    call(request).catch((reason: RpcError) => {
       (request.context as RequestContext).onCode?.(reason.code);
       throw reason;
-    }),
-  );
+    });
 };
-
-/** Adds `accept` to requests whose caller did not set it. Without a codec, the exchange is returned unchanged. */
-export function acceptExchange(exchange: Exchange, codec: Codec | undefined): Exchange {
-  if (codec === undefined) return exchange;
-  return (request) => {
-    // The headers object is used by this request only, so it can be changed.
-    if (!request.headers.has("accept")) request.headers.append("accept", `application/${codec.name}`);
-    return exchange(request);
-  };
-}
-
-/**
- * Creates the client half of sub-protocol A on an exchange that compresses by itself or not at all. `schemas` is the
- * payload of methods whose messages have a schema.
- */
-export function createUnaryCall(
-  exchange: Exchange,
-  schemas: HttpRpcPayload,
-  options: UnaryOptions & PayloadOptions,
-): UnaryCall {
-  /** Makes the call. Returns errors that the server sent, and throws local errors. */
-  async function call(request: UnaryRequest): Promise<UnaryResponse | RpcError> {
-    const { method, message } = request;
-    const { path } = method;
-    const payload = (method.payload as Payload | undefined)?.httpRpc ?? schemas;
-    const response = await exchange(toHttpRequest(request, payload, encode(payload, method, message)));
-    const metadata = splitMetadata(response.headers);
-    if (response.status !== 200) {
-      // If the body is too large, the HTTP status alone determines the error. If it is lost, the call has no answer.
-      const failure = await response.body.bytes(MAX_ERROR_BYTES).catch((reason) => {
-        if (reason.code === Code.ResourceExhausted) return NO_BYTES;
-        throw reason;
-      });
-      return readErrorResponse(path, response.status, failure, metadata);
-    }
-    const bytes = await readBody(path, payload, response);
-    try {
-      return { stream: false, message: await payload.decodeResponse(method, bytes, options), ...metadata };
-    } catch (cause) {
-      if (cause instanceof RpcError) throw cause;
-      // Texts of the server are truncated with `slice`, which takes fewer bytes in browser bundles than `clipText`.
-      const wanted = method.output?.typeName ?? `the result of ${path}`;
-      throw badResponse(`the response cannot be decoded as ${wanted}: ${reasonOf(cause).slice(0, 300)}`, cause);
-    }
-  }
-
-  function encode(payload: HttpRpcPayload, method: Method, message: object): Uint8Array {
-    try {
-      return payload.encodeRequest(method, message, options.jsonBody, options);
-    } catch (reason) {
-      throw RpcError.from(reason, Code.InvalidArgument);
-    }
-  }
-
-  function toHttpRequest(request: UnaryRequest, payload: HttpRpcPayload, message: Uint8Array): HttpRequest {
-    const { method, context } = request;
-    const headers = new Metadata({
-      "content-type": `application/${payload.name}`,
-      "tri-protocol-version": PROTOCOL_VERSION,
-    });
-    const timeoutMs = context.timeoutMs();
-    if (timeoutMs !== undefined) headers.append("tri-service-timeout", formatMilliseconds(timeoutMs));
-    writeSelector(headers, request.selector);
-    appendCallerMetadata(headers, request.headers);
-    return {
-      method: "POST",
-      path: payload.path?.(method) ?? (options.useAlias ? aliasPath(method, (alias) => alias.method) : method.path),
-      version: "2",
-      headers,
-      body: wholeBody(message),
-      signal: context.signal,
-      context,
-    };
-  }
-
-  async function readBody(
-    path: string,
-    { name, answer = name }: HttpRpcPayload,
-    response: HttpResponse,
-  ): Promise<Uint8Array> {
-    const contentType = response.headers.get("content-type");
-    if (codecNameIn(contentType ?? "") !== answer) {
-      cancelBody(response.body);
-      throw badResponse(
-        `${path} answered with ${contentType?.slice(0, 100) || "no content type"}, not application/${answer}`,
-      );
-    }
-    return response.body.bytes(options.maxMessageBytes);
-  }
-
-  return async (request) => {
-    const outcome = await call(request).catch((reason) => {
-      throw localError(reason);
-    });
-    if (outcome instanceof RpcError) throw outcome;
-    return outcome;
-  };
-}
-
-/**
- * Adapts a unary call to transports whose clients have stubs of all four kinds. Streams are rejected as unimplemented.
- */
-export function refuseStreams(call: UnaryCall): Call {
-  return (request) => (request.stream ? Promise.reject(streamError(request.method)) : call(request));
-}
-
-export function streamError({ path, kind }: Method): RpcError {
-  const message = `${path} is ${kind.replace("_", " ")}, and HTTP RPC is unary only; streams need gRPC or gRPC-Web`;
-  return new RpcError(Code.Unimplemented, message, { status: Status.ClientError });
-}

@@ -19,9 +19,7 @@ import { ResponseStream } from "../server/response-stream.ts";
 import { type Formats, type HttpRpcCall, needsGrpc, type ResponseFormat } from "./content-type.ts";
 import { encodeErrorBody, Refusal } from "./error-response.ts";
 import { nextEvent } from "./event-fields.ts";
-import { JSON_TYPE, qualityOf } from "./media-type.ts";
-
-export const EVENT_TYPE = "text/event-stream";
+import { EVENT_TYPE, JSON_TYPE, qualityOf } from "./media-type.ts";
 
 /** The fields of every response. Proxies must neither store, nor change, nor collect events. */
 export const EVENT_HEADERS: Metadata = new Metadata({

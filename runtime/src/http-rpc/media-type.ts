@@ -4,6 +4,7 @@
 import { parseQualityValues } from "../codec/quality-values.ts";
 
 export const JSON_TYPE = "application/json";
+export const EVENT_TYPE = "text/event-stream";
 
 /** A parsed media type (RFC 9110, section 8.3.1). */
 export interface MediaType {

@@ -72,6 +72,24 @@ export const httpRpcCases = {
     await failure(Code.InvalidArgument, open({ codec: broken, jsonBody: "object" }).unary({}));
   },
 
+  async events(open) {
+    const texts: string[] = [];
+    for await (const { text } of open(OBJECT).serverStream({ text: "x", responses: 3 })) texts.push(text);
+    equal(texts, ["x0", "x1", "x2"]);
+  },
+
+  async failure_after_events(open) {
+    const texts: string[] = [];
+    const read = async (): Promise<void> => {
+      const request = { text: "x", responses: 2, failure: { code: Code.NotFound, message: "no such thing" } };
+      for await (const { text } of open(OBJECT).serverStream(request)) texts.push(text);
+    };
+    const error = await read().catch((reason: unknown) => reason);
+    // Dubbo for Java sends the HTTP status only, and the name of the code in the message.
+    ok(error instanceof RpcError && error.rawMessage.endsWith("no such thing"), String(error));
+    equal(texts, ["x0", "x1"]);
+  },
+
   async unknown_codec(open) {
     const unknown = { name: "x-unknown", encode: () => Buffer.from("?"), decode: () => ({}) };
     const error = await open({ codec: unknown })

@@ -17,6 +17,8 @@ const toldAfterwards =
   "Dubbo for Java 3.2 notifies a handler of the end of its call only after the handler has returned: the " +
   "notification waits for it in the executor of the call.";
 
+const noEvents = "dubbo-go has streams over gRPC only: status 415.";
+
 export const UNSUPPORTED: Readonly<Record<string, Reasons>> = {
   "us → dubbo-go": { attachment_names: noNames, details: newError },
   "dubbo-go → us": {
@@ -57,8 +59,16 @@ export const UNSUPPORTED: Readonly<Record<string, Reasons>> = {
       "does not set it.",
     health: noHealth,
   },
-  "us → dubbo-go (HTTP RPC)": { json_array: "dubbo-go accepts a message as an object, not as an array of one." },
-  "dubbo-go → us (HTTP RPC)": { json_array: "dubbo-go sends a message as an object." },
+  "us → dubbo-go (HTTP RPC)": {
+    json_array: "dubbo-go accepts a message as an object, not as an array of one.",
+    events: noEvents,
+    failure_after_events: noEvents,
+  },
+  "dubbo-go → us (HTTP RPC)": {
+    json_array: "dubbo-go sends a message as an object.",
+    events: noEvents,
+    failure_after_events: noEvents,
+  },
   "us → Java 3.3 (HTTP RPC)": {
     json_array:
       "Dubbo for Java reads the content of the array as an object of Java, and makes an empty message of it" +

@@ -48,7 +48,7 @@ export interface ClientTlsOptions extends SecureContextOptions {
 export interface NodeTransportOptions {
   /** Serializations of the values of interface methods over `grpc`, such as `hessian2`. Default: none. */
   readonly serializations?: readonly { readonly name: string }[] | undefined;
-  /** The protocol: `grpc`, for all four kinds of call, or `http-rpc` (HTTP RPC), for unary calls only. Default: `grpc`. */
+  /** The protocol: `grpc`, for all four kinds of call, or `http-rpc` (HTTP RPC), for unary calls and server streaming. Default: `grpc`. */
   readonly protocol?: "grpc" | "http-rpc" | undefined;
   /** The version of HTTP. Default: `2` for `grpc`, which requires it; `1.1` for `http-rpc`. */
   readonly httpVersion?: "1.1" | "2" | undefined;

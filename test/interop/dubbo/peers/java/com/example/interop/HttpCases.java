@@ -19,12 +19,12 @@ final class HttpCases {
   private final HttpClient client = HttpClient.newBuilder().version(HttpClient.Version.HTTP_2).build();
   private final String url;
 
-  private HttpCases(int port) {
-    url = "http://127.0.0.1:" + port + "/interop.v1.PeerService/Unary";
+  private HttpCases(int port, String method) {
+    url = "http://127.0.0.1:" + port + "/interop.v1.PeerService/" + method;
   }
 
   public static void main(String[] args) {
-    HttpCases http = new HttpCases(Integer.parseInt(args[0]));
+    HttpCases http = new HttpCases(Integer.parseInt(args[0]), "Unary");
     Cases cases = new Cases();
     cases.add("json_object", () -> http.echoes("{\"text\":\"Zo\u00eb\",\"number\":\"9007199254740993\"}"));
     cases.add("json_array", () -> http.echoes("[{\"text\":\"Zo\u00eb\",\"number\":\"9007199254740993\"}]"));
@@ -75,6 +75,17 @@ final class HttpCases {
     cases.add("unknown_codec", () -> {
       byte[] body = {'?'};
       contains("415", String.valueOf(http.post(body, "content-type", "application/x-unknown").statusCode()));
+    });
+    HttpCases streaming = new HttpCases(Integer.parseInt(args[0]), "ServerStream");
+    cases.add("events", () -> {
+      String events = streaming.post("{\"text\":\"x\",\"responses\":3}", "accept", "text/event-stream").body();
+      contains("x0\nx1\nx2\n", events.replaceAll("data: \\{\"text\":\"(x.)\".*\n\n", "$1\n"));
+      contains("\n\nevent: end\ndata:\n\n", events);
+    });
+    cases.add("failure_after_events", () -> {
+      String failing = "{\"text\":\"x\",\"responses\":2,\"failure\":{\"code\":5,\"message\":\"no such thing\"}}";
+      String error = "{\"status\":70,\"message\":\"no such thing\",\"code\":\"not_found\"}";
+      contains("\n\nevent: failure\ndata: " + error + "\n\n", streaming.post(failing).body());
     });
     cases.run();
   }

@@ -1,0 +1,139 @@
+/**
+ * Server streams over HTTP RPC, client half: the response is server-sent events, with messages in JSON. The stream ends with the
+ * event `end`, or with the body, because Dubbo for Java sends no such event; it fails with the event `failure`.
+ */
+import type { Call, StreamRequest, StreamResponse } from "../call/call.ts";
+import { Code, Status } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import { iteration, onlyMessage } from "../call/message-stream.ts";
+import { requestCountError } from "../call/outcome.ts";
+import { type Codec, jsonCodec } from "../codec/codec.ts";
+import { cancelBody } from "../http/body.ts";
+import type { Exchange, HttpResponse } from "../http/exchange.ts";
+import { clipText, decodingReason } from "../protocol/error.ts";
+import { badResponse, localError } from "../protocol/local-error.ts";
+import type { UnaryOptions } from "../protocol/options.ts";
+import type { HttpRpcPayload, PayloadOptions } from "../protocol/payload.ts";
+import { EventReader, type ReceivedEvent } from "./event-reader.ts";
+import { splitMetadata } from "./headers.ts";
+import { EVENT_TYPE, JSON_TYPE } from "./media-type.ts";
+import { readErrorResponse } from "./status.ts";
+import { createUnaryCall, type UnaryCall } from "./unary-client.ts";
+
+/** Dubbo for Java takes the format of the messages from `accept`, and sends events in any case. */
+const ACCEPT = `${JSON_TYPE}, ${EVENT_TYPE}`;
+/**
+ * The event in which Dubbo for Java reports an error, with its HTTP status. It has no name, so it is an error only as the last one
+ * of a stream without the event `end`.
+ */
+const UNNAMED_ERROR = /^\{"message":"(?:[^"\\]|\\.)*","status":"([45][0-9]{2})"\}$/;
+const encoder = new TextEncoder();
+
+/**
+ * Adds server streams to a unary call. `payloadOf` makes the payload of methods whose messages have a schema; events are JSON, in
+ * `codec` if it is one. Streams of other kinds are rejected as unimplemented.
+ */
+export function withEvents(
+  unary: UnaryCall,
+  exchange: Exchange,
+  codec: Codec,
+  payloadOf: (codec: Codec) => HttpRpcPayload,
+  options: UnaryOptions & PayloadOptions,
+): Call {
+  const events = createEventCall(exchange, payloadOf(codec.name === "json" ? codec : jsonCodec), options);
+  return (request) => (request.stream ? events(request) : unary(request));
+}
+
+function createEventCall(
+  exchange: Exchange,
+  schemas: HttpRpcPayload,
+  options: UnaryOptions & PayloadOptions,
+): (request: StreamRequest) => Promise<StreamResponse> {
+  const asking: Exchange = (request) => {
+    // The headers object is used by this request only, so it can be changed.
+    request.headers.set("accept", ACCEPT);
+    return exchange(request);
+  };
+  const call = createUnaryCall(asking, schemas, options, ({ method }, payload, response): StreamResponse => {
+    const metadata = splitMetadata(response.headers);
+    checkType(method.path, response);
+    const chunks = response.body[Symbol.asyncIterator]();
+
+    async function* receive(): AsyncGenerator<object, undefined> {
+      for await (const { name, data } of readEvents(chunks, options.maxMessageBytes)) {
+        if (name === "end") return;
+        if (name === "failure") {
+          const status = Number(UNNAMED_ERROR.exec(data)?.[1] ?? 500);
+          throw readErrorResponse(method.path, status, encoder.encode(data), metadata);
+        }
+        if (name === "" || name === "message") yield await decode(data);
+      }
+    }
+
+    async function decode(data: string): Promise<object> {
+      try {
+        return await payload.decodeResponse(method, encoder.encode(data), options);
+      } catch (cause) {
+        if (cause instanceof RpcError) throw localError(cause, Status.BadResponse);
+        const wanted = method.output?.typeName ?? `a result of ${method.path}`;
+        throw badResponse(`an event cannot be decoded as ${wanted}: ${decodingReason(cause)}`, cause);
+      }
+    }
+
+    const received = receive();
+    const messages = iteration(
+      () => received.next(),
+      () => {
+        void chunks.return?.().catch(() => {});
+        return received.return(undefined);
+      },
+    );
+    return { stream: true, messages, ...metadata };
+  });
+  return async (request) => {
+    const { method, messages } = request;
+    if (method.kind !== "server_streaming") {
+      const problem = `${method.path} is ${method.kind.replace("_", " ")}, which HTTP RPC cannot carry: it needs gRPC`;
+      throw new RpcError(Code.Unimplemented, problem, { status: Status.ClientError });
+    }
+    const message = await onlyMessage(messages, (received) => requestCountError(method, received));
+    return call({ ...request, stream: false, message });
+  };
+}
+
+/** Throws for a response that is not a stream of events. */
+function checkType(path: string, { headers, body }: HttpResponse): void {
+  const contentType = headers.get("content-type") ?? "";
+  if (contentType.split(";")[0]?.trim().toLowerCase() === EVENT_TYPE) return;
+  cancelBody(body);
+  throw badResponse(`${path} answered with ${clipText(contentType, 100) || "no content type"}, not ${EVENT_TYPE}`);
+}
+
+/** Yields the events of a body. Errors of Dubbo for Java become events like ours. */
+async function* readEvents(
+  chunks: AsyncIterator<Uint8Array, undefined>,
+  maxBytes: number,
+): AsyncGenerator<ReceivedEvent, undefined> {
+  const reader = new EventReader(maxBytes);
+  /** An event that is an error if no other one follows. */
+  let held: ReceivedEvent | undefined;
+  try {
+    for (;;) {
+      for (let event = reader.next(); event !== undefined; event = reader.next()) {
+        if (held !== undefined) yield held;
+        held = event.name === "" && UNNAMED_ERROR.test(event.data) ? event : undefined;
+        if (held === undefined) yield event;
+      }
+      const step = await chunks.next();
+      if (step.done) break;
+      reader.push(step.value);
+    }
+  } catch (reason) {
+    throw localError(reason, Status.BadResponse);
+  } finally {
+    await chunks.return?.().catch(() => {});
+  }
+  reader.end();
+  const data = reader.stray ?? held?.data;
+  if (data !== undefined) yield { name: "failure", data };
+}
