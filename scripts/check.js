@@ -68,7 +68,7 @@ const steps = [
   [["build and packages", () => run("npm run --silent packages")]],
 ];
 
-/** Checks that start Nacos, which gives up if its database does not open within ten seconds: not beside the tests. */
+/** Checks against registries, whose cells demand that changes are live within a second: not beside the tests. */
 const REGISTRIES = ["registries -- --exclude test/registries/consul.cells.ts", "interop:dubbo -- --registries"];
 /** Checks by independent implementations that only compute, with a lower priority than those whose calls have deadlines. */
 const COMPUTING_JUDGES = [
