@@ -8,16 +8,16 @@ import { fitSlope, isFlat, type Sample } from "./soak/slope.ts";
 import { compiled } from "./support/compiled.ts";
 
 it("a small soak ends with the expected result of every call and no running handler", async () => {
-  const program = ["--expose-gc", compiled("test/soak/main.ts")];
-  const child = spawn(process.execPath, [...program, "--unary=5000", "--streams=500", "--cancelled=500", "--looks=10"]);
+  const program = ["--expose-gc", compiled("test/soak/main.ts"), `--server=${compiled("test/soak/server.ts")}`];
+  const child = spawn(process.execPath, [...program, "--unary=4000", "--streams=400", "--cancelled=400", "--looks=8"]);
   const output = child.stdout.toArray();
   const errors = child.stderr.toArray();
   await once(child, "close");
   expect(String(Buffer.concat(await errors))).toBe("");
   const lines = String(Buffer.concat(await output)).split("\n");
-  expect(lines.filter((line) => /^unary +5000 /.test(line))).toHaveLength(1);
-  expect(lines.filter((line) => /^streams +500 /.test(line))).toHaveLength(1);
-  expect(lines.filter((line) => /^cancelled +500 /.test(line))).toHaveLength(1);
+  expect(lines.filter((line) => /^unary +4000 /.test(line))).toHaveLength(1);
+  expect(lines.filter((line) => /^streams +400 /.test(line))).toHaveLength(1);
+  expect(lines.filter((line) => /^cancelled +400 /.test(line))).toHaveLength(1);
   expect(lines.filter((line) => /: (NOT )?(flat|FLAT)$/.test(line))).toHaveLength(6);
 });
 

@@ -18,6 +18,7 @@ const { values } = parseArgs({
     streams: { type: "string", default: "100000" },
     cancelled: { type: "string", default: "100000" },
     looks: { type: "string", default: "20" },
+    server: { type: "string" },
   },
 });
 const mib = (bytes: number): string => (bytes / MIB).toFixed(1).padStart(7);
@@ -29,6 +30,7 @@ const soak = await runSoak({
   streams: Number(values.streams),
   cancelledCalls: Number(values.cancelled),
   looks: Number(values.looks),
+  server: values.server,
   onLook: (phase, { calls, client, server }) => {
     const columns = [client, server].map(({ heldBytes, residentBytes }) => mib(heldBytes) + mib(residentBytes));
     console.log(phase.padEnd(9), String(calls).padStart(10), columns.join("  "));

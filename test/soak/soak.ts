@@ -28,14 +28,22 @@ export interface SoakOptions {
   readonly cancelledCalls: number;
   /** Number of memory samples in each phase. */
   readonly looks: number;
+  /** The program of the server, if not `server.ts`: one that Node runs without a loader of TypeScript, as this one then. */
+  readonly server?: string | undefined;
   readonly onLook?: (phase: keyof Soak, look: Look) => void;
 }
 
 /** Runs all phases. Throws if a call ends unexpectedly, a handler continues, or an error occurs outside the calls. */
-export async function runSoak({ unaryCalls, streams, cancelledCalls, looks, onLook }: SoakOptions): Promise<Soak> {
-  const child = fork(fileURLToPath(new URL("server.ts", import.meta.url)), {
-    execArgv: ["--expose-gc", "--conditions=triple-source", "--import", "tsx"],
-  });
+export async function runSoak({
+  unaryCalls,
+  streams,
+  cancelledCalls,
+  looks,
+  server,
+  onLook,
+}: SoakOptions): Promise<Soak> {
+  // With the flags of this process.
+  const child = fork(server ?? fileURLToPath(new URL("server.ts", import.meta.url)));
   try {
     const [port] = (await once(child, "message")) as [number];
     const baseUrl = `http://127.0.0.1:${port}`;
