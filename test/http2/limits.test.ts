@@ -27,6 +27,9 @@ import { bytesOf, frozen, RecordedClient, RecordedServer } from "./support/recor
 
 const END = END_HEADERS | END_STREAM;
 const NONE = frozen();
+/** A header block of 2,050 tiny fields, whose size counts as 66 KiB, and the payload of a large frame. */
+const TINY_FIELDS = block([...REQUEST, ...Array.from({ length: 4_100 }, (_, i) => (i % 2 ? "" : "a"))]);
+const LARGE = bytesOf(16_000);
 const { EnhanceYourCalm, RefusedStream, CompressionError } = ErrorCode;
 
 /** Counts how often an input can be received before the connection is closed. The output is read each time. */
@@ -94,7 +97,7 @@ describe.each([
     const stream = side instanceof RecordedServer ? side.requests[0]?.stream : undefined;
     stream?.reset(ErrorCode.Cancel);
     for (let i = 0; i < 16 && stream; i++) {
-      side.receive(data(1, bytesOf(16_000)));
+      side.receive(data(1, LARGE));
       side.bytes();
     }
     expect(side.over).toBeUndefined();
@@ -103,7 +106,7 @@ describe.each([
   // RFC 9113, section 5.1: what the peer may have sent before it received the reset is ignored; the rest is not free.
   it.each<[string, (id: number) => Uint8Array, number]>([
     ["HEADERS", (id) => headers(id, ["x-late", "1"], END), 1_000],
-    ["DATA", (id) => data(id, bytesOf(16_000)), 10_016],
+    ["DATA", (id) => data(id, LARGE), 10_016],
     ["empty DATA that ends the stream", (id) => data(id, "", END_STREAM), 272_000],
     ["RST_STREAM", (id) => rst(id), 10_000],
   ])("%s on a stream that it has reset", (_name, make, limit) => {
@@ -182,10 +185,7 @@ describe("a server", () => {
   it.each<[string, (id: number) => Uint8Array]>([
     ["requests that are malformed", (id) => headers(id, [":method", "POST"], END)],
     ["requests with empty names", (id) => headers(id, [...REQUEST, "", ""], END)],
-    [
-      "requests whose headers are too large",
-      (id) => headers(id, [...REQUEST, ...Array.from({ length: 4_100 }, (_, i) => (i % 2 ? "" : "a"))], END),
-    ],
+    ["requests whose headers are too large", (id) => frame(FrameType.Headers, END, id, TINY_FIELDS)],
     ["windows that grow by 0", (id) => Buffer.concat([headers(id, REQUEST), windowUpdate(id, 0)])],
     ["HEADERS on half-closed streams", (id) => Buffer.concat([headers(id, REQUEST, END), headers(id, REQUEST, END)])],
     ["DATA on half-closed streams", (id) => Buffer.concat([headers(id, REQUEST, END), data(id, "a")])],
@@ -329,7 +329,7 @@ describe("a client", () => {
       client.bytes();
       heard.stream?.reset(ErrorCode.Cancel);
       client.receive(headers(id, RESPONSE));
-      for (let k = 0; k < 16; k++) client.receive(data(id, bytesOf(16_000)));
+      for (let k = 0; k < 16; k++) client.receive(data(id, LARGE));
       client.receive(headers(id, ["grpc-status", "0"], END), rst(id, ErrorCode.NoError));
       client.bytes();
     }
