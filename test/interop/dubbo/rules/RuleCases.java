@@ -34,7 +34,7 @@ import org.apache.dubbo.rpc.support.RpcUtils;
 
 /**
  * Applies rules to endpoints with the routers of Dubbo. Each line of the input is a case, and each line of the output the
- * sets of endpoints that calls of the case may get, as positions in its list.
+ * sets of endpoints that calls of the case may get, as positions in its list. A case with a `router` is for that one alone.
  */
 public final class RuleCases {
     /** The default of timeouts and retries, which no case sets. */
@@ -77,6 +77,11 @@ public final class RuleCases {
                 new ProviderAppStateRouter<>(consumer),
                 new AppStateRouter<>(consumer));
         JSONArray texts = one.getJSONArray("texts");
+        if (one.containsKey("router")) {
+            int router = one.getIntValue("router");
+            routers = routers.subList(router, router + 1);
+            texts = JSONArray.of(texts.get(router));
+        }
         for (int index = 0; index < routers.size(); index++) {
             routers.get(index).notify(all);
             for (Object text : texts.getJSONArray(index)) {

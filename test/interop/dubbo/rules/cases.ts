@@ -43,8 +43,10 @@ export function createCase(random: () => number): RuleCase {
   const chance = (share: number): boolean => random() < share;
   const integer = (max: number): number => Math.floor(random() * max);
   const one = <T>(list: readonly T[]): T => list[integer(list.length)] as T;
+  // In half of the cases, rules have one item of each kind: a difference has one reason there.
+  const isPlain = chance(0.5);
   const list = (min: number, max: number, make: (index: number) => string): string[] =>
-    Array.from({ length: min + integer(max - min + 1) }, (_, index) => make(index));
+    Array.from({ length: min + (isPlain ? 0 : integer(max - min + 1)) }, (_, index) => make(index));
   const maybe = (share: number, name: string, make: () => string): Parameters =>
     chance(share) ? { [name]: make() } : {};
 
@@ -127,8 +129,10 @@ export function createCase(random: () => number): RuleCase {
   function document(version: string | undefined, lines: readonly string[]): string {
     const head = [
       ...(version === undefined ? [] : [`configVersion: ${version}`]),
-      ...(chance(0.3) ? ["force: true"] : []),
-      ...(chance(0.1) ? [`enabled: ${one(["true", "false", '"true"', "no", "yes"])}`] : []),
+      ...(isPlain ? ["force: true"] : one([["force: true"], ["force: false"], []])),
+      ...(chance(isPlain ? 0.97 : 0.7)
+        ? [`enabled: ${one(["true", "true", "true", "true", "false", '"true"', "no", "yes"])}`]
+        : []),
       ...(chance(0.1) ? ["runtime: true", "priority: 1"] : []),
       ...(chance(0.1) ? ["scope: service", "key: greet.Greeter"] : []),
     ];
@@ -257,7 +261,7 @@ export function createCase(random: () => number): RuleCase {
     ],
     call: {
       method: one(METHODS),
-      arguments: list(0, 3, () => one(["1", "dubbo", "null"])).map((text) => (text === "null" ? null : text)),
+      arguments: Array.from({ length: integer(4) }, () => one(["1", "dubbo", null])),
       attachments: {
         ...maybe(0.5, "dubbo.tag", () => one([...TAGS, ""])),
         ...maybe(0.15, "dubbo.force.tag", () => one(["true", "True", "false", "1"])),
