@@ -22,7 +22,7 @@ import { promisify } from "node:util";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { hasJudges, judgePath } from "./openapi/installed.ts";
-import { createCertificates, hasOpenssl } from "./support/certificate.ts";
+import { hasOpenssl, sharedCertificates } from "./support/certificate.ts";
 import { compiled } from "./support/compiled.ts";
 import { type Block, expectedOutput, ROOT, readBlocks, readDocument } from "./support/documents.ts";
 import { pause } from "./support/pause.ts";
@@ -176,7 +176,7 @@ afterAll(async () => {
 
 /** Writes the certificates that documents read, as ca.crt, server.crt, server.key, client.crt and client.key. */
 function writeCertificates(folder: string): void {
-  const { ca, server, client } = createCertificates();
+  const { ca, server, client } = sharedCertificates();
   mkdirSync(folder);
   writeFileSync(join(folder, "ca.crt"), ca);
   for (const [name, { cert, key }] of Object.entries({ server, client })) {

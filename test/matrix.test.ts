@@ -9,14 +9,14 @@ import {
   type GreetServiceClient,
   GreetServiceDef,
 } from "../examples/gen/greet/v1/greet_triple.ts";
-import { createCertificates, hasOpenssl } from "./support/certificate.ts";
+import { hasOpenssl, sharedCertificates } from "./support/certificate.ts";
 import { arriving, failureOf, greeter, greetings, openTransport, startServer } from "./support/server.ts";
 
 type Protocol = "http-rpc" | "grpc";
 type Codec = "json" | "proto";
 type Network = (protocol: Protocol, codec: Codec) => Promise<Transport>;
 
-const certificates = hasOpenssl ? createCertificates() : undefined;
+const certificates = hasOpenssl ? sharedCertificates() : undefined;
 
 const inMemory: Network = async (protocol, codec) =>
   createInMemoryTransport(createRouter().add(GreetServiceDef, greeter), { protocol, codec });

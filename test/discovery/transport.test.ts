@@ -5,7 +5,7 @@ import { consistentHash, fixed, pickFirst, type Resolver, roundRobin } from "tri
 import { type BalancedTransportOptions, createTransport } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { createCertificates, hasOpenssl } from "../support/certificate.ts";
+import { hasOpenssl, sharedCertificates } from "../support/certificate.ts";
 import { freePort } from "../support/port.ts";
 import { failureOf, startServer } from "../support/server.ts";
 
@@ -323,7 +323,7 @@ describe("a transport with a resolver", () => {
   });
 
   it.skipIf(!hasOpenssl)("verifies certificates against its authority, not the address (needs openssl)", async () => {
-    const { ca, server } = createCertificates();
+    const { ca, server } = sharedCertificates();
     const { port } = await startServer({}, { tls: server });
     const resolver = fixed([`127.0.0.1:${port}`]);
     for (const protocol of ["grpc", "http-rpc"] as const) {

@@ -14,7 +14,7 @@ import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
-import { createCertificates, hasOpenssl } from "../support/certificate.ts";
+import { hasOpenssl, sharedCertificates } from "../support/certificate.ts";
 import { exchange } from "./client.ts";
 
 const VERSION = "v2.2.1+incompatible";
@@ -100,7 +100,7 @@ async function runClient(program: string): Promise<boolean[]> {
   const argsOf = (firstPort: number): string[] => ["-o", TIMEOUT_S, "-f", String(firstPort), "-e", `sh ${start}`];
   const results = [await run("client, h2c", program, argsOf(port), folder)];
   if (hasOpenssl) {
-    const { cert, key } = createCertificates().server;
+    const { cert, key } = sharedCertificates().server;
     writeFileSync(join(folder, "server.crt"), cert);
     writeFileSync(join(folder, "server.key"), key);
     results.push(await run("client, TLS", program, ["-t", ...argsOf(port + PORTS_OF_RUN)], folder));

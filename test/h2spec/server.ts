@@ -10,7 +10,7 @@ import type { Exchange } from "../../runtime/src/http/exchange.ts";
 import { MemoryBudget } from "../../runtime/src/node/io/memory-budget.ts";
 import { serveHttp2 } from "../../runtime/src/node/server/http2/engine.ts";
 import { resolveLimits } from "../../runtime/src/node/server/listener/limits.ts";
-import { createCertificates } from "../support/certificate.ts";
+import { sharedCertificates } from "../support/certificate.ts";
 
 const exchange: Exchange = async ({ body }) => {
   await body.bytes(1024 * 1024).catch(() => {});
@@ -43,6 +43,6 @@ const accept = (socket: Socket): void => {
 };
 // The engine is used directly, because a listener answers in HTTP/1.1 if the first bytes are not HTTP/2.
 const plain = await listen(createServer(accept));
-const secure = createTlsServer({ ...createCertificates().server, ALPNProtocols: ["h2"] }, accept);
+const secure = createTlsServer({ ...sharedCertificates().server, ALPNProtocols: ["h2"] }, accept);
 console.log(JSON.stringify({ h2c: plain, h2: await listen(secure) }));
 process.stdin.on("end", () => process.exit()).resume();

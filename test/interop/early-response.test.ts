@@ -10,7 +10,7 @@ import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { createCertificates, hasOpenssl } from "../support/certificate.ts";
+import { hasOpenssl, sharedCertificates } from "../support/certificate.ts";
 import { goVersion } from "../support/go.ts";
 import { startServer } from "../support/server.ts";
 
@@ -41,7 +41,7 @@ const PROTOCOLS: [name: string, overTls: boolean, flag: string][] = [
 ];
 
 async function startRefusing(overTls: boolean): Promise<string> {
-  return (await startServer({}, { tls: overTls ? createCertificates().server : undefined })).baseUrl;
+  return (await startServer({}, { tls: overTls ? sharedCertificates().server : undefined })).baseUrl;
 }
 
 describe.skipIf(spawnSync("curl", ["--version"]).status !== 0 || !hasOpenssl)(

@@ -1,7 +1,7 @@
 /** The common parts of all matrices: credentials, addresses of servers, outcomes of cases, and missing peers. */
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { createCertificates } from "../support/certificate.ts";
+import { sharedCertificates } from "../support/certificate.ts";
 
 /** Certificates for the TLS half of a matrix, in PEM and as files. */
 export interface Credentials {
@@ -45,7 +45,7 @@ export function readCredentials(files: Credentials["files"], servername: string)
 
 /** Creates credentials, and writes them to files in the folder. */
 export function writeCredentials(folder: string): Credentials {
-  const { ca, server } = createCertificates();
+  const { ca, server } = sharedCertificates();
   const write = (name: string, text: string): string => {
     const path = join(folder, name);
     writeFileSync(path, text);

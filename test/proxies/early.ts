@@ -9,7 +9,7 @@ import { Code, RpcError } from "triple-es";
 import { createTransport, type NodeTransportOptions } from "triple-es/node";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { startProgram } from "../interop/program.ts";
-import { createCertificates, hasOpenssl } from "../support/certificate.ts";
+import { hasOpenssl, sharedCertificates } from "../support/certificate.ts";
 
 const UPLOADS = 200;
 const IN_FLIGHT = 10;
@@ -28,7 +28,7 @@ export interface EarlyOutcome {
 /** Sends uploads over each version of HTTP, in cleartext and over TLS. */
 export async function uploadToHaproxy(): Promise<EarlyOutcome[]> {
   const folder = mkdtempSync(join(tmpdir(), "triple-es-early-"));
-  const certificates = hasOpenssl ? createCertificates() : undefined;
+  const certificates = hasOpenssl ? sharedCertificates() : undefined;
   if (certificates !== undefined) {
     const { cert, key } = certificates.server;
     writeFileSync(join(folder, "server.pem"), cert + key);

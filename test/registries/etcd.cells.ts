@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { etcd } from "triple-es-dubbo/etcd";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { writeGoInstance } from "../../dubbo/src/registry/dubbo/service-instance.ts";
-import { createCertificates, hasOpenssl } from "../support/certificate.ts";
+import { hasOpenssl, sharedCertificates } from "../support/certificate.ts";
 import { cuttableProxy } from "../support/cuttable-proxy.ts";
 import { type EtcdProcess, hasEtcd, startEtcd } from "../support/registries/etcd.ts";
 import { openConsumer, startProvider, timeUntil } from "./fleet.ts";
@@ -107,7 +107,7 @@ describe.skipIf(!hasEtcd)("etcd", () => {
   it.skipIf(!hasOpenssl)("connections are encrypted, with certificates of both sides", async () => {
     const folder = mkdtempSync(join(tmpdir(), "triple-es-etcd-tls-"));
     onTestFinished(() => rmSync(folder, { recursive: true }));
-    const { ca, server: own, client } = createCertificates();
+    const { ca, server: own, client } = sharedCertificates();
     const files = { cert: join(folder, "cert.pem"), key: join(folder, "key.pem"), ca: join(folder, "ca.pem") };
     const both = { cert: join(folder, "client.pem"), key: join(folder, "client-key.pem"), ca: files.ca };
     writeFileSync(files.cert, own.cert);

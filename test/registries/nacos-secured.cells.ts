@@ -2,7 +2,7 @@
 import type { Registry } from "triple-es/discovery";
 import { type NacosOptions, nacos } from "triple-es-dubbo/nacos";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createCertificates, hasOpenssl } from "../support/certificate.ts";
+import { hasOpenssl, sharedCertificates } from "../support/certificate.ts";
 import { hasNacos, startNacos } from "../support/registries/nacos.ts";
 import { openConsumer, startProvider, timeUntil } from "./fleet.ts";
 
@@ -26,7 +26,7 @@ describe.skipIf(!hasNacos)("nacos with users", () => {
 
 describe.skipIf(!hasNacos || !hasOpenssl)("nacos with TLS", () => {
   it("encrypts the login and gRPC, and takes clients with certificates only; others fail with the reason", async () => {
-    const certificates = createCertificates();
+    const certificates = sharedCertificates();
     const server = await startNacos({ secured: true, certificates });
     onTestFinished(() => server.close());
     const { ca, client, stranger } = certificates;

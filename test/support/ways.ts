@@ -1,5 +1,5 @@
 /** The ways to reach a server: each version of HTTP, in cleartext and over TLS. */
-import { type Certificate, createCertificates, hasOpenssl } from "./certificate.ts";
+import { type Certificate, hasOpenssl, sharedCertificates } from "./certificate.ts";
 import { Http1Connection, Http2Connection } from "./connection.ts";
 import { openSocket, secure } from "./server.ts";
 
@@ -19,13 +19,9 @@ const ALL: readonly Way[] = [
 /** The ways that this machine supports: certificates are created by openssl. */
 export const WAYS: readonly Way[] = ALL.filter(({ overTls }) => !overTls || hasOpenssl);
 
-let certificate: Certificate | undefined;
-
 /** The option `tls` of a server that is reached this way. */
 export function tlsOf({ overTls }: Way): Certificate | undefined {
-  if (!overTls) return undefined;
-  certificate ??= createCertificates().server;
-  return certificate;
+  return overTls ? sharedCertificates().server : undefined;
 }
 
 /** Opens a connection to a server that was started with {@link tlsOf}. */

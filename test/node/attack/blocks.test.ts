@@ -4,7 +4,7 @@
  * but for the sizes of the chunks that arrive.
  */
 import { expect, it } from "vitest";
-import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import { block, Flag, frame, indexed, RawConnection, Reset, request, settings, Type } from "../../support/frames.ts";
 import type { Health } from "./victim.ts";
 import { behave, startVictim, type Victim } from "./victim-process.ts";
@@ -36,7 +36,7 @@ async function attack(
   run: (victim: Victim) => Promise<unknown>,
   overTls = false,
 ): Promise<[before: Health, after: Health]> {
-  const victim = await startVictim({ tls: overTls ? createCertificates().server : undefined, limits: {} });
+  const victim = await startVictim({ tls: overTls ? sharedCertificates().server : undefined, limits: {} });
   const before = await victim.health();
   const neighbour = behave(victim.port, overTls);
   await run(victim);

@@ -5,7 +5,7 @@
  */
 import { Code } from "triple-es";
 import { describe, expect, it } from "vitest";
-import { type Certificates, createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { type Certificates, hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import {
   block,
   Flag,
@@ -369,5 +369,5 @@ function attackClient(certificates?: Certificates): void {
 describe("a client keeps working when a server", () => attackClient());
 
 describe.skipIf(!hasOpenssl)("over TLS (needs openssl), too, when a server", () => {
-  if (hasOpenssl) attackClient(createCertificates());
+  if (hasOpenssl) attackClient(sharedCertificates());
 });

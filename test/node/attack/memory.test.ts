@@ -5,7 +5,7 @@
  */
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import { Flag, frame, RawConnection, request, settings, Type, words } from "../../support/frames.ts";
 import { pause } from "../../support/pause.ts";
 import { openSocket, secure } from "../../support/server.ts";
@@ -42,7 +42,7 @@ describe.each([
   ];
 
   it.skipIf(overTls && !hasOpenssl).each(overTls ? attacks : [...attacks, ...attacksAbove])("%s", async (_, run) => {
-    const tls = overTls ? createCertificates().server : undefined;
+    const tls = overTls ? sharedCertificates().server : undefined;
     const victim = await startVictim({ tls, limits: {}, maxBufferedBytes: BUDGET_BYTES, watchMemory: true });
     const before = await victim.health();
     const wellBehaved = behave(victim.port, overTls);

@@ -6,7 +6,7 @@
  */
 import { Code } from "triple-es";
 import { describe, expect, it } from "vitest";
-import { type Certificates, createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { type Certificates, hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import {
   block,
   Flag,
@@ -308,5 +308,5 @@ function playScripts(certificates?: Certificates): void {
 describe("a client whose server sends", () => playScripts());
 
 describe.skipIf(!hasOpenssl)("over TLS (needs openssl), a client whose server sends", () => {
-  if (hasOpenssl) playScripts(createCertificates());
+  if (hasOpenssl) playScripts(sharedCertificates());
 });

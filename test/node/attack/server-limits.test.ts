@@ -7,7 +7,7 @@
 import { createTransport } from "triple-es/node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createGreetServiceClient, type GreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
-import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import {
   block,
   Flag,
@@ -368,7 +368,7 @@ describe.each<[transport: string, overTls: boolean, groups: Group[], limits: obj
   let closeNeighbour: () => Promise<void>;
 
   beforeAll(async () => {
-    const certificates = overTls ? createCertificates() : undefined;
+    const certificates = overTls ? sharedCertificates() : undefined;
     [victim, stop] = await forkVictim({ tls: certificates?.server, limits });
     const transport = createTransport({
       baseUrl: `${overTls ? "https" : "http"}://127.0.0.1:${victim.port}`,

@@ -1,7 +1,7 @@
 import { describe } from "vitest";
-import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import { attackServer } from "./server.ts";
 
 describe.skipIf(!hasOpenssl)("over TLS (needs openssl)", () => {
-  if (hasOpenssl) attackServer(createCertificates());
+  if (hasOpenssl) attackServer(sharedCertificates());
 });

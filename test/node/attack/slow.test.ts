@@ -1,6 +1,6 @@
 /** Clients that stop in the middle of something: each step has a time limit. */
 import { describe, expect, it } from "vitest";
-import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import { Flag, frame, RawConnection, Reset, request, settings, Type, words } from "../../support/frames.ts";
 import { pause } from "../../support/pause.ts";
 import { connectGreeter, openSocket, signalled, startServer } from "../../support/server.ts";
@@ -99,7 +99,7 @@ describe.each([
   it.skipIf(overTls && !hasOpenssl).each(SILENCES)(
     "a client that %s is disconnected",
     async (_, limits, begin, code) => {
-      const tls = overTls ? createCertificates().server : undefined;
+      const tls = overTls ? sharedCertificates().server : undefined;
       const { port } = await startServer({}, { limits, tls });
       const connection = await RawConnection.open(port, settings(), overTls);
       await begin(connection);
@@ -129,7 +129,7 @@ describe.each([
   it.skipIf(overTls && !hasOpenssl).each(DRIPS)(
     "a call of a client that %s fails after its time limit, and others are served",
     async (_, limits, dribble) => {
-      const certificates = overTls ? createCertificates() : undefined;
+      const certificates = overTls ? sharedCertificates() : undefined;
       const { port, baseUrl } = await startServer({}, { limits, tls: certificates?.server });
       const neighbour = connectGreeter(baseUrl, { tls: certificates && { ca: certificates.ca } });
       const connection = await RawConnection.open(port, settings(), overTls);
@@ -151,7 +151,7 @@ describe.each([
   );
 
   it.skipIf(overTls && !hasOpenssl)("a hundred clients that drip hold little memory", async () => {
-    const tls = overTls ? createCertificates().server : undefined;
+    const tls = overTls ? sharedCertificates().server : undefined;
     const limits = { messageIdleMs: 5_000, messageTimeoutMs: 1_000 };
     const victim = await startVictim({ tls, limits, watchMemory: true });
     const before = await victim.health();

@@ -3,7 +3,7 @@ import { fork } from "node:child_process";
 import { once } from "node:events";
 import { Code } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Certificates, createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { type Certificates, hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import { compiled } from "../../support/compiled.ts";
 import {
   block,
@@ -117,5 +117,5 @@ function attacks(certificates?: Certificates): void {
 describe("a client keeps running when a server", () => attacks());
 
 describe.skipIf(!hasOpenssl)("over TLS (needs openssl), too, when a server", () => {
-  if (hasOpenssl) attacks(createCertificates());
+  if (hasOpenssl) attacks(sharedCertificates());
 });

@@ -7,7 +7,7 @@ import type { AddressInfo, Server } from "node:net";
 import { Code } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { connectionError } from "../../../runtime/src/node/io/error.ts";
-import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import { connectGreeter, failureOf, startPeer, startServer } from "../../support/server.ts";
 
 const HTTP1 = { protocol: "http-rpc", httpVersion: "1.1" } as const;
@@ -40,7 +40,7 @@ describe("a client reports", () => {
   });
 
   it.skipIf(!hasOpenssl)("a server that selects HTTP/1.1 by ALPN (needs openssl)", async () => {
-    const { server: identity, ca } = createCertificates();
+    const { server: identity, ca } = sharedCertificates();
     const { port } = await startServer({}, { tls: { ...identity, ALPNProtocols: ["http/1.1"] } });
     const client = connectGreeter(`https://127.0.0.1:${port}`, { ...HTTP2, tls: { ca } });
     const { rawMessage } = await failureOf(client.greet({}));

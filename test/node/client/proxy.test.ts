@@ -7,7 +7,7 @@ import { fixed } from "triple-es/discovery";
 import { createTransport, type NodeTransportOptions } from "triple-es/node";
 import { afterEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
-import { type Certificates, createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { type Certificates, hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import { arriving, connectGreeter, failureOf, greetings, startPeer, startServer } from "../../support/server.ts";
 
 const CLIENTS = [
@@ -250,7 +250,7 @@ describe("a proxy", () => {
 });
 
 describe.skipIf(!hasOpenssl)("a proxy of connections with TLS (needs openssl)", () => {
-  const certificates = (hasOpenssl ? createCertificates() : undefined) as Certificates;
+  const certificates = (hasOpenssl ? sharedCertificates() : undefined) as Certificates;
   const { ca, server: identity, client } = certificates ?? {};
   const tls = { ca, ...client, servername: "localhost" };
   const start = async () => {

@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import { createServer as createTlsServer, type SecureVersion } from "node:tls";
 import { Code } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { type Certificates, createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { type Certificates, hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import { connectGreeter, failureOf, startPeer, startServer } from "../../support/server.ts";
 
 const VERSIONS: SecureVersion[] = ["TLSv1.2", "TLSv1.3"];
@@ -17,7 +17,7 @@ const CLIENTS = [
 const ROWS = VERSIONS.flatMap((version) => CLIENTS.map((options) => ({ version, ...options })));
 
 describe.skipIf(!hasOpenssl)("a client whose TLS is refused (needs openssl)", () => {
-  const certificates = (hasOpenssl ? createCertificates() : undefined) as Certificates;
+  const certificates = (hasOpenssl ? sharedCertificates() : undefined) as Certificates;
   const { ca, server: identity, client, stranger } = certificates ?? {};
   const startMutual = (version: SecureVersion) =>
     startServer(

@@ -10,7 +10,7 @@ import { wholeBody } from "../../../runtime/src/http/body.ts";
 import type { HttpRequest, HttpResponse } from "../../../runtime/src/http/exchange.ts";
 import { ConnectionBackoff } from "../../../runtime/src/node/client/connection-backoff.ts";
 import { Http1Connection, Http1Pool } from "../../../runtime/src/node/client/http1.ts";
-import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import { connectGreeter, failureOf } from "../../support/server.ts";
 
 const PEER = "127.0.0.1:1";
@@ -105,7 +105,7 @@ describe.each([
     [413, "Content Too Large", Code.ResourceExhausted],
     [415, "Unsupported Media Type", Code.Internal],
   ])("with %i and closes the connection is reported with that status", async (status, reason, code) => {
-    const certificates = overTls ? createCertificates() : undefined;
+    const certificates = overTls ? sharedCertificates() : undefined;
     const head = `HTTP/1.1 ${status} ${reason}\r\nconnection: close\r\ncontent-length: 7\r\n\r\nrefused`;
     const server = new Worker(REFUSING_SERVER, { eval: true, workerData: { tls: certificates?.server, head } });
     onTestFinished(async () => {

@@ -5,7 +5,7 @@
 import { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
 import { afterAll, afterEach, beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { type Certificates, createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { type Certificates, hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import { block, Flag, frame, settings, Type } from "../../support/frames.ts";
 import { pause } from "../../support/pause.ts";
 import {
@@ -176,7 +176,7 @@ const PHASES: readonly Phase[] = [
 const CLOSES: readonly Close[] = ["end", "destroy", "resetAndDestroy"];
 
 describe.each([{ overTls: false }, { overTls: true }])("over TLS: $overTls", ({ overTls }) => {
-  const certificates = (overTls && hasOpenssl ? createCertificates() : undefined) as Certificates | undefined;
+  const certificates = (overTls && hasOpenssl ? sharedCertificates() : undefined) as Certificates | undefined;
   const tls = certificates && { ca: certificates.ca };
   const scheme = overTls ? "https" : "http";
   const skipped = overTls && !hasOpenssl;

@@ -3,7 +3,7 @@
  * limit.
  */
 import { expect, it, vi } from "vitest";
-import { type Certificates, createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { type Certificates, hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import {
   Flag,
   frame,
@@ -31,7 +31,7 @@ it.each([
   ["TLS", true],
 ])("calls that wait for a stream go to the next connection (over %s)", async (_, overTls) => {
   if (overTls && !hasOpenssl) return;
-  const certificates: Certificates | undefined = overTls ? createCertificates() : undefined;
+  const certificates: Certificates | undefined = overTls ? sharedCertificates() : undefined;
   const pending: RawStream[] = [];
   const server = await startRawServer(
     (stream) => {

@@ -10,7 +10,7 @@ import { type Balancer, consistentHash, fixed, type ReadyEndpoint } from "triple
 import { createTransport } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
-import { type Certificates, createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { type Certificates, hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import {
   block,
   Flag,
@@ -208,5 +208,5 @@ function contexts(certificates?: Certificates): void {
 describe("the asynchronous context", () => contexts());
 
 describe.skipIf(!hasOpenssl)("over TLS (needs openssl), the asynchronous context", () => {
-  if (hasOpenssl) contexts(createCertificates());
+  if (hasOpenssl) contexts(sharedCertificates());
 });

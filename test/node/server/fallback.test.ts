@@ -16,7 +16,7 @@ import { createServer, type FallbackApplication, nodeHandler } from "triple-es/n
 import { describe, expect, it } from "vitest";
 import { GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import { ask, VERSIONS } from "../../support/ask.ts";
-import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import { connectGreeter, greeter, openSocket, signalled, startServer } from "../../support/server.ts";
 
 // The types are those of Express 5; the members that are used are the same.
@@ -316,7 +316,7 @@ it("serves the probes of a router that is mounted in Express, and passes other p
 });
 
 it.runIf(hasOpenssl)("lets a fallback see that the connection is encrypted", async () => {
-  const { server } = createCertificates();
+  const { server } = sharedCertificates();
   const app = express().get("/", (request, response) => void response.send(`${request.protocol} ${request.secure}`));
   const { baseUrl } = await startServer({}, { fallback: app, tls: server });
   const session = connect(baseUrl, { rejectUnauthorized: false });

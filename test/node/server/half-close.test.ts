@@ -5,7 +5,7 @@ import { connect as connectTls } from "node:tls";
 import { Code, type RpcError } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { GreetServiceHandler } from "../../../examples/gen/greet/v1/greet_triple.ts";
-import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import { aborted, signalled, startServer } from "../../support/server.ts";
 
 const request = (name: string): string => {
@@ -50,7 +50,7 @@ describe("a client that has ended its side", () => {
   });
 
   it.skipIf(!hasOpenssl)("receives its response over TLS", async () => {
-    const { server, ca } = createCertificates();
+    const { server, ca } = sharedCertificates();
     const { greet } = slow();
     const { port } = await startServer({ greet }, { tls: server });
     const socket = connectTls({ port, host: "127.0.0.1", ca, allowHalfOpen: true } as object);

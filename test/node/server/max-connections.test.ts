@@ -7,7 +7,7 @@ import { connect, Server, type Socket } from "node:net";
 import { createServer } from "triple-es/node";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
-import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import { Http1Connection } from "../../support/connection.ts";
 import { greeter } from "../../support/server.ts";
 
@@ -60,7 +60,7 @@ it("a server closes connections beyond its maximum at once, and continues to ser
 });
 
 it.skipIf(!hasOpenssl)("a server over TLS has the same maximum", async () => {
-  const { sockets, port } = await listen({ tls: createCertificates().server });
+  const { sockets, port } = await listen({ tls: sharedCertificates().server });
   expect(sockets.maxConnections).toBe(10_000);
   sockets.maxConnections = 1;
   await open(port);

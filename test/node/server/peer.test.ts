@@ -22,7 +22,7 @@ import { createTransport as createFetchTransport, fetchHandler } from "triple-es
 import { createServer, nodeHandler, type ServerOptions, type TrustProxyOptions } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient, GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
-import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import { connectGreeter, failureOf, greeter, startServer } from "../../support/server.ts";
 
 const USER = createContextKey("anonymous", "user");
@@ -92,7 +92,7 @@ describe("the peer of a call", () => {
   });
 
   it.skipIf(!hasOpenssl)("has the verified identity of a client's certificate", async () => {
-    const { ca, server, client, named, stranger } = createCertificates();
+    const { ca, server, client, named, stranger } = sharedCertificates();
     const { baseUrl, last } = await start({ tls: { ...server, ca, requestCert: true, rejectUnauthorized: false } });
     for (const protocol of ["grpc", "http-rpc"] as const) {
       await connectGreeter(baseUrl, { protocol, tls: { ca, ...named } }).greet({});

@@ -1,7 +1,7 @@
 /** Pipelines of HTTP/1.1 (RFC 9112, section 9.3.2), in cleartext and over TLS. */
 import type { Socket } from "node:net";
 import { describe, expect, it } from "vitest";
-import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import type { Http1Connection } from "../../support/connection.ts";
 import { openSocket, secure, startServer } from "../../support/server.ts";
 import { openHttp1, tlsOf, WAYS } from "../../support/ways.ts";
@@ -34,7 +34,7 @@ describe.each([
       // Long enough for Node to pause the parser.
       return { greeting: name.padEnd(500) };
     };
-    const { port } = await startServer({ greet }, { tls: overTls ? createCertificates().server : undefined });
+    const { port } = await startServer({ greet }, { tls: overTls ? sharedCertificates().server : undefined });
     const tcp = await openSocket(port);
     const socket = overTls ? await secure(tcp, { ALPNProtocols: ["http/1.1"], rejectUnauthorized: false }) : tcp;
     let text = "";

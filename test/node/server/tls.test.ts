@@ -7,7 +7,7 @@ import { createServer, createTransport } from "triple-es/node";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import { spiffeProblem } from "../../../runtime/src/node/io/tls-options.ts";
-import { type Certificates, createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { type Certificates, hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import { Http1Connection } from "../../support/connection.ts";
 import { pause } from "../../support/pause.ts";
 import {
@@ -23,7 +23,7 @@ import {
 const PATH = "/greet.v1.GreetService/Greet";
 
 describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
-  const certificates = (hasOpenssl ? createCertificates() : undefined) as Certificates;
+  const certificates = (hasOpenssl ? sharedCertificates() : undefined) as Certificates;
   const { ca, server: identity, client, named, service, stranger, expired } = certificates ?? {};
 
   const start = (): Promise<RunningServer> => startServer({}, { tls: identity });

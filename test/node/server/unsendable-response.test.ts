@@ -4,7 +4,7 @@
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { expect, it } from "vitest";
-import { createCertificates, hasOpenssl } from "../../support/certificate.ts";
+import { hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import { Flag, frame, RawConnection, Reset, request, settings, Type, words } from "../../support/frames.ts";
 import { startServer } from "../../support/server.ts";
 
@@ -33,7 +33,7 @@ it.each([
         }
       },
     },
-    { tls: overTls ? createCertificates().server : undefined },
+    { tls: overTls ? sharedCertificates().server : undefined },
   );
   const connection = await RawConnection.open(port, settings([MAX_HEADER_LIST_SIZE, 1]), overTls);
   connection.write(
