@@ -79,14 +79,14 @@ describe.each(["grpc", "http-rpc"] as const)("over %s", (protocol) => {
     expect([code, message]).toEqual([Code.ResourceExhausted, expect.stringMatching(LIMIT)]);
   });
 
-  it("a hundred concurrent bodies of 14 bytes that inflate to the limit, with empty fields, are refused", async () => {
+  it("thirty concurrent bodies of 14 bytes that inflate to the limit, with empty fields, are refused", async () => {
     const { baseUrl } = await startServer();
     const bomb = zlib.brotliCompressSync(Buffer.alloc(4 * MIB - 5));
     expect(bomb.byteLength).toBe(14);
     const compressions = [{ ...brotli, compress: () => bomb }];
     const attacker = connectGreeter(baseUrl, { protocol, compressions, compression: "br", compressMinBytes: 0 });
     const neighbour = connectGreeter(baseUrl, { protocol });
-    const attacks = Array.from({ length: 100 }, () => failureOf(attacker.greet({ name: "bomb" })));
+    const attacks = Array.from({ length: 30 }, () => failureOf(attacker.greet({ name: "bomb" })));
     for (let i = 0; i < 50; i++) expect((await neighbour.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
     for (const { code } of await Promise.all(attacks)) expect(code).toBe(Code.ResourceExhausted);
   });
