@@ -5,6 +5,7 @@
  *     mixed fleet       consumers of peers and of ours call providers of peers and of ours, at each level. The name of a
  *                       cell has the providers that must answer: some peers do not find all of the fleet
  *     rolling restart   a provider of ours is replaced while consumers of peers call, and no call fails
+ *     rules             Dubbo for Java writes rules, and consumers of peers and of ours apply them
  *     definitions       Dubbo for Java reads those of our consumers and services, and makes the same of the interfaces
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -16,6 +17,7 @@ import { createServer, createTransport } from "triple-es/node";
 import { register } from "triple-es-dubbo";
 import { etcd } from "triple-es-dubbo/etcd";
 import { nacos } from "triple-es-dubbo/nacos";
+import { type Rules, rules } from "triple-es-dubbo/rules";
 import { zookeeper } from "triple-es-dubbo/zookeeper";
 import { hasEtcd, startEtcd } from "../../support/registries/etcd.ts";
 import { hasNacos, startNacos } from "../../support/registries/nacos.ts";
@@ -25,6 +27,7 @@ import { unlessMissing } from "../peer.ts";
 import { type Conversation, type Running, startConversation, startProgram } from "../program.ts";
 import { APPLICATION, compareDefinitions } from "./definitions.ts";
 import { createPeerServiceClient, PeerServiceDef } from "./gen/interop/v1/peer_triple.ts";
+import { governConsumers } from "./governance.ts";
 import { goProgram } from "./peers/go.ts";
 import { JAVA_VERSIONS, javaCommand } from "./peers/java.ts";
 import {
@@ -44,7 +47,7 @@ interface RegistryKind {
   readonly name: string;
   readonly isInstalled: boolean;
   start(): Promise<RegistryProcess>;
-  connect(address: string, levels: Level | "all"): Registry;
+  connect(address: string, levels: Level | "all", rules?: Rules): Registry;
 }
 
 const REGISTRIES: readonly RegistryKind[] = [
@@ -52,13 +55,13 @@ const REGISTRIES: readonly RegistryKind[] = [
     name: "zookeeper",
     isInstalled: hasZooKeeper,
     start: () => startZooKeeper(),
-    connect: (address, levels) => zookeeper({ servers: [address], levels, application: APPLICATION }),
+    connect: (address, levels, rules) => zookeeper({ servers: [address], levels, application: APPLICATION, rules }),
   },
   {
     name: "nacos",
     isInstalled: hasNacos,
     start: () => startNacos(),
-    connect: (address, levels) => nacos({ servers: [address], levels, application: APPLICATION }),
+    connect: (address, levels, rules) => nacos({ servers: [address], levels, application: APPLICATION, rules }),
   },
   {
     name: "etcd",
@@ -148,6 +151,7 @@ async function runRegistry(kind: RegistryKind, peers: readonly RegistryPeer[], v
     providers.push(await startProgram((port) => [...command(own()), "provider", url, String(port)]));
   };
   let ours: Provider | undefined;
+  let canary: Provider | undefined;
   try {
     // In etcd, dubbo-go cannot provide a service that another application already provides ("service-app mapping CAS
     // conflict"), and a consumer in Java does not call applications that provide the service later. In Nacos, dubbo-go
@@ -224,11 +228,25 @@ async function runRegistry(kind: RegistryKind, peers: readonly RegistryPeer[], v
       ours = replacement;
       left = judgeRestart(outcomes, tries, verdicts);
     }
+    if (!peers.some(({ name }) => name === "java")) return;
+    canary = await startOurs(registry, "canary");
+    await governConsumers({
+      command: [...javaCommand(JAVA_VERSIONS[0], "Rules"), url],
+      consumers: consumers.map(({ peer, level, program }) => ({
+        peer: peer.name,
+        cell: `${kind.name}, ${peer.name}, ${level}`,
+        program,
+      })),
+      connect: () => kind.connect(server.address, "all", rules({ application: APPLICATION })),
+      canary,
+      judge: (cell, answers, isPassed) => verdicts.judge(cell, answers, isPassed),
+    }).catch((reason: unknown) => verdicts.failure(`${kind.name}, rules`, reason));
   } finally {
     await Promise.all([
       ...consumers.map(({ program }) => program.stop()),
       ...providers.map((provider) => provider.stop()),
     ]);
+    await canary?.server.close({ graceMs: 0 });
     await ours?.server.close({ graceMs: 0 });
     await registry.close();
     await server.close();

@@ -13,6 +13,7 @@ import (
 
 	"dubbo.apache.org/dubbo-go/v3"
 	"dubbo.apache.org/dubbo-go/v3/client"
+	"dubbo.apache.org/dubbo-go/v3/config_center"
 	"dubbo.apache.org/dubbo-go/v3/protocol"
 	"dubbo.apache.org/dubbo-go/v3/registry"
 	"dubbo.apache.org/dubbo-go/v3/server"
@@ -33,12 +34,20 @@ func instance(name, address, level string) (*dubbo.Instance, error) {
 	if kind == "etcd" {
 		kind = "etcdv3"
 	}
-	return dubbo.NewInstance(
+	options := []dubbo.InstanceOption{
 		dubbo.WithName(name),
 		dubbo.WithRegistry(
 			registry.WithRegistry(kind), registry.WithAddress(host), registry.WithTimeout(10*time.Second), registryTypes[level],
 		),
-	)
+	}
+	// A registry is not the config center of its own accord, and etcd is none. Others write rules to the group dubbo.
+	if kind != "etcdv3" {
+		options = append(options, dubbo.WithConfigCenter(
+			config_center.WithConfigCenter(kind), config_center.WithAddress(host), config_center.WithGroup("dubbo"),
+			config_center.WithDataID(name),
+		))
+	}
+	return dubbo.NewInstance(options...)
 }
 
 // provide registers at both levels, and serves until the process ends.
