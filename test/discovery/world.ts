@@ -5,6 +5,7 @@ import { Code, Metadata, RpcError, type TransparentRetryEvent } from "triple-es"
 import { type Endpoint, type Resolver, roundRobin } from "triple-es/discovery";
 import { vi } from "vitest";
 import { balance } from "../../runtime/src/discovery/balanced.ts";
+import type { EndpointLimits } from "../../runtime/src/discovery/call-limiter.ts";
 import { resolveEjection } from "../../runtime/src/discovery/ejection-options.ts";
 import { TargetDriver } from "../../runtime/src/discovery/target.ts";
 import type { TargetEvent, TargetOptions } from "../../runtime/src/discovery/target-options.ts";
@@ -101,7 +102,10 @@ export interface World {
   readonly states: () => Record<string, string>;
 }
 
-export function createWorld(options: Partial<TargetOptions> & ZoneOptions = {}, resolver?: Resolver): World {
+export function createWorld(
+  options: Partial<TargetOptions> & ZoneOptions & EndpointLimits = {},
+  resolver?: Resolver,
+): World {
   const servers = new Map<string, FakeServer>();
   const server = (address: string): FakeServer => {
     const known = servers.get(address) ?? new FakeServer();
@@ -163,14 +167,19 @@ export function createWorld(options: Partial<TargetOptions> & ZoneOptions = {}, 
   const states = (): Record<string, string> =>
     Object.fromEntries(target.endpoints().map(({ address, state }) => [address, state]));
   const retries: TransparentRetryEvent[] = [];
-  const exchange = balance(target, { onTransparentRetry: (event) => retries.push(event) });
+  const { maxRequestsPerEndpoint, maxPendingRequests } = options;
+  const exchange = balance(target, {
+    onTransparentRetry: (event) => retries.push(event),
+    maxRequestsPerEndpoint,
+    maxPendingRequests,
+  });
   return { target, exchange, lists, events, retries, server, states };
 }
 
 /** Starts a target, applies its first list and connects its endpoints. */
 export async function listed(
   addresses: readonly (string | Endpoint)[],
-  options: Partial<TargetOptions> = {},
+  options: Parameters<typeof createWorld>[0] = {},
 ): Promise<World> {
   const world = createWorld(options);
   world.lists.say(...addresses);

@@ -21,11 +21,12 @@ import {
   type TransparentRetryHook,
 } from "../http/transparent-retry.ts";
 import type { Balancer, RoutedPicker } from "./balancer.ts";
+import { CallLimiter, type EndpointLimits } from "./call-limiter.ts";
 import { listFailures } from "./endpoint.ts";
 import type { Member } from "./member.ts";
 import type { TargetDriver } from "./target.ts";
 
-export interface BalanceOptions {
+export interface BalanceOptions extends EndpointLimits {
   /** The default of `waitForReady` for calls that do not set it. Default: false. */
   readonly waitForReady?: boolean | undefined;
   /** Called for each transparent retry on another endpoint, before its delay. */
@@ -37,12 +38,16 @@ export interface BalanceOptions {
 /** Makes the exchange with the endpoints of a target. */
 export function balance(target: TargetDriver, options: BalanceOptions = {}): Exchange {
   const { waitForReady: waitByDefault = false, onTransparentRetry, balancer } = options;
+  const { maxRequestsPerEndpoint, maxPendingRequests } = options;
+  const limiter =
+    maxRequestsPerEndpoint === undefined ? undefined : new CallLimiter(maxRequestsPerEndpoint, maxPendingRequests);
+  if (limiter !== undefined) target.onChange = () => limiter.wake(Number.POSITIVE_INFINITY);
   /**
    * True if pickers are functions of the user, which must run in the asynchronous context of the call
    * (AsyncLocalStorage).
    */
   const isOwn = balancer !== undefined && balancer.policy === undefined;
-  const { name } = target;
+  const { name, ready } = target;
 
   function exchange(request: HttpRequest): Promise<HttpResponse> {
     target.used = true;
@@ -57,19 +62,29 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
   function pick(picker: RoutedPicker, request: HttpRequest): Member | undefined {
     const tried = request.context?.attempt?.tried;
     const other = tried === undefined || tried.size === 0 ? undefined : target.ready.pickOther(request, tried);
-    return other ?? (picker(request) as Member | undefined);
+    const member = other ?? (picker(request) as Member | undefined);
+    return member !== undefined && limiter?.isFull(member) ? pickFree(request, limiter, tried) : member;
+  }
+
+  function pickFree(request: HttpRequest, { isFull }: CallLimiter, tried: Iterable<object> = []): Member | undefined {
+    const full = ready.among(request).filter(isFull);
+    return ready.pickOther(request, new Set([...tried, ...full])) ?? ready.pickOther(request, new Set(full));
+  }
+
+  function exchangeOf(member: Member, onFailure: ExchangeObserver["onFailure"]): Exchange {
+    const observer = createObserver(member, onFailure);
+    return limiter?.exchangeOf(member, observer) ?? member.exchangeOf(observer);
   }
 
   function attempt(member: Member, request: HttpRequest): Promise<HttpResponse> {
     diagnostics.write?.(`picked ${member.endpoint.address} for ${request.path}`);
     request.context?.attempt?.tried.add(member);
     if (isOwn) {
-      const observed = member.observed ?? member.observe(createObserver(member, fail));
-      return observed(request).catch((reason) => repick(request, member, reason));
+      member.observed ??= exchangeOf(member, fail);
+      return member.observed(request).catch((reason) => repick(request, member, reason));
     }
-    const observed =
-      member.observed ?? member.observe(createObserver(member, (failed, reason) => repick(failed, member, reason)));
-    return observed(request);
+    member.observed ??= exchangeOf(member, (failed, reason) => repick(failed, member, reason));
+    return member.observed(request);
   }
 
   /** Creates an observer of exchanges with an endpoint, which counts responses. */
@@ -122,7 +137,8 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
       const delayMs = TRANSPARENT_RETRY_DELAYS_MS[repicks];
       if (delayMs === undefined || !mayRetry(request, error, "otherEndpoint")) throw explain(failed, error);
       const tried = request.context?.attempt?.tried;
-      const other = target.ready.pickOther(request, new Set([...failed.keys(), ...(tried ?? [])]));
+      const full = limiter === undefined ? [] : target.ready.among(request).filter(limiter.isFull);
+      const other = target.ready.pickOther(request, new Set([...failed.keys(), ...(tried ?? []), ...full]));
       // Only an endpoint that was tried before needs the delay.
       reportTransparentRetry(request, other === undefined ? delayMs : 0, error, onTransparentRetry);
       if (other === undefined) {
@@ -132,7 +148,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
       diagnostics.write?.(`picked ${member.endpoint.address} for ${request.path}, after a failure`);
       tried?.add(member);
       try {
-        return await member.send(request, createObserver(member, fail));
+        return await exchangeOf(member, fail)(request);
       } catch (next) {
         error = next;
       }
@@ -153,15 +169,29 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
       const member = picker && pick(picker, request);
       if (member !== undefined) {
         noteObstacle(signal, undefined);
+        limiter?.reserve(member);
         return member;
       }
       const failure = target.failure();
       if (failure !== undefined && (!waitForReady || target.isClosed)) {
         throw failed === undefined ? failure : explain(failed, failure);
       }
+      if (limiter !== undefined && isBlocked(request, limiter)) {
+        noteObstacle(signal, "endpoint below the limit maxRequestsPerEndpoint");
+        const repickOne = (): Member | undefined => ready.picker && pick(ready.picker, request);
+        const reserved = await limiter.wait(name, repickOne, () => isBlocked(request, limiter), signal);
+        if (reserved === undefined) continue;
+        noteObstacle(signal, undefined);
+        return reserved;
+      }
       noteObstacle(signal, failure ?? target.awaited);
       await target.changed(signal);
     }
+  }
+
+  function isBlocked(request: HttpRequest, { isFull }: CallLimiter): boolean {
+    const members = target.ready.picker === undefined ? [] : target.ready.among(request);
+    return members.length > 0 && members.every(isFull);
   }
 
   /** Counts a response, as a failure of its endpoint if it has the code of a fault. */

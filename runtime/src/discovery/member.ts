@@ -8,7 +8,7 @@
  *     ejected     ready, but failed more calls than the others: takes no calls for a while
  */
 import type { RpcError } from "../call/error.ts";
-import type { Exchange, ExchangeObserver, HttpRequest, HttpResponse } from "../http/exchange.ts";
+import type { Exchange, ExchangeObserver } from "../http/exchange.ts";
 import type { ReadyEndpoint } from "./balancer.ts";
 import {
   type ConnectEndpoint,
@@ -53,6 +53,9 @@ export class Member implements ReadyEndpoint {
   stopTimer: () => void = () => {};
   /** Ends the watch of its health. `undefined` while there is none. */
   endWatch: (() => void) | undefined;
+  /** Calls that run on the endpoint, those with a reserved place included. Counted only if there is a limit. */
+  running = 0;
+  reserved = 0;
   /** Sends requests, and reports their outcomes. `undefined` before the first call. */
   observed: Exchange | undefined;
   /** Calls since the last sweep of outlier detection. */
@@ -89,15 +92,9 @@ export class Member implements ReadyEndpoint {
     return connections;
   }
 
-  /** Sends one request with an observer of its own. */
-  send(request: HttpRequest, observer: ExchangeObserver): Promise<HttpResponse> {
-    return observedBy(this.connections as EndpointConnections, observer)(request);
-  }
-
-  /** Makes {@link observed}, whose outcomes the observer receives. */
-  observe(observer: ExchangeObserver): Exchange {
-    this.observed = observedBy(this.connections as EndpointConnections, observer);
-    return this.observed;
+  /** Makes an exchange function whose outcomes the observer receives. */
+  exchangeOf(observer: ExchangeObserver): Exchange {
+    return observedBy(this.connections as EndpointConnections, observer);
   }
 
   isEjected(now: number): boolean {

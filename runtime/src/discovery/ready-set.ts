@@ -57,15 +57,20 @@ export class ReadySet {
     this.#options = options;
   }
 
+  /** The ready endpoints that a call may use. */
+  among(request: HttpRequest): readonly Member[] {
+    return (this.picker?.among?.(request) as readonly Member[] | undefined) ?? this.#ready;
+  }
+
   /** Picks a ready endpoint that the call has not tried yet. Returns `undefined` if it has tried all. */
   pickOther(request: HttpRequest, tried: ReadonlySet<object>): Member | undefined {
     for (let picks = 0; picks < PICKS; picks++) {
       const picked = this.picker?.(request) as Member | undefined;
       if (picked === undefined || !tried.has(picked)) return picked;
     }
-    const others = (this.picker?.among?.(request) ?? this.#ready).filter((member) => !tried.has(member));
+    const others = this.among(request).filter((member) => !tried.has(member));
     const { random = defaultRandom } = this.#options;
-    return others[Math.floor(random() * others.length)] as Member | undefined;
+    return others[Math.floor(random() * others.length)];
   }
 
   /** Makes a new picker before the turn of the event loop ends, once for all changes of the turn. */

@@ -44,6 +44,8 @@ export class TargetDriver {
   #stopIdle = (): void => {};
   isClosed = false;
   #waiters = new Set<() => void>();
+  /** Called after each change that {@link changed} waits for. */
+  onChange = (): void => {};
 
   constructor(resolver: Resolver, connect: ConnectEndpoint, options: TargetOptions & ZoneOptions) {
     const { random = defaultRandom } = options;
@@ -280,6 +282,7 @@ export class TargetDriver {
     const waiters = this.#waiters;
     this.#waiters = new Set();
     for (const waiter of waiters) waiter();
+    this.onChange();
   }
 
   #report(member: Member, state: EndpointStatus["state"], error?: RpcError): void {

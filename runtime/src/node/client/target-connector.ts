@@ -7,6 +7,7 @@ import type { ConfiguredOptions } from "../../client/configured.ts";
 import { parseServiceConfig, type ServiceConfig } from "../../client/service-config.ts";
 import { balance } from "../../discovery/balanced.ts";
 import type { Balancer } from "../../discovery/balancer.ts";
+import { checkEndpointLimits, type EndpointLimits } from "../../discovery/call-limiter.ts";
 import { resolveEjection } from "../../discovery/ejection-options.ts";
 import type { ConnectEndpoint } from "../../discovery/endpoint.ts";
 import { findPolicy } from "../../discovery/policy/by-name.ts";
@@ -31,7 +32,8 @@ export interface TargetConnections extends Connections {
 export type DiscoveryOptions = Pick<
   BalancedTransportOptions,
   "resolver" | "authority" | "balancer" | "subset" | "zone" | "keepUnlistedMs" | "warmUpMs" | "ejection" | "onEndpoint"
->;
+> &
+  EndpointLimits;
 
 type Choice = Omit<DiscoveryOptions, "resolver"> & Pick<EndpointOptions, "idleTimeoutMs">;
 
@@ -52,6 +54,7 @@ export function resolveDiscovery(options: Choice): DiscoverySettings {
   if (zone !== undefined && !(typeof zone === "string" && zone !== "")) {
     throw new TypeError(`zone must be a name, such as "eu-west-1a", not ${JSON.stringify(zone)}`);
   }
+  checkEndpointLimits(options);
   assertAmount("keepUnlistedMs", keepUnlistedMs);
   assertAmount("warmUpMs", warmUpMs ?? 0);
   const ejection = resolveEjection(options.ejection);

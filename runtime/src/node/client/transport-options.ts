@@ -203,6 +203,15 @@ export interface BalancedTransportOptions extends Omit<NodeTransportOptions, "ba
    */
   readonly zone?: string | undefined;
   /**
+   * Maximum number of calls that run on an endpoint at once, with a `registry` of one service (gRFC A32). Default: no limit.
+   */
+  readonly maxRequestsPerEndpoint?: number | undefined;
+  /**
+   * Maximum number of calls that wait, first in, first out, while each endpoint that they may use has `maxRequestsPerEndpoint`
+   * calls. Further calls fail at once as `unavailable`, also with `waitForReady`. Default: 0, none waits, as in gRPC.
+   */
+  readonly maxPendingRequests?: number | undefined;
+  /**
    * Maximum time in milliseconds for which an endpoint takes calls after a list has left it out, because the registry may be
    * the only one that cannot reach it: while it is connected, answers PINGs and has sent no GOAWAY, and only if no listed
    * endpoint takes calls. 0: it takes none. Default: 5 minutes.

@@ -78,6 +78,8 @@ const TRANSPORT_OPTION_NAMES: MemberNames<
   balancer: true,
   subset: true,
   zone: true,
+  maxRequestsPerEndpoint: true,
+  maxPendingRequests: true,
   warmUpMs: true,
   keepUnlistedMs: true,
   ejection: true,
@@ -142,7 +144,8 @@ function refuseDiscovery(options: AnyOptions): void {
   }
 }
 
-const DISCOVERY_OPTIONS = ["balancer", "subset", "zone", "warmUpMs", "keepUnlistedMs", "ejection", "onEndpoint"];
+const LIMITS = ["maxRequestsPerEndpoint", "maxPendingRequests", "ejection"];
+const DISCOVERY_OPTIONS = ["balancer", "subset", "zone", "warmUpMs", "keepUnlistedMs", "onEndpoint", ...LIMITS];
 
 /** Makes a target for each service that is called, with connections that they share. */
 function connectRegistry(

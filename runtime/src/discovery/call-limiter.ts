@@ -1,0 +1,170 @@
+/**
+ * Limits of the calls that run on each endpoint at once (circuit breaking: gRFC A32, Envoy's `max_requests`), and the queue of the
+ * calls that wait, first in, first out, while every endpoint that they may use is at its limit. A call runs until its response has
+ * ended, its reader has left it, it has failed or its signal has fired. Its place is given away at once, so that no later call
+ * takes it, to the first call in the queue that may use the endpoint.
+ */
+import { Code } from "../call/code.ts";
+import { abortError, RpcError } from "../call/error.ts";
+import { DONE } from "../call/message-stream.ts";
+import { assertAmount } from "../call/option.ts";
+import { onAbort } from "../call/timer.ts";
+import type { ChunkSource } from "../http/body.ts";
+import type { Exchange, ExchangeObserver, HttpResponse } from "../http/exchange.ts";
+import type { Member } from "./member.ts";
+
+export interface EndpointLimits {
+  /** Maximum number of calls that run on an endpoint at once. `undefined`: there is no limit. */
+  readonly maxRequestsPerEndpoint?: number | undefined;
+  readonly maxPendingRequests?: number | undefined;
+}
+
+/** Checks the limits. Throws a `TypeError` for an invalid one, and for a queue without a limit that fills it. */
+export function checkEndpointLimits({ maxRequestsPerEndpoint, maxPendingRequests }: EndpointLimits): void {
+  assertAmount("maxRequestsPerEndpoint", maxRequestsPerEndpoint ?? 1, true);
+  if (assertAmount("maxPendingRequests", maxPendingRequests ?? 0) === Number.POSITIVE_INFINITY)
+    throw new TypeError("maxPendingRequests must be finite, not Infinity");
+  if (maxPendingRequests !== undefined && maxRequestsPerEndpoint === undefined) {
+    throw new TypeError("maxPendingRequests needs maxRequestsPerEndpoint, and has no effect without it");
+  }
+}
+
+export class CallLimiter {
+  readonly #maxRunning: number;
+  readonly #maxWaiting: number;
+  /** The waiting calls in their order. Each returns true if it waits no longer. */
+  readonly #waiting = new Set<() => boolean>();
+
+  constructor(maxRunning: number, maxWaiting = 0) {
+    this.#maxRunning = maxRunning;
+    this.#maxWaiting = maxWaiting;
+  }
+
+  /** Reports whether the endpoint takes no further call. */
+  readonly isFull = (member: Member): boolean => member.running >= this.#maxRunning;
+
+  /** Takes a place for a call that will begin later. */
+  reserve(member: Member): void {
+    member.running++;
+    member.reserved++;
+  }
+
+  /** Makes the exchange function of an endpoint that counts its calls, and reports to the observer. */
+  exchangeOf(member: Member, { onEnd, onFailure }: ExchangeObserver): Exchange {
+    const exchange = member.exchangeOf({ onEnd, onFailure: (_, reason) => Promise.reject(reason) });
+    return (request) => {
+      if (member.reserved > 0) member.reserved--;
+      else member.running++;
+      const { signal } = request;
+      let isOver = false;
+      let unlink = (): void => {};
+      const release = (): void => {
+        if (isOver) return;
+        isOver = true;
+        unlink();
+        member.running--;
+        this.wake(1);
+      };
+      if (signal?.aborted) {
+        release();
+        return Promise.reject(abortError(signal));
+      }
+      return exchange(request).then(
+        (response) => {
+          if (response.body.whole !== undefined) release();
+          else unlink = onAbort(signal, release);
+          return isOver ? response : untilRead(response, release);
+        },
+        (reason) => {
+          release();
+          return onFailure(request, reason);
+        },
+      );
+    };
+  }
+
+  /**
+   * Waits until `pick` finds an endpoint, whose place is reserved. Resolves with `undefined` if the call is no longer blocked by the
+   * limits. Rejects if too many calls wait, with the error of `pick`, and when the signal fires.
+   */
+  wait(
+    target: string,
+    pick: () => Member | undefined,
+    isBlocked: () => boolean,
+    signal: AbortSignal | undefined,
+  ): Promise<Member | undefined> {
+    if (this.#waiting.size >= this.#maxWaiting) {
+      const limits = `${this.#maxRunning} (option maxRequestsPerEndpoint), and ${this.#maxWaiting} others wait`;
+      const text = `each endpoint runs as many calls as it may, ${limits} (option maxPendingRequests)`;
+      return Promise.reject(new RpcError(Code.Unavailable, `cannot reach ${target}: ${text}`));
+    }
+    return new Promise((resolve, reject) => {
+      const leave = (): void => {
+        unlink();
+        this.#waiting.delete(waiter);
+      };
+      const waiter = (): boolean => {
+        try {
+          const member = pick();
+          if (member !== undefined) this.reserve(member);
+          else if (isBlocked()) return false;
+          resolve(member);
+        } catch (error) {
+          reject(error);
+        }
+        leave();
+        return true;
+      };
+      this.#waiting.add(waiter);
+      const unlink = onAbort(signal, (error) => {
+        this.#waiting.delete(waiter);
+        reject(error);
+      });
+    });
+  }
+
+  /** Lets waiting calls pick again, at most until `count` of them wait no longer. */
+  wake(count: number): void {
+    for (const waiter of this.#waiting) if (waiter() && --count === 0) return;
+  }
+}
+
+/** The same response, which calls `release` at the end of its body. */
+function untilRead(response: HttpResponse, release: () => void): HttpResponse {
+  const { status, headers, body } = response;
+  return {
+    status,
+    headers,
+    get trailers() {
+      return response.trailers;
+    },
+    body: {
+      get whole() {
+        const { whole } = body;
+        if (whole !== undefined) release();
+        return whole;
+      },
+      bytes: (...limits) => body.bytes(...limits).finally(release),
+      [Symbol.asyncIterator](): ChunkSource {
+        const chunks: ChunkSource = body[Symbol.asyncIterator]();
+        return {
+          async next() {
+            let isOver = true;
+            try {
+              const step = await chunks.next();
+              isOver = step.done === true;
+              return step;
+            } finally {
+              if (isOver) release();
+            }
+          },
+          return() {
+            release();
+            return chunks.return?.() ?? Promise.resolve(DONE);
+          },
+          keep: (bytes) => chunks.keep?.(bytes),
+        };
+      },
+    },
+  };
+}
