@@ -1,4 +1,4 @@
-/** A server for `goodput.ts`: `goodput-server.ts ENTRANT`. Its handler computes for a time, or waits for a slot. */
+/** A server for `goodput.ts`: `goodput-server.ts ENTRANT`. Its handler computes for a time, waits for a slot, or does nothing. */
 import { setTimeout as sleep } from "node:timers/promises";
 import { Server, ServerCredentials, type ServiceDefinition } from "@grpc/grpc-js";
 import { createServer } from "triple-es/node";
@@ -32,7 +32,11 @@ async function wait(): Promise<void> {
 }
 
 /** Returns nothing if the work is done at once. */
-const handle = (): undefined | Promise<void> => (work === "slots" ? wait() : void compute());
+function handle(): undefined | Promise<void> {
+  if (work === "slots") return wait();
+  if (work === "compute") compute();
+  return undefined;
+}
 
 const limits = { maxStreams: 1_000, maxHandlers: 1_000 };
 

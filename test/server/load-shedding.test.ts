@@ -189,6 +189,22 @@ it("a burst after an idle time may wait as long as any other", async () => {
   expect(good).toBe(40);
 });
 
+it("calls that may not be refused begin at once, beside others that are", async () => {
+  const pay = { ...(greet as Method), name: "Pay" } as Method;
+  const authorize = createLoadShedding(({ method }) => method !== pay);
+  let calls = 0;
+  const begun: unknown[] = [];
+  const mixed: Authorize = (call) => {
+    if (++calls % 20 !== 0) return authorize(call);
+    begun.push(authorize({ ...call, method: pay }));
+  };
+  const { refused, good } = await send(mixed, { handle: computing(5), rate: 1_000, seconds: 2 });
+  expect(begun).toEqual(Array(100).fill(undefined));
+  // A quarter of the time of the server is for these.
+  expect(good).toBeGreaterThan(300);
+  expect(refused.length).toBeGreaterThan(1_400);
+});
+
 describe("the limit of a method", () => {
   /** Returns the number of calls that begin at the same time. */
   async function widthOf(authorize: Authorize): Promise<number> {

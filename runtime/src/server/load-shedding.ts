@@ -56,8 +56,11 @@ interface WaitingCall {
   readonly refuse: (reason: RpcError) => void;
 }
 
-/** Creates the hook that decides whether and when a unary call begins. Streams, health and reflection always begin. */
-export function createLoadShedding(): Authorize {
+/**
+ * Creates the hook that decides whether and when a unary call begins. Streams, health and reflection always begin, and so do
+ * calls for which `mayRefuse` returns false.
+ */
+export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authorize>[0]) => boolean) = true): Authorize {
   const loads = new Map<Method, MethodLoad>();
   let waiting: WaitingCall[] = [];
   let callsPerTurn = FIRST_CALLS;
@@ -72,9 +75,11 @@ export function createLoadShedding(): Authorize {
     trailers: { [RETRY_PUSHBACK]: String(PUSHBACK_MS) },
   });
 
-  function loadOf(method: Method): MethodLoad {
+  /** Returns `undefined` for a method whose calls always begin. */
+  function loadOf(method: Method): MethodLoad | undefined {
     const known = loads.get(method);
     if (known !== undefined) return known;
+    if (method.kind !== "unary" || EXEMPT.test(method.service)) return undefined;
     const load = { running: 0, limit: Number.POSITIVE_INFINITY, usualMs: 0 };
     loads.set(method, load);
     return load;
@@ -122,9 +127,10 @@ export function createLoadShedding(): Authorize {
     });
   }
 
-  return ({ method, context }) => {
-    if (method.kind !== "unary" || EXEMPT.test(method.service) || !isAnswered(context)) return;
+  return (call) => {
+    const { method, context } = call;
     const load = loadOf(method);
+    if (load === undefined || !isAnswered(context) || !(mayRefuse === true || mayRefuse(call))) return;
     const timeoutMs = context.timeoutMs();
     if (waiting.length === 0 && begun < callsPerTurn) return begin(load, context, timeoutMs);
     watch();

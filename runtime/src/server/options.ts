@@ -29,9 +29,10 @@ export interface RouterOptions {
   readonly authorize?: Authorize | undefined;
   /**
    * True if the server refuses unary calls as `unavailable` that it could not answer within their deadlines, because it gets
-   * more calls than it can handle. It then answers nearly as many in time as without overload. Default: false.
+   * more calls than it can handle. It then answers nearly as many in time as without overload. A function gets each call, as
+   * `authorize` does, and returns false for those that are never refused, such as payments. Default: false.
    */
-  readonly shedLoad?: boolean | undefined;
+  readonly shedLoad?: boolean | ((call: Parameters<Authorize>[0]) => boolean) | undefined;
   /** Supported codecs of messages. Default: `proto` and `json`. */
   readonly codecs?: readonly Codec[] | undefined;
   /**
@@ -128,12 +129,13 @@ export function resolveRouterOptions(
   const { authorize, shedLoad = false, interceptors = [], cors, serializations, versionMatch = "exact" } = options;
   assertArrays({ codecs: options.codecs, compressions: options.compressions, interceptors, serializations });
   assertFunction("authorize", authorize);
+  if (typeof shedLoad !== "boolean") assertFunction("shedLoad", shedLoad);
   assertObject("registry", options.registry, "createRegistry of protobuf-es makes");
   return {
     ...resolveServerOptions(options),
     serializations,
     allowsOrigin: cors && createOriginPolicy(cors),
-    authorize: [shedLoad ? createLoadShedding() : undefined, authorize].filter((hook) => hook !== undefined),
+    authorize: [shedLoad ? createLoadShedding(shedLoad) : undefined, authorize].filter((hook) => hook !== undefined),
     interceptors,
     cors,
     maxTimeoutMs: checkMaxTimeout(options.maxTimeoutMs, "maxTimeoutMs"),
