@@ -1,5 +1,6 @@
 /**
- * A Worker of Cloudflare that serves the callee in a Durable Object, because its requests wait for each other. The
+ * A Worker of Cloudflare that serves the callee in a Durable Object, because its requests wait for each other, and below
+ * `/direct` without one, where the platform drops the callbacks of a request that it has answered. The
  * stream "Flood" is endless; a unary call of that name returns whether it has ended, and how many messages it has
  * produced.
  */
@@ -33,6 +34,7 @@ function createFlood(): GreetServiceHandler {
 const router = createRouter({ maxMessageBytes: 100_000, cors: { origins: ["https://friend.example"] } });
 router.add(GreetServiceDef, createFlood(), { bodies: ["multipart", "form", "text", "xml"] });
 const handle = fetchHandler(router, { prefix: "/rpc" });
+const handleDirectly = fetchHandler(router, { prefix: "/direct" });
 
 export class Callee {
   fetch(request: Request): Promise<Response> {
@@ -46,5 +48,8 @@ interface Env {
 
 // biome-ignore lint/style/noDefaultExport: workerd loads the default export
 export default {
-  fetch: (request: Request, { CALLEE }: Env): Promise<Response> => CALLEE.getByName("main").fetch(request),
+  fetch: (request: Request, { CALLEE }: Env): Promise<Response> =>
+    new URL(request.url).pathname.startsWith("/direct/")
+      ? handleDirectly(request)
+      : CALLEE.getByName("main").fetch(request),
 };

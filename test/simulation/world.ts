@@ -172,6 +172,7 @@ export class World {
     const product = this.random("product");
     return {
       MAX_TIMER_MS,
+      dropsCallbacks: false,
       now: () => {
         if (this.#clock.cpuMs > 0) this.now += cost.next() * this.#clock.cpuMs;
         return this.now;

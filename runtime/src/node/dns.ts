@@ -6,7 +6,7 @@
 import { isIP } from "node:net";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
-import { random, startBackgroundTimer } from "../call/platform.ts";
+import { dropsCallbacks, random, startBackgroundTimer } from "../call/platform.ts";
 import { unlessAborted } from "../call/timer.ts";
 import type { Endpoint, Resolver } from "../discovery/endpoint.ts";
 import { DnsResolver, hostname, lookup } from "./platform.ts";
@@ -123,6 +123,7 @@ function shared(key: string, ask: () => Promise<Answer>): Promise<Answer> {
   const known = recent.get(key);
   if (known !== undefined) return known;
   const answer = ask();
+  if (dropsCallbacks) return answer;
   recent.set(key, answer);
   const forget = (): void => {
     startBackgroundTimer(SHARED_MS, () => recent.delete(key));

@@ -5,6 +5,7 @@ import type { Registry } from "@bufbuild/protobuf";
 import type { Authorize, Interceptor } from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
 import { assertArrays, assertFunction, assertObject, assertOneOf, type MemberNames } from "../call/option.ts";
+import { dropsCallbacks } from "../call/platform.ts";
 import type { Codec } from "../codec/codec.ts";
 import type { Compression } from "../codec/compression.ts";
 import type { HeaderLimitsInit } from "../protocol/header-limits.ts";
@@ -30,7 +31,8 @@ export interface RouterOptions {
   /**
    * True if the server refuses unary calls as `unavailable` that it could not answer within their deadlines, because it gets
    * more calls than it can handle. It then answers nearly as many in time as without overload. A function gets each call, as
-   * `authorize` does, and returns false for those that are never refused, such as payments. Default: false.
+   * `authorize` does, and returns false for those that are never refused, such as payments. Without effect in Cloudflare Workers. Default:
+   * false.
    */
   readonly shedLoad?: boolean | ((call: Parameters<Authorize>[0]) => boolean) | undefined;
   /** Supported codecs of messages. Default: `proto` and `json`. */
@@ -135,7 +137,9 @@ export function resolveRouterOptions(
     ...resolveServerOptions(options),
     serializations,
     allowsOrigin: cors && createOriginPolicy(cors),
-    authorize: [shedLoad ? createLoadShedding(shedLoad) : undefined, authorize].filter((hook) => hook !== undefined),
+    authorize: [shedLoad && !dropsCallbacks ? createLoadShedding(shedLoad) : undefined, authorize].filter(
+      (hook) => hook !== undefined,
+    ),
     interceptors,
     cors,
     maxTimeoutMs: checkMaxTimeout(options.maxTimeoutMs, "maxTimeoutMs"),

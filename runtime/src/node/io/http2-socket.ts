@@ -4,7 +4,7 @@
  */
 
 import type { Socket } from "node:net";
-import { defer, now, startBackgroundTimer } from "../../call/platform.ts";
+import { defer, dropsCallbacks, now, startBackgroundTimer } from "../../call/platform.ts";
 import type { Latin1Decoder } from "../../wire/fields.ts";
 import type { OutputOwner, Segments } from "../../wire/output.ts";
 
@@ -182,7 +182,7 @@ export class Http2Socket implements OutputOwner {
   receive(chunk: Uint8Array): void {
     const connection = this.#connection;
     if (connection === undefined) return;
-    if (chunk.length < LARGE_READ_BYTES) connection.receive(chunk);
+    if (chunk.length < LARGE_READ_BYTES || dropsCallbacks) connection.receive(chunk);
     else this.#receiveLarge(connection, chunk);
   }
 
