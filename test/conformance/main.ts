@@ -12,6 +12,7 @@ import { fileURLToPath } from "node:url";
 import { compiled } from "../support/compiled.ts";
 import { ROOT } from "../support/documents.ts";
 import { CACHE, goModuleFolder, goVersion, installGoProgram } from "../support/go.ts";
+import { isWorkerdInstalled, startWorker } from "../support/workerd.ts";
 import { compressions } from "./translation.ts";
 
 const MODULE = "connectrpc.com/conformance";
@@ -32,6 +33,8 @@ const COMPARE_FIRST = {
  * feature is disabled.
  */
 const EXPECTED_CASES: Readonly<Record<number, number>> = { 5: 7544, 6: 8912 };
+/** The number of cases in a Cloudflare Worker, whose compressions do not depend on Node. */
+const WORKER_CASES = 1429;
 /** The exit status for a missing program, as opposed to a failed case. `scripts/check.js` recognizes it. */
 const EXIT_CANNOT_RUN = 3;
 
@@ -88,9 +91,14 @@ interface Result {
 }
 
 /** Runs all cases of a mode, and prints the runner's output about failures unchanged. */
-async function runMode(runner: string, mode: "server" | "client", config: string): Promise<Result> {
+async function runMode(
+  runner: string,
+  mode: "server" | "client",
+  config: string,
+  options: readonly string[] = [],
+): Promise<Result> {
   // The runner waits ten seconds for each of ten servers, which start at the same time.
-  const program = [process.execPath, compiled(`test/conformance/${mode}.ts`)];
+  const program = [process.execPath, compiled(`test/conformance/${mode}.ts`), ...options];
   const args = ["--conf", config, "--mode", mode, "--trace", "-v", ...process.argv.slice(2), "--", ...program];
   const start = Date.now();
   const child = spawn(runner, args, { cwd: ROOT, stdio: ["ignore", "pipe", "inherit"] });
@@ -106,6 +114,21 @@ async function runMode(runner: string, mode: "server" | "client", config: string
   const status = await closed;
   console.log(`${mode}: took ${((Date.now() - start) / 1000).toFixed(0)} s\n`);
   return { ok: status === 0, passed };
+}
+
+/** Runs the cases of the client in a Cloudflare Worker. Without workerd, none is run. */
+async function runInWorker(runner: string): Promise<Result> {
+  if (!isWorkerdInstalled()) {
+    console.log("SKIPPED the client in workerd; CONTRIBUTING.md says how to install examples/workers\n");
+    return { ok: true, passed: 0 };
+  }
+  const worker = await startWorker("test/conformance/worker.ts");
+  try {
+    const options = ["--worker", `http://127.0.0.1:${worker.port}/`];
+    return await runMode(runner, "client", here("client-worker.yaml"), options);
+  } finally {
+    await worker.stop();
+  }
 }
 
 async function main(): Promise<number> {
@@ -125,12 +148,14 @@ async function main(): Promise<number> {
   const server = await runMode(runner, "server", writeConfig("server.yaml"));
   const client = await runMode(runner, "client", writeConfig("client.yaml"));
   const page = await runMode(runner, "client", writeConfig("client-web.yaml"));
-  const total = server.passed + client.passed + page.passed;
-  console.log(`server ${server.passed} + client ${client.passed} + on fetch ${page.passed} = ${total} cases passed`);
-  if (!server.ok || !client.ok || !page.ok) return 1;
-  const expected = EXPECTED_CASES[names.length];
+  const worker = await runInWorker(runner);
+  const total = server.passed + client.passed + page.passed + worker.passed;
+  const parts = `server ${server.passed} + client ${client.passed} + on fetch ${page.passed} + in workerd ${worker.passed}`;
+  console.log(`${parts} = ${total} cases passed`);
+  if (!server.ok || !client.ok || !page.ok || !worker.ok) return 1;
+  const expected = (EXPECTED_CASES[names.length] ?? 0) + (isWorkerdInstalled() ? WORKER_CASES : 0);
   if (process.argv.length > 2 || total === expected) return 0;
-  console.log(`but ${expected ?? "no number of"} cases were expected with ${names.length} compressions`);
+  console.log(`but ${expected} cases were expected with ${names.length} compressions`);
   return 1;
 }
 

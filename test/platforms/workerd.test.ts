@@ -3,71 +3,35 @@
  * stream's next message is sent, and a unary call never, so that the calls that wait for this are replaced here. The
  * package is that of examples/workers.
  */
-import { type ChildProcess, spawn } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
-import { createInterface } from "node:readline";
-import { build } from "esbuild";
 import { createTransport } from "triple-es/fetch";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { ROOT } from "../support/documents.ts";
+import { hasOpenssl, sharedCertificates } from "../support/certificate.ts";
 import { isExampleInstalled } from "../support/examples.ts";
 import { pause } from "../support/pause.ts";
+import { startServer } from "../support/server.ts";
+import { type RunningWorker, startWorker } from "../support/workerd.ts";
 import { type Calls, type CodecName, calls, EXPECTED } from "./calls.ts";
 
-const WORKERD = join(ROOT, "examples/workers/node_modules/workerd/bin/workerd");
 const WAIT_FOR_CANCELLATION: readonly (keyof Calls)[] = ["abort", "leave"];
 const names = (Object.keys(EXPECTED) as (keyof Calls)[]).filter((name) => !WAIT_FOR_CANCELLATION.includes(name));
 
-const CONFIG = `
-using Workerd = import "/workerd/workerd.capnp";
-const config :Workerd.Config = (
-  services = [(name = "main", worker = .main)],
-  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
-);
-const main :Workerd.Worker = (
-  modules = [(name = "worker", esModule = embed "worker.js")],
-  compatibilityDate = "2026-10-01",
+const OBJECTS = `
   bindings = [(name = "CALLEE", durableObjectNamespace = "Callee")],
   durableObjectNamespaces = [(className = "Callee", uniqueKey = "callee")],
   durableObjectStorage = (inMemory = void),
-);
 `;
 
 describe.skipIf(!isExampleInstalled("workers"))("the handler in workerd", () => {
-  let folder: string;
-  let server: ChildProcess;
+  let worker: RunningWorker;
   let baseUrl: string;
 
   beforeAll(async () => {
-    folder = mkdtempSync(join(tmpdir(), "triple-es-workerd-"));
-    writeFileSync(join(folder, "workerd.capnp"), CONFIG);
-    await build({
-      entryPoints: [join(ROOT, "test/platforms/worker.ts")],
-      outfile: join(folder, "worker.js"),
-      bundle: true,
-      format: "esm",
-      conditions: ["triple-source", "workerd"],
-      logLevel: "warning",
-    });
-    const args = [WORKERD, "serve", join(folder, "workerd.capnp"), "--control-fd=1"];
-    server = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"], detached: true });
-    if (server.stdout === null) throw new Error("workerd has no output");
-    const [line] = await once(createInterface({ input: server.stdout }), "line");
-    baseUrl = `http://127.0.0.1:${JSON.parse(line).port}/rpc`;
+    worker = await startWorker("test/platforms/worker.ts", OBJECTS);
+    baseUrl = `http://127.0.0.1:${worker.port}/rpc`;
   });
 
-  afterAll(async () => {
-    if (server?.pid !== undefined && server.exitCode === null) {
-      // SIGTERM would wait for requests that their clients have left.
-      process.kill(-server.pid, "SIGKILL");
-      await once(server, "exit");
-    }
-    rmSync(folder, { recursive: true, force: true });
-  });
+  afterAll(() => worker?.stop());
 
   describe.each<CodecName>(["json", "proto"])("in %s", (codec) => {
     it.each(names)("answers the call: %s", async (name) => {
@@ -108,5 +72,41 @@ describe.skipIf(!isExampleInstalled("workers"))("the handler in workerd", () => 
     const response = await fetch(`${baseUrl}/greet.v1.GreetService/Greet`, { method: "POST", ...init });
     expect(response.status).toBe(status);
     expect(await response.text()).toContain(status === 200 ? "Hello, Ada!" : '"message":');
+  });
+});
+
+describe.skipIf(!isExampleInstalled("workers"))("the client on sockets in workerd", () => {
+  let worker: RunningWorker;
+
+  beforeAll(async () => {
+    worker = await startWorker("test/platforms/socket-worker.ts", "", hasOpenssl ? [sharedCertificates().ca] : []);
+  });
+
+  afterAll(() => worker?.stop());
+
+  /** Makes the call in a request of the worker, and returns what it got. */
+  async function greet(to: string, name: string, timeoutMs = 10_000): Promise<unknown> {
+    const query = new URLSearchParams({ to, name, timeoutMs: String(timeoutMs) });
+    return (await fetch(`http://127.0.0.1:${worker.port}/?${query}`)).json();
+  }
+
+  it("makes calls of many requests at the same time, each with a transport of its own", async () => {
+    const { baseUrl: url } = await startServer();
+    const names = Array.from({ length: 50 }, (_, i) => `Ada ${i} ${"a".repeat(3_000)}`);
+    const answers = await Promise.all(names.map((name) => greet(url, name)));
+    expect(answers).toEqual(names.map((name) => ({ greeting: `Hello, ${name}!` })));
+  });
+
+  it("reports a deadline, and a server that cannot be reached", async () => {
+    const { baseUrl: url } = await startServer({ greet: () => new Promise(() => {}) });
+    expect(await greet(url, "Ada", 100)).toMatchObject({ code: "deadline_exceeded" });
+    const { server, baseUrl: closed } = await startServer();
+    await server.close();
+    expect(await greet(closed, "Ada")).toMatchObject({ code: "unavailable" });
+  });
+
+  it.skipIf(!hasOpenssl)("speaks TLS without ALPN to a server of triple-es (needs openssl)", async () => {
+    const { port } = await startServer({}, { tls: sharedCertificates().server });
+    expect(await greet(`https://localhost:${port}`, "Ada")).toEqual({ greeting: "Hello, Ada!" });
   });
 });

@@ -5,13 +5,13 @@
  * Microtasks and ticks are no part of it: their order is that of the language and of Node.
  */
 
+declare const WebSocketPair: unknown;
+
 /**
- * True if the platform drops the callbacks of a request that it has answered, as Cloudflare Workers do. There, state that requests
- * share must not wait for a callback: the one that waits for it would be another request.
+ * True if the platform drops the callbacks of a request that it has answered, as Cloudflare Workers do, which alone have that
+ * class. There, state that requests share must not wait for a callback: the one that waits would be another request.
  */
-export const dropsCallbacks: boolean =
-  (globalThis as { readonly navigator?: { readonly userAgent?: string } }).navigator?.userAgent ===
-  "Cloudflare-Workers";
+export const dropsCallbacks: boolean = typeof WebSocketPair === "function";
 
 /** The longest delay of timers that support no delay of any length, in milliseconds: about 25 days, as `setTimeout` has it. */
 export const MAX_TIMER_MS: number = 2 ** 31 - 1;

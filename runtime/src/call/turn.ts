@@ -39,13 +39,10 @@ function watch(): void {
 function beginTurn(): void {
   decoded = 0;
   isWatched = false;
-  let resumed = 0;
-  for (const { bytes, resume } of waiting) {
-    if (decoded >= BYTES_PER_TURN) break;
-    decoded += bytes;
-    resumed++;
-    resume();
+  for (let next = waiting[0]; next !== undefined && decoded < BYTES_PER_TURN; next = waiting[0]) {
+    waiting.shift();
+    decoded += next.bytes;
+    next.resume();
   }
-  waiting.splice(0, resumed);
   if (decoded >= UNWATCHED_BYTES || waiting.length > 0) watch();
 }

@@ -4,6 +4,7 @@
 import { createServer as createHttp1Server } from "node:http";
 import { createServer as createHttp2Server, type Http2Server } from "node:http2";
 import type { AddressInfo, Server } from "node:net";
+import { createServer as createTlsServer } from "node:tls";
 import { Code } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { connectionError } from "../../../runtime/src/node/io/error.ts";
@@ -45,6 +46,15 @@ describe("a client reports", () => {
     const client = connectGreeter(`https://127.0.0.1:${port}`, { ...HTTP2, tls: { ca } });
     const { rawMessage } = await failureOf(client.greet({}));
     expect(rawMessage).toBe(`connection to 127.0.0.1:${port} failed: the server does not speak HTTP/2`);
+  });
+
+  it.skipIf(!hasOpenssl)("a server that closes connections without ALPN, as grpc-go does (needs openssl)", async () => {
+    const { server: identity, ca } = sharedCertificates();
+    const address = await listen(createTlsServer(identity, (socket) => socket.destroy()));
+    const client = connectGreeter(`https://${address}`, { ...HTTP2, tls: { ca, ALPNProtocols: [] } });
+    const { rawMessage } = await failureOf(client.greet({}));
+    const why = "the server closed the connection before it sent anything, as one may that requires ALPN";
+    expect(rawMessage).toBe(`connection to ${address} failed: ${why}`);
   });
 
   it.each([

@@ -11,7 +11,7 @@ export const strict: Decoder = /*@__PURE__*/ new TextDecoder("utf-8", { ignoreBO
 /** Methods of Node's `Buffer` that work on any array of bytes, at an offset. */
 interface TextMethods {
   utf8Slice(start: number, end: number): string;
-  utf8Write(value: string, offset: number): number;
+  utf8Write(value: string, offset: number, length: number): number;
 }
 
 /**

@@ -238,7 +238,10 @@ function putText(writer: MessageWriter, tag: number, value: string): void {
   const { bytes, start } = writer;
   const from = writer.pos + reserved;
   writer.pos =
-    from + (nodeText?.utf8Write.call(bytes, value, from) ?? text.encodeInto(value, bytes.subarray(from)).written);
+    from +
+    // The `Buffer` of Cloudflare Workers refuses the default of the length.
+    (nodeText?.utf8Write.call(bytes, value, from, bytes.length - from) ??
+      text.encodeInto(value, bytes.subarray(from)).written);
   endLongField(writer, from - start, reserved);
 }
 
@@ -247,11 +250,12 @@ function putBytes(writer: MessageWriter, value: Uint8Array): void {
   writer.pos += value.length;
 }
 
+// An array of bytes keeps the lowest eight bits of what is assigned.
 function put32(writer: MessageWriter, value: number): void {
   const { bytes } = writer;
   let pos = writer.pos;
   let rest = value;
-  for (; rest > 0x7f; rest >>>= 7) bytes[pos++] = (rest & 0x7f) | 0x80;
+  for (; rest > 0x7f; rest >>>= 7) bytes[pos++] = rest | 0x80;
   bytes[pos++] = rest;
   writer.pos = pos;
 }
@@ -259,7 +263,7 @@ function put32(writer: MessageWriter, value: number): void {
 function put64(writer: MessageWriter, low: number, high: number): void {
   let lower = low >>> 0;
   for (let upper = high >>> 0; upper !== 0; upper >>>= 7) {
-    writer.bytes[writer.pos++] = (lower & 0x7f) | 0x80;
+    writer.bytes[writer.pos++] = lower | 0x80;
     lower = ((lower >>> 7) | (upper << 25)) >>> 0;
   }
   put32(writer, lower);

@@ -49,7 +49,8 @@ function openSocket(target: Target, alpnProtocol: "h2" | "http/1.1", tunnel?: So
     ciphers: DEFAULT_CIPHERS,
     ...withoutUndefined(tls && clientTls(tls)),
   };
-  const ALPNProtocols = usesAlpn(target) ? [alpnProtocol] : [];
+  // Cloudflare Workers refuse the option, even without a protocol.
+  const ALPNProtocols = usesAlpn(target) ? [alpnProtocol] : undefined;
   return guardSocket(connect(addressOf(target), { ...options, ALPNProtocols, ...(tunnel && { socket: tunnel }) }));
 }
 
@@ -169,10 +170,17 @@ export function readAfterFailedWrite(socket: Socket, onFailed: (error: Error) =>
  * Returns the cause of the end of a connection, with a hint if the server closed it, has never answered before, and has sent
  * nothing other than its TLS handshake.
  */
-export function explainEnd(cause: Error, { origin, tls }: Target, socket: Socket, hasAnswered: boolean): Error {
+export function explainEnd(cause: Error, target: Target, socket: Socket, hasAnswered: boolean): Error {
+  const { origin, tls } = target;
   const overTls = origin.protocol === "https:";
   if (hasAnswered || !isClosedByPeer(cause) || (!overTls && socket.bytesRead > 0)) return cause;
-  return closedSilently(overTls, (tls?.cert ?? tls?.certFile ?? tls?.pfx) !== undefined);
+  const hasCertificate = (tls?.cert ?? tls?.certFile ?? tls?.pfx) !== undefined;
+  const objection = hasCertificate
+    ? "refuses the client's certificate"
+    : usesAlpn(target)
+      ? undefined
+      : "requires ALPN";
+  return closedSilently(overTls, objection);
 }
 
 /** Returns the host of an origin in the form that `node:net` accepts: IPv6 addresses without brackets. */

@@ -8,5 +8,6 @@ const log = debuglog("triple-es");
 
 /** Turns diagnostics on if `NODE_DEBUG` names this package. */
 export function startDiagnostics(): void {
-  if (log.enabled) diagnostics.write = (line) => log("%s", line);
+  // In Cloudflare Workers, every log is enabled.
+  if (process.env["NODE_DEBUG"] && log.enabled) diagnostics.write = (line) => log("%s", line);
 }

@@ -96,13 +96,13 @@ export const CLOSED_BY_PEER: Error = new ClosedByPeer();
 export const CLOSED_BY_PROXY: Error = new ClosedByPeer(" before it answered CONNECT", "proxy");
 
 /**
- * The cause of the end of a connection on which the server has sent nothing. `hasCertificate`: the client has presented a
- * certificate. Node, for example, rejects a certificate without an alert.
+ * The cause of the end of a connection on which the server has sent nothing. `objection` is what a server may object to: Node, for
+ * example, rejects a certificate without an alert.
  */
-export function closedSilently(overTls: boolean, hasCertificate: boolean): Error {
+export function closedSilently(overTls: boolean, objection: string | undefined): Error {
   if (!overTls) return new ClosedByPeer(" before it sent anything; a server of TLS may do so (try https://)");
-  if (!hasCertificate) return CLOSED_BY_PEER;
-  return new ClosedByPeer(" before it sent anything, as one may that refuses the client's certificate");
+  if (objection === undefined) return CLOSED_BY_PEER;
+  return new ClosedByPeer(` before it sent anything, as one may that ${objection}`);
 }
 
 /** Reports whether the server closed or reset the connection. */

@@ -1,0 +1,16 @@
+/** The client under test in a Cloudflare Worker: each request has a call of the runner, and a transport of its own. */
+import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
+import { answer } from "./call.ts";
+import {
+  ClientCompatRequestSchema,
+  ClientCompatResponseSchema,
+} from "./gen/connectrpc/conformance/v1/client_compat_pb.ts";
+
+// biome-ignore lint/style/noDefaultExport: workerd loads the default export
+export default {
+  async fetch(request: Request): Promise<Response> {
+    const message = fromBinary(ClientCompatRequestSchema, new Uint8Array(await request.arrayBuffer()));
+    const bytes = toBinary(ClientCompatResponseSchema, create(ClientCompatResponseSchema, await answer(message)));
+    return new Response(bytes as Uint8Array<ArrayBuffer>);
+  },
+};
