@@ -1,5 +1,7 @@
 /** Server streams over HTTP RPC on the client: server-sent events (WHATWG HTML, section 9.2), and the errors of broken ones. */
+import { gzipSync } from "node:zlib";
 import { Code, jsonCodec, protoCodec, RpcError, Status } from "triple-es";
+import { nodeCompressions } from "triple-es/node";
 import { describe, expect, it, vi } from "vitest";
 import { streamBody } from "../../runtime/src/http/body.ts";
 import type { HttpResponse } from "../../runtime/src/http/exchange.ts";
@@ -16,7 +18,7 @@ const END = "event: end\ndata:\n\n";
 const events = (body: Bytes, headers = {}): HttpResponse => response({ headers: { ...EVENTS, ...headers }, body });
 
 const wire = (answer: HttpResponse, codec = jsonCodec) =>
-  wireClient(createHttpRpcClient, answer, { codec, maxMessageBytes: 1_000 });
+  wireClient(createHttpRpcClient, answer, { codec, maxMessageBytes: 1_000, compressions: nodeCompressions });
 
 describe("a server stream over HTTP RPC", () => {
   it.each([jsonCodec, protoCodec])("is asked for in JSON, as events", async (codec) => {
@@ -27,6 +29,7 @@ describe("a server stream over HTTP RPC", () => {
     expect([...(request?.headers ?? [])].filter(([name]) => name === "accept")).toEqual([
       ["accept", "application/json, text/event-stream"],
     ]);
+    expect(request?.headers.has("accept-encoding")).toBe(false);
     expect(await textOf(request as { body: HttpResponse["body"] })).toBe('[{"names":["Ada","Bob"]}]');
   });
 
@@ -113,6 +116,28 @@ describe("a server stream over HTTP RPC fails", () => {
         code: Code.Internal,
         status: Status.BadResponse,
         rawMessage: expect.stringContaining("cannot be decoded as greet.v1"),
+      },
+    ],
+    [
+      "that ends within an event",
+      events(`${ADA}data: {"greeting":"Hello, Bo`),
+      1,
+      { rawMessage: "the body ended within an event" },
+    ],
+    [
+      "that ends before the blank line of an event",
+      events(`${ADA}event: failure\n`),
+      1,
+      { code: Code.Internal, status: Status.BadResponse, rawMessage: "the body ended within an event" },
+    ],
+    [
+      "in a content encoding, which streams do not have",
+      events(gzipSync(`${ADA}${END}`), { "content-encoding": "gzip" }),
+      0,
+      {
+        code: Code.Internal,
+        status: Status.BadResponse,
+        rawMessage: expect.stringContaining('content encoding "gzip"'),
       },
     ],
     [

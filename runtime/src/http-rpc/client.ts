@@ -25,18 +25,27 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options) => {
     },
   });
   const { codec, accept } = options;
-  const compressing = compressExchange(limitHeaders(exchange, options.headerLimits), options);
-  // Not in `createUnaryCall`, which pages load.
-  const committing: Exchange = async (request) => {
-    const response = await compressing(request);
-    if (response.status === 200 && request.context !== undefined) commit(request.context);
-    return response;
-  };
-  const unary = createUnaryCall(acceptExchange(committing, accept), payloadOf(codec, accept), options);
-  const call = withEvents(unary, committing, codec, payloadOf, options);
+  const limited = limitHeaders(exchange, options.headerLimits);
+  const unary = createUnaryCall(
+    acceptExchange(committing(compressExchange(limited, options)), accept),
+    payloadOf(codec, accept),
+    options,
+  );
+  // Streams are not decompressed, so no coding is offered for events.
+  const eventExchange = committing(compressExchange(limited, { ...options, compressions: [] }));
+  const call = withEvents(unary, eventExchange, codec, payloadOf, options);
   return (request) =>
     call(request).catch((reason: RpcError) => {
       (request.context as RequestContext).onCode?.(reason.code);
       throw reason;
     });
 };
+
+/** Commits the attempt when its response begins. Not in `createUnaryCall`, which pages load. */
+function committing(exchange: Exchange): Exchange {
+  return async (request) => {
+    const response = await exchange(request);
+    if (response.status === 200 && request.context !== undefined) commit(request.context);
+    return response;
+  };
+}

@@ -3,7 +3,7 @@
  * exchange. Bundles of pages do not include it, because `fetch` decompresses by itself.
  */
 import { encodingList, findCompression, IDENTITY } from "../codec/compression.ts";
-import { type Body, wholeBody } from "../http/body.ts";
+import { type Body, cancelBody, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { quote } from "../protocol/error.ts";
 import { badResponse } from "../protocol/local-error.ts";
@@ -27,12 +27,14 @@ export function compressExchange(exchange: Exchange, options: ClientProtocolOpti
   function inflating({ headers, body }: HttpResponse): Body {
     const encoding = headers.get("content-encoding")?.toLowerCase() ?? IDENTITY;
     if (encoding === IDENTITY) return body;
+    const compression = findCompression(compressions, encoding);
+    if (compression === undefined) {
+      cancelBody(body);
+      throw badResponse(`the server answered with the content encoding ${quote(encoding)}, which is not supported`);
+    }
     return {
       async bytes(maxMessageBytes) {
-        const bytes = await body.bytes(maxMessageBytes);
-        const compression = findCompression(compressions, encoding);
-        if (compression !== undefined) return decompressMessage(bytes, compression, { maxMessageBytes }, badResponse);
-        throw badResponse(`the server answered with the content encoding ${quote(encoding)}, which is not supported`);
+        return decompressMessage(await body.bytes(maxMessageBytes), compression, { maxMessageBytes }, badResponse);
       },
       // Only `bytes` is used to read the body. Iteration serves to cancel it.
       [Symbol.asyncIterator]: () => body[Symbol.asyncIterator](),

@@ -133,7 +133,8 @@ async function* readEvents(
   } finally {
     await chunks.return?.().catch(() => {});
   }
-  reader.end();
+  const isCut = reader.end();
   const data = reader.stray ?? held?.data;
   if (data !== undefined) yield { name: "failure", data };
+  else if (isCut) throw badResponse("the body ended within an event");
 }

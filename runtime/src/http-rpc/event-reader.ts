@@ -61,9 +61,10 @@ export class EventReader {
     return undefined;
   }
 
-  /** Ends the body. A line without an end is read, but the event that it belongs to is discarded. */
-  end(): void {
+  /** Ends the body. A line without an end is read. Returns whether the body ended within an event, which is discarded. */
+  end(): boolean {
     if (this.#held > 0) this.#readField(this.#takeLine(NO_BYTES));
+    return this.#data.length > 0 || this.#name !== "";
   }
 
   #readField(line: string): void {
