@@ -129,6 +129,44 @@ describe.each(Object.entries(TRANSPORTS))("%s", (_, options) => {
     expect(await failed).toMatchObject(CLOSED);
   });
 
+  it("finishes a stream before it closes", async () => {
+    const gate = signalled();
+    const { baseUrl } = await startServer({
+      async *greetEach() {
+        yield { greeting: "first" };
+        await gate.promise;
+        yield { greeting: "last" };
+      },
+    });
+    const transport = openTransport(baseUrl, options);
+    const messages = createGreetServiceClient(transport).greetEach({})[Symbol.asyncIterator]();
+    await messages.next();
+    let isClosed = false;
+    const closed = transport.close().then(() => {
+      isClosed = true;
+    });
+    await new Promise(setImmediate);
+    expect(isClosed).toBe(false);
+    gate.resolve();
+    expect(await messages.next()).toMatchObject({ value: { greeting: "last" } });
+    expect((await messages.next()).done).toBe(true);
+    await closed;
+  });
+
+  it("is closed at the end of the grace period, and fails streams", async () => {
+    const { baseUrl } = await startServer({
+      async *greetEach(_, { signal }) {
+        yield { greeting: "Hello!" };
+        await aborted(signal);
+      },
+    });
+    const transport = openTransport(baseUrl, options);
+    const messages = createGreetServiceClient(transport).greetEach({})[Symbol.asyncIterator]();
+    await messages.next();
+    await transport.close({ graceMs: 10 });
+    await expect(messages.next()).rejects.toMatchObject(CLOSED);
+  });
+
   it("is closed at the end of the grace period even if the server waits for a handler before it closes its side", async () => {
     const [begun, finish] = [signalled(), signalled()];
     const { baseUrl } = await startServer({

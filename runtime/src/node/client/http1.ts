@@ -49,7 +49,8 @@ export class Http1Pool implements EndpointConnections {
   #idle: Http1Connection[] = [];
   /** The number of requests that wait for their connections. */
   #connecting = 0;
-  #isClosed = false;
+  #closing: Promise<void> | undefined;
+  #onOver = (): void => {};
   readonly #destroyed = new AbortController();
   constructor(target: Target, options: Http1Options) {
     this.target = target;
@@ -77,10 +78,14 @@ export class Http1Pool implements EndpointConnections {
     );
   }
 
-  async close(): Promise<void> {
-    this.#isClosed = true;
+  close(): Promise<void> {
+    this.#closing ??= new Promise((resolve) => {
+      this.#onOver = resolve;
+    });
     this.#attempts.abandon(transportClosed());
     for (const connection of [...this.#idle]) connection.destroy();
+    if (this.active === 0) this.#onOver();
+    return this.#closing;
   }
 
   destroy(reason: RpcError): void {
@@ -95,7 +100,7 @@ export class Http1Pool implements EndpointConnections {
     const { peer } = this.target;
     if (context !== undefined) context.target = peer;
     if (signal?.aborted) return Promise.reject(abortError(signal));
-    if (this.#isClosed) return Promise.reject(closedError(peer, this.options.waitForReady));
+    if (this.#closing !== undefined) return Promise.reject(closedError(peer, this.options.waitForReady));
     for (;;) {
       const connection = this.#idle.pop();
       if (connection === undefined) return this.#connect(request);
@@ -132,6 +137,7 @@ export class Http1Pool implements EndpointConnections {
       if (!waits) throw new ExchangeFailure(error, "notSent");
     } finally {
       this.#connecting--;
+      if (this.active === 0) this.#onOver();
     }
     await this.#attempts.ready(signal, true);
     return this.exchange(request);
@@ -151,9 +157,10 @@ export class Http1Pool implements EndpointConnections {
   /** Keeps a connection whose exchange is over for the next one. */
   onIdle(connection: Http1Connection): void {
     this.#running.delete(connection);
-    const mayKeep = connection.isUsable && !this.#isClosed && this.#idle.length < MAX_IDLE_CONNECTIONS;
+    const mayKeep = connection.isUsable && this.#closing === undefined && this.#idle.length < MAX_IDLE_CONNECTIONS;
     if (mayKeep) this.#idle.push(connection);
     else connection.destroy();
+    if (this.active === 0) this.#onOver();
   }
 
   onOver(connection: Http1Connection): void {
