@@ -234,20 +234,24 @@ describe("calls per endpoint", () => {
     await Promise.all(calls);
   });
 
-  it("fail with the error of a picker that throws for a call in the queue", async () => {
+  it("fail with the error of a picker that throws for a call in the queue, and leave the place to the next", async () => {
     let isBroken = false;
-    const balancer: Balancer = (ready) => () => {
-      if (isBroken) throw new RpcError(Code.Internal, "broken policy");
+    const balancer: RoutedBalancer = (ready) => (sent) => {
+      if (isBroken && sent.path === "/broken") throw new RpcError(Code.Internal, "broken policy");
       return ready[0] as (typeof ready)[0];
     };
-    const world = await start(["a:1"], { running: 1, waiting: 1, balancer });
+    const world = await start(["a:1"], { running: 1, waiting: 2, balancer });
     const first = world.exchange(request());
-    const second = failureOf(world.exchange(request()));
+    const second = failureOf(world.exchange(request({ path: "/broken" })));
+    const third = world.exchange(request());
     await settle();
     isBroken = true;
     await world.running[0]?.answer();
     expect((await first).status).toBe(200);
     expect((await second).rawMessage).toBe("broken policy");
+    expect(world.counts()).toEqual([1]);
+    await world.running[0]?.answer();
+    expect((await third).status).toBe(200);
   });
 });
 

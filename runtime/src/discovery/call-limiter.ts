@@ -32,7 +32,7 @@ export function checkEndpointLimits({ maxRequestsPerEndpoint, maxPendingRequests
 export class CallLimiter {
   readonly #maxRunning: number;
   readonly #maxWaiting: number;
-  /** The waiting calls in their order. Each returns true if it waits no longer. */
+  /** The waiting calls in their order. Each returns true if it has taken a place. */
   readonly #waiting = new Set<() => boolean>();
 
   constructor(maxRunning: number, maxWaiting = 0) {
@@ -104,8 +104,9 @@ export class CallLimiter {
         this.#waiting.delete(waiter);
       };
       const waiter = (): boolean => {
+        let member: Member | undefined;
         try {
-          const member = pick();
+          member = pick();
           if (member !== undefined) this.reserve(member);
           else if (isBlocked()) return false;
           resolve(member);
@@ -113,7 +114,7 @@ export class CallLimiter {
           reject(error);
         }
         leave();
-        return true;
+        return member !== undefined;
       };
       this.#waiting.add(waiter);
       const unlink = onAbort(signal, (error) => {
@@ -123,7 +124,7 @@ export class CallLimiter {
     });
   }
 
-  /** Lets waiting calls pick again, at most until `count` of them wait no longer. */
+  /** Lets waiting calls pick again, at most until `count` of them have taken a place. */
   wake(count: number): void {
     for (const waiter of this.#waiting) if (waiter() && --count === 0) return;
   }
