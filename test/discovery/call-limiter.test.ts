@@ -1,6 +1,7 @@
 /**
  * Limits of the calls that run on each endpoint: with servers and a clock that the test controls, and over sockets.
  */
+import { AsyncLocalStorage } from "node:async_hooks";
 import { Code, RpcError } from "triple-es";
 import {
   type Balancer,
@@ -281,6 +282,28 @@ describe.each(["grpc", "http-rpc"] as const)("over sockets with %s", (protocol) 
     const greetings = await Promise.all(names.map((name) => client.greet({ name })));
     expect(greetings.map(({ greeting }) => greeting)).toEqual(names);
     expect(most).toBe(2);
+  });
+
+  it("a custom policy runs in the asynchronous context of its call", async () => {
+    const addresses = [await startServer(), await startServer()].map(({ port }) => `127.0.0.1:${port}`);
+    const storage = new AsyncLocalStorage<string>();
+    const picks: unknown[] = [];
+    const transport = createTransport({
+      protocol,
+      resolver: fixed(addresses),
+      balancer: (ready) => (sent) => {
+        picks.push([storage.getStore(), sent.headers.get("name")]);
+        return ready[0] as (typeof ready)[0];
+      },
+      maxRequestsPerEndpoint: 1,
+      maxPendingRequests: 100,
+    });
+    onTestFinished(() => transport.close({ graceMs: 0 }));
+    const client = createGreetServiceClient(transport);
+    const names = Array.from({ length: 50 }, (_, index) => `${index}`);
+    await Promise.all(names.map((name) => storage.run(name, () => client.greet({ name }, { headers: { name } }))));
+    expect(picks.length).toBeGreaterThan(0);
+    for (const [store, name] of picks as unknown[][]) expect(store).toBe(name);
   });
 
   it("a call whose deadline passes in the queue names the limit, and calls beyond the queue fail", async () => {

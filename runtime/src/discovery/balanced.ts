@@ -63,12 +63,16 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
     const tried = request.context?.attempt?.tried;
     const other = tried === undefined || tried.size === 0 ? undefined : target.ready.pickOther(request, tried);
     const member = other ?? (picker(request) as Member | undefined);
-    return member !== undefined && limiter?.isFull(member) ? pickFree(request, limiter, tried) : member;
+    return member !== undefined && limiter?.isFull(member) ? pickFree(request, limiter) : member;
   }
 
-  function pickFree(request: HttpRequest, { isFull }: CallLimiter, tried: Iterable<object> = []): Member | undefined {
+  /** Picks an endpoint below the limit, after at most `picks` picks of the policy. */
+  function pickFree(request: HttpRequest, { isFull }: CallLimiter, picks?: number): Member | undefined {
     const full = ready.among(request).filter(isFull);
-    return ready.pickOther(request, new Set([...tried, ...full])) ?? ready.pickOther(request, new Set(full));
+    const tried = request.context?.attempt?.tried ?? [];
+    return (
+      ready.pickOther(request, new Set([...tried, ...full]), picks) ?? ready.pickOther(request, new Set(full), picks)
+    );
   }
 
   function exchangeOf(member: Member, onFailure: ExchangeObserver["onFailure"]): Exchange {
@@ -178,7 +182,9 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
       }
       if (limiter !== undefined && isBlocked(request, limiter)) {
         noteObstacle(signal, "endpoint below the limit maxRequestsPerEndpoint");
-        const repickOne = (): Member | undefined => ready.picker && pick(ready.picker, request);
+        // The call whose end wakes this one has another asynchronous context.
+        const repickOne = (): Member | undefined =>
+          ready.picker && (isOwn ? pickFree(request, limiter, 0) : pick(ready.picker, request));
         const reserved = await limiter.wait(name, repickOne, () => isBlocked(request, limiter), signal);
         if (reserved === undefined) continue;
         noteObstacle(signal, undefined);

@@ -32,7 +32,7 @@ const GROWTH_INTERVAL_MS = 1_000;
  */
 const MANY = 100;
 const BATCH_MS = 10;
-/** Picks of the policy before an endpoint that a call has not tried is chosen without it. */
+/** Default number of picks of the policy before an endpoint that a call has not tried is chosen without it. */
 const PICKS = 3;
 
 export class ReadySet {
@@ -63,8 +63,8 @@ export class ReadySet {
   }
 
   /** Picks a ready endpoint that the call has not tried yet. Returns `undefined` if it has tried all. */
-  pickOther(request: HttpRequest, tried: ReadonlySet<object>): Member | undefined {
-    for (let picks = 0; picks < PICKS; picks++) {
+  pickOther(request: HttpRequest, tried: ReadonlySet<object>, maxPicks: number = PICKS): Member | undefined {
+    for (let picks = 0; picks < maxPicks; picks++) {
       const picked = this.picker?.(request) as Member | undefined;
       if (picked === undefined || !tried.has(picked)) return picked;
     }
