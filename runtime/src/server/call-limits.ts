@@ -21,7 +21,8 @@ export interface CallLimits {
   /**
    * Maximum number of calls that run at a time: of all methods together as a limit of a service, of one method as a limit of
    * a method. Streams run until their end, and cancelled handlers until they return. Further calls fail with
-   * `resource_exhausted`. Default: none.
+   * `resource_exhausted`. Not for Cloudflare Workers: they drop a call that its client leaves, which then counts for ever.
+   * Default: none.
    */
   readonly maxConcurrent?: number | undefined;
 }
