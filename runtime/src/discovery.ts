@@ -11,6 +11,7 @@ export { type ConsistentHashOptions, consistentHash } from "./discovery/policy/c
 export { p2c } from "./discovery/policy/p2c.ts";
 export { pickFirst } from "./discovery/policy/pick-first.ts";
 export { roundRobin } from "./discovery/policy/round-robin.ts";
+export { weightedRoundRobin } from "./discovery/policy/weighted-round-robin.ts";
 export type * from "./discovery/registry.ts";
 export type { EndpointStatus, TargetEvent } from "./discovery/target-options.ts";
 export { type DnsOptions, dns } from "./node/dns.ts";

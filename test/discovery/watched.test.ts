@@ -7,7 +7,7 @@ import type { HealthOwner, TargetOptions, WatchHealth } from "../../runtime/src/
 import { HealthDef } from "../../runtime/src/gen/grpc/health/v1/health_triple.ts";
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
 import { ExchangeFailure } from "../../runtime/src/http/transparent-retry.ts";
-import { createHealthWatch } from "../../runtime/src/node/client/health-watch.ts";
+import { createWatches } from "../../runtime/src/node/client/endpoint-watch.ts";
 import { resolveClientOptions } from "../../runtime/src/protocol/options.ts";
 import { signalled } from "../support/server.ts";
 import { createWorld, failureOf, request, settle } from "./world.ts";
@@ -169,7 +169,7 @@ describe("a watch", () => {
       },
     } as Pick<EndpointConnections, "exchange"> as EndpointConnections;
     const options = resolveClientOptions({ codec: defaultProtoCodec, compressions: [] });
-    const end = createHealthWatch((exchange) => createGrpcClient(exchange, options))(connections, "greet", {
+    const end = createWatches((exchange) => createGrpcClient(exchange, options)).watchHealth(connections, "greet", {
       onStatus: (failure) => {
         learned.push(failure?.rawMessage ?? "healthy");
         first.resolve();

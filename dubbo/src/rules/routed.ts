@@ -54,7 +54,7 @@ export function routed(
       among: (request: HttpRequest) => choose(request).ready,
     });
   };
-  return Object.assign(balancer, policy.policy === undefined ? {} : { policy: policy.policy });
+  return Object.assign(balancer, policy.policy === undefined ? {} : { policy: policy.policy, loads: policy.loads });
 }
 
 type HttpRequest = globalThis.Parameters<ReturnType<RoutedBalancer>>[0];

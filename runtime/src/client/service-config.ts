@@ -20,7 +20,7 @@ export interface MethodConfig {
   readonly policy: AttemptPolicy | undefined;
 }
 
-/** A load balancing policy, and its own configuration. */
+/** A load balancing policy, and its own configuration. Its durations are also there in milliseconds, with `Ms` in the name. */
 export interface BalancingConfig {
   readonly name: string;
   readonly config: Fields;
@@ -185,7 +185,7 @@ function policiesOf(list: unknown, path: string): BalancingConfig[] {
     const [policy] = policies;
     if (policy === undefined || policies.length > 1) throw new TypeError(`${at} must have one member, a policy's name`);
     const [name, given] = policy;
-    const config = fieldsOf(given, `${at}.${name}`);
+    const config = withDurations(name, fieldsOf(given, `${at}.${name}`), `${at}.${name}`);
     if (name !== "outlier_detection") return [{ name, config }];
     const outlierDetection = outlierDetectionOf(config, `${at}.${name}`);
     return policiesOf(config["childPolicy"], `${at}.${name}.childPolicy`).map((child) => ({
@@ -195,18 +195,33 @@ function policiesOf(list: unknown, path: string): BalancingConfig[] {
   });
 }
 
+/** The durations in the configs of policies. */
+const POLICY_DURATIONS: Readonly<Record<string, readonly string[]>> = {
+  outlier_detection: ["interval", "baseEjectionTime", "maxEjectionTime"],
+  weighted_round_robin: ["oobReportingPeriod", "blackoutPeriod", "weightExpirationPeriod", "weightUpdatePeriod"],
+};
+
+/** Adds the durations of a policy's config in milliseconds. */
+function withDurations(name: string, config: Fields, at: string): Fields {
+  const names = Object.hasOwn(POLICY_DURATIONS, name) ? (POLICY_DURATIONS[name] as readonly string[]) : [];
+  const durations = names.map((one) => {
+    const value = config[one];
+    return [`${one}Ms`, value === undefined ? undefined : durationOf(value, `${at}.${one}`)] as const;
+  });
+  return { ...config, ...Object.fromEntries(durations) };
+}
+
 /**
  * Reads the config of outlier detection (gRFC A50) as the option `ejection`, with A50's defaults: a rule without a config
  * ejects no endpoint.
  */
 function outlierDetectionOf(config: Fields, at: string): Fields {
   const { maxEjectionPercent = 10, successRateEjection, failurePercentageEjection } = config;
-  const durations = ["interval", "baseEjectionTime", "maxEjectionTime"].map((name) => {
-    const value = config[name];
-    return [`${name}Ms`, value === undefined ? undefined : durationOf(value, `${at}.${name}`)] as const;
-  });
+  const { intervalMs, baseEjectionTimeMs, maxEjectionTimeMs } = config;
   return {
-    ...Object.fromEntries(durations),
+    intervalMs,
+    baseEjectionTimeMs,
+    maxEjectionTimeMs,
     maxEjectionPercent,
     successRateEjection: ruleOf(successRateEjection, `${at}.successRateEjection`),
     failurePercentageEjection: ruleOf(failurePercentageEjection, `${at}.failurePercentageEjection`),

@@ -8,6 +8,7 @@ import { noteObstacle } from "../call/context.ts";
 import { diagnostics } from "../call/diagnostics.ts";
 import { abortError, RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
+import { now } from "../call/platform.ts";
 import { delay } from "../call/timer.ts";
 import type { Exchange, ExchangeObserver, HttpRequest, HttpResponse, ResponseEnd } from "../http/exchange.ts";
 import { ReplayBody } from "../http/replay.ts";
@@ -100,6 +101,8 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
       onFailure,
       onEnd(request, response, end) {
         const { status, headers, trailers } = response;
+        const { loads } = ready.balancer;
+        if (loads !== undefined) member.load.takeFrom(response, loads, now());
         if (end === "complete" && status === 200 && headers === plainHeaders && trailers === plainTrailers) {
           member.countSuccess();
           return;

@@ -31,14 +31,35 @@ export interface Balancer {
   readonly policy?: string;
   /** The maximum number of endpoints that are connected at a time. Default: all. */
   readonly connectAtMost?: number;
+  /** The parameters of weights that follow from load reports of the endpoints (gRFC A58). Default: weights are those of the list. */
+  readonly loads?:
+    | {
+        /**
+         * Requested interval of reports out of band, by `OpenRcaService/StreamCoreMetrics`, in milliseconds. Servers have a minimum,
+         * in gRPC 30 s. Default: none, reports are those of calls.
+         */
+        readonly oobReportingPeriodMs: number | undefined;
+        /** Time from the first report of an endpoint to the use of its weight, in milliseconds. Default: 10,000. */
+        readonly blackoutPeriodMs: number;
+        /** Time from the last report of an endpoint to the end of the use of its weight, in milliseconds. Default: 180,000. */
+        readonly weightExpirationPeriodMs: number;
+        /** Interval at which weights are computed, in milliseconds, at least 100. Default: 1,000. */
+        readonly weightUpdatePeriodMs: number;
+        /** The factor of the share of failed calls in the utilization. Default: 1. */
+        readonly errorUtilizationPenalty: number;
+      }
+    | undefined;
 }
+
+/** The parameters of weights by load reports. */
+export type LoadSettings = NonNullable<Balancer["loads"]>;
 
 /**
  * A balancer that restricts the endpoints of each call, as traffic rules do. `pending` are the listed endpoints that are not
  * ready yet. Its picker returns `undefined` for a call that has to wait for one of them, and throws for a call that no
  * endpoint may take.
  */
-export interface RoutedBalancer extends Pick<Balancer, "policy" | "connectAtMost"> {
+export interface RoutedBalancer extends Pick<Balancer, "policy" | "connectAtMost" | "loads"> {
   (
     ready: readonly ReadyEndpoint[],
     pending: readonly ReadyEndpoint[],

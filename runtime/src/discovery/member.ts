@@ -17,6 +17,7 @@ import {
   type EndpointConnections,
   observedBy,
 } from "./endpoint.ts";
+import { LoadWeight } from "./policy/weighted-round-robin.ts";
 import type { EndpointStatus } from "./target-options.ts";
 
 /** The default of `warmUpMs` for an endpoint that declares the time at which it began to serve (`since`), as in Dubbo. */
@@ -53,6 +54,10 @@ export class Member implements ReadyEndpoint {
   stopTimer: () => void = () => {};
   /** Ends the watch of its health. `undefined` while there is none. */
   endWatch: (() => void) | undefined;
+  /** Ends the watch of its load. `undefined` while there is none. */
+  endLoadWatch: (() => void) | undefined;
+  /** The weight by its load reports. */
+  load: LoadWeight = new LoadWeight();
   /** Calls that run on the endpoint, those with a reserved place included. Counted only if there is a limit. */
   running = 0;
   reserved = 0;
@@ -81,6 +86,8 @@ export class Member implements ReadyEndpoint {
   stopWatch(): void {
     this.endWatch?.();
     this.endWatch = undefined;
+    this.endLoadWatch?.();
+    this.endLoadWatch = undefined;
   }
 
   /** Gives the connections up, which the caller closes. The next {@link open} makes others. */

@@ -14,9 +14,11 @@
 import { Code } from "../call/code.ts";
 import { endpointRemoved, RpcError } from "../call/error.ts";
 import { now, startBackgroundTimer } from "../call/platform.ts";
+import type { LoadSettings } from "./balancer.ts";
 import type { ConnectEndpoint, Endpoint, EndpointConnections } from "./endpoint.ts";
 import { Member } from "./member.ts";
-import type { TargetOptions } from "./target-options.ts";
+import { LoadWeight } from "./policy/weighted-round-robin.ts";
+import type { Balancing, TargetOptions } from "./target-options.ts";
 
 /** The target of {@link Members}. */
 export interface MembersOwner {
@@ -55,7 +57,7 @@ const CHECK_INTERVAL_MS = 2 * 60_000;
 const RELEASED_GRACE_MS = 15 * 60_000;
 
 /** `subset` also limits the number of unlisted endpoints that are kept. */
-type MemberOptions = Pick<TargetOptions, "watchHealth" | "healthService" | "keepUnlistedMs" | "subset">;
+type MemberOptions = Balancing & Pick<TargetOptions, "watchHealth" | "watchLoad" | "keepUnlistedMs" | "subset">;
 
 export class Members {
   readonly #owner: MembersOwner;
@@ -64,6 +66,7 @@ export class Members {
   #byAddress = new Map<string, Member>();
   readonly #idle = new Set<Member>();
   #service: string | undefined;
+  #loads: LoadSettings | undefined;
   #connecting = 0;
   /** The number of attempts that began within the last {@link ATTEMPT_DELAY_MS}. */
   #recent = 0;
@@ -75,6 +78,7 @@ export class Members {
     this.#connect = connect;
     this.#options = options;
     this.#service = options.healthService;
+    this.#loads = options.balancer.loads;
   }
 
   /** All members: in the order of the list, then the unlisted ones. */
@@ -217,10 +221,13 @@ export class Members {
     return !this.#owner.isClosed() && this.#byAddress.get(member.endpoint.address) === member;
   }
 
-  /** Watches the health of another service. `undefined`: of none. */
-  watch(service: string | undefined): void {
-    if (service === this.#service) return;
-    this.#service = service;
+  /** Watches the health of another service, `undefined` for none, and the load at another interval, if they have changed. */
+  watch({ healthService, balancer: { loads } }: Balancing): void {
+    const reportMs = this.#loads?.oobReportingPeriodMs;
+    const isSame = healthService === this.#service && loads?.oobReportingPeriodMs === reportMs;
+    this.#service = healthService;
+    this.#loads = loads;
+    if (isSame) return;
     for (const member of this) {
       if (member.state !== "ready" && member.endWatch === undefined) continue;
       member.stopWatch();
@@ -231,7 +238,9 @@ export class Members {
   /** Handles a connection. The endpoint takes calls, if its health is watched after the first status. */
   #connected(member: Member): void {
     const { watchHealth } = this.#options;
-    if (!this.#isMember(member) || member.endWatch !== undefined) return;
+    if (!this.#isMember(member)) return;
+    this.#watchLoad(member);
+    if (member.endWatch !== undefined) return;
     if (watchHealth === undefined || this.#service === undefined) this.#healthy(member);
     else
       member.endWatch = watchHealth(member.connections as EndpointConnections, this.#service, {
@@ -248,6 +257,19 @@ export class Members {
       });
   }
 
+  #watchLoad(member: Member): void {
+    const reportMs = this.#loads?.oobReportingPeriodMs;
+    if (reportMs === undefined) return;
+    member.endLoadWatch ??= this.#options.watchLoad?.(member.connections as EndpointConnections, reportMs, {
+      onReport: (report) => this.#loads && member.load.take(() => report, this.#loads, now()),
+      onUnimplemented: () =>
+        this.#owner.onProblem(`${member.endpoint.address} has no ORCA service: it sends no load reports`),
+      onUnconnected: () => {
+        member.endLoadWatch = undefined;
+      },
+    });
+  }
+
   #healthy(member: Member): void {
     if (!this.#isMember(member) || member.state === "ready") return;
     if (this.#countReady() >= this.#owner.connectAtMost()) {
@@ -259,6 +281,7 @@ export class Members {
     member.state = "ready";
     member.lastError = undefined;
     member.forgetFailures();
+    member.load = new LoadWeight();
     member.readySince = now();
     this.#owner.onReady(member);
   }

@@ -7,6 +7,7 @@ import type { HttpRequest } from "../http/exchange.ts";
 import type { RoutedBalancer, RoutedPicker } from "./balancer.ts";
 import type { OutlierDetector } from "./ejection.ts";
 import type { Member } from "./member.ts";
+import { weighByLoad } from "./policy/weighted-round-robin.ts";
 import type { TargetOptions } from "./target-options.ts";
 import type { ZoneOptions } from "./zone.ts";
 
@@ -108,8 +109,11 @@ export class ReadySet {
     if (weighted.length === 0) for (const member of able) member.weight = 1;
     this.#ready = weighted.length === 0 ? able : weighted;
     this.#options.zone?.weigh(all, this.#ready, time);
+    const { loads } = this.balancer;
+    if (loads !== undefined) weighByLoad(this.#ready, loads, time);
     this.picker = this.#ready.length === 0 ? undefined : this.balancer(this.#ready, pending);
-    if (grows) this.#stopGrowth = startBackgroundTimer(GROWTH_INTERVAL_MS, () => this.changed());
+    const intervalMs = loads?.weightUpdatePeriodMs ?? GROWTH_INTERVAL_MS;
+    if (grows || loads !== undefined) this.#stopGrowth = startBackgroundTimer(intervalMs, () => this.changed());
     this.#watchReturns(time);
     this.#owner.onPicker();
     // The hook comes last, because it may close the target.

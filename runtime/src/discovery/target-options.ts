@@ -57,13 +57,24 @@ export interface EndpointStatus {
 /** Watches the health of a service on the connections of an endpoint. Returns the function that ends the watch. */
 export type WatchHealth = (connections: EndpointConnections, service: string, owner: HealthOwner) => () => void;
 
-export interface HealthOwner {
-  /** Called for each status, and for a failed check: with the reason why the endpoint is not healthy, or `undefined`. */
-  onStatus(failure: RpcError | undefined): void;
-  /** Called if the endpoint does not have the health service. Nothing follows. */
+/** Receives load reports at an interval, in milliseconds. Returns the function that ends the watch. */
+export type WatchLoad = (connections: EndpointConnections, reportMs: number, owner: LoadOwner) => () => void;
+
+export interface WatchOwner {
+  /** Called if the endpoint does not have the service. Nothing follows. */
   onUnimplemented(): void;
   /** Called if there is no connection any more. Nothing follows. */
   onUnconnected(): void;
+}
+
+export interface HealthOwner extends WatchOwner {
+  /** Called for each status, and for a failed check: with the reason why the endpoint is not healthy, or `undefined`. */
+  onStatus(failure: RpcError | undefined): void;
+}
+
+export interface LoadOwner extends WatchOwner {
+  /** Called for each report, a binary `xds.data.orca.v3.OrcaLoadReport`. */
+  onReport(report: Uint8Array): void;
 }
 
 /** The options that a service config can change. */
@@ -88,6 +99,8 @@ export interface TargetOptions {
   readonly ejection: EjectionSettings;
   /** Watches the health of endpoints. `undefined`: it is not watched. */
   readonly watchHealth?: WatchHealth | undefined;
+  /** Receives load reports out of band. `undefined`: there are none. */
+  readonly watchLoad?: WatchLoad | undefined;
   /** The service whose health is watched; `""` is the whole server. `undefined`: none. */
   readonly healthService?: string | undefined;
   readonly onEvent?: ((event: TargetEvent) => void) | undefined;

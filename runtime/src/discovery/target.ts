@@ -123,10 +123,11 @@ export class TargetDriver {
     this.ready.update();
   }
 
-  /** Replaces the load balancing policy, the limits of outlier ejection and the service whose health is watched. */
-  balanceBy({ balancer, ejection, healthService }: Balancing): void {
+  /** Replaces the load balancing policy, the limits of outlier ejection and what is watched. */
+  balanceBy(balancing: Balancing): void {
+    const { balancer, ejection } = balancing;
     this.#outliers.options = ejection;
-    this.#members.watch(healthService);
+    this.#members.watch(balancing);
     if (balancer === this.ready.balancer) return;
     this.ready.balancer = balancer;
     this.ready.changed();

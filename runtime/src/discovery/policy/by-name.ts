@@ -6,6 +6,7 @@ import { consistentHash } from "./consistent-hash.ts";
 import { p2c } from "./p2c.ts";
 import { pickFirst } from "./pick-first.ts";
 import { roundRobin } from "./round-robin.ts";
+import { weightedRoundRobin } from "./weighted-round-robin.ts";
 
 interface PolicyConfig {
   readonly name: string;
@@ -15,7 +16,7 @@ interface PolicyConfig {
 const POLICIES: Readonly<Record<string, (config: PolicyConfig["config"]) => Balancer | undefined>> = {
   pick_first: pickFirst,
   round_robin: () => roundRobin(),
-  weighted_round_robin: () => roundRobin(),
+  weighted_round_robin: weighted,
   least_request: () => p2c(),
   least_request_experimental: () => p2c(),
   ring_hash: ringHash,
@@ -27,6 +28,22 @@ function ringHash({ requestHashHeader }: PolicyConfig["config"]): Balancer | und
   return typeof requestHashHeader === "string" && requestHashHeader !== ""
     ? consistentHash({ header: requestHashHeader })
     : undefined;
+}
+
+/** Makes weighted round robin by load reports. Reports out of band have a switch and an interval (gRFC A58). */
+function weighted({
+  enableOobLoadReport: isOob = false,
+  oobReportingPeriodMs = 10_000,
+  ...config
+}: PolicyConfig["config"] & { readonly oobReportingPeriodMs?: number }): Balancer {
+  if (typeof isOob !== "boolean") {
+    throw new TypeError(`enableOobLoadReport must be true or false, not ${JSON.stringify(isOob)}`);
+  }
+  return weightedRoundRobin({
+    ...config,
+    oobReportingPeriodMs: isOob ? oobReportingPeriodMs : undefined,
+    random: undefined,
+  });
 }
 
 /** Returns the first known policy, with its config. Throws a `TypeError` if there are policies but none is known. */

@@ -11,17 +11,21 @@ const MIN_RELATIVE_WEIGHT = 1 / 64;
 
 /**
  * Makes the policy. Each set of endpoints starts at a random place, so that clients do not all start with the same
- * endpoint, and so that one with a low weight has its turns although the set often changes.
+ * endpoint, and so that one with a low weight has its turns although the set often changes. A set with new weights continues.
  */
 export function roundRobin(options: { readonly random?: (() => number) | undefined } = {}): Balancer {
   const { random = defaultRandom } = options;
+  let turn: { readonly ready: readonly ReadyEndpoint[]; position: number; round: number } | undefined;
   const balancer: Balancer = (ready) => {
     const { length } = ready;
-    let position = Math.floor(random() * length);
+    if (turn?.ready.length !== length || ready.some((one, index) => one !== turn?.ready[index])) {
+      turn = { ready, position: Math.floor(random() * length), round: Math.floor(random() * MAX_WEIGHT) };
+    }
+    const own = turn;
     if (isEven(ready)) {
       return () => {
-        position = position + 1 < length ? position + 1 : 0;
-        return ready[position] as ReadyEndpoint;
+        own.position = own.position + 1 < length ? own.position + 1 : 0;
+        return ready[own.position] as ReadyEndpoint;
       };
     }
     const largest = ready.reduce((most, { weight }) => Math.max(most, weight), 0);
@@ -29,14 +33,14 @@ export function roundRobin(options: { readonly random?: (() => number) | undefin
       ready,
       ({ weight }) => Math.max(weight / largest, MIN_RELATIVE_WEIGHT) * MAX_WEIGHT,
     );
-    let round = Math.floor(random() * MAX_WEIGHT);
     return () => {
       for (;;) {
-        position++;
-        if (position >= length) {
-          position = 0;
-          round++;
+        own.position++;
+        if (own.position >= length) {
+          own.position = 0;
+          own.round++;
         }
+        const { position, round } = own;
         const weight = scaled[position] as number;
         // An offset for each endpoint spreads the turns of those with equal weights over the rounds.
         const phase = (weight * round + ((position * 32_749) & 0xffff)) % MAX_WEIGHT;

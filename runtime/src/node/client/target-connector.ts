@@ -67,7 +67,7 @@ export function resolveDiscovery(options: Choice): DiscoverySettings {
  * name in messages. Throws a `TypeError` for an invalid option.
  */
 export function createTargetConnector(
-  options: DiscoveryOptions & EndpointOptions & Pick<TargetOptions, "watchHealth">,
+  options: DiscoveryOptions & EndpointOptions & Pick<TargetOptions, "watchHealth" | "watchLoad">,
   given: ServiceConfig | undefined,
   shared?: { readonly connect: ConnectEndpoint; readonly name: string },
 ): TargetConnections {
@@ -94,6 +94,7 @@ export function createTargetConnector(
     ...settings,
     ...balancingOf(given),
     watchHealth: options.watchHealth,
+    watchLoad: options.watchLoad,
     name: shared?.name ?? authority ?? "the service",
     emptyReason: resolver.emptyReason,
     source: resolver.source,

@@ -20,7 +20,7 @@ import { type ClientProtocolOptions, resolveClientOptions } from "../../protocol
 import type { ClientProtocol } from "../../protocol/protocol.ts";
 import { nodeCompressions } from "../compression.ts";
 import { createConnector, createEndpointConnector, type EndpointOptions } from "./connector.ts";
-import { createHealthWatch } from "./health-watch.ts";
+import { createWatches } from "./endpoint-watch.ts";
 import { createRegistryConnector, shareConnections } from "./registry-connector.ts";
 import { createTargetConnector, resolveDiscovery, type TargetConnections } from "./target-connector.ts";
 import type { BalancedTransportOptions, NodeTransportOptions, RegistryTransportOptions } from "./transport-options.ts";
@@ -111,8 +111,8 @@ export function createNodeTransport(protocols: ClientProtocols, options: AnyOpti
   assertObject("retry", retry, "{ maxAttempts: 4 }");
   const config = readServiceConfig(options);
   const callOf = (exchange: Exchange) => protocols.grpc(exchange, { ...resolved, wrapperContentType: undefined });
-  const watchHealth = httpVersion === "1.1" ? undefined : createHealthWatch(callOf, options.maxBackoffMs);
-  const connecting = { ...options, httpVersion, watchHealth, maxHeaderBytes: resolved.headerLimits.response.bytes };
+  const watches = httpVersion === "1.1" ? undefined : createWatches(callOf, options.maxBackoffMs);
+  const connecting = { ...options, ...watches, httpVersion, maxHeaderBytes: resolved.headerLimits.response.bytes };
   const connect = (connections: Connections & Partial<TargetConnections>): ClosableTransport => {
     const { exchange, endpoints, serviceConfig, overridesOf } = connections;
     const plain = protocols[protocol](exchange, resolved);
@@ -150,7 +150,9 @@ const DISCOVERY_OPTIONS = ["balancer", "subset", "zone", "warmUpMs", "keepUnlist
 /** Makes a target for each service that is called, with connections that they share. */
 function connectRegistry(
   protocols: ClientProtocols,
-  options: Omit<RegistryTransportOptions, "resolver"> & EndpointOptions & Pick<TargetOptions, "watchHealth">,
+  options: Omit<RegistryTransportOptions, "resolver"> &
+    EndpointOptions &
+    Pick<TargetOptions, "watchHealth" | "watchLoad">,
   config: ServiceConfig | undefined,
 ): ReturnType<typeof createRegistryConnector> {
   const { registry, authority, tls, proxy } = options;

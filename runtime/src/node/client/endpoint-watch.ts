@@ -1,0 +1,140 @@
+/**
+ * Watches of endpoints: calls of server streams on their connections, for health (gRFC A17) and load reports (gRFC A51). An
+ * endpoint is healthy while its last status is SERVING.
+ *
+ *     end of the call  repeated, at once if it has lasted for a second; the last status stays
+ *     failed call      not healthy, if it had no message; repeated with backoff
+ *     unimplemented    healthy, without checks; no reports
+ *     no connection    the watch ends: connections without other calls are closed when they are idle
+ */
+import { Backoff } from "../../call/backoff.ts";
+import type { Call } from "../../call/call.ts";
+import { Code } from "../../call/code.ts";
+import { RpcError } from "../../call/error.ts";
+import { now } from "../../call/platform.ts";
+import { delayInBackground } from "../../call/timer.ts";
+import { createStub, type ServerStreamingMethod } from "../../client/client.ts";
+import type { MessageWriter } from "../../codec/binary/slab.ts";
+import { beginField, encodeInto, endField, writeInt32, writeInt64, writeString } from "../../codec/binary/writer.ts";
+import type { EndpointConnections } from "../../discovery/endpoint.ts";
+import type { WatchHealth, WatchLoad, WatchOwner } from "../../discovery/target-options.ts";
+import type { Exchange } from "../../http/exchange.ts";
+import { errorOf, outcomeOf } from "../../http/transparent-retry.ts";
+import { connectionContext } from "./attempts.ts";
+import { DEFAULT_MAX_BACKOFF_MS } from "./connector.ts";
+
+/** A method without generated code, whose response has the bytes of its message. */
+type Method<Request> = ServerStreamingMethod<Request, { readonly bytes: Uint8Array }>;
+
+/** The names of `HealthCheckResponse.ServingStatus`, by number. */
+const SERVING_STATUSES = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"];
+
+const HEALTH = methodOf<{ readonly service: string }>("grpc.health.v1.Health", "Watch", (writer, { service }) =>
+  writeString(writer, 10, service),
+);
+
+/** The request has the interval as a `google.protobuf.Duration`. */
+const LOAD = methodOf<{ readonly reportMs: number }>(
+  "xds.service.orca.v3.OpenRcaService",
+  "StreamCoreMetrics",
+  (writer, { reportMs }) => {
+    const start = beginField(writer, 10);
+    writeInt64(writer, 8, Math.floor(reportMs / 1_000));
+    writeInt32(writer, 16, Math.floor((reportMs % 1_000) * 1_000_000));
+    endField(writer, start);
+  },
+);
+
+function methodOf<Request>(
+  service: string,
+  name: string,
+  encode: (writer: MessageWriter, request: Request) => void,
+): Method<Request> {
+  return {
+    kind: "server_streaming",
+    service,
+    name,
+    path: `/${service}/${name}`,
+    payload: {
+      grpc: {
+        encodeRequest: (_: unknown, message: Request) => encodeInto(encode, message, 0),
+        decodeResponse: (_: unknown, bytes: Uint8Array) => ({ bytes }),
+      },
+    },
+  };
+}
+
+/** Makes the functions that watch endpoints. `callOf` makes calls over gRPC, `maxMs` limits the waits before others. */
+export function createWatches(
+  callOf: (exchange: Exchange) => Call,
+  maxMs: number = DEFAULT_MAX_BACKOFF_MS,
+): { readonly watchHealth: WatchHealth; readonly watchLoad: WatchLoad } {
+  function watch<Request extends object>(
+    connections: EndpointConnections,
+    method: Method<Request>,
+    message: Request,
+    onMessage: (bytes: Uint8Array) => void,
+    onFailure: (error: RpcError) => void,
+    { onUnimplemented, onUnconnected }: WatchOwner,
+  ): () => void {
+    const ended = new AbortController();
+    const { signal } = ended;
+    let isConnected = true;
+    const call = callOf((request) =>
+      connections.exchange({ ...request, isBackground: true }).catch((reason) => {
+        isConnected = outcomeOf(reason) !== "notSent";
+        throw errorOf(reason);
+      }),
+    );
+
+    async function run(): Promise<void> {
+      const backoff = new Backoff({ maxMs });
+      while (!signal.aborted) {
+        const start = now();
+        let hadMessage = false;
+        let error = new RpcError(Code.Unavailable, "the server has ended it");
+        try {
+          for await (const { bytes } of createStub(method, { call })(message, { signal })) {
+            if (signal.aborted) return;
+            hadMessage = true;
+            onMessage(bytes);
+          }
+        } catch (reason) {
+          error = RpcError.from(reason);
+        }
+        if (signal.aborted) return;
+        if (!isConnected) return onUnconnected();
+        if (error.code === Code.Unimplemented) return onUnimplemented();
+        if (hadMessage) backoff.reset();
+        else onFailure(error);
+        await delayInBackground(Math.max(0, start + backoff.next() - now()), signal);
+      }
+    }
+
+    connectionContext.runInAsyncScope(() => void run());
+    return () => ended.abort();
+  }
+
+  return {
+    watchHealth(connections, service, owner) {
+      const onStatus = (bytes: Uint8Array): void => {
+        const status = bytes[0] === 8 ? (bytes[1] as number) : 0;
+        const name = SERVING_STATUSES[status] ?? status;
+        const reason = `the service ${JSON.stringify(service)} has the status ${name}`;
+        owner.onStatus(name === "SERVING" ? undefined : new RpcError(Code.Unavailable, reason));
+      };
+      const onFailure = (error: RpcError): void =>
+        owner.onStatus(new RpcError(Code.Unavailable, `health check failed: ${error.rawMessage}`, { cause: error }));
+      return watch(connections, HEALTH, { service }, onStatus, onFailure, owner);
+    },
+    watchLoad: (connections, reportMs, owner) =>
+      watch(
+        connections,
+        LOAD,
+        { reportMs },
+        (report) => owner.onReport(report),
+        () => {},
+        owner,
+      ),
+  };
+}
