@@ -184,7 +184,7 @@ function objectionToRuntime(from: string, to: string): string | undefined {
   if (!to.startsWith(RUNTIME)) return objectionToPackage(from, to);
   const target = folderOf(to);
   if (folder === "gen/services") {
-    const allowed = ["stub", "gen/messages", "gen/services"].includes(target);
+    const allowed = ["stub", "gen/messages", "gen/codecs", "gen/services"].includes(target);
     return allowed ? undefined : "generated services import stub.ts, messages and their codecs";
   }
   if (folder === target && folder.includes("/")) return undefined;

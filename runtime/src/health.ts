@@ -1,5 +1,5 @@
 /**
- * Entry point `triple-es/health`: gRPC's health checking protocol, `grpc.health.v1.Health`.
+ * Entry point `triple-es/health`: gRPC's health checking protocol, `grpc.health.v1.Health`, and load reports of servers (ORCA).
  *
  * @module triple-es/health
  */
@@ -12,4 +12,5 @@ export {
   type HealthStatus,
   ServingStatus,
 } from "./services/health.ts";
+export { addLoadReports, type LoadReport } from "./services/load-reports.ts";
 export type { ProbePaths } from "./services/probes.ts";

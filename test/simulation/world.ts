@@ -178,6 +178,7 @@ export class World {
         return this.now;
       },
       wallClock: () => EPOCH + Math.floor(this.now + this.#wallClockOffset),
+      cpuTime: () => this.now,
       random: () => product.next(),
       defer: (run) => this.#defer(run),
       startTimer: (ms, run) => this.#startTimer(run, ms, false),

@@ -199,6 +199,9 @@ export class Metadata implements Iterable<[name: string, value: string]> {
 
 const fromRaw = (fields: string[]): Metadata => Metadata.fromRaw(fields);
 
+/** The trailer with the load report of a call, a binary `xds.data.orca.v3.OrcaLoadReport` (gRFC A51). */
+export const CALL_LOAD_REPORT = "endpoint-load-metrics-bin";
+
 /**
  * Names of metadata that the specification defines for users to send and read (spec: Sub-protocol B request headers).
  * All are optional, with ASCII values. The runtime passes them on unchanged.

@@ -25,6 +25,15 @@ export const now = (): number => performance.now();
 /** Reads the wall clock, in milliseconds since 1970. It may jump in both directions. */
 export const wallClock = (): number => Date.now();
 
+/** Reads the CPU time that the process has used, in milliseconds. 0 on platforms that do not tell it. */
+export function cpuTime(): number {
+  const { user, system } = (globalThis as { process?: Partial<NodeJS.Process> }).process?.cpuUsage?.() ?? {
+    user: 0,
+    system: 0,
+  };
+  return (user + system) / 1_000;
+}
+
 /** Returns a random number of at least 0 and less than 1. It need not be unpredictable. */
 export const random = (): number => Math.random();
 

@@ -7,6 +7,8 @@
  * The utilization is that of the application, otherwise that of the CPU. An endpoint without a usable weight has the mean of the
  * others. With fewer than two usable weights, those of the list stay in use. Warm-up and zones reduce both kinds of weights.
  */
+
+import { CALL_LOAD_REPORT } from "../../call/metadata.ts";
 import { assertAmount } from "../../call/option.ts";
 import { readTag, skipField } from "../../codec/binary/reader.ts";
 import { MessageReader, readDouble } from "../../codec/binary/scalar-reader.ts";
@@ -14,9 +16,6 @@ import type { HttpResponse } from "../../http/exchange.ts";
 import type { Balancer, LoadSettings } from "../balancer.ts";
 import { DEFAULT_WEIGHT, type Endpoint } from "../endpoint.ts";
 import { roundRobin } from "./round-robin.ts";
-
-/** The trailer with the report of a call: a binary `xds.data.orca.v3.OrcaLoadReport`. */
-const CALL_REPORT = "endpoint-load-metrics-bin";
 
 /** The lower bound of `weightUpdatePeriodMs`. */
 const MIN_UPDATE_MS = 100;
@@ -51,8 +50,8 @@ export class LoadWeight {
   /** Takes the report of a call, which is in the headers if the response has no other fields (trailers-only). */
   takeFrom({ headers, trailers }: HttpResponse, settings: LoadSettings, now: number): void {
     if (settings.oobReportingPeriodMs !== undefined) return;
-    const fields = trailers.has(CALL_REPORT) ? trailers : headers;
-    if (fields.has(CALL_REPORT)) this.take(() => fields.getBinary(CALL_REPORT), settings, now);
+    const fields = trailers.has(CALL_LOAD_REPORT) ? trailers : headers;
+    if (fields.has(CALL_LOAD_REPORT)) this.take(() => fields.getBinary(CALL_LOAD_REPORT), settings, now);
   }
 
   /** Takes a report. One that is malformed or has no load is ignored. */
