@@ -1,7 +1,7 @@
 /**
  * `npm run interop:grpc`: the functional cases of gRPC's interop description between us and other implementations, in
  * both directions, in cleartext and over TLS, and through a proxy. Prints a matrix and every failure. Words choose among
- * the columns: `npm run interop:grpc -- java`, or `-- health` for health that clients watch. `--prepare` installs and builds the peers, and runs nothing.
+ * the columns: `npm run interop:grpc -- java`, or `-- health` for health that clients watch, `-- load` for load reports. `--prepare` installs and builds the peers, and runs nothing.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -97,15 +97,17 @@ async function runColumn({ title, cases, credentials, runCase, startServer, resu
   console.log(`${title}: ${cases.length * 2 - failed} of ${cases.length * 2} passed (${took} s)`);
 }
 
-/** Runs the scenarios of watched health that the words choose. Returns `undefined`, or the error, for each. */
-async function runHealthScenarios(peers: readonly Peer[]): Promise<(string | undefined)[]> {
+/** Runs the scenarios of several servers that the words choose. Returns `undefined`, or the error, for each. */
+async function runScenarios(peers: readonly Peer[]): Promise<(string | undefined)[]> {
   const results: (string | undefined)[] = [];
-  for (const { name, runHealth } of peers) {
-    const title = `us -> ${name} health`;
-    if (runHealth === undefined || !process.argv.slice(2).every((word) => title.includes(word))) continue;
-    const failure = await failureOf(runHealth());
-    console.log(`${title}: ${failure ?? "passed"}`);
-    results.push(failure);
+  for (const { name, scenarios = {} } of peers) {
+    for (const [scenario, run] of Object.entries(scenarios)) {
+      const title = `us -> ${name} ${scenario}`;
+      if (!process.argv.slice(2).every((word) => title.includes(word))) continue;
+      const failure = await failureOf(run());
+      console.log(`${title}: ${failure ?? "passed"}`);
+      results.push(failure);
+    }
   }
   return results;
 }
@@ -195,9 +197,9 @@ async function main(): Promise<number> {
     const wanted = columns.filter(({ title }) => process.argv.slice(2).every((word) => title.includes(word)));
     for (const { start } of peers) await start?.();
     for (const one of wanted) await runColumn(one);
-    const health = await runHealthScenarios(peers);
+    const scenarios = await runScenarios(peers);
     if (wanted.length > 0) printMatrix(wanted);
-    const all = [...wanted.flatMap(({ results }) => [...results.values()].flat()), ...health];
+    const all = [...wanted.flatMap(({ results }) => [...results.values()].flat()), ...scenarios];
     const failed = all.filter((failure) => failure !== undefined).length;
     console.log(`${all.length - failed} passed, ${failed} failed, ${skipped.length} peers skipped`);
     return failed === 0 ? 0 : 1;

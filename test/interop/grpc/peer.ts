@@ -20,8 +20,8 @@ export interface Peer {
   /** Runs a case with the peer's client. Throws if it fails. */
   runCase(name: CaseName, target: Target): Promise<unknown>;
   startServer(credentials: Credentials | undefined): Promise<Running>;
-  /** Runs the scenario of health that clients watch, in cleartext. Throws if it fails. */
-  runHealth?(): Promise<void>;
+  /** Functions that run scenarios of several servers in cleartext, by name. They throw if they fail. */
+  readonly scenarios?: Readonly<Record<string, () => Promise<void>>>;
   /** Starts and ends the program of its client, if that stays between cases: the time limit of a case is not for its start. */
   start?(): Promise<unknown>;
   stop?(): Promise<void>;

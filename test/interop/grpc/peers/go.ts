@@ -5,6 +5,7 @@ import { runProgram, startProgram } from "../../program.ts";
 import { uncompressedCases } from "../cases.ts";
 import type { PeerSetup } from "../peer.ts";
 import { buildHealthProgram, runHealth } from "./health.ts";
+import { runLoad } from "./load.ts";
 
 const VERSION = "v1.83.1";
 
@@ -20,7 +21,7 @@ export const setUpGo: PeerSetup = async (credentials) => {
     credentials,
     clientCases: supported,
     serverCases: supported,
-    runHealth: () => runHealth(health),
+    scenarios: { health: () => runHealth(health), load: () => runLoad(health) },
     runCase: (name, target) => {
       const at = ["-server_host=127.0.0.1", `-server_port=${target.port}`, `-test_case=${name}`];
       const tls = target.credentials && [

@@ -4,7 +4,7 @@ import { basename, join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 import { RpcError } from "triple-es";
-import { fixed, roundRobin } from "triple-es/discovery";
+import { fixed } from "triple-es/discovery";
 import { createTransport } from "triple-es/node";
 import { freePort } from "../../../support/port.ts";
 import { buildOnce, fetchStep, filesIn, step } from "../../dubbo/build.ts";
@@ -47,9 +47,12 @@ export async function runHealth(program: string): Promise<void> {
   const ports = [await freePort(), await freePort()];
   const addresses = ports.map((port) => `127.0.0.1:${port}`);
   const servers = await Promise.all(ports.map((port) => startConversation([program, "server", `${port}`])));
-  const theirs = await startConversation([program, "client", ...addresses]);
-  const serviceConfig = { healthCheckConfig: { serviceName: SERVICE } };
-  const transport = createTransport({ resolver: fixed(addresses), balancer: roundRobin(), serviceConfig });
+  const serviceConfig = {
+    loadBalancingConfig: [{ round_robin: {} }],
+    healthCheckConfig: { serviceName: SERVICE },
+  };
+  const theirs = await startConversation([program, "client", JSON.stringify(serviceConfig), ...addresses]);
+  const transport = createTransport({ resolver: fixed(addresses), serviceConfig });
   const client = createTestServiceClient(transport);
   const codeOf = (): Promise<number> =>
     client.emptyCall({}).then(

@@ -1,7 +1,7 @@
-// Program health is gRPC's half of the scenario of watched health: a server with the health service, or a client that watches it.
+// Program health is gRPC's half of the scenarios of watched health and of load reports: a server with both, or a client.
 //
-//	health server PORT         each line of the input is a status of the service, or "calls"; prints the number of its calls
-//	health client ADDRESS...   each line of the input makes 20 calls; prints the codes of their ends
+//	health server PORT [UTILIZATION QPS]   each line of the input is a status of the service, or "calls"; prints the number of its calls
+//	health client CONFIG ADDRESS...        each line of the input makes 20 calls; prints the codes of their ends
 package main
 
 import (
@@ -11,14 +11,17 @@ import (
 	"log"
 	"net"
 	"os"
+	"strconv"
 	"sync/atomic"
 	"time"
 
 	"google.golang.org/grpc"
+	_ "google.golang.org/grpc/balancer/weightedroundrobin"
 	"google.golang.org/grpc/credentials/insecure"
 	"google.golang.org/grpc/health"
 	healthpb "google.golang.org/grpc/health/grpc_health_v1"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
+	"google.golang.org/grpc/orca"
 	"google.golang.org/grpc/resolver"
 	"google.golang.org/grpc/resolver/manual"
 	"google.golang.org/grpc/status"
@@ -44,8 +47,10 @@ type testServer struct {
 	calls atomic.Int64
 }
 
-func (s *testServer) EmptyCall(context.Context, *testpb.Empty) (*testpb.Empty, error) {
+func (s *testServer) EmptyCall(ctx context.Context, _ *testpb.Empty) (*testpb.Empty, error) {
 	s.calls.Add(1)
+	// Reports the load of the server in the trailers.
+	orca.CallMetricsRecorderFromContext(ctx)
 	return &testpb.Empty{}, nil
 }
 
@@ -54,7 +59,15 @@ func serve(args []string) func(string) string {
 	if err != nil {
 		log.Fatal(err)
 	}
-	server, implementation, statuses := grpc.NewServer(), &testServer{}, health.NewServer()
+	load := orca.NewServerMetricsRecorder()
+	if len(args) == 3 {
+		load.SetApplicationUtilization(number(args[1]))
+		load.SetQPS(number(args[2]))
+	}
+	server, implementation, statuses := grpc.NewServer(orca.CallMetricsServerOption(load)), &testServer{}, health.NewServer()
+	if err := orca.Register(server, orca.ServiceOptions{ServerMetricsProvider: load}); err != nil {
+		log.Fatal(err)
+	}
 	healthpb.RegisterHealthServer(server, statuses)
 	testpb.RegisterTestServiceServer(server, implementation)
 	go server.Serve(listener)
@@ -70,16 +83,23 @@ func serve(args []string) func(string) string {
 	}
 }
 
-func dial(addresses []string) func(string) string {
+func number(text string) float64 {
+	value, err := strconv.ParseFloat(text, 64)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return value
+}
+
+func dial(args []string) func(string) string {
 	state := resolver.State{}
-	for _, address := range addresses {
+	for _, address := range args[1:] {
 		endpoint := resolver.Endpoint{Addresses: []resolver.Address{{Addr: address}}}
 		state.Endpoints = append(state.Endpoints, endpoint)
 	}
 	endpoints := manual.NewBuilderWithScheme("fixed")
 	endpoints.InitialState(state)
-	config := fmt.Sprintf(`{"loadBalancingConfig": [{"round_robin": {}}], "healthCheckConfig": {"serviceName": %q}}`, service)
-	conn, err := grpc.NewClient("fixed:///", grpc.WithResolvers(endpoints), grpc.WithDefaultServiceConfig(config),
+	conn, err := grpc.NewClient("fixed:///", grpc.WithResolvers(endpoints), grpc.WithDefaultServiceConfig(args[0]),
 		grpc.WithTransportCredentials(insecure.NewCredentials()))
 	if err != nil {
 		log.Fatal(err)
