@@ -1,7 +1,9 @@
 /**
  * Measures the cost of choosing an endpoint: nanoseconds for a pick of each policy, milliseconds for creating its picker
- * and for applying a long list, and the cost of a balanced exchange compared with a plain one, in memory.
+ * and for applying a long list, and the cost of a balanced exchange compared with a plain one, in memory. Then the latency of calls
+ * to unequal servers in memory, at 70 % of their capacity.
  */
+import { create } from "@bufbuild/protobuf";
 import { Metadata } from "triple-es";
 import {
   consistentHash,
@@ -10,11 +12,14 @@ import {
   type ReadyEndpoint,
   type RoutedBalancer,
   roundRobin,
+  weightedRoundRobin,
 } from "triple-es/discovery";
 import { rules } from "triple-es-dubbo/rules";
 import { balance } from "../../runtime/src/discovery/balanced.ts";
 import { resolveEjection } from "../../runtime/src/discovery/ejection-options.ts";
 import { TargetDriver } from "../../runtime/src/discovery/target.ts";
+import { OrcaLoadReportCodec } from "../../runtime/src/gen/xds/data/orca/v3/orca_load_report_codec.ts";
+import { OrcaLoadReportSchema } from "../../runtime/src/gen/xds/data/orca/v3/orca_load_report_pb.ts";
 import { emptyBody } from "../../runtime/src/http/body.ts";
 import type { Exchange, HttpRequest } from "../../runtime/src/http/exchange.ts";
 import { mainThreadNanoseconds } from "../cpu-time.ts";
@@ -115,15 +120,19 @@ const connections = {
 };
 const listOf = (count: number) => endpoints(count, true).map(({ endpoint }) => endpoint);
 
-function createTarget(count: number): TargetDriver {
+function createTarget(
+  count: number,
+  balancer: RoutedBalancer = p2c(),
+  connect: (endpoint: { readonly address: string }) => typeof connections = () => connections,
+): TargetDriver {
   return new TargetDriver(
     async function* () {
       yield listOf(count);
     },
-    () => connections,
+    connect,
     {
       name: "greet",
-      balancer: p2c(),
+      balancer,
       subset: undefined,
       keepUnlistedMs: 300_000,
       idleTimeoutMs: 900_000,
@@ -168,3 +177,84 @@ console.log(
   `A list of 10,000: the first answer after ${first.toFixed(0)} ms, the longest task takes ${longest.toFixed(0)} ms of CPU time, ${bytes.toFixed(0)} bytes of heap each.`,
 );
 await target.close();
+
+/** The calls that each of the unequal servers executes at a time, and their duration. */
+const SLOTS = [16, 4, 4, 4];
+const CALL_MS = 10;
+const LOAD = 0.7;
+const WARM_UP_MS = 2_000;
+const MEASURED_MS = 4_000;
+/** The interval over which a server measures its load. */
+const SAMPLE_MS = 200;
+
+/** A server that queues calls above its slots, and reports its load with each call. */
+function startServer(slots: number): typeof connections & { calls: number } {
+  const waiting: (() => void)[] = [];
+  let [running, busyMs, ended, since, trailers] = [0, 0, 0, performance.now(), new Metadata()];
+  const sample = (): void => {
+    const elapsedMs = performance.now() - since;
+    if (elapsedMs < SAMPLE_MS) return;
+    const applicationUtilization = busyMs / elapsedMs / slots;
+    const report = create(OrcaLoadReportSchema, { applicationUtilization, rpsFractional: (ended * 1_000) / elapsedMs });
+    trailers = new Metadata({ "endpoint-load-metrics-bin": OrcaLoadReportCodec.encode(report) });
+    [busyMs, ended, since] = [0, 0, performance.now()];
+  };
+  const server = {
+    ...connections,
+    active: 0,
+    calls: 0,
+    async exchange() {
+      server.active++;
+      server.calls++;
+      if (running === slots) await new Promise<void>((resolve) => waiting.push(resolve));
+      else running++;
+      const begun = performance.now();
+      await new Promise((resolve) => setTimeout(resolve, CALL_MS));
+      busyMs += performance.now() - begun;
+      ended++;
+      sample();
+      const next = waiting.shift();
+      if (next === undefined) running--;
+      else next();
+      server.active--;
+      return { status: 200, headers: new Metadata(), body: emptyBody, trailers };
+    },
+  };
+  return server;
+}
+
+const capacity = (SLOTS.reduce((sum, slots) => sum + slots, 0) * 1_000) / CALL_MS;
+console.log(
+  `\nServers with ${SLOTS.join(", ")} slots of ${CALL_MS} ms, ${Math.round(capacity * LOAD)} calls a second:\n`,
+);
+console.log("| policy | median | 99 % | share of the largest, of 57 % |\n|---|---|---|---|");
+const compared: readonly (readonly [string, () => RoutedBalancer])[] = [
+  ["p2c", p2c],
+  ["round robin", roundRobin],
+  ["weighted round robin", () => weightedRoundRobin({ blackoutPeriodMs: 500, weightUpdatePeriodMs: 100 })],
+];
+for (const [name, make] of compared) {
+  const servers: ReturnType<typeof startServer>[] = [];
+  const unequal = createTarget(SLOTS.length, make(), () => {
+    const server = startServer(SLOTS[servers.length] as number);
+    servers.push(server);
+    return server;
+  });
+  const call = balance(unequal);
+  const latencies: number[] = [];
+  const begun = performance.now();
+  let made = 0;
+  for (let time = 0; time < WARM_UP_MS + MEASURED_MS; time = performance.now() - begun) {
+    if (time < WARM_UP_MS) for (const server of servers) server.calls = 0;
+    for (; made < (time * capacity * LOAD) / 1_000; made++) {
+      const sent = performance.now();
+      void call(request).then(() => time >= WARM_UP_MS && latencies.push(performance.now() - sent));
+    }
+    await new Promise((resolve) => setTimeout(resolve, 1));
+  }
+  latencies.sort((a, b) => a - b);
+  const [median, most] = [0.5, 0.99].map((share) => latencies[Math.floor(share * latencies.length)]?.toFixed(0));
+  const share = (servers[0]?.calls ?? 0) / servers.reduce((sum, { calls }) => sum + calls, 0);
+  console.log(`| ${name} | ${median} ms | ${most} ms | ${(share * 100).toFixed(0)} % |`);
+  await unequal.close();
+}

@@ -25,6 +25,7 @@ import type { Balancer, RoutedPicker } from "./balancer.ts";
 import { CallLimiter, type EndpointLimits } from "./call-limiter.ts";
 import { listFailures } from "./endpoint.ts";
 import type { Member } from "./member.ts";
+import { takeCallReport } from "./policy/weighted-round-robin.ts";
 import type { TargetDriver } from "./target.ts";
 
 export interface BalanceOptions extends EndpointLimits {
@@ -102,7 +103,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
       onEnd(request, response, end) {
         const { status, headers, trailers } = response;
         const { loads } = ready.balancer;
-        if (loads !== undefined) member.load.takeFrom(response, loads, now());
+        if (loads !== undefined) takeCallReport(member, response, loads, now());
         if (end === "complete" && status === 200 && headers === plainHeaders && trailers === plainTrailers) {
           member.countSuccess();
           return;

@@ -17,7 +17,7 @@ import {
   type EndpointConnections,
   observedBy,
 } from "./endpoint.ts";
-import { LoadWeight } from "./policy/weighted-round-robin.ts";
+import type { LoadWeight } from "./policy/weighted-round-robin.ts";
 import type { EndpointStatus } from "./target-options.ts";
 
 /** The default of `warmUpMs` for an endpoint that declares the time at which it began to serve (`since`), as in Dubbo. */
@@ -56,8 +56,8 @@ export class Member implements ReadyEndpoint {
   endWatch: (() => void) | undefined;
   /** Ends the watch of its load. `undefined` while there is none. */
   endLoadWatch: (() => void) | undefined;
-  /** The weight by its load reports. */
-  load: LoadWeight = new LoadWeight();
+  /** The weight by its load reports. `undefined` before the first. */
+  load: LoadWeight | undefined;
   /** Calls that run on the endpoint, those with a reserved place included. Counted only if there is a limit. */
   running = 0;
   reserved = 0;

@@ -17,7 +17,7 @@ import { now, startBackgroundTimer } from "../call/platform.ts";
 import type { LoadSettings } from "./balancer.ts";
 import type { ConnectEndpoint, Endpoint, EndpointConnections } from "./endpoint.ts";
 import { Member } from "./member.ts";
-import { LoadWeight } from "./policy/weighted-round-robin.ts";
+import { takeReport } from "./policy/weighted-round-robin.ts";
 import type { Balancing, TargetOptions } from "./target-options.ts";
 
 /** The target of {@link Members}. */
@@ -261,7 +261,7 @@ export class Members {
     const reportMs = this.#loads?.oobReportingPeriodMs;
     if (reportMs === undefined) return;
     member.endLoadWatch ??= this.#options.watchLoad?.(member.connections as EndpointConnections, reportMs, {
-      onReport: (report) => this.#loads && member.load.take(() => report, this.#loads, now()),
+      onReport: (report) => this.#loads && takeReport(member, () => report, this.#loads, now()),
       onUnimplemented: () =>
         this.#owner.onProblem(`${member.endpoint.address} has no ORCA service: it sends no load reports`),
       onUnconnected: () => {
@@ -281,7 +281,7 @@ export class Members {
     member.state = "ready";
     member.lastError = undefined;
     member.forgetFailures();
-    member.load = new LoadWeight();
+    member.load = undefined;
     member.readySince = now();
     this.#owner.onReady(member);
   }

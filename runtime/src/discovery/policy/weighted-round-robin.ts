@@ -40,61 +40,65 @@ export function weightedRoundRobin(
   return Object.assign(roundRobin({ random }), { policy: "weighted_round_robin", loads });
 }
 
-/** The weight of an endpoint by its reports since it became ready. */
-export class LoadWeight {
-  #weight = 0;
-  /** The time of the first report, after which there was no pause of `weightExpirationPeriodMs`. */
-  #firstAt: number | undefined;
-  #lastAt = 0;
-
-  /** Takes the report of a call, which is in the headers if the response has no other fields (trailers-only). */
-  takeFrom({ headers, trailers }: HttpResponse, settings: LoadSettings, now: number): void {
-    if (settings.oobReportingPeriodMs !== undefined) return;
-    const fields = trailers.has(CALL_LOAD_REPORT) ? trailers : headers;
-    if (fields.has(CALL_LOAD_REPORT)) this.take(() => fields.getBinary(CALL_LOAD_REPORT), settings, now);
-  }
-
-  /** Takes a report. One that is malformed or has no load is ignored. */
-  take(read: () => Uint8Array | undefined, { errorUtilizationPenalty }: LoadSettings, now: number): void {
-    const doubles: (number | undefined)[] = [];
-    try {
-      const reader = new MessageReader(read() as Uint8Array);
-      while (reader.pos < reader.length) {
-        const tag = readTag(reader);
-        if ((tag & 7) === 1 && tag < 128) doubles[tag >>> 3] = readDouble(reader);
-        else skipField(reader, tag);
-      }
-    } catch {
-      return;
-    }
-    // The fields of `OrcaLoadReport`, by number.
-    const { 1: cpu = 0, 6: qps = 0, 7: eps = 0, 9: application = 0 } = doubles;
-    const utilization = application > 0 ? application : cpu;
-    if (!(utilization > 0)) return;
-    const weight = qps / (utilization + (eps / qps) * errorUtilizationPenalty);
-    if (!(weight > 0 && weight < Number.POSITIVE_INFINITY)) return;
-    this.#weight = weight;
-    this.#firstAt ??= now;
-    this.#lastAt = now;
-  }
-
-  /** Returns the weight at the given time. 0: there is none that is usable. */
-  at(now: number, { blackoutPeriodMs, weightExpirationPeriodMs }: LoadSettings): number {
-    if (now - this.#lastAt >= weightExpirationPeriodMs) this.#firstAt = undefined;
-    return this.#firstAt === undefined || now - this.#firstAt < blackoutPeriodMs ? 0 : this.#weight;
-  }
+/** The weight of an endpoint by its last report, and the times of its first and last reports since it became ready or expired. */
+export interface LoadWeight {
+  readonly weight: number;
+  readonly firstAt: number;
+  readonly lastAt: number;
 }
 
-/** An endpoint whose weight {@link weighByLoad} sets. */
+/** An endpoint whose weight {@link weighByLoad} computes. */
 interface Loaded {
   readonly endpoint: Endpoint;
-  readonly load: LoadWeight;
+  load: LoadWeight | undefined;
   weight: number;
+}
+
+/** Takes the report of a call, which is in the headers if the response has no other fields (trailers-only). */
+export function takeCallReport(
+  one: Loaded,
+  { headers, trailers }: HttpResponse,
+  settings: LoadSettings,
+  now: number,
+): void {
+  if (settings.oobReportingPeriodMs !== undefined) return;
+  const fields = trailers.has(CALL_LOAD_REPORT) ? trailers : headers;
+  if (fields.has(CALL_LOAD_REPORT)) takeReport(one, () => fields.getBinary(CALL_LOAD_REPORT), settings, now);
+}
+
+/** Takes a report. One that is malformed or has no load is ignored. */
+export function takeReport(
+  one: Loaded,
+  read: () => Uint8Array | undefined,
+  { errorUtilizationPenalty }: LoadSettings,
+  now: number,
+): void {
+  const doubles: (number | undefined)[] = [];
+  try {
+    const reader = new MessageReader(read() as Uint8Array);
+    while (reader.pos < reader.length) {
+      const tag = readTag(reader);
+      if ((tag & 7) === 1 && tag < 128) doubles[tag >>> 3] = readDouble(reader);
+      else skipField(reader, tag);
+    }
+  } catch {
+    return;
+  }
+  // The fields of `OrcaLoadReport`, by number.
+  const { 1: cpu = 0, 6: qps = 0, 7: eps = 0, 9: application = 0 } = doubles;
+  const utilization = application > 0 ? application : cpu;
+  const weight = qps / (utilization + (eps / qps) * errorUtilizationPenalty);
+  if (!(utilization > 0 && weight > 0 && weight < Number.POSITIVE_INFINITY)) return;
+  one.load = { weight, firstAt: one.load?.firstAt ?? now, lastAt: now };
 }
 
 /** Replaces the weights of the list by those of the reports. */
 export function weighByLoad(ready: readonly Loaded[], settings: LoadSettings, now: number): void {
-  const weights = ready.map(({ load }) => load.at(now, settings));
+  const { blackoutPeriodMs, weightExpirationPeriodMs } = settings;
+  const weights = ready.map((one) => {
+    if (one.load !== undefined && now - one.load.lastAt >= weightExpirationPeriodMs) one.load = undefined;
+    return one.load === undefined || now - one.load.firstAt < blackoutPeriodMs ? 0 : one.load.weight;
+  });
   const usable = weights.filter((weight) => weight > 0);
   if (usable.length < 2) return;
   const mean = usable.reduce((sum, weight) => sum + weight, 0) / usable.length;
