@@ -51,6 +51,10 @@ export interface RequestContext {
   readonly values?: ContextValues | undefined;
   /** The server that the request was sent to last, which the engine sets. */
   target?: string | undefined;
+  /** The time of the monotonic clock at which a balancer that measures latencies has sent the request to its endpoint. */
+  sentAt?: number | undefined;
+  /** The time at which response headers have arrived, which the engine sets if there is `sentAt`. */
+  respondedAt?: number | undefined;
   /** Receives the code of an error whose HTTP status has several codes. A balancer sets it when such a response arrives. */
   onCode?: ((code: Code) => void) | undefined;
 }

@@ -30,6 +30,8 @@ export class OpenContext implements CallContext {
   /** The event that the call waits for, which the error of its deadline names: on a client `response`. */
   waitsFor: string | undefined;
   target: string | undefined;
+  sentAt: number | undefined;
+  respondedAt: number | undefined;
   readonly #options: ContextOptions;
   readonly #deadline: number | undefined;
   #values: ContextValues | undefined;

@@ -31,6 +31,8 @@ export async function repeatable(request: CallRequest): Promise<RepeatableReques
 /** The context of an attempt: that of the call, with the outcome of the attempt and the endpoints of all attempts. */
 export class AttemptContext implements CallContext {
   readonly attempt: NonNullable<CallContext["attempt"]>;
+  sentAt: number | undefined;
+  respondedAt: number | undefined;
   protected readonly call: CallContext;
 
   constructor(call: CallContext, tried: Set<object>) {

@@ -24,6 +24,7 @@ import {
 import type { Balancer, RoutedPicker } from "./balancer.ts";
 import { CallLimiter, type EndpointLimits } from "./call-limiter.ts";
 import { listFailures } from "./endpoint.ts";
+import { LatencyMeter } from "./latency.ts";
 import type { Member } from "./member.ts";
 import { takeCallReport } from "./policy/weighted-round-robin.ts";
 import type { TargetDriver } from "./target.ts";
@@ -50,6 +51,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
    */
   const isOwn = balancer !== undefined && balancer.policy === undefined;
   const { name, ready } = target;
+  const latencies = new LatencyMeter();
 
   function exchange(request: HttpRequest): Promise<HttpResponse> {
     target.used = true;
@@ -85,12 +87,18 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
   function attempt(member: Member, request: HttpRequest): Promise<HttpResponse> {
     diagnostics.write?.(`picked ${member.endpoint.address} for ${request.path}`);
     request.context?.attempt?.tried.add(member);
+    noteSent(request);
     if (isOwn) {
       member.observed ??= exchangeOf(member, fail);
       return member.observed(request).catch((reason) => repick(request, member, reason));
     }
     member.observed ??= exchangeOf(member, (failed, reason) => repick(failed, member, reason));
     return member.observed(request);
+  }
+
+  /** Measures the latency of the request if the policy compares latencies. */
+  function noteSent(request: HttpRequest): void {
+    if (ready.balancer.policy === "least_request") latencies.sent(request);
   }
 
   /** Creates an observer of exchanges with an endpoint, which counts responses. */
@@ -106,6 +114,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
         if (loads !== undefined) takeCallReport(member, response, loads, now());
         if (end === "complete" && status === 200 && headers === plainHeaders && trailers === plainTrailers) {
           member.countSuccess();
+          latencies.ended(member, request, false);
           return;
         }
         const { context } = request;
@@ -116,6 +125,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
         }
         const fault = faultOf(request.headers, response, end);
         count(member, fault);
+        latencies.ended(member, request, fault !== undefined);
         if (fault !== undefined || end !== "complete" || !headers.frozen || !trailers.frozen) return;
         plainHeaders = headers;
         plainTrailers = trailers;
@@ -142,6 +152,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
     for (let repicks = 0; ; repicks++) {
       failed.set(member, error);
       countFailure(member, error);
+      if (outcomeOf(error) === "unknown") latencies.ended(member, request, true);
       const delayMs = TRANSPARENT_RETRY_DELAYS_MS[repicks];
       if (delayMs === undefined || !mayRetry(request, error, "otherEndpoint")) throw explain(failed, error);
       const tried = request.context?.attempt?.tried;
@@ -155,6 +166,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
       } else member = other;
       diagnostics.write?.(`picked ${member.endpoint.address} for ${request.path}, after a failure`);
       tried?.add(member);
+      noteSent(request);
       try {
         return await exchangeOf(member, fail)(request);
       } catch (next) {

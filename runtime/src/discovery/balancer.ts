@@ -15,6 +15,11 @@ export interface ReadyEndpoint {
   readonly weight: number;
   /** The number of open streams and of calls that wait for a stream. */
   readonly active: number;
+  /**
+   * The recent time until response headers, divided by the usual time of the called methods: 10 is ten times slower. It
+   * becomes 1 without calls. The policy `p2c` measures it. Default: 1.
+   */
+  readonly relativeLatency?: number;
 }
 
 /**

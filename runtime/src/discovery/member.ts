@@ -8,6 +8,7 @@
  *     ejected     ready, but failed more calls than the others: takes no calls for a while
  */
 import type { RpcError } from "../call/error.ts";
+import { now } from "../call/platform.ts";
 import type { Exchange, ExchangeObserver } from "../http/exchange.ts";
 import type { ReadyEndpoint } from "./balancer.ts";
 import {
@@ -29,6 +30,15 @@ const MIN_WARM_UP_SHARE = 0.01;
 /** The number of calls that the moving average of failures remembers, and the rate below which it is 0. */
 const RECENT_CALLS = 16;
 const NEGLIGIBLE_RATE = 0.001;
+
+/** The time in milliseconds that the moving average of latencies remembers, and the largest share of one call in it. */
+const LATENCY_MS = 5_000;
+const MAX_LATENCY_SHARE = 0.3;
+/** The largest latency of one call, relative to the usual one, and the range whose ends differ by too little for policies. */
+const MAX_LATENCY = 10;
+const [SLOW, FAST] = [Math.SQRT2, Math.SQRT1_2];
+/** The time in milliseconds in which an endpoint without calls is forgotten to be slow, to the part 1 / e. */
+const FORGET_LATENCY_MS = 20_000;
 
 export class Member implements ReadyEndpoint {
   endpoint: Endpoint;
@@ -63,6 +73,9 @@ export class Member implements ReadyEndpoint {
   reserved = 0;
   /** Sends requests, and reports their outcomes. `undefined` before the first call. */
   observed: Exchange | undefined;
+  /** The latency when it was last measured, and the time of that. */
+  #latency = 1;
+  #latencyAt: number = Number.NEGATIVE_INFINITY;
   /** Calls since the last sweep of outlier detection. */
   #succeeded = 0;
   #failed = 0;
@@ -75,6 +88,24 @@ export class Member implements ReadyEndpoint {
 
   get active(): number {
     return this.connections === undefined ? 0 : this.connections.active;
+  }
+
+  get relativeLatency(): number {
+    return this.#latency < SLOW && this.#latency > FAST ? 1 : this.#latencySince(now());
+  }
+
+  #latencySince(time: number): number {
+    return 1 + (this.#latency - 1) * Math.exp((this.#latencyAt - time) / FORGET_LATENCY_MS);
+  }
+
+  /** Counts the latency of a call, relative to the usual one. `isLeast`: the endpoint takes as long at least. */
+  countLatency(ratio: number, time: number, isLeast: boolean): void {
+    const elapsedMs = time - this.#latencyAt;
+    const latency = this.#latencySince(time);
+    if (elapsedMs <= 0 || (isLeast && ratio <= latency)) return;
+    const share = Math.min(1 - LATENCY_MS / (LATENCY_MS + elapsedMs), MAX_LATENCY_SHARE);
+    this.#latency = latency + share * (Math.min(ratio, MAX_LATENCY) - latency);
+    this.#latencyAt = time;
   }
 
   /** Makes the connections on first use. */
@@ -141,6 +172,8 @@ export class Member implements ReadyEndpoint {
     this.takeCounts();
     this.failuresInRow = 0;
     this.failureRate = 0;
+    this.#latency = 1;
+    this.#latencyAt = Number.NEGATIVE_INFINITY;
   }
 
   /**

@@ -1,7 +1,9 @@
 /**
  * The power of two choices by active streams (gRFC A48 with two choices; Finagle): two endpoints are drawn by weight, and the
- * second replaces the first if it has fewer streams relative to its weight. The policy adapts to slow endpoints without a
- * clock, and its cost does not depend on their number.
+ * second replaces the first if it has fewer streams relative to its weight. Its cost does not depend on the number of endpoints.
+ *
+ * An endpoint that answers more than twice as slowly as the other counts as having as many times more streams, this call
+ * included (peak EWMA of Finagle, which does so for each difference). Clients of few calls need that: they have none active.
  *
  * With weights, a part of the new call counts for the second endpoint: the larger of two random numbers, whose distribution is
  * that of the square root of one. If the whole call counted, the heavier endpoint would take all calls of two callers, and if
@@ -15,6 +17,14 @@ import { type Balancer, drawByWeight, isEven, type ReadyEndpoint } from "../bala
 /** Maximum number of draws of the second choice while it equals the first. */
 const MAX_DRAWS = 3;
 
+/** The ratio of latencies up to which two endpoints are equally fast. */
+const EQUAL = 2;
+
+/** Returns how many times slower the first endpoint is, or 1 if they are about equally fast. */
+function slowness({ relativeLatency: a = 1 }: ReadyEndpoint, { relativeLatency: b = 1 }: ReadyEndpoint): number {
+  return a > EQUAL * b || b > EQUAL * a ? a / b : 1;
+}
+
 /** Makes the policy. It is the default. */
 export function p2c(options: { readonly random?: (() => number) | undefined } = {}): Balancer {
   const { random = defaultRandom } = options;
@@ -27,7 +37,7 @@ export function p2c(options: { readonly random?: (() => number) | undefined } = 
         const step = Math.floor(random() * (length - 1)) + 1;
         const second = first + step < length ? first + step : first + step - length;
         const [a, b] = [ready[first] as ReadyEndpoint, ready[second] as ReadyEndpoint];
-        return b.active < a.active ? b : a;
+        return b.active + 1 < (a.active + 1) * slowness(a, b) ? b : a;
       };
     }
     const draw = drawByWeight(
@@ -39,8 +49,11 @@ export function p2c(options: { readonly random?: (() => number) | undefined } = 
       let second = draw();
       for (let draws = 1; second === first && draws < MAX_DRAWS; draws++) second = draw();
       const a = ready[first] as ReadyEndpoint;
-      if (second === first || a.active === 0) return a;
+      if (second === first) return a;
       const b = ready[second] as ReadyEndpoint;
+      const times = slowness(a, b);
+      if (times !== 1) return (b.active * a.weight) / b.weight + 1 < (a.active + 1) * times ? b : a;
+      if (a.active === 0) return a;
       return (b.active + Math.sqrt(random())) * a.weight < a.active * b.weight ? b : a;
     };
   };

@@ -6,6 +6,7 @@ import { Code } from "../../call/code.ts";
 import { diagnostics } from "../../call/diagnostics.ts";
 import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
+import { now } from "../../call/platform.ts";
 import { onAbort } from "../../call/timer.ts";
 import type { Body } from "../../http/body.ts";
 import type { ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd, ResponseEnd } from "../../http/exchange.ts";
@@ -126,6 +127,8 @@ export class Http2Exchange implements StreamSink, BodySender {
   onResponse(block: { readonly status: number; readonly fields: readonly string[] }): void {
     this.#body = new IncomingBody(this.stream, [], this.#owner.collecting, cancelStream);
     this.#received = new ReceivedResponse(block.status, this.#owner.metadataOf(block.fields), this.#body);
+    const context = this.#request?.context;
+    if (context?.sentAt !== undefined) context.respondedAt = now();
     if (this.#request === undefined) return;
     this.#request = undefined;
     this.#resolve(this.#received);
