@@ -15,7 +15,6 @@ import { withEvents } from "./http-rpc/event-client.ts";
 import { acceptExchange, createUnaryCall } from "./http-rpc/unary-client.ts";
 import type { Router } from "./server/router.ts";
 
-export { connectFetch } from "./fetch/exchange.ts";
 export type { FetchHandler, FetchHandlerOptions, FetchPeer } from "./fetch/handler.ts";
 export type { FetchTransportOptions } from "./fetch/transport.ts";
 

@@ -13,4 +13,3 @@ export {
   ServingStatus,
 } from "./services/health.ts";
 export { addLoadReports, type LoadReport } from "./services/load-reports.ts";
-export type { ProbePaths } from "./services/probes.ts";

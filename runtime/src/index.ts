@@ -41,7 +41,7 @@ export {
   type UnaryRequest,
   type UnaryResponse,
 } from "./call/call.ts";
-export { Code, codeFromName, codeName, Status } from "./call/code.ts";
+export { Code, codeName, Status } from "./call/code.ts";
 export { type CloseOptions, createContextValues } from "./call/context.ts";
 export { descriptorOf } from "./call/descriptor.ts";
 export { type ErrorDetail, type ErrorHook, findDetails, RpcError, type RpcErrorOptions } from "./call/error.ts";

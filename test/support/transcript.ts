@@ -1,6 +1,7 @@
 /** Transcripts of calls on the wire, the contents of fixtures/wire/*.txt. fixtures/wire/README.md describes the format. */
 import { gunzipSync, gzipSync } from "node:zlib";
-import { Code, codeFromName, type RpcError } from "triple-es";
+import { Code, type RpcError } from "triple-es";
+import { codeFromName } from "../../runtime/src/call/code.ts";
 import { wholeBody } from "../../runtime/src/http/body.ts";
 import { readEnvelopes } from "./envelopes.ts";
 import { envelope, joined } from "./greeter.ts";

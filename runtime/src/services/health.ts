@@ -14,7 +14,7 @@ import {
 import { checkServiceLimits, type ServiceLimits } from "../server/call-limits.ts";
 import type { AddedService } from "../server/resource.ts";
 import type { Router, ServiceOptions } from "../server/router.ts";
-import { createProbes, type ProbePaths } from "./probes.ts";
+import { createProbes } from "./probes.ts";
 
 export { HealthCheckResponse_ServingStatus as ServingStatus } from "../gen/grpc/health/v1/health_pb.ts";
 
@@ -54,7 +54,21 @@ export interface HealthOptions extends ServiceOptions {
    * Also answers probes over plain HTTP, as Kubernetes sends them: true for `GET /healthz` (liveness) and `GET /readyz`
    * (readiness), or an object with other paths. Default: false.
    */
-  readonly probes?: boolean | ProbePaths | undefined;
+  readonly probes?:
+    | boolean
+    | {
+        /**
+         * Liveness: 200 as long as the server answers, also if its status is `not_serving`, because Kubernetes restarts a
+         * container without liveness. Default: `/healthz`.
+         */
+        readonly live?: string | undefined;
+        /**
+         * Readiness: 200 while the server is `serving`, and 503 otherwise. With the query `?service=<name>`, the status of one
+         * service, and 404 for an unknown one. Default: `/readyz`.
+         */
+        readonly ready?: string | undefined;
+      }
+    | undefined;
 }
 
 /** A client of the health checking protocol. `service` is the name of a service; without it, the whole server is meant. */
