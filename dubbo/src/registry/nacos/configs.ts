@@ -72,23 +72,22 @@ export class Configs {
   }
 
   /**
-   * Changes a configuration by compare-and-set. `change` returns `undefined` to leave it as it is. Rejects with `aborted` if
-   * others change it all the time.
+   * Changes a configuration by compare-and-set. `change` returns `undefined` to leave it as it is. Rejects if others change it all
+   * the time, and if the server refuses the change for another reason, such as a lack of rights.
    */
   async change(key: ConfigKey, change: (content: string | undefined) => string | undefined): Promise<void> {
     const connection = await this.#client.connected();
-    let refusal = "";
-    for (let attempt = 0; attempt < ATTEMPTS; attempt++) {
+    for (let attempt = 1; ; attempt++) {
       const { content, md5 } = await this.#query(connection, key);
       const next = change(content);
       if (next === undefined) return;
       const fields = { ...this.#fields(key), content: next, casMd5: md5 || ABSENT, additionMap: { type: "text" } };
-      const response = await connection.query("ConfigPublishRequest", fields);
-      if (response.resultCode === 200) return;
-      refusal = response.message ?? String(response.errorCode);
+      const published = connection.request("ConfigPublishRequest", fields);
+      const refusal = await published.then(() => undefined, RpcError.from);
+      if (refusal === undefined) return;
+      if (refusal.code !== Code.Unavailable || attempt === ATTEMPTS) throw refusal;
       await delayInBackground(random() * MAX_PAUSE_MS);
     }
-    throw new RpcError(Code.Aborted, `the configuration ${key.dataId} in ${key.group} cannot be changed: ${refusal}`);
   }
 
   #fields({ dataId, group }: ConfigKey) {

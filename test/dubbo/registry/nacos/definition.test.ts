@@ -1,4 +1,5 @@
 /** Definitions of services, and consumers, in Nacos, which Dubbo's consoles read. The server is the test's own, and speaks the protocol of Nacos. */
+import { Code, type RpcError } from "triple-es";
 import { createServer } from "triple-es/node";
 import { nacos } from "triple-es-dubbo/nacos";
 import { expect, it, onTestFinished } from "vitest";
@@ -20,10 +21,11 @@ const read = ({ body }: Payload): Readonly<Record<string, string>> =>
   JSON.parse(new TextDecoder().decode(body?.value ?? new Uint8Array()));
 
 /**
- * Starts a server without configurations. Returns its gRPC port, the configurations that are published, by group and id, and the
- * requests about instances.
+ * Starts a server without configurations, which refuses to publish them with `refusal` if it is given. Returns its gRPC port, the
+ * configurations that are published, by group and id, the requests about instances, and the number of refusals.
  */
-async function startNacos() {
+async function startNacos(refusal?: object) {
+  let refused = 0;
   const published = new Map<string, string>();
   const instances: Readonly<Record<string, unknown>>[] = [];
   const server = createServer()
@@ -32,6 +34,10 @@ async function startNacos() {
         const type = payload.metadata?.type ?? "";
         const { group, dataId, content = "" } = read(payload);
         if (type === "ConfigQueryRequest") return write("ConfigQueryResponse", { resultCode: 500, errorCode: 300 });
+        if (type === "ConfigPublishRequest" && refusal !== undefined) {
+          refused++;
+          return write("ErrorResponse", { resultCode: 500, ...refusal });
+        }
         if (type === "InstanceRequest") instances.push(read(payload));
         if (type === "ConfigPublishRequest") published.set(`${group} ${dataId}`, content);
         return write("Response", {});
@@ -45,7 +51,7 @@ async function startNacos() {
     });
   await server.listen({ port: 0, host: "127.0.0.1" });
   onTestFinished(() => server.close({ graceMs: 0 }));
-  return { port: server.address.port, published, instances };
+  return { port: server.address.port, published, instances, refused: () => refused };
 }
 
 it("a provider publishes a definition of each service where Dubbo's metadata report does, empty parts of the key included", async () => {
@@ -94,4 +100,19 @@ it("a consumer is an instance without a port of the service that Dubbo names aft
   await lists.next();
   await expect.poll(() => instances.length, { timeout: 10_000 }).toBe(2);
   expect(instances[1]).toMatchObject({ type: "deregisterInstance", serviceName, instance });
+});
+
+it("a definition that Nacos refuses for a lack of rights is reported at once, with the reason", async () => {
+  const { port, refused } = await startNacos({ errorCode: 403, message: "authorization failed!" });
+  const registry = nacos({ servers: ["127.0.0.1:8848"], grpcPort: port });
+  onTestFinished(() => registry.close());
+  const services = [{ service: "greet.v1.GreetService" }];
+  const failure = await new Promise<RpcError>((resolve) => {
+    registry.register({ application: "shop", host: "10.0.0.1", port: 1, services }, (event) => {
+      if (event.type === "failed") resolve(event.error);
+    });
+  });
+  expect(failure.code).toBe(Code.PermissionDenied);
+  expect(failure.message).toContain("the server refused ConfigPublishRequest: authorization failed! (403)");
+  expect(refused()).toBe(1);
 });
