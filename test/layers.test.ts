@@ -27,6 +27,7 @@ const EXTENDED_ENTRY_POINTS: ReadonlyMap<string, string> = new Map([["node", "in
 const OPTIONAL_PEERS: ReadonlyMap<string, string> = new Map([
   ["fastify", "fastify"],
   ["node/server/adapter/fastify", "fastify"],
+  ["observe/call-metrics", "@opentelemetry/api"],
   ["observe/telemetry", "@opentelemetry/api"],
   ["observe/retry-telemetry", "@opentelemetry/api"],
   ["observe/discovery-telemetry", "@opentelemetry/api"],

@@ -7,7 +7,7 @@ import "./call/inspect.ts";
 import type { Interceptor } from "./call/call.ts";
 import { assertMembers, assertOneOf } from "./call/option.ts";
 import type { Transport } from "./client/client.ts";
-import { interceptStreams } from "./client/request-messages.ts";
+import { interceptAttempts, interceptStreams } from "./client/request-messages.ts";
 import { boundedJsonCodec, defaultProtoCodec, findBoundedCodec } from "./codec/bounded-codec.ts";
 import type { Codec } from "./codec/codec.ts";
 import { webCompressions } from "./codec/web-compression.ts";
@@ -124,7 +124,8 @@ export function createInMemoryTransport(router: Router, options: InMemoryTranspo
   const createProtocol = CLIENT_PROTOCOLS[assertOneOf("protocol", protocol, ["grpc", "http-rpc"])];
   const exchange = connectInMemory((request) => router.exchange(request));
   const resolved = { ...resolveClientOptions({ codec: findBoundedCodec(codec), compressions: [] }), serializations };
-  return { call: interceptStreams(createProtocol(exchange, resolved), interceptors) };
+  const attempt = interceptAttempts(createProtocol(exchange, resolved), interceptors);
+  return { call: interceptStreams(attempt, interceptors) };
 }
 
 const IN_MEMORY_OPTIONS: readonly (keyof InMemoryTransportOptions)[] = [

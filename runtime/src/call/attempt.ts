@@ -2,7 +2,7 @@
  * Attempts of one call (gRFC A6): their outcomes, which decide whether a request may be sent again, and the metadata that
  * counts and delays them.
  */
-import type { CallContext, ContextValues, Method } from "./call.ts";
+import type { CallContext, ContextValues, Interceptor, Method } from "./call.ts";
 import type { Code } from "./code.ts";
 import type { RpcError } from "./error.ts";
 
@@ -57,7 +57,19 @@ export interface RequestContext {
   respondedAt?: number | undefined;
   /** Receives the code of an error whose HTTP status has several codes. A balancer sets it when such a response arrives. */
   onCode?: ((code: Code) => void) | undefined;
+  /** The bytes of the messages that were sent: compressed, without framing. gRPC counts them. */
+  sentBytes?: number | undefined;
+  /** The bytes of the messages that were received. */
+  receivedBytes?: number | undefined;
+  /** Receives the error of an attempt before its transparent retry. Telemetry sets it. */
+  onResend?: ((error: RpcError) => void) | undefined;
 }
+
+/**
+ * Interceptors of single attempts, below retries and hedging, by the interceptors of the calls that they belong to. Transports
+ * with several attempts apply both.
+ */
+export const attemptInterceptors = new WeakMap<Interceptor, Interceptor>();
 
 /** Event before each further attempt of a call. */
 export interface RetryEvent {

@@ -2,6 +2,7 @@
  * Request streams under interceptors. An interceptor may call `next` again, and most streams can be read once: an empty
  * stream would be sent, and the call would succeed although its messages were lost.
  */
+import { attemptInterceptors } from "../call/attempt.ts";
 import { type Call, type Interceptor, intercept } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -9,6 +10,14 @@ import { iteration } from "../call/message-stream.ts";
 
 /** Iterators and streams whose messages have been read, or are being read. */
 const begun = new WeakSet<object>();
+
+/** Wraps the attempts of a transport's calls with the parts of its interceptors that observe attempts. */
+export function interceptAttempts(call: Call, interceptors: readonly Interceptor[] = []): Call {
+  return intercept(
+    call,
+    interceptors.flatMap((one) => attemptInterceptors.get(one) ?? []),
+  );
+}
 
 /**
  * Wraps the calls of a transport with its interceptors. A call fails as `failed_precondition` if an interceptor sends a request

@@ -24,6 +24,7 @@ import { VERSION } from "../version.ts";
 import {
   checkPrefix,
   compressEnvelope,
+  countReceived,
   encodeEnvelope,
   encodeMessage,
   onlyEnvelope,
@@ -62,7 +63,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     const { method, context } = request;
     let response: HttpResponse | undefined;
     try {
-      const encoded = encode(method, request.message);
+      const encoded = encode(request, request.message);
       const body = wholeBody(encoded instanceof Uint8Array ? encoded : await encoded);
       response = await exchange(httpRequest(request, body));
       const headers = metadataOf(response.headers);
@@ -78,8 +79,9 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       }
       const failed = readEnd(response, headers, bytes.byteLength > 0);
       if (failed !== undefined) throw failed;
-      const { compressed, data: sent } = onlyEnvelope(bytes, maxMessageBytes, responseCountError, method);
-      const data = compressed ? await inflate(sent, compression, options) : sent;
+      const envelope = onlyEnvelope(bytes, maxMessageBytes, responseCountError, method);
+      countReceived(context, envelope);
+      const data = envelope.compressed ? await inflate(envelope.data, compression, options) : envelope.data;
       const { trailers } = response;
       const error = method.payload && grpcPayload(method).readError?.({ headers, trailers, bytes: data }, options);
       if (error !== undefined) throw markReceived(error);
@@ -150,7 +152,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     return headers;
   }
 
-  function encode(method: Method, message: object): Uint8Array | Promise<Uint8Array> {
+  function encode({ method, context }: CallRequest, message: object): Uint8Array | Promise<Uint8Array> {
     let envelope: Uint8Array;
     try {
       envelope =
@@ -160,7 +162,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     } catch (reason) {
       throw RpcError.from(reason, Code.InvalidArgument);
     }
-    return compressEnvelope(envelope, options.sendCompression, options) ?? envelope;
+    return compressEnvelope(envelope, options.sendCompression, options, context) ?? envelope;
   }
 
   /**
@@ -168,7 +170,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
    * retry transparently.
    */
   async function requestBody(request: StreamRequest): Promise<Body> {
-    const envelopes = new SentMessages(request.messages, (message) => encode(request.method, message));
+    const envelopes = new SentMessages(request.messages, (message) => encode(request, message));
     if (request.method.kind !== "server_streaming") return streamBody(envelopes);
     return wholeBody(await streamBody(envelopes).bytes(Number.POSITIVE_INFINITY));
   }

@@ -6,6 +6,7 @@
  *     Message-Length          → {length of Message}    ; four bytes, unsigned, big endian
  */
 import type { DescMessage } from "@bufbuild/protobuf";
+import type { RequestContext } from "../call/attempt.ts";
 import { concat } from "../call/bytes.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -81,15 +82,32 @@ export function encodeMessage(
   return writePrefix(codec.encodeWithHeadroom(PREFIX_BYTES, type, message, generated), false);
 }
 
-/** Compresses the message of an envelope. Returns `undefined` if it should be sent uncompressed. */
+/**
+ * Compresses the message of an envelope, and counts it in the context. Returns `undefined` if it should be sent uncompressed.
+ */
 export function compressEnvelope(
   envelope: Uint8Array,
   compression: Compression | undefined,
   options: Pick<ProtocolOptions, "compressMinBytes">,
+  context: RequestContext,
 ): Promise<Uint8Array> | undefined {
-  if (compression === undefined || envelope.byteLength - PREFIX_BYTES < options.compressMinBytes) return undefined;
+  const { sentBytes = 0 } = context;
+  const length = envelope.byteLength - PREFIX_BYTES;
+  context.sentBytes = sentBytes + length;
+  if (compression === undefined || length < options.compressMinBytes) return undefined;
   const compressed = compression.compress(envelope.subarray(PREFIX_BYTES));
-  return compressed && Promise.resolve(compressed).then((bytes) => encodeEnvelope(bytes, true));
+  return (
+    compressed &&
+    Promise.resolve(compressed).then((bytes) => {
+      context.sentBytes = sentBytes + bytes.byteLength;
+      return encodeEnvelope(bytes, true);
+    })
+  );
+}
+
+/** Counts the message of a received envelope in the context. */
+export function countReceived(context: RequestContext, { data }: Envelope): void {
+  context.receivedBytes = (context.receivedBytes ?? 0) + data.byteLength;
 }
 
 function writePrefix(envelope: Uint8Array, compressed: boolean): Uint8Array {

@@ -1,6 +1,7 @@
 /**
  * The messages of a body of sub-protocol B: extracted from their envelopes, decompressed and decoded one by one.
  */
+import type { RequestContext } from "../call/attempt.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { DONE, MessageStream } from "../call/message-stream.ts";
@@ -10,6 +11,7 @@ import { EnvelopeReader } from "./envelope.ts";
 
 /** Settings for reading a stream of messages. */
 export interface MessageReading {
+  readonly context: RequestContext;
   /** Decompresses messages that are marked as compressed. `undefined`: they are an error. */
   readonly inflate: ((data: Uint8Array) => Promise<Uint8Array>) | undefined;
   readonly options: Pick<ProtocolOptions, "maxMessageBytes">;
@@ -84,10 +86,11 @@ export class ReceivedMessages extends MessageStream {
 
   /** Decodes the next message that has been received, if there is one. */
   #decodeNext(): object | Promise<object> | undefined {
-    const { inflate } = this.#reading;
+    const { inflate, context } = this.#reading;
     const envelope = this.#envelopes.next();
     if (envelope === undefined) return undefined;
     const { compressed, data } = envelope;
+    context.receivedBytes = (context.receivedBytes ?? 0) + data.byteLength;
     if (!compressed) return this.#reading.decode(data);
     if (inflate === undefined) throw unnamedCompression();
     return inflate(data).then((inflated) => this.#reading.decode(inflated));

@@ -28,9 +28,9 @@ export class ResponseEnvelopes extends ResponseStream {
   }
 
   #encode(message: object): Uint8Array | Promise<Uint8Array> {
-    const { headers, handler, format, payload } = this.#call;
+    const { headers, handler, format, payload, context } = this.#call;
     const envelope = format.encode(message, handler.method, payload);
-    return compressEnvelope(envelope, headers.responseCompression, handler.limits) ?? envelope;
+    return compressEnvelope(envelope, headers.responseCompression, handler.limits, context) ?? envelope;
   }
 
   protected override succeed(): Step {

@@ -28,6 +28,7 @@ export function receiveMessages(
   const headers = userMetadata(response.headers);
   let hasBody = false;
   return new ReceivedMessages(body, {
+    context,
     inflate,
     options,
     decode(bytes) {

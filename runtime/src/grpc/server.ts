@@ -26,7 +26,7 @@ import {
   isGrpcContentType,
   refuse,
 } from "./content-type.ts";
-import { checkPrefix, compressEnvelope, onlyEnvelope, PREFIX_BYTES } from "./envelope.ts";
+import { checkPrefix, compressEnvelope, countReceived, onlyEnvelope, PREFIX_BYTES } from "./envelope.ts";
 import { readRequestHeaders } from "./headers.ts";
 import { inflate } from "./inflate.ts";
 import { ReceivedMessages, unnamedCompression } from "./messages.ts";
@@ -115,12 +115,12 @@ export class GrpcServer implements ServerProtocol {
   }
 
   #writeResponse(call: GrpcCall, response: CallResponse): HttpResponse | Promise<HttpResponse> {
-    const { handler, format, payload } = call;
+    const { handler, format, payload, context } = call;
     const { method, limits } = handler;
     if (response?.stream !== false) throw wrongResponseKind((payload ?? handler).method);
     const envelope = format.encode(response.message, method, payload);
     const { responseCompression } = call.headers;
-    const compressing = responseCompression && compressEnvelope(envelope, responseCompression, limits);
+    const compressing = compressEnvelope(envelope, responseCompression, limits, context);
     // The encoding is sent only if it is used, so that small responses share the header fields of all calls.
     if (compressing === undefined) return unaryResponse(format.fields, response, envelope, this.#limits);
     return compressing.then((compressed) =>
@@ -134,6 +134,7 @@ export class GrpcServer implements ServerProtocol {
     if (handler.authorize !== undefined) await context.race(async () => authorizeCall(call));
     const callHandler = (): ReturnType<Handler["call"]> => {
       const messages = new ReceivedMessages(call.body, {
+        context,
         inflate: (data) => inflate(data, headers.compression, limits),
         options: limits,
         decode: (bytes) => receive(call, bytes, undefined),
@@ -161,7 +162,9 @@ export class GrpcServer implements ServerProtocol {
 
 function readMessage(call: GrpcCall, body: Uint8Array): object | Promise<object> {
   const { handler, headers } = call;
-  const { compressed, data } = onlyEnvelope(body, handler.limits.maxMessageBytes, requestCountError, handler.method);
+  const envelope = onlyEnvelope(body, handler.limits.maxMessageBytes, requestCountError, handler.method);
+  countReceived(call.context, envelope);
+  const { compressed, data } = envelope;
   if (!compressed) return receive(call, data, undefined);
   if (headers.compression === undefined) throw unnamedCompression();
   return receive(call, data, headers.compression);

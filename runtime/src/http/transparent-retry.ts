@@ -51,5 +51,6 @@ export function reportTransparentRetry(
 ): void {
   const error = errorOf(reason) as RpcError;
   diagnostics.write?.(`transparent retry of ${path} in ${delayMs} ms: ${error.message}`);
+  context?.onResend?.(error);
   if (hook !== undefined) callHook("the hook onTransparentRetry", () => hook({ path, context, delayMs, error }));
 }

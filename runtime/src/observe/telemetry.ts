@@ -7,7 +7,6 @@ import {
   type Attributes,
   type Context,
   context,
-  type Histogram,
   isSpanContextValid,
   type Meter,
   metrics,
@@ -20,12 +19,14 @@ import {
   type Tracer,
   trace,
 } from "@opentelemetry/api";
-import type { CallRequest, Interceptor } from "../call/call.ts";
+import type { CallContext, CallRequest, Interceptor } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
 import { type Metadata, TripleHeader } from "../call/metadata.ts";
+import { assertOneOf } from "../call/option.ts";
 import { now } from "../call/platform.ts";
 import { VERSION } from "../version.ts";
+import { createDuration, createMeasure, measureAttempts } from "./call-metrics.ts";
 import { observe } from "./observer.ts";
 import { createRetryInstruments, hasRetries, recordRetries, statusOf } from "./retry-telemetry.ts";
 
@@ -33,11 +34,14 @@ import { createRetryInstruments, hasRetries, recordRetries, statusOf } from "./r
 export interface TelemetryOptions {
   /** The tracer that creates the spans. Default: the tracer `triple-es` of the global provider. */
   readonly tracer?: Tracer | undefined;
-  /**
-   * The meter that creates the histograms `rpc.client.call.duration` and `rpc.server.call.duration`, in seconds. Default:
-   * the meter `triple-es` of the global provider.
-   */
+  /** The meter that creates the instruments of `metrics`. Default: the meter `triple-es` of the global provider. */
   readonly meter?: Meter | undefined;
+  /**
+   * `rpc`: the histograms `rpc.client.call.duration` and `rpc.server.call.duration`, in seconds. `grpc`: gRPC's metrics of
+   * calls and attempts (gRFC A66) instead. Attempts are seen on transports of `triple-es/node` and in memory, sizes over gRPC.
+   * Default: `rpc`.
+   */
+  readonly metrics?: "rpc" | "grpc" | undefined;
   /** The value of the attribute `rpc.system.name`. Default: `dubbo`, the system that Triple belongs to. */
   readonly system?: "dubbo" | "grpc" | undefined;
 }
@@ -46,7 +50,8 @@ export interface TelemetryOptions {
 export interface ClientTelemetryOptions extends TelemetryOptions {
   /**
    * The URL of the transport, for the attributes `server.address` and `server.port`. The URL of a target or registry, such as
-   * `zookeeper://127.0.0.1:2181/shop.v1.Shop`, is the address as a whole. Default: the attributes are omitted.
+   * `zookeeper://127.0.0.1:2181/shop.v1.Shop`, is the address as a whole. It is also `grpc.target`, as `dns:///host:port`.
+   * Default: the attributes are omitted.
    */
   readonly baseUrl?: string | undefined;
 }
@@ -75,10 +80,12 @@ const SERVER_ERRORS: ReadonlySet<Code> = new Set([
  *     createTransport({ baseUrl, interceptors: [createClientTelemetry({ baseUrl })] });
  */
 export function createClientTelemetry(options: ClientTelemetryOptions = {}): Interceptor {
-  const { tracer, meter, histogram, attributes } = prepare("client", options);
+  const { tracer, meter, isGrpc, begin, attributes } = prepare("client", options);
   const retries = createRetryInstruments(meter);
   const server = serverAttributes(options.baseUrl);
-  return (next) => (request) => {
+  const target = grpcTarget(options.baseUrl);
+  const labelsOf = (request: CallRequest) => ({ "grpc.method": methodName(request), ...target });
+  const interceptor: Interceptor = (next) => (request) => {
     const known = { ...attributes, ...server, "rpc.method": methodName(request) };
     const span = tracer.startSpan(known["rpc.method"], { kind: SpanKind.CLIENT, attributes: known });
     const active = trace.setSpan(context.active(), span);
@@ -89,7 +96,8 @@ export function createClientTelemetry(options: ClientTelemetryOptions = {}): Int
       setDefault(request.headers, TripleHeader.SpanId, ids.spanId);
     }
     propagation.inject(active, request.headers, metadataSetter);
-    const observer = record({ span, histogram, known, active, isError: () => true });
+    const ended = begin(request.context, isGrpc ? labelsOf(request) : known);
+    const observer = record({ span, ended, active, isError: () => true });
     return observe(next, request, {
       run: observer.run,
       ended(error) {
@@ -99,6 +107,8 @@ export function createClientTelemetry(options: ClientTelemetryOptions = {}): Int
       },
     });
   };
+  if (isGrpc) measureAttempts(interceptor, createMeasure(meter, "grpc.client.attempt"), labelsOf);
+  return interceptor;
 }
 
 /**
@@ -106,7 +116,7 @@ export function createClientTelemetry(options: ClientTelemetryOptions = {}): Int
  * client's span if the metadata carries its context. The span is active while the handler runs.
  */
 export function createServerTelemetry(options: TelemetryOptions = {}): Interceptor {
-  const { tracer, histogram, attributes } = prepare("server", options);
+  const { tracer, isGrpc, begin, attributes } = prepare("server", options);
   return (next) => (request) => {
     const parent = propagation.extract(context.active(), request.headers, metadataGetter);
     const known = { ...attributes, "rpc.method": methodName(request) };
@@ -114,33 +124,49 @@ export function createServerTelemetry(options: TelemetryOptions = {}): Intercept
     const span = tracer.startSpan(known["rpc.method"], { kind: SpanKind.SERVER, attributes: ofSpan }, parent);
     const active = trace.setSpan(parent, span);
     const isError = ({ code }: RpcError): boolean => SERVER_ERRORS.has(code);
-    return observe(next, request, record({ span, histogram, known, active, isError }));
+    const ended = begin(request.context, isGrpc ? { "grpc.method": known["rpc.method"] } : known);
+    return observe(next, request, record({ span, ended, active, isError }));
   };
 }
 
+/** Records the end of a call in the context of its span, with the attributes of its outcome. */
+type RecordEnd = (error: RpcError | undefined, outcome: Attributes, active: Context) => void;
+
 function prepare(side: "client" | "server", options: TelemetryOptions) {
+  const isGrpc = assertOneOf("metrics", options.metrics ?? "rpc", ["rpc", "grpc"]) === "grpc";
   const tracer = options.tracer ?? trace.getTracer("triple-es", VERSION);
   const meter = options.meter ?? metrics.getMeter("triple-es", VERSION);
+  const begin = isGrpc ? beginGrpc(side, meter) : beginRpc(side, meter);
+  return { tracer, meter, isGrpc, begin, attributes: { "rpc.system.name": options.system ?? "dubbo" } };
+}
+
+function beginGrpc(side: "client" | "server", meter: Meter): (context: CallContext, labels: Attributes) => RecordEnd {
+  if (side === "server") return createMeasure(meter, "grpc.server.call");
+  const description = "Time taken by gRPC to complete an RPC from application's perspective.";
+  return createDuration(meter, "grpc.client.call", description);
+}
+
+function beginRpc(side: "client" | "server", meter: Meter): (context: CallContext, known: Attributes) => RecordEnd {
   const histogram = meter.createHistogram(`rpc.${side}.call.duration`, {
     unit: "s",
     description: side === "client" ? "Duration of outbound calls" : "Duration of inbound calls",
     advice: { explicitBucketBoundaries: BUCKETS },
   });
-  return { tracer, meter, histogram, attributes: { "rpc.system.name": options.system ?? "dubbo" } };
+  return (_, known) => {
+    const start = now();
+    return (_, outcome, active) => histogram.record((now() - start) / 1000, { ...known, ...outcome }, active);
+  };
 }
 
 interface Recording {
   readonly span: Span;
-  readonly histogram: Histogram;
-  /** Attributes that are known when the call begins. */
-  readonly known: Attributes;
+  readonly ended: RecordEnd;
   readonly active: Context;
   readonly isError: (error: RpcError) => boolean;
 }
 
 /** Creates the observer that runs a call in the span's context and records its outcome. */
-function record({ span, histogram, known, active, isError }: Recording) {
-  const start = now();
+function record({ span, ended, active, isError }: Recording) {
   return {
     run: <T>(work: () => T): T => context.with(active, work),
     ended(error: RpcError | undefined): void {
@@ -153,7 +179,7 @@ function record({ span, histogram, known, active, isError }: Recording) {
       }
       span.setAttributes(outcome);
       span.end();
-      histogram.record((now() - start) / 1000, { ...known, ...outcome }, active);
+      ended(error, outcome, active);
     },
   };
 }
@@ -169,6 +195,14 @@ function serverAttributes(url: string | undefined): Attributes {
   if (!protocol.startsWith("http")) return { "server.address": url };
   const address = hostname.replace(/^\[|\]$/g, "");
   return { "server.address": address, "server.port": Number(port || (protocol === "https:" ? 443 : 80)) };
+}
+
+/** Returns the attribute of the target, as the canonical URI of gRPC. */
+function grpcTarget(url: string | undefined): Attributes {
+  if (url === undefined) return {};
+  if (!url.startsWith("http")) return { "grpc.target": url };
+  const { hostname, port, protocol } = new URL(url);
+  return { "grpc.target": `dns:///${hostname}:${port || (protocol === "https:" ? 443 : 80)}` };
 }
 
 // endpoint = ( IPv4address / "[" IPv6address "]" ) ":" port

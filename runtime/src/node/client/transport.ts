@@ -5,7 +5,7 @@
 import { assertArrays, assertMembers, assertObject, assertOneOf, type MemberNames } from "../../call/option.ts";
 import type { ClosableTransport } from "../../client/client.ts";
 import { configureCalls } from "../../client/configured.ts";
-import { interceptStreams } from "../../client/request-messages.ts";
+import { interceptAttempts, interceptStreams } from "../../client/request-messages.ts";
 import { retryConfig } from "../../client/retry.ts";
 import { parseServiceConfig, type ServiceConfig } from "../../client/service-config.ts";
 import { closableTransport } from "../../client/transport.ts";
@@ -115,7 +115,7 @@ export function createNodeTransport(protocols: ClientProtocols, options: AnyOpti
   const connecting = { ...options, ...watches, httpVersion, maxHeaderBytes: resolved.headerLimits.response.bytes };
   const connect = (connections: Connections & Partial<TargetConnections>): ClosableTransport => {
     const { exchange, endpoints, serviceConfig, overridesOf } = connections;
-    const plain = protocols[protocol](exchange, resolved);
+    const plain = interceptAttempts(protocols[protocol](exchange, resolved), interceptors);
     const onRetry = retry?.onRetry ?? options.onRetry;
     const current = retry === undefined && serviceConfig !== undefined ? serviceConfig : () => config;
     const isPlain = (config ?? serviceConfig ?? overridesOf) === undefined;
