@@ -69,7 +69,7 @@ export interface RequestContext {
  * Interceptors of single attempts, below retries and hedging, by the interceptors of the calls that they belong to. Transports
  * with several attempts apply both.
  */
-export const attemptInterceptors = new WeakMap<Interceptor, Interceptor>();
+export const attemptInterceptors: WeakMap<Interceptor, Interceptor> = new WeakMap();
 
 /** Event before each further attempt of a call. */
 export interface RetryEvent {
