@@ -3,7 +3,7 @@ import { Code, createRouter, RpcError } from "triple-es";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { defaultProtoCodec } from "../../runtime/src/codec/bounded-codec.ts";
 import type { EndpointConnections } from "../../runtime/src/discovery/endpoint.ts";
-import type { HealthOwner, TargetOptions, WatchHealth } from "../../runtime/src/discovery/target-options.ts";
+import type { HealthOwner, TargetOptions, Watches } from "../../runtime/src/discovery/target-options.ts";
 import { HealthDef } from "../../runtime/src/gen/grpc/health/v1/health_triple.ts";
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
 import { ExchangeFailure } from "../../runtime/src/http/transparent-retry.ts";
@@ -24,14 +24,18 @@ const sick = (text = "it is sick") => new RpcError(Code.Unavailable, text);
 /** A target with one endpoint for each letter, and the watches of their health. */
 async function watched(letters: string, options: Partial<TargetOptions> = {}) {
   const watches: { readonly service: string; readonly owner: HealthOwner; hasEnded: boolean }[] = [];
-  const watchHealth: WatchHealth = (_, service, owner) => {
+  const watchHealth: Watches["health"] = (_, service, owner) => {
     const watch = { service, owner, hasEnded: false };
     watches.push(watch);
     return () => {
       watch.hasEnded = true;
     };
   };
-  const world = createWorld({ watchHealth, healthService: "greet", ...options });
+  const world = createWorld({
+    watches: { health: watchHealth, load: () => () => {} },
+    healthService: "greet",
+    ...options,
+  });
   world.lists.say(...Array.from(letters, (letter) => `${letter}:1`));
   world.target.wake();
   await settle();
@@ -50,7 +54,7 @@ describe("an endpoint whose health is watched", () => {
   });
 
   it("does not count as a connection attempt: any number may be without a status", async () => {
-    const many = createWorld({ watchHealth: () => () => {}, healthService: "greet" });
+    const many = createWorld({ watches: { health: () => () => {}, load: () => () => {} }, healthService: "greet" });
     many.lists.say(...Array.from({ length: 300 }, (_, index) => `h${index}:1`));
     many.target.wake();
     await settle();
@@ -169,7 +173,7 @@ describe("a watch", () => {
       },
     } as Pick<EndpointConnections, "exchange"> as EndpointConnections;
     const options = resolveClientOptions({ codec: defaultProtoCodec, compressions: [] });
-    const end = createWatches((exchange) => createGrpcClient(exchange, options)).watchHealth(connections, "greet", {
+    const end = createWatches((exchange) => createGrpcClient(exchange, options)).health(connections, "greet", {
       onStatus: (failure) => {
         learned.push(failure?.rawMessage ?? "healthy");
         first.resolve();

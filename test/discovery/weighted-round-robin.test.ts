@@ -8,7 +8,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { parseServiceConfig } from "../../runtime/src/client/service-config.ts";
 import { resolveEjection } from "../../runtime/src/discovery/ejection-options.ts";
 import { findPolicy } from "../../runtime/src/discovery/policy/by-name.ts";
-import type { LoadOwner, WatchLoad } from "../../runtime/src/discovery/target-options.ts";
+import type { LoadOwner, Watches } from "../../runtime/src/discovery/target-options.ts";
 import { createWorld, listed, request, response, settle, type World } from "./world.ts";
 
 beforeEach(() => {
@@ -213,7 +213,7 @@ describe("weights by the reports of calls", () => {
 describe("weights by reports out of band", () => {
   async function watched(options: Parameters<typeof weightedRoundRobin>[0] = {}) {
     const watches: { readonly reportMs: number; readonly owner: LoadOwner; hasEnded: boolean }[] = [];
-    const watchLoad: WatchLoad = (_, reportMs, owner) => {
+    const watchLoad: Watches["load"] = (_, reportMs, owner) => {
       const watch = { reportMs, owner, hasEnded: false };
       watches.push(watch);
       return () => {
@@ -221,7 +221,7 @@ describe("weights by reports out of band", () => {
       };
     };
     const world = createWorld({
-      watchLoad,
+      watches: { health: () => () => {}, load: watchLoad },
       ...balanced({ oobReportingPeriodMs: 10_000, blackoutPeriodMs: 0, ...options }),
     });
     world.lists.say("a:1", "b:1");

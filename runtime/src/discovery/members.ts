@@ -57,7 +57,7 @@ const CHECK_INTERVAL_MS = 2 * 60_000;
 const RELEASED_GRACE_MS = 15 * 60_000;
 
 /** `subset` also limits the number of unlisted endpoints that are kept. */
-type MemberOptions = Balancing & Pick<TargetOptions, "watchHealth" | "watchLoad" | "keepUnlistedMs" | "subset">;
+type MemberOptions = Balancing & Pick<TargetOptions, "watches" | "keepUnlistedMs" | "subset">;
 
 export class Members {
   readonly #owner: MembersOwner;
@@ -237,13 +237,13 @@ export class Members {
 
   /** Handles a connection. The endpoint takes calls, if its health is watched after the first status. */
   #connected(member: Member): void {
-    const { watchHealth } = this.#options;
+    const { watches } = this.#options;
     if (!this.#isMember(member)) return;
     this.#watchLoad(member);
     if (member.endWatch !== undefined) return;
-    if (watchHealth === undefined || this.#service === undefined) this.#healthy(member);
+    if (watches === undefined || this.#service === undefined) this.#healthy(member);
     else
-      member.endWatch = watchHealth(member.connections as EndpointConnections, this.#service, {
+      member.endWatch = watches.health(member.connections as EndpointConnections, this.#service, {
         onStatus: (failure) => (failure === undefined ? this.#healthy(member) : this.failed(member, failure)),
         onUnimplemented: () => {
           member.endWatch = undefined;
@@ -260,7 +260,7 @@ export class Members {
   #watchLoad(member: Member): void {
     const reportMs = this.#loads?.oobReportingPeriodMs;
     if (reportMs === undefined) return;
-    member.endLoadWatch ??= this.#options.watchLoad?.(member.connections as EndpointConnections, reportMs, {
+    member.endLoadWatch ??= this.#options.watches?.load(member.connections as EndpointConnections, reportMs, {
       onReport: (report) => this.#loads && takeReport(member, () => report, this.#loads, now()),
       onUnimplemented: () =>
         this.#owner.onProblem(`${member.endpoint.address} has no ORCA service: it sends no load reports`),

@@ -54,11 +54,12 @@ export interface EndpointStatus {
   readonly lastError: RpcError | undefined;
 }
 
-/** Watches the health of a service on the connections of an endpoint. Returns the function that ends the watch. */
-export type WatchHealth = (connections: EndpointConnections, service: string, owner: HealthOwner) => () => void;
-
-/** Receives load reports at an interval, in milliseconds. Returns the function that ends the watch. */
-export type WatchLoad = (connections: EndpointConnections, reportMs: number, owner: LoadOwner) => () => void;
+/** Functions that begin watches on the connections of an endpoint. They return the function that ends the watch. */
+export interface Watches {
+  readonly health: (connections: EndpointConnections, service: string, owner: HealthOwner) => () => void;
+  /** Requests load reports at an interval, in milliseconds. */
+  readonly load: (connections: EndpointConnections, reportMs: number, owner: LoadOwner) => () => void;
+}
 
 export interface WatchOwner {
   /** Called if the endpoint does not have the service. Nothing follows. */
@@ -97,10 +98,8 @@ export interface TargetOptions {
   /** Time without calls after which the resolver pauses, in milliseconds. */
   readonly idleTimeoutMs: number;
   readonly ejection: EjectionSettings;
-  /** Watches the health of endpoints. `undefined`: it is not watched. */
-  readonly watchHealth?: WatchHealth | undefined;
-  /** Receives load reports out of band. `undefined`: there are none. */
-  readonly watchLoad?: WatchLoad | undefined;
+  /** Watches endpoints. `undefined`: neither their health nor their load is watched. */
+  readonly watches?: Watches | undefined;
   /** The service whose health is watched; `""` is the whole server. `undefined`: none. */
   readonly healthService?: string | undefined;
   readonly onEvent?: ((event: TargetEvent) => void) | undefined;

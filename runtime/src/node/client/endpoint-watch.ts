@@ -17,7 +17,7 @@ import { createStub, type ServerStreamingMethod } from "../../client/client.ts";
 import type { MessageWriter } from "../../codec/binary/slab.ts";
 import { beginField, encodeInto, endField, writeInt32, writeInt64, writeString } from "../../codec/binary/writer.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
-import type { WatchHealth, WatchLoad, WatchOwner } from "../../discovery/target-options.ts";
+import type { Watches, WatchOwner } from "../../discovery/target-options.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { errorOf, outcomeOf } from "../../http/transparent-retry.ts";
 import { connectionContext } from "./attempts.ts";
@@ -65,10 +65,7 @@ function methodOf<Request>(
 }
 
 /** Makes the functions that watch endpoints. `callOf` makes calls over gRPC, `maxMs` limits the waits before others. */
-export function createWatches(
-  callOf: (exchange: Exchange) => Call,
-  maxMs: number = DEFAULT_MAX_BACKOFF_MS,
-): { readonly watchHealth: WatchHealth; readonly watchLoad: WatchLoad } {
+export function createWatches(callOf: (exchange: Exchange) => Call, maxMs: number = DEFAULT_MAX_BACKOFF_MS): Watches {
   function watch<Request extends object>(
     connections: EndpointConnections,
     method: Method<Request>,
@@ -116,7 +113,7 @@ export function createWatches(
   }
 
   return {
-    watchHealth(connections, service, owner) {
+    health(connections, service, owner) {
       const onStatus = (bytes: Uint8Array): void => {
         const status = bytes[0] === 8 ? (bytes[1] as number) : 0;
         const name = SERVING_STATUSES[status] ?? status;
@@ -127,7 +124,7 @@ export function createWatches(
         owner.onStatus(new RpcError(Code.Unavailable, `health check failed: ${error.rawMessage}`, { cause: error }));
       return watch(connections, HEALTH, { service }, onStatus, onFailure, owner);
     },
-    watchLoad: (connections, reportMs, owner) =>
+    load: (connections, reportMs, owner) =>
       watch(
         connections,
         LOAD,

@@ -67,7 +67,7 @@ export function resolveDiscovery(options: Choice): DiscoverySettings {
  * name in messages. Throws a `TypeError` for an invalid option.
  */
 export function createTargetConnector(
-  options: DiscoveryOptions & EndpointOptions & Pick<TargetOptions, "watchHealth" | "watchLoad">,
+  options: DiscoveryOptions & EndpointOptions & Pick<TargetOptions, "watches">,
   given: ServiceConfig | undefined,
   shared?: { readonly connect: ConnectEndpoint; readonly name: string },
 ): TargetConnections {
@@ -93,8 +93,7 @@ export function createTargetConnector(
   const target = new TargetDriver(resolver, connect, {
     ...settings,
     ...balancingOf(given),
-    watchHealth: options.watchHealth,
-    watchLoad: options.watchLoad,
+    watches: options.watches,
     name: shared?.name ?? authority ?? "the service",
     emptyReason: resolver.emptyReason,
     source: resolver.source,

@@ -112,7 +112,7 @@ export function createNodeTransport(protocols: ClientProtocols, options: AnyOpti
   const config = readServiceConfig(options);
   const callOf = (exchange: Exchange) => protocols.grpc(exchange, { ...resolved, wrapperContentType: undefined });
   const watches = httpVersion === "1.1" ? undefined : createWatches(callOf, options.maxBackoffMs);
-  const connecting = { ...options, ...watches, httpVersion, maxHeaderBytes: resolved.headerLimits.response.bytes };
+  const connecting = { ...options, httpVersion, watches, maxHeaderBytes: resolved.headerLimits.response.bytes };
   const connect = (connections: Connections & Partial<TargetConnections>): ClosableTransport => {
     const { exchange, endpoints, serviceConfig, overridesOf } = connections;
     const plain = interceptAttempts(protocols[protocol](exchange, resolved), interceptors);
@@ -150,9 +150,7 @@ const DISCOVERY_OPTIONS = ["balancer", "subset", "zone", "warmUpMs", "keepUnlist
 /** Makes a target for each service that is called, with connections that they share. */
 function connectRegistry(
   protocols: ClientProtocols,
-  options: Omit<RegistryTransportOptions, "resolver"> &
-    EndpointOptions &
-    Pick<TargetOptions, "watchHealth" | "watchLoad">,
+  options: Omit<RegistryTransportOptions, "resolver"> & EndpointOptions & Pick<TargetOptions, "watches">,
   config: ServiceConfig | undefined,
 ): ReturnType<typeof createRegistryConnector> {
   const { registry, authority, tls, proxy } = options;
