@@ -4,11 +4,13 @@
  */
 import { Metadata } from "triple-es";
 import { roundRobin, weightedRoundRobin } from "triple-es/discovery";
+import { rules } from "triple-es-dubbo/rules";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { parseServiceConfig } from "../../runtime/src/client/service-config.ts";
 import { resolveEjection } from "../../runtime/src/discovery/ejection-options.ts";
 import { findPolicy } from "../../runtime/src/discovery/policy/by-name.ts";
 import type { LoadOwner, Watches } from "../../runtime/src/discovery/target-options.ts";
+import { LocalZone } from "../../runtime/src/discovery/zone.ts";
 import { createWorld, listed, request, response, settle, type World } from "./world.ts";
 
 beforeEach(() => {
@@ -195,6 +197,32 @@ describe("weights by the reports of calls", () => {
     for (const address of ["a:1", "b:1"]) report(world, address, { cpu: 0.1, qps: 10 });
     await callFor(world, 5);
     expect(weightsOf(world)).toEqual({ "a:1": 50, "b:1": 50 });
+  });
+
+  it("keep the share of another zone, which gets the overflow only", async () => {
+    const zone = new LocalZone("here");
+    const { balancer } = balanced({ blackoutPeriodMs: 0 });
+    const here = ["a:1", "b:1", "c:1"].map((address) => ({ address, zone: "here" }));
+    const world = createWorld({ balancer: zone.prefer(balancer), zone });
+    world.server("c:1").isUp = false;
+    world.lists.say(...here, ...["d:1", "e:1", "f:1"].map((address) => ({ address, zone: "there" })));
+    await world.exchange(request());
+    for (const address of ["a:1", "b:1", "d:1", "e:1", "f:1"]) report(world, address, { cpu: 1, qps: 30 });
+    await callFor(world, 3);
+    // The share of the zone is a half of the five that are left: its own two, and a sixth of each of the three others.
+    expect(weightsOf(world)).toMatchObject({ "a:1": 30, "b:1": 30, "d:1": 5, "e:1": 5, "f:1": 5 });
+  });
+
+  it("pass through traffic rules", async () => {
+    const own = rules({ application: "web", texts: {} });
+    const service = own.of({ service: "greet.v1.GreetService" }, "10.0.0.1");
+    const world = await listed(["a:1", "b:1"], {
+      balancer: service.route(balanced({ blackoutPeriodMs: 0 }).balancer),
+    });
+    report(world, "a:1", { cpu: 0.2, qps: 100 });
+    report(world, "b:1", { cpu: 0.8, qps: 100 });
+    await callFor(world, 3);
+    expect(await callFor(world, 100)).toEqual({ "a:1": 0.8, "b:1": 0.2 });
   });
 
   it("do not exist with other policies", async () => {
