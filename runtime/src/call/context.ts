@@ -31,6 +31,8 @@ export class OpenContext implements CallContext {
   waitsFor: string | undefined;
   target: string | undefined;
   sentAt: number | undefined;
+  sentBytes: number | undefined;
+  receivedBytes: number | undefined;
   respondedAt: number | undefined;
   readonly #options: ContextOptions;
   readonly #deadline: number | undefined;
