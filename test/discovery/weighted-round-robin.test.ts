@@ -350,4 +350,9 @@ describe("the policy in a service config", () => {
   ])("is refused with %j", (config, message) => {
     expect(() => policyOf(config)).toThrow(message);
   });
+
+  it("asks for reports in the longest interval of a timer, however long the period is", () => {
+    const { loads } = weightedRoundRobin({ oobReportingPeriodMs: Number.POSITIVE_INFINITY });
+    expect(loads?.oobReportingPeriodMs).toBe(2 ** 31 - 1);
+  });
 });

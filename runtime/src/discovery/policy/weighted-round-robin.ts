@@ -10,6 +10,7 @@
 
 import { CALL_LOAD_REPORT } from "../../call/metadata.ts";
 import { assertAmount } from "../../call/option.ts";
+import { MAX_TIMER_MS } from "../../call/platform.ts";
 import { readTag, skipField } from "../../codec/binary/reader.ts";
 import { MessageReader, readDouble } from "../../codec/binary/scalar-reader.ts";
 import type { HttpResponse } from "../../http/exchange.ts";
@@ -29,9 +30,11 @@ export function weightedRoundRobin(
 ): Balancer {
   const { oobReportingPeriodMs, blackoutPeriodMs = 10_000, weightExpirationPeriodMs = 180_000 } = options;
   const { weightUpdatePeriodMs = 1_000, errorUtilizationPenalty = 1, random } = options;
-  if (oobReportingPeriodMs !== undefined) assertAmount("oobReportingPeriodMs", oobReportingPeriodMs, true);
   const loads: LoadSettings = {
-    oobReportingPeriodMs,
+    oobReportingPeriodMs:
+      oobReportingPeriodMs === undefined
+        ? undefined
+        : Math.min(assertAmount("oobReportingPeriodMs", oobReportingPeriodMs, true), MAX_TIMER_MS),
     blackoutPeriodMs: assertAmount("blackoutPeriodMs", blackoutPeriodMs),
     weightExpirationPeriodMs: assertAmount("weightExpirationPeriodMs", weightExpirationPeriodMs),
     weightUpdatePeriodMs: Math.max(MIN_UPDATE_MS, assertAmount("weightUpdatePeriodMs", weightUpdatePeriodMs)),
