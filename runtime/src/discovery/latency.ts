@@ -41,6 +41,6 @@ export class LatencyMeter {
     member.countLatency(ratio, time, isFailure);
     if (isFailure) return;
     if (method.calls < MEAN_CALLS) method.calls++;
-    method.meanMs += (tookMs - method.meanMs) / method.calls;
+    method.meanMs += ((tookMs - method.meanMs) * 2) / (method.calls + 1);
   }
 }
