@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { GreetService_greet, GreetService_greetTogether } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { commit } from "../../runtime/src/call/attempt.ts";
 import type { CallRequest } from "../../runtime/src/call/call.ts";
-import { diagnostics } from "../../runtime/src/call/diagnostics.ts";
+import { channels } from "../../runtime/src/call/diagnostics.ts";
 import { MAX_ATTEMPTS } from "../../runtime/src/client/attempt-policy.ts";
 import { RetryTokens } from "../../runtime/src/client/retry-budget.ts";
 import { pause } from "../support/pause.ts";
@@ -331,7 +331,8 @@ describe("the budget", () => {
 
   it("is named in the error and in the diagnostics of a call that it does not allow to retry", async () => {
     const lines: string[] = [];
-    diagnostics.write = (line) => lines.push(line);
+    const { retry } = channels;
+    channels.retry = { hasSubscribers: true, publish: ({ text }) => void lines.push(text) };
     try {
       const { call } = scripted(unavailable({ note: "x" }));
       const { error } = await settle(retrying(call, { budget: { minPerSecond: 0 } }));
@@ -342,7 +343,8 @@ describe("the budget", () => {
       expect(error?.trailers.get("note")).toBe("x");
       expect(lines).toEqual([expect.stringMatching(/^not retried: .*Greet, because the retry budget is used up/)]);
     } finally {
-      diagnostics.write = undefined;
+      if (retry === undefined) delete channels.retry;
+      else channels.retry = retry;
     }
   });
 

@@ -2,7 +2,7 @@
  * One attempt of a call that may be made several times: its request, the number of earlier attempts in its response headers,
  * and its error if the budget allows no further attempt.
  */
-import { PREVIOUS_ATTEMPTS } from "../call/attempt.ts";
+import { PREVIOUS_ATTEMPTS, type RetryEvent } from "../call/attempt.ts";
 import type {
   CallContext,
   CallRequest,
@@ -12,9 +12,10 @@ import type {
   StreamRequest,
   UnaryRequest,
 } from "../call/call.ts";
-import { diagnostics } from "../call/diagnostics.ts";
-import { RpcError } from "../call/error.ts";
+import { subscribed } from "../call/diagnostics.ts";
+import { callHook, RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
+import type { RetryOptions } from "./attempt-policy.ts";
 
 /** A request that can be sent any number of times. The message is kept as an object and encoded again for each attempt. */
 export type RepeatableRequest = UnaryRequest | (Omit<StreamRequest, "messages"> & { readonly sent: readonly object[] });
@@ -88,9 +89,21 @@ export function withAttempts<Response extends CallResponse>(response: Response, 
   return { ...response, headers: new Metadata(response.headers).set(PREVIOUS_ATTEMPTS, String(number - 1)) };
 }
 
+/** Reports a further attempt to the diagnostics, and to the user's hook, if there is one. */
+export function reportRetry(event: RetryEvent, onRetry: RetryOptions["onRetry"]): void {
+  const { method, attempt, delayMs, error, isHedge } = event;
+  const { path } = method;
+  const type = isHedge ? "hedge" : "retry";
+  const reason = error === undefined ? "" : `: ${error.message}`;
+  const text = `${type} ${attempt - 1} of ${path} in ${Math.round(delayMs)} ms${reason}`;
+  subscribed("retry")?.publish({ type, path, delayMs, error, text });
+  if (onRetry !== undefined) callHook("the hook onRetry", () => onRetry(event));
+}
+
 /** Returns the error of a call that the budget does not allow to attempt again, with the reason, and writes it to the diagnostics. */
 export function notRetried({ path }: Method, error: RpcError, refusal: string): RpcError {
-  diagnostics.write?.(`not retried: ${path}, because ${refusal}: ${error.message}`);
+  const text = `not retried: ${path}, because ${refusal}: ${error.message}`;
+  subscribed("retry")?.publish({ type: "refused", path, delayMs: 0, error, text });
   // The error may be shared with other calls.
   return new RpcError(error.code, `${error.rawMessage} (not retried: ${refusal})`, { ...error, cause: error });
 }

@@ -13,11 +13,18 @@
 import { mayResend } from "../call/attempt.ts";
 import type { Call, CallContext, CallResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";
-import { callHook, RpcError } from "../call/error.ts";
+import { RpcError } from "../call/error.ts";
 import { endMessages, watchEnd } from "../call/message-stream.ts";
 import { startTimer } from "../call/platform.ts";
 import { onAbort } from "../call/timer.ts";
-import { AttemptContext, attemptRequest, notRetried, type RepeatableRequest, withAttempts } from "./attempt.ts";
+import {
+  AttemptContext,
+  attemptRequest,
+  notRetried,
+  type RepeatableRequest,
+  reportRetry,
+  withAttempts,
+} from "./attempt.ts";
 import { type HedgingPolicy, type RetryOptions, readPushback } from "./attempt-policy.ts";
 import type { RetryThrottle } from "./retry-budget.ts";
 
@@ -70,10 +77,9 @@ export function hedge(
       const number = ++started;
       // An attempt beside one that still runs is no retry.
       if (lastError !== undefined) throttle.retried();
-      if (number > 1 && onRetry !== undefined) {
+      if (number > 1) {
         const { method, context } = request;
-        const event = { method, context, attempt: number, delayMs, error, isHedge: true };
-        callHook("the hook onRetry", () => onRetry(event));
+        reportRetry({ method, context, attempt: number, delayMs, error, isHedge: true }, onRetry);
       }
       const context = new HedgeContext(request.context, tried);
       running.add(context);

@@ -6,8 +6,7 @@
 import { mayResend } from "../call/attempt.ts";
 import { Backoff } from "../call/backoff.ts";
 import type { Call, CallRequest, CallResponse, Interceptor, Method } from "../call/call.ts";
-import { diagnostics } from "../call/diagnostics.ts";
-import { callHook, RpcError } from "../call/error.ts";
+import { RpcError } from "../call/error.ts";
 import { watchEnd } from "../call/message-stream.ts";
 import { assertObject } from "../call/option.ts";
 import { delay } from "../call/timer.ts";
@@ -17,6 +16,7 @@ import {
   notRetried,
   type RepeatableRequest,
   repeatable,
+  reportRetry,
   withAttempts,
 } from "./attempt.ts";
 import {
@@ -124,12 +124,7 @@ async function retry(
       const delayMs = pushback ?? backoff.next();
       if (delayMs >= (context.timeoutMs() ?? Number.POSITIVE_INFINITY)) throw reason;
       throttle.retried();
-      diagnostics.write?.(`retry ${number} of ${method.path} in ${Math.round(delayMs)} ms: ${error.message}`);
-      if (onRetry !== undefined) {
-        callHook("the hook onRetry", () =>
-          onRetry({ method, context, attempt: number + 1, delayMs, error, isHedge: false }),
-        );
-      }
+      reportRetry({ method, context, attempt: number + 1, delayMs, error, isHedge: false }, onRetry);
       await delay(delayMs, context.signal);
     }
   }

@@ -5,7 +5,7 @@
  */
 import { Code, codeFromNumber } from "../call/code.ts";
 import { noteObstacle } from "../call/context.ts";
-import { diagnostics } from "../call/diagnostics.ts";
+import { subscribed } from "../call/diagnostics.ts";
 import { abortError, RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
 import { now } from "../call/platform.ts";
@@ -85,7 +85,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
   }
 
   function attempt(member: Member, request: HttpRequest): Promise<HttpResponse> {
-    diagnostics.write?.(`picked ${member.endpoint.address} for ${request.path}`);
+    reportPick(member, request, "");
     request.context?.attempt?.tried.add(member);
     noteSent(request);
     if (isOwn) {
@@ -164,7 +164,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
         if (delayMs > 0) await delay(delayMs, request.signal);
         member = await pickWhenReady(request, failed);
       } else member = other;
-      diagnostics.write?.(`picked ${member.endpoint.address} for ${request.path}, after a failure`);
+      reportPick(member, request, ", after a failure");
       tried?.add(member);
       noteSent(request);
       try {
@@ -258,6 +258,10 @@ const FAULTS: ReadonlySet<Code> = new Set([
   Code.Unavailable,
   Code.DataLoss,
 ]);
+
+function reportPick({ endpoint: { address } }: Member, { path }: HttpRequest, suffix: string): void {
+  subscribed("pick")?.publish({ path, address, text: `picked ${address} for ${path}${suffix}` });
+}
 
 /** Rejects an exchange with its reason. */
 const fail = (_: HttpRequest, reason: unknown): Promise<never> => Promise.reject(reason);

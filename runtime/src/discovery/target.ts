@@ -11,7 +11,7 @@
 import type { CallContext } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { noteObstacle } from "../call/context.ts";
-import { diagnostics } from "../call/diagnostics.ts";
+import { subscribed } from "../call/diagnostics.ts";
 import { callHook, RpcError, reasonOf, transportClosed } from "../call/error.ts";
 import { random as defaultRandom, now, startBackgroundTimer, startTimer } from "../call/platform.ts";
 import { onAbort } from "../call/timer.ts";
@@ -252,7 +252,8 @@ export class TargetDriver {
 
   #resolverFailed(error: RpcError): void {
     if (this.#resolverError === undefined) this.#event({ type: "resolver failed", error });
-    diagnostics.write?.(`resolution of ${this.name} failed: ${error.message}`);
+    const text = `resolution of ${this.name} failed: ${error.message}`;
+    subscribed("resolution")?.publish({ target: this.name, error, text });
     this.#resolverError = error;
     this.#notify();
   }
@@ -267,7 +268,9 @@ export class TargetDriver {
   }
 
   #listed(given: readonly Endpoint[]): void {
-    diagnostics.write?.(`resolved ${this.name}: ${given.map((one) => one?.address).join(", ") || "no endpoints"}`);
+    const addresses = given.map((one) => one?.address);
+    const text = `resolved ${this.name}: ${addresses.join(", ") || "no endpoints"}`;
+    subscribed("resolution")?.publish({ target: this.name, addresses, text });
     this.#resolverError = undefined;
     const all = this.#list.validate(given);
     this.isResolved = true;

@@ -2,7 +2,7 @@
  * Transparent retries: requests that are sent again because no server has processed them (gRFC A6).
  */
 import { mayResend, type Outcome, type Resend, type TransparentRetryEvent } from "../call/attempt.ts";
-import { diagnostics } from "../call/diagnostics.ts";
+import { subscribed } from "../call/diagnostics.ts";
 import { callHook, type RpcError } from "../call/error.ts";
 import type { HttpRequest } from "./exchange.ts";
 import { ReplayBody } from "./replay.ts";
@@ -50,7 +50,13 @@ export function reportTransparentRetry(
   hook: TransparentRetryHook | undefined,
 ): void {
   const error = errorOf(reason) as RpcError;
-  diagnostics.write?.(`transparent retry of ${path} in ${delayMs} ms: ${error.message}`);
+  subscribed("retry")?.publish({
+    type: "transparent retry",
+    path,
+    delayMs,
+    error,
+    text: `transparent retry of ${path} in ${delayMs} ms: ${error.message}`,
+  });
   context?.onResend?.(error);
   if (hook !== undefined) callHook("the hook onTransparentRetry", () => hook({ path, context, delayMs, error }));
 }

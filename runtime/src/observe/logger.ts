@@ -2,8 +2,9 @@
  * Logging: interceptors that report every finished call to the user's function.
  */
 
-import type { CallRequest, Interceptor, Method } from "../call/call.ts";
+import type { Call, CallRequest, Interceptor, Method } from "../call/call.ts";
 import { codeName } from "../call/code.ts";
+import { subscribed } from "../call/diagnostics.ts";
 import { callHook, type RpcError } from "../call/error.ts";
 import { now } from "../call/platform.ts";
 import { observe } from "./observer.ts";
@@ -50,6 +51,12 @@ export function createClientLogger(report: (call: FinishedCall, request: CallReq
  */
 export function createServerLogger(report: (call: FinishedCall, request: CallRequest) => void): Interceptor {
   return createLogger("server", report);
+}
+
+/** Publishes finished calls on the channel for calls while it has a subscriber. */
+export function publishCalls(call: Call, side: FinishedCall["side"]): Call {
+  const published = createLogger(side, (finished) => subscribed("call")?.publish(finished))(call);
+  return (request) => (subscribed("call") === undefined ? call(request) : published(request));
 }
 
 function createLogger(

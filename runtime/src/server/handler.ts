@@ -20,6 +20,7 @@ import { Metadata } from "../call/metadata.ts";
 import { similarName } from "../call/option.ts";
 import { requestCountError } from "../call/outcome.ts";
 import type { Peer } from "../call/peer.ts";
+import { publishCalls } from "../observe/logger.ts";
 import { payloadOf } from "../protocol/payload.ts";
 import { asOwn, type HandlerOptions, interceptHandler } from "./interceptors.ts";
 
@@ -127,7 +128,7 @@ export function createHandlers<H extends object>(
     const run = bound && payload ? (payload.bind(method, bound) as Implementation) : bound;
     const call =
       run === undefined ? async () => unimplemented({ method }) : implementations[method.kind](run, method, options);
-    return { method, call: interceptHandler(call, options) };
+    return { method, call: publishCalls(interceptHandler(call, options), "server") };
   });
 }
 

@@ -5,7 +5,7 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { Code } from "../../call/code.ts";
-import { diagnostics } from "../../call/diagnostics.ts";
+import { subscribed } from "../../call/diagnostics.ts";
 import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { defer, now, repeat, startBackgroundTimer, startTimer } from "../../call/platform.ts";
@@ -126,7 +126,12 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
    * Handles GOAWAY. Without an error code, open streams may finish; with an error code, they fail (RFC 9113, section 6.8).
    */
   #onGoAway(code: number): void {
-    diagnostics.write?.(`GOAWAY from ${this.peer} with HTTP/2 code ${code}, with ${this.streams} open streams`);
+    subscribed("connection")?.publish({
+      side: "client",
+      type: "goaway",
+      peer: this.peer,
+      text: `GOAWAY from ${this.peer} with HTTP/2 code ${code}, with ${this.streams} open streams`,
+    });
     this.#owner.onUnusable(this, code === ErrorCode.NoError);
     this.#endBackground();
     if (code !== ErrorCode.NoError) {
@@ -155,8 +160,14 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
 
   onClose(error: Error | undefined): void {
     // A connection that was never ready is reported by the failure of its handshake.
-    if (this.#wasReady)
-      diagnostics.write?.(`connection to ${this.peer} closed${error === undefined ? "" : `: ${error.message}`}`);
+    if (this.#wasReady) {
+      subscribed("connection")?.publish({
+        side: "client",
+        type: "closed",
+        peer: this.peer,
+        text: `connection to ${this.peer} closed${error === undefined ? "" : `: ${error.message}`}`,
+      });
+    }
     this.#stopTicks();
     this.#handshake?.onFailed(error);
     this.#handshake = undefined;

@@ -3,7 +3,7 @@
  */
 import { NO_BYTES } from "../../call/bytes.ts";
 import { Code } from "../../call/code.ts";
-import { diagnostics } from "../../call/diagnostics.ts";
+import { subscribed } from "../../call/diagnostics.ts";
 import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { now } from "../../call/platform.ts";
@@ -118,7 +118,13 @@ export class Http2Exchange implements StreamSink, BodySender {
 
   /** Fails the exchange and resets the stream with CANCEL. */
   fail(reason: RpcError): void {
-    diagnostics.write?.(`reset stream ${this.stream.id} to ${this.#owner.peer}: ${reason.message}`);
+    const { peer } = this.#owner;
+    subscribed("connection")?.publish({
+      side: "client",
+      type: "reset",
+      peer,
+      text: `reset stream ${this.stream.id} to ${peer}: ${reason.message}`,
+    });
     this.#reject(reason);
     this.#body?.fail(reason);
     this.stream.reset(ErrorCode.Cancel);
@@ -156,9 +162,13 @@ export class Http2Exchange implements StreamSink, BodySender {
     const error = this.#errorOf(code, by);
     this.#end = error;
     if (by !== "connection") {
-      diagnostics.write?.(
-        `stream ${this.stream.id} to ${this.#owner.peer} was reset with HTTP/2 code ${code} by ${by}`,
-      );
+      const { peer } = this.#owner;
+      subscribed("connection")?.publish({
+        side: "client",
+        type: "reset",
+        peer,
+        text: `stream ${this.stream.id} to ${peer} was reset with HTTP/2 code ${code} by ${by}`,
+      });
     }
     const unprocessed = by === "peer" ? "refused" : this.stream.id === 0 ? "queued" : "unprocessed";
     this.#reject(new ExchangeFailure(error, isUnprocessed ? unprocessed : "unknown"));

@@ -3,7 +3,7 @@
  */
 
 import { isIP, type Socket } from "node:net";
-import { diagnostics } from "../../call/diagnostics.ts";
+import { subscribed } from "../../call/diagnostics.ts";
 import { now, startBackgroundTimer, startTimer } from "../../call/platform.ts";
 import { onAbort } from "../../call/timer.ts";
 import {
@@ -89,7 +89,9 @@ export function establish<T>(
   const { proxy } = target;
   const peer = proxy === undefined ? target.peer : `${target.peer} through the proxy ${proxy.name}`;
   const startedAt = now();
-  diagnostics.write?.(`connecting to ${peer} over ${version}`);
+  const report = (type: "connecting" | "connected" | "failed", text: string): void =>
+    subscribed("connection")?.publish({ side: "client", type, peer, text });
+  report("connecting", `connecting to ${peer} over ${version}`);
   return new Promise((resolve, reject) => {
     const alpnProtocol = version === "HTTP/2" ? "h2" : "http/1.1";
     let socket =
@@ -111,7 +113,7 @@ export function establish<T>(
       settle();
       const known = isClosedByPeer(cause) ? (isAtProxy ? CLOSED_BY_PROXY : CLOSED_BY_PEER) : cause;
       const error = connectionError(isAtProxy ? known : explainEnd(known, target, socket, hasAnswered), peer);
-      diagnostics.write?.(error.rawMessage);
+      report("failed", error.rawMessage);
       reject(error);
     };
     const onClose = (): void => fail();
@@ -120,7 +122,7 @@ export function establish<T>(
     for (const signal of signals) release.push(onAbort(signal, (reason) => socket.destroy(reason)));
     const done = (connection: T): void => {
       settle();
-      diagnostics.write?.(`connected to ${peer} over ${version} in ${Math.round(now() - startedAt)} ms`);
+      report("connected", `connected to ${peer} over ${version} in ${Math.round(now() - startedAt)} ms`);
       resolve(connection);
     };
     if (proxy === undefined) return begin(socket, done, fail);

@@ -4,7 +4,7 @@
 import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
-import { diagnostics } from "../../../call/diagnostics.ts";
+import { subscribed } from "../../../call/diagnostics.ts";
 import { RpcError } from "../../../call/error.ts";
 import { startTimer } from "../../../call/platform.ts";
 import type { Exchange, HttpResponse } from "../../../http/exchange.ts";
@@ -65,7 +65,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
 
   constructor(service: Http2Service, socket: Socket, connections: ServedConnections) {
     super(service, socket, "h2", connections);
-    diagnostics.write?.(`connection from ${this.#name} over HTTP/2`);
+    this.#report("connected", "over HTTP/2");
     this.#socket = new Http2Socket(socket);
     this.role = new ServerRole(this, {
       output: this.#socket,
@@ -82,6 +82,11 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   get #name(): string {
     const { address, port } = this.peer;
     return address === undefined ? "a Unix socket" : `${address}:${port}`;
+  }
+
+  #report(type: "connected" | "ended" | "closed", text: string): void {
+    const peer = this.#name;
+    subscribed("connection")?.publish({ side: "server", type, peer, text: `connection from ${peer} ${text}` });
   }
 
   override get aborted(): RpcError | undefined {
@@ -109,7 +114,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
 
   onEvent(event: ConnectionEvent): void {
     if (event.type === "over") {
-      diagnostics.write?.(`connection from ${this.#name} ended with HTTP/2 code ${event.code}: ${event.text}`);
+      this.#report("ended", `ended with HTTP/2 code ${event.code}: ${event.text}`);
       this.#socket.end();
     } else if (event.type === "pong" && event.kind === "shutdown") this.#finishLeaving();
     else if (event.type === "pong" && event.kind === "receipt") this.#receipts?.onPong();
@@ -124,7 +129,12 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     // The client may have sent GOAWAY before, which says nothing about its own requests.
     if (this.#isLeaving || this.connection.isOver) return;
     this.#isLeaving = true;
-    diagnostics.write?.(`GOAWAY to ${this.#name}, with ${this.connection.streams.size} open streams`);
+    subscribed("connection")?.publish({
+      side: "server",
+      type: "goaway",
+      peer: this.#name,
+      text: `GOAWAY to ${this.#name}, with ${this.connection.streams.size} open streams`,
+    });
     this.connection.goAway(ErrorCode.NoError, false);
     this.connection.ping("shutdown");
     this.#stopTimer = startTimer(LEAVE_MS, () => this.#finishLeaving());
@@ -173,7 +183,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   }
 
   override onClose(): void {
-    diagnostics.write?.(`connection from ${this.#name} closed`);
+    this.#report("closed", "closed");
     this.#stopTimer?.();
     super.onClose();
   }

@@ -3,7 +3,7 @@
  */
 
 import { NO_BYTES } from "../../../call/bytes.ts";
-import { diagnostics } from "../../../call/diagnostics.ts";
+import { subscribed } from "../../../call/diagnostics.ts";
 import { RpcError } from "../../../call/error.ts";
 import { Metadata } from "../../../call/metadata.ts";
 import { startBackgroundTimer } from "../../../call/platform.ts";
@@ -168,7 +168,14 @@ export class ServedRequest
   }
 
   onReset(code: number, by: ResetBy): void {
-    if (by !== "connection") diagnostics.write?.(`call of ${this.path} was reset with HTTP/2 code ${code} by ${by}`);
+    if (by !== "connection") {
+      subscribed("connection")?.publish({
+        side: "server",
+        type: "reset",
+        peer: this.path,
+        text: `call of ${this.path} was reset with HTTP/2 code ${code} by ${by}`,
+      });
+    }
     this.abortSignal();
   }
 
