@@ -2,7 +2,7 @@
 import { gzipSync } from "node:zlib";
 import { Code, jsonCodec, protoCodec, RpcError, Status } from "triple-es";
 import { nodeCompressions } from "triple-es/node";
-import { describe, expect, it, vi } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { streamBody } from "../../runtime/src/http/body.ts";
 import type { HttpResponse } from "../../runtime/src/http/exchange.ts";
 import { createHttpRpcClient } from "../../runtime/src/http-rpc/client.ts";
@@ -53,6 +53,33 @@ describe("a server stream over HTTP RPC", () => {
     const { client } = wire(events(END, { "content-type": "Text/Event-Stream; charset=utf-8", shop: "Ada" }));
     await greetings(client.greetEach({}, { onHeaders: (headers) => heads.push(headers.get("shop")) }));
     expect(heads).toEqual(["Ada"]);
+  });
+
+  it.each([END, "event: failure\ndata: {}\n\n"])(
+    "is read to the end of its body, which keeps the connection: %j",
+    async (last) => {
+      let isWhole = false;
+      async function* body() {
+        yield new TextEncoder().encode(ADA + last);
+        isWhole = true;
+      }
+      const { client } = wire({ ...events(""), body: streamBody(body()) });
+      await greetings(client.greetEach({})).catch(() => {});
+      expect(isWhole).toBe(true);
+    },
+  );
+
+  it("ends soon if its body does not", async () => {
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => void vi.useRealTimers());
+    async function* body() {
+      yield new TextEncoder().encode(ADA + END);
+      await new Promise(() => {});
+    }
+    const { client } = wire({ ...events(""), body: streamBody(body()) });
+    const read = greetings(client.greetEach({}));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await read).toEqual(["Hello, Ada!"]);
   });
 
   it("cancels its body if the reader leaves", async () => {

@@ -7,6 +7,7 @@ import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { iteration, onlyMessage } from "../call/message-stream.ts";
 import { requestCountError } from "../call/outcome.ts";
+import { settledWithin } from "../call/timer.ts";
 import { type Codec, jsonCodec } from "../codec/codec.ts";
 import { cancelBody } from "../http/body.ts";
 import type { Exchange, HttpResponse } from "../http/exchange.ts";
@@ -27,6 +28,11 @@ const ACCEPT = `${JSON_TYPE}, ${EVENT_TYPE}`;
  * of a stream without the event `end`.
  */
 const UNNAMED_ERROR = /^\{"message":"(?:[^"\\]|\\.)*","status":"([45][0-9]{2})"\}$/;
+/**
+ * The time for the end of the body after the last event, in milliseconds. To leave the body before would reset its stream, or close
+ * its connection over HTTP/1.1.
+ */
+const END_MS = 1_000;
 const encoder = new TextEncoder();
 
 /**
@@ -61,6 +67,11 @@ function createEventCall(
 
     async function* receive(): AsyncGenerator<object, undefined> {
       for await (const { name, data } of readEvents(chunks, options.maxMessageBytes)) {
+        if (name === "end" || name === "failure")
+          await settledWithin(
+            chunks.next().catch(() => {}),
+            END_MS,
+          );
         if (name === "end") return;
         if (name === "failure") {
           const status = Number(UNNAMED_ERROR.exec(data)?.[1] ?? 500);
@@ -131,7 +142,7 @@ async function* readEvents(
   } catch (reason) {
     throw localError(reason, Status.BadResponse);
   } finally {
-    await chunks.return?.().catch(() => {});
+    void chunks.return?.().catch(() => {});
   }
   const isCut = reader.end();
   const data = reader.stray ?? held?.data;
