@@ -9,7 +9,7 @@ import type { Member } from "./member.ts";
 /** The number of calls that the mean of a method remembers. */
 const MEAN_CALLS = 64;
 /** A time in milliseconds that is added to both latencies, because differences below it are no signs of a slow endpoint. */
-const NOISE_MS = 1;
+const NOISE_MS = 5;
 
 export class LatencyMeter {
   /** The mean latency of successful calls by path, in milliseconds, with their number. */
