@@ -33,12 +33,12 @@ const NEGLIGIBLE_RATE = 0.001;
 
 /** The time in milliseconds that the moving average of latencies remembers, and the largest share of one call in it. */
 const LATENCY_MS = 5_000;
-const MAX_LATENCY_SHARE = 0.4;
+const MAX_LATENCY_SHARE = 0.5;
 /** The largest latency of one call, relative to the usual one, and the range whose ends differ by too little for policies. */
 const MAX_LATENCY = 10;
 const [SLOW, FAST] = [Math.SQRT2, Math.SQRT1_2];
 /** The time in milliseconds in which an endpoint without calls is forgotten to be slow, to the part 1 / e. */
-const FORGET_LATENCY_MS = 25_000;
+const FORGET_LATENCY_MS = 30_000;
 
 export class Member implements ReadyEndpoint {
   endpoint: Endpoint;
