@@ -98,7 +98,8 @@ export class GrpcServer implements ServerProtocol {
   async #serveUnary(call: GrpcCall): Promise<HttpResponse> {
     try {
       const { handler, payload } = call;
-      if (handler.authorize !== undefined) await authorizeCall(call);
+      const authorizing = authorizeCall(call);
+      if (authorizing !== undefined) await authorizing;
       const body = await call.body.bytes(handler.limits.maxMessageBytes, PREFIX_BYTES, checkPrefix);
       const message = readMessage(call, body);
       const called = unaryRequest(call, message instanceof Promise ? await message : message);

@@ -96,7 +96,8 @@ export class HttpRpcServer implements ServerProtocol {
     const { contentLength, responseFormat, responseCompression } = headers;
     const { maxMessageBytes } = handler.limits;
     try {
-      if (handler.authorize !== undefined) await authorizeCall(call);
+      const authorizing = authorizeCall(call);
+      if (authorizing !== undefined) await authorizing;
       // If the length of the body is known, a body over the limit is refused before it arrives.
       if (contentLength > maxMessageBytes) throw tooLarge(maxMessageBytes, contentLength);
       const body = await request.body.bytes(maxMessageBytes);

@@ -41,7 +41,7 @@ export interface Handler {
   /** Runs the implementation, inside of the interceptors. */
   readonly call: Call;
   /** Rejects if a call may not begin; asked before its messages are read. `undefined`: every call may. */
-  readonly authorize: ((call: Omit<CallRequest, "stream">) => Promise<void>) | undefined;
+  readonly authorize: ((call: Omit<CallRequest, "stream">) => Promise<void> | undefined) | undefined;
   /** Kinds of request body that the method accepts in addition to the formats of the codecs. */
   readonly bodies: readonly string[];
   /** True if requests from other origins are refused when their body needs no CORS preflight. */

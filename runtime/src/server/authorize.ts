@@ -7,29 +7,48 @@ import { abortError, type ErrorHook, maskUnknownError } from "../call/error.ts";
 import { asOwn } from "./interceptors.ts";
 
 /**
- * Combines hooks, the first one first. Their errors are masked like those of interceptors. A call that has ended while a hook
+ * Combines hooks, the first one first. Returns a promise only if one of them does, because a call would wait for it. Their errors are masked like those of interceptors. A call that has ended while a hook
  * waited must not begin. `undefined`: there is no hook.
  */
 export function createAuthorize(
   hooks: readonly Authorize[],
   onError: ErrorHook,
-): ((call: Omit<CallRequest, "stream">) => Promise<void>) | undefined {
+): ((call: Omit<CallRequest, "stream">) => Promise<void> | undefined) | undefined {
   if (hooks.length === 0) return undefined;
-  return async (call) => {
-    let hasWaited = false;
-    try {
-      for (const hook of hooks) {
-        const result: unknown = hook(call);
-        if (result instanceof Promise) hasWaited = true;
-        // A hook that returns false means to refuse the call.
-        if ((hasWaited ? await result : result) === undefined) continue;
-        throw new TypeError("authorize must throw an RpcError to refuse a call, and return nothing");
+  return (call) => {
+    for (let next = 0; next < hooks.length; ) {
+      let result: unknown;
+      try {
+        result = hooks[next++]?.(call);
+        if (!(result instanceof Promise)) assertNothing(result);
+      } catch (reason) {
+        throw asOwn(maskUnknownError(reason, call, onError));
       }
-    } catch (reason) {
-      throw asOwn(maskUnknownError(reason, call, onError));
+      if (result !== undefined) return wait(call, result, hooks.slice(next), onError);
     }
-    if (!hasWaited) return;
-    const { signal } = call.context;
-    if (signal?.aborted) throw abortError(signal);
+    return undefined;
   };
+}
+
+/** Waits for a hook, and runs those after it. */
+async function wait(
+  call: Omit<CallRequest, "stream">,
+  first: unknown,
+  others: readonly Authorize[],
+  onError: ErrorHook,
+): Promise<void> {
+  try {
+    assertNothing(await first);
+    for (const hook of others) assertNothing(await hook(call));
+  } catch (reason) {
+    throw asOwn(maskUnknownError(reason, call, onError));
+  }
+  const { signal } = call.context;
+  if (signal?.aborted) throw abortError(signal);
+}
+
+/** Refuses a call whose hook returns a value: one that returns false means to refuse it. */
+function assertNothing(result: unknown): void {
+  if (result === undefined) return;
+  throw new TypeError("authorize must throw an RpcError to refuse a call, and return nothing");
 }

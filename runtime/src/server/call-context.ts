@@ -110,7 +110,8 @@ export class ServerContext extends OpenContext implements AnsweredContext {
   }
 
   onAnswered(callback: AnswerListener): void {
-    if (this.#answer === undefined) this.#listeners = [...(this.#listeners ?? []), callback];
+    if (this.#answer === undefined)
+      this.#listeners = this.#listeners === undefined ? [callback] : [...this.#listeners, callback];
     else callback(this.#answer === "ok" ? undefined : this.#answer);
   }
 

@@ -18,8 +18,11 @@ import { defer, now } from "../call/platform.ts";
 /** The time in milliseconds for which the calls of one turn of the event loop may run. */
 const LONG_TURN_MS = 16;
 
-/** The number of calls that begin in a turn before any turn has been measured. */
+/** The number of calls that begin in a turn before any turn has been measured, and the least while no turn is long. */
 const FIRST_CALLS = 32;
+
+/** While no turn is long, one call of so many is measured, with the rest of its turn. */
+const SAMPLING = 32;
 
 /** The share of its timeout for which a call may wait, and which calls of a limited method should take. */
 const SHARE = 1 / 4;
@@ -47,6 +50,8 @@ interface MethodLoad {
   limit: number;
   /** The time of a call while few run, in milliseconds. */
   usualMs: number;
+  /** Called after a call that is not measured. */
+  readonly onAnswered: () => void;
 }
 
 interface WaitingCall {
@@ -68,6 +73,8 @@ export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authoriz
   let begun = 0;
   let turnStart = 0;
   let isWatched = false;
+  /** The number of calls while the server was idle. */
+  let unmeasured = 0;
   /** The time since which calls have been waiting. */
   let waitingSince = 0;
   // One error for all calls: the stack of each would cost more than the rest of its refusal.
@@ -80,16 +87,23 @@ export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authoriz
     const known = loads.get(method);
     if (known !== undefined) return known;
     if (method.kind !== "unary" || EXEMPT.test(method.service)) return undefined;
-    const load = { running: 0, limit: Number.POSITIVE_INFINITY, usualMs: 0 };
+    const load = {
+      running: 0,
+      limit: Number.POSITIVE_INFINITY,
+      usualMs: 0,
+      onAnswered() {
+        load.running--;
+      },
+    };
     loads.set(method, load);
     return load;
   }
 
   /** Ends the turn after the input that is ready. */
-  function watch(): void {
+  function watch(time: number): void {
     if (isWatched) return;
     isWatched = true;
-    turnStart = now();
+    turnStart = time;
     defer(endTurn);
   }
 
@@ -99,7 +113,8 @@ export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authoriz
     const took = time - turnStart;
     if (took > LONG_TURN_MS)
       callsPerTurn = Math.max(1, Math.floor((Math.min(begun, callsPerTurn) * LONG_TURN_MS) / took));
-    else if (begun >= callsPerTurn && took < LONG_TURN_MS / 2) callsPerTurn *= 2;
+    else if (took * callsPerTurn < (begun * LONG_TURN_MS) / 2 && (begun >= callsPerTurn || callsPerTurn < FIRST_CALLS))
+      callsPerTurn *= 2;
     begun = 0;
     const share = time - waitingSince > STANDING_MS ? STANDING_SHARE : SHARE;
     waiting = waiting.filter(({ since, timeoutMs, begin, refuse }) => {
@@ -109,16 +124,21 @@ export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authoriz
       else begin();
       return false;
     });
-    if (begun > 0 || waiting.length > 0) watch();
+    if (waiting.length > 0) watch(now());
+  }
+
+  /** Reports whether no turn is measured or long, and few calls of a method are running, whose usual time is known. */
+  function isIdle({ running, usualMs }: MethodLoad): boolean {
+    return !isWatched && callsPerTurn >= FIRST_CALLS && running < FEW_CALLS && usualMs > 0;
   }
 
   /** Counts a call that begins. Throws if too many of its method are running. */
   function begin(load: MethodLoad, context: AnsweredContext, timeoutMs: number | undefined): void {
     if (load.running >= load.limit) throw overloaded;
-    begun++;
-    watch();
-    const width = ++load.running;
     const start = now();
+    begun++;
+    watch(start);
+    const width = ++load.running;
     context.onAnswered((error) => {
       load.running--;
       // A call that was refused or cancelled tells nothing about its handler.
@@ -131,13 +151,18 @@ export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authoriz
     const { method, context } = call;
     const load = loadOf(method);
     if (load === undefined || !isAnswered(context) || !(mayRefuse === true || mayRefuse(call))) return;
+    if (isIdle(load) && ++unmeasured % SAMPLING !== 0) {
+      load.running++;
+      return context.onAnswered(load.onAnswered);
+    }
     const timeoutMs = context.timeoutMs();
     if (waiting.length === 0 && begun < callsPerTurn) return begin(load, context, timeoutMs);
-    watch();
-    if (waiting.length === 0) waitingSince = now();
+    const since = now();
+    watch(since);
+    if (waiting.length === 0) waitingSince = since;
     return new Promise<void>((resolve, refuse) => {
       waiting.push({
-        since: now(),
+        since,
         timeoutMs: timeoutMs ?? NO_TIMEOUT_MS,
         refuse,
         begin() {

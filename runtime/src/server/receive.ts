@@ -35,7 +35,7 @@ export interface RequestFormat {
   malformed(message: string, cause: unknown): RpcError;
 }
 
-/** Asks the hooks of a handler, if it has some, whether the call may begin. Rejects with the error of a call that may not. */
+/** Asks the hooks of a handler, if it has some, whether the call may begin. Throws or rejects with the error of a call that may not. */
 export function authorizeCall({ handler, request, selector, context }: ServerCall): Promise<void> | undefined {
   return handler.authorize?.({ method: handler.method, headers: request.headers, selector, context });
 }
