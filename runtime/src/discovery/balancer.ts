@@ -77,6 +77,9 @@ export interface RoutedBalancer extends Pick<Balancer, "policy" | "connectAtMost
 
 export type RoutedPicker = ReturnType<RoutedBalancer>;
 
+/** The ratio of latencies up to which two endpoints are equally fast. */
+export const EQUAL_LATENCY = 2;
+
 /** Reports whether all endpoints have the same weight, which is the common case. */
 export function isEven(ready: readonly ReadyEndpoint[]): boolean {
   return ready.every(({ weight }) => weight === ready[0]?.weight);

@@ -10,7 +10,7 @@
 import type { RpcError } from "../call/error.ts";
 import { now } from "../call/platform.ts";
 import type { Exchange, ExchangeObserver } from "../http/exchange.ts";
-import type { ReadyEndpoint } from "./balancer.ts";
+import { EQUAL_LATENCY, type ReadyEndpoint } from "./balancer.ts";
 import {
   type ConnectEndpoint,
   DEFAULT_WEIGHT,
@@ -34,9 +34,10 @@ const NEGLIGIBLE_RATE = 0.001;
 /** The time in milliseconds that the moving average of latencies remembers, and the largest share of one call in it. */
 const LATENCY_MS = 5_000;
 const MAX_LATENCY_SHARE = 0.5;
-/** The largest latency of one call, relative to the usual one, and the range whose ends differ by too little for policies. */
+/** The largest latency of one call, relative to the usual one. */
 const MAX_LATENCY = 10;
-const [SLOW, FAST] = [Math.SQRT2, Math.SQRT1_2];
+/** The time in milliseconds for which all calls must have been slow, or fast: a pause of the endpoint or its start is shorter. */
+const STEADY_MS = 1_000;
 /** The time in milliseconds in which an endpoint without calls is forgotten to be slow, to the part 1 / e. */
 const FORGET_LATENCY_MS = 30_000;
 
@@ -76,6 +77,9 @@ export class Member implements ReadyEndpoint {
   /** The latency when it was last measured, and the time of that. */
   #latency = 1;
   #latencyAt: number = Number.NEGATIVE_INFINITY;
+  /** 1 if the last calls were slow, -1 if they were fast, and the time since which they are. */
+  #side = 0;
+  #sideSince = 0;
   /** Calls since the last sweep of outlier detection. */
   #succeeded = 0;
   #failed = 0;
@@ -91,7 +95,8 @@ export class Member implements ReadyEndpoint {
   }
 
   get relativeLatency(): number {
-    return this.#latency < SLOW && this.#latency > FAST ? 1 : this.#latencySince(now());
+    const isSteady = this.#side !== 0 && this.#latencyAt - this.#sideSince >= STEADY_MS;
+    return isSteady ? this.#latencySince(now()) : 1;
   }
 
   #latencySince(time: number): number {
@@ -103,6 +108,9 @@ export class Member implements ReadyEndpoint {
     const elapsedMs = time - this.#latencyAt;
     const latency = this.#latencySince(time);
     if (elapsedMs <= 0 || (isLeast && ratio <= latency)) return;
+    const side = ratio > EQUAL_LATENCY ? 1 : ratio < 1 / EQUAL_LATENCY ? -1 : 0;
+    if (side !== this.#side) this.#sideSince = time;
+    this.#side = side;
     const share = Math.min(1 - LATENCY_MS / (LATENCY_MS + elapsedMs), MAX_LATENCY_SHARE);
     this.#latency = latency + share * (Math.min(ratio, MAX_LATENCY) - latency);
     this.#latencyAt = time;
@@ -174,6 +182,7 @@ export class Member implements ReadyEndpoint {
     this.failureRate = 0;
     this.#latency = 1;
     this.#latencyAt = Number.NEGATIVE_INFINITY;
+    this.#side = 0;
   }
 
   /**

@@ -12,17 +12,14 @@
  * gets it while the other has one, so that two callers use it for a / (a + b) of their calls.
  */
 import { random as defaultRandom } from "../../call/platform.ts";
-import { type Balancer, drawByWeight, isEven, type ReadyEndpoint } from "../balancer.ts";
+import { type Balancer, drawByWeight, EQUAL_LATENCY, isEven, type ReadyEndpoint } from "../balancer.ts";
 
 /** Maximum number of draws of the second choice while it equals the first. */
 const MAX_DRAWS = 3;
 
-/** The ratio of latencies up to which two endpoints are equally fast. */
-const EQUAL = 2;
-
 /** Returns how many times slower the first endpoint is, or 1 if they are about equally fast. */
 function slowness({ relativeLatency: a = 1 }: ReadyEndpoint, { relativeLatency: b = 1 }: ReadyEndpoint): number {
-  return a > EQUAL * b || b > EQUAL * a ? a / b : 1;
+  return a > EQUAL_LATENCY * b || b > EQUAL_LATENCY * a ? a / b : 1;
 }
 
 /** Makes the policy. It is the default. */
