@@ -26,7 +26,7 @@ export function bypassesProxy(noProxy: string, { host: given, port }: ProxiedAdd
 function matches(entry: string, host: string, port: number): boolean {
   if (entry === "*") return true;
   const [network = "", bits] = entry.split("/");
-  if (bits !== undefined && isIP(network) !== 0) return isInRange(host, network, Number(bits || Number.NaN));
+  if (bits !== undefined) return isIP(network) !== 0 && isInRange(host, network, Number(bits || Number.NaN));
   const [pattern, only] = splitPort(entry);
   if (pattern === "" || (only !== "" && only !== String(port))) return false;
   if (isIP(pattern) !== 0) return isInRange(host, pattern, isIP(pattern) === 6 ? 128 : 32);
@@ -51,9 +51,10 @@ function toAscii(name: string): string {
 
 /** Reports whether a host is an IP address in a network. An IPv4-mapped IPv6 address is the IPv4 address. */
 function isInRange(host: string, network: string, bits: number): boolean {
-  const family = isIP(host);
-  if (family === 0 || !(Number.isInteger(bits) && bits >= 0 && bits <= (isIP(network) === 6 ? 128 : 32))) return false;
+  const [family, isIpv6] = [isIP(host), isIP(network) === 6];
+  const [min, max] = isIpv6 ? [family === 4 ? 96 : 0, 128] : [0, 32];
+  if (family === 0 || !(Number.isInteger(bits) && bits >= min && bits <= max)) return false;
   const list = new BlockList();
-  list.addSubnet(network, bits, isIP(network) === 6 ? "ipv6" : "ipv4");
+  list.addSubnet(network, bits, isIpv6 ? "ipv6" : "ipv4");
   return list.check(host, family === 6 ? "ipv6" : "ipv4");
 }
