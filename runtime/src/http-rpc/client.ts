@@ -26,11 +26,8 @@ export const createHttpRpcClient: ClientProtocol = (exchange, options) => {
   });
   const { codec, accept } = options;
   const limited = limitHeaders(exchange, options.headerLimits);
-  const unary = createUnaryCall(
-    acceptExchange(committing(compressExchange(limited, options)), accept),
-    payloadOf(codec, accept),
-    options,
-  );
+  const compressing = committing(compressExchange(limited, options));
+  const unary = createUnaryCall(acceptExchange(compressing, accept), payloadOf(codec, accept), options);
   // Streams are not decompressed, so no coding is offered for events.
   const eventExchange = committing(compressExchange(limited, { ...options, compressions: [] }));
   const call = withEvents(unary, eventExchange, codec, payloadOf, options);
