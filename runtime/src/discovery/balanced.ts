@@ -199,8 +199,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
       if (limiter !== undefined && isBlocked(request, limiter)) {
         noteObstacle(signal, "endpoint below the limit maxRequestsPerEndpoint");
         // The call whose end wakes this one has another asynchronous context.
-        const repickOne = (): Member | undefined =>
-          ready.picker && (isOwn ? pickFree(request, limiter, 0) : pick(ready.picker, request));
+        const repickOne = () => ready.picker && (isOwn ? pickFree(request, limiter, 0) : pick(ready.picker, request));
         const reserved = await limiter.wait(name, repickOne, () => isBlocked(request, limiter), signal);
         if (reserved === undefined) continue;
         noteObstacle(signal, undefined);

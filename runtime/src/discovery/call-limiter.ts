@@ -10,7 +10,7 @@ import { DONE } from "../call/message-stream.ts";
 import { assertAmount } from "../call/option.ts";
 import { onAbort } from "../call/timer.ts";
 import type { ChunkSource } from "../http/body.ts";
-import type { Exchange, ExchangeObserver, HttpResponse } from "../http/exchange.ts";
+import type { Exchange, ExchangeObserver, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { Member } from "./member.ts";
 
 export interface EndpointLimits {
@@ -51,7 +51,15 @@ export class CallLimiter {
 
   /** Makes the exchange function of an endpoint that counts its calls, and reports to the observer. */
   exchangeOf(member: Member, { onEnd, onFailure }: ExchangeObserver): Exchange {
-    const exchange = member.exchangeOf({ onEnd, onFailure: (_, reason) => Promise.reject(reason) });
+    /** The ends of calls by their requests: the reader of a response that has ended may be slow, or never return. */
+    const releases = new WeakMap<HttpRequest, () => void>();
+    const exchange = member.exchangeOf({
+      onEnd(request, response, end) {
+        if (end !== "unknown") releases.get(request)?.();
+        onEnd?.(request, response, end);
+      },
+      onFailure: (_, reason) => Promise.reject(reason),
+    });
     return (request) => {
       if (member.reserved > 0) member.reserved--;
       else member.running++;
@@ -65,6 +73,7 @@ export class CallLimiter {
         member.running--;
         this.wake(1);
       };
+      releases.set(request, release);
       if (signal?.aborted) {
         release();
         return Promise.reject(abortError(signal));

@@ -33,9 +33,8 @@ export function compressExchange(exchange: Exchange, options: ClientProtocolOpti
       throw badResponse(`the server answered with the content encoding ${quote(encoding)}, which is not supported`);
     }
     return {
-      async bytes(maxMessageBytes) {
-        return decompressMessage(await body.bytes(maxMessageBytes), compression, { maxMessageBytes }, badResponse);
-      },
+      bytes: async (maxMessageBytes) =>
+        decompressMessage(await body.bytes(maxMessageBytes), compression, { maxMessageBytes }, badResponse),
       // Only `bytes` is used to read the body. Iteration serves to cancel it.
       [Symbol.asyncIterator]: () => body[Symbol.asyncIterator](),
     };

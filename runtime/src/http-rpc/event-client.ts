@@ -28,10 +28,7 @@ const ACCEPT = `${JSON_TYPE}, ${EVENT_TYPE}`;
  * of a stream without the event `end`.
  */
 const UNNAMED_ERROR = /^\{"message":"(?:[^"\\]|\\.)*","status":"([45][0-9]{2})"\}$/;
-/**
- * The time for the end of the body after the last event, in milliseconds. To leave the body before would reset its stream, or close
- * its connection over HTTP/1.1.
- */
+/** The time for the end of the body after the last event, in milliseconds: to leave it resets a stream, or ends a connection. */
 const END_MS = 1_000;
 const encoder = new TextEncoder();
 
