@@ -18,11 +18,11 @@ import { defer, now } from "../call/platform.ts";
 /** The time in milliseconds for which the calls of one turn of the event loop may run. */
 const LONG_TURN_MS = 16;
 
-/** The number of calls that begin in a turn before any turn has been measured, and the least while no turn is long. */
+/**
+ * The number of calls that begin in a turn before any turn has been measured. While turns allow so many, one call of as many is
+ * measured, with the rest of its turn.
+ */
 const FIRST_CALLS = 32;
-
-/** While no turn is long, one call of so many is measured, with the rest of its turn. */
-const SAMPLING = 32;
 
 /** The share of its timeout for which a call may wait, and which calls of a limited method should take. */
 const SHARE = 1 / 4;
@@ -151,7 +151,7 @@ export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authoriz
     const { method, context } = call;
     const load = loadOf(method);
     if (load === undefined || !isAnswered(context) || !(mayRefuse === true || mayRefuse(call))) return;
-    if (isIdle(load) && ++unmeasured % SAMPLING !== 0) {
+    if (isIdle(load) && ++unmeasured % FIRST_CALLS !== 0) {
       load.running++;
       return context.onAnswered(load.onAnswered);
     }
