@@ -21,7 +21,6 @@ import { Collecting } from "../../../runtime/src/node/io/http2-collecting.ts";
 import type { IncomingBody } from "../../../runtime/src/node/io/http2-incoming.ts";
 import { MemoryBudget, MemoryShare } from "../../../runtime/src/node/io/memory-budget.ts";
 import { SwapList } from "../../../runtime/src/node/io/swap-list.ts";
-import { Receipts } from "../../../runtime/src/node/server/http2/receipt.ts";
 import { type RequestOwner, ServedRequest } from "../../../runtime/src/node/server/http2/request.ts";
 import {
   data,
@@ -227,7 +226,7 @@ async function serve(steps: readonly Step[]): Promise<void> {
   const role = new ServerRole(
     {
       onEvent: (event) => {
-        if (event.type === "pong") owner.receipts.onPong();
+        if (event.type === "pong") for (const request of owner.requests) request.onPong();
       },
       onRequest(stream, block, early) {
         const request = new ServedRequest(owner, stream, block, early);
@@ -246,7 +245,6 @@ async function serve(steps: readonly Step[]): Promise<void> {
     peer: { address: undefined } as unknown as RequestOwner["peer"],
     collecting: new Collecting(),
     requests: new SwapList<ServedRequest>(),
-    receipts: new Receipts(connection),
     aborted: undefined,
     draining: new AbortController().signal,
     fits: () => true,

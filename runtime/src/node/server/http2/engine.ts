@@ -1,13 +1,12 @@
 /**
  * The server's HTTP/2 engine, on sockets: every stream is an exchange. The engine does not depend on calls or messages.
  */
-import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
 import { subscribed } from "../../../call/diagnostics.ts";
 import { RpcError } from "../../../call/error.ts";
 import { startTimer } from "../../../call/platform.ts";
-import type { Exchange, HttpResponse } from "../../../http/exchange.ts";
+import type { HttpResponse } from "../../../http/exchange.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
 import type { EngineConnection } from "../../../http2/connection.ts";
 import type { ConnectionEvent, ServerHandler } from "../../../http2/events.ts";
@@ -19,15 +18,12 @@ import { Http2Socket, nodeLatin1, type SocketOwner } from "../../io/http2-socket
 import { SwapList } from "../../io/swap-list.ts";
 import {
   errorResponse,
-  MANUAL,
-  OUT_OF_MEMORY,
   ServedConnection,
   ServedConnections,
   type ServerEngineOptions,
   type Service,
 } from "../listener/engine.ts";
 import { ConnectionGuard } from "./guard.ts";
-import { Receipts } from "./receipt.ts";
 import { type RequestOwner, ServedRequest } from "./request.ts";
 
 /**
@@ -56,7 +52,6 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   readonly requests: SwapList<ServedRequest> = new SwapList();
   readonly #socket: Http2Socket;
   #stopTimer: (() => void) | undefined;
-  #receipts: Receipts | undefined;
   /** True if this side has begun graceful shutdown, and true if it has sent the final GOAWAY. */
   #isLeaving = false;
   #isGone = false;
@@ -93,23 +88,12 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     return this.service.aborted ?? this.#aborted;
   }
 
-  get receipts(): Receipts {
-    this.#receipts ??= new Receipts(this.connection);
-    return this.#receipts;
-  }
-
   onRequest(stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]): void {
     const request = new ServedRequest(this, stream, block, early);
     stream.sink = request;
     this.requests.add(request);
-    if (!block.hasOneHost) request.answer(TWO_HOSTS);
-    else if (stream.ended && this.memory.budget.short) this.admit(request, () => this.#start(request));
-    else this.#start(request);
-  }
-
-  #start(request: ServedRequest): void {
-    // Changes of the context must not affect the next request of the same chunk.
-    new AsyncResource("TRIPLE_REQUEST", MANUAL).runInAsyncScope(serve, undefined, this.service.exchange, request);
+    if (block.hasOneHost) this.start(request);
+    else request.answer(TWO_HOSTS);
   }
 
   onEvent(event: ConnectionEvent): void {
@@ -117,8 +101,9 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
       this.#report("ended", `ended with HTTP/2 code ${event.code}: ${event.text}`);
       this.#socket.end();
     } else if (event.type === "pong" && event.kind === "shutdown") this.#finishLeaving();
-    else if (event.type === "pong" && event.kind === "receipt") this.#receipts?.onPong();
-    else if (event.type === "idle" && (this.#isGone || this.connection.state === "leaving")) this.#endIfIdle();
+    else if (event.type === "pong" && event.kind === "receipt") {
+      for (const request of this.requests) request.onPong();
+    } else if (event.type === "idle" && (this.#isGone || this.connection.state === "leaving")) this.#endIfIdle();
   }
 
   /**
@@ -187,14 +172,6 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     this.#stopTimer?.();
     super.onClose();
   }
-}
-
-function serve(exchange: Exchange, request: ServedRequest) {
-  if (!request.takeMemory()) return request.answer(OUT_OF_MEMORY);
-  exchange(request).then(
-    (response) => request.answer(response),
-    () => request.fail(),
-  );
 }
 
 /** The response to a request whose Host and :authority differ (RFC 9113, section 8.3.1). */

@@ -19,7 +19,6 @@ import { SMALL_SHARE_BYTES } from "../../io/memory-budget.ts";
 import type { SwapList } from "../../io/swap-list.ts";
 import { OUT_OF_MEMORY, ReceivedRequest, type ReceivedRequestOwner } from "../listener/engine.ts";
 import type { WatchedRequest } from "./guard.ts";
-import type { Receipts } from "./receipt.ts";
 
 /**
  * Time limit, in milliseconds, for a client to receive an early response. A client that is not scheduled for that long reads
@@ -33,7 +32,6 @@ const NO_HEADERS: Metadata = new Metadata().freeze();
 export interface RequestOwner extends ReceivedRequestOwner {
   readonly role: ServerRole;
   readonly requests: SwapList<ServedRequest>;
-  readonly receipts: Receipts;
 }
 
 export class ServedRequest
@@ -53,8 +51,8 @@ export class ServedRequest
   #stopTimer: (() => void) | undefined;
   /** True if the end of the response is sent after the rest of the request has been discarded. */
   #endsLater = false;
-  /** Withdraws the request for a confirmation that the client has received the response. */
-  #withdraw: (() => void) | undefined;
+  /** The number of PINGs whose acknowledgements confirm that the client has received the response. */
+  #pings = 0;
 
   constructor(owner: RequestOwner, stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]) {
     super(owner, stream, block, early, block.fields.includes(CONTINUE) && expects(block.fields));
@@ -201,8 +199,22 @@ export class ServedRequest
       this.#endDiscarded();
       return;
     }
-    this.#withdraw = this.owner.receipts.request(() => this.#endDiscarded());
+    // A PING that waits for its acknowledgement may have been sent before the response.
+    this.#pings = this.#ping() ? 1 : 2;
     this.#stopTimer = startBackgroundTimer(RECEIPT_MS, () => this.#endDiscarded());
+  }
+
+  /** Sends a PING, which is acknowledged after the frames before it have been processed (RFC 9113, section 6.7). */
+  #ping(): boolean {
+    return this.owner.role.connection.ping("receipt");
+  }
+
+  /** Handles the acknowledgement of a PING of {@link #onDiscarded}. */
+  onPong(): void {
+    if (this.#pings === 0) return;
+    this.#pings--;
+    if (this.#pings === 0) this.#endDiscarded();
+    else this.#ping();
   }
 
   #endDiscarded(): void {
@@ -214,8 +226,7 @@ export class ServedRequest
   #stopDiscarding(): void {
     this.#stopTimer?.();
     this.#stopTimer = undefined;
-    this.#withdraw?.();
-    this.#withdraw = undefined;
+    this.#pings = 0;
   }
 
   onClosed(): void {
