@@ -53,14 +53,19 @@ function measure() {
   return { meter: provider.getMeter("test"), read };
 }
 
-function connect(handler: Partial<GreetServiceHandler>, options: ClientTelemetryOptions, retries = 0) {
+function connect(
+  handler: Partial<GreetServiceHandler>,
+  options: ClientTelemetryOptions,
+  retries = 0,
+  protocol: "grpc" | "http-rpc" = "grpc",
+) {
   const given = { ...options, metrics: "grpc" } as const;
   const router = createRouter({ interceptors: [createServerTelemetry(given)], onError: () => {} });
   router.add(GreetServiceDef, { ...greeter, ...handler });
   const retry =
     retries > 0 ? [createRetry({ maxAttempts: retries + 1, initialBackoffMs: 1, applies: () => true })] : [];
   const interceptors = [createClientTelemetry(given), ...retry];
-  return createGreetServiceClient(createInMemoryTransport(router, { interceptors }));
+  return createGreetServiceClient(createInMemoryTransport(router, { interceptors, protocol }));
 }
 
 it("counts attempts with their status, and the calls of both sides", async () => {
@@ -100,6 +105,18 @@ it("adds up the sizes of all messages of a stream, in both directions", async ()
     "grpc.client.attempt.rcvd GreetOnArrival OK": [1, 13 + 12],
     "grpc.server.call.sent GreetOnArrival OK": [1, 13 + 12],
     "grpc.server.call.rcvd GreetOnArrival OK": [1, 5 + 4],
+  });
+});
+
+it("records no sizes over HTTP RPC", async () => {
+  const { meter, read } = measure();
+  await connect({}, { meter }, 0, "http-rpc").greet({ name: "Ada" });
+  expect(await read()).toEqual({
+    "grpc.client.attempt.started Greet": 1,
+    "grpc.client.attempt.duration Greet OK": 1,
+    "grpc.client.call.duration Greet OK": 1,
+    "grpc.server.call.started Greet": 1,
+    "grpc.server.call.duration Greet OK": 1,
   });
 });
 

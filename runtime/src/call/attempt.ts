@@ -57,7 +57,7 @@ export interface RequestContext {
   respondedAt?: number | undefined;
   /** Receives the code of an error whose HTTP status has several codes. A balancer sets it when such a response arrives. */
   onCode?: ((code: Code) => void) | undefined;
-  /** The bytes of the messages that were sent: compressed, without framing. gRPC counts them. */
+  /** The bytes of the messages that were sent: compressed, without framing. `undefined` over HTTP RPC, which does not count. */
   sentBytes?: number | undefined;
   /** The bytes of the messages that were received. */
   receivedBytes?: number | undefined;

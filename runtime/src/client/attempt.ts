@@ -34,8 +34,6 @@ export class AttemptContext implements CallContext {
   readonly attempt: NonNullable<CallContext["attempt"]>;
   sentAt: number | undefined;
   respondedAt: number | undefined;
-  sentBytes = 0;
-  receivedBytes = 0;
   protected readonly call: CallContext;
 
   constructor(call: CallContext, tried: Set<object>) {

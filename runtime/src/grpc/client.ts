@@ -1,7 +1,7 @@
 /**
  * Sub-protocol B, client half: converts an HTTP/2 exchange to a call (spec: Sub-protocol B).
  */
-import { commit } from "../call/attempt.ts";
+import { commit, type RequestContext } from "../call/attempt.ts";
 import type { Call, CallRequest, Method, StreamRequest, UnaryRequest } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -120,14 +120,16 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   }
 
   function httpRequest(request: CallRequest, body: Body): HttpRequest {
-    const { method, context } = request;
+    const { method } = request;
+    const context: RequestContext = request.context;
+    context.sentBytes ??= 0;
     return {
       method: "POST",
       path: options.useAlias && !payloadOf(method)?.grpc ? aliasPath(method, () => method.name) : method.path,
       version: "2",
       headers: requestHeaders(request),
       body,
-      signal: context.signal,
+      signal: request.context.signal,
       context,
     };
   }

@@ -47,7 +47,8 @@ export function createMeasure(meter: Meter, prefix: keyof typeof DESCRIPTIONS): 
     const record = ended(context, labels);
     return (error) => {
       const outcome = record(error);
-      sent.record(context.sentBytes ?? 0, outcome);
+      if (context.sentBytes === undefined) return;
+      sent.record(context.sentBytes, outcome);
       received.record(context.receivedBytes ?? 0, outcome);
     };
   };
@@ -76,8 +77,8 @@ export function measureAttempts(
   attemptInterceptors.set(interceptor, (next) => (request) => {
     const context: RequestContext = request.context;
     const labels = labelsOf(request);
-    context.sentBytes = 0;
-    context.receivedBytes = 0;
+    context.sentBytes = undefined;
+    context.receivedBytes = undefined;
     let ended = measure(context, labels);
     context.onResend = (error) => {
       ended(error);
