@@ -57,7 +57,10 @@ export interface RequestContext {
   respondedAt?: number | undefined;
   /** Receives the code of an error whose HTTP status has several codes. A balancer sets it when such a response arrives. */
   onCode?: ((code: Code) => void) | undefined;
-  /** The bytes of the messages that were sent: compressed, without framing. `undefined` over HTTP RPC, which does not count. */
+  /**
+   * The bytes of the messages that were sent: compressed, without framing. `undefined` if they are not counted: over HTTP RPC, and
+   * on a client without `onResend`.
+   */
   sentBytes?: number | undefined;
   /** The bytes of the messages that were received. */
   receivedBytes?: number | undefined;

@@ -56,6 +56,11 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   let otherPlain: Metadata | undefined;
 
   function call(request: CallRequest): ReturnType<Call> {
+    const context: RequestContext = request.context;
+    if (context.onResend !== undefined) {
+      context.sentBytes = 0;
+      context.receivedBytes = 0;
+    }
     return request.stream ? callStream(request) : callUnary(request);
   }
 
@@ -120,16 +125,14 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   }
 
   function httpRequest(request: CallRequest, body: Body): HttpRequest {
-    const { method } = request;
-    const context: RequestContext = request.context;
-    context.sentBytes ??= 0;
+    const { method, context } = request;
     return {
       method: "POST",
       path: options.useAlias && !payloadOf(method)?.grpc ? aliasPath(method, () => method.name) : method.path,
       version: "2",
       headers: requestHeaders(request),
       body,
-      signal: request.context.signal,
+      signal: context.signal,
       context,
     };
   }

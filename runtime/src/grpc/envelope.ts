@@ -91,15 +91,14 @@ export function compressEnvelope(
   options: Pick<ProtocolOptions, "compressMinBytes">,
   context: RequestContext,
 ): Promise<Uint8Array> | undefined {
-  const { sentBytes = 0 } = context;
   const length = envelope.byteLength - PREFIX_BYTES;
-  context.sentBytes = sentBytes + length;
+  if (context.sentBytes !== undefined) context.sentBytes += length;
   if (compression === undefined || length < options.compressMinBytes) return undefined;
   const compressed = compression.compress(envelope.subarray(PREFIX_BYTES));
   return (
     compressed &&
     Promise.resolve(compressed).then((bytes) => {
-      context.sentBytes = sentBytes + bytes.byteLength;
+      if (context.sentBytes !== undefined) context.sentBytes += bytes.byteLength - length;
       return encodeEnvelope(bytes, true);
     })
   );
@@ -107,7 +106,7 @@ export function compressEnvelope(
 
 /** Counts the message of a received envelope in the context. */
 export function countReceived(context: RequestContext, { data }: Envelope): void {
-  context.receivedBytes = (context.receivedBytes ?? 0) + data.byteLength;
+  if (context.receivedBytes !== undefined) context.receivedBytes += data.byteLength;
 }
 
 function writePrefix(envelope: Uint8Array, compressed: boolean): Uint8Array {

@@ -80,6 +80,7 @@ export class GrpcServer implements ServerProtocol {
       const { headers } = destination;
       const context = new ServerContext(request, headers.timeoutMs, handler.limits.maxTimeoutMs);
       context.sentBytes = 0;
+      context.receivedBytes = 0;
       const payload = handler.payload?.openGrpc(methodsOf(handler), payloadOptionsOf(handler, this.#options));
       call = { request, handler, selector, headers, context, format, payload, body };
     } catch (reason) {

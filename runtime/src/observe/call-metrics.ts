@@ -77,8 +77,6 @@ export function measureAttempts(
   attemptInterceptors.set(interceptor, (next) => (request) => {
     const context: RequestContext = request.context;
     const labels = labelsOf(request);
-    context.sentBytes = undefined;
-    context.receivedBytes = undefined;
     let ended = measure(context, labels);
     context.onResend = (error) => {
       ended(error);

@@ -20,8 +20,9 @@ export class ServerContext extends OpenContext implements AnsweredContext {
   readonly #exchange: HttpRequest;
   /** Called when the call ends early. */
   onEnd: ((error: RpcError) => void) | undefined;
-  /** The bytes of the messages that were sent. gRPC counts them. */
+  /** The bytes of the messages that were sent, and received. gRPC counts them. */
   sentBytes: number | undefined;
+  receivedBytes: number | undefined;
   #peer: Peer | undefined;
   #draining: AbortController | undefined;
   #removeListener: (() => void) | undefined;
