@@ -29,11 +29,9 @@ export interface ContextOptions {
 export class OpenContext implements CallContext {
   /** The event that the call waits for, which the error of its deadline names: on a client `response`. */
   waitsFor: string | undefined;
-  target: string | undefined;
   sentAt: number | undefined;
-  sentBytes: number | undefined;
-  receivedBytes: number | undefined;
   respondedAt: number | undefined;
+  target: string | undefined;
   readonly #options: ContextOptions;
   readonly #deadline: number | undefined;
   #values: ContextValues | undefined;
