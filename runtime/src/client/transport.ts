@@ -4,9 +4,11 @@
 
 import type { Call } from "../call/call.ts";
 import { gracePeriod } from "../call/context.ts";
+import { channels } from "../call/diagnostics.ts";
 import { transportClosed } from "../call/error.ts";
 import { startTimer } from "../call/platform.ts";
 import type { Connections } from "../http/exchange.ts";
+import { publishCalls } from "../observe/logger.ts";
 import type { ClosableTransport } from "./client.ts";
 
 /**
@@ -20,6 +22,7 @@ export function closableTransport(call: Call, connections: Connections): Closabl
   let running = 0;
   let onNoneRunning: (() => void) | undefined;
   let closing: Promise<void> | undefined;
+  const published = publishCalls(call, "client");
 
   const settled = (): void => {
     running -= 1;
@@ -31,7 +34,7 @@ export function closableTransport(call: Call, connections: Connections): Closabl
       if (closing !== undefined) return Promise.reject(transportClosed());
       running += 1;
       try {
-        const response = call(request);
+        const response = channels.call?.hasSubscribers ? published(request) : call(request);
         // By mistake, an interceptor may return a value that is not a promise. The caller of `call` reports it.
         Promise.resolve(response).then(settled, settled);
         return response;

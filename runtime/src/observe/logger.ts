@@ -4,7 +4,7 @@
 
 import type { Call, CallRequest, Interceptor, Method } from "../call/call.ts";
 import { codeName } from "../call/code.ts";
-import { subscribed } from "../call/diagnostics.ts";
+import { channels } from "../call/diagnostics.ts";
 import { callHook, type RpcError } from "../call/error.ts";
 import { now } from "../call/platform.ts";
 import { observe } from "./observer.ts";
@@ -53,10 +53,9 @@ export function createServerLogger(report: (call: FinishedCall, request: CallReq
   return createLogger("server", report);
 }
 
-/** Publishes finished calls on the channel for calls while it has a subscriber. */
+/** Returns a call that publishes its end. Use it while the channel for calls has a subscriber. */
 export function publishCalls(call: Call, side: FinishedCall["side"]): Call {
-  const published = createLogger(side, (finished) => subscribed("call")?.publish(finished))(call);
-  return (request) => (subscribed("call") === undefined ? call(request) : published(request));
+  return createLogger(side, (finished) => channels.call?.publish(finished))(call);
 }
 
 function createLogger(

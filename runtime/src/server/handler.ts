@@ -14,6 +14,7 @@ import {
   type UnaryRequest,
 } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
+import { channels } from "../call/diagnostics.ts";
 import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
 import { iteration, oneMessage, onlyMessage } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
@@ -128,7 +129,9 @@ export function createHandlers<H extends object>(
     const run = bound && payload ? (payload.bind(method, bound) as Implementation) : bound;
     const call =
       run === undefined ? async () => unimplemented({ method }) : implementations[method.kind](run, method, options);
-    return { method, call: publishCalls(interceptHandler(call, options), "server") };
+    const handled = interceptHandler(call, options);
+    const published = publishCalls(handled, "server");
+    return { method, call: (request) => (channels.call?.hasSubscribers ? published(request) : handled(request)) };
   });
 }
 

@@ -16,7 +16,6 @@ import { fixed } from "../../discovery/fixed.ts";
 import type { InstanceConnection } from "../../discovery/registry.ts";
 import type { EndpointStatus, TargetOptions } from "../../discovery/target-options.ts";
 import type { Connections, Exchange } from "../../http/exchange.ts";
-import { publishCalls } from "../../observe/logger.ts";
 import { type ClientProtocolOptions, resolveClientOptions } from "../../protocol/options.ts";
 import type { ClientProtocol } from "../../protocol/protocol.ts";
 import { nodeCompressions } from "../compression.ts";
@@ -121,7 +120,7 @@ export function createNodeTransport(protocols: ClientProtocols, options: AnyOpti
     const current = retry === undefined && serviceConfig !== undefined ? serviceConfig : () => config;
     const isPlain = (config ?? serviceConfig ?? overridesOf) === undefined;
     const call = isPlain ? plain : configureCalls(plain, current, { ...retry, onRetry, overridesOf });
-    const transport = closableTransport(publishCalls(interceptStreams(call, interceptors), "client"), connections);
+    const transport = closableTransport(interceptStreams(call, interceptors), connections);
     return Object.assign(transport, endpoints && { endpoints });
   };
   const given = connecting as Readonly<Record<string, unknown>>;
