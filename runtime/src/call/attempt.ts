@@ -102,10 +102,7 @@ export interface TransparentRetryEvent {
   readonly error: RpcError;
 }
 
-/**
- * The header with the number of previous attempts; absent on the first attempt. A client also finds it in the response
- * headers.
- */
+/** The header with the number of previous attempts, of requests and, on clients, of responses; absent on the first attempt. */
 export const PREVIOUS_ATTEMPTS = "grpc-previous-rpc-attempts";
 
 /** Metadata by which a server delays the next attempt, in milliseconds, or forbids it with a negative number (pushback). */

@@ -12,9 +12,7 @@ export function encodeBase64(bytes: Uint8Array): string {
   return btoa(binary).replace(/==?$/, "");
 }
 
-/**
- * Decodes base64 in the standard or the URL-safe alphabet, with or without padding. Throws a `DOMException` for other text.
- */
+/** Decodes standard or URL-safe base64, with or without padding. Throws a `DOMException` for other text. */
 export function decodeBase64(text: string): Uint8Array {
   const binary = atob(text.replaceAll("-", "+").replaceAll("_", "/"));
   return Uint8Array.from(binary, (character) => character.charCodeAt(0));

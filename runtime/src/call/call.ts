@@ -14,9 +14,7 @@ export interface ServiceDef<C extends object, H extends object> {
   readonly typeName: string;
   /** The methods, by their names in TypeScript, such as `greet`. */
   readonly methods: Readonly<Record<string, Method>>;
-  /**
-   * The version and group that clients request and servers serve, unless an option overrides them. Default: neither.
-   */
+  /** The version and group that clients request and servers serve, unless an option overrides them. Default: none. */
   readonly selector?: Selector;
   /** The format of the generated code, which the runtime must support. Absent in definitions that were not generated. */
   readonly format?: 1;

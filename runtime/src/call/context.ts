@@ -13,9 +13,7 @@ import { onAbort } from "./timer.ts";
 const NOTHING_TO_RELEASE: (() => void)[] = [];
 
 export interface ContextOptions {
-  /**
-   * The timeout of the call, in milliseconds. `undefined` and `Infinity`: no limit. 0: the deadline has passed already.
-   */
+  /** The timeout of the call, in milliseconds. `undefined`, `Infinity`: no limit. 0: the deadline has passed already. */
   readonly timeoutMs?: number | undefined;
   /** The protocol error code of sub-protocol A for a deadline that passes on this side. */
   readonly timeoutStatus: Status;
@@ -70,10 +68,7 @@ export class OpenContext implements CallContext {
     return this.#controller;
   }
 
-  /**
-   * A getter that returns a function, because handlers destructure the context. All calls without a deadline share one
-   * function.
-   */
+  /** A getter of a function, because handlers destructure contexts. All calls without a deadline share one function. */
   get timeoutMs(): () => number | undefined {
     const deadline = this.#deadline;
     return deadline === undefined ? noTimeout : () => Math.max(0, deadline - now());
@@ -93,10 +88,7 @@ export class OpenContext implements CallContext {
     return createContextValues();
   }
 
-  /**
-   * Settles as `work` does, or rejects when the call ends early, whichever comes first. If the call has already ended,
-   * `work` is not started.
-   */
+  /** Settles as `work` does, or rejects when the call ends first. A call that has ended does not start `work`. */
   race<T>(work: () => Promise<T>): Promise<T> {
     if (this.#ended !== undefined) return Promise.reject(this.#ended);
     if (!this.limited) return work();
@@ -106,9 +98,7 @@ export class OpenContext implements CallContext {
     });
   }
 
-  /**
-   * Stops the timer and removes the listener from the caller's signal. Afterwards the context's own signal does not fire.
-   */
+  /** Stops the timer and removes the listener from the caller's signal. The context's own signal then never fires. */
   close(): void {
     for (const release of this.#release) release();
     this.#release = NOTHING_TO_RELEASE;
@@ -143,9 +133,7 @@ export class OpenContext implements CallContext {
   }
 }
 
-/**
- * The context of a streaming call on a client. The call is also cancelled when the reader of the responses leaves its loop.
- */
+/** The context of a client's streaming call, which is also cancelled when the reader of the responses leaves its loop. */
 export class StreamContext extends OpenContext {
   /** True if the call has ended early. */
   hasEnded = false;

@@ -72,9 +72,7 @@ export class RpcError extends Error {
    */
   readonly target: string | undefined;
 
-  /**
-   * Creates an error. An unassigned code becomes `unknown`. Throws a `TypeError` for invalid details, headers or trailers.
-   */
+  /** Creates an error. An unassigned code becomes `unknown`. Throws a `TypeError` for invalid options. */
   constructor(code: Code, message: string, options: RpcErrorOptions = {}) {
     const known = codeFromNumber(code) ?? Code.Unknown;
     super(`[${codeName(known)}]${message && ` ${message}`}`, options.cause === undefined ? {} : options);
@@ -110,9 +108,7 @@ function toRpcError(reason: unknown, fallback: Code): RpcError {
   return new RpcError(fallback, reasonOf(reason), { cause: reason });
 }
 
-/**
- * Validates details when the error is created. Invalid details would otherwise fail later, when the response is encoded.
- */
+/** Validates details when the error is created, and not later, when the response is encoded. */
 function checkDetails(details: readonly ErrorDetail[] = []): readonly ErrorDetail[] {
   const valid =
     Array.isArray(details) &&
@@ -193,9 +189,7 @@ export function maskUnknownError(reason: unknown, call: RunningCall, onError: Er
 /** The part of a call that determines how its errors are converted. */
 export type RunningCall = Pick<CallRequest, "method" | "context">;
 
-/**
- * Returns the reason of the call's abort, or of the server's shutdown, if it caused the thrown value; `undefined` otherwise.
- */
+/** Returns the reason of the call's abort, or of the server's shutdown, if it caused the thrown value. */
 export function abortErrorFor(thrown: unknown, { context }: RunningCall): RpcError | undefined {
   const cause = [context.signal, context.draining].find((signal) => isAbortOf(signal, thrown));
   return cause && abortError(cause);

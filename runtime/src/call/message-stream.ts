@@ -7,10 +7,7 @@ import type { CallResponse } from "./call.ts";
 /** The result of the last step of an iteration. */
 export const DONE = { done: true, value: undefined } as const;
 
-/**
- * Creates an iterable iterator from two functions: `next` returns the next result; `leave` is called if the reader leaves the
- * loop early.
- */
+/** Creates an iterable iterator: `next` returns the next result; `leave` is called if the reader leaves the loop early. */
 export function iteration<T>(
   next: () => Promise<IteratorResult<T, undefined>>,
   leave: () => unknown,
@@ -29,10 +26,7 @@ export function iteration<T>(
 /** Receives the end of messages. `settled` resolves when a step that its reader has left, and the source, have ended. */
 type OnEnd = (how: "read" | "left" | "failed", reason: unknown, settled: Promise<unknown>) => void;
 
-/**
- * Passes messages on, and calls `ended` once: after the last message, when the reader leaves early, or with the error that
- * ended the stream.
- */
+/** Passes messages on, and calls `ended` once: after the last one, when the reader leaves, or with the error. */
 export function watchEnd<T>(messages: AsyncIterable<T>, ended: OnEnd): AsyncIterable<T> {
   return { [Symbol.asyncIterator]: () => watched(messages[Symbol.asyncIterator](), ended) };
 }

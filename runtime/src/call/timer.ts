@@ -34,10 +34,7 @@ export function onAbort(signal: AbortSignal | undefined, callback: (error: RpcEr
   };
 }
 
-/**
- * Resolves after a delay, in milliseconds, or rejects when one of the signals fires. The timer keeps the process running
- * meanwhile.
- */
+/** Resolves after a delay in milliseconds, or rejects when a signal fires. The timer keeps the process running. */
 export function delay(delayMs: number, ...signals: (AbortSignal | undefined)[]): Promise<void> {
   return new Promise((resolve, reject) => {
     const release = [startTimer(delayMs, () => settle(resolve))];
@@ -64,10 +61,7 @@ export function delayInBackground(delayMs: number, signal?: AbortSignal): Promis
   });
 }
 
-/**
- * Waits for a promise that never rejects, at most for the given time in milliseconds. Resolves with false if it was not
- * settled.
- */
+/** Waits for a promise that never rejects, at most for that many milliseconds. Resolves with false if it has not settled. */
 export function settledWithin(promise: Promise<unknown>, maxMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const stop = startTimer(maxMs, () => resolve(false));

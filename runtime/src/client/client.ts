@@ -28,9 +28,7 @@ export interface Transport {
   readonly call: Call;
 }
 
-/**
- * A transport that manages its connections, such as those of `triple-es/node`. Other transports have nothing to close.
- */
+/** A transport that manages its connections, such as those of `triple-es/node`. Others have nothing to close. */
 export interface ClosableTransport extends Transport {
   /**
    * Graceful shutdown: closes the connections after all running calls have ended, including streams, or when the grace
@@ -205,10 +203,7 @@ type StreamingCall = readonly [
   options: CallOptions | undefined,
 ];
 
-/**
- * The responses of a streaming call. The call starts when the first response is read, and is cancelled when the reader leaves
- * the loop early.
- */
+/** The responses of a streaming call, which starts with the first read and is cancelled when the reader leaves the loop. */
 class ResponseStream extends MessageStream {
   readonly #given: StreamingCall;
   #context: StreamContext | undefined;

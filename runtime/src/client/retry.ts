@@ -66,10 +66,7 @@ export function retryConfig(options: RetryOptions): ServiceConfig {
   return { methodConfigOf, retryThrottling: undefined, loadBalancing: [] };
 }
 
-/**
- * Returns a call that makes further attempts by the policy of its request, if there is one and the request can be sent
- * again.
- */
+/** Returns a call that makes further attempts by the policy of its request, if it has one and can be sent again. */
 export function attemptCalls(
   next: Call,
   options: AttemptOptions,

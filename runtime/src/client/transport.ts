@@ -16,9 +16,7 @@ import type { ClosableTransport } from "./client.ts";
  * yet, because an interceptor may delay or retry them.
  */
 export function closableTransport(call: Call, connections: Connections): ClosableTransport {
-  /**
-   * The number of calls without a response. After the response, the connection waits for the messages of its stream.
-   */
+  /** The number of calls without a response. Afterwards, the connection waits for the messages of the stream. */
   let running = 0;
   let onNoneRunning: (() => void) | undefined;
   let closing: Promise<void> | undefined;

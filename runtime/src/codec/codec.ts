@@ -40,10 +40,7 @@ export interface Codec {
    * limit; a codec that ignores it does not limit them.
    */
   decode(type: DescMessage, bytes: Uint8Array, generated?: GeneratedCodec, count?: ValueCount): object;
-  /**
-   * Encodes a message after `headroom` reserved bytes, so that a protocol can write its prefix without a copy.
-   * Optional.
-   */
+  /** Encodes a message after `headroom` reserved bytes, into which a protocol writes its prefix. Optional. */
   encodeWithHeadroom?(headroom: number, type: DescMessage, message: object, generated?: GeneratedCodec): Uint8Array;
   /**
    * The conversion to JSON values, for codecs that write JSON text: sub-protocol A puts such values into its array of
@@ -76,10 +73,7 @@ export const protoCodec: Codec = {
     generated === undefined ? fromBinary(type, plainBytes(bytes)) : generated.decode(bytes),
 };
 
-/**
- * Returns a plain `Uint8Array` over the same memory. A decoded field of bytes is a subarray of the input, and a
- * subarray of a Buffer is a Buffer.
- */
+/** Returns a plain `Uint8Array` over the same memory: subarrays of a Buffer, such as decoded bytes, are Buffers. */
 export function plainBytes(bytes: Uint8Array): Uint8Array {
   return bytes.constructor === Uint8Array ? bytes : new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
 }
@@ -127,10 +121,7 @@ function inWords(cause: unknown): unknown {
 /** The JSON codec without a registry. */
 export const jsonCodec: Codec = /*@__PURE__*/ createJsonCodec();
 
-/**
- * Returns the built-in codec with the name, or the given codec. Throws a `TypeError` for an unknown codec or an invalid
- * name.
- */
+/** Returns the built-in codec with the name, or the given codec. Throws a `TypeError` for an unknown or invalid one. */
 export function findCodec(codec: "proto" | "json" | Codec): Codec {
   if (typeof codec === "object") {
     checkWireNames("codec", [codec]);
@@ -144,10 +135,7 @@ export function encodeJson(value: JsonValue): Uint8Array {
   return encodeUtf8(JSON.stringify(value));
 }
 
-/**
- * Parses JSON text like {@link decodeJson}, without its limit on nesting, for callers that do not recurse into the
- * value.
- */
+/** Parses JSON text like {@link decodeJson}, with any nesting, for callers that do not recurse into the value. */
 export function parseJson(bytes: Uint8Array): JsonValue {
   return JSON.parse(decoder.decode(bytes)) as JsonValue;
 }
@@ -160,10 +148,7 @@ export function decodeJson(bytes: Uint8Array): JsonValue {
   return JSON.parse(decodeJsonText(bytes)) as JsonValue;
 }
 
-/**
- * Returns the text that {@link decodeJson} parses, for callers with another parser. Throws for bytes that are not UTF-8
- * and for deep nesting.
- */
+/** Returns the text that {@link decodeJson} parses. Throws for bytes that are not UTF-8 and for deep nesting. */
 export function decodeJsonText(bytes: Uint8Array): string {
   const text = decoder.decode(bytes);
   // Shorter text cannot open and close more than `MAX_JSON_DEPTH` levels.
@@ -171,10 +156,7 @@ export function decodeJsonText(bytes: Uint8Array): string {
   return text;
 }
 
-/**
- * Throws for text that is nested too deeply. Brackets inside strings are skipped. Text that is not JSON may pass,
- * because the parser rejects it.
- */
+/** Throws for text that is nested too deeply outside of strings. Text that is not JSON may pass: the parser rejects it. */
 function checkDepth(text: string): void {
   let depth = 0;
   for (let i = 0; i < text.length; i += 1) {
@@ -186,10 +168,7 @@ function checkDepth(text: string): void {
   }
 }
 
-/**
- * Returns the index of the closing quote of the string that starts at `start`, or the length of the text if there is
- * none.
- */
+/** Returns the index of the closing quote of the string that starts at `start`; without one, the text's length. */
 function endOfString(text: string, start: number): number {
   for (let i = start + 1; i < text.length; i += 1) {
     const character = text.charCodeAt(i);

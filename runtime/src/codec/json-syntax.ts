@@ -10,8 +10,5 @@ export const CLOSE_ARRAY = 0x5d;
 export const OPEN_OBJECT = 0x7b;
 export const CLOSE_OBJECT = 0x7d;
 
-/**
- * Maximum nesting of arrays and objects. Deeper JSON is rejected, because recursion over its values would overflow the
- * stack.
- */
+/** Maximum nesting of arrays and objects: recursion over the values of deeper JSON would overflow the stack. */
 export const MAX_JSON_DEPTH = 100;

@@ -10,10 +10,7 @@ export interface Preference {
   readonly quality: number;
 }
 
-/**
- * Maximum number of items that are read, far above the length of legitimate lists. It bounds the time that an
- * attacker's list takes.
- */
+/** Maximum number of items that are read, far above that of legitimate lists, which bounds the time of hostile ones. */
 const MAX_PREFERENCES = 32;
 
 /** Maximum number of parameters of an item that are read. A media type has one or two before its quality value. */

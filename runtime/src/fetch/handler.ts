@@ -104,9 +104,7 @@ class FetchRequest implements HttpRequest {
   readonly body: Body;
   values: (() => ContextValues) | undefined;
   readPeer: (() => FetchPeer) | undefined;
-  /**
-   * Called when the request is aborted and the call has read its signal: a platform may neither read nor cancel the response.
-   */
+  /** Called when the request is aborted after the call has read its signal: the response may never be read or cancelled. */
   onAborted: (() => void) | undefined;
   readonly #request: Request;
   #controller: AbortController | undefined;
@@ -129,10 +127,7 @@ class FetchRequest implements HttpRequest {
     return { address, port, protocol: "h1", tls: undefined };
   }
 
-  /**
-   * A separate signal, created on first use. In Deno, the signal of the request also fires on success, and reading it
-   * prints a warning.
-   */
+  /** A separate signal, made on first use: in Deno, that of a request also fires on success, and reading it prints a warning. */
   get signal(): AbortSignal {
     const controller = this.#controller ?? new AbortController();
     if (this.#controller === undefined && !this.#closed) {

@@ -170,10 +170,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     return compressEnvelope(envelope, options.sendCompression, options, context) ?? envelope;
   }
 
-  /**
-   * Encodes the messages of a request. A single message becomes a whole body, which an engine can send in one flush and
-   * retry transparently.
-   */
+  /** Encodes the messages of a request. A single one becomes a whole body, sent in one flush and retried transparently. */
   async function requestBody(request: StreamRequest): Promise<Body> {
     const envelopes = new SentMessages(request.messages, (message) => encode(request, message));
     if (request.method.kind !== "server_streaming") return streamBody(envelopes);

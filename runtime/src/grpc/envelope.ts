@@ -25,19 +25,13 @@ export interface Envelope {
 /** Length of the prefix of each message, in bytes. */
 export const PREFIX_BYTES = 5;
 
-/**
- * Checks the prefix of a unary body when it arrives, before the message is buffered. Throws the same errors as
- * {@link EnvelopeReader.next}.
- */
+/** Checks the prefix of a unary body before the message is buffered, with the errors of {@link EnvelopeReader.next}. */
 export const checkPrefix: BodyCheck = (chunks, bytes, limit) => {
   const before = bytes - (chunks.at(-1)?.byteLength ?? 0);
   if (before < PREFIX_BYTES && bytes >= PREFIX_BYTES) endOfEnvelope(prefixOf(chunks), 0, limit);
 };
 
-/**
- * Returns the first bytes, and copies no more than a prefix: a chunk to which small ones are joined is checked many
- * times.
- */
+/** Returns the first bytes, and copies no more than a prefix: a growing first chunk is checked many times. */
 function prefixOf(chunks: readonly Uint8Array[]): Uint8Array {
   const [first] = chunks;
   if (first !== undefined && first.byteLength >= PREFIX_BYTES) return first;
@@ -51,10 +45,7 @@ function prefixOf(chunks: readonly Uint8Array[]): Uint8Array {
   return prefix;
 }
 
-/**
- * Allocates bytes. `Buffer.allocUnsafe` takes small allocations from a shared pool, which is much faster than a new
- * `Uint8Array`.
- */
+/** Allocates bytes: small ones from the pool of `Buffer.allocUnsafe`, which is much faster than a new `Uint8Array`. */
 const allocate: (length: number) => Uint8Array =
   typeof Buffer === "function" ? allocatePooled : (length) => new Uint8Array(length);
 
@@ -82,9 +73,7 @@ export function encodeMessage(
   return writePrefix(codec.encodeWithHeadroom(PREFIX_BYTES, type, message, generated), false);
 }
 
-/**
- * Compresses the message of an envelope, and counts it in the context. Returns `undefined` if it should be sent uncompressed.
- */
+/** Compresses the message of an envelope, and counts it. Returns `undefined` if it should be sent uncompressed. */
 export function compressEnvelope(
   envelope: Uint8Array,
   compression: Compression | undefined,
@@ -208,10 +197,7 @@ function endOfEnvelope(bytes: Uint8Array, start: number, maxBytes: number): numb
   return start + PREFIX_BYTES + length;
 }
 
-/**
- * Returns the envelope between two offsets. Its data is a plain `Uint8Array`, even if the bytes are a Buffer (see
- * {@link plainBytes}).
- */
+/** Returns the envelope between two offsets, whose data is a plain `Uint8Array` (see {@link plainBytes}). */
 function openEnvelope(bytes: Uint8Array, start: number, end: number): Envelope {
   const from = start + PREFIX_BYTES;
   return { compressed: bytes[start] === 1, data: new Uint8Array(bytes.buffer, bytes.byteOffset + from, end - from) };

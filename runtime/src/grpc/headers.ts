@@ -13,19 +13,13 @@ import type { ClientProtocolOptions, ProtocolOptions, ServerProtocolOptions } fr
 //     Content-Type → "application/grpc" [ "+" codec ] [ ";" parameters ]
 const GRPC_MEDIA_TYPE = /^application\/grpc(?:\+([^;\s]+))?\s*(?:;.*)?$/i;
 
-/**
- * Returns the codec's name in a gRPC content type, `proto` if the type names none, or `undefined` for other content
- * types.
- */
+/** Returns the codec in a gRPC content type, `proto` if the type names none, or `undefined` for another type. */
 export function codecNameOf(contentType: string | undefined): string | undefined {
   const match = contentType === undefined ? null : GRPC_MEDIA_TYPE.exec(contentType);
   return match === null ? undefined : (match[1]?.toLowerCase() ?? "proto");
 }
 
-/**
- * The content types of wrapped messages: the two of the specification (Extended content type), and those that other
- * implementations use.
- */
+/** The content types of wrapped messages: those of the specification (Extended content type), and those of other peers. */
 const WRAPPER_CONTENT_TYPE =
   /^application\/(?:(?:triple|svc)\+wrapper|grpc(?:\+(?:proto|hessian2|msgpack))?)\s*(?:;.*)?$/i;
 
@@ -34,10 +28,7 @@ export function isWrapperContentType(contentType: string): boolean {
   return WRAPPER_CONTENT_TYPE.test(contentType);
 }
 
-/**
- * The value of `te` with the item `trailers` (RFC 9110, section 10.1.4), which means that every proxy on the way
- * forwards trailers.
- */
+/** The value of `te` with `trailers` (RFC 9110, section 10.1.4): every proxy on the way forwards trailers. */
 const TE_TRAILERS = /(?:^|,)\s*trailers\s*(?:[,;]|$)/i;
 
 /** Reads the headers of a request. Throws for headers that are invalid or unsupported. */
@@ -112,10 +103,7 @@ export function requestFields(contentType: string, options: ClientProtocolOption
   return headers;
 }
 
-/**
- * Returns the compression of a response's messages, or `undefined` if there is none. Throws for one that is not
- * registered.
- */
+/** Returns the compression of a response's messages, if there is one. Throws for one that is not registered. */
 export function readResponseCompression(headers: Metadata, options: ProtocolOptions): Compression | undefined {
   return compressionOf(options.compressions, headers.get("grpc-encoding"), (encoding) => {
     const problem = `the server answered with the grpc-encoding ${quote(encoding)}, which is not supported`;

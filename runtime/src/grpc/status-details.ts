@@ -10,10 +10,7 @@ const DETAILS = 3;
 const TYPE_URL = 1;
 const VALUE = 2;
 
-/**
- * Decodes the details of an encoded `google.rpc.Status`. Throws an error for bytes that are not a message, and for
- * groups.
- */
+/** Decodes the details of an encoded `google.rpc.Status`. Throws for bytes that are not a message, and for groups. */
 export function decodeDetails(status: Uint8Array): ErrorDetail[] {
   const details: ErrorDetail[] = [];
   for (const [number, content] of delimitedFields(status)) if (number === DETAILS) details.push(decodeAny(content));

@@ -14,10 +14,7 @@ import type { FieldLimits } from "../protocol/header-limits.ts";
 import { appendBounded, checkHeaders, isReservedName } from "../protocol/headers.ts";
 import { decodeDetails } from "./status-details.ts";
 
-/**
- * gRPC's mapping of HTTP statuses for responses without `grpc-status`, as the conformance suite tests it. Sub-protocol
- * A has a different table.
- */
+/** gRPC's codes of HTTP statuses, for responses without `grpc-status`. HTTP RPC has a different table. */
 const GRPC_CODE_OF_HTTP_STATUS: Readonly<Record<number, Code>> = {
   400: Code.Internal,
   401: Code.Unauthenticated,
@@ -122,10 +119,7 @@ export function readEnd(response: HttpResponse, headers: Metadata, hasBody: bool
   );
 }
 
-/**
- * Returns the error in `grpc-status` if it has arrived. It takes precedence over local decoding errors, because it
- * usually is their cause.
- */
+/** Returns the received error in `grpc-status`, usually the cause of local decoding errors, which it replaces. */
 export function statusIfReceived({ headers, trailers }: HttpResponse, metadata: Metadata): RpcError | undefined {
   if (trailers.has("grpc-status")) return markReceived(readError(trailers, metadata));
   return headers.has("grpc-status") ? markReceived(readError(headers, new Metadata())) : undefined;

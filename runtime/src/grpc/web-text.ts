@@ -9,10 +9,7 @@ import { RpcError } from "../call/error.ts";
 import { DONE, iteration } from "../call/message-stream.ts";
 import { type Body, streamBody, wholeBody } from "../http/body.ts";
 
-/**
- * Maximum number of bytes that are converted to characters in one call, because the arguments of a function are on the
- * stack.
- */
+/** Maximum number of bytes that one call converts to characters: the arguments of a function are on the stack. */
 const MAX_ARGUMENT_BYTES = 8 * 1024;
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

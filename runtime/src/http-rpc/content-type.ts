@@ -25,10 +25,7 @@ export interface HttpRpcFormat extends RequestFormat {
   /** Loads the parser, before a body is decoded. `undefined`: the parser is part of the bundle. */
   readonly load?: (() => Promise<unknown>) | undefined;
   readonly response: ResponseFormat;
-  /**
-   * The name of the request in errors, if browsers send it to any site, with cookies and without a CORS preflight. `undefined`:
-   * they do not.
-   */
+  /** The name of the request in errors, if browsers send it to any site with cookies and without a CORS preflight. */
   readonly safelisted?: string | undefined;
 }
 
@@ -258,10 +255,7 @@ function fits(response: BodyResponse, { method, payload }: Handler): boolean {
   return response.results.textOnly !== true || payload.isText(method);
 }
 
-/**
- * Creates the fields of responses with a content type. `nosniff` prevents browsers from interpreting a response as a
- * page.
- */
+/** Creates the fields of responses with a content type. `nosniff` keeps browsers from reading them as pages. */
 export function responseFields(contentType: string): Metadata {
   return new Metadata({ "content-type": contentType, "x-content-type-options": "nosniff" }).freeze();
 }

@@ -73,9 +73,7 @@ type DetailBody = {
   readonly debug?: JsonValue;
 };
 
-/**
- * Encodes the body of an error. `details` is added if there are any; `debug` is a detail as JSON, if `registry` has its type.
- */
+/** Encodes the body of an error. A detail whose type is in the registry has the member `debug`, its JSON. */
 export function encodeErrorBody(error: RpcError, registry: Registry | undefined): Uint8Array {
   const { code, details, status = Status.ServiceError } = error;
   const body = errorBody(status, error.rawMessage, code);

@@ -122,9 +122,7 @@ function readTimeout(headers: Metadata): number | undefined {
   return timeoutMs;
 }
 
-/**
- * Maximum timeout in milliseconds, 10 digits. Clients never send a longer one, and servers reduce longer ones to it.
- */
+/** Maximum timeout in milliseconds, 10 digits: clients never send a longer one, and servers reduce longer ones to it. */
 const MAX_TIMEOUT_MS = 9_999_999_999;
 
 /** Formats `tri-service-timeout`. The minimum is 1, because the header cannot express a deadline that has passed. */

@@ -43,10 +43,7 @@ export function parseMediaType(contentType: string): MediaType | undefined {
   return { name: (name[1] as string).toLowerCase(), parameters };
 }
 
-/**
- * Returns the specification's name of a media type. Other implementations call `application/proto` protobuf or
- * x-protobuf.
- */
+/** Returns the specification's name of a media type, which other implementations call protobuf or x-protobuf. */
 export function canonicalType(name: string): string {
   return name.replace(/^(application\/)(x-)?protobuf$/, "$1proto");
 }
@@ -76,10 +73,7 @@ export function qualityOf(accept: string, mediaType: string): number {
   return quality;
 }
 
-/**
- * Selects the media type with the highest quality in `accept`, the first one of several. Returns `undefined` if none is
- * acceptable.
- */
+/** Returns the first media type with the highest quality in `accept`; `undefined` if none is acceptable. */
 export function chooseMediaType(accept: string, mediaTypes: readonly string[]): string | undefined {
   let best: string | undefined;
   let bestQuality = 0;

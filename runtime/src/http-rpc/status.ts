@@ -23,10 +23,7 @@ export const CODE_OF_STATUS: Readonly<Partial<Record<number, Code>>> = {
   100: Code.ResourceExhausted,
 };
 
-/**
- * The code for each HTTP status (spec: Client-side inference of an RPC code from an HTTP status). It is not the inverse
- * of any other table.
- */
+/** The code for each HTTP status (spec: Client-side inference of an RPC code …), which is the inverse of no other table. */
 const CODE_OF_HTTP_STATUS: Readonly<Partial<Record<number, Code>>> = {
   400: Code.InvalidArgument,
   401: Code.Unauthenticated,

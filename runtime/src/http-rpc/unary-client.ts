@@ -135,9 +135,7 @@ export function createUnaryCall(
   };
 }
 
-/**
- * Adapts a unary call to transports whose clients have stubs of all four kinds. Streams are rejected as unimplemented.
- */
+/** Adapts a unary call to transports with stubs of all four kinds. Streams are rejected as unimplemented. */
 export function refuseStreams(call: UnaryCall): Call {
   return (request) => (request.stream ? Promise.reject(streamError(request.method)) : call(request));
 }

@@ -5,10 +5,7 @@ import { concat, NO_BYTES } from "../call/bytes.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 
-/**
- * The body of a request or response. It can be read once, by `bytes` or by iteration. Leaving the loop early cancels the
- * rest of the body.
- */
+/** The body of a request or response, read once by `bytes` or by a loop, which cancels the rest when it is left. */
 export interface Body extends AsyncIterable<Uint8Array> {
   /** The complete bytes, which an engine can write in one flush. `undefined` for a stream of chunks. */
   readonly whole?: Uint8Array | undefined;

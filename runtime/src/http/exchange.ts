@@ -103,10 +103,7 @@ export interface Connections {
   destroy(reason: RpcError): void;
 }
 
-/**
- * Creates the error that ends a server's exchange early. An engine cannot distinguish a cancellation from a lost
- * connection.
- */
+/** Creates the error that ends a server's exchange early: engines cannot tell cancellation from a lost connection. */
 export function clientGone(): RpcError {
   return new RpcError(Code.Canceled, "the client cancelled the call or disconnected");
 }

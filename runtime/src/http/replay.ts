@@ -4,9 +4,7 @@
 import { DONE } from "../call/message-stream.ts";
 import { type Body, type ChunkSource, type OnError, type OnStep, requestChunk, streamBody } from "./body.ts";
 
-/**
- * Limit of the bytes that are kept for a retry, until the response begins. A request that has sent more cannot be retried.
- */
+/** Limit of the bytes that are kept for a retry until the response begins. Larger requests cannot be retried. */
 const MAX_KEPT_BYTES = 64 * 1024;
 
 /**

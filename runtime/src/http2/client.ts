@@ -36,10 +36,7 @@ export class ClientRole implements Role {
   readonly #streams: Streams;
   readonly #scheme: string;
   readonly #authority: string;
-  /**
-   * Passes each waiting request once. Another iterator would pass all removed ones first. It never ends: it is used
-   * only if there is one.
-   */
+  /** Passes each waiting request once: a new iterator would first pass all removed ones. Used only if there is one. */
   readonly #inOrder: Iterator<[EngineStream, StreamRequestHead]>;
 
   constructor(handler: ConnectionHandler, options: ClientOptions) {

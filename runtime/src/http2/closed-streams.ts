@@ -4,10 +4,7 @@
  */
 import { State } from "./stream.ts";
 
-/**
- * Numbers of closed streams that are remembered: those that this side has reset, on which well-behaved peers may still send,
- * and others.
- */
+/** Numbers of remembered closed streams: those that this side has reset, on which peers may still send, and others. */
 const REMEMBERED_RESETS = 256;
 const REMEMBERED_OTHERS = 64;
 

@@ -166,10 +166,7 @@ export class ControlFrames implements FrameHandler {
     }
   }
 
-  /**
-   * Peers that receive DATA send WINDOW_UPDATE, and PING to measure bandwidth: two such frames for each of ours have no
-   * weight.
-   */
+  /** Counts a frame that received DATA causes, WINDOW_UPDATE or PING: two for each DATA frame of ours have no weight. */
   #countCaused(weight: number): void {
     if (this.#caused < 2 * this.#owner.streams.scheduler.frames) this.#caused++;
     else this.#owner.meters.glitch(weight);

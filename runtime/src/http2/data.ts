@@ -20,10 +20,7 @@ export class ReceivedData implements DataHandler {
     this.#meters = meters;
   }
 
-  /**
-   * Accounts for a DATA frame. All of it, padding included, counts against both windows (section 6.9). That of the stream
-   * bounds what is held.
-   */
+  /** Accounts for a DATA frame, which counts against both windows, padding included (RFC 9113, section 6.9). */
   onDataStart(streamId: number, length: number, padding: number, isEnd: boolean): void {
     const size = length + padding;
     this.#streams.windows.charge(size);

@@ -33,10 +33,7 @@ const RULES: readonly FrameRule[] = [
   /* 6.10 */ { name: "CONTINUATION", scope: "stream", min: 0, max: ANY_LENGTH, unit: 1 },
 ];
 
-/**
- * Throws a `ConnectionError` for a frame that is invalid in any state. The length is checked first, because it
- * determines how much to read.
- */
+/** Throws a `ConnectionError` for a frame that is invalid in any state; first for its length, which bounds the read. */
 export function checkFrame(type: number, length: number, flags: number, streamId: number): void {
   if (length > DEFAULT_MAX_FRAME_SIZE) {
     throw new ConnectionError(

@@ -18,10 +18,7 @@ interface KnownBlock {
   readonly block: HeaderBlock;
 }
 
-/**
- * Decodes the header blocks of one connection. It must receive all of them, because each may change the HPACK state for
- * the next one.
- */
+/** Decodes the header blocks of one connection: all of them, because each may change the HPACK state. */
 export class HeaderReader {
   /** The problem of the last block; `undefined` if the block is valid. */
   problem: "malformed" | "too large" | undefined;

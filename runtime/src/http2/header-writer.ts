@@ -13,10 +13,7 @@ import { checkOutgoing, checkRequestLine } from "./messages.ts";
 /** A header block is larger than the peer's SETTINGS_MAX_HEADER_LIST_SIZE. Nothing of it has been sent. */
 export class HeadersTooLarge extends TypeError {}
 
-/**
- * Writes header blocks. Each is encoded when it is written, so that the peer decodes the blocks in the order of their
- * encoding.
- */
+/** Writes header blocks. Each is encoded when it is written: peers decode blocks in the order of their encoding. */
 export class HeaderWriter {
   readonly encoder: Encoder = new Encoder(checkOutgoing);
   readonly #output: Output;

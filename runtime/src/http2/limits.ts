@@ -45,10 +45,7 @@ export const MAX_INTERIM_RESPONSES = 10;
 /** Maximum bytes of headers of open streams and of bodies that wait to be sent, per connection. */
 export const MAX_BUFFERED_BYTES: number = 64 * 1024 * 1024;
 
-/**
- * Maximum unsent SETTINGS and PING acknowledgements and resets that the peer causes and does not read (CVE-2019-9512,
- * -9514, -9515).
- */
+/** Maximum unsent acknowledgements and resets that a peer causes and does not read (CVE-2019-9512, -9514, -9515). */
 const MAX_OWED = 1_000;
 const GLITCH_BURST = 10_000;
 const GLITCHES_PER_SECOND = 330;
@@ -76,10 +73,7 @@ export const Glitch = {
   Unknown: 1,
   /** WINDOW_UPDATE, beyond two for each DATA frame that this side has sent. */
   WindowUpdate: 1,
-  /**
-   * DATA, RST_STREAM or WINDOW_UPDATE on a closed stream, other than what the peer may have sent before it knew of the
-   * end.
-   */
+  /** DATA, RST_STREAM or WINDOW_UPDATE on a closed stream, of whose end the peer must have known. */
   DeadStream: 1,
   /** The same for a header block, which must be decoded. */
   DeadBlock: 10,

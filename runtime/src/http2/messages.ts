@@ -20,10 +20,7 @@ export interface HeaderBlock {
   readonly status: number;
   /** The content-length; -1 if it is absent. */
   readonly contentLength: number;
-  /**
-   * The sum of the lengths of all names and values plus 32 bytes per field, before cookies were joined (RFC 9113,
-   * section 10.5.1).
-   */
+  /** The lengths of all names and values plus 32 per field, before cookies were joined (RFC 9113, section 10.5.1). */
   readonly size: number;
   /**
    * True if `host` and `:authority` agree, or one of them is missing. Serving a request where they differ lets it bypass
@@ -288,10 +285,7 @@ export class BlockBuilder implements FieldSink {
     return normalizeHost(host, this.#scheme) === normalizeHost(authority, this.#scheme);
   }
 
-  /**
-   * Joins cookies: HTTP/2 may carry each in a field of its own, but together they are one, separated by semicolons (RFC
-   * 9113, section 8.2.3).
-   */
+  /** Joins cookies, which may be in fields of their own, with semicolons (RFC 9113, section 8.2.3). */
   #finishCookies(size: number): void {
     if (this.#cookies.length === 0) return;
     // Cookies of large blocks stay separate: the limit on the number of fields then counts each of them, and thousands

@@ -9,10 +9,7 @@ import { writeData, writeDataHeader } from "./frame.ts";
 import type { HeaderWriter } from "./header-writer.ts";
 import type { EngineStream } from "./stream.ts";
 
-/**
- * High-water marks of queued bytes, per stream and per connection. Above either, a stream accepts no more data
- * (backpressure).
- */
+/** High-water marks of queued bytes, per stream and connection. Above either, streams accept no data (backpressure). */
 const STREAM_MARK_BYTES = 64 * 1024;
 const CONNECTION_MARK_BYTES = 1024 * 1024;
 /** Bytes of output that wait to be taken, beyond which DATA is queued. */
@@ -162,10 +159,7 @@ export class Scheduler {
     stream.wantsDrain = false;
   }
 
-  /**
-   * Writes frames until the output has `budget` bytes. With a budget of 0 or less, writes none, and queues all further
-   * DATA until the next call.
-   */
+  /** Writes frames until the output has `budget` bytes. With none (0 or less), queues all DATA until the next call. */
   run(budget: number): void {
     this.#isBlocked = budget <= 0;
     this.sent -= this.finished;
@@ -204,10 +198,7 @@ export class Scheduler {
     return this.#first !== undefined && this.queued > 0 && this.window > 0;
   }
 
-  /**
-   * Notifies streams that accept data again. It must not be called while frames are written, because the streams will
-   * write.
-   */
+  /** Notifies streams that accept data again, which they then write: not to be called while frames are written. */
   notify(): void {
     const drained = this.#drained;
     if (drained === undefined) return;
@@ -249,10 +240,7 @@ export class Scheduler {
     if (isEnd || trailersAfterQueue !== undefined) this.#owner.onSent(stream);
   }
 
-  /**
-   * Reports whether a stream accepts data again. A stream with an empty queue always does, whatever other streams have
-   * queued.
-   */
+  /** Reports whether a stream accepts data again: one with an empty queue does, whatever others have queued. */
   #hasDrained({ unsent }: EngineStream): boolean {
     if (unsent === 0) return true;
     return unsent <= STREAM_MARK_BYTES / 2 && this.queued <= CONNECTION_MARK_BYTES / 2;

@@ -13,10 +13,7 @@ import { EngineStream, NO_SINK, State } from "./stream.ts";
 import type { Streams } from "./streams.ts";
 import { STREAM_WINDOW_BYTES } from "./windows.ts";
 
-/**
- * SETTINGS_MAX_HEADER_LIST_SIZE. It is advisory: a header block that is larger, up to 64 KiB, gets a response that
- * states the problem.
- */
+/** SETTINGS_MAX_HEADER_LIST_SIZE, which is advisory: larger blocks, up to 64 KiB, get a response that says so. */
 const DEFAULT_HEADER_LIST_BYTES: number = 16 * 1024;
 
 export class ServerRole implements Role {

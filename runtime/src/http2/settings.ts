@@ -26,10 +26,7 @@ export class PeerSettings {
     this.#isFromServer = isFromServer;
   }
 
-  /**
-   * Applies the entries of a frame in order, if all are legal. Throws a `ConnectionError` for illegal ones, and then
-   * applies none.
-   */
+  /** Applies the entries of a frame in order; none, and throws a `ConnectionError`, if one is illegal. */
   apply(bytes: Uint8Array, start: number, end: number, onTableSize: (size: number) => void): void {
     if ((end - start) / ENTRY_BYTES > MAX_SETTINGS) {
       throw new ConnectionError(ErrorCode.EnhanceYourCalm, `more than ${MAX_SETTINGS} settings in a frame`);

@@ -10,10 +10,7 @@ const MIN_SLOTS = 4;
 
 export class StreamTable {
   size = 0;
-  /**
-   * The length is a power of two, and at least half of the slots are empty. Consecutive ids, which peers use, hardly
-   * ever collide.
-   */
+  /** At least half of the slots, a power of two, are empty. Consecutive ids, which peers use, hardly ever collide. */
   #slots: (EngineStream | undefined)[] = emptySlots(MIN_SLOTS);
 
   get(id: number): EngineStream | undefined {

@@ -8,10 +8,7 @@ import { ReceiveWindow } from "./flow-control.ts";
 import type { HeaderBlock } from "./messages.ts";
 import type { Stream, StreamSink } from "./sink.ts";
 
-/**
- * The states of a stream. A closed stream has no object: `ClosedStreams` remembers how the last ones ended, and older
- * ones are forgotten.
- */
+/** The states of a stream. A closed one has no object: `ClosedStreams` remembers how the last ones ended. */
 export const State = {
   Idle: 0,
   Open: 1,

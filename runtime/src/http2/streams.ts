@@ -175,10 +175,7 @@ export class Streams implements StreamOwner, SchedulerOwner {
     this.#meters.owe();
   }
 
-  /**
-   * Resets a stream because of the peer's behaviour: a stream error (RFC 9113, section 5.4.2). `isEnd` is true if the
-   * peer has ended its side.
-   */
+  /** Answers the peer's behaviour with a stream error (RFC 9113, section 5.4.2). `isEnd`: the peer has ended its side. */
   fail(stream: EngineStream, code: number, isEnd: boolean = stream.ended): void {
     this.#meters.reset();
     if (stream.closed) return;

@@ -9,10 +9,7 @@ import { brotliOutputBytes } from "./brotli-header.ts";
 import { offload } from "./platform.ts";
 import { inThreadPool } from "./thread-pool.ts";
 
-/**
- * Largest message, in bytes, that is processed on the event loop. For smaller messages the thread pool costs more time than
- * it saves.
- */
+/** Largest message, in bytes, that the event loop processes: the thread pool would cost more time than it saves. */
 const SYNC_INPUT_BYTES = 32 * 1024;
 
 /** Largest output, in bytes, of decompression there: a few bytes may inflate to the limit of a message. */
@@ -120,10 +117,7 @@ export const deflate: NodeCompression = createCompression({
   decompress: [zlib.inflateSync, promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.inflate)],
 });
 
-/**
- * Options of zstd in `node:zlib` (Node 22.15 or later). The installed types are those of the oldest supported Node, which
- * lack them.
- */
+/** Options of zstd in `node:zlib` (Node 22.15 or later), which the types of the oldest supported Node lack. */
 interface ZstdOptions {
   readonly params?: Readonly<Record<number, number>>;
   readonly maxOutputLength?: number;

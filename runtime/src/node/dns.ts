@@ -28,10 +28,7 @@ export interface DnsOptions {
 /** Answers expire after the smallest of their TTLs, limited to this range, in milliseconds. */
 const MIN_TTL_MS = 1_000;
 const MAX_TTL_MS = 30_000;
-/**
- * The TTL, in milliseconds, of records for which Node does not report one: SRV records, and results of the operating system's
- * resolver.
- */
+/** The TTL, in milliseconds, where Node reports none: of SRV records, and with the operating system's resolver. */
 const UNKNOWN_TTL_MS = 5_000;
 /** Time in milliseconds for which all transports of a process share the answer for a name. */
 const SHARED_MS = 1_000;
@@ -215,9 +212,7 @@ class Query {
     return mayBeSystem ? this.#systemAddresses(host) : NO_ADDRESSES;
   }
 
-  /**
-   * Resolves a name with the operating system's resolver, which uses /etc/hosts, search domains and its other configuration.
-   */
+  /** Resolves a name with the operating system's resolver, and so with /etc/hosts, search domains and the like. */
   async #systemAddresses(host: string): Promise<Addresses> {
     const { family = 0 } = this.#options;
     const found = await answerOf(lookup(host, { all: true, family }), host);

@@ -40,10 +40,7 @@ export function createSocketServer(tls?: TlsOptions): Server {
   return tls === undefined ? createTcpServer({ noDelay: true }) : createTlsServer(tls);
 }
 
-/**
- * Does work in a thread of the platform. `work` is the same work in this thread, for platforms without others; it is not
- * called here.
- */
+/** Does work in a thread. `work` does the same in this one, for platforms without threads; it is not called here. */
 export function offload<T>(_work: () => T, inThread: () => Promise<T>): Promise<T> {
   return inThread();
 }

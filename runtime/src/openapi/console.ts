@@ -6,10 +6,7 @@ import { readOnly, TEXT_TYPE, textResponse } from "../server/resource.ts";
 import type { Router } from "../server/router.ts";
 import { DocumentResource } from "./router-document.ts";
 
-/**
- * The policy of the page (Content Security Policy Level 3): it loads and calls nothing but the server. The icons of
- * Swagger UI are data URLs.
- */
+/** The policy of the page (Content Security Policy Level 3): it reaches the server only. Swagger UI's icons are data URLs. */
 const POLICY = [
   "default-src 'none'",
   "script-src 'self'",

@@ -96,10 +96,7 @@ const STREAM_LABELS: Readonly<Record<string, string>> = {
   bidi: "bidirectional stream",
 };
 
-/**
- * Marks streaming methods in the list of operations, and replaces the button that executes an operation by a panel if the
- * method is streaming.
- */
+/** Marks streaming methods in the list, and replaces the buttons that execute them by panels. */
 function streamingPlugin({ React, authSelectors, specSelectors, oas3Selectors }: UiSystem): object {
   const { createElement: h, useState, useRef } = React;
 

@@ -33,10 +33,7 @@ export function isReservedName(name: string): boolean {
   return RESERVED_NAMES.has(name) || /^(:|grpc-(?![pr]))/.test(name);
 }
 
-/**
- * Appends user metadata to headers or trailers, each name with the prefix (default: none). Throws a `TypeError` for
- * reserved names.
- */
+/** Appends user metadata, each name with the prefix (default: none). Throws a `TypeError` for reserved names. */
 export function appendMetadata(headers: Metadata, metadata: Metadata, prefix = ""): void {
   const fields = metadata.raw;
   for (let i = 0; i < fields.length; i += 2) {
@@ -48,10 +45,7 @@ export function appendMetadata(headers: Metadata, metadata: Metadata, prefix = "
   }
 }
 
-/**
- * Appends a handler's metadata to the headers or trailers of a response. Throws a `TypeError` for reserved names, or if the
- * limits are exceeded.
- */
+/** Appends a handler's metadata to a response. Throws a `TypeError` for reserved names, and beyond the limits. */
 export function appendBounded(headers: Metadata, metadata: Metadata, limits: FieldLimits, prefix?: string): void {
   if (metadata.size === 0) return;
   appendMetadata(headers, metadata, prefix);

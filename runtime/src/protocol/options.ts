@@ -57,10 +57,7 @@ export interface ClientProtocolOptions extends ProtocolOptions, UnaryOptions, Pi
 export interface ServerProtocolOptions extends ProtocolOptions, Pick<PayloadOptions, "serializations"> {
   /** Supported codecs. */
   readonly codecs: readonly Codec[];
-  /**
-   * Reports whether pages of another origin may call, with or without credentials (cookies, `authorization`). Default: no
-   * other origin may call.
-   */
+  /** Reports whether pages of another origin may call, with or without credentials (cookies, `authorization`). Default: none. */
   readonly allowsOrigin?: ((origin: string, withCredentials: boolean) => boolean) | undefined;
   /** Limits on the headers of requests that are received, and of responses that are sent. */
   readonly headerLimits: HeaderLimits;

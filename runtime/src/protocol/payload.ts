@@ -117,9 +117,7 @@ export interface GrpcPayloadCall extends PayloadCall {
   decode(bytes: Uint8Array): object;
   /** Encodes the message of a response. */
   encode(message: object): Uint8Array;
-  /**
-   * Returns the unary response that carries the error in its message. Throws an error that must be sent as a status instead.
-   */
+  /** Returns the unary response with the error in its message. Throws an error that must be sent as a status. */
   encodeError(error: unknown): PayloadError;
 }
 
@@ -163,10 +161,7 @@ export interface NamedResult {
   readonly result: ResultValue;
 }
 
-/**
- * A value without a schema, as response formats other than JSON encode it. Single values are in the notation of the
- * format.
- */
+/** A value without a schema, for response formats other than JSON. Single values are in the format's notation. */
 export type ResultValue =
   | { readonly shape: "null" }
   | { readonly shape: "single"; readonly value: unknown }

@@ -19,10 +19,7 @@ export interface ServerProtocol {
   accept(contentType: string): Answer | undefined;
 }
 
-/**
- * Answers a request, which has the selector. Never rejects. Without a handler, the response is the protocol's error for an
- * unknown method.
- */
+/** Answers a request with the selector; without a handler, with the error for an unknown method. Never rejects. */
 export type Answer = (request: HttpRequest, destination: Destination) => Promise<HttpResponse>;
 
 /** The destination of a request. Requests with the same headers may share it. */

@@ -32,10 +32,7 @@ const LITERAL_SEGMENT = /^(?:[A-Za-z0-9\-._~!$&'()+,;=@]|%[0-9A-Fa-f]{2})+$/;
 //     Template = "/" Segments [ Verb ] ;            Segments  = Segment { "/" Segment } ;
 //     Segment  = "*" | "**" | LITERAL | Variable ;  Variable  = "{" FieldPath [ "=" Segments ] "}" ;
 //     Verb     = ":" LITERAL ;                      FieldPath = IDENT { "." IDENT } ;
-/**
- * Parses a path template. The template `/` is accepted too; it has no segments. Throws a `TypeError` that describes the error
- * in the template.
- */
+/** Parses a path template; `/` is one without segments. Throws a `TypeError` that describes what is invalid. */
 export function parseTemplate(text: string): PathTemplate {
   const invalid = (problem: string): never => {
     throw new TypeError(`the path template "${text}" ${problem}`);

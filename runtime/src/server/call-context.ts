@@ -118,10 +118,7 @@ export class ServerContext extends OpenContext implements AnsweredContext {
     else callback(this.#answer === "ok" ? undefined : this.#answer);
   }
 
-  /**
-   * Records that the protocol has created the response, or that the call failed with the error. Only the first call has
-   * an effect.
-   */
+  /** Records that the response was created, or that the call failed with the error. Only the first call has an effect. */
   answered(error?: RpcError): void {
     if (this.#answer !== undefined) return;
     this.#answer = error ?? "ok";

@@ -220,10 +220,7 @@ function outputsOf(
   return iteration(interceptors.length === 0 ? step : () => converted(step), leave);
 }
 
-/**
- * Throws the error of a method without an implementation (`unimplemented`). Generated base classes call this in every
- * method.
- */
+/** Throws `unimplemented`, as methods without an implementation do. Generated base classes call it in every method. */
 export function unimplemented({ method }: Pick<HandlerContext, "method">): never {
   throw new RpcError(Code.Unimplemented, `${method.path} is not implemented`, { status: Status.ServiceNotFound });
 }

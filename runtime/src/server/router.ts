@@ -58,10 +58,7 @@ const SERVICE_OPTION_NAMES: MemberNames<ServiceOptions> = {
 };
 const SERVICE_OPTIONS = Object.keys(SERVICE_OPTION_NAMES);
 
-/**
- * The services of a server and their methods: it answers HTTP requests of both sub-protocols, and is independent of
- * sockets.
- */
+/** The services of a server, which answer HTTP requests of both sub-protocols and are independent of sockets. */
 export interface Router {
   /**
    * Adds a service. The implementation is an object or a class instance with a function for every method.
@@ -276,10 +273,7 @@ function withOverload(known: Handler, added: Handler): Handler {
   return { ...known, overloads: [...(known.overloads ?? []), added] };
 }
 
-/**
- * Returns the function that applies the limits of a service to its handlers. Throws a `TypeError` or `RangeError` for invalid
- * limits.
- */
+/** Returns the function that applies a service's limits. Throws a `TypeError` or `RangeError` for invalid ones. */
 function limiterOf(
   { typeName, methods }: ServiceDef<object, object>,
   limits: ServiceLimits = {},

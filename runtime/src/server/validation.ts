@@ -90,10 +90,7 @@ function validated(
   );
 }
 
-/**
- * Maximum number of violations in the text of an error. The details have all of them; gRPC omits details of more than 8
- * KiB.
- */
+/** Maximum number of violations in the text of an error. The details have all, unless gRPC omits them above 8 KiB. */
 const SHOWN_VIOLATIONS = 3;
 
 function invalidMessage({ typeName }: DescMessage, violations: Violations): RpcError {

@@ -44,10 +44,7 @@ export class FileIndex {
     return this.#files.get(name);
   }
 
-  /**
-   * Returns the file that declares a service, method, message, field, oneof, enum, enum value or extension with this full
-   * name.
-   */
+  /** Returns the file that declares the service, method, message, field, oneof, enum, value or extension of this name. */
   bySymbol(symbol: string): DescFile | undefined {
     return this.#symbols.get(symbol);
   }

@@ -8,10 +8,7 @@ const PROBE_PATH = /^(?:\/[\w.~-]+)+$/;
 
 type StatusOf = (service: string) => "unknown" | "serving" | "not_serving" | undefined;
 
-/**
- * Creates the resource that answers the probes from the status of a service, which `statusOf` returns. Throws a `TypeError`
- * for an invalid path.
- */
+/** Creates the resource that answers the probes from the status of a service. Throws a `TypeError` for an invalid path. */
 export function createProbes(
   statusOf: StatusOf,
   { live = "/healthz", ready = "/readyz" }: { readonly live?: string | undefined; readonly ready?: string | undefined },

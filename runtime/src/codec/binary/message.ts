@@ -10,10 +10,7 @@ export interface MessageCodec<Message> {
    * result is a view of memory that other messages share: copy it to use its `buffer` or to keep a small message.
    */
   encode(message: Message, headroom?: number): Uint8Array;
-  /**
-   * Decodes a message, or merges into the given one. Its bytes fields are views of the given bytes. Throws an `Error` for
-   * malformed bytes.
-   */
+  /** Decodes a message, or into the given one. Fields of bytes are views. Throws an `Error` for malformed bytes. */
   decode(bytes: Uint8Array, message?: Message): Message;
 }
 

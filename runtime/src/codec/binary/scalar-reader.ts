@@ -6,10 +6,7 @@ import { fail } from "./invalid.ts";
 import { doubles, floats, HIGH, LOW, signed, unsigned, words } from "./numbers.ts";
 import { lenient, readUtf8, strict } from "./text.ts";
 
-/**
- * The cursor over a message, which the functions of this module move. They throw an `Error` for bytes that end early or
- * are malformed.
- */
+/** The cursor over a message, which these functions move. They throw an `Error` for malformed or incomplete bytes. */
 export class MessageReader {
   /** The received bytes. */
   declare readonly bytes: Uint8Array;

@@ -43,10 +43,7 @@ export function finishMessage(writer: MessageWriter): Uint8Array {
   return pos - start < byteLength * LEAST_FILLED ? result.slice() : result;
 }
 
-/**
- * Reserves `size` more bytes. Throws if it is not a number, because all later messages would be written to the offset
- * NaN.
- */
+/** Reserves `size` more bytes. Throws if it is no number: all later messages would be written to the offset NaN. */
 export function reserve(writer: MessageWriter, size: number): void {
   if (!(writer.pos + size <= writer.bytes.length)) grow(writer, size);
 }

@@ -41,10 +41,7 @@ export function endField(writer: MessageWriter, start: number): void {
   else endLongField(writer, start, 1);
 }
 
-/**
- * Writes the length of a field for which `reserved` bytes were left before `start`, and moves its content if it needs
- * more.
- */
+/** Writes the length of a field into the `reserved` bytes before `start`, and moves its content if it needs more. */
 function endLongField(writer: MessageWriter, start: number, reserved: number): void {
   const length = writer.pos - writer.start - start;
   const more = varintSize(length) - reserved;
@@ -168,10 +165,7 @@ export function writeString(writer: MessageWriter, tag: number, value: string): 
   if (!putShort(writer, value)) putText(writer, 0, value);
 }
 
-/**
- * Writes a short text and its length. Returns false if a character has more than two bytes; nothing is written then. The
- * length needs one byte.
- */
+/** Writes a short text and its one byte of length. Writes nothing and returns false for characters of over two bytes. */
 function putShort(writer: MessageWriter, value: string): boolean {
   const { bytes, pos } = writer;
   const { length } = value;

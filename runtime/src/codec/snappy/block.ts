@@ -5,10 +5,7 @@
 /** Matches are looked for inside parts of this many bytes, so that every distance fits into two. */
 const MATCH_PART_BYTES = 65_536;
 const HASH_BITS = 14;
-/**
- * The bound of the reference implementation: a back-reference never takes more bytes than it replaces, and a literal takes a
- * few more.
- */
+/** The bound of the reference implementation: no back-reference takes more bytes than its text, and literals a few more. */
 const maxCompressedLength = (length: number): number => 32 + length + Math.floor(length / 6);
 /** The densest element: a back-reference to 64 bytes, in three bytes. */
 const MAX_EXPANSION = 64 / 3;
@@ -101,10 +98,7 @@ class BlockWriter {
     this.#length += end - start;
   }
 
-  /**
-   * Writes a back-reference to the bytes `distance` earlier. The rest after references to 64 bytes must have at least four
-   * bytes.
-   */
+  /** Writes a back-reference to the bytes `distance` earlier. What references to 64 bytes leave must be at least four. */
   copy(distance: number, length: number): void {
     let rest = length;
     while (rest > 64) {

@@ -92,10 +92,7 @@ const CRC_TABLE = Uint32Array.from({ length: 256 }, (_, byte) => {
   return crc;
 });
 
-/**
- * Returns the masked CRC-32C: it is rotated and a constant is added, because the plain CRC of data that contains CRCs is
- * problematic.
- */
+/** Returns the masked CRC-32C, rotated and with an added constant: the CRC of data with plain CRCs is problematic. */
 function checksumOf(bytes: Uint8Array): number {
   let crc = -1;
   for (const byte of bytes) crc = (CRC_TABLE[(crc ^ byte) & 0xff] as number) ^ (crc >>> 8);

@@ -21,10 +21,7 @@ export interface BodyFormat {
   readonly load?: () => Promise<unknown>;
   /** Parses a body without knowledge of its types. Throws an `RpcError`, or any error for malformed bytes. */
   parse(bytes: Uint8Array, mediaType: MediaType, context: BodyContext): BodyContent;
-  /**
-   * Decodes the result of `parse` into a message. Throws an `RpcError`, or any error for a body that does not match the
-   * type.
-   */
+  /** Decodes the result of `parse`. Throws an `RpcError`, or any error for a body that does not match the type. */
   decode(type: DescMessage, content: BodyContent, context: BodyContext): object;
   /** The encoder of responses. Default: none, the format is for requests only. */
   readonly response?: BodyResponse;

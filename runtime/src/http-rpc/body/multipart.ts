@@ -30,10 +30,7 @@ import { fieldValue, xml } from "./xml.ts";
 
 type MultipartContent = Extract<BodyContent, { shape: "parts" }>;
 
-/**
- * Creates the format `multipart/form-data`. Its parts may have the content types of the server's codecs and of
- * `formats`.
- */
+/** Creates the format `multipart/form-data`, whose parts may have the types of the server's codecs and of `formats`. */
 export function createMultipart(formats: readonly BodyFormat[]): BodyFormat {
   return {
     kind: "multipart",
@@ -107,10 +104,7 @@ class Part implements BodyPart {
     return format.parse(this.bytes, this.#mediaType, this.#context);
   }
 
-  /**
-   * Decodes the part into a message of a type, by one of the server's codecs or another format. Throws status 415 for
-   * other content types.
-   */
+  /** Decodes the part into a message by a codec of the server or another format. Throws status 415 for other types. */
   decode(type: DescMessage): object {
     const format = this.#format;
     if (format !== undefined) return format.decode(type, this.parse(), this.#context);
@@ -187,9 +181,7 @@ export async function loadMultipartParser(): Promise<void> {
 //     boundary = 0*69<bchars> bcharsnospace
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/;
 
-/**
- * Splits a body at its boundary. The parser must have been loaded. Throws for a body that is malformed or ends early.
- */
+/** Splits a body at its boundary, with the loaded parser. Throws for a body that is malformed or ends early. */
 export function parseParts(bytes: Uint8Array, boundary: string | undefined, maxParts: number): NamedValue<RawPart>[] {
   if (boundary === undefined || !BOUNDARY.test(boundary)) {
     throw badRequest("the content type multipart/form-data must have a boundary of 1 to 70 characters");

@@ -16,10 +16,7 @@ const TEXT_NOTATION: Notation = { long: String, double: String, bytes: String, d
 
 type TextContent = Extract<BodyContent, { shape: "text" }>;
 
-/**
- * The format `text/plain` in a charset. The response is JSON, or text if it is a single string and `accept` selects
- * text.
- */
+/** The format `text/plain` in a charset. The response is JSON, or a single string as text if `accept` selects it. */
 export const text: BodyFormat = {
   kind: "text",
   mediaTypes: ["text/plain"],

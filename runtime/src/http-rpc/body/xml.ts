@@ -58,9 +58,7 @@ export async function loadXmlParser(): Promise<void> {
   saxes = loaded.SaxesParser === undefined ? loaded.default : loaded;
 }
 
-/**
- * Returns the charset of a document from its byte order mark or XML declaration (XML 1.0, appendix F). Default: UTF-8.
- */
+/** Returns the charset in the byte order mark or XML declaration (XML 1.0, appendix F). Default: UTF-8. */
 function detectCharset(bytes: Uint8Array): string {
   const [first, second] = bytes;
   if ((first === 0xfe && second === 0xff) || (first === 0xff && second === 0xfe)) return "utf-16";
@@ -93,10 +91,7 @@ function hasDocumentType(text: string): boolean {
   }
 }
 
-/**
- * Parses a document and returns its root. The parser must have been loaded. Throws for XML that is malformed or exceeds
- * a limit.
- */
+/** Returns the root of a document, with the loaded parser. Throws for XML that is malformed or exceeds a limit. */
 export function parseXml(
   bytes: Uint8Array,
   charset: string | undefined,

@@ -48,9 +48,7 @@ export class ConnectionAttempts {
     return this.#abandoned.signal;
   }
 
-  /**
-   * Begins an attempt, or joins the current one, and returns a promise that settles with it. Rejects at once during backoff.
-   */
+  /** Begins an attempt or joins the current one, and settles with it. Rejects at once during backoff. */
   start(): Promise<void> {
     if (this.#current !== undefined) return this.#current;
     const { signal } = this.#abandoned;

@@ -21,9 +21,7 @@ export interface Connection {
   exchange(request: HttpRequest, observer?: ExchangeObserver, onEnd?: OnResponseEnd): Promise<HttpResponse>;
   /** Sends a PING. Rejects as unavailable if it is not acknowledged within `timeoutMs`. */
   ping(timeoutMs: number): Promise<void>;
-  /**
-   * Stops opening streams, and settles when the open streams have finished. Does not wait for the server to close its side.
-   */
+  /** Opens no more streams, and settles when the open ones have finished, without waiting for the server's side to close. */
   close(): Promise<void>;
   /** Ends the connection and all its exchanges at once. */
   destroy(reason: RpcError): void;

@@ -27,9 +27,7 @@ export interface ConnectOptions
   > {
   readonly baseUrl: string;
   readonly httpVersion: "1.1" | "2";
-  /**
-   * Limit of the size of response headers, in bytes. HTTP/2 engines keep up to 64 KiB, and the protocols enforce the limit.
-   */
+  /** Limit of response headers, in bytes. HTTP/2 engines keep up to 64 KiB, and the protocols enforce the limit. */
   readonly maxHeaderBytes: number;
 }
 

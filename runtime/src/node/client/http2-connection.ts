@@ -122,9 +122,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     handshake.onReady();
   }
 
-  /**
-   * Handles GOAWAY. Without an error code, open streams may finish; with an error code, they fail (RFC 9113, section 6.8).
-   */
+  /** Handles GOAWAY. Open streams may finish, or fail if it has an error code (RFC 9113, section 6.8). */
   #onGoAway(code: number): void {
     subscribed("connection")?.publish({
       side: "client",

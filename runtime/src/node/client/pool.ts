@@ -32,10 +32,7 @@ export interface PoolOptions extends ConnectionTimes {
    */
   readonly waitForReady: boolean | undefined;
   readonly backoff: ConnectionBackoff;
-  /**
-   * Called with true when there is a connection again, and with false when the last one was lost. Not called when an idle
-   * connection is closed.
-   */
+  /** Called with true if there is a connection again, and with false if the last one was lost, not closed when idle. */
   readonly onReadiness?: ((isReady: boolean) => void) | undefined;
   /** Called for each transparent retry, before its delay. */
   readonly onTransparentRetry?: TransparentRetryHook | undefined;
@@ -65,10 +62,7 @@ export class Pool implements EndpointConnections, ConnectionOwner {
   /** All connections that are not closed yet, including those that accept no new streams. */
   readonly #alive = new Set<Connection>();
   readonly #delaysMs: readonly number[];
-  /**
-   * True if a failure must be handled in the asynchronous context of its call (AsyncLocalStorage), which a connection
-   * does not keep.
-   */
+  /** True if failures must be handled in the asynchronous context of their calls, which connections do not keep. */
   readonly #isHooked: boolean;
   /** The number of attempts that wait for a connection. */
   #unconnected = 0;
@@ -175,10 +169,7 @@ export class Pool implements EndpointConnections, ConnectionOwner {
     void connection.close();
   }
 
-  /**
-   * Returns a connection that can open a stream at once, if there is one. May begin to open another connection for later
-   * requests.
-   */
+  /** Returns a connection that can open a stream at once, if any. May begin to open another one for later requests. */
   #pick(): Connection | undefined {
     let best: Connection | undefined;
     for (const one of this.#pooled) {

@@ -32,10 +32,7 @@ export class PooledConnection {
   readonly #stopPings: () => void;
   #stopIdle: () => void;
   #verifying: Promise<void> | undefined;
-  /**
-   * True after a call on one of the connections exceeded its deadline: this connection may be dead without having been
-   * closed.
-   */
+  /** True after a call on a connection of the pool exceeded its deadline: this one may be dead and not closed. */
   suspect = false;
 
   /** `retire` takes the connection out of the pool and closes it. */

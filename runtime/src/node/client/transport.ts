@@ -98,10 +98,7 @@ const WRAPPER_CONTENT_TYPES: readonly NonNullable<NodeTransportOptions["wrapperC
   "application/triple+wrapper",
 ];
 
-/**
- * Creates a transport to one server, or to the endpoints that a resolver finds. Throws a `TypeError` or `RangeError` for an
- * invalid option.
- */
+/** Creates a transport to a server or its endpoints. Throws a `TypeError` or `RangeError` for an invalid option. */
 export function createNodeTransport(protocols: ClientProtocols, options: AnyOptions): ClosableTransport {
   assertMembers("the options of createTransport", options, TRANSPORT_OPTIONS);
   const { protocol = "grpc", interceptors, retry } = options;

@@ -66,10 +66,7 @@ export function writeCorked(stream: Writable, chunk: Uint8Array): boolean {
   return stream.write(chunk);
 }
 
-/**
- * Cancels a body that will not be read. A body that has not begun is started first, because otherwise its cleanup would
- * not run.
- */
+/** Cancels a body that will not be read. It is started first, because otherwise its cleanup would not run. */
 export async function discard(body: Body): Promise<void> {
   const iterator = body[Symbol.asyncIterator]();
   try {

@@ -7,18 +7,12 @@
  */
 import { join, NO_BYTES } from "../../call/bytes.ts";
 
-/**
- * Pieces up to `MAX_POOLED_BYTES` are copied into memory that they share, which is several times as fast as memory of
- * their own.
- */
+/** Chunks up to `MAX_POOLED_BYTES` are copied into shared memory, several times as fast as memory of their own. */
 const POOL_BYTES: number = 8 * 1024;
 const MAX_POOLED_BYTES = 1024;
 
 const MIN_TAIL_BYTES = 1024;
-/**
- * Chunks below this size are joined with those before them even if they keep no other memory: the object of each would
- * take more than its bytes.
- */
+/** Smaller chunks are joined with those before them in any case: the object of each would take more than its bytes. */
 const MIN_VIEW_BYTES = 1024;
 const MAX_TAIL_BYTES: number = 64 * 1024;
 

@@ -41,10 +41,7 @@ const COMPLETE = "complete";
 export class IncomingBody<Source extends BodySource = Stream> implements Body, ChunkSource, CollectedBody {
   /** Bytes received so far. */
   received = 0;
-  /**
-   * Index in the list of the connection's collected bodies, and number in the order of their start: older ones have
-   * smaller numbers.
-   */
+  /** Index in the connection's list of collected bodies, and number by their start: older ones have smaller numbers. */
   index = 0;
   number = 0;
   readonly #stream: Source;

@@ -37,10 +37,7 @@ function beginTurn(): void {
   defer(nextTurn);
 }
 
-/**
- * Continues with the reads that wait. Those that are left when the time is over follow after other callbacks of the
- * event loop.
- */
+/** Continues with the reads that wait. Those that exceed the time follow after other callbacks of the event loop. */
 function nextTurn(): void {
   if (waiting.length === 0) {
     turnEnds = undefined;
@@ -81,10 +78,7 @@ export interface SocketConnection {
 export interface SocketOwner {
   /** The peer has ended its side of the socket, and may be gone. */
   onPeerEnd?(): void;
-  /**
-   * Output has been written or sent, so that {@link Http2Socket.unsent} has changed. Returns whether the peer may send
-   * more. Default: it may.
-   */
+  /** {@link Http2Socket.unsent} has changed. Returns whether the peer may send more. Default: it may. */
   onFlushed?(): boolean;
   /** The socket has closed, with or without an error. The connection has ended. */
   onClose(error: Error | undefined): void;

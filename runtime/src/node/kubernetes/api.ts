@@ -12,20 +12,14 @@ const NEWLINE = 0x0a;
 
 /** The address and credentials of the API server. */
 export interface KubernetesApi {
-  /**
-   * The URL of the API server. Default: the one that pods find in `KUBERNETES_SERVICE_HOST` and
-   * `KUBERNETES_SERVICE_PORT`.
-   */
+  /** The URL of the API server. Default: that of pods, in `KUBERNETES_SERVICE_HOST` and `KUBERNETES_SERVICE_PORT`. */
   readonly server?: string | undefined;
   /**
    * Returns the bearer token. It is called for each request, because tokens of service accounts expire. Default: the token
    * file of the pod's service account.
    */
   readonly token?: (() => string | undefined | Promise<string | undefined>) | undefined;
-  /**
-   * The certificates of the authorities that the server's certificate may come from, as PEM. Default: those of the
-   * pod's service account.
-   */
+  /** The certificates of the authorities of the server's certificate, as PEM. Default: those of the pod's service account. */
   readonly ca?: string | Buffer | undefined;
 }
 

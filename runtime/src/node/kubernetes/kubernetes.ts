@@ -45,10 +45,7 @@ export function kubernetes(service: string, options: KubernetesOptions = {}): Re
   const labels = encodeURIComponent(`kubernetes.io/service-name=${service}`);
   const path = `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices?labelSelector=${labels}`;
 
-  /**
-   * Watches until the API ends the watch. Returns true if it cannot continue from the known version: a new list is
-   * needed.
-   */
+  /** Watches until the API ends the watch. Returns true if the known version is too old: a new list is needed. */
   async function* watch(
     known: SliceSet,
     signal: AbortSignal,

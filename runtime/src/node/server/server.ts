@@ -42,9 +42,7 @@ export const SOCKET_OPTIONS: readonly string[] = Object.keys(SOCKET_OPTION_NAMES
 export interface SocketServer {
   /** Starts to listen on one port for HTTP/1.1 and HTTP/2. Resolves when the server listens, and rejects if it cannot. */
   readonly listen: (options: ListenOptions) => Promise<this>;
-  /**
-   * The address that the server listens on. Throws an `Error` if the server does not listen, or listens on a Unix socket.
-   */
+  /** The address that the server listens on. Throws an `Error` if there is none, or it is a Unix socket. */
   readonly address: AddressInfo;
   /**
    * Shuts down gracefully: stops listening, sends GOAWAY to HTTP/2 clients, and closes connections without a call. Running

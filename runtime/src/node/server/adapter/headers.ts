@@ -12,9 +12,7 @@ export function lowerNames(raw: string[]): string[] {
   return raw.map((text, i) => (i % 2 === 0 ? text.toLowerCase() : text));
 }
 
-/**
- * Header fields of one connection. HTTP/2 does not allow them (RFC 9113, section 8.2.2), and `node:http` writes them itself.
- */
+/** Fields of one connection, which HTTP/2 does not allow (RFC 9113, section 8.2.2) and `node:http` writes itself. */
 const CONNECTION_FIELDS: ReadonlySet<string> = new Set([
   "connection",
   "keep-alive",
@@ -35,9 +33,7 @@ export function readFields(raw: string[]): Metadata {
   return Metadata.fromRaw(first < 0 || fields.indexOf("cookie", first + 1) < 0 ? fields : joinCookies(fields));
 }
 
-/**
- * HTTP/2 may send each cookie in a separate field. They are joined into one field with semicolons (RFC 9113, section 8.2.3).
- */
+/** Joins cookies, each of which HTTP/2 may send in a field of its own, with semicolons (RFC 9113, section 8.2.3). */
 function joinCookies(fields: string[]): string[] {
   // Fields larger than the default limit are not joined, so that the protocols count each of them and refuse the request.
   if (headerListSize(fields) > DEFAULT_FIELD_LIMITS.bytes) return fields;

@@ -23,10 +23,7 @@ import {
 import { MIB, oldAt } from "../listener/limits.ts";
 import { type Http1RequestOwner, ServedHttp1Request } from "./request.ts";
 
-/**
- * Bytes beyond the header fields, whose size the protocols limit: the request line, and part of a field that exceeds the
- * limit.
- */
+/** Bytes beyond the limited header fields: the request line, and part of a field that exceeds the limit. */
 const HEADROOM_BYTES = 16 * 1024;
 
 /** The options of an engine of HTTP/1.1. */

@@ -106,10 +106,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     } else if (event.type === "idle" && (this.#isGone || this.connection.state === "leaving")) this.#endIfIdle();
   }
 
-  /**
-   * Begins graceful shutdown: calls that are open or already sent finish, and later ones are not accepted (RFC 9113, section
-   * 6.8).
-   */
+  /** Begins graceful shutdown: calls that are open or already sent finish, later ones are refused (RFC 9113, section 6.8). */
   leave(): void {
     // The client may have sent GOAWAY before, which says nothing about its own requests.
     if (this.#isLeaving || this.connection.isOver) return;

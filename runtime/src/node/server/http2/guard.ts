@@ -114,9 +114,7 @@ export class ConnectionGuard {
       this.#connection.fail(ErrorCode.NoError, "the connection is old");
   }
 
-  /**
-   * Frees the memory of requests whose client has stopped reading or sending, and of a connection that is not read at all.
-   */
+  /** Frees the memory of requests whose client has stopped reading or sending, and of connections that are not read. */
   reclaim(): void {
     const since = now() - STALLED_MS;
     for (const { incoming, progress, stream } of this.#requests) {

@@ -101,10 +101,7 @@ export class Listener {
     });
   }
 
-  /**
-   * The address on which the server listens. Throws before the server listens, and for a Unix domain socket, which has no
-   * address.
-   */
+  /** The address on which the server listens. Throws before that, and for a Unix domain socket, which has none. */
   get address(): AddressInfo {
     const address = this.#server.address();
     if (typeof address === "object" && address !== null) return address;
@@ -188,10 +185,7 @@ export class Listener {
     return server;
   }
 
-  /**
-   * Continues with a socket whose TLS handshake is complete. Node does not report which socket it was, so it is found by the
-   * peer's address.
-   */
+  /** Continues after a TLS handshake, with the socket of the peer's address: Node does not report which one it was. */
   #decide({ remoteAddress, remotePort }: TLSSocket): void {
     for (const socket of this.#undecided) {
       if (socket.remoteAddress === remoteAddress && socket.remotePort === remotePort) this.#undecided.delete(socket);
