@@ -56,7 +56,8 @@ describe("a method", () => {
     const add = (bodies: unknown) =>
       createRouter().add(ParametersServiceDef, ECHO, { bodies: bodies as readonly "form"[] });
     expect(() => add(["forms"])).toThrow('bodies: "forms" is not among: multipart, form, text, xml');
-    expect(() => add({ Map: ["form"] })).toThrow('bodies: "Map" is not among: all, map, struct, text, file');
+    expect(() => add({ Map: ["form"] })).toThrow('bodies: there is no "Map", did you mean "map"?');
+    expect(() => add({ other: ["form"] })).toThrow('bodies: "other" is not among: all, map, struct, text, file');
   });
 });
 

@@ -201,7 +201,7 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
   /** Takes no more requests, because the stream ids are used up. */
   useUp(): void {
     this.state = "leaving";
-    this.#handler.onEvent({ type: "goaway", lastStreamId: this.streams.lastId, code: ErrorCode.NoError });
+    this.#handler.onEvent({ type: "goaway", code: ErrorCode.NoError });
     this.#role.onLeaving(false);
   }
 

@@ -139,7 +139,7 @@ export class ControlFrames implements FrameHandler {
           this.#owner.streams.lose(stream, ErrorCode.RefusedStream, "connection", true);
       }
     }
-    this.#handler.onEvent({ type: "goaway", lastStreamId: this.peerLastStreamId, code });
+    this.#handler.onEvent({ type: "goaway", code });
   }
 
   #onWindowUpdate(streamId: number, increment: number): void {

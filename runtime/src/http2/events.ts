@@ -13,7 +13,7 @@ export type ConnectionEvent =
   | { readonly type: "settings" }
   | { readonly type: "pong"; readonly kind: PingKind }
   /** The peer has sent GOAWAY: no new streams can be opened. */
-  | { readonly type: "goaway"; readonly lastStreamId: number; readonly code: number }
+  | { readonly type: "goaway"; readonly code: number }
   /** The last open stream has closed. */
   | { readonly type: "idle" }
   /**

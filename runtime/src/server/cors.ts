@@ -36,7 +36,7 @@ const DEFAULT_MAX_AGE_S = 7_200;
 export function withCors(
   exchange: Exchange,
   options: CorsOptions,
-  servesMethod: (method: string, path: string) => boolean,
+  servesMethod: (request: Pick<HttpRequest, "method" | "path">) => boolean,
 ): Exchange {
   const { origins, credentials = false, maxAge = DEFAULT_MAX_AGE_S } = checkOptions(options);
   const allowed = new Set(origins);
@@ -53,7 +53,7 @@ export function withCors(
     const granted = grant(origin);
     if (granted === undefined) return refusal(origin);
     const method = headers.get("access-control-request-method") ?? "";
-    const isServed = METHOD_NAME.test(method) && method !== "POST" && servesMethod(method, path);
+    const isServed = METHOD_NAME.test(method) && method !== "POST" && servesMethod({ method, path });
     granted.append("access-control-allow-methods", isServed ? method : "POST");
     // The names of metadata are not known in advance, so every name that the page requests is allowed.
     const wanted = headers.get("access-control-request-headers") ?? "";

@@ -146,7 +146,8 @@ export function createRouterWith(settings: RouterSettings): Router {
     return (routeOf(first, { version: "1.0.0", group: wanted.group }) ?? routeOf(first, {}))?.handler;
   }
 
-  function findResource(target: Pick<HttpRequest, "method" | "path">): Resource | undefined {
+  function findResource({ method, path }: Pick<HttpRequest, "method" | "path">): Resource | undefined {
+    const target = { method, path: withoutQuery(path) };
     return resources.find((resource) => resource.serves(target));
   }
 
@@ -154,8 +155,9 @@ export function createRouterWith(settings: RouterSettings): Router {
     const next = routes.get(path);
     const known = routeOf(next, selector);
     if (known === undefined) routes.set(path, { selector, handler, next });
-    else if (isOverload(known.handler, handler)) known.handler = withOverload(known.handler, handler);
-    else throw new Error(`${path} has been added already`);
+    else if (isOverload(known.handler, handler)) {
+      known.handler = { ...known.handler, overloads: [...(known.handler.overloads ?? []), handler] };
+    } else throw new Error(`${path} has been added already`);
   }
 
   /** Also serves a method with an alias by its names in Java, with which consumers in Java call entries of a registry. */
@@ -222,17 +224,10 @@ export function createRouterWith(settings: RouterSettings): Router {
       resources.push(resource);
       return router;
     },
-    serves({ method, path }) {
-      return names.has(serviceOf(path)) || findResource({ method, path: withoutQuery(path) }) !== undefined;
-    },
-    exchange: cors === undefined ? answer : withCors(answer, cors, servesMethod),
+    serves: (request) => names.has(serviceOf(request.path)) || findResource(request) !== undefined,
+    exchange: cors === undefined ? answer : withCors(answer, cors, (request) => findResource(request) !== undefined),
   };
   return router;
-
-  /** Reports whether pages may use the HTTP method at the path: a resource takes others than POST. */
-  function servesMethod(method: string, target: string): boolean {
-    return findResource({ method, path: withoutQuery(target) }) !== undefined;
-  }
 
   function answer(request: HttpRequest): Promise<HttpResponse> {
     const { memo } = request;
@@ -243,7 +238,7 @@ export function createRouterWith(settings: RouterSettings): Router {
     const selector = readSelector(headers);
     const handler = find(path, selector);
     if (resources.length > 0 && (handler === undefined || request.method !== "POST")) {
-      const resource = findResource({ method: request.method, path });
+      const resource = findResource(request);
       if (resource !== undefined) return resource.exchange(request);
     }
     return answerWith(request, handler, selector);
@@ -267,10 +262,6 @@ function isOverload(known: Handler, { method, payload }: Handler): boolean {
     method.kind === "unary" &&
     others.every((other) => other.kind === "unary" && payload?.isOverload(method, other) === true)
   );
-}
-
-function withOverload(known: Handler, added: Handler): Handler {
-  return { ...known, overloads: [...(known.overloads ?? []), added] };
 }
 
 /** Returns the function that applies a service's limits. Throws a `TypeError` or `RangeError` for invalid ones. */
@@ -303,9 +294,7 @@ function bodiesOf(
   methods: readonly string[],
 ): (readonly string[])[] {
   const byMethod = Array.isArray(bodies) ? {} : (bodies as { readonly [method: string]: readonly string[] });
-  const unknownMethod = Object.keys(byMethod).find((name) => !methods.includes(name));
-  if (unknownMethod !== undefined)
-    throw new TypeError(`bodies: "${unknownMethod}" is not among: ${methods.join(", ")}`);
+  assertMembers("bodies", byMethod, methods);
   return methods.map((name) => {
     const kinds: readonly string[] = Array.isArray(bodies) ? bodies : (byMethod[name] ?? all);
     const unknown = kinds.find((kind) => !all.includes(kind));

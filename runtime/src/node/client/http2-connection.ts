@@ -5,7 +5,6 @@
 import type { Socket } from "node:net";
 import type { TLSSocket } from "node:tls";
 import { Code } from "../../call/code.ts";
-import { subscribed } from "../../call/diagnostics.ts";
 import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { defer, now, repeat, startBackgroundTimer, startTimer } from "../../call/platform.ts";
@@ -16,6 +15,7 @@ import { ErrorCode } from "../../http2/codes.ts";
 import type { EngineConnection } from "../../http2/connection.ts";
 import type { ConnectionEvent, ConnectionHandler } from "../../http2/events.ts";
 import { HeadersTooLarge } from "../../http2/header-writer.ts";
+import { reportConnection } from "../io/debug.ts";
 import { CLOSED_BY_PEER, connectionError, hostileServer } from "../io/error.ts";
 import { Collecting } from "../io/http2-collecting.ts";
 import { Http2Socket, nodeLatin1, type SocketOwner } from "../io/http2-socket.ts";
@@ -124,12 +124,8 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
 
   /** Handles GOAWAY. Open streams may finish, or fail if it has an error code (RFC 9113, section 6.8). */
   #onGoAway(code: number): void {
-    subscribed("connection")?.publish({
-      side: "client",
-      type: "goaway",
-      peer: this.peer,
-      text: `GOAWAY from ${this.peer} with HTTP/2 code ${code}, with ${this.streams} open streams`,
-    });
+    const text = `GOAWAY from ${this.peer} with HTTP/2 code ${code}, with ${this.streams} open streams`;
+    reportConnection("client", "goaway", this.peer, text);
     this.#owner.onUnusable(this, code === ErrorCode.NoError);
     this.#endBackground();
     if (code !== ErrorCode.NoError) {
@@ -159,12 +155,8 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   onClose(error: Error | undefined): void {
     // A connection that was never ready is reported by the failure of its handshake.
     if (this.#wasReady) {
-      subscribed("connection")?.publish({
-        side: "client",
-        type: "closed",
-        peer: this.peer,
-        text: `connection to ${this.peer} closed${error === undefined ? "" : `: ${error.message}`}`,
-      });
+      const text = `connection to ${this.peer} closed${error === undefined ? "" : `: ${error.message}`}`;
+      reportConnection("client", "closed", this.peer, text);
     }
     this.#stopTicks();
     this.#handshake?.onFailed(error);

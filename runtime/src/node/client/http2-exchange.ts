@@ -3,7 +3,6 @@
  */
 import { NO_BYTES } from "../../call/bytes.ts";
 import { Code } from "../../call/code.ts";
-import { subscribed } from "../../call/diagnostics.ts";
 import { RpcError } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { now } from "../../call/platform.ts";
@@ -14,6 +13,7 @@ import { ExchangeFailure } from "../../http/transparent-retry.ts";
 import { ErrorCode } from "../../http2/codes.ts";
 import { MAX_HEADER_BYTES } from "../../http2/limits.ts";
 import type { ResetBy, Stream, StreamSink } from "../../http2/sink.ts";
+import { reportConnection } from "../io/debug.ts";
 import { hostileServer, resetError } from "../io/error.ts";
 import type { Collecting } from "../io/http2-collecting.ts";
 import { IncomingBody } from "../io/http2-incoming.ts";
@@ -119,12 +119,7 @@ export class Http2Exchange implements StreamSink, BodySender {
   /** Fails the exchange and resets the stream with CANCEL. */
   fail(reason: RpcError): void {
     const { peer } = this.#owner;
-    subscribed("connection")?.publish({
-      side: "client",
-      type: "reset",
-      peer,
-      text: `reset stream ${this.stream.id} to ${peer}: ${reason.message}`,
-    });
+    reportConnection("client", "reset", peer, `reset stream ${this.stream.id} to ${peer}: ${reason.message}`);
     this.#reject(reason);
     this.#body?.fail(reason);
     this.stream.reset(ErrorCode.Cancel);
@@ -163,12 +158,8 @@ export class Http2Exchange implements StreamSink, BodySender {
     this.#end = error;
     if (by !== "connection") {
       const { peer } = this.#owner;
-      subscribed("connection")?.publish({
-        side: "client",
-        type: "reset",
-        peer,
-        text: `stream ${this.stream.id} to ${peer} was reset with HTTP/2 code ${code} by ${by}`,
-      });
+      const text = `stream ${this.stream.id} to ${peer} was reset with HTTP/2 code ${code} by ${by}`;
+      reportConnection("client", "reset", peer, text);
     }
     const unprocessed = by === "peer" ? "refused" : this.stream.id === 0 ? "queued" : "unprocessed";
     this.#reject(new ExchangeFailure(error, isUnprocessed ? unprocessed : "unknown"));

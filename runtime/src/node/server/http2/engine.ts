@@ -3,7 +3,6 @@
  */
 import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
-import { subscribed } from "../../../call/diagnostics.ts";
 import { RpcError } from "../../../call/error.ts";
 import { startTimer } from "../../../call/platform.ts";
 import type { HttpResponse } from "../../../http/exchange.ts";
@@ -14,6 +13,7 @@ import type { EngineLimits } from "../../../http2/limits.ts";
 import type { HeaderBlock } from "../../../http2/messages.ts";
 import { ServerRole } from "../../../http2/server.ts";
 import type { Stream } from "../../../http2/sink.ts";
+import { reportConnection } from "../../io/debug.ts";
 import { Http2Socket, nodeLatin1, type SocketOwner } from "../../io/http2-socket.ts";
 import { SwapList } from "../../io/swap-list.ts";
 import {
@@ -81,7 +81,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
 
   #report(type: "connected" | "ended" | "closed", text: string): void {
     const peer = this.#name;
-    subscribed("connection")?.publish({ side: "server", type, peer, text: `connection from ${peer} ${text}` });
+    reportConnection("server", type, peer, `connection from ${peer} ${text}`);
   }
 
   override get aborted(): RpcError | undefined {
@@ -111,12 +111,8 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     // The client may have sent GOAWAY before, which says nothing about its own requests.
     if (this.#isLeaving || this.connection.isOver) return;
     this.#isLeaving = true;
-    subscribed("connection")?.publish({
-      side: "server",
-      type: "goaway",
-      peer: this.#name,
-      text: `GOAWAY to ${this.#name}, with ${this.connection.streams.size} open streams`,
-    });
+    const peer = this.#name;
+    reportConnection("server", "goaway", peer, `GOAWAY to ${peer}, with ${this.connection.streams.size} open streams`);
     this.connection.goAway(ErrorCode.NoError, false);
     this.connection.ping("shutdown");
     this.#stopTimer = startTimer(LEAVE_MS, () => this.#finishLeaving());

@@ -3,7 +3,6 @@
  */
 
 import { NO_BYTES } from "../../../call/bytes.ts";
-import { subscribed } from "../../../call/diagnostics.ts";
 import { RpcError } from "../../../call/error.ts";
 import { Metadata } from "../../../call/metadata.ts";
 import { startBackgroundTimer } from "../../../call/platform.ts";
@@ -13,6 +12,7 @@ import type { HeaderBlock } from "../../../http2/messages.ts";
 import type { ServerRole } from "../../../http2/server.ts";
 import type { ResetBy, Stream, StreamSink } from "../../../http2/sink.ts";
 import { discard } from "../../io/body.ts";
+import { reportConnection } from "../../io/debug.ts";
 import { DISCARD_BYTES, DISCARD_MS } from "../../io/discard.ts";
 import { type BodySender, OutgoingBody } from "../../io/http2-outgoing.ts";
 import { SMALL_SHARE_BYTES } from "../../io/memory-budget.ts";
@@ -167,12 +167,8 @@ export class ServedRequest
 
   onReset(code: number, by: ResetBy): void {
     if (by !== "connection") {
-      subscribed("connection")?.publish({
-        side: "server",
-        type: "reset",
-        peer: this.path,
-        text: `call of ${this.path} was reset with HTTP/2 code ${code} by ${by}`,
-      });
+      const text = `call of ${this.path} was reset with HTTP/2 code ${code} by ${by}`;
+      reportConnection("server", "reset", this.path, text);
     }
     this.abortSignal();
   }
