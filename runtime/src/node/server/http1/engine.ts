@@ -1,11 +1,13 @@
 /**
  * The server's HTTP/1.1 engine, on sockets: every request is an exchange. The engine does not depend on calls or messages.
  */
+import { AsyncResource } from "node:async_hooks";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
 import { RpcError } from "../../../call/error.ts";
 import { now, wallClock } from "../../../call/platform.ts";
+import type { Exchange } from "../../../http/exchange.ts";
 import type { MessageError } from "../../../http1/error.ts";
 import type { ServerExchange } from "../../../http1/exchange.ts";
 import type { Http1Limits } from "../../../http1/limits.ts";
@@ -15,6 +17,8 @@ import { Http2Socket, nodeLatin1, type SocketOwner } from "../../io/http2-socket
 import { outOfMemory, STALLED_MS } from "../../io/memory-budget.ts";
 import {
   errorResponse,
+  MANUAL,
+  OUT_OF_MEMORY,
   ServedConnection,
   ServedConnections,
   type ServerEngineOptions,
@@ -89,7 +93,13 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
     const request = new ServedHttp1Request(this, exchange, head, early);
     exchange.sink = request;
     this.#request = request;
-    this.start(request);
+    if (exchange.ended && this.memory.budget.short) this.admit(request, () => this.#start(request));
+    else this.#start(request);
+  }
+
+  #start(request: ServedHttp1Request): void {
+    // Changes of the context must not affect the next request of the same chunk.
+    new AsyncResource("TRIPLE_REQUEST", MANUAL).runInAsyncScope(serve, undefined, this.service.exchange, request);
   }
 
   onInvalid(exchange: ServerExchange, { status, message, field }: MessageError): void {
@@ -174,6 +184,14 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
     if (this.#socket.unsent > 0) this.#destroy();
     else this.#request?.incoming?.stop(outOfMemory());
   }
+}
+
+function serve(exchange: Exchange, request: ServedHttp1Request) {
+  if (!request.takeMemory()) return request.answer(OUT_OF_MEMORY);
+  exchange(request).then(
+    (response) => request.answer(response),
+    () => request.fail(),
+  );
 }
 
 /** Returns the error of a status that the engine answers with. */

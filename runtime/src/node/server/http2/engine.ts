@@ -1,11 +1,12 @@
 /**
  * The server's HTTP/2 engine, on sockets: every stream is an exchange. The engine does not depend on calls or messages.
  */
+import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
 import { RpcError } from "../../../call/error.ts";
 import { startTimer } from "../../../call/platform.ts";
-import type { HttpResponse } from "../../../http/exchange.ts";
+import type { Exchange, HttpResponse } from "../../../http/exchange.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
 import type { EngineConnection } from "../../../http2/connection.ts";
 import type { ConnectionEvent, ServerHandler } from "../../../http2/events.ts";
@@ -18,6 +19,8 @@ import { Http2Socket, nodeLatin1, type SocketOwner } from "../../io/http2-socket
 import { SwapList } from "../../io/swap-list.ts";
 import {
   errorResponse,
+  MANUAL,
+  OUT_OF_MEMORY,
   ServedConnection,
   ServedConnections,
   type ServerEngineOptions,
@@ -92,8 +95,14 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     const request = new ServedRequest(this, stream, block, early);
     stream.sink = request;
     this.requests.add(request);
-    if (block.hasOneHost) this.start(request);
-    else request.answer(TWO_HOSTS);
+    if (!block.hasOneHost) request.answer(TWO_HOSTS);
+    else if (stream.ended && this.memory.budget.short) this.admit(request, () => this.#start(request));
+    else this.#start(request);
+  }
+
+  #start(request: ServedRequest): void {
+    // Changes of the context must not affect the next request of the same chunk.
+    new AsyncResource("TRIPLE_REQUEST", MANUAL).runInAsyncScope(serve, undefined, this.service.exchange, request);
   }
 
   onEvent(event: ConnectionEvent): void {
@@ -165,6 +174,14 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     this.#stopTimer?.();
     super.onClose();
   }
+}
+
+function serve(exchange: Exchange, request: ServedRequest) {
+  if (!request.takeMemory()) return request.answer(OUT_OF_MEMORY);
+  exchange(request).then(
+    (response) => request.answer(response),
+    () => request.fail(),
+  );
 }
 
 /** The response to a request whose Host and :authority differ (RFC 9113, section 8.3.1). */

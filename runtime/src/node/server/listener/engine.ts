@@ -2,7 +2,6 @@
  * The interface between a listener and its HTTP engines, and what the engines of both versions share: their connections, their
  * requests, and the responses that they create without a protocol.
  */
-import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
 import { concat } from "../../../call/bytes.ts";
 import { Code, Status } from "../../../call/code.ts";
@@ -136,17 +135,9 @@ export abstract class ServedConnection implements MemoryHolder, Indexed {
   /** Aborts the running requests. */
   abstract abort(reason: RpcError): void;
 
-  /** Starts a request, which is admitted unless memory is short: then each one starts in a turn of its own. */
-  protected start(request: ServableRequest, isAdmitted = !this.memory.budget.short || !request.stream.ended): void {
-    if (!isAdmitted) {
-      this.memory.admit(
-        () => this.start(request, true),
-        () => request.answer(OUT_OF_MEMORY),
-      );
-      return;
-    }
-    // Changes of the context must not affect the next request of the same chunk.
-    new AsyncResource("TRIPLE_REQUEST", MANUAL).runInAsyncScope(serve, undefined, this.service.exchange, request);
+  /** Starts a request while memory is short: each one in a turn of its own. */
+  protected admit(request: Pick<ReceivedRequest, "answer">, start: () => void): void {
+    this.memory.admit(start, () => request.answer(OUT_OF_MEMORY));
   }
 
   /** Fires when the server begins to close. */
@@ -181,20 +172,7 @@ export abstract class ServedConnection implements MemoryHolder, Indexed {
 }
 
 /** Options of the asynchronous context of a request: nothing watches its end. */
-const MANUAL = { requireManualDestroy: true } as const;
-
-type ServableRequest = HttpRequest & Pick<ReceivedRequest, "stream" | "takeMemory" | "answer" | "fail">;
-
-function serve(exchange: Exchange, request: ServableRequest): void {
-  if (!request.takeMemory()) {
-    request.answer(OUT_OF_MEMORY);
-    return;
-  }
-  exchange(request).then(
-    (response) => request.answer(response),
-    () => request.fail(),
-  );
-}
+export const MANUAL = { requireManualDestroy: true } as const;
 
 /** The part of a stream, or of an exchange over HTTP/1.1, that requests of both versions use. */
 type RequestStream = Pick<Stream, "ended" | "closed" | "consumed" | "discard">;
@@ -277,9 +255,6 @@ export abstract class ReceivedRequest<
 
   /** Sends a response. */
   abstract answer(response: HttpResponse): void;
-
-  /** Ends a call whose response is missing or incomplete. */
-  abstract fail(): void;
 
   /** Takes the memory of a whole body from the budget. Returns false if it does not fit. */
   takeMemory(): boolean {
