@@ -189,6 +189,19 @@ it("a burst after an idle time may wait as long as any other", async () => {
   expect(good).toBe(40);
 });
 
+it("most calls of a server that is not overloaded defer nothing, also after a long turn", async () => {
+  const authorize = createLoadShedding();
+  await send(authorize, { handle: computing(50), rate: 10, seconds: 0.2 });
+  let deferred = 0;
+  vi.stubGlobal("setImmediate", (callback: () => void) => {
+    deferred++;
+    loop.deferred.push(callback);
+  });
+  const { good } = await send(authorize, { handle: computing(0.1), rate: 1_000, seconds: 1 });
+  expect(good).toBe(1_000);
+  expect(deferred).toBeLessThan(100);
+});
+
 it("calls that may not be refused begin at once, beside others that are", async () => {
   const pay = { ...(greet as Method), name: "Pay" } as Method;
   const authorize = createLoadShedding(({ method }) => method !== pay);
