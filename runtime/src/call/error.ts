@@ -149,10 +149,7 @@ export function withCaller<Reason>(reason: Reason, method: string, target?: stri
   });
 }
 
-/**
- * Returns the error of a call whose signal has fired: the reason of the signal, converted as by {@link RpcError.from} with
- * the fallback `canceled`.
- */
+/** Returns the error of a call whose signal has fired: its reason, or as {@link RpcError.from} with `canceled`. */
 export function abortError(signal: AbortSignal): RpcError {
   return RpcError.from(signal.reason, Code.Canceled);
 }

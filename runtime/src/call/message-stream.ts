@@ -144,10 +144,7 @@ export async function onlyMessage(
   return found;
 }
 
-/**
- * Ends the stream of a response that will not be read. It requests one message first, because a generator that has not
- * started does not run its `finally` blocks.
- */
+/** Ends the stream of a response that is not read. Generators run their `finally` blocks only once they have started. */
 export async function endMessages(response: CallResponse | undefined): Promise<void> {
   if (!response?.stream) return;
   const messages = response.messages[Symbol.asyncIterator]();

@@ -105,10 +105,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     return this.getAllBinary(name)[0];
   }
 
-  /**
-   * Returns the bytes of all values of a `-bin` field. Values that peers or proxies have joined with commas are split.
-   * Throws as {@link getBinary} does.
-   */
+  /** Returns the bytes of all values of a `-bin` field, also of joined ones. Throws as {@link getBinary} does. */
   getAllBinary(this: this, name: string): Uint8Array[] {
     requireBinaryName(name);
     return this.getAll(name).flatMap((joined) => joined.split(",").map((value) => decodeBinary(name, value.trim())));

@@ -16,10 +16,7 @@ export const dropsCallbacks: boolean = typeof WebSocketPair === "function";
 /** The longest delay of timers that support no delay of any length, in milliseconds: about 25 days, as `setTimeout` has it. */
 export const MAX_TIMER_MS: number = 2 ** 31 - 1;
 
-/**
- * Reads the monotonic clock, in milliseconds with fractions. It never decreases, and advances while code runs: work in slices
- * is measured with it.
- */
+/** Reads the monotonic clock, in milliseconds with fractions. It advances while code runs, for work in slices. */
 export const now = (): number => performance.now();
 
 /** Reads the wall clock, in milliseconds since 1970. It may jump in both directions. */

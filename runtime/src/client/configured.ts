@@ -59,10 +59,7 @@ function configOf(
   return { ...own, policy: policy && maxAttempts > 1 ? { ...policy, maxAttempts } : undefined };
 }
 
-/**
- * Returns the limit on the retries of the target: the throttling of the config, or else the budget. If the throttling
- * changes, the fraction of remaining tokens is kept.
- */
+/** Returns the limit on retries: the config's throttling, which keeps its share of tokens if it changes, or the budget. */
 function createThrottle(current: () => ServiceConfig | undefined, budget: RetryThrottle): () => RetryThrottle {
   let config: ServiceConfig | undefined;
   let tokens: RetryTokens | undefined;

@@ -87,10 +87,7 @@ export function parseBounded(bytes: Uint8Array, count: ValueCount | undefined): 
   return decodeJson(bytes);
 }
 
-/**
- * Returns the built-in codec with the name and a limit on values, or the given codec. Throws a `TypeError` for an unknown codec
- * or an invalid name.
- */
+/** Returns the built-in codec with a limit on values, or the given one. Throws a `TypeError` for an invalid one. */
 export function findBoundedCodec(codec: "proto" | "json" | Codec): Codec {
   const found = findCodec(codec);
   checkCodecNames("codec", [found]);

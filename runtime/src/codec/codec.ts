@@ -109,10 +109,7 @@ export function createJsonCodec(options: JsonCodecOptions = {}): Codec {
   };
 }
 
-/**
- * Replaces the `RangeError` of a Duration with too many digits: protobuf-es calls `"0".repeat(-1)`, and each JavaScript
- * engine has a different message for that.
- */
+/** Replaces the `RangeError` of `"0".repeat(-1)` in protobuf-es for a Duration with too many digits. */
 function inWords(cause: unknown): unknown {
   if (!(cause instanceof RangeError && /count|repeat/.test(cause.message))) return cause;
   return new Error("a google.protobuf.Duration has at most 9 digits after the decimal point", { cause });
@@ -140,10 +137,7 @@ export function parseJson(bytes: Uint8Array): JsonValue {
   return JSON.parse(decoder.decode(bytes)) as JsonValue;
 }
 
-/**
- * Parses JSON text. Throws for bytes that are not UTF-8, and for arrays and objects nested more than 100 levels deep. A
- * byte order mark is skipped.
- */
+/** Parses JSON text after a byte order mark. Throws for bytes that are not UTF-8, and for more than 100 levels. */
 export function decodeJson(bytes: Uint8Array): JsonValue {
   return JSON.parse(decodeJsonText(bytes)) as JsonValue;
 }

@@ -18,10 +18,7 @@ function createCompression(name: "gzip" | "deflate"): Compression {
   };
 }
 
-/**
- * Reads the output of a transform chunk by chunk. Throws a `RangeError` as soon as it exceeds `maxBytes`, so that a
- * small input cannot inflate without limit.
- */
+/** Reads the output of a transform. Throws a `RangeError` as soon as it exceeds `maxBytes`, which bounds inflation. */
 async function transform(
   bytes: Uint8Array,
   { writable, readable }: CompressionStream | DecompressionStream,

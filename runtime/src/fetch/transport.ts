@@ -55,10 +55,7 @@ export function resolveFetchOptions(options: FetchTransportOptions): ResolvedFet
   return { ...resolveUnaryOptions(options), codec: findCodec(codec), accept: accept && findCodec(accept) };
 }
 
-/**
- * Selects the call of a transport by its option `protocol`: `httpRpc` for unary calls and `grpcWeb` for streams by default.
- * Throws a `TypeError` for an unknown protocol.
- */
+/** Selects the call by the option `protocol`; default: `httpRpc`, and `grpcWeb` for streams. Throws a `TypeError` for others. */
 export function selectProtocol(protocol: FetchTransportOptions["protocol"], httpRpc: Call, grpcWeb: Call): Call {
   if (protocol === undefined) return (request) => (request.stream ? grpcWeb : httpRpc)(request);
   return assertOneOf("protocol", protocol, ["http-rpc", "grpc-web"]) === "grpc-web" ? grpcWeb : httpRpc;

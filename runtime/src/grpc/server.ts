@@ -58,10 +58,7 @@ export class GrpcServer implements ServerProtocol {
     };
   }
 
-  /**
-   * Answers a request. `body` has the envelopes of its messages. Returns `undefined` if the method does not support the content
-   * type. The promise never rejects.
-   */
+  /** Answers a request with the envelopes in `body`, or returns `undefined` for an unsupported content type. Never rejects. */
   serve(
     request: HttpRequest,
     destination: Destination,
@@ -93,10 +90,7 @@ export class GrpcServer implements ServerProtocol {
     return call.context.run(() => this.#serveUnary(call)).catch((reason) => this.#failed(reason, call));
   }
 
-  /**
-   * Answers a unary call and never rejects. It contains only the steps that wait, because the variables of this async
-   * function stay in memory while the call is in progress.
-   */
+  /** Answers a unary call, never rejects, and has only the steps that wait: its variables live as long as the call. */
   async #serveUnary(call: GrpcCall): Promise<HttpResponse> {
     try {
       const { handler, payload } = call;

@@ -75,10 +75,7 @@ function withTrailers(body: Body, trailers: Metadata): Body {
   return wholeBody(concat([whole, frame], whole.byteLength + frame.byteLength));
 }
 
-/**
- * Appends the frame of trailers to a body. It is not a generator, because a generator that waits for a message would
- * run `return` only after the message.
- */
+/** Appends the frame of trailers. No generator: one that waits for a message runs `return` only after the message. */
 function appendTrailers(body: Body, trailers: Metadata): AsyncIterable<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]();
   let ended = false;

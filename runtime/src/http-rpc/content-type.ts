@@ -75,10 +75,7 @@ export function createFormats(options: ServerProtocolOptions): Formats {
   };
   const asJson = requests.get(JSON_TYPE)?.response ?? codecResponse(JSON_TYPE, jsonCodec);
 
-  /**
-   * The formats of methods whose messages have no schema. They accept JSON even without a JSON codec, because codecs encode
-   * messages with schemas.
-   */
+  /** The formats of methods without schemas. They accept JSON without a JSON codec: codecs encode messages with schemas. */
   const payloadRequests: ReadonlyMap<string, HttpRpcFormat> = new Map([
     [JSON_TYPE, { ...codecFormat(JSON_TYPE, jsonCodec), response: asJson }],
   ]);

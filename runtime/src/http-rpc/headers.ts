@@ -81,19 +81,13 @@ export function checkOrigin(request: HttpRequest, what: string, allowsOrigin: Or
   );
 }
 
-/**
- * Compares an origin with the host of a request. Behind a proxy, the scheme of the request is unknown, so the origin's
- * scheme determines the default port.
- */
+/** Compares an origin with the host. Its scheme gives the default port: that of the request is unknown behind proxies. */
 function isOriginOfHost(origin: string, host: string | undefined): boolean {
   const [, secure, originHost] = /^http(s?):\/\/(.+)$/.exec(origin) ?? [];
   return originHost !== undefined && originHost === host?.toLowerCase().replace(secure ? /:443$/ : /:80$/, "");
 }
 
-/**
- * Validates the protocol version. `1`, `1.0` and `1.0.0` are equal: the grammar of the specification has the first, and
- * its examples have the last.
- */
+/** Validates the protocol version: the specification's grammar has `1`, its examples `1.0.0`; `1.0` is equal. */
 function checkVersion(version: string | undefined, required: boolean): void {
   if (version === PROTOCOL_VERSION) return;
   if (version === undefined ? required : !/^1(?:\.0){0,2}$/.test(version)) {

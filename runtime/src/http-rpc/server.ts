@@ -87,10 +87,7 @@ export class HttpRpcServer implements ServerProtocol {
     return { ...headers, format, responseFormat, contentLength: Number(request.headers.get("content-length")) };
   }
 
-  /**
-   * Decompresses and decodes the request, calls the handler, and encodes and compresses the response (spec: Payload of
-   * sub-protocol A). Never rejects.
-   */
+  /** Decodes the request, calls the handler, and encodes the response (spec: Payload of sub-protocol A). Never rejects. */
   async #answer(call: HttpRpcCall, path: string): Promise<HttpResponse> {
     const { request, handler, headers, context, format, payload } = call;
     const { contentLength, responseFormat, responseCompression } = headers;

@@ -77,10 +77,7 @@ function parseErrorBody(bytes: Uint8Array): ReceivedErrorBody {
   }
 }
 
-/**
- * Reads `status` by its range: 20 to 90 is a status of the specification, 1 to 16 a gRPC code. Text and numbers from
- * 400 on repeat the HTTP status and are ignored.
- */
+/** Reads `status`: 20 to 90 is one of the specification, 1 to 16 a gRPC code; others repeat the HTTP status. */
 function readStatus(status: unknown): { status?: Status; known?: Code | undefined } {
   if (typeof status !== "number") return {};
   if (STATUSES.has(status)) return { status: status as Status, known: CODE_OF_STATUS[status] };

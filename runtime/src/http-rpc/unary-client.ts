@@ -40,10 +40,7 @@ export function acceptExchange(exchange: Exchange, codec: Codec | undefined): Ex
   };
 }
 
-/**
- * Creates the client half of sub-protocol A on an exchange that compresses by itself or not at all. `schemas` is the
- * payload of methods whose messages have a schema.
- */
+/** Creates the client half of sub-protocol A on an exchange. `schemas` is the payload of methods with schemas. */
 export function createUnaryCall(
   exchange: Exchange,
   schemas: HttpRpcPayload,

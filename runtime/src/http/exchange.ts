@@ -82,10 +82,7 @@ export type OnResponseEnd = (request: HttpRequest, response: HttpResponse, end: 
  * cost more than the rest of what a pool or a balancer adds to a call.
  */
 export interface ExchangeObserver {
-  /**
-   * Called once if there is no response, unless the signal of the request has fired before the exchange begins. Returns the
-   * outcome of the exchange for the caller.
-   */
+  /** Called once if there is no response, unless the signal fired before. Returns the outcome for the caller. */
   onFailure(request: HttpRequest, reason: unknown): Promise<HttpResponse>;
   /**
    * Called when the response has ended, if the connection still takes calls then: the loss of a connection and a graceful

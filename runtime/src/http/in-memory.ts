@@ -57,10 +57,7 @@ class ReceivedRequest implements HttpRequest {
   }
 }
 
-/**
- * Converts the reason of the sender's signal. Client and server have the same deadline: if it has passed on the client, it
- * has passed on the server.
- */
+/** Converts the reason of the sender's signal. A deadline that has passed on the client has passed on the server. */
 function asReceived({ status, code, rawMessage }: RpcError): RpcError {
   return status === Status.ClientTimeout
     ? new RpcError(code, rawMessage, { status: Status.ServerTimeout })

@@ -7,10 +7,7 @@ import { type Body, type ChunkSource, type OnError, type OnStep, requestChunk, s
 /** Limit of the bytes that are kept for a retry until the response begins. Larger requests cannot be retried. */
 const MAX_KEPT_BYTES = 64 * 1024;
 
-/**
- * A streamed body that can be read again from the start. It keeps the chunks that were read, up to a limit, until
- * {@link ReplayBody.settle} is called.
- */
+/** A streamed body that keeps its chunks, up to a limit, and can be read again until {@link ReplayBody.settle}. */
 export class ReplayBody implements Body {
   readonly whole = undefined;
   readonly #source: Body;

@@ -9,10 +9,7 @@ import { BITS, Bit, Character } from "./syntax.ts";
 
 /** Parses the lines of a block. */
 export interface LineParser {
-  /**
-   * Parses whole lines, each of which ends with LF. Returns the position after the end of the block, or -1 if more lines
-   * follow. Throws a `MessageError`.
-   */
+  /** Parses lines that end with LF. Returns the position after the block; -1: more follow. Throws a `MessageError`. */
   parse(text: string): number;
 }
 

@@ -51,10 +51,7 @@ function parseLength(value: string): number {
   return length;
 }
 
-/**
- * Parses a transfer coding. `chunked` is the only one that is supported (RFC 9112, section 6.1). A list that does not end with it
- * has no end (section 6.3).
- */
+/** Parses transfer codings: `chunked` is supported (RFC 9112, section 6.1); a list without it last has no end (6.3). */
 function parseCoding(value: string): number {
   const coding = value.toLowerCase();
   if (coding === "chunked") return CHUNKED;

@@ -56,10 +56,7 @@ export const Setting = {
 /** The largest window (RFC 9113, section 6.9.1), stream id (5.1.1) and increment. */
 export const MAX_31_BITS = 0x7fff_ffff;
 
-/**
- * Stream ids are never reused. A connection that has used this many is replaced, or receives GOAWAY, before they run out (RFC
- * 9113, section 5.1.1).
- */
+/** The stream ids after which a connection is replaced, or receives GOAWAY, before they run out (RFC 9113, section 5.1.1). */
 export const LAST_STREAM_ID: number = 1.5 * 2 ** 30;
 
 /** The smallest SETTINGS_MAX_FRAME_SIZE, which is the default (RFC 9113, section 6.5.2). */

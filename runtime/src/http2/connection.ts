@@ -112,10 +112,7 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
     return this.streams.blockBytes + this.unsent + this.#receiver.held + this.reader.held;
   }
 
-  /**
-   * Takes received bytes: all of them, or about that many frames. Returns the number of bytes taken. Never throws.
-   * After the end of the connection it ignores them.
-   */
+  /** Takes bytes: all, or about that many frames. Returns their number. Never throws; ignores input after the end. */
   receive(chunk: Uint8Array, frames: number = MAX_31_BITS): number {
     if (this.state === "over") return chunk.length;
     let taken = chunk.length;

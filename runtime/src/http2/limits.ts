@@ -83,10 +83,7 @@ export const Glitch = {
   GoAway: 10,
 } as const;
 
-/**
- * The counters of one connection. Each method reports the problem once a limit is exceeded. Resets and glitches are token
- * buckets, which are refilled over time.
- */
+/** The counters of one connection, which report a limit that is exceeded. Resets and glitches are token buckets. */
 export class Meters {
   readonly #limits: EngineLimits;
   readonly #onExceeded: (problem: string) => void;

@@ -6,10 +6,7 @@ import type { FieldRules, FieldSink } from "./hpack/decoder.ts";
 
 /** The header block of a message. It is immutable, because several messages may share it. */
 export interface HeaderBlock {
-  /**
-   * The fields as name, value, name, value and so on: without pseudo-header fields, and with all cookies in one field,
-   * unless the block is too large.
-   */
+  /** Names and values in turn, without pseudo-header fields, and with cookies in one field unless the block is too large. */
   readonly fields: readonly string[];
   /** Pseudo-header fields of a request; `""` in other blocks. A CONNECT has neither path nor scheme. */
   readonly method: string;
@@ -22,10 +19,7 @@ export interface HeaderBlock {
   readonly contentLength: number;
   /** The lengths of all names and values plus 32 per field, before cookies were joined (RFC 9113, section 10.5.1). */
   readonly size: number;
-  /**
-   * True if `host` and `:authority` agree, or one of them is missing. Serving a request where they differ lets it bypass
-   * checks of the host (RFC 9113, section 8.3.1).
-   */
+  /** False if `host` and `:authority` differ, which can bypass checks of the host (RFC 9113, section 8.3.1). */
   readonly hasOneHost: boolean;
   /** The result that the receiver keeps for the block, which many requests may share. */
   result: unknown;

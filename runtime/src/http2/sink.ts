@@ -36,10 +36,7 @@ export interface Stream {
   sendTrailers(trailers: FieldList): void;
   /** Reports that the reader has consumed this many bytes, so that the peer may send as many more on this stream. */
   consumed(bytes: number): void;
-  /**
-   * Drops the data that follows. At most `bytes` of it are credited to the stream: after that, flow control stops the peer.
-   * A second call can only lower that number.
-   */
+  /** Drops what follows. At most `bytes` are credited, then flow control stops the peer; another call can lower them. */
   discard(bytes: number): void;
   /** Resets the stream. Queued data is dropped. `onClosed` is called; `onReset` is not. */
   reset(code: number): void;

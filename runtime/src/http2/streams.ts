@@ -184,10 +184,7 @@ export class Streams implements StreamOwner, SchedulerOwner {
     this.close(stream, State.WeReset, isEnd);
   }
 
-  /**
-   * Answers a frame on a stream whose side the peer has ended or reset with a stream error. After that the stream is closed,
-   * and frames on it are ignored.
-   */
+  /** Answers a frame on a stream that the peer has ended or reset with a stream error: later frames are ignored. */
   failClosed(streamId: number): void {
     const stream = this.live.get(streamId);
     if (stream !== undefined) {

@@ -21,10 +21,7 @@ export interface AuthorizedScheme {
   readonly token?: OAuthToken;
 }
 
-/**
- * Returns the fields of the authorized schemes that the security requirements name. Keys in the query or in cookies are no
- * header fields and are left out.
- */
+/** Returns the fields of the authorized schemes that the requirements name, except keys in the query or in cookies. */
 export function authorizationFields(
   requirements: readonly Readonly<Record<string, unknown>>[],
   authorized: Readonly<Record<string, AuthorizedScheme>>,

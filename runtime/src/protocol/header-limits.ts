@@ -64,10 +64,7 @@ export function headerListSize(raw: readonly string[]): number {
   return bytes;
 }
 
-/**
- * Creates an exchange that refuses requests and responses whose headers exceed the limits. Frozen request headers are not
- * checked: they contain only fields of the protocol.
- */
+/** Creates an exchange that refuses headers beyond the limits. Frozen ones, the protocol's own, are not checked. */
 export function limitHeaders(exchange: Exchange, { request: sent, response: received }: HeaderLimits): Exchange {
   const isBounded = received.fields < MAX_FIELD_LIMITS.fields || received.bytes < MAX_FIELD_LIMITS.bytes;
   return (request) => {

@@ -98,10 +98,7 @@ export interface MessageSchemas {
 
 /** The schemas of a document to which others refer by name. */
 export interface SharedSchemas {
-  /**
-   * Returns a reference to the schema of a type. `create` is called for the first reference to each type. The name is
-   * extended if another type has it.
-   */
+  /** Returns a reference to a schema, `create`d on its first use. A name that another type has is extended. */
   refer(type: object, name: string, create: () => JsonObject): JsonObject;
 }
 

@@ -12,10 +12,7 @@ export type ClientProtocol = (exchange: Exchange, options: ClientProtocolOptions
 
 /** The server half of a protocol: answers HTTP requests by calling handlers. */
 export interface ServerProtocol {
-  /**
-   * Returns the function that answers requests with a content type, or `undefined` if they are not of this protocol. A
-   * router remembers the function.
-   */
+  /** Returns what answers a content type, which a router remembers; `undefined` if it is not of this protocol. */
   accept(contentType: string): Answer | undefined;
 }
 

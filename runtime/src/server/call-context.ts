@@ -13,10 +13,7 @@ import type { HttpRequest } from "../http/exchange.ts";
 type AnswerListener = (error: RpcError | undefined) => void;
 
 export class ServerContext extends OpenContext implements AnsweredContext {
-  /**
-   * The exchange of the call. Its signal is created on first use. It fires when the client cancels or the connection is
-   * lost, or when the server shuts down.
-   */
+  /** The exchange. Its signal, created on first use, fires for cancellation, a lost connection and shutdown. */
   readonly #exchange: HttpRequest;
   /** Called when the call ends early. */
   onEnd: ((error: RpcError) => void) | undefined;

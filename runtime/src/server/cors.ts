@@ -102,10 +102,7 @@ const SAFELISTED = new Set([
   "pragma",
 ]);
 
-/**
- * Returns the names of all other fields of a response, including metadata and trailers. They are listed one by one,
- * because `*` has no effect on requests with credentials.
- */
+/** Returns the names of all other fields of a response: `*` has no effect on requests with credentials. */
 function exposedNames(headers: Metadata): string {
   const names = new Set(Array.from(headers, ([name]) => name).filter((name) => !SAFELISTED.has(name)));
   return [...names].join(", ");

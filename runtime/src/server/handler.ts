@@ -113,10 +113,7 @@ export interface ServedMethod {
   readonly call: Call;
 }
 
-/**
- * Creates the handlers of a service that {@link checkService} has accepted. The handler of a method without an implementation
- * answers `unimplemented`.
- */
+/** Creates the handlers of a checked service. Methods without an implementation answer `unimplemented`. */
 export function createHandlers<H extends object>(
   service: ServiceDef<object, H>,
   implementation: H,

@@ -24,10 +24,7 @@ export class FileIndex {
     for (const imported of file.dependencies) this.add(imported);
   }
 
-  /**
-   * Adds the files that declare the messages of a service, one of which usually declares the service, and the files of
-   * descriptors in the generated code.
-   */
+  /** Adds the files of a service's messages, one of which usually declares it, and those of its descriptors. */
   addService(service: ServiceDef<object, object>): void {
     for (const { input, output, descriptor } of Object.values(service.methods)) {
       if (descriptor !== undefined) this.add(descriptor().parent.file);

@@ -14,10 +14,7 @@ interface TextMethods {
   utf8Write(value: string, offset: number, length: number): number;
 }
 
-/**
- * The methods of `Buffer`, if there is one. They are faster than `TextDecoder`, which reports invalid UTF-8, and
- * `TextEncoder`, which needs a view and returns an object.
- */
+/** The methods of `Buffer`, if any: faster than `TextDecoder`, which reports invalid UTF-8, and `TextEncoder`. */
 export const nodeText: TextMethods | undefined =
   typeof Buffer === "function" ? (Buffer.prototype as unknown as TextMethods) : undefined;
 

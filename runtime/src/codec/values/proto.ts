@@ -149,10 +149,7 @@ class ProtoScan {
     this.#count = count;
   }
 
-  /**
-   * Scans the fields of a message up to `end`, or up to the end of the group with the number `group`. Returns the key of a map
-   * entry if it is an integer, else 0.
-   */
+  /** Scans fields up to `end`, or that of the group `group`. Returns the key of a map entry if it is an integer, else 0. */
   fields(shape: MessageShape, end: number, group?: number): number {
     if (!shape.isEntry) this.#depth += 1;
     // The decoder reads no further.

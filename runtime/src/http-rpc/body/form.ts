@@ -33,10 +33,7 @@ export const form: BodyFormat = {
   decode: (type, { values }: FormContent, { json }) => decodeForm(json, type, values),
 };
 
-/**
- * Decodes a form into a message. The pairs are the entries of a Struct, or of the map of scalars that is the only
- * field; for other messages, each pair is a field.
- */
+/** Decodes a form: the entries of a Struct or of the map of scalars that is the only field, or else its fields. */
 function decodeForm(json: BodyJson, type: DescMessage, pairs: readonly NamedValue<string>[]): object {
   if (type.typeName === "google.protobuf.Struct") {
     return json.fromValue(type, Object.fromEntries(uniquePairs(pairs)));

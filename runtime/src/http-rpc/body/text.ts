@@ -74,10 +74,7 @@ function stringField(type: DescMessage): DescField | undefined {
 
 type Decode = (bytes: Uint8Array) => string;
 
-/**
- * Charsets that TextDecoder does not support or decodes differently. It treats US-ASCII and ISO-8859-1 as windows-1252,
- * which Node decodes as ISO-8859-1.
- */
+/** Charsets that TextDecoder lacks or decodes differently: it reads US-ASCII and ISO-8859-1 as windows-1252. */
 const OWN_CHARSETS: Readonly<Record<string, Decode>> = {
   "us-ascii": decodeAscii,
   "iso-8859-1": (bytes) => decodeSingle(bytes, LATIN_1),

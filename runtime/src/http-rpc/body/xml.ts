@@ -147,10 +147,7 @@ const RETURN_UNIT = 0x0d;
 const FEED_UNIT = 0x0a;
 const NEXT_LINE_UNIT = 0x85;
 
-/**
- * Converts line ends to line feeds (XML 1.0, section 2.11). The parser also does, but allocates a string for each. Those that
- * XML 1.1 adds are left to it.
- */
+/** Converts line ends (XML 1.0, section 2.11) as the parser does, but without a string for each; not those of XML 1.1. */
 function withLineFeeds(text: string): string {
   if (!text.includes("\r")) return text;
   const units = new DataView(new ArrayBuffer(2 * text.length));

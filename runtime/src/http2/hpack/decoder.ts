@@ -62,10 +62,7 @@ export class Decoder {
   size = 0;
   /** The number of table size updates in the last block. */
   updates = 0;
-  /**
-   * True if the last block did not change the dynamic table and was within the limit, so that decoding the same bytes
-   * again gives the same fields.
-   */
+  /** True if the last block left the table unchanged and was within the limit: the same bytes give the same fields. */
   repeatable = false;
   readonly #table = new DynamicTable(DEFAULT_HEADER_TABLE_SIZE);
   readonly #static: readonly Entry[];

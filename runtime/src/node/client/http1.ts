@@ -114,10 +114,7 @@ export class Http1Pool implements EndpointConnections {
     return connection.exchange(request);
   }
 
-  /**
-   * Makes an exchange on a new connection. Without one, a request that waits for ready (gRPC) is repeated after the next
-   * successful attempt, which is made for all of them.
-   */
+  /** Makes an exchange on a new connection. If that fails, requests that wait for ready (gRPC) share the next attempts. */
   async #connect(request: HttpRequest): Promise<HttpResponse> {
     const { signal, context } = request;
     const { waitForReady } = this.options;

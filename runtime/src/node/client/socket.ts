@@ -168,10 +168,7 @@ export function readAfterFailedWrite(socket: Socket, onFailed: (error: Error) =>
   }
 }
 
-/**
- * Returns the cause of the end of a connection, with a hint if the server closed it, has never answered before, and has sent
- * nothing other than its TLS handshake.
- */
+/** Returns the cause of a connection's end, with a hint if a server closed it that never sent more than a TLS handshake. */
 export function explainEnd(cause: Error, target: Target, socket: Socket, hasAnswered: boolean): Error {
   const { origin, tls } = target;
   const overTls = origin.protocol === "https:";

@@ -34,10 +34,7 @@ interface ChunkReader {
 
 const COMPLETE = "complete";
 
-/**
- * The body that is received on a stream. It owns the received data: bytes that it holds are not consumed on the stream, and
- * bytes that it has passed on or dropped are.
- */
+/** The body that is received on a stream. Bytes that it holds are not consumed there; those passed on or dropped are. */
 export class IncomingBody<Source extends BodySource = Stream> implements Body, ChunkSource, CollectedBody {
   /** Bytes received so far. */
   received = 0;

@@ -40,10 +40,7 @@ const MAX_RECLAIMS = 16;
 /** Exchanges without progress for this long are ended when the budget is short. */
 export const STALLED_MS = 5_000;
 
-/**
- * Counts the bytes that the connections of a server hold. With a limit of `Infinity` nothing is refused. Taking and releasing
- * are O(1) and allocate nothing.
- */
+/** Counts the bytes that a server's connections hold; `Infinity` refuses nothing. O(1), without allocations. */
 export class MemoryBudget {
   readonly #limit: number;
   readonly #limitOfLarge: number;
@@ -113,10 +110,7 @@ export class MemoryBudget {
 
 /** A connection that holds memory. */
 export interface MemoryHolder {
-  /**
-   * Called when the budget is short: ends exchanges that hold memory and have made no progress for {@link STALLED_MS}, and
-   * releases what they hold before it returns.
-   */
+  /** Ends exchanges that hold memory without progress for {@link STALLED_MS}, and releases it before returning. */
   reclaim(): void;
 }
 

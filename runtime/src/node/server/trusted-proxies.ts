@@ -19,10 +19,7 @@ export interface TrustProxyOptions {
   readonly header?: "x-forwarded-for" | "forwarded" | undefined;
 }
 
-/**
- * Replaces the peer of each request by the client that trusted proxies report. Without options, returns the exchange
- * unchanged. Throws a `TypeError` for an invalid option.
- */
+/** Replaces the peer by the client that trusted proxies report. Throws a `TypeError` for an invalid option. */
 export function withTrustedProxies(exchange: Exchange, options: TrustProxyOptions | undefined): Exchange {
   if (options === undefined) return exchange;
   const { addresses, header = "x-forwarded-for" } = Object(options) as TrustProxyOptions;

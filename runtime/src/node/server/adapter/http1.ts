@@ -14,16 +14,10 @@ import { signalOf } from "./signal.ts";
 /** Largest rest of a request, in bytes, that is discarded after an early response to keep the connection. */
 const MAX_DISCARDED_BYTES = 64 * 1024 * 1024;
 
-/**
- * Size of the slices, in bytes, in which larger bodies are written. TLS copies the data that is written to it, so it then
- * holds a copy of one slice only.
- */
+/** Size of the slices, in bytes, in which larger bodies are written, of which TLS then holds one copy only. */
 const TLS_SLICE_BYTES = 128 * 1024;
 
-/**
- * Largest body, in bytes, that is passed to `node:http` as text with one character per byte: Node then joins it with the
- * headers and writes once instead of twice.
- */
+/** Largest body, in bytes, that `node:http` gets as Latin-1 text: it then joins it with the headers in one write. */
 const MAX_JOINED_BYTES: number = 16 * 1024;
 
 /** Converts a request of `node:http`. */

@@ -29,10 +29,7 @@ import {
 import { ConnectionGuard } from "./guard.ts";
 import { type RequestOwner, ServedRequest } from "./request.ts";
 
-/**
- * Time limit, in milliseconds, for the client's acknowledgement after the first GOAWAY of a graceful shutdown. Then the
- * second GOAWAY names the last stream.
- */
+/** Time limit, in milliseconds, for acknowledging the first GOAWAY of a shutdown. The second names the last stream. */
 const LEAVE_MS = 1_000;
 
 /** The options of an engine of HTTP/2. */

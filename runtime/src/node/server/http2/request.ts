@@ -20,10 +20,7 @@ import type { SwapList } from "../../io/swap-list.ts";
 import { OUT_OF_MEMORY, ReceivedRequest, type ReceivedRequestOwner } from "../listener/engine.ts";
 import type { WatchedRequest } from "./guard.ts";
 
-/**
- * Time limit, in milliseconds, for a client to receive an early response. A client that is not scheduled for that long reads
- * the response together with its end.
- */
+/** Time limit, in milliseconds, for reading an early response: a client not scheduled that long reads its end too. */
 const RECEIPT_MS = 2_000;
 
 const NO_HEADERS: Metadata = new Metadata().freeze();

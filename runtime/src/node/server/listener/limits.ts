@@ -108,10 +108,7 @@ export function resolveLimits(given: ConnectionLimits = {}): Limits {
   return { ...limits, maxStreams: Math.min(limits.maxStreams, limits.maxHandlers) };
 }
 
-/**
- * Returns the time at which a connection that begins at `now` is old (gRPC's MAX_CONNECTION_AGE). It varies by a tenth, so that
- * connections do not end together.
- */
+/** Returns when a connection that begins at `now` is old (gRPC's MAX_CONNECTION_AGE), varied by a tenth to spread ends. */
 export function oldAt({ maxConnectionAgeMs }: Limits, now: number): number {
   return maxConnectionAgeMs === Number.POSITIVE_INFINITY
     ? maxConnectionAgeMs

@@ -108,10 +108,7 @@ export class Listener {
     throw new Error("the server does not listen on a port");
   }
 
-  /**
-   * Stops listening, lets running calls finish, and cancels those that exceed the grace period. Always settles; another call
-   * waits for the same end.
-   */
+  /** Stops listening, and cancels calls that exceed the grace period. Always settles; another call waits for the same end. */
   close(graceMs: number): Promise<void> {
     this.#closing ??= this.#close(graceMs);
     return this.#closing;
