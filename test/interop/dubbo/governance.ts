@@ -97,6 +97,11 @@ export async function governConsumers({ command, consumers, connect, canary, jud
     const disabled = await timed(() => ours(200), isWithout);
     judge(`ours: an instance is disabled`, disabled, isWithout(disabled));
     await write(writer, configurators);
+    // While the canary is disabled, the next rule would leave no endpoint.
+    await until(
+      () => ours(200),
+      (seen) => canary.name in seen,
+    );
 
     const tags = `tags: [{ name: gray, addresses: ["127.0.0.1:${port}"] }]`;
     for (const name of APPLICATIONS) await write(writer, `${name}.tag-router`, rule("v3.0", [tags]));
