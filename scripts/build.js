@@ -32,6 +32,7 @@ const bundle = {
  */
 const TIERS = {
   runtime: {
+    codec: ["index", "wkt"],
     index: ["fetch", "health", "internal", "json", "node", "opentelemetry", "proto", "reflection", "snappy"],
     node: ["discovery", "fastify", "internal-node"],
   },

@@ -244,7 +244,7 @@ describe("a tarball", () => {
   });
 
   it("of the runtime is small", () => {
-    expect(packed.get("triple-es")?.length).toBeLessThanOrEqual(260);
+    expect(packed.get("triple-es")?.length).toBeLessThanOrEqual(250);
     expect(unpackedSize).toBeLessThanOrEqual(3_000_000);
   });
 });

@@ -3,7 +3,8 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Method, ServiceDef } from "triple-es";
 import { beforeAll, describe, expect, it } from "vitest";
-import { payloadOf } from "../../runtime/src/protocol/payload.ts";
+import { payloadOf } from "../../runtime/src/call/call.ts";
+import type { Payload } from "../../runtime/src/protocol/payload.ts";
 import { ROOT } from "../support/documents.ts";
 
 /** Returns the files below a folder whose paths have the given end, relative to the root of the repository. */
@@ -31,7 +32,7 @@ describe("a method", () => {
     const ways = new Map<string, number>();
     for (const method of methods) {
       const { path, input, output } = method;
-      const payload = payloadOf(method);
+      const payload = payloadOf<Payload>(method);
       const way = payload === undefined ? "schemas" : payload.server === undefined ? "for clients" : "for both";
       ways.set(way, (ways.get(way) ?? 0) + 1);
       const files = [input?.file.proto.name, output?.file.proto.name];

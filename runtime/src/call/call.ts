@@ -28,6 +28,11 @@ export function lackOf(format: number = 1): string | undefined {
   return format > 1 ? "a newer triple-es" : "newer generated code";
 }
 
+/** Returns the payload of a method, by the type that the protocols have for it; `undefined` if its messages have schemas. */
+export function payloadOf<Payload extends object>({ payload }: Method): Payload | undefined {
+  return payload as Payload | undefined;
+}
+
 /** The version and group that distinguish services with the same name (spec: Versioning, point 4). */
 export interface Selector {
   /** Version of the service. Default: that of the service definition, or none. */

@@ -251,3 +251,8 @@ export function transportClosed(): RpcError {
 export function endpointRemoved(address: string): RpcError {
   return new RpcError(Code.Unavailable, `${address} is no longer an endpoint`);
 }
+
+/** Creates the error that ends a server's exchange early: engines cannot tell cancellation from a lost connection. */
+export function clientGone(): RpcError {
+  return new RpcError(Code.Canceled, "the client cancelled the call or disconnected");
+}

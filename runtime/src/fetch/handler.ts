@@ -2,13 +2,15 @@
  * The server engine for platforms that answer a `Request` with a `Response`, such as Bun, Deno, Cloudflare Workers, Hono
  * and Next.
  */
+
 import type { ContextValues } from "../call/call.ts";
+import { clientGone } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
 import { assertFunction, assertMembers } from "../call/option.ts";
 import type { PeerConnection } from "../call/peer.ts";
 import { onAbort } from "../call/timer.ts";
 import type { Body } from "../http/body.ts";
-import { clientGone, type Exchange, type HttpRequest } from "../http/exchange.ts";
+import type { Exchange, HttpRequest } from "../http/exchange.ts";
 import { pathsBelow, removedPrefix } from "../http/path-prefix.ts";
 import { readBody, readHeaders } from "./message.ts";
 

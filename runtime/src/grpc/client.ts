@@ -2,7 +2,14 @@
  * Sub-protocol B, client half: converts an HTTP/2 exchange to a call (spec: Sub-protocol B).
  */
 import { commit, type RequestContext } from "../call/attempt.ts";
-import type { Call, CallRequest, Method, StreamRequest, UnaryRequest } from "../call/call.ts";
+import {
+  type Call,
+  type CallRequest,
+  type Method,
+  payloadOf,
+  type StreamRequest,
+  type UnaryRequest,
+} from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
@@ -16,7 +23,7 @@ import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { clipText, decodingReason } from "../protocol/error.ts";
 import { limitHeaders } from "../protocol/header-limits.ts";
 import { appendCallerMetadata } from "../protocol/headers.ts";
-import { type GrpcPayload, payloadOf } from "../protocol/payload.ts";
+import type { GrpcPayload, Payload } from "../protocol/payload.ts";
 import type { ClientProtocol } from "../protocol/protocol.ts";
 import { aliasPath, writeSelector } from "../protocol/selector.ts";
 import { SentMessages } from "../protocol/sent-messages.ts";
@@ -128,7 +135,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     const { method, context } = request;
     return {
       method: "POST",
-      path: options.useAlias && !payloadOf(method)?.grpc ? aliasPath(method, () => method.name) : method.path,
+      path: options.useAlias && !payloadOf<Payload>(method)?.grpc ? aliasPath(method, () => method.name) : method.path,
       version: "2",
       headers: requestHeaders(request),
       body,
@@ -138,7 +145,8 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   }
 
   function requestHeaders({ method, headers: metadata, selector, context }: CallRequest): Metadata {
-    const common = method.payload === undefined ? fields : payloadOf(method)?.grpcJson ? jsonFields : wrapperFields;
+    const common =
+      method.payload === undefined ? fields : payloadOf<Payload>(method)?.grpcJson ? jsonFields : wrapperFields;
     const timeoutMs = context.timeoutMs();
     const plain = timeoutMs === undefined && selector.version === undefined && selector.group === undefined;
     // Most calls add no fields. An engine recognizes the shared fields and reuses their encoding.
@@ -216,7 +224,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     const isPlain = response.status === 200 && method.payload === undefined;
     if (isPlain && response.headers === accepted) return undefined;
     const contentType = response.headers.get("content-type");
-    const payload = payloadOf(method);
+    const payload = payloadOf<Payload>(method);
     const wanted = payload?.grpcJson ? "json" : codec.name;
     const wrapped = payload?.grpc !== undefined && isWrapperContentType(contentType ?? "");
     const name = wrapped ? wanted : codecNameOf(contentType);
@@ -247,7 +255,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
 
 function grpcPayload(method: PayloadMethod): GrpcPayload {
   const { path, kind } = method;
-  const payload = payloadOf(method);
+  const payload = payloadOf<Payload>(method);
   const grpc = payload?.grpc ?? payload?.grpcJson;
   if (grpc !== undefined) return grpc;
   const message =

@@ -4,8 +4,7 @@
  */
 import type { RequestContext } from "../call/attempt.ts";
 import type { ContextValues } from "../call/call.ts";
-import { Code } from "../call/code.ts";
-import { RpcError } from "../call/error.ts";
+import type { RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
 import type { PeerConnection } from "../call/peer.ts";
 import type { Body } from "./body.ts";
@@ -98,9 +97,4 @@ export interface Connections {
   close(): Promise<void>;
   /** Closes the connections at once. Running exchanges fail with `reason`. */
   destroy(reason: RpcError): void;
-}
-
-/** Creates the error that ends a server's exchange early: engines cannot tell cancellation from a lost connection. */
-export function clientGone(): RpcError {
-  return new RpcError(Code.Canceled, "the client cancelled the call or disconnected");
 }

@@ -3,11 +3,11 @@
  * have separate headers and signals.
  */
 import { Status } from "../call/code.ts";
-import { RpcError } from "../call/error.ts";
+import { clientGone, RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { onAbort } from "../call/timer.ts";
 import type { Body } from "./body.ts";
-import { clientGone, type Exchange, type HttpRequest } from "./exchange.ts";
+import type { Exchange, HttpRequest } from "./exchange.ts";
 
 /** Creates an exchange that passes requests to the exchange of a server as if they had arrived over a connection. */
 export function connectInMemory(exchange: Exchange): Exchange {

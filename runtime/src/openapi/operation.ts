@@ -2,9 +2,9 @@
  * Operations: what an OpenAPI document says about the call of a method at its own path.
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
-import type { Selector } from "../call/call.ts";
+import { payloadOf, type Selector } from "../call/call.ts";
 import type { Method } from "../call/method.ts";
-import { type MessageSchemas, payloadOf } from "../protocol/payload.ts";
+import type { MessageSchemas, Payload } from "../protocol/payload.ts";
 import type { Comments } from "./comments.ts";
 import { ERROR_RESPONSES } from "./error-schema.ts";
 import { exampleOf } from "./example.ts";
@@ -77,7 +77,7 @@ export function callOperation(
 
 function messagesOf(method: Method, schemas: SchemaCollection): MessageSchemas {
   const { input, output, payload } = method;
-  if (payload !== undefined) return payloadOf(method)?.server?.describe?.(method, schemas) ?? UNKNOWN;
+  if (payload !== undefined) return payloadOf<Payload>(method)?.server?.describe?.(method, schemas) ?? UNKNOWN;
   return { request: schemas.message(input), response: schemas.message(output), example: exampleOf(input) };
 }
 
@@ -116,7 +116,7 @@ function mediaTypesOf(method: Method): [request: string, response: string] {
   const { kind, payload } = method;
   if (kind === "unary") return ["application/json", "application/json"];
   if (kind === "server_streaming") return ["application/json", "text/event-stream"];
-  const isJson = payload === undefined || payloadOf(method)?.server?.codec === "json";
+  const isJson = payload === undefined || payloadOf<Payload>(method)?.server?.codec === "json";
   const mediaType = `application/grpc+${isJson ? "json" : "proto"}`;
   return [mediaType, mediaType];
 }

@@ -211,8 +211,3 @@ export interface BodyElement {
   /** The text of the element, without that of its children. */
   readonly text: string;
 }
-
-/** Returns the payload of a method; `undefined` if its messages have schemas. */
-export function payloadOf({ payload }: Method): Payload | undefined {
-  return payload as Payload | undefined;
-}

@@ -9,6 +9,7 @@ import {
   type ContextValues,
   lackOf,
   type Method,
+  payloadOf,
   type ServiceDef,
   type StreamRequest,
   type UnaryRequest,
@@ -22,7 +23,7 @@ import { similarName } from "../call/option.ts";
 import { requestCountError } from "../call/outcome.ts";
 import type { Peer } from "../call/peer.ts";
 import { publishCalls } from "../observe/logger.ts";
-import { payloadOf } from "../protocol/payload.ts";
+import type { Payload } from "../protocol/payload.ts";
 import { asOwn, type HandlerOptions, interceptHandler } from "./interceptors.ts";
 
 /** The context of a call that its handler receives, with the metadata of the response. */
@@ -83,7 +84,7 @@ export function checkService(service: unknown, implementation: unknown): void {
  */
 function checkImplementation({ typeName, methods }: ServiceDef<object, object>, given: Record<string, unknown>): void {
   const ofClients = Object.values(methods).find(
-    (one) => one.payload !== undefined && payloadOf(one)?.server === undefined,
+    (one) => one.payload !== undefined && payloadOf<Payload>(one)?.server === undefined,
   );
   if (ofClients) throw new TypeError(`${ofClients.path} is declared for clients only, so it cannot be served`);
   const names = Object.keys(methods);
@@ -122,7 +123,7 @@ export function createHandlers<H extends object>(
   return Object.entries(service.methods).map(([name, method]) => {
     const implemented = (implementation as Record<string, Implementation | undefined>)[name];
     const bound = implemented?.bind(implementation) as Implementation | undefined;
-    const payload = payloadOf(method)?.server;
+    const payload = payloadOf<Payload>(method)?.server;
     const run = bound && payload ? (payload.bind(method, bound) as Implementation) : bound;
     const call =
       run === undefined ? async () => unimplemented({ method }) : implementations[method.kind](run, method, options);

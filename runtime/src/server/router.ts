@@ -2,14 +2,22 @@
  * The router: finds the handler for a path, and passes the request to the protocol that accepts it. The protocol
  * creates every response, including "not found".
  */
-import type { Authorize, Call, Interceptor, Method, Selector, ServiceDef } from "../call/call.ts";
+import {
+  type Authorize,
+  type Call,
+  type Interceptor,
+  type Method,
+  payloadOf,
+  type Selector,
+  type ServiceDef,
+} from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
 import { assertFunction, assertMembers, type MemberNames } from "../call/option.ts";
 import { remember } from "../call/remember.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { checkCompressMinBytes, type ServerProtocolOptions } from "../protocol/options.ts";
 import { methodsOf } from "../protocol/overloads.ts";
-import { payloadOf } from "../protocol/payload.ts";
+import type { Payload } from "../protocol/payload.ts";
 import type { Answer, Destination, Handler, HandlerLimits, ServerProtocol } from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
 import { createAuthorize } from "./authorize.ts";
@@ -197,7 +205,7 @@ export function createRouterWith(settings: RouterSettings): Router {
         const { call, limits } = limited(Object.keys(service.methods)[index] as string, made);
         const handler: Handler = {
           method,
-          payload: payloadOf(method)?.server,
+          payload: payloadOf<Payload>(method)?.server,
           call,
           limits: { ...limits, compressMinBytes: compressMinBytes[index] ?? settings.compressMinBytes },
           authorize,

@@ -2,8 +2,8 @@
  * Bodies on Node streams: requests and responses of adapters and fallbacks.
  */
 import type { Readable, Writable } from "node:stream";
+import { clientGone } from "../../call/error.ts";
 import { type Body, streamBody } from "../../http/body.ts";
-import { clientGone } from "../../http/exchange.ts";
 import { OutgoingBody } from "./http2-outgoing.ts";
 
 /**

@@ -3,7 +3,7 @@
  */
 import type { ServerHttp2Stream } from "node:http2";
 import type { Readable, Writable } from "node:stream";
-import { clientGone } from "../../../http/exchange.ts";
+import { clientGone } from "../../../call/error.ts";
 
 /**
  * Creates a signal that fires if the stream of a response closes before the complete response was written, or if the

@@ -12,12 +12,12 @@ import {
   type ServerResponse,
 } from "node:http";
 import type { Duplex } from "node:stream";
-import type { ErrorHook } from "../../../call/error.ts";
+import { clientGone, type ErrorHook } from "../../../call/error.ts";
 import { Metadata } from "../../../call/metadata.ts";
 import type { PeerConnection } from "../../../call/peer.ts";
 import { onAbort } from "../../../call/timer.ts";
 import { streamBody } from "../../../http/body.ts";
-import { clientGone, type Exchange, type HttpRequest, type HttpResponse } from "../../../http/exchange.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange.ts";
 import { quote } from "../../../protocol/error.ts";
 import { TEXT_TYPE, textResponse } from "../../../server/resource.ts";
 import { pump } from "../../io/body.ts";

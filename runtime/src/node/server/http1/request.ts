@@ -2,8 +2,9 @@
  * A request over HTTP/1.1, from its head until the end of its exchange, and its response.
  */
 import { NO_BYTES } from "../../../call/bytes.ts";
+import { clientGone } from "../../../call/error.ts";
 import type { Body } from "../../../http/body.ts";
-import { clientGone, type HttpResponse } from "../../../http/exchange.ts";
+import type { HttpResponse } from "../../../http/exchange.ts";
 import type { ExchangeSink, ServerExchange } from "../../../http1/exchange.ts";
 import type { RequestHead } from "../../../http1/request.ts";
 import { discard } from "../../io/body.ts";

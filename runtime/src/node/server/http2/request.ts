@@ -3,10 +3,10 @@
  */
 
 import { NO_BYTES } from "../../../call/bytes.ts";
-import { RpcError } from "../../../call/error.ts";
+import { clientGone, RpcError } from "../../../call/error.ts";
 import { Metadata } from "../../../call/metadata.ts";
 import { startBackgroundTimer } from "../../../call/platform.ts";
-import { clientGone, type HttpResponse } from "../../../http/exchange.ts";
+import type { HttpResponse } from "../../../http/exchange.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
 import type { HeaderBlock } from "../../../http2/messages.ts";
 import type { ServerRole } from "../../../http2/server.ts";

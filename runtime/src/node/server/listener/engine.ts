@@ -5,12 +5,12 @@
 import type { Socket } from "node:net";
 import { concat } from "../../../call/bytes.ts";
 import { Code, Status } from "../../../call/code.ts";
-import { RpcError } from "../../../call/error.ts";
+import { clientGone, RpcError } from "../../../call/error.ts";
 import { Metadata } from "../../../call/metadata.ts";
 import type { PeerConnection } from "../../../call/peer.ts";
 import { defer, now, repeat } from "../../../call/platform.ts";
 import { type Body, emptyBody, onRead, wholeBody } from "../../../http/body.ts";
-import { clientGone, type Exchange, type HttpRequest, type HttpResponse } from "../../../http/exchange.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange.ts";
 import type { Stream } from "../../../http2/sink.ts";
 import { errorBody } from "../../../protocol/error.ts";
 import { Collecting } from "../../io/http2-collecting.ts";
