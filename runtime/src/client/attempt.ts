@@ -92,16 +92,25 @@ export function reportRetry(event: RetryEvent, onRetry: RetryOptions["onRetry"])
   const { method, attempt, delayMs, error, isHedge } = event;
   const { path } = method;
   const type = isHedge ? "hedge" : "retry";
-  const reason = error === undefined ? "" : `: ${error.message}`;
-  const text = `${type} ${attempt - 1} of ${path} in ${Math.round(delayMs)} ms${reason}`;
-  subscribed("retry")?.publish({ type, path, delayMs, error, text });
+  subscribed("retry")?.publish({
+    type,
+    path,
+    delayMs,
+    error,
+    text: `${type} ${attempt - 1} of ${path} in ${Math.round(delayMs)} ms${error === undefined ? "" : `: ${error.message}`}`,
+  });
   if (onRetry !== undefined) callHook("the hook onRetry", () => onRetry(event));
 }
 
 /** Returns the error of a call that the budget does not allow to attempt again, with the reason, and writes it to the diagnostics. */
 export function notRetried({ path }: Method, error: RpcError, refusal: string): RpcError {
-  const text = `not retried: ${path}, because ${refusal}: ${error.message}`;
-  subscribed("retry")?.publish({ type: "refused", path, delayMs: 0, error, text });
+  subscribed("retry")?.publish({
+    type: "refused",
+    path,
+    delayMs: 0,
+    error,
+    text: `not retried: ${path}, because ${refusal}: ${error.message}`,
+  });
   // The error may be shared with other calls.
   return new RpcError(error.code, `${error.rawMessage} (not retried: ${refusal})`, { ...error, cause: error });
 }

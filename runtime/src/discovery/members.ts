@@ -14,10 +14,9 @@
 import { Code } from "../call/code.ts";
 import { endpointRemoved, RpcError } from "../call/error.ts";
 import { now, startBackgroundTimer } from "../call/platform.ts";
-import type { LoadSettings } from "./balancer.ts";
 import type { ConnectEndpoint, Endpoint, EndpointConnections } from "./endpoint.ts";
 import { Member } from "./member.ts";
-import { takeReport } from "./policy/weighted-round-robin.ts";
+import { MemberWatches } from "./member-watches.ts";
 import type { Balancing, TargetOptions } from "./target-options.ts";
 
 /** The target of {@link Members}. */
@@ -65,8 +64,7 @@ export class Members {
   readonly #options: MemberOptions;
   #byAddress = new Map<string, Member>();
   readonly #idle = new Set<Member>();
-  #service: string | undefined;
-  #loads: LoadSettings | undefined;
+  readonly #watches: MemberWatches;
   #connecting = 0;
   /** The number of attempts that began within the last {@link ATTEMPT_DELAY_MS}. */
   #recent = 0;
@@ -77,8 +75,18 @@ export class Members {
     this.#owner = owner;
     this.#connect = connect;
     this.#options = options;
-    this.#service = options.healthService;
-    this.#loads = options.balancer.loads;
+    this.#watches = new MemberWatches(
+      options.watches,
+      {
+        onStatus: (member, failure) => (failure === undefined ? this.#healthy(member) : this.failed(member, failure)),
+        onUnconnected: (member) => {
+          if (member.state === "ready") member.endWatch = undefined;
+          else this.#lost(member);
+        },
+        onProblem: (problem) => owner.onProblem(problem),
+      },
+      options,
+    );
   }
 
   /** All members: in the order of the list, then the unlisted ones. */
@@ -221,13 +229,9 @@ export class Members {
     return !this.#owner.isClosed() && this.#byAddress.get(member.endpoint.address) === member;
   }
 
-  /** Watches the health of another service, `undefined` for none, and the load at another interval, if they have changed. */
-  watch({ healthService, balancer: { loads } }: Balancing): void {
-    const reportMs = this.#loads?.oobReportingPeriodMs;
-    const isSame = healthService === this.#service && loads?.oobReportingPeriodMs === reportMs;
-    this.#service = healthService;
-    this.#loads = loads;
-    if (isSame) return;
+  /** Changes what is watched. */
+  watch(balancing: Balancing): void {
+    if (!this.#watches.change(balancing)) return;
     for (const member of this) {
       if (member.state !== "ready" && member.endWatch === undefined) continue;
       member.stopWatch();
@@ -237,37 +241,7 @@ export class Members {
 
   /** Handles a connection. The endpoint takes calls, if its health is watched after the first status. */
   #connected(member: Member): void {
-    const { watches } = this.#options;
-    if (!this.#isMember(member)) return;
-    this.#watchLoad(member);
-    if (member.endWatch !== undefined) return;
-    if (watches === undefined || this.#service === undefined) this.#healthy(member);
-    else
-      member.endWatch = watches.health(member.connections as EndpointConnections, this.#service, {
-        onStatus: (failure) => (failure === undefined ? this.#healthy(member) : this.failed(member, failure)),
-        onUnimplemented: () => {
-          member.endWatch = undefined;
-          this.#healthy(member);
-          this.#owner.onProblem(`${member.endpoint.address} has no grpc.health.v1.Health: it takes calls unchecked`);
-        },
-        onUnconnected: () => {
-          if (member.state === "ready") member.endWatch = undefined;
-          else this.#lost(member);
-        },
-      });
-  }
-
-  #watchLoad(member: Member): void {
-    const reportMs = this.#loads?.oobReportingPeriodMs;
-    if (reportMs === undefined) return;
-    member.endLoadWatch ??= this.#options.watches?.load(member.connections as EndpointConnections, reportMs, {
-      onReport: (report) => this.#loads && takeReport(member, () => report, this.#loads, now()),
-      onUnimplemented: () =>
-        this.#owner.onProblem(`${member.endpoint.address} has no ORCA service: it sends no load reports`),
-      onUnconnected: () => {
-        member.endLoadWatch = undefined;
-      },
-    });
+    if (this.#isMember(member) && !this.#watches.begin(member)) this.#healthy(member);
   }
 
   #healthy(member: Member): void {

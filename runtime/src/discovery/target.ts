@@ -252,10 +252,18 @@ export class TargetDriver {
 
   #resolverFailed(error: RpcError): void {
     if (this.#resolverError === undefined) this.#event({ type: "resolver failed", error });
-    const text = `resolution of ${this.name} failed: ${error.message}`;
-    subscribed("resolution")?.publish({ target: this.name, error, text });
+    const { name } = this;
+    subscribed("resolution")?.publish({ target: name, error, text: `resolution of ${name} failed: ${error.message}` });
     this.#resolverError = error;
     this.#notify();
+  }
+
+  #publish(given: readonly Endpoint[]): void {
+    const channel = subscribed("resolution");
+    if (channel === undefined) return;
+    const addresses = given.map((one) => one?.address);
+    const text = `resolved ${this.name}: ${addresses.join(", ") || "no endpoints"}`;
+    channel.publish({ target: this.name, addresses, text });
   }
 
   /** Applies a service config. An invalid one is reported and changes nothing. */
@@ -268,9 +276,7 @@ export class TargetDriver {
   }
 
   #listed(given: readonly Endpoint[]): void {
-    const addresses = given.map((one) => one?.address);
-    const text = `resolved ${this.name}: ${addresses.join(", ") || "no endpoints"}`;
-    subscribed("resolution")?.publish({ target: this.name, addresses, text });
+    this.#publish(given);
     this.#resolverError = undefined;
     const all = this.#list.validate(given);
     this.isResolved = true;

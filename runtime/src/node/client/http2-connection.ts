@@ -124,7 +124,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
 
   /** Handles GOAWAY. Open streams may finish, or fail if it has an error code (RFC 9113, section 6.8). */
   #onGoAway(code: number): void {
-    const text = `GOAWAY from ${this.peer} with HTTP/2 code ${code}, with ${this.streams} open streams`;
+    const text = (): string => `GOAWAY from ${this.peer} with HTTP/2 code ${code}, with ${this.streams} open streams`;
     reportConnection("client", "goaway", this.peer, text);
     this.#owner.onUnusable(this, code === ErrorCode.NoError);
     this.#endBackground();
@@ -155,7 +155,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   onClose(error: Error | undefined): void {
     // A connection that was never ready is reported by the failure of its handshake.
     if (this.#wasReady) {
-      const text = `connection to ${this.peer} closed${error === undefined ? "" : `: ${error.message}`}`;
+      const text = (): string => `connection to ${this.peer} closed${error === undefined ? "" : `: ${error.message}`}`;
       reportConnection("client", "closed", this.peer, text);
     }
     this.#stopTicks();

@@ -119,7 +119,7 @@ export class Http2Exchange implements StreamSink, BodySender {
   /** Fails the exchange and resets the stream with CANCEL. */
   fail(reason: RpcError): void {
     const { peer } = this.#owner;
-    reportConnection("client", "reset", peer, `reset stream ${this.stream.id} to ${peer}: ${reason.message}`);
+    reportConnection("client", "reset", peer, () => `reset stream ${this.stream.id} to ${peer}: ${reason.message}`);
     this.#reject(reason);
     this.#body?.fail(reason);
     this.stream.reset(ErrorCode.Cancel);
@@ -158,7 +158,7 @@ export class Http2Exchange implements StreamSink, BodySender {
     this.#end = error;
     if (by !== "connection") {
       const { peer } = this.#owner;
-      const text = `stream ${this.stream.id} to ${peer} was reset with HTTP/2 code ${code} by ${by}`;
+      const text = (): string => `stream ${this.stream.id} to ${peer} was reset with HTTP/2 code ${code} by ${by}`;
       reportConnection("client", "reset", peer, text);
     }
     const unprocessed = by === "peer" ? "refused" : this.stream.id === 0 ? "queued" : "unprocessed";

@@ -90,7 +90,7 @@ export function establish<T>(
   const peer = proxy === undefined ? target.peer : `${target.peer} through the proxy ${proxy.name}`;
   const startedAt = now();
   const report = (type: "connecting" | "connected" | "failed", text: string): void =>
-    reportConnection("client", type, peer, text);
+    reportConnection("client", type, peer, () => text);
   report("connecting", `connecting to ${peer} over ${version}`);
   return new Promise((resolve, reject) => {
     const alpnProtocol = version === "HTTP/2" ? "h2" : "http/1.1";

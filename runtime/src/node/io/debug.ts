@@ -10,14 +10,14 @@ const log = debuglog("triple-es");
 
 type ConnectionMessage = Messages["connection"];
 
-/** Publishes an event of a connection or of one of its streams. */
+/** Publishes an event of a connection or of one of its streams. `text` is called if there is a subscriber. */
 export function reportConnection(
   side: ConnectionMessage["side"],
   type: ConnectionMessage["type"],
   peer: string,
-  text: string,
+  text: () => string,
 ): void {
-  subscribed("connection")?.publish({ side, type, peer, text });
+  subscribed("connection")?.publish({ side, type, peer, text: text() });
 }
 
 /** Makes the channels, once. */

@@ -81,7 +81,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
 
   #report(type: "connected" | "ended" | "closed", text: string): void {
     const peer = this.#name;
-    reportConnection("server", type, peer, `connection from ${peer} ${text}`);
+    reportConnection("server", type, peer, () => `connection from ${peer} ${text}`);
   }
 
   override get aborted(): RpcError | undefined {
@@ -118,7 +118,8 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     if (this.#isLeaving || this.connection.isOver) return;
     this.#isLeaving = true;
     const peer = this.#name;
-    reportConnection("server", "goaway", peer, `GOAWAY to ${peer}, with ${this.connection.streams.size} open streams`);
+    const text = (): string => `GOAWAY to ${peer}, with ${this.connection.streams.size} open streams`;
+    reportConnection("server", "goaway", peer, text);
     this.connection.goAway(ErrorCode.NoError, false);
     this.connection.ping("shutdown");
     this.#stopTimer = startTimer(LEAVE_MS, () => this.#finishLeaving());

@@ -164,7 +164,7 @@ export class ServedRequest
 
   onReset(code: number, by: ResetBy): void {
     if (by !== "connection") {
-      const text = `call of ${this.path} was reset with HTTP/2 code ${code} by ${by}`;
+      const text = (): string => `call of ${this.path} was reset with HTTP/2 code ${code} by ${by}`;
       reportConnection("server", "reset", this.path, text);
     }
     this.abortSignal();
