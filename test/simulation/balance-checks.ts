@@ -3,8 +3,8 @@
  * that does not answer delays each call by a bounded time only (I14).
  */
 import { LONGEST_QUERY_MS } from "./dns-model.ts";
-import type { Entry } from "./ledger.ts";
-import { type Scenario, serverName } from "./scenario.ts";
+import { type Entry, OK } from "./ledger.ts";
+import { type RunningClient, type Scenario, serverName, zoneOf } from "./scenario.ts";
 
 /** Time within which a new client of several endpoints has an answer, although one of them is silent, in milliseconds. */
 const SILENT_MS = 2_000;
@@ -24,6 +24,7 @@ export function checkRepeated(
   if (client.plan.balancer === undefined || client.changedAt > startedAt) return;
   if (plan.servers.some(({ maxConnections, limits }) => maxConnections ?? REFUSING.some((name) => limits[name])))
     return;
+  if (plan.servers.some(({ shedLoad }) => shedLoad) || client.plan.options["maxRequestsPerEndpoint"]) return;
   const ready = [...client.states.values()].filter((state) => state === "ready").length;
   if (executions.length - new Set(executions).size > Math.max(0, attempts - ready))
     ledger.violate(
@@ -56,4 +57,44 @@ export async function checkSilentAddress(scenario: Scenario): Promise<void> {
   };
   await Promise.all(clients.map((_, index) => check(index)));
   network.setDialFault(serverName(0), undefined);
+}
+
+/** Time within which a client uses all endpoints: those that were ejected return, in milliseconds. */
+const USED_MS = 120_000;
+
+/**
+ * Checks that each client with several endpoints uses all of its list (I11), or those of its zone and no others, because the zone
+ * has its share of the list.
+ */
+export async function checkUsed(scenario: Scenario): Promise<void> {
+  const { clients, plan } = scenario;
+  if (plan.registry !== undefined || plan.source !== undefined) return;
+  if (!plan.hasOptions || plan.servers.some(({ maxConnections }) => maxConnections !== undefined)) return;
+  await Promise.all(clients.map((client) => checkClient(scenario, client)));
+}
+
+async function checkClient(scenario: Scenario, client: RunningClient): Promise<void> {
+  const { plan, world, ledger } = scenario;
+  const { balancer, zone } = client.plan;
+  if (balancer === undefined || balancer === "pickFirst") return;
+  const all = plan.servers.map((_, index) => index).filter((index) => (zone ?? zoneOf(index)) === zoneOf(index));
+  const unused = new Set(all.map(serverName));
+  for (const until = world.now + USED_MS; ; ) {
+    const others = new Set<string>();
+    for (let i = 0; i < 2 * plan.servers.length; i++) {
+      const [outcome, server] = await scenario.probe(client);
+      if (outcome === OK) unused.delete(server);
+      if (outcome === OK && !all.map(serverName).includes(server)) others.add(server);
+      await world.sleep(100);
+    }
+    if (unused.size + others.size === 0) {
+      if (zone !== undefined) ledger.see("zone that takes all calls");
+      return;
+    }
+    if (world.now < until) continue;
+    const name = `client${client.index + 1}`;
+    if (unused.size > 0) ledger.violate("I11", `${name} does not use ${[...unused]}`);
+    else ledger.violate("I11", `${name} uses ${[...others]}, which its zone ${zone} does not need`);
+    return;
+  }
 }

@@ -12,6 +12,7 @@ import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import { fileURLToPath } from "node:url";
 import { Script } from "node:vm";
+import zlib from "node:zlib";
 import { build, type Plugin } from "esbuild";
 import * as originalPlatform from "../../runtime/src/call/platform.ts";
 import * as originalNodePlatform from "../../runtime/src/node/platform.ts";
@@ -31,6 +32,9 @@ export interface Modules {
   /** `request` of `node:http` */
   readonly request: object;
 }
+
+/** `node:zlib` without zstd, which some versions of Node lack: requests have the same headers in all. */
+const oldZlib = Object.fromEntries(Object.entries(zlib).filter(([name]) => !/zstd/i.test(name)));
 
 const here = dirname(fileURLToPath(import.meta.url));
 export const root: string = dirname(dirname(here));
@@ -60,7 +64,8 @@ export async function bundleProduct(patch?: string): Promise<Bundle> {
   const script = new Script(`(${names.join(", ")}) => {${outputFiles[0]?.text}\n}`, { filename: "product.js" });
   const original = createRequire(import.meta.url);
   return (world, network, { dns, request }) => {
-    const require = (id: string): unknown => (id === "node:http" ? { ...http, request } : original(id));
+    const replaced: Readonly<Record<string, object>> = { "node:http": { ...http, request }, "node:zlib": oldZlib };
+    const require = (id: string): unknown => replaced[id] ?? original(id);
     const module: { exports: object } = { exports: {} };
     const evaluate = script.runInThisContext() as (...values: unknown[]) => void;
     evaluate(module, module.exports, require, world.platform(), nodePlatform(world, network, dns));

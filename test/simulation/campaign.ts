@@ -60,8 +60,21 @@ const MUST_SEE = [
   "list of a registry",
   "empty list of a registry",
 ];
-/** Seeds after which all of {@link MUST_SEE} are expected. */
+/** Events of plans with options that few plans have. */
+const OPTIONS_MUST_SEE = [
+  "fault: health",
+  "endpoint that does not serve",
+  "load report of a call",
+  "load report out of band",
+  "zone that takes all calls",
+  "refused by maxPendingRequests",
+  "refused by shedLoad",
+  "event stream",
+  "streams that nobody reads",
+];
+/** Seeds after which all of {@link MUST_SEE}, and all of {@link OPTIONS_MUST_SEE}, are expected. */
 const LONG = 200;
+const LONG_WITH_OPTIONS = 1_000;
 
 export interface CampaignOptions {
   readonly first: number;
@@ -96,6 +109,7 @@ export async function runCampaign(
     broken++;
     await onBroken(result);
   }
-  const missing = seeds < LONG ? [] : MUST_SEE.filter((what) => !seen.has(what));
+  const expected = [...(seeds < LONG ? [] : MUST_SEE), ...(seeds < LONG_WITH_OPTIONS ? [] : OPTIONS_MUST_SEE)];
+  const missing = expected.filter((what) => !seen.has(what));
   return { calls, events, broken, missing, seen };
 }

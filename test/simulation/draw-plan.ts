@@ -2,6 +2,7 @@
  * Draws the plan of a seed. Each kind of call and of fault is on with a probability of one half (swarm testing): plans with
  * everything hide what a plan with a few things shows.
  */
+import { hasOptions, OPTION_SEEDS, withOptions } from "./draw-options.ts";
 import {
   type Behaviour,
   type ClientPlan,
@@ -41,6 +42,7 @@ export type PlanKind = "list" | "registry" | "nacos" | "dns" | "kubernetes" | "h
 
 /** Returns the kind of a seed. The seeds of the table of planted faults keep theirs. */
 export function kindOf(seed: number): PlanKind {
+  if (seed > 0 && seed % OPTION_SEEDS === 0) return kindOf(seed / OPTION_SEEDS);
   if (seed % 16 === 5) return "http1";
   if (seed % 16 === 14) return "nacos";
   if (seed % 16 === 15) return "refusals";
@@ -53,8 +55,9 @@ export function kindOf(seed: number): PlanKind {
 export function drawPlan(seed: number): Plan {
   const short = (_key: string, value: unknown): unknown =>
     typeof value === "number" ? Math.round(value * 1_000) / 1_000 : value;
-  const plan = DRAW[kindOf(seed)](seed);
-  return JSON.parse(JSON.stringify(RARE_SEEDS.includes(seed % 16) ? withRareFaults(plan) : plan, short)) as Plan;
+  const drawn = DRAW[kindOf(seed)](seed);
+  const plan = RARE_SEEDS.includes(seed % 16) ? withRareFaults(drawn) : drawn;
+  return JSON.parse(JSON.stringify(hasOptions(seed) ? withOptions(plan) : plan, short)) as Plan;
 }
 
 /** The rests by 16 of seeds whose plans have rare faults. */

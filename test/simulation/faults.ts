@@ -44,7 +44,10 @@ export class FaultInjector {
       this.#takeAway(fault.server, fault.ms, () => this.#scenario.closeServer(fault.server, fault.graceMs));
     } else if (kind === "close client") this.#scenario.restartClient(fault.client, fault.graceMs);
     else if (kind === "list") this.#publish(fault);
-    else if (kind === "update") this.#scenario.updateServer(fault.server, fault.weight);
+    else if (kind === "health") {
+      this.#scenario.setHealth(fault.server, "not_serving");
+      world.after(fault.ms, () => this.#scenario.setHealth(fault.server, "serving"));
+    } else if (kind === "update") this.#scenario.updateServer(fault.server, fault.weight);
     else if (kind === "block") world.block(fault.ms);
     else if (kind === "jump") world.jump(fault.ms);
     else if (kind === "lose data") this.#loseData(fault.ms);
@@ -60,6 +63,7 @@ export class FaultInjector {
     this.#cuts = [];
     world.note("heal", "all faults");
     network.heal();
+    for (const server of plan.servers.keys()) this.#scenario.setHealth(server, "serving");
     this.#scenario.registry?.model.malform(0);
     for (const [index, { list }] of clients.entries()) {
       list?.heal();

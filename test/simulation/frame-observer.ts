@@ -31,6 +31,8 @@ export interface Watcher {
   readonly see: (what: string) => void;
   /** Adds a frame to the trace. */
   readonly note: (text: () => string) => void;
+  /** Called when the client has opened a stream. */
+  readonly onOpened: () => void;
   /** Returns the number of the current event. */
   readonly turn: () => number;
 }
@@ -102,9 +104,11 @@ export class FrameObserver {
   readonly #report: Watcher["report"];
   readonly #see: Watcher["see"];
   readonly #name: string;
+  readonly #onNew: () => void;
   #open = new Set<number>();
 
-  constructor(connection: Connection, { report, see, note, turn }: Watcher) {
+  constructor(connection: Connection, { report, see, note, turn, onOpened }: Watcher) {
+    this.#onNew = onOpened;
     this.#turn = turn;
     this.#name = `${connection.client}#${connection.id}→${connection.server}`;
     this.#connection = connection;
@@ -119,6 +123,13 @@ export class FrameObserver {
   /** True if one of the ends has sent GOAWAY, or the client has removed the endpoint. */
   get isLeaving(): boolean {
     return this.isReleased || this.#client.sentGoAway !== undefined || this.#server.sentGoAway !== undefined;
+  }
+
+  /** The streams that are open for the client. */
+  get openStreams(): readonly number[] {
+    return [...this.#client.streams].flatMap(([id, one]) =>
+      one.wasReset || one.peerReset || (one.hasEnded && one.hasReadEnd) ? [] : [id],
+    );
   }
 
   /** Checks, when nothing is under way, that the windows of the connection are whole but for what is not announced yet. */
@@ -192,13 +203,12 @@ export class FrameObserver {
     end.lastStream = stream;
     side.allowed = end.streamWindow;
     this.#open.add(stream);
-    const ids = [...end.streams].flatMap(([id, one]) =>
-      one.wasReset || one.peerReset || (one.hasEnded && one.hasReadEnd) ? [] : [id],
-    );
+    const ids = this.openStreams;
     const open = ids.length;
     if (open > end.maxStreams)
       this.#break(`${end.name} has the open streams ${ids.join(", ")}; the limit of its peer is ${end.maxStreams}`);
     if (open === end.maxStreams) this.#see("stream limit reached");
+    this.#onNew();
   }
 
   #onData(end: End, stream: number, length: number, flags: number): void {

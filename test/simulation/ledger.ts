@@ -81,8 +81,13 @@ export class Ledger {
     this.#excluded = excluded;
     this.#world = world;
     this.#plan = plan;
-    // A server with such a limit refuses connections or calls without any fault.
-    if (plan.servers.some(({ maxConnections, limits }) => maxConnections ?? limits["maxHandlers"]))
+    // A server or a client with such a limit refuses connections or calls without any fault.
+    if (
+      plan.servers.some(
+        ({ maxConnections, limits, shedLoad }) => shedLoad || (maxConnections ?? limits["maxHandlers"]),
+      ) ||
+      plan.clients.some(({ options }) => options["maxRequestsPerEndpoint"])
+    )
       this.firstFaultAt = 0;
   }
 
@@ -185,6 +190,8 @@ export class Ledger {
     entry.outcome = outcome;
     this.#world.note("settle", id, outcome === OK ? "ok" : `${outcome} ${text}`);
     this.see(`outcome ${outcome}`);
+    const [, option] = /\(option (maxPendingRequests)|\(its option (shedLoad)/.exec(text) ?? [];
+    if (option !== undefined) this.see(`refused by ${option}`);
     this.#checkTime(id, entry);
     if (this.#isCalm && HEEDING.includes(entry.operation.behaviour))
       this.#world.after(CANCEL_MS, () => this.#checkCancelled(id, entry));

@@ -5,6 +5,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { type Bundle, bundleProduct, root } from "./bundle.ts";
+import { hasOptions } from "./draw-options.ts";
 import { drawPlan, kindOf, type PlanKind } from "./draw-plan.ts";
 import { run } from "./run.ts";
 
@@ -67,8 +68,10 @@ export async function findMutant(mutant: Mutant, original: Bundle, maxSeconds: n
     return verdict(String(reason).replaceAll("\n", " "));
   }
   const kinds = kindsOf(mutant.patch);
+  // Some faults meet plans with options only.
+  const needsOptions = /^Plans: options$/m.test(mutant.patch);
   for (let seed = 1; seconds() < maxSeconds; seed++) {
-    if (!(kinds?.includes(kindOf(seed)) ?? true)) continue;
+    if (!(kinds?.includes(kindOf(seed)) ?? true) || (needsOptions && !hasOptions(seed))) continue;
     const result = await run(drawPlan(seed), bundle);
     seeds++;
     calls += result.calls;

@@ -92,6 +92,8 @@ export type Fault = { readonly at: number } & (
   | { readonly kind: "jump"; readonly ms: number }
   /** A provider changes its weight, and so its entries. */
   | { readonly kind: "update"; readonly server: number; readonly weight: number }
+  /** A server reports that it does not serve. */
+  | { readonly kind: "health"; readonly server: number; readonly ms: number }
 );
 
 /** The time limit of calls that nothing in their plan delays for so long, in milliseconds. */
@@ -108,6 +110,8 @@ export interface RegistryPlan {
   readonly mode: "all" | "instance" | "interface";
   /** True if all clients are in one process, and have one registry. */
   readonly isShared?: boolean;
+  /** True if replies to what the last changes cause are malformed. */
+  readonly isMalformed?: boolean;
 }
 
 /** A source of endpoints that all clients have. */
@@ -116,11 +120,16 @@ export type SourcePlan = DnsPlan | KubernetesPlan;
 export interface ServerPlan {
   readonly maxConnections: number | undefined;
   readonly limits: Readonly<Record<string, number>>;
+  readonly shedLoad?: boolean;
+  /** True if it has the health service. */
+  readonly hasHealth?: boolean;
+  /** The calls per second with which its load reports say that it is fully used. Default: it reports no load. */
+  readonly capacity?: number | undefined;
 }
 
 export interface ClientPlan {
   /** `undefined`: one server, by base URL; otherwise a resolver that lists all servers. */
-  readonly balancer: "p2c" | "roundRobin" | "pickFirst" | undefined;
+  readonly balancer: "p2c" | "roundRobin" | "pickFirst" | "weightedRoundRobin" | undefined;
   readonly server: number;
   readonly protocol: "grpc" | "http-rpc";
   /** The version of HTTP and the codec of `http-rpc`. Default: `2` and `proto`. */
@@ -130,6 +139,14 @@ export interface ClientPlan {
   readonly maxAttempts: number;
   readonly hedgingDelayMs: number | undefined;
   readonly options: Readonly<Record<string, number | boolean>>;
+  /** `a` for servers with even numbers, `b` for the others. */
+  readonly zone?: "a" | "b" | undefined;
+  /** True if it watches the health of its servers. */
+  readonly watchesHealth?: boolean;
+  /** The options of `weightedRoundRobin`. */
+  readonly loads?: Readonly<Record<string, number>> | undefined;
+  /** True if it reads streams of responses over `http-rpc`, as event streams. */
+  readonly readsEvents?: boolean;
 }
 
 export interface Plan {
@@ -149,6 +166,10 @@ export interface Plan {
   readonly faults: readonly Fault[];
   /** Duration of the phase with faults; then everything is healed. */
   readonly chaosMs: number;
+  /** True if some clients or servers have options that few plans have. */
+  readonly hasOptions?: boolean;
+  /** The streams that each client opens at the end, whose requests nobody reads. */
+  readonly unreadStreams?: number | undefined;
   /** The end: servers close before or after clients, or clients close while they cannot reach any server. */
   readonly end: "clients first" | "servers first" | "cut off";
 }

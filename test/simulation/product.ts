@@ -2,7 +2,8 @@
  * The product as simulations see it: the entry point of the bundle that is evaluated once for each world.
  */
 export { createContextKey, createContextValues, RpcError } from "triple-es";
-export { dns, kubernetes, p2c, pickFirst, roundRobin } from "triple-es/discovery";
+export { dns, kubernetes, p2c, pickFirst, roundRobin, weightedRoundRobin } from "triple-es/discovery";
+export { addHealth, addLoadReports } from "triple-es/health";
 export { createServer, createTransport } from "triple-es/node";
 export { register } from "triple-es-dubbo";
 export { etcd } from "triple-es-dubbo/etcd";

@@ -2,8 +2,9 @@
  * Checks of the phase without faults, while everything still runs: no handler of a call that has ended (I6), no connection
  * that has ended and stays open (I9), no pool above its maximum (I10).
  */
+import { OK } from "./ledger.ts";
 import type { Connection } from "./network.ts";
-import type { Scenario } from "./scenario.ts";
+import { LAST_PROBE, type RunningClient, type Scenario } from "./scenario.ts";
 
 /** Time in which a server learns that a call has ended and its handler ends: the longest delay of a handler, and more. */
 const HANDLER_MS = 6_000;
@@ -11,6 +12,13 @@ const HANDLER_MS = 6_000;
 const END_MS = 5_000;
 /** Time for which a client may have more connections than its maximum: a failed one remains until its socket has closed. */
 const SURPLUS_MS = 3_000;
+
+/** Time for which a client may have more calls at an endpoint than its limit. */
+const LIMIT_MS = 100;
+/** Bytes of a request that nobody reads: more than the window of a stream. */
+const UNREAD_BYTES = 300_000;
+/** Time in which the requests that nobody reads fill their windows, and after which they are cancelled. */
+const UNREAD_MS = [10_000, 50_000] as const;
 
 /** Time after which a connection of HTTP/1.1 is free for the next request. */
 const FREE_MS = 100;
@@ -34,8 +42,53 @@ export async function checkQuiet(scenario: Scenario): Promise<void> {
   }
 }
 
+/** Checks that streams whose requests nobody reads, more than fit into the window of a connection, stop no other call (I14). */
+export async function checkUnread(scenario: Scenario): Promise<void> {
+  const { clients, plan, world, ledger } = scenario;
+  const { unreadStreams } = plan;
+  if (unreadStreams === undefined) return;
+  const [fillMs, cancelMs] = UNREAD_MS;
+  const check = async (client: RunningClient): Promise<void> => {
+    if (client.plan.protocol !== "grpc") return;
+    const streams = Array.from({ length: unreadStreams }, () => scenario.openUnread(client, UNREAD_BYTES, cancelMs));
+    await world.sleep(fillMs);
+    const [outcome] = await scenario.probe(client, ...LAST_PROBE);
+    ledger.see("streams that nobody reads");
+    if (outcome !== OK)
+      ledger.violate(
+        "I14",
+        `a call of client${client.index + 1} fails while nobody reads ${unreadStreams} other streams`,
+      );
+    await Promise.all(streams);
+  };
+  await Promise.all(clients.map(check));
+}
+
 function isAlive({ socket, accepted, upstream, downstream }: Connection): boolean {
   return !socket.destroyed && !accepted.destroyed && !upstream.isSilent && !downstream.isSilent;
+}
+
+/** Checks the limit of calls that a client makes to an endpoint at once (I10); called for each new stream. */
+export function checkLimit(scenario: Scenario, { client, server }: Connection): void {
+  const { world, plan, ledger } = scenario;
+  const { options, watchesHealth, loads } = plan.clients[Number(client.slice("client".length)) - 1] ?? {};
+  const limit = options?.["maxRequestsPerEndpoint"];
+  // The same transports have more connections than those of calls, as in the check of connections.
+  if (limit === undefined || plan.registry !== undefined || plan.faults.some(({ kind }) => kind === "close client"))
+    return;
+  const watches = (watchesHealth ? 1 : 0) + (loads === undefined ? 0 : 1);
+  const open = (): string[] =>
+    [...usable(scenario, client, server)].flatMap((one) =>
+      (scenario.observers.get(one)?.openStreams ?? []).map((stream) => `${one.id}/${stream}`),
+    );
+  const first = new Set(open());
+  if (first.size <= Number(limit) + watches) return;
+  // A stream that was given up is reset a moment later.
+  world.after(LIMIT_MS, () => {
+    const left = open().filter((one) => first.has(one));
+    if (left.length > Number(limit) + watches)
+      ledger.violate("I10", `${client} has ${left.length} streams to ${server}; its limit is ${limit} calls`);
+  });
 }
 
 /** Checks the number of connections of a client to a server; called for each new one. */

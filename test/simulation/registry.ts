@@ -147,7 +147,8 @@ export class SimulatedRegistry {
   async checkViews(): Promise<void> {
     const { clients, world } = this.#scenario;
     await Promise.all(clients.map((client) => this.#checkClient(client, this.recoveryMs + 40_000)));
-    const losses = this.#plan.kind === "nacos" ? NACOS_LOSSES : LOSSES;
+    const usual = this.#plan.kind === "nacos" ? NACOS_LOSSES : LOSSES;
+    const losses = this.#plan.isMalformed ? [...usual, "malformed" as const] : usual;
     for (const [index, loss] of [...losses, ...losses].entries()) {
       await world.sleep(STABLE_MS);
       world.note("change", loss);
@@ -156,7 +157,7 @@ export class SimulatedRegistry {
     }
   }
 
-  async #changeWith(loss: (typeof NACOS_LOSSES)[number], weight: number): Promise<void> {
+  async #changeWith(loss: (typeof NACOS_LOSSES)[number] | "malformed", weight: number): Promise<void> {
     const { clients, plan, world, network } = this.#scenario;
     const members = Array.from({ length: this.members }, (_, member) => serverName(MEMBER + member));
     const change = (): void => {
@@ -181,6 +182,14 @@ export class SimulatedRegistry {
       this.model.malform(0);
       change();
       await Promise.all(probes);
+      return;
+    }
+    if (loss === "malformed") {
+      change();
+      await world.sleep(plan.link.latencyMs * random.between(0, 8));
+      this.model.malform(random.int(1, 4));
+      await world.sleep(STABLE_MS);
+      this.model.malform(0);
       return;
     }
     if (loss === "while it is read") {

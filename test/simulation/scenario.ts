@@ -2,10 +2,11 @@
  * Runs a plan: servers, clients, calls and faults, then a phase without faults in which everything must recover, then the
  * shutdown of all, after which nothing may be left.
  */
-import type { RetryEvent, TransparentRetryEvent } from "triple-es";
+import type { CallRequest, Interceptor, RetryEvent, TransparentRetryEvent } from "triple-es";
 import type { Endpoint, Registration, Registry, TargetEvent } from "triple-es/discovery";
+import type { Health, HealthStatus, LoadReport } from "triple-es/health";
 import type { BalancedTransport, ClosableTransport, Server } from "triple-es/node";
-import { checkRepeated, checkSilentAddress } from "./balance-checks.ts";
+import { checkRepeated, checkSilentAddress, checkUsed } from "./balance-checks.ts";
 import type { Bundle, Product } from "./bundle.ts";
 import { Caller, type Clients } from "./caller.ts";
 import { DnsModel } from "./dns-model.ts";
@@ -16,8 +17,9 @@ import { KubernetesModel } from "./kubernetes-model.ts";
 import type { Ledger } from "./ledger.ts";
 import { MessageObserver } from "./message-observer.ts";
 import { type Connection, Network } from "./network.ts";
-import { type ClientPlan, MEMBER, type Operation, type Plan, PROVIDER } from "./plan.ts";
-import { checkConnections, checkQuiet, checkReuse } from "./quiet-checks.ts";
+import { type ClientPlan, MEMBER, type Operation, type Plan, PROVIDER, type ServerPlan } from "./plan.ts";
+import { checkConnections, checkLimit, checkQuiet, checkReuse, checkUnread } from "./quiet-checks.ts";
+import type { Random } from "./random.ts";
 import { SimulatedRegistry } from "./registry.ts";
 import { APPLICATION } from "./registry-model.ts";
 import { PlannedRegistry } from "./resolver.ts";
@@ -29,7 +31,7 @@ const PORT = 50_051;
 const PROBE_MS = 3_000;
 const PROBE_PAUSE_MS = 250;
 /** The size and the deadline of the last call: more than a window, over the slowest link. */
-const LAST_PROBE = [400_000, 30_000] as const;
+export const LAST_PROBE = [400_000, 30_000] as const;
 /** Successes in a row after which a client has recovered. */
 const PROBES = 5;
 /** Time in which a server must close beyond the grace period, and a transport, which does not wait for its peers then. */
@@ -53,6 +55,7 @@ const REGISTRY_CLOSE_MS = 12_000;
 /** A server, and its connection to the registry. */
 interface RunningServer {
   readonly server: Server;
+  readonly health: Health | undefined;
   readonly registry: Registry | undefined;
   readonly registration: Registration | undefined;
 }
@@ -136,6 +139,8 @@ export class Scenario {
     await checkSilentAddress(this);
     await this.registry?.checkViews();
     await checkSources(this);
+    await checkUsed(this);
+    await checkUnread(this);
     await checkQuiet(this);
     await this.#shutDown();
   }
@@ -143,20 +148,35 @@ export class Scenario {
   /** Starts a server, or a member of the registry. */
   async startHost(index: number): Promise<void> {
     if (index >= MEMBER) return this.registry?.model.start(index - MEMBER);
-    const { maxConnections, limits } = this.plan.servers[index] ?? { maxConnections: undefined, limits: {} };
+    const { product, world } = this;
+    const { maxConnections, limits, shedLoad, hasHealth, capacity } = this.plan.servers[index] as ServerPlan;
     const name = serverName(index);
-    const server = this.product.createServer({
+    const server = product.createServer({
       maxConnections,
       limits,
+      shedLoad,
       onError: (error: unknown) => this.ledger.violate("I13", `${name} reports ${error}`),
     });
-    server.add(this.product.SimulationServiceDef, createHandler(this.product, this.world, this.ledger, name));
+    const health = hasHealth ? product.addHealth(server) : undefined;
+    const interceptors =
+      capacity === undefined ? [] : [this.#reportLoad(server, capacity, world.random(`load/${name}`))];
+    server.add(product.SimulationServiceDef, createHandler(product, world, this.ledger, name), { interceptors });
     this.weights[index] = 100;
     this.#processes[index] = (this.#processes[index] ?? 0) + 1;
     await server.listen({ host: `10.0.0.${index + 1}`, port: PORT });
     const registry = this.registry?.connect(this.process(index));
-    this.#servers[index] = { server, registry, registration: registry && this.#register(server, registry) };
+    this.#servers[index] = { server, health, registry, registration: registry && this.#register(server, registry) };
     this.world.note("listening", name);
+  }
+
+  /** Returns an interceptor that reports the load of a server: another share of its capacity each time. */
+  #reportLoad(server: Server, capacity: number, random: Random): Interceptor {
+    const report = (request: CallRequest | undefined): LoadReport => {
+      this.ledger.see(request === undefined ? "load report out of band" : "load report of a call");
+      const applicationUtilization = random.between(0.1, 1);
+      return { applicationUtilization, rpsFractional: capacity * applicationUtilization, eps: 0 };
+    };
+    return this.product.addLoadReports(server, { report, minIntervalMs: 500 });
   }
 
   #register(server: Server, registry: Registry): Registration {
@@ -181,6 +201,11 @@ export class Scenario {
     this.weights[index] = weight;
     // It rejects if the server closes before.
     this.#servers[index]?.registration?.update({ weight }).catch(() => {});
+  }
+
+  /** Sets what a server reports to clients that watch its health. */
+  setHealth(index: number, status: HealthStatus): void {
+    this.#servers[index]?.health?.set("", status);
   }
 
   /** Closes a server, and checks that it takes no longer than the grace period allows. */
@@ -216,8 +241,14 @@ export class Scenario {
     return [outcome, this.ledger.entries.get(String(id))?.executions.at(-1) ?? ""];
   }
 
+  /** Opens a stream whose requests nobody reads, and cancels it after a time. */
+  openUnread(client: RunningClient, bytes: number, cancelAfterMs: number): Promise<number> {
+    const common = probe(this.#nextId++, client.index, bytes, 0);
+    return this.#make(client, { ...common, kind: "talk", behaviour: "wait", timeoutMs: undefined, cancelAfterMs });
+  }
+
   endpoint(client: number, server: number): Endpoint {
-    return { address: `10.${client + 1}.0.${server + 1}:${PORT}` };
+    return { address: `10.${client + 1}.0.${server + 1}:${PORT}`, zone: zoneOf(server) };
   }
 
   #createClient(index: number, plan: ClientPlan): RunningClient {
@@ -246,7 +277,7 @@ export class Scenario {
     const { product } = this;
     const states = new Map<string, string>();
     const watched = registry && this.registry?.watched(index, registry);
-    const { balancer, maxAttempts, hedgingDelayMs, protocol, codec, options } = plan;
+    const { balancer, maxAttempts, hedgingDelayMs, protocol, codec, options, zone, loads } = plan;
     const common = {
       ...options,
       protocol,
@@ -261,7 +292,9 @@ export class Scenario {
     };
     const balanced = {
       ...common,
-      balancer: product[balancer ?? "roundRobin"](),
+      balancer: product[balancer ?? "roundRobin"](loads),
+      zone,
+      serviceConfig: plan.watchesHealth ? { healthCheckConfig: { serviceName: "" } } : undefined,
       onEndpoint: (event: TargetEvent) => {
         this.ledger.see(`endpoint event: ${event.type}`);
         const client = this.clients[index];
@@ -273,6 +306,7 @@ export class Scenario {
         }
         if (event.type !== "endpoint") return;
         states.set(event.address, event.state);
+        if (event.error?.message.includes("has the status")) this.ledger.see("endpoint that does not serve");
         this.ledger.see(`endpoint event: ${event.state}`);
       },
     };
@@ -307,9 +341,11 @@ export class Scenario {
 
   #make(client: RunningClient, given: Operation): Promise<number> {
     const { plan, clients } = client;
-    // Sub-protocol A has no streams of requests or responses.
-    const operation =
-      plan.protocol === "grpc" ? given : { ...given, kind: given.kind === "askAgain" ? given.kind : ("ask" as const) };
+    // Sub-protocol A has no streams of requests.
+    if (plan.protocol === "http-rpc" && plan.readsEvents && given.kind === "download") this.ledger.see("event stream");
+    const isSpoken =
+      plan.protocol === "grpc" || given.kind === "askAgain" || (plan.readsEvents && given.kind === "download");
+    const operation = isSpoken ? given : { ...given, kind: "ask" as const };
     const mayRepeat = operation.kind === "askAgain" ? plan.maxAttempts : 1;
     return this.#caller.call(clients, operation, mayRepeat);
   }
@@ -440,6 +476,7 @@ export class Scenario {
     const watcher = {
       report: (invariant: string, text: string) => ledger.violate(invariant, text),
       see: (what: string) => ledger.see(what),
+      onOpened: () => checkLimit(this, connection),
     };
     if (clientOf(this.plan, connection)?.httpVersion === "1.1") {
       const messages = new MessageObserver(connection, {
@@ -468,6 +505,10 @@ export function serverName(index: number): string {
 
 export function clientName(index: number): string {
   return index >= PROVIDER ? `server${index - PROVIDER + 1}` : `client${index + 1}`;
+}
+
+export function zoneOf(server: number): "a" | "b" {
+  return server % 2 === 0 ? "a" : "b";
 }
 
 /** The plan of the client of a connection. */

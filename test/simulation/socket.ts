@@ -21,6 +21,9 @@ const PROBES_MS = 10_000;
 
 type Done = (error?: Error | null) => void;
 
+/** The limit of buffers of Node 20, in bytes, in all versions: later ones have another default. */
+const HIGH_WATER_BYTES = 16 * 1024;
+
 export class SimulatedSocket extends Duplex {
   /** The name of this end in traces, such as `client1#3`. */
   readonly label: string;
@@ -49,7 +52,7 @@ export class SimulatedSocket extends Duplex {
     },
     onClosed: () => void,
   ) {
-    super({ allowHalfOpen: false, emitClose: false });
+    super({ allowHalfOpen: false, emitClose: false, highWaterMark: HIGH_WATER_BYTES });
     this.label = label;
     this.host = host;
     this.#world = world;
