@@ -59,6 +59,29 @@ export async function checkSilentAddress(scenario: Scenario): Promise<void> {
   network.setDialFault(serverName(0), undefined);
 }
 
+/** Time within which clients know that a server does not serve, and calls that must not go to it then. */
+const HEALTH_MS = 2_000;
+const HEALTH_CALLS = 5;
+
+/** Checks that clients that watch the health of a server make no calls to it while it does not serve (I11). */
+export async function checkHealth(scenario: Scenario): Promise<void> {
+  const { clients, plan, world, ledger } = scenario;
+  const watching = clients.filter(({ plan: { watchesHealth, balancer } }) => watchesHealth && balancer !== "pickFirst");
+  if (watching.length === 0 || plan.servers.length < 2 || !plan.servers[0]?.hasHealth) return;
+  if (plan.servers.some(({ maxConnections }) => maxConnections !== undefined)) return;
+  scenario.setHealth(0, "not_serving");
+  await world.sleep(HEALTH_MS);
+  const check = async (client: RunningClient): Promise<void> => {
+    for (let i = 0; i < HEALTH_CALLS; i++) {
+      const [, server] = await scenario.probe(client);
+      if (server === serverName(0))
+        ledger.violate("I11", `client${client.index + 1} calls ${server}, which does not serve`);
+    }
+  };
+  await Promise.all(watching.map(check));
+  scenario.setHealth(0, "serving");
+}
+
 /** Time within which a client uses all endpoints: those that were ejected return, in milliseconds. */
 const USED_MS = 120_000;
 

@@ -60,16 +60,13 @@ export function withOptions(plan: Plan): Plan {
           : client.options,
     };
   });
-  const hosts = { ...plan, servers, clients };
-  return {
-    ...hosts,
-    hasOptions: true,
-    registry: plan.registry && { ...plan.registry, isMalformed: !isCalm },
-    unreadStreams: isUnread ? UNREAD_STREAMS : undefined,
-    ...(on("shedding") && !isCalm ? { operations: plan.operations.map((one) => overload(random, one)) } : {}),
-    ...(isStuck ? drawStuck(random, hosts) : {}),
-    ...(on("health") && !isCalm ? { faults: sorted([...plan.faults, ...drawHealth(random, hosts)]) } : {}),
-  };
+  const registry = plan.registry && { ...plan.registry, isMalformed: !isCalm };
+  const unreadStreams = isUnread ? UNREAD_STREAMS : undefined;
+  let drawn: Plan = { ...plan, servers, clients, registry, unreadStreams, hasOptions: true };
+  if (isStuck) drawn = { ...drawn, ...drawStuck(random, drawn) };
+  if (on("shedding") && !isCalm) drawn = { ...drawn, operations: overload(random, drawn) };
+  if (on("health") && !isCalm) drawn = { ...drawn, faults: sorted([...drawn.faults, ...drawHealth(random, drawn)]) };
+  return drawn;
 }
 
 /** The calls of watches take places of the limits, which would not be left for others. */
@@ -98,11 +95,15 @@ function withLimits(random: Random, options: ClientPlan["options"]): ClientPlan[
   };
 }
 
-/** Some calls take about as long as their deadlines allow. */
-function overload(random: Random, operation: Operation): Operation {
-  if (random.chance(0.5)) return operation;
-  const [delayMs, timeoutMs] = [random.log(20, 400), random.log(100, 800)];
-  return { ...operation, kind: "ask", behaviour: "work", delayMs, timeoutMs, cancelAfterMs: undefined };
+/** Many calls come at once, and take about as long as their deadlines allow. */
+function overload(random: Random, { operations, chaosMs }: Plan): Operation[] {
+  const moments = Array.from({ length: random.int(1, 4) }, () => random.between(0, chaosMs));
+  return operations.map((operation) => {
+    if (random.chance(0.4)) return operation;
+    const at = random.pick(moments) + random.between(0, 200);
+    const [delayMs, timeoutMs] = [random.log(20, 400), random.log(100, 800)];
+    return { ...operation, at, kind: "ask", behaviour: "work", delayMs, timeoutMs, cancelAfterMs: undefined };
+  });
 }
 
 function drawHealth(random: Random, { chaosMs, servers }: Plan): Fault[] {

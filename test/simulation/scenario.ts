@@ -6,7 +6,7 @@ import type { CallRequest, Interceptor, RetryEvent, TransparentRetryEvent } from
 import type { Endpoint, Registration, Registry, TargetEvent } from "triple-es/discovery";
 import type { Health, HealthStatus, LoadReport } from "triple-es/health";
 import type { BalancedTransport, ClosableTransport, Server } from "triple-es/node";
-import { checkRepeated, checkSilentAddress, checkUsed } from "./balance-checks.ts";
+import { checkHealth, checkRepeated, checkSilentAddress, checkUsed } from "./balance-checks.ts";
 import type { Bundle, Product } from "./bundle.ts";
 import { Caller, type Clients } from "./caller.ts";
 import { DnsModel } from "./dns-model.ts";
@@ -137,6 +137,7 @@ export class Scenario {
     await this.#settled();
     await this.#recover();
     await checkSilentAddress(this);
+    await checkHealth(this);
     await this.registry?.checkViews();
     await checkSources(this);
     await checkUsed(this);
@@ -297,6 +298,8 @@ export class Scenario {
       serviceConfig: plan.watchesHealth ? { healthCheckConfig: { serviceName: "" } } : undefined,
       onEndpoint: (event: TargetEvent) => {
         this.ledger.see(`endpoint event: ${event.type}`);
+        if ("error" in event && event.error?.message.includes("has the status"))
+          this.ledger.see("endpoint that does not serve");
         const client = this.clients[index];
         if (client !== undefined) client.changedAt = this.world.now;
         if (event.type === "removed") {
@@ -306,7 +309,6 @@ export class Scenario {
         }
         if (event.type !== "endpoint") return;
         states.set(event.address, event.state);
-        if (event.error?.message.includes("has the status")) this.ledger.see("endpoint that does not serve");
         this.ledger.see(`endpoint event: ${event.state}`);
       },
     };
