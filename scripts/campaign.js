@@ -1,6 +1,6 @@
 /**
  * Runs, one after the other, the long random checks of which `npm run check` runs samples: `npm run campaign`. Names choose
- * among them: `npm run campaign -- simulate soak`. Prints the output of each, with the seeds that repeat a failure, runs all
+ * among them: `npm run campaign -- simulate soak`. With `--full`, ten times as much and more: it takes days. Prints the output of each, with the seeds that repeat a failure, runs all
  * even if one fails, and ends with a line of totals.
  */
 import { dirname } from "node:path";
@@ -14,6 +14,11 @@ const TIMEOUT_MS = 48 * 60 * 60_000;
 
 /** Another one in each campaign. */
 const seed = Date.now() & 0x3fff_ffff;
+
+const given = process.argv.slice(2).filter((name) => name !== "--full");
+const isFull = process.argv.includes("--full");
+/** The runs of each property, and the calls of each kind of plans of the simulator. */
+const runs = isFull ? 10_000_000 : 1_000_000;
 
 const env = {
   ...process.env,
@@ -33,17 +38,17 @@ const PARTS = {
   tests: `test -- ${SAMPLED.map((name) => `test/${name}.test.ts`).join(" ")}`,
   // Not in the check, because the build of Consul takes ten minutes of a processor.
   consul: "registries -- test/registries/consul.cells.ts",
-  soak: "soak",
+  soak: isFull ? "soak -- --unary=10000000 --streams=1000000 --cancelled=1000000" : "soak",
+  restarts: `bench:restarts -- --restarts ${isFull ? 1_000 : 100}`,
   corpus: "corpus",
   mutants: "simulate -- --mutants",
-  simulate: `simulate -- --seed ${seed} --seeds 10000`,
-  codecs: `codecs:differential -- --cases 1000000 --seed ${seed}`,
+  simulate: `simulate -- --seed ${seed} ${isFull ? `--calls ${runs}` : "--seeds 10000"}`,
+  codecs: `codecs:differential -- --cases ${runs} --seed ${seed}`,
   differential: "differential -- 1000000",
   http1: "differential:http1 -- 1000000",
-  fuzz: "fuzz -- 1000000",
+  fuzz: `fuzz -- ${runs}`,
 };
 
-const given = process.argv.slice(2);
 const unknown = given.filter((name) => !Object.hasOwn(PARTS, name));
 if (unknown.length > 0) {
   console.error(`unknown: ${unknown.join(", ")}; known are ${Object.keys(PARTS).join(", ")}`);

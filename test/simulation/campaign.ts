@@ -3,7 +3,7 @@
  * campaign that sees nothing proves nothing.
  */
 import type { Bundle } from "./bundle.ts";
-import { drawPlan } from "./draw-plan.ts";
+import { drawPlan, KINDS, kindOf, type PlanKind } from "./draw-plan.ts";
 import { type Result, run } from "./run.ts";
 
 /** Events that every long campaign must contain. */
@@ -79,12 +79,15 @@ const LONG_WITH_OPTIONS = 1_000;
 export interface CampaignOptions {
   readonly first: number;
   readonly seeds: number;
+  /** The calls after which there are no more seeds of a kind of plans. Default: there are. */
+  readonly calls?: number | undefined;
   readonly excluded: readonly string[];
   readonly onBroken: (result: Result) => Promise<void>;
 }
 
 export interface CampaignResult {
-  readonly calls: number;
+  /** The calls of each kind of plans. */
+  readonly calls: ReadonlyMap<PlanKind, number>;
   readonly events: number;
   readonly broken: number;
   /** The expectation that was not met. */
@@ -94,22 +97,27 @@ export interface CampaignResult {
 
 export async function runCampaign(
   bundle: Bundle,
-  { first, seeds, excluded, onBroken }: CampaignOptions,
+  { first, seeds, calls: enough = Number.POSITIVE_INFINITY, excluded, onBroken }: CampaignOptions,
 ): Promise<CampaignResult> {
   const seen = new Map<string, number>();
-  let calls = 0;
+  const calls = new Map(KINDS.map((kind) => [kind, 0]));
+  let runs = 0;
   let events = 0;
   let broken = 0;
-  for (let seed = first; seed < first + seeds; seed++) {
+  for (let seed = first; seed < first + seeds && Math.min(...calls.values()) < enough; seed++) {
+    const kind = kindOf(seed);
+    const before = calls.get(kind) ?? 0;
+    if (before >= enough) continue;
     const result = await run(drawPlan(seed), bundle, { excluded });
-    calls += result.calls;
+    runs++;
+    calls.set(kind, before + result.calls);
     events += result.events;
     for (const [what, times] of result.seen) seen.set(what, (seen.get(what) ?? 0) + times);
     if (result.violation === undefined) continue;
     broken++;
     await onBroken(result);
   }
-  const expected = [...(seeds < LONG ? [] : MUST_SEE), ...(seeds < LONG_WITH_OPTIONS ? [] : OPTIONS_MUST_SEE)];
+  const expected = [...(runs < LONG ? [] : MUST_SEE), ...(runs < LONG_WITH_OPTIONS ? [] : OPTIONS_MUST_SEE)];
   const missing = expected.filter((what) => !seen.has(what));
   return { calls, events, broken, missing, seen };
 }

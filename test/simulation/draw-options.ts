@@ -95,12 +95,15 @@ function withLimits(random: Random, options: ClientPlan["options"]): ClientPlan[
   };
 }
 
+/** The time in which many calls come, in milliseconds. */
+const BURST_MS = 200;
+
 /** Many calls come at once, and take about as long as their deadlines allow. */
 function overload(random: Random, { operations, chaosMs }: Plan): Operation[] {
-  const moments = Array.from({ length: random.int(1, 4) }, () => random.between(0, chaosMs));
+  const moments = Array.from({ length: random.int(1, 4) }, () => random.between(0, chaosMs - BURST_MS));
   return operations.map((operation) => {
     if (random.chance(0.4)) return operation;
-    const at = random.pick(moments) + random.between(0, 200);
+    const at = random.pick(moments) + random.between(0, BURST_MS);
     const [delayMs, timeoutMs] = [random.log(20, 400), random.log(100, 800)];
     return { ...operation, at, kind: "ask", behaviour: "work", delayMs, timeoutMs, cancelAfterMs: undefined };
   });

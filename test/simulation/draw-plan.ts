@@ -73,6 +73,8 @@ const DRAW: Readonly<Record<PlanKind, (seed: number) => Plan>> = {
   kubernetes: drawKubernetesPlan,
 };
 
+export const KINDS = Object.keys(DRAW) as readonly PlanKind[];
+
 function draw(seed: number): Plan {
   const random = createRandom(seed, "plan");
   const profile = random.pick(["mixed", "mixed", "mixed", "quiet", "faultless", "rolling"] as const);

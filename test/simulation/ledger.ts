@@ -190,7 +190,7 @@ export class Ledger {
     entry.outcome = outcome;
     this.#world.note("settle", id, outcome === OK ? "ok" : `${outcome} ${text}`);
     this.see(`outcome ${outcome}`);
-    const [, option] = /\(option (maxPendingRequests)|\(its option (shedLoad)/.exec(text) ?? [];
+    const [, option] = /option (maxPendingRequests|shedLoad)/.exec(text) ?? [];
     if (option !== undefined) this.see(`refused by ${option}`);
     this.#checkTime(id, entry);
     if (this.#isCalm && HEEDING.includes(entry.operation.behaviour))

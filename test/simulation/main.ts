@@ -1,5 +1,5 @@
 /**
- * The simulator: `npm run simulate -- [--seed N] [--seeds N] [--trace] [--plan FILE] [--exclude I1,I2] [--hash]`, or
+ * The simulator: `npm run simulate -- [--seed N] [--seeds N] [--calls N] [--trace] [--plan FILE] [--exclude I1,I2] [--hash]`, or
  * `npm run simulate -- --mutants [--only n01,p02] [--seconds N]`. Exits with 1 if something is broken,
  * or a mutant is not found that the table in `mutants/README.md` has with a seed.
  */
@@ -18,6 +18,7 @@ const { values } = parseArgs({
   options: {
     seed: { type: "string", default: "1" },
     seeds: { type: "string", default: "1" },
+    calls: { type: "string" },
     plan: { type: "string" },
     trace: { type: "boolean", default: false },
     hash: { type: "boolean", default: false },
@@ -31,7 +32,7 @@ const { values } = parseArgs({
 const excluded = values.exclude.split(",").filter((name) => name !== "");
 
 if (values.mutants) process.exitCode = await runMutants();
-else if (Number(values.seeds) > 1) process.exitCode = await runSeeds();
+else if (Number(values.seeds) > 1 || values.calls !== undefined) process.exitCode = await runSeeds();
 else process.exitCode = await runOne();
 // Nothing of a simulation is left, but node:http servers of the product start timers of their own.
 process.exit();
@@ -60,12 +61,15 @@ async function runSeeds(): Promise<number> {
   const onBroken = async (result: Result): Promise<void> => {
     console.log(report(result, values["no-shrink"] ? undefined : await shrink(result, bundle)));
   };
-  const given = { first: Number(values.seed), seeds: Number(values.seeds), excluded, onBroken };
-  const { calls, events, broken, missing, seen } = await runCampaign(bundle, given);
+  const isByCalls = values.calls !== undefined;
+  const seeds = isByCalls ? Number.POSITIVE_INFINITY : Number(values.seeds);
+  const given = { first: Number(values.seed), seeds, calls: isByCalls ? Number(values.calls) : undefined };
+  const { calls, events, broken, missing, seen } = await runCampaign(bundle, { ...given, excluded, onBroken });
   const seconds = (performance.now() - start) / 1_000;
   for (const [what, times] of [...seen].sort()) console.log(`  ${String(times).padStart(9)}  ${what}`);
   for (const what of missing) console.log(`NEVER HAPPENED: ${what}`);
-  console.log(`${values.seeds} seeds, ${calls} calls, ${events} events in ${seconds.toFixed(0)} s: ${broken} broken`);
+  const kinds = [...calls].map(([kind, count]) => `${kind} ${count}`).join(", ");
+  console.log(`calls: ${kinds}; ${events} events in ${seconds.toFixed(0)} s: ${broken} broken`);
   return broken > 0 || missing.length > 0 ? 1 : 0;
 }
 
