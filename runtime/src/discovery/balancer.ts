@@ -17,9 +17,9 @@ export interface ReadyEndpoint {
   readonly active: number;
   /**
    * The recent time until response headers, divided by the usual time of the called methods: 10 is ten times slower. It
-   * becomes 1 without calls. The policy `p2c` measures it. Default: 1.
+   * becomes 1 without calls. The policy `p2c` measures it. `undefined`: not known, or short some time ago.
    */
-  readonly relativeLatency?: number;
+  readonly relativeLatency?: number | undefined;
 }
 
 /**

@@ -94,9 +94,10 @@ export class Member implements ReadyEndpoint {
     return this.connections === undefined ? 0 : this.connections.active;
   }
 
-  get relativeLatency(): number {
-    const isSteady = this.#side !== 0 && this.#latencyAt - this.#sideSince >= STEADY_MS;
-    return isSteady ? this.#latencySince(now()) : 1;
+  get relativeLatency(): number | undefined {
+    if (this.#side === 0) return 1;
+    const isOld = this.#side < 0 && now() - this.#latencyAt > LATENCY_MS;
+    return isOld || this.#latencyAt - this.#sideSince < STEADY_MS ? undefined : this.#latencySince(now());
   }
 
   #latencySince(time: number): number {

@@ -18,8 +18,8 @@ import { type Balancer, drawByWeight, EQUAL_LATENCY, isEven, type ReadyEndpoint 
 const MAX_DRAWS = 3;
 
 /** Returns how many times slower the first endpoint is, or 1 if they are about equally fast. */
-function slowness({ relativeLatency: a = 1 }: ReadyEndpoint, { relativeLatency: b = 1 }: ReadyEndpoint): number {
-  return a > EQUAL_LATENCY * b || b > EQUAL_LATENCY * a ? a / b : 1;
+function slowness({ relativeLatency: a }: ReadyEndpoint, { relativeLatency: b }: ReadyEndpoint): number {
+  return a && b && (a > EQUAL_LATENCY * b || b > EQUAL_LATENCY * a) ? a / b : 1;
 }
 
 /** Makes the policy. It is the default. */

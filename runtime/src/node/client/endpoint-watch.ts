@@ -11,7 +11,7 @@ import { Backoff } from "../../call/backoff.ts";
 import type { Call } from "../../call/call.ts";
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
-import { now } from "../../call/platform.ts";
+import { now, repeat } from "../../call/platform.ts";
 import { delayInBackground } from "../../call/timer.ts";
 import { createStub, type ServerStreamingMethod } from "../../client/client.ts";
 import type { MessageWriter } from "../../codec/binary/slab.ts";
@@ -26,6 +26,8 @@ import { DEFAULT_MAX_BACKOFF_MS } from "./connector.ts";
 /** A method without generated code, whose response has the bytes of its message. */
 type Method<Request> = ServerStreamingMethod<Request, { readonly bytes: Uint8Array }>;
 
+/** Interval in milliseconds at which connections are checked that have no calls, because their server does not serve. */
+const CHECK_MS = 10_000;
 /** The names of `HealthCheckResponse.ServingStatus`, by number. */
 const SERVING_STATUSES = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"];
 
@@ -70,13 +72,14 @@ export function createWatches(callOf: (exchange: Exchange) => Call, maxMs: numbe
     connections: EndpointConnections,
     method: Method<Request>,
     message: Request,
-    onMessage: (bytes: Uint8Array) => void,
-    onFailure: (error: RpcError) => void,
     { onUnimplemented, onUnconnected }: WatchOwner,
+    onMessage: (bytes: Uint8Array) => unknown,
+    onFailure: (error: RpcError) => void = () => {},
   ): () => void {
     const ended = new AbortController();
     const { signal } = ended;
     let isConnected = true;
+    let stopChecks = (): void => {};
     const call = callOf((request) =>
       connections.exchange({ ...request, isBackground: true }).catch((reason) => {
         isConnected = outcomeOf(reason) !== "notSent";
@@ -92,13 +95,15 @@ export function createWatches(callOf: (exchange: Exchange) => Call, maxMs: numbe
         let error = new RpcError(Code.Unavailable, "the server has ended it");
         try {
           for await (const { bytes } of createStub(method, { call })(message, { signal })) {
+            stopChecks();
             if (signal.aborted) return;
             hadMessage = true;
-            onMessage(bytes);
+            if (onMessage(bytes) === false) stopChecks = repeat(CHECK_MS, () => connections.check());
           }
         } catch (reason) {
           error = RpcError.from(reason);
         }
+        stopChecks();
         if (signal.aborted) return;
         if (!isConnected) return onUnconnected();
         if (error.code === Code.Unimplemented) return onUnimplemented();
@@ -114,24 +119,18 @@ export function createWatches(callOf: (exchange: Exchange) => Call, maxMs: numbe
 
   return {
     health(connections, service, owner) {
-      const onStatus = (bytes: Uint8Array): void => {
+      const onStatus = (bytes: Uint8Array): boolean => {
         const status = bytes[0] === 8 ? (bytes[1] as number) : 0;
         const name = SERVING_STATUSES[status] ?? status;
         const reason = `the service ${JSON.stringify(service)} has the status ${name}`;
         owner.onStatus(name === "SERVING" ? undefined : new RpcError(Code.Unavailable, reason));
+        return name === "SERVING";
       };
       const onFailure = (error: RpcError): void =>
         owner.onStatus(new RpcError(Code.Unavailable, `health check failed: ${error.rawMessage}`, { cause: error }));
-      return watch(connections, HEALTH, { service }, onStatus, onFailure, owner);
+      return watch(connections, HEALTH, { service }, owner, onStatus, onFailure);
     },
     load: (connections, reportMs, owner) =>
-      watch(
-        connections,
-        LOAD,
-        { reportMs },
-        (report) => owner.onReport(report),
-        () => {},
-        owner,
-      ),
+      watch(connections, LOAD, { reportMs }, owner, (report) => owner.onReport(report)),
   };
 }
