@@ -28,7 +28,8 @@ export function withOptions(plan: Plan): Plan {
   const hasZones = on("zones") && isDirect;
   const refuses = plan.profile !== "rolling";
   const isStuck = on("stuck") && !isCalm;
-  const isUnread = on("unread") && plan.servers.length === 1 && !hasZones;
+  const [server, ...others] = plan.servers;
+  const isUnread = on("unread") && others.length === 0 && server?.maxConnections === undefined && !hasZones;
   const isWatched = on("health") || (on("loads") && random.chance(0.5));
   const servers = (
     hasZones && plan.servers.length < 3 ? [...plan.servers, ...plan.servers, ...plan.servers] : plan.servers

@@ -253,8 +253,9 @@ export class FrameObserver {
   }
 
   #onGoAway(end: End, lastStream: number, code: number): void {
-    // A connection on which bytes stand still for long ends with an incomplete frame.
-    if (!FRIENDLY.includes(code) && !this.#connection.upstream.hasStoodStill)
+    // A connection on which bytes stand still for long ends with an incomplete frame, or without an acknowledgement of SETTINGS.
+    const { upstream, downstream } = this.#connection;
+    if (!FRIENDLY.includes(code) && !upstream.hasStoodStill && !downstream.hasStoodStill)
       this.#break(`${end.name} sends GOAWAY with code ${code}`);
     if (end.sentGoAway !== undefined && lastStream > end.sentGoAway)
       this.#break(`${end.name} raises the last stream of GOAWAY to ${lastStream}`);

@@ -361,7 +361,8 @@ export class Scenario {
         ({ at, timeoutMs = 0, cancelAfterMs = 0 }) => at + Math.max(timeoutMs, cancelAfterMs) - chaosMs,
       ),
     );
-    const limit = last + 1_000 + 20 * clock.latenessMs;
+    // Calls begin late after a block.
+    const limit = last + 1_000 + 20 * clock.latenessMs + this.world.blockedMs;
     await Promise.race([Promise.all(this.#calls), this.world.sleep(limit)]);
     for (const [id, { settledAt, operation }] of this.ledger.entries) {
       if (settledAt === undefined)

@@ -38,6 +38,10 @@ const FOUND = [
   301_902,
   // A pool was counted together with the connections of a removed endpoint, whose streams had not ended.
   400_283,
+  // An endpoint was avoided as slow because all others had become fast since its last call.
+  5_170,
+  // The server of a dead connection was watched as not serving until the connection had been idle for its time.
+  5_620,
 ];
 
 let bundle: Bundle;
