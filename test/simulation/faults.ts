@@ -46,7 +46,7 @@ export class FaultInjector {
     else if (kind === "list") this.#publish(fault);
     else if (kind === "health") {
       this.#scenario.setHealth(fault.server, "not_serving");
-      world.after(fault.ms, () => this.#scenario.setHealth(fault.server, "serving"));
+      world.after(fault.ms, () => this.#isHealed || this.#scenario.setHealth(fault.server, "serving"));
     } else if (kind === "update") this.#scenario.updateServer(fault.server, fault.weight);
     else if (kind === "block") world.block(fault.ms);
     else if (kind === "jump") world.jump(fault.ms);
