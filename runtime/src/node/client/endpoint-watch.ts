@@ -27,7 +27,7 @@ import { DEFAULT_MAX_BACKOFF_MS } from "./connector.ts";
 type Method<Request> = ServerStreamingMethod<Request, { readonly bytes: Uint8Array }>;
 
 /** Interval in milliseconds at which connections are checked that have no calls, because their server does not serve. */
-const CHECK_MS = 10_000;
+const UNSERVED_CHECK_MS = 10_000;
 /** The names of `HealthCheckResponse.ServingStatus`, by number. */
 const SERVING_STATUSES = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"];
 
@@ -98,7 +98,7 @@ export function createWatches(callOf: (exchange: Exchange) => Call, maxMs: numbe
             stopChecks();
             if (signal.aborted) return;
             hadMessage = true;
-            if (onMessage(bytes) === false) stopChecks = repeat(CHECK_MS, () => connections.check());
+            if (onMessage(bytes) === false) stopChecks = repeat(UNSERVED_CHECK_MS, () => connections.check());
           }
         } catch (reason) {
           error = RpcError.from(reason);
