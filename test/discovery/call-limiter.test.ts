@@ -284,26 +284,29 @@ describe.each(["grpc", "http-rpc"] as const)("over sockets with %s", (protocol) 
     expect(most).toBe(2);
   });
 
-  it("a call over HTTP/2 is over when its response has ended, even if nobody reads it", async () => {
-    const greetEach = async function* () {
-      yield { greeting: "first" };
-      await new Promise((resolve) => setTimeout(resolve, 10));
-      yield { greeting: "last" };
-    };
-    const { port } = await startServer({ greetEach });
-    const transport = createTransport({
-      protocol,
-      httpVersion: "2",
-      resolver: fixed([`127.0.0.1:${port}`]),
-      maxRequestsPerEndpoint: 1,
-      maxPendingRequests: 1,
-    });
-    onTestFinished(() => transport.close({ graceMs: 0 }));
-    const client = createGreetServiceClient(transport);
-    const unread = client.greetEach({})[Symbol.asyncIterator]();
-    await unread.next();
-    expect((await client.greet({ name: "Ada" }, { timeoutMs: 10_000 })).greeting).toBe("Hello, Ada!");
-  });
+  it.each(protocol === "grpc" ? ["2" as const] : (["1.1", "2"] as const))(
+    "a call over HTTP/%s is over when its response has ended, even if nobody reads it",
+    async (httpVersion) => {
+      const greetEach = async function* () {
+        yield { greeting: "first" };
+        await new Promise((resolve) => setTimeout(resolve, 10));
+        yield { greeting: "last" };
+      };
+      const { port } = await startServer({ greetEach });
+      const transport = createTransport({
+        protocol,
+        httpVersion,
+        resolver: fixed([`127.0.0.1:${port}`]),
+        maxRequestsPerEndpoint: 1,
+        maxPendingRequests: 1,
+      });
+      onTestFinished(() => transport.close({ graceMs: 0 }));
+      const client = createGreetServiceClient(transport);
+      const unread = client.greetEach({})[Symbol.asyncIterator]();
+      await unread.next();
+      expect((await client.greet({ name: "Ada" }, { timeoutMs: 10_000 })).greeting).toBe("Hello, Ada!");
+    },
+  );
 
   it("a custom policy runs in the asynchronous context of its call", async () => {
     const addresses = [await startServer(), await startServer()].map(({ port }) => `127.0.0.1:${port}`);

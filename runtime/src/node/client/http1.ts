@@ -9,7 +9,7 @@ import { abortError, RpcError, transportClosed } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { now, startBackgroundTimer } from "../../call/platform.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
-import type { HttpRequest, HttpResponse } from "../../http/exchange.ts";
+import type { Exchange, ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd } from "../../http/exchange.ts";
 import { ExchangeFailure } from "../../http/transparent-retry.ts";
 import { ClientConnection } from "../../http1/client.ts";
 import type { MessageHandler } from "../../http1/connection.ts";
@@ -95,7 +95,15 @@ export class Http1Pool implements EndpointConnections {
     for (const connection of this.#running) connection.destroy(reason);
   }
 
-  readonly exchange = (request: HttpRequest): Promise<HttpResponse> => {
+  observed({ onFailure, onEnd }: ExchangeObserver): Exchange {
+    return (request) => {
+      // The server has no part in it: it is not reported.
+      if (request.signal?.aborted) return this.exchange(request);
+      return this.exchange(request, onEnd).catch((reason) => onFailure(request, reason));
+    };
+  }
+
+  readonly exchange = (request: HttpRequest, onEnd?: OnResponseEnd): Promise<HttpResponse> => {
     const { signal, context } = request;
     const { peer } = this.target;
     if (context !== undefined) context.target = peer;
@@ -103,19 +111,19 @@ export class Http1Pool implements EndpointConnections {
     if (this.#closing !== undefined) return Promise.reject(closedError(peer, this.options.waitForReady));
     for (;;) {
       const connection = this.#idle.pop();
-      if (connection === undefined) return this.#connect(request);
-      if (connection.isUsable) return this.#run(connection, request);
+      if (connection === undefined) return this.#connect(request, onEnd);
+      if (connection.isUsable) return this.#run(connection, request, onEnd);
       connection.destroy();
     }
   };
 
-  #run(connection: Http1Connection, request: HttpRequest): Promise<HttpResponse> {
+  #run(connection: Http1Connection, request: HttpRequest, onEnd?: OnResponseEnd): Promise<HttpResponse> {
     this.#running.add(connection);
-    return connection.exchange(request);
+    return connection.exchange(request, onEnd);
   }
 
   /** Makes an exchange on a new connection. If that fails, requests that wait for ready (gRPC) share the next attempts. */
-  async #connect(request: HttpRequest): Promise<HttpResponse> {
+  async #connect(request: HttpRequest, onEnd?: OnResponseEnd): Promise<HttpResponse> {
     const { signal, context } = request;
     const { waitForReady } = this.options;
     const stop = this.#destroyed.signal;
@@ -124,9 +132,9 @@ export class Http1Pool implements EndpointConnections {
     try {
       // The connection is reused by other calls.
       const connection = await connectionContext.runInAsyncScope(() => this.#open(signal, stop));
-      if (!connection.open) throw connection.lost();
+      if (!connection.isUsable) throw connection.lost();
       noteObstacle(signal, undefined);
-      return this.#run(connection, request);
+      return this.#run(connection, request, onEnd);
     } catch (reason) {
       const error = reason as RpcError;
       if (signal?.aborted || stop.aborted) throw error;
@@ -137,7 +145,7 @@ export class Http1Pool implements EndpointConnections {
       if (this.active === 0) this.#onOver();
     }
     await this.#attempts.ready(signal, true);
-    return this.exchange(request);
+    return this.exchange(request, onEnd);
   }
 
   #open(...signals: readonly (AbortSignal | undefined)[]): Promise<Http1Connection> {
@@ -209,17 +217,18 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
     return this.#pool.target.peer;
   }
 
+  /** The end of a connection that has one exchange at a time is the end of that. */
   get open(): boolean {
-    return !this.#engine.isOver && this.#socket.writable;
+    return !this.isDestroyed;
   }
 
   /** True if an idle connection may be used again. */
   get isUsable(): boolean {
-    return this.open && now() < this.#usableUntil;
+    return !this.#engine.isOver && this.#socket.writable && now() < this.#usableUntil;
   }
 
-  exchange(request: HttpRequest): Promise<HttpResponse> {
-    const exchange = new Http2Exchange(this, request, undefined);
+  exchange(request: HttpRequest, onEnd?: OnResponseEnd): Promise<HttpResponse> {
+    const exchange = new Http2Exchange(this, request, undefined, onEnd);
     const { body, signal } = request;
     const { whole } = body;
     this.#socket.ref();

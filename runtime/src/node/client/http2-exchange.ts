@@ -24,7 +24,7 @@ export interface ExchangeOwner {
   readonly collecting: Collecting;
   /** The server, for messages. */
   readonly peer: string;
-  /** True if the connection takes more exchanges. */
+  /** False if the end of an exchange may be that of the connection, which tells nothing about the response. */
   readonly open: boolean;
   /** True if this side has destroyed the connection. */
   readonly isDestroyed: boolean;
