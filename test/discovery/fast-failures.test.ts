@@ -138,6 +138,18 @@ describe("an endpoint that fails each call at once is ejected", () => {
     expect(states()).toEqual(["ejected", "ready", "ready"]);
   });
 
+  it.each(["2", "1.1"] as const)("with a failure event after a message, over HTTP/%s", async (httpVersion) => {
+    const greetEach = async function* () {
+      yield { greeting: "Hello" };
+      throw new RpcError(Code.Internal, "broken");
+    };
+    const { port } = await startServer({ greetEach });
+    const addresses = [`127.0.0.1:${port}`, ...(await startSlow())];
+    const { client, states } = await connect(addresses, { protocol: "http-rpc", httpVersion });
+    expect(await failures(() => stream(client))).toBeLessThanOrEqual(MOST_FAILURES);
+    expect(states()).toEqual(["ejected", "ready", "ready"]);
+  });
+
   it.each(["2", "1.1"] as const)("with `unimplemented` over HTTP RPC and HTTP/%s", async (httpVersion) => {
     const server = createServerOfServices();
     await server.listen({ port: 0, host: "127.0.0.1" });
@@ -157,6 +169,18 @@ describe("an endpoint is not ejected", () => {
     const addresses = [`127.0.0.1:${port}`, ...(await startSlow())];
     const { client, states } = await connect(addresses, { protocol: "http-rpc", httpVersion });
     expect(await failures(() => unary(client))).toBeGreaterThan(MOST_FAILURES);
+    expect(states()).toEqual(["ready", "ready", "ready"]);
+  });
+
+  it.each(["2", "1.1"] as const)("because of a failure event with `not_found` over HTTP/%s", async (httpVersion) => {
+    const greetEach = async function* () {
+      yield { greeting: "Hello" };
+      throw new RpcError(Code.NotFound, "no such name");
+    };
+    const { port } = await startServer({ greetEach });
+    const addresses = [`127.0.0.1:${port}`, ...(await startSlow())];
+    const { client, states } = await connect(addresses, { protocol: "http-rpc", httpVersion });
+    expect(await failures(() => stream(client))).toBeGreaterThan(MOST_FAILURES);
     expect(states()).toEqual(["ready", "ready", "ready"]);
   });
 

@@ -55,8 +55,8 @@ export interface RequestContext {
   sentAt?: number | undefined;
   /** The time at which response headers have arrived, which the engine sets if there is `sentAt`. */
   respondedAt?: number | undefined;
-  /** Receives the code of an error whose HTTP status has several codes. A balancer sets it when such a response arrives. */
-  onCode?: ((code: Code) => void) | undefined;
+  /** Receives the code of a response whose HTTP status has several, `undefined` for success. A balancer sets it at its end. */
+  onCode?: ((code: Code | undefined) => void) | undefined;
   /**
    * The bytes of the messages that were sent: compressed, without framing. `undefined` if they are not counted: over HTTP RPC, and
    * on a client without `onResend`.

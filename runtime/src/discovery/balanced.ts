@@ -118,9 +118,11 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
           return;
         }
         const { context } = request;
-        if (status === 404 && context !== undefined && !isGrpc(request.headers)) {
-          // `unimplemented` or `not_found`, by the body, which the caller reads.
-          context.onCode = (code) => count(member, FAULTS.has(code) ? code : undefined);
+        const isInBody = status === 404 || (hasType(headers, EVENTS) && !(end instanceof RpcError));
+        if (context !== undefined && isInBody && !hasType(request.headers, GRPC)) {
+          // `unimplemented` or `not_found`, or the last event, by the body, which the caller reads.
+          context.onCode = (code) => count(member, code !== undefined && FAULTS.has(code) ? code : undefined);
+          latencies.ended(member, request, status === 404);
           return;
         }
         const fault = faultOf(request.headers, response, end);
@@ -276,8 +278,9 @@ const FAULT_OF_HTTP_STATUS: Readonly<Record<number, Code>> = {
   504: Code.Unavailable,
 };
 
-/** The content types of gRPC. */
+/** The content types of gRPC, and that of streams over HTTP RPC. */
 const GRPC = "application/grpc";
+const EVENTS = "text/event-stream";
 
 /** Returns the code of a response that is a fault of its endpoint. `undefined` for other responses, and for success. */
 function faultOf(sent: Metadata, { status, headers, trailers }: HttpResponse, end: ResponseEnd): Code | undefined {
@@ -288,13 +291,13 @@ function faultOf(sent: Metadata, { status, headers, trailers }: HttpResponse, en
     return code !== undefined && FAULTS.has(code) ? code : undefined;
   }
   const byStatus = FAULT_OF_HTTP_STATUS[status];
-  if (byStatus !== undefined || !isGrpc(sent)) return byStatus;
+  if (byStatus !== undefined || !hasType(sent, GRPC)) return byStatus;
   // An answer that is not gRPC, such as that of a web server that has got the address, or one without a status.
-  return status !== 200 || !isGrpc(headers) || end === "complete" ? Code.Unknown : undefined;
+  return status !== 200 || !hasType(headers, GRPC) || end === "complete" ? Code.Unknown : undefined;
 }
 
-function isGrpc(headers: Metadata): boolean {
-  return headers.get("content-type")?.startsWith(GRPC) ?? false;
+function hasType(headers: Metadata, type: string): boolean {
+  return headers.get("content-type")?.startsWith(type) ?? false;
 }
 
 /** The error of a request that has tried several endpoints: it names up to three of them, each with its reason. */

@@ -2,6 +2,7 @@
  * Server streams over HTTP RPC, client half: the response is server-sent events, with messages in JSON. The stream ends with the
  * event `end`, or with the body, because Dubbo for Java sends no such event; it fails with the event `failure`.
  */
+import type { RequestContext } from "../call/attempt.ts";
 import type { Call, StreamRequest, StreamResponse } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -57,24 +58,29 @@ function createEventCall(
     request.headers.set("accept", ACCEPT);
     return exchange(request);
   };
-  const call = createUnaryCall(asking, schemas, options, ({ method }, payload, response): StreamResponse => {
+  const call = createUnaryCall(asking, schemas, options, ({ method, context }, payload, response): StreamResponse => {
     const metadata = splitMetadata(response.headers);
     checkType(method.path, response);
     const chunks = response.body[Symbol.asyncIterator]();
 
     async function* receive(): AsyncGenerator<object, undefined> {
-      for await (const { name, data } of readEvents(chunks, options.maxMessageBytes)) {
-        if (name === "end" || name === "failure")
+      let code: Code | undefined;
+      try {
+        for await (const { name, data } of readEvents(chunks, options.maxMessageBytes)) {
+          if (name === "" || name === "message") yield await decode(data);
+          if (name !== "end" && name !== "failure") continue;
           await settledWithin(
             chunks.next().catch(() => {}),
             END_MS,
           );
-        if (name === "end") return;
-        if (name === "failure") {
+          if (name === "end") return;
           const status = Number(UNNAMED_ERROR.exec(data)?.[1] ?? 500);
-          throw readErrorResponse(method.path, status, encoder.encode(data), metadata);
+          const error = readErrorResponse(method.path, status, encoder.encode(data), metadata);
+          code = error.code;
+          throw error;
         }
-        if (name === "" || name === "message") yield await decode(data);
+      } finally {
+        (context as RequestContext).onCode?.(code);
       }
     }
 
