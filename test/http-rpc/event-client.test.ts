@@ -169,7 +169,7 @@ describe("a server stream over HTTP RPC fails", () => {
     ],
     [
       "with an event that is too large",
-      events(`${ADA}data: ${"x".repeat(1_000)}`),
+      events(`${ADA}data: ${"x".repeat(1_001)}`),
       1,
       {
         code: Code.ResourceExhausted,

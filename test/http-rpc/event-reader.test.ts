@@ -81,16 +81,27 @@ describe("events", () => {
 
 describe("an event that is too large", () => {
   it.each([
-    ["one line", `data: ${"x".repeat(1_000)}`],
-    ["many lines", "data: x\n".repeat(200)],
-    ["a line without an end", "x".repeat(1_001)],
+    ["one line", `data: ${"x".repeat(1_001)}`],
+    ["one line without a space", `data:${"x".repeat(1_001)}\n`],
+    ["characters of two bytes", `data: ${"é".repeat(501)}`],
+    ["many lines", "data: x\n".repeat(501)],
+    ["a line without an end", "x".repeat(1_007)],
   ])("is refused: %s", (_, text) => {
     expect(() => read([bytesOf(text)])).toThrow(/at least \d+ bytes is larger than the limit of 1000 bytes/);
     expect(() => read(Array.from(bytesOf(text), (byte) => Uint8Array.of(byte)))).toThrow(/larger than the limit/);
   });
 
+  it.each([
+    ["with a name", `event: message\ndata: ${"x".repeat(1_000)}\n\n`],
+    ["without a space", `data:${"é".repeat(500)}\n\n`],
+    ["of several lines", `${"data: x\n".repeat(500)}data:\n\n`],
+  ])("is not one as large as the limit, %s", (_, text) => {
+    expect(read([bytesOf(text)])).toHaveLength(1);
+    expect(read(Array.from(bytesOf(text), (byte) => Uint8Array.of(byte)))).toHaveLength(1);
+  });
+
   it("is not one with many comments, nor one of many events", () => {
-    const comments = ": a comment that keeps the connection open\n".repeat(100);
+    const comments = ": a comment that keeps the connection öpen\n".repeat(100);
     expect(read([bytesOf(`data: a\n${comments}data: b\n\n${"data: c\n\n".repeat(1_000)}`)])).toHaveLength(1_001);
   });
 });

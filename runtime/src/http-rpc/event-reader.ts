@@ -15,6 +15,8 @@ export interface ReceivedEvent {
 const FIRST_LINE = new TextDecoder();
 const OTHER_LINES = new TextDecoder("utf-8", { ignoreBOM: true });
 
+/** The bytes of `data: `. */
+const PREFIX_BYTES = 6;
 const LF = 0x0a;
 const CR = 0x0d;
 
@@ -29,12 +31,13 @@ export class EventReader {
   #held = 0;
   #isAfterCr = false;
   #isFirstLine = true;
-  /** The bytes of the lines of the event, without those of ignored fields. */
+  #lineBytes = 0;
+  /** The bytes of the data of the event. */
   #size = 0;
   #name = "";
   #data: string[] = [];
 
-  /** `maxBytes` limits an event. */
+  /** `maxBytes` limits the data of an event. */
   constructor(maxBytes: number) {
     this.#maxBytes = maxBytes;
   }
@@ -71,10 +74,11 @@ export class EventReader {
     const colon = line.indexOf(":");
     const name = colon < 0 ? line : line.slice(0, colon);
     const value = colon < 0 ? "" : line.slice(line[colon + 1] === " " ? colon + 2 : colon + 1);
-    if (name === "data") this.#data.push(value);
-    else if (name === "event") this.#name = value;
-    // Comments may go on for ever.
-    else this.#size -= line.length;
+    if (name === "data") {
+      this.#size += this.#lineBytes - (line.length - value.length) + (this.#data.length > 0 ? 1 : 0);
+      this.#checkSize(this.#size);
+      this.#data.push(value);
+    } else if (name === "event") this.#name = value;
     if (line.startsWith("{")) this.stray = line;
   }
 
@@ -89,8 +93,8 @@ export class EventReader {
     let end = start;
     while (end < chunk.byteLength && chunk[end] !== LF && chunk[end] !== CR) end++;
     const part = chunk.subarray(start, end);
-    this.#size += part.byteLength;
-    if (this.#size > this.#maxBytes) throw tooLarge(this.#maxBytes, `at least ${this.#size}`);
+    this.#lineBytes = this.#held + part.byteLength;
+    this.#checkSize(this.#size + this.#lineBytes - PREFIX_BYTES);
     if (end === chunk.byteLength) {
       this.#at = end;
       this.#hold(part);
@@ -99,6 +103,10 @@ export class EventReader {
     this.#at = end + 1;
     this.#isAfterCr = chunk[end] === CR;
     return this.#takeLine(part);
+  }
+
+  #checkSize(bytes: number): void {
+    if (bytes > this.#maxBytes) throw tooLarge(this.#maxBytes, `at least ${bytes}`);
   }
 
   /** Copies a part of a line: chunks belong to the connection. */
