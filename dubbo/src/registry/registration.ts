@@ -102,8 +102,15 @@ export function keepRegistered<S extends Session>(
         await delayInBackground(retry.next(), ended.signal);
       }
     }
-    // Without an answer, the entries are removed when the session ends.
-    await entries?.withdraw().catch(() => {});
+    retry.reset();
+    for (;;) {
+      try {
+        return await entries?.withdraw();
+      } catch {
+        // The last resort is the end of the session, for which \`close\` does not wait.
+        await delayInBackground(retry.next(), entries?.session.lost);
+      }
+    }
   }
 
   const running = run();

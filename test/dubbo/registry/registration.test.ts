@@ -108,6 +108,23 @@ it("closing removes the entries of all states", async () => {
   expect([...entries]).toEqual([]);
 });
 
+it("closing repeats a removal that has failed", async () => {
+  const { entries, registration } = memory(once("withdraw 127.0.0.1:1"));
+  await registration.ready;
+  await registration.close();
+  expect([...entries]).toEqual([]);
+});
+
+it("closing waits no longer than its grace period, and a removal is repeated after it", async () => {
+  let refuses = true;
+  const { entries, registration } = memory((operation) => refuses && operation.startsWith("withdraw"));
+  await registration.ready;
+  await registration.close({ graceMs: 1 });
+  expect(entries.size).toBe(2);
+  refuses = false;
+  await expect.poll(() => entries.size, { timeout: 10_000 }).toBe(0);
+});
+
 it("an instance that is offline has no entries, and goes online with the changes that were made meanwhile", async () => {
   const { entries, registration, events } = memory(() => false);
   expect(registration.status()).toBe("pending");
