@@ -1,7 +1,7 @@
 /** Health that clients watch (gRFC A17), over sockets: statuses, servers without the service, lost watches, idle clients. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
-import { Code, RpcError } from "triple-es";
+import { type Call, Code, Metadata, RpcError } from "triple-es";
 import {
   consistentHash,
   fixed,
@@ -15,7 +15,9 @@ import { addHealth, type Health, ServingStatus } from "triple-es/health";
 import { type BalancedTransportOptions, createServer, createTransport } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
+import type { EndpointConnections } from "../../runtime/src/discovery/endpoint.ts";
 import { HealthDef, type HealthHandler } from "../../runtime/src/gen/grpc/health/v1/health_triple.ts";
+import { createWatches } from "../../runtime/src/node/client/endpoint-watch.ts";
 import { cuttableProxy } from "../support/cuttable-proxy.ts";
 import { ROOT } from "../support/documents.ts";
 import { freePort } from "../support/port.ts";
@@ -152,6 +154,39 @@ it("a failed watch makes its endpoint unavailable, until one succeeds", async ()
   expect((await failureOf(client.greet({}))).rawMessage).toContain(`${address}: health check failed: it is broken`);
   await eventually(states).toEqual(["ready"]);
   expect(watches).toBe(3);
+});
+
+it("a watch that fails after a status makes its endpoint unavailable, until the next one has a status", async () => {
+  const [failed, resumed] = [signalled(), signalled()];
+  let watches = 0;
+  const { address } = await startWatched(async function* (request, context) {
+    if (++watches > 1) await resumed.promise;
+    yield { status: SERVING };
+    if (watches > 1) return yield* serve(request, context);
+    await failed.promise;
+    throw new RpcError(Code.Internal, "it is broken");
+  });
+  const { client, states } = connect([address], { maxBackoffMs: 10 });
+  await client.greet({});
+  failed.resolve();
+  await eventually(states).toEqual(["failing"]);
+  expect((await failureOf(client.greet({}))).rawMessage).toContain(`${address}: health check failed: it is broken`);
+  resumed.resolve();
+  await eventually(states).toEqual(["ready"]);
+});
+
+it("a server that sends statuses without pause leaves time for other work", async () => {
+  let statuses = 0;
+  async function* messages() {
+    for (let sent = 0; sent < 10_000; sent++) yield { bytes: Uint8Array.of(8, 1 + (sent % 2)) };
+  }
+  const call = async () => ({ stream: true, messages: messages(), headers: new Metadata(), trailers: new Metadata() });
+  const owner = { onStatus: () => statuses++, onUnimplemented() {}, onUnconnected() {} };
+  const watches = createWatches(() => call as unknown as Call);
+  onTestFinished(watches.health({} as EndpointConnections, SERVICE, owner));
+  for (let turns = 0; turns < 10; turns++) await new Promise((resolve) => setImmediate(resolve));
+  expect(statuses).toBeGreaterThan(1);
+  expect(statuses).toBeLessThan(200);
 });
 
 it("a watch that the server ends is repeated, and its status stays meanwhile", async () => {

@@ -2,8 +2,8 @@
  * Watches of endpoints: calls of server streams on their connections, for health (gRFC A17) and load reports (gRFC A51). An
  * endpoint is healthy while its last status is SERVING.
  *
- *     end of the call  repeated, at once if it has lasted for a second; the last status stays
- *     failed call      not healthy, if it had no message; repeated with backoff
+ *     end of the call  repeated, at once if it has lasted for a second; the last status stays, as after a reset
+ *     failed call      not healthy, if the server has sent the error or no message; repeated with backoff
  *     unimplemented    healthy, without checks; no reports
  *     no connection    the watch ends: connections without other calls are closed when they are idle
  */
@@ -13,6 +13,7 @@ import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { now, repeat } from "../../call/platform.ts";
 import { delayInBackground } from "../../call/timer.ts";
+import { takeTurn } from "../../call/turn.ts";
 import { createStub, type ServerStreamingMethod } from "../../client/client.ts";
 import type { MessageWriter } from "../../codec/binary/slab.ts";
 import { beginField, encodeInto, endField, writeInt32, writeInt64, writeString } from "../../codec/binary/writer.ts";
@@ -30,6 +31,9 @@ type Method<Request> = ServerStreamingMethod<Request, { readonly bytes: Uint8Arr
 const UNSERVED_CHECK_MS = 10_000;
 /** The names of `HealthCheckResponse.ServingStatus`, by number. */
 const SERVING_STATUSES = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"];
+
+/** The size of messages that take as long as a status, after which the picker may be made anew. */
+const COST_BYTES = 16_384;
 
 const HEALTH = methodOf<{ readonly service: string }>("grpc.health.v1.Health", "Watch", (writer, { service }) =>
   writeString(writer, 10, service),
@@ -92,13 +96,15 @@ export function createWatches(callOf: (exchange: Exchange) => Call, maxMs: numbe
       while (!signal.aborted) {
         const start = now();
         let hadMessage = false;
-        let error = new RpcError(Code.Unavailable, "the server has ended it");
+        let error: RpcError | undefined;
         try {
           for await (const { bytes } of createStub(method, { call })(message, { signal })) {
             stopChecks();
             if (signal.aborted) return;
             hadMessage = true;
             if (onMessage(bytes) === false) stopChecks = repeat(UNSERVED_CHECK_MS, () => connections.check());
+            // Flow control stops a server that sends without pause.
+            await takeTurn(COST_BYTES);
           }
         } catch (reason) {
           error = RpcError.from(reason);
@@ -106,9 +112,11 @@ export function createWatches(callOf: (exchange: Exchange) => Call, maxMs: numbe
         stopChecks();
         if (signal.aborted) return;
         if (!isConnected) return onUnconnected();
-        if (error.code === Code.Unimplemented) return onUnimplemented();
+        if (error?.code === Code.Unimplemented) return onUnimplemented();
         if (hadMessage) backoff.reset();
-        else onFailure(error);
+        // Errors of this side, such as a lost connection, have a status.
+        if (!hadMessage || (error !== undefined && error.status === undefined))
+          onFailure(error ?? new RpcError(Code.Unavailable, "the server has ended it"));
         await delayInBackground(Math.max(0, start + backoff.next() - now()), signal);
       }
     }
