@@ -2,7 +2,7 @@
  * Weighted round robin by load reports (gRFC A58), on a virtual clock: which weights follow from which reports, when they are
  * used, and how calls are distributed.
  */
-import { Metadata } from "triple-es";
+import { Code, Metadata } from "triple-es";
 import { roundRobin, weightedRoundRobin } from "triple-es/discovery";
 import { rules } from "triple-es-dubbo/rules";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
@@ -146,6 +146,32 @@ describe("weights by the reports of calls", () => {
     world.server("c:1").onReadiness(false);
     await callFor(world, 2);
     expect(weightsOf(world)).toEqual({ "a:1": 10, "b:1": 30, "c:1": 20 });
+  });
+
+  it("begin anew when the ejection of an endpoint ends, also if calls that ran meanwhile have reported", async () => {
+    const ejection = resolveEjection({ failures: 1, baseEjectionTimeMs: 30_000 });
+    const world = await listed(["a:1", "b:1", "c:1"], { ...balanced(), ejection });
+    for (const [index, address] of ["a:1", "b:1", "c:1"].entries())
+      report(world, address, { cpu: 1, qps: 10 + 20 * index });
+    await callFor(world, 12);
+    expect(weightsOf(world)).toEqual({ "a:1": 10, "b:1": 30, "c:1": 50 });
+    let end = (): void => {};
+    const late = new Promise<void>((resolve) => {
+      end = resolve;
+    });
+    world.server("c:1").answer = () => late.then(() => answering(reportOf({ cpu: 1, qps: 50 })));
+    await callFor(world, 2);
+    world.server("c:1").answer = async () => response({ "grpc-status": `${Code.Internal}` });
+    await callFor(world, 2);
+    expect(world.states()["c:1"]).toBe("ejected");
+    end();
+    report(world, "c:1", { cpu: 1, qps: 50 });
+    await callFor(world, 30);
+    expect(world.states()["c:1"]).toBe("ready");
+    await callFor(world, 7);
+    expect(weightsOf(world)).toEqual({ "a:1": 10, "b:1": 30, "c:1": 20 });
+    await callFor(world, 6);
+    expect(weightsOf(world)["c:1"]).toBe(50);
   });
 
   it.each([

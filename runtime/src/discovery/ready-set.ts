@@ -103,6 +103,8 @@ export class ReadySet {
     let grows = false;
     for (const member of members) grows = member.updateWeight(time, wallClock(), this.#options.warmUpMs) || grows;
     const returned = this.#ejected.filter((member) => member.state === "ready" && !member.isEjected(time));
+    // As of any endpoint that becomes ready (gRFC A58): calls that ended meanwhile have reported the load before.
+    for (const member of returned) member.load = undefined;
     this.#ejected = members.filter((member) => member.isEjected(time));
     const able = this.#outliers.withoutEjected(preferListed(members, time), time);
     const weighted = able.filter(({ weight }) => weight > 0);
