@@ -217,6 +217,38 @@ it("records transparent retries, and the retries of a service config that limits
   ]);
 });
 
+it("has the same target as the metrics of calls", async () => {
+  let calls = 0;
+  const server = await startServer({
+    greet: () => {
+      if (++calls < 2) throw new RpcError(Code.Unavailable, "not yet");
+      return { greeting: "at last" };
+    },
+  });
+  const url = "https://shop.example";
+  const telemetry = createDiscoveryTelemetry({ target: url, meter });
+  const transport = createTransport({
+    resolver: fixed([`127.0.0.1:${server.port}`]),
+    interceptors: [createClientTelemetry({ meter, metrics: "grpc", baseUrl: url })],
+    retry: { maxAttempts: 2, initialBackoffMs: 1, applies: () => true },
+    onEndpoint: telemetry.onEndpoint,
+    onRetry: telemetry.onRetry,
+  });
+  onTestFinished(() => transport.close({ graceMs: 0 }));
+  await createGreetServiceClient(transport).greet({});
+  await recorded();
+  const found = exporter.getMetrics().flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics));
+  const targets = ["call.retries", "call.duration", "attempt.duration"].map((name) => {
+    const metric = found.find(({ descriptor }) => descriptor.name === `grpc.client.${name}`);
+    return metric?.dataPoints.map(({ attributes }) => attributes["grpc.target"]);
+  });
+  expect(targets).toEqual(Array(3).fill(expect.arrayContaining(["dns:///shop.example:443"])));
+  const resolutions = found.find(({ descriptor }) => descriptor.name === "triple.client.resolutions");
+  expect(resolutions?.dataPoints.map(({ attributes }) => attributes["grpc.target"])).toContain(
+    "dns:///shop.example:443",
+  );
+});
+
 it("refuses a target without a name", () => {
   expect(() => createDiscoveryTelemetry({ target: "" })).toThrow(new TypeError('target must be a name, not ""'));
 });

@@ -5,7 +5,7 @@
 import { type Attributes, type Meter, metrics } from "@opentelemetry/api";
 import type { RetryEvent, TransparentRetryEvent } from "../call/attempt.ts";
 import { VERSION } from "../version.ts";
-import { noteRetry, noteTransparentRetry } from "./retry-telemetry.ts";
+import { canonicalTarget, noteRetry, noteTransparentRetry } from "./retry-telemetry.ts";
 
 /** The attributes of ejections. gRPC does not have the method `consecutive_failures`. */
 const DETECTION_METHOD = "grpc.lb.outlier_detection.detection_method";
@@ -15,7 +15,7 @@ const STATES = ["idle", "connecting", "ready", "failing", "ejected"];
 
 /** Options of {@link createDiscoveryTelemetry}. */
 export interface DiscoveryTelemetryOptions {
-  /** The value of the attribute `grpc.target`, such as the name of the service. */
+  /** The attribute `grpc.target`: the URL of the target as in `baseUrl` of `createClientTelemetry`, or a name. */
   readonly target: string;
   /** The meter that creates the instruments. Default: the meter `triple-es` of the global provider. */
   readonly meter?: Meter | undefined;
@@ -49,10 +49,11 @@ export interface DiscoveryTelemetry {
  *     const transport = createTransport({ registry, onEndpoint: telemetry.onEndpoint });
  */
 export function createDiscoveryTelemetry(options: DiscoveryTelemetryOptions): DiscoveryTelemetry {
-  const { target, meter = metrics.getMeter("triple-es", VERSION) } = options;
-  if (typeof target !== "string" || target === "") {
-    throw new TypeError(`target must be a name, not ${JSON.stringify(target)}`);
+  const { meter = metrics.getMeter("triple-es", VERSION) } = options;
+  if (typeof options.target !== "string" || options.target === "") {
+    throw new TypeError(`target must be a name, not ${JSON.stringify(options.target)}`);
   }
+  const target = canonicalTarget(options.target);
   const common: Attributes = { "grpc.target": target };
   const counter = (name: string, unit: string, description: string): ((attributes?: Attributes) => void) => {
     const instrument = meter.createCounter(name, { unit, description });

@@ -80,17 +80,24 @@ function note(values: ContextValues, retry: Omit<NotedRetry, "time">): void {
   else all.push(noted);
 }
 
-/** Records the further attempts of a call that has ended. */
+/** Returns the canonical URI of a target (gRFC A66). A name without a scheme stays as it is. */
+export function canonicalTarget(target: string): string {
+  if (!target.startsWith("http://") && !target.startsWith("https://")) return target;
+  const { hostname, port, protocol } = new URL(target);
+  return `dns:///${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
+}
+
+/** Records the further attempts of a call that has ended, with the attributes of its other metrics. */
 export function recordRetries(
   { values }: Pick<CallContext, "values">,
-  method: string,
+  labels: Attributes,
   span: Span,
   instruments: RetryInstruments,
 ): void {
   const noted = retriesOf.get(values);
   if (noted === undefined) return;
   retriesOf.delete(values);
-  const common: Attributes = { "grpc.method": method, "grpc.target": noted[0]?.target ?? "" };
+  const common: Attributes = { "grpc.target": noted[0]?.target ?? "", ...labels };
   for (const { kind, attempt, delayMs, error, time } of noted) {
     const attributes = {
       ...(attempt !== undefined && { "rpc.attempt": attempt }),

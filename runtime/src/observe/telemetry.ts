@@ -28,7 +28,7 @@ import { now } from "../call/platform.ts";
 import { VERSION } from "../version.ts";
 import { createDuration, createMeasure, measureAttempts } from "./call-metrics.ts";
 import { observe } from "./observer.ts";
-import { createRetryInstruments, hasRetries, recordRetries, statusOf } from "./retry-telemetry.ts";
+import { canonicalTarget, createRetryInstruments, hasRetries, recordRetries, statusOf } from "./retry-telemetry.ts";
 
 /** Options of the interceptors for traces and metrics. */
 export interface TelemetryOptions {
@@ -80,10 +80,11 @@ const SERVER_ERRORS: ReadonlySet<Code> = new Set([
  *     createTransport({ baseUrl, interceptors: [createClientTelemetry({ baseUrl })] });
  */
 export function createClientTelemetry(options: ClientTelemetryOptions = {}): Interceptor {
+  const { baseUrl } = options;
   const { tracer, meter, isGrpc, begin, attributes } = prepare("client", options);
   const retries = createRetryInstruments(meter);
-  const server = serverAttributes(options.baseUrl);
-  const target = grpcTarget(options.baseUrl);
+  const server = serverAttributes(baseUrl);
+  const target = baseUrl && { "grpc.target": canonicalTarget(baseUrl) };
   const labelsOf = (request: CallRequest) => ({ "grpc.method": methodName(request), ...target });
   const interceptor: Interceptor = (next) => (request) => {
     const known = { ...attributes, ...server, "rpc.method": methodName(request) };
@@ -101,7 +102,7 @@ export function createClientTelemetry(options: ClientTelemetryOptions = {}): Int
     return observe(next, request, {
       run: observer.run,
       ended(error) {
-        if (hasRetries()) recordRetries(request.context, known["rpc.method"], span, retries);
+        if (hasRetries()) recordRetries(request.context, labelsOf(request), span, retries);
         span.setAttributes(endpointAttributes(request.context.target));
         observer.ended(error);
       },
@@ -195,14 +196,6 @@ function serverAttributes(url: string | undefined): Attributes {
   if (!protocol.startsWith("http")) return { "server.address": url };
   const address = hostname.replace(/^\[|\]$/g, "");
   return { "server.address": address, "server.port": Number(port || (protocol === "https:" ? 443 : 80)) };
-}
-
-/** Returns the attribute of the target, as the canonical URI of gRPC. */
-function grpcTarget(url: string | undefined): Attributes {
-  if (url === undefined) return {};
-  if (!url.startsWith("http")) return { "grpc.target": url };
-  const { hostname, port, protocol } = new URL(url);
-  return { "grpc.target": `dns:///${hostname}:${port || (protocol === "https:" ? 443 : 80)}` };
 }
 
 // endpoint = ( IPv4address / "[" IPv6address "]" ) ":" port
