@@ -99,7 +99,11 @@ const metadataMembers: Members<Metadata> = {
 const transportMembers: Members<Transport> = {
   call: (call) => expect(call).toBeInstanceOf(Function),
 };
-const closableMembers: Members<ClosableTransport> = { ...transportMembers, close: (close) => close() };
+const closableMembers: Members<ClosableTransport & AsyncDisposable> = {
+  ...transportMembers,
+  close: (close) => close(),
+  [Symbol.asyncDispose]: (dispose) => dispose(),
+};
 const routerMembers = (router: Router): Members<Router> => ({
   add: (add) => expect(add(GreetServiceDef, greeter, { group: "destructured" })).toBe(router),
   exchange: async (exchange) => {

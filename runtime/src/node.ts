@@ -120,17 +120,17 @@ export function createTransport(options: BalancedTransportOptions): BalancedTran
  * Creates a transport to one server. Connections are opened on demand. Throws a `TypeError` or `RangeError` for an invalid
  * option.
  */
-export function createTransport(options: NodeTransportOptions): ClosableTransport;
+export function createTransport(options: NodeTransportOptions): ClosableTransport & AsyncDisposable;
 /**
  * Creates a transport of any of these kinds. Of more than three signatures, the compiler reports errors of options for the last
  * one alone, so this one makes it name the wrong option.
  */
 export function createTransport(
   options: NodeTransportOptions | BalancedTransportOptions | RegistryTransportOptions,
-): ClosableTransport;
+): ClosableTransport & AsyncDisposable;
 export function createTransport(
   options: NodeTransportOptions | BalancedTransportOptions | RegistryTransportOptions,
-): ClosableTransport {
+): ClosableTransport & AsyncDisposable {
   startDiagnostics();
   return createNodeTransport({ grpc: createGrpcClient, "http-rpc": createHttpRpcClient }, options);
 }

@@ -16,7 +16,7 @@ const FIRST_LINE = new TextDecoder();
 const OTHER_LINES = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** The bytes of `data: `. */
-const PREFIX_BYTES = 6;
+const DATA_PREFIX_BYTES = 6;
 const LF = 0x0a;
 const CR = 0x0d;
 
@@ -94,7 +94,7 @@ export class EventReader {
     while (end < chunk.byteLength && chunk[end] !== LF && chunk[end] !== CR) end++;
     const part = chunk.subarray(start, end);
     this.#lineBytes = this.#held + part.byteLength;
-    this.#checkSize(this.#size + this.#lineBytes - PREFIX_BYTES);
+    this.#checkSize(this.#size + this.#lineBytes - DATA_PREFIX_BYTES);
     if (end === chunk.byteLength) {
       this.#at = end;
       this.#hold(part);

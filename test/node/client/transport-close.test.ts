@@ -1,6 +1,6 @@
 /** Closing a transport: it settles when the last call has ended, whichever side began to close the connection. */
 import { type CallRequest, Code, type Interceptor, Status, type StreamRequest, type StreamResponse } from "triple-es";
-import type { NodeTransportOptions } from "triple-es/node";
+import { createTransport, type NodeTransportOptions } from "triple-es/node";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import { oneMessage } from "../../../runtime/src/call/message-stream.ts";
@@ -35,6 +35,16 @@ it("waits for the calls of a connection that the server is closing already", asy
   expect((await call).greeting).toBe("Hello, Ada!");
   await closed;
   await serverClosed;
+});
+
+it("happens at the end of a block with `await using`", async () => {
+  const { baseUrl } = await startServer();
+  const used = await (async () => {
+    await using transport = createTransport({ baseUrl });
+    await createGreetServiceClient(transport).greet({});
+    return transport;
+  })();
+  expect((await failureOf(createGreetServiceClient(used).greet({}))).rawMessage).toBe("the transport is closed");
 });
 
 afterEach(() => {

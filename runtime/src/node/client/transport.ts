@@ -28,8 +28,8 @@ import type { BalancedTransportOptions, NodeTransportOptions, RegistryTransportO
 /** Time limit for connecting to the metadata service of an instance, in milliseconds. */
 const OPEN_TIMEOUT_MS = 2_000;
 
-/** A transport to the endpoints of a target. */
-export interface BalancedTransport extends ClosableTransport {
+/** A transport to the endpoints of a target. `await using` closes it. */
+export interface BalancedTransport extends ClosableTransport, AsyncDisposable {
   /** Returns the known endpoints with their state. */
   readonly endpoints: () => readonly EndpointStatus[];
 }
@@ -99,7 +99,10 @@ const WRAPPER_CONTENT_TYPES: readonly NonNullable<NodeTransportOptions["wrapperC
 ];
 
 /** Creates a transport to a server or its endpoints. Throws a `TypeError` or `RangeError` for an invalid option. */
-export function createNodeTransport(protocols: ClientProtocols, options: AnyOptions): ClosableTransport {
+export function createNodeTransport(
+  protocols: ClientProtocols,
+  options: AnyOptions,
+): ClosableTransport & AsyncDisposable {
   assertMembers("the options of createTransport", options, TRANSPORT_OPTIONS);
   const { protocol = "grpc", interceptors, retry } = options;
   assertArrays({ interceptors, compressions: options.compressions, serializations: options.serializations });
@@ -110,7 +113,7 @@ export function createNodeTransport(protocols: ClientProtocols, options: AnyOpti
   const callOf = (exchange: Exchange) => protocols.grpc(exchange, { ...resolved, wrapperContentType: undefined });
   const watches = httpVersion === "1.1" ? undefined : createWatches(callOf, options.maxBackoffMs);
   const connecting = { ...options, httpVersion, watches, maxHeaderBytes: resolved.headerLimits.response.bytes };
-  const connect = (connections: Connections & Partial<TargetConnections>): ClosableTransport => {
+  const connect = (connections: Connections & Partial<TargetConnections>): ClosableTransport & AsyncDisposable => {
     const { exchange, endpoints, serviceConfig, overridesOf } = connections;
     const plain = interceptAttempts(protocols[protocol](exchange, resolved), interceptors);
     const onRetry = retry?.onRetry ?? options.onRetry;
@@ -118,7 +121,8 @@ export function createNodeTransport(protocols: ClientProtocols, options: AnyOpti
     const isPlain = (config ?? serviceConfig ?? overridesOf) === undefined;
     const call = isPlain ? plain : configureCalls(plain, current, { ...retry, onRetry, overridesOf });
     const transport = closableTransport(interceptStreams(call, interceptors), connections);
-    return Object.assign(transport, endpoints && { endpoints });
+    const dispose = { [Symbol.asyncDispose]: () => transport.close() };
+    return Object.assign(transport, dispose, endpoints && { endpoints });
   };
   const given = connecting as Readonly<Record<string, unknown>>;
   const [source, other] = ["baseUrl", "resolver", "registry"].filter((name) => given[name] !== undefined);
