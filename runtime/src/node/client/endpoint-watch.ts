@@ -34,7 +34,6 @@ const SERVING_STATUSES = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"
 
 /** The size of messages that take as long as a status, after which the picker may be made anew. */
 const COST_BYTES = 16_384;
-
 const HEALTH = methodOf<{ readonly service: string }>("grpc.health.v1.Health", "Watch", (writer, { service }) =>
   writeString(writer, 10, service),
 );

@@ -97,9 +97,8 @@ export class Http1Pool implements EndpointConnections {
 
   observed({ onFailure, onEnd }: ExchangeObserver): Exchange {
     return (request) => {
-      // The server has no part in it: it is not reported.
-      if (request.signal?.aborted) return this.exchange(request);
-      return this.exchange(request, onEnd).catch((reason) => onFailure(request, reason));
+      const response = this.exchange(request, onEnd);
+      return request.signal?.aborted ? response : response.catch((reason) => onFailure(request, reason));
     };
   }
 
