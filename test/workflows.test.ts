@@ -43,6 +43,12 @@ describe.each(NAMES)("the workflow %s", (name) => {
     }
   });
 
+  it("uses actions by the hash of a commit, beside their version", () => {
+    const uses = readDocument(`.github/workflows/${name}`).match(/uses: .*/g) ?? [];
+    expect(uses.length).toBeGreaterThan(0);
+    for (const one of uses) expect(one).toMatch(/^uses: actions\/[a-z-]+@[0-9a-f]{40} # v\d+\.\d+\.\d+$/);
+  });
+
   it("runs commands that exist", () => {
     const commands = Object.values(jobs).flatMap(({ steps }) => steps.flatMap((step) => step.run ?? []));
     expect(commands.length).toBeGreaterThan(0);
