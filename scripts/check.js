@@ -45,6 +45,7 @@ const OTHER_PACKAGES = [
   ...EXAMPLES,
   "bench/generate/peers",
   "test/interop/grpc-web",
+  "test/mcp/judges",
   "test/openapi/judges",
   "test/release/verdaccio",
   "test/validate/protovalidate",

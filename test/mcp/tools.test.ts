@@ -139,6 +139,7 @@ describe("the revision 2026-07-28", () => {
       { "mcp-name": undefined },
       { "mcp-method": "tools/list" },
       { "mcp-protocol-version": undefined },
+      { "mcp-protocol-version": "2030-01-01" },
     ]) {
       const { status, body } = await callTool(router, GREET, {}, headers);
       expect([status, body.id, body.error.code], JSON.stringify(headers)).toEqual([400, 1, -32020]);

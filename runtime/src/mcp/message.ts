@@ -60,20 +60,19 @@ export function readRequest(
     throw new ProtocolError(400, INVALID_REQUEST, "a request must have a method, and params that are an object");
   }
   const meta = isObject(params["_meta"]) ? params["_meta"] : {};
-  const version = headers.get("mcp-protocol-version");
   const wanted = meta[`${META}protocolVersion`];
-  for (const one of [wanted, version]) {
-    if (one === undefined || one === MODERN || OLDER.includes(one as string)) continue;
-    const data = { supported: [MODERN, ...OLDER], requested: one };
-    throw new ProtocolError(400, UNSUPPORTED_VERSION, `the revision ${quote(textIn(one))} is not supported`, data);
+  if (wanted !== undefined) checkHeader(headers, "mcp-protocol-version", wanted);
+  const requested = headers.get("mcp-protocol-version") ?? "2025-03-26";
+  if (requested !== MODERN && !OLDER.includes(requested)) {
+    const data = { supported: [MODERN, ...OLDER], requested };
+    throw new ProtocolError(400, UNSUPPORTED_VERSION, `the revision ${quote(requested)} is not supported`, data);
   }
-  const isModern = version === MODERN || wanted === MODERN;
+  const isModern = requested === MODERN;
   if (isModern) {
     if (wanted === undefined || !isObject(meta[`${META}clientCapabilities`])) {
       const problem = `_meta must have ${META}protocolVersion and ${META}clientCapabilities`;
       throw new ProtocolError(400, INVALID_PARAMS, problem);
     }
-    checkHeader(headers, "mcp-protocol-version", wanted);
     checkHeader(headers, "mcp-method", method);
     if (method === "tools/call") checkHeader(headers, "mcp-name", params["name"]);
   }
