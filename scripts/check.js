@@ -43,6 +43,7 @@ const EXAMPLES = readdirSync(join(root, "examples"))
 /** Packages that `npm ci` in the root does not install. Their lock files must fit their `package.json`. */
 const OTHER_PACKAGES = [
   ...EXAMPLES,
+  "bench/contract/entrants",
   "bench/generate/peers",
   "test/interop/grpc-web",
   "test/mcp/judges",
