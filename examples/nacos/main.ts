@@ -2,7 +2,7 @@
  * Three providers and a consumer that meet in Nacos. All providers are replaced one by one while the consumer calls them
  * (rolling restart), and no call is lost.
  *
- *     node --conditions=triple-source --import tsx examples/nacos/main.ts [NACOS]
+ *     npx tsx --conditions=triple-source examples/nacos/main.ts [NACOS]
  *
  * NACOS is the host and HTTP port of a Nacos 2 or 3, by default 127.0.0.1:8848.
  */
