@@ -32,17 +32,9 @@ export class Comments {
     for (const file of files) add(file);
   }
 
-  /**
-   * Returns the comment on a service, method, message, field, enum or enum value as Markdown; empty text if there is none.
-   * The name of an enum value begins with that of its enum.
-   */
+  /** Returns a comment as Markdown; empty text if there is none. The name of an enum value begins with that of its enum. */
   of(name: string): string {
     return this.#texts.get(name) ?? "";
-  }
-
-  /** Returns the comment on a method of a service, a field of a message, or a value of an enum, as {@link of} does. */
-  ofMember(parent: string, name: string): string {
-    return this.of(`${parent}.${name}`);
   }
 
   #addFile({ proto }: DescFile): void {

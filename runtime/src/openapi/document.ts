@@ -3,7 +3,6 @@
  * errors.
  */
 import type { DescFile, JsonObject } from "@bufbuild/protobuf";
-import type { Method } from "../call/method.ts";
 import type { Route } from "../rest/rule.ts";
 import { Comments } from "./comments.ts";
 import { errorComponents } from "./error-schema.ts";
@@ -70,8 +69,10 @@ export function buildDocument(
   const schemas = new SchemaCollection(new Comments(files));
   const paths = new Paths();
   for (const service of services) {
-    for (const methods of byPath(service.methods).values()) {
-      paths.add(methods[0].path, "post", callOperation(service, methods, schemas));
+    // Overloads of an interface method share a path.
+    for (const path of new Set(service.methods.map((method) => method.path))) {
+      const methods = service.methods.filter((method) => method.path === path);
+      paths.add(path, "post", callOperation(service, methods, schemas));
     }
   }
   for (const service of services) addRoutes(paths, service, schemas);
@@ -119,17 +120,6 @@ function checkDocuments(documents: readonly object[]): void {
 }
 
 const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1);
-
-/** Overloads of an interface method share a path. */
-function byPath(methods: readonly Method[]): ReadonlyMap<string, [Method, ...Method[]]> {
-  const found = new Map<string, [Method, ...Method[]]>();
-  for (const method of methods) {
-    const known = found.get(method.path);
-    if (known === undefined) found.set(method.path, [method]);
-    else known.push(method);
-  }
-  return found;
-}
 
 function addRoutes(paths: Paths, service: RoutedService, schemas: SchemaCollection): void {
   for (const route of service.routes) {

@@ -47,15 +47,15 @@ const UNKNOWN: MessageSchemas = {
 /** Returns the operation of the methods that share a path: one, or the overloads of an interface method. */
 export function callOperation(
   service: ServiceDescription,
-  methods: readonly [Method, ...Method[]],
+  methods: readonly Method[],
   schemas: SchemaCollection,
 ): JsonObject {
-  const [method] = methods;
+  const [method] = methods as [Method];
   const parts = methods.map((one) => messagesOf(one, schemas));
   const [requestType, responseType] = mediaTypesOf(method);
   return {
     ...factsOf(method, schemas.comments),
-    ...descriptionOf([schemas.comments.ofMember(method.service, method.name), noteOf(method, parts[0])]),
+    ...descriptionOf([schemas.comments.of(`${method.service}.${method.name}`), noteOf(method, parts[0])]),
     parameters: [{ $ref: "#/components/parameters/Timeout" }, ...selectorParameters(service.selectors)],
     requestBody: {
       required: true,
@@ -87,7 +87,7 @@ export function factsOf(method: Method, comments: Comments): JsonObject {
   return {
     operationId: `${service}.${name}`,
     tags: [service],
-    summary: summaryOf(comments.ofMember(service, name)) ?? name,
+    summary: summaryOf(comments.of(`${service}.${name}`)) ?? name,
     ...(deprecated ? { deprecated } : {}),
     ...(kind === "unary" ? {} : { "x-streaming": kind.replace("_streaming", "") }),
     ...(idempotency === undefined ? {} : { "x-idempotency": idempotency }),

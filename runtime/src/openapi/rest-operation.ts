@@ -80,7 +80,7 @@ function parameterAt(
   }
   const key = keyOf(field);
   if (!variable.isMulti) {
-    const comment = schemas.comments.ofMember(last.parent.typeName, last.name);
+    const comment = schemas.comments.of(`${last.parent.typeName}.${last.name}`);
     return { name: key, schema: schemas.field(last), description: comment };
   }
   const pattern = patternOf(template, variable);
@@ -110,7 +110,7 @@ export function restOperation(
 ): JsonObject {
   const { target, method, body, responseBody, template } = route;
   const facts = factsOf(target, schemas.comments);
-  const comment = schemas.comments.ofMember(target.service, target.name);
+  const comment = schemas.comments.of(`${target.service}.${target.name}`);
   const isEvents = target.kind === "server_streaming";
   const isServed = target.kind === "unary" || isEvents;
   const stream = isServed
@@ -174,7 +174,7 @@ function queryParameters({ target, variables, body }: Route, schemas: SchemaColl
     return {
       name: keyOf(path),
       in: "query",
-      ...descriptionOf([schemas.comments.ofMember(field.parent.typeName, field.name)]),
+      ...descriptionOf([schemas.comments.of(`${field.parent.typeName}.${field.name}`)]),
       ...(path.length === 1 && isRequired(field) ? { required: true } : {}),
       ...(field.deprecated ? { deprecated: true } : {}),
       schema: schemas.field(field),

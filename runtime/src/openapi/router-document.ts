@@ -3,7 +3,7 @@
  */
 import type { Exchange, HttpRequest } from "../http/exchange.ts";
 import { routesOfRouter } from "../rest/routes.ts";
-import { type AddedService, type Resource, readOnly, textResponse } from "../server/resource.ts";
+import { type AddedService, assertResourcePath, type Resource, readOnly, textResponse } from "../server/resource.ts";
 import type { Router } from "../server/router.ts";
 import { FileIndex } from "../services/file-index.ts";
 import { buildDocument, type OpenApiDocument, type OpenApiOptions, type RoutedService } from "./document.ts";
@@ -56,9 +56,6 @@ export interface RouterDocumentOptions extends OpenApiOptions {
   readonly includeGrpcServices?: boolean | undefined;
 }
 
-/** A path that `URL` does not change. */
-const DOCUMENT_PATH = /^(?:\/[\w.~-]+)+$/;
-
 /**
  * Serves the OpenAPI 3.1 document of a router or server at `GET /openapi.json`. It describes the services that have
  * been added when it is requested. Every client that can call the services can read it. Throws a `TypeError` for an
@@ -69,9 +66,7 @@ export function addOpenApi(
   options: RouterDocumentOptions & { readonly path?: string | undefined } = {},
 ): void {
   const { path = "/openapi.json" } = options;
-  if (typeof path !== "string" || !DOCUMENT_PATH.test(path)) {
-    throw new TypeError(`the path of the document must start with / and have no query, unlike ${JSON.stringify(path)}`);
-  }
+  assertResourcePath("the document", path);
   router.mount(new DocumentResource(router, path, options));
 }
 

@@ -104,7 +104,7 @@ export class SchemaCollection implements SharedSchemas {
   /** Lists the comments on the values of an enum, because JSON Schema has no place for them. */
   #valueList({ typeName, values }: DescEnum): string[] {
     const lines = values.flatMap(({ name, deprecated }) => {
-      const comment = this.comments.ofMember(typeName, name).replaceAll(/\s+/g, " ");
+      const comment = this.comments.of(`${typeName}.${name}`).replaceAll(/\s+/g, " ");
       return comment || deprecated
         ? [`- \`${name}\`: ${[deprecated ? "deprecated." : "", comment].join(" ").trim()}`]
         : [];

@@ -46,6 +46,15 @@ export interface MethodRouter {
   readonly answer: (request: HttpRequest, handler: Handler | undefined) => Promise<HttpResponse>;
 }
 
+/** A path that `URL` does not change. */
+const RESOURCE_PATH = /^(?:\/[\w.~-]+)+$/;
+
+/** Throws a `TypeError` for a path that is not plain: `what` names it in the message. */
+export function assertResourcePath(what: string, path: unknown): void {
+  if (typeof path === "string" && RESOURCE_PATH.test(path)) return;
+  throw new TypeError(`the path of ${what} must start with / and have no query, unlike ${JSON.stringify(path)}`);
+}
+
 export const isCalling = (resource: Resource): resource is CallingResource => "onMount" in resource;
 
 /** The content type of text in UTF-8. */

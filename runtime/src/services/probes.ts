@@ -1,10 +1,7 @@
 /**
  * Probes of health over plain HTTP, as Kubernetes and load balancers send them: one for liveness, one for readiness.
  */
-import { type Resource, readOnly, TEXT_TYPE, textResponse } from "../server/resource.ts";
-
-/** A path that `URL` does not change. */
-const PROBE_PATH = /^(?:\/[\w.~-]+)+$/;
+import { assertResourcePath, type Resource, readOnly, TEXT_TYPE, textResponse } from "../server/resource.ts";
 
 type StatusOf = (service: string) => "unknown" | "serving" | "not_serving" | undefined;
 
@@ -13,11 +10,7 @@ export function createProbes(
   statusOf: StatusOf,
   { live = "/healthz", ready = "/readyz" }: { readonly live?: string | undefined; readonly ready?: string | undefined },
 ): Resource {
-  for (const path of [live, ready]) {
-    if (typeof path !== "string" || !PROBE_PATH.test(path)) {
-      throw new TypeError(`the path of a probe must start with / and have no query, unlike ${JSON.stringify(path)}`);
-    }
-  }
+  for (const path of [live, ready]) assertResourcePath("a probe", path);
   if (live === ready) throw new TypeError(`the probes must have different paths; both have ${live}`);
   return {
     path: live,
