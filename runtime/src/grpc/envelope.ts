@@ -55,11 +55,11 @@ function allocatePooled(length: number): Uint8Array {
   return new Uint8Array(buffer, byteOffset, length);
 }
 
-/** Encodes bytes as an envelope. */
-export function encodeEnvelope(data: Uint8Array, compressed = false): Uint8Array {
+/** Encodes bytes as an envelope with the flags: 1 if they are compressed. */
+export function encodeEnvelope(data: Uint8Array, flags = 0): Uint8Array {
   const bytes = allocate(PREFIX_BYTES + data.byteLength);
   bytes.set(data, PREFIX_BYTES);
-  return writePrefix(bytes, compressed);
+  return writePrefix(bytes, flags);
 }
 
 /** Encodes a message as an envelope. */
@@ -70,7 +70,7 @@ export function encodeMessage(
   generated: GeneratedCodec | undefined,
 ): Uint8Array {
   if (codec.encodeWithHeadroom === undefined) return encodeEnvelope(codec.encode(type, message, generated));
-  return writePrefix(codec.encodeWithHeadroom(PREFIX_BYTES, type, message, generated), false);
+  return writePrefix(codec.encodeWithHeadroom(PREFIX_BYTES, type, message, generated), 0);
 }
 
 /** Compresses the message of an envelope, and counts it. Returns `undefined` if it should be sent uncompressed. */
@@ -88,7 +88,7 @@ export function compressEnvelope(
     compressed &&
     Promise.resolve(compressed).then((bytes) => {
       if (context.sentBytes !== undefined) context.sentBytes += bytes.byteLength - length;
-      return encodeEnvelope(bytes, true);
+      return encodeEnvelope(bytes, 1);
     })
   );
 }
@@ -98,9 +98,9 @@ export function countReceived(context: RequestContext, { data }: Envelope): void
   if (context.receivedBytes !== undefined) context.receivedBytes += data.byteLength;
 }
 
-function writePrefix(envelope: Uint8Array, compressed: boolean): Uint8Array {
+function writePrefix(envelope: Uint8Array, flags: number): Uint8Array {
   const length = envelope.byteLength - PREFIX_BYTES;
-  envelope[0] = compressed ? 1 : 0;
+  envelope[0] = flags;
   envelope[1] = length >>> 24;
   envelope[2] = length >>> 16;
   envelope[3] = length >>> 8;

@@ -11,7 +11,7 @@ import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
 import type { Body } from "../http/body.ts";
-import { PREFIX_BYTES } from "./envelope.ts";
+import { encodeEnvelope, PREFIX_BYTES } from "./envelope.ts";
 
 /** The flag that marks the frame of the trailers. */
 const TRAILERS_FLAG = 0x80;
@@ -22,12 +22,7 @@ const MAX_TRAILER_BYTES = 64 * 1024;
 export function encodeTrailers({ raw }: Metadata): Uint8Array {
   let text = "";
   for (let i = 0; i < raw.length; i += 2) text += `${raw[i]}: ${raw[i + 1]}\r\n`;
-  const block = new TextEncoder().encode(text);
-  const frame = new Uint8Array(PREFIX_BYTES + block.byteLength);
-  frame[0] = TRAILERS_FLAG;
-  new DataView(frame.buffer).setUint32(1, block.byteLength);
-  frame.set(block, PREFIX_BYTES);
-  return frame;
+  return encodeEnvelope(new TextEncoder().encode(text), TRAILERS_FLAG);
 }
 
 /**

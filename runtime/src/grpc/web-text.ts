@@ -3,14 +3,12 @@
  * are encoded and padded one by one, so a body may contain padding before its end. Other characters, such as white space,
  * are invalid (RFC 4648, section 3.3): they would have no cost that a limit counts.
  */
+import { encodeBase64 } from "../call/base64.ts";
 import { concat, NO_BYTES } from "../call/bytes.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { DONE, iteration } from "../call/message-stream.ts";
 import { type Body, streamBody, wholeBody } from "../http/body.ts";
-
-/** Maximum number of bytes that one call converts to characters: the arguments of a function are on the stack. */
-const MAX_ARGUMENT_BYTES = 8 * 1024;
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const PADDING = 0x3d;
@@ -81,15 +79,6 @@ function toBase64(bytes: Uint8Array): Uint8Array {
   const text =
     typeof Buffer === "function"
       ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64")
-      : btoa(fromBytes(bytes));
+      : encodeBase64(bytes).padEnd(4 * Math.ceil(bytes.byteLength / 3), "=");
   return new TextEncoder().encode(text);
-}
-
-/** Converts each byte to a character. */
-function fromBytes(bytes: Uint8Array): string {
-  let text = "";
-  for (let i = 0; i < bytes.byteLength; i += MAX_ARGUMENT_BYTES) {
-    text += String.fromCharCode(...bytes.subarray(i, i + MAX_ARGUMENT_BYTES));
-  }
-  return text;
 }

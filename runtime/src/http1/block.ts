@@ -19,8 +19,8 @@ export class BlockReader {
   readonly #parser: LineParser;
   readonly #tooLarge: () => MessageError;
   /** The bytes of an incomplete block, and their number. */
-  #held: Uint8Array = EMPTY;
-  #length = 0;
+  #bytes: Uint8Array = EMPTY;
+  held = 0;
   /** The start of the first line that has not been parsed. */
   #parsed = 0;
   /** True if the end of the block has been reached by the last call of {@link read}. */
@@ -34,44 +34,41 @@ export class BlockReader {
     this.#parser = parser;
   }
 
-  /** The number of bytes of an incomplete block. */
-  get held(): number {
-    return this.#length;
-  }
-
   /** Reads a block from a position of a chunk. Returns the position after it. */
   read(chunk: Uint8Array, at: number): number {
-    const end = this.#length === 0 ? endOfBlock(chunk, at) : -1;
+    const end = this.held === 0 ? endOfBlock(chunk, at) : -1;
     if (end < 0) return this.#readPart(chunk, at);
     if (end - at > this.#maxBytes) throw this.#tooLarge();
     const length = this.#parser.parse(this.#latin1(chunk, at, end));
     this.isWhole = length >= 0;
     if (this.isWhole) return at + length;
     // These were empty lines before a request line.
-    this.#held = new Uint8Array(end - at);
-    this.#length = end - at;
+    this.#bytes = new Uint8Array(end - at);
+    this.held = end - at;
     this.#parsed = end - at;
     return end;
   }
 
   #readPart(chunk: Uint8Array, at: number): number {
-    const before = this.#length;
+    const before = this.held;
     const length = Math.min(before + chunk.length - at, this.#maxBytes + 1);
-    if (length > this.#held.length) {
+    if (length > this.#bytes.length) {
       const held = new Uint8Array(Math.min(2 * length, this.#maxBytes + 1));
-      held.set(this.#held);
-      this.#held = held;
+      held.set(this.#bytes);
+      this.#bytes = held;
     }
-    this.#held.set(chunk.subarray(at, at + length - before), before);
-    this.#length = length;
+    this.#bytes.set(chunk.subarray(at, at + length - before), before);
+    this.held = length;
     let end = length;
-    while (end > before && this.#held[end - 1] !== Character.Lf) end--;
+    while (end > before && this.#bytes[end - 1] !== Character.Lf) end--;
     this.isWhole = false;
     if (end > before) {
-      const parsed = this.#parser.parse(this.#latin1(this.#held, this.#parsed, end));
+      const parsed = this.#parser.parse(this.#latin1(this.#bytes, this.#parsed, end));
       if (parsed >= 0) {
         const last = this.#parsed + parsed;
-        this.reset();
+        this.#bytes = EMPTY;
+        this.held = 0;
+        this.#parsed = 0;
         if (last > this.#maxBytes) throw this.#tooLarge();
         this.isWhole = true;
         return at + last - before;
@@ -80,13 +77,6 @@ export class BlockReader {
     }
     if (length > this.#maxBytes) throw this.#tooLarge();
     return chunk.length;
-  }
-
-  /** Drops an incomplete block. */
-  reset(): void {
-    this.#held = EMPTY;
-    this.#length = 0;
-    this.#parsed = 0;
   }
 }
 

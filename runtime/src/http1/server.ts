@@ -77,7 +77,7 @@ export class ServerConnection extends MessageConnection<ServerExchange, Http1Han
 
   #endInput(): void {
     if (this.#state === State.Body || this.#reader.isMidway) this.#fail(malformed());
-    else if (this.exchange === undefined) this.#finish();
+    else if (this.exchange === undefined) this.end(false);
   }
 
   #read(chunk: Uint8Array): void {
@@ -153,7 +153,7 @@ export class ServerConnection extends MessageConnection<ServerExchange, Http1Han
   };
 
   override onSent(): void {
-    if (this.exchange?.closes || this.#state === State.Stopped) this.#finish();
+    if (this.exchange?.closes || this.#state === State.Stopped) this.end(false);
     else this.#next();
   }
 
@@ -211,7 +211,7 @@ export class ServerConnection extends MessageConnection<ServerExchange, Http1Han
     const exchange = this.exchange;
     if (exchange?.hasBegun) {
       exchange.closes = true;
-      if (exchange.isSent) this.#finish();
+      if (exchange.isSent) this.end(false);
       else exchange.sink.onReset();
       return;
     }
@@ -219,11 +219,6 @@ export class ServerConnection extends MessageConnection<ServerExchange, Http1Han
     this.exchange = answer;
     exchange?.close();
     this.handler.onInvalid(answer, error);
-  }
-
-  /** Ends the connection after the output. */
-  #finish(): void {
-    this.end(false);
   }
 
   protected override onEnd(): void {
@@ -236,7 +231,7 @@ export class ServerConnection extends MessageConnection<ServerExchange, Http1Han
     this.#elapsed = this.#elapsed < 0 ? 0 : this.#elapsed + elapsedMs;
     const { headMs, requestMs, idleMs } = this.#limits;
     if (this.#state === State.Idle) {
-      if (this.#elapsed > (this.#hasServed ? idleMs : headMs)) this.#finish();
+      if (this.#elapsed > (this.#hasServed ? idleMs : headMs)) this.end(false);
     } else if (this.#elapsed > (this.#state === State.Head ? Math.min(headMs, requestMs) : requestMs)) {
       this.#fail(tooSlow());
     }
@@ -246,7 +241,7 @@ export class ServerConnection extends MessageConnection<ServerExchange, Http1Han
   leave(): void {
     this.isLeaving = true;
     const exchange = this.exchange;
-    if (exchange?.isSent || (exchange === undefined && !this.#reader.isMidway)) this.#finish();
+    if (exchange?.isSent || (exchange === undefined && !this.#reader.isMidway)) this.end(false);
     else if (exchange?.hasBegun) exchange.closes = true;
   }
 }

@@ -48,31 +48,32 @@ function shapeOf(type: DescMessage): MessageShape {
 function fieldShape(field: DescField): FieldShape {
   const { number, fieldKind, message } = field;
   const units = fieldUnits(field);
-  if (fieldKind === "map") return messageShape(number, Read.message, units, entryShape(field), true);
+  if (fieldKind === "map") return shapeWith(number, Read.message, units, entryShape(field), true);
   const isRepeated = fieldKind === "list";
-  if (message === undefined) return scalarShape(number, readOf(field.scalar), units, isRepeated);
+  if (message === undefined) return shapeWith(number, readOf(field.scalar), units, undefined, isRepeated);
   const read = field.delimitedEncoding ? Read.group : Read.message;
   const isStruct = message.typeName === "google.protobuf.Struct" && field.parent.typeName !== "google.protobuf.Value";
-  return { ...messageShape(number, read, units, shapeOf(message), isRepeated), isJson: isStruct && !isRepeated };
+  return shapeWith(number, read, units, shapeOf(message), isRepeated, isStruct && !isRepeated);
 }
 
-function scalarShape(number: number, read: Read, units: number, isRepeated: boolean): FieldShape {
-  const isPackable = isRepeated && read !== Read.delimited;
-  return { number, read, units, isPackable, child: undefined, isRepeated, isJson: false };
-}
-
-function messageShape(number: number, read: Read, units: number, child: MessageShape, isRepeated: boolean): FieldShape {
-  return { number, read, units: units + child.units, isPackable: false, child, isRepeated, isJson: false };
+function shapeWith(
+  number: number,
+  read: Read,
+  units: number,
+  child?: MessageShape,
+  isRepeated = false,
+  isJson = false,
+): FieldShape {
+  const isPackable = isRepeated && child === undefined && read !== Read.delimited;
+  return { number, read, units: units + (child?.units ?? 0), isPackable, child, isRepeated, isJson };
 }
 
 /** Returns the shape of a map entry, which is a message on the wire. A value that is missing is created, too. */
 function entryShape(field: DescField & { readonly fieldKind: "map" }): MessageShape {
   const child = field.message && shapeOf(field.message);
-  const key = scalarShape(1, readOf(field.mapKey), Units.number, false);
+  const key = shapeWith(1, readOf(field.mapKey), Units.number);
   const value =
-    child === undefined
-      ? scalarShape(2, readOf(field.scalar), Units.number, false)
-      : messageShape(2, Read.message, 0, child, false);
+    child === undefined ? shapeWith(2, readOf(field.scalar), Units.number) : shapeWith(2, Read.message, 0, child);
   return { units: child?.units ?? 0, isEntry: true, fields: new Map([key, value].map((one) => [one.number, one])) };
 }
 
@@ -197,18 +198,10 @@ class ProtoScan {
     return key;
   }
 
+  /** Scans a value, or packed ones. The last one is read to its end, even if that is beyond their length. */
   #scalar({ read, units, isPackable }: FieldShape, wireType: number): void {
-    if (isPackable && wireType === 2) this.#packed(read, units);
-    else {
-      this.#count.addMade(units);
-      this.#skipValue(read);
-    }
-  }
-
-  /** Scans packed values. The last one is read to its end, even if that is beyond their length. */
-  #packed(read: Read, units: number): void {
-    const length = this.#varint32();
-    const end = Math.min(length + this.#position, this.#bytes.length);
+    const isPacked = isPackable && wireType === 2;
+    const end = isPacked ? Math.min(this.#varint32() + this.#position, this.#bytes.length) : this.#position + 1;
     while (this.#position < end) {
       this.#count.addMade(units);
       this.#skipValue(read);
