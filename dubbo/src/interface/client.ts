@@ -36,24 +36,18 @@ function nameOverload(method: Method, { methods }: ServiceDef<object, object>): 
 type Stub = (message: unknown, options: CallOptions | undefined) => unknown;
 
 function positional({ kind, signature }: InterfaceMethod, stub: Stub): (...given: unknown[]) => unknown {
-  const length = signature.parameters.length;
-  const optionsOf = (given: readonly unknown[]): CallOptions | undefined => given[length] as CallOptions | undefined;
-  const argumentsOf = (given: readonly unknown[]): unknown[] => Array.from({ length }, (_, index) => given[index]);
-  switch (kind) {
-    case "unary":
-      return async (...given) => {
-        const [value] = (await stub(argumentsOf(given), optionsOf(given))) as unknown[];
-        return value;
-      };
-    case "server_streaming":
-      return (...given) => toValues(stub(argumentsOf(given), optionsOf(given)) as AsyncIterable<object>);
-    case "client_streaming":
-      return async (values, options) => {
-        const [value] = (await stub(toMessages(values as AsyncIterable<unknown>), options as CallOptions)) as unknown[];
-        return value;
-      };
-    case "bidi_streaming":
-      return (values, options) =>
-        toValues(stub(toMessages(values as AsyncIterable<unknown>), options as CallOptions) as AsyncIterable<object>);
+  const isStream = kind === "client_streaming" || kind === "bidi_streaming";
+  const length = isStream ? 1 : signature.parameters.length;
+  const call = (given: readonly unknown[]): unknown => {
+    const values = Array.from({ length }, (_, index) => given[index]);
+    const message = isStream ? toMessages(values[0] as AsyncIterable<unknown>) : values;
+    return stub(message, given[length] as CallOptions | undefined);
+  };
+  if (kind === "server_streaming" || kind === "bidi_streaming") {
+    return (...given) => toValues(call(given) as AsyncIterable<object>);
   }
+  return async (...given) => {
+    const [value] = (await call(given)) as unknown[];
+    return value;
+  };
 }

@@ -3,6 +3,7 @@
  * are arrays.
  */
 import type { Method } from "triple-es";
+import { DONE, iteration } from "triple-es/internal";
 
 /** The message of an interface method. */
 type Message = readonly unknown[];
@@ -11,22 +12,16 @@ type Message = readonly unknown[];
  * Maps the items of an async iterable. If the consumer stops early, the source ends at once. Any other value is returned
  * unchanged, because the caller validates it.
  */
-export function mapEach<T, U>(items: AsyncIterable<T>, map: (item: T) => U): AsyncIterable<U> {
+function mapEach<T, U>(items: AsyncIterable<T>, map: (item: T) => U): AsyncIterable<U> {
   if (typeof items?.[Symbol.asyncIterator] !== "function") return items as AsyncIterable<never>;
   return {
     [Symbol.asyncIterator]() {
       const source = items[Symbol.asyncIterator]();
-      const mapped: AsyncIterator<U> = {
-        async next() {
-          const result = await source.next();
-          return result.done ? { done: true, value: undefined } : { done: false, value: map(result.value) };
-        },
-        async return() {
-          await source.return?.();
-          return { done: true, value: undefined };
-        },
+      const next = async (): Promise<IteratorResult<U, undefined>> => {
+        const result = await source.next();
+        return result.done ? DONE : { done: false, value: map(result.value) };
       };
-      return mapped;
+      return iteration(next, () => source.return?.());
     },
   };
 }

@@ -71,7 +71,9 @@ export interface Hessian2Limits {
   readonly maxBytes?: number | undefined;
 }
 
-export const DEFAULT_HESSIAN2_LIMITS: Readonly<Record<keyof Hessian2Limits, number>> = {
+export type ResolvedHessian2Limits = Readonly<Record<keyof Hessian2Limits, number>>;
+
+export const DEFAULT_HESSIAN2_LIMITS: ResolvedHessian2Limits = {
   maxDepth: 200,
   maxClasses: 1_000,
   maxBytes: DEFAULT_MAX_BYTES,

@@ -8,18 +8,10 @@
 import { concat } from "triple-es/internal";
 import { type Cost, LEAF, limitError, OBJECT } from "../cost.ts";
 import { ByteCursor } from "./bytes.ts";
-import {
-  ClassDefinition,
-  DEFAULT_HESSIAN2_LIMITS,
-  type Hessian2Limits,
-  RawList,
-  RawMap,
-  RawObject,
-  type RawValue,
-} from "./raw.ts";
+import { ClassDefinition, RawList, RawMap, RawObject, type RawValue, type ResolvedHessian2Limits } from "./raw.ts";
 
 /** Reads the bytes of exactly one value. Throws for malformed data and for data that exceeds the limits. */
-export function readHessian2(bytes: Uint8Array, limits: Hessian2Limits, cost: Cost): RawValue {
+export function readHessian2(bytes: Uint8Array, limits: ResolvedHessian2Limits, cost: Cost): RawValue {
   return new Reader(bytes, limits, cost).readAll();
 }
 
@@ -27,18 +19,16 @@ const END = 0x5a; // 'Z'
 
 class Reader {
   readonly #bytes: ByteCursor;
-  readonly #maxDepth: number;
-  readonly #maxClasses: number;
+  readonly #limits: ResolvedHessian2Limits;
   readonly #references: (RawList | RawMap | RawObject)[] = [];
   readonly #types: string[] = [];
   readonly #classes: ClassDefinition[] = [];
   readonly #cost: Cost;
   #depth = 0;
 
-  constructor(bytes: Uint8Array, limits: Hessian2Limits, cost: Cost) {
+  constructor(bytes: Uint8Array, limits: ResolvedHessian2Limits, cost: Cost) {
     this.#bytes = new ByteCursor(bytes);
-    this.#maxDepth = limits.maxDepth ?? DEFAULT_HESSIAN2_LIMITS.maxDepth;
-    this.#maxClasses = limits.maxClasses ?? DEFAULT_HESSIAN2_LIMITS.maxClasses;
+    this.#limits = limits;
     this.#cost = cost;
   }
 
@@ -147,7 +137,7 @@ class Reader {
   #container(tag: number): RawValue {
     this.#cost.add(OBJECT);
     this.#depth += 1;
-    if (this.#depth > this.#maxDepth) throw limitError("levels", this.#maxDepth);
+    if (this.#depth > this.#limits.maxDepth) throw limitError("levels", this.#limits.maxDepth);
     const value = this.#list(tag) ?? this.#map(tag) ?? this.#object(tag);
     this.#depth -= 1;
     return value;
@@ -195,7 +185,8 @@ class Reader {
 
   //     class-def ::= 'C' string int string*
   #defineClass(): void {
-    if (this.#classes.length >= this.#maxClasses) throw limitError("classes", this.#maxClasses);
+    const { maxClasses } = this.#limits;
+    if (this.#classes.length >= maxClasses) throw limitError("classes", maxClasses);
     const name = this.#name();
     const length = this.#length();
     const fields: string[] = [];

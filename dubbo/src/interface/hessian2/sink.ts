@@ -30,24 +30,19 @@ export class ByteSink {
   }
 
   uint8(value: number): void {
-    const start = this.#grow(1);
-    this.#view.setUint8(start, value);
+    this.#grow(1).setUint8(this.#length - 1, value);
   }
   uint16(value: number): void {
-    const start = this.#grow(2);
-    this.#view.setUint16(start, value);
+    this.#grow(2).setUint16(this.#length - 2, value);
   }
   int32(value: number): void {
-    const start = this.#grow(4);
-    this.#view.setInt32(start, value);
+    this.#grow(4).setInt32(this.#length - 4, value);
   }
   int64(value: bigint): void {
-    const start = this.#grow(8);
-    this.#view.setBigInt64(start, value);
+    this.#grow(8).setBigInt64(this.#length - 8, value);
   }
   float64(value: number): void {
-    const start = this.#grow(8);
-    this.#view.setFloat64(start, value);
+    this.#grow(8).setFloat64(this.#length - 8, value);
   }
 
   /** Writes a number of 32 bits. */
@@ -151,8 +146,8 @@ export class ByteSink {
   }
 
   #copy(data: Uint8Array): void {
-    const start = this.#grow(data.byteLength);
-    this.#bytes.set(data, start);
+    this.#grow(data.byteLength);
+    this.#bytes.set(data, this.#length - data.byteLength);
   }
 
   /** Encodes each UTF-16 unit separately (CESU-8), as Java does. Most text is ASCII. */
@@ -195,14 +190,11 @@ export class ByteSink {
     this.#counted = length;
   }
 
-  /**
-   * Takes space and returns its position. It may replace `#bytes` and `#view`, so it must be called before they are used.
-   */
-  #grow(length: number): number {
-    const start = this.#length;
+  /** Takes space up to the new `#length`. It may replace `#bytes` and the view, which it returns. */
+  #grow(length: number): DataView {
     this.#reserve(length);
-    this.#length = start + length;
-    return start;
+    this.#length += length;
+    return this.#view;
   }
 
   /** Makes room for bytes after those written. `least`: the number of bytes that will be written for certain. */

@@ -24,7 +24,7 @@ import {
   toScalar,
 } from "../type.ts";
 import { runtimeType, TypedValue } from "../typed.ts";
-import { DEFAULT_HESSIAN2_LIMITS, type Hessian2Limits } from "./raw.ts";
+import type { ResolvedHessian2Limits } from "./raw.ts";
 import { ByteSink } from "./sink.ts";
 import { hessianName, structureName } from "./type-name.ts";
 
@@ -32,7 +32,7 @@ import { hessianName, structureName } from "./type-name.ts";
 export function writeHessian2(
   type: JavaType,
   value: unknown,
-  limits: Hessian2Limits = {},
+  limits: ResolvedHessian2Limits,
   cost: Cost = new Cost(),
 ): Uint8Array {
   const writer = new Writer(limits, cost);
@@ -41,7 +41,7 @@ export function writeHessian2(
 }
 
 /** Encodes an exception. */
-export function writeException(exception: JavaException, limits: Hessian2Limits = {}): Uint8Array {
+export function writeException(exception: JavaException, limits: ResolvedHessian2Limits): Uint8Array {
   const writer = new Writer(limits, new Cost());
   writer.exception(exception);
   return writer.finish();
@@ -60,8 +60,8 @@ class Writer {
   #references = 0;
   #depth = 0;
 
-  constructor(limits: Hessian2Limits, cost: Cost) {
-    this.#maxDepth = limits.maxDepth ?? DEFAULT_HESSIAN2_LIMITS.maxDepth;
+  constructor(limits: ResolvedHessian2Limits, cost: Cost) {
+    this.#maxDepth = limits.maxDepth;
     this.#cost = cost;
     this.#sink = new ByteSink((length) => cost.addBytes(length, limits.maxBytes));
   }

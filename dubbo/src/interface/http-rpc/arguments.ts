@@ -42,25 +42,14 @@ function jsonArguments(body: JsonValue): ArgumentBody {
 
 /** Arguments in a form. A method whose only parameter is a map gets all pairs. */
 function formArguments(pairs: readonly NamedValue<string>[], cost: Cost): ArgumentBody {
+  const named = new NamedValues(pairs, parseText, cost);
   return {
-    problemFor: problemOf(pairs),
-    namesAll: namesIn(pairs),
-    byPosition: ({ parameters }) => inOrder(parameters, pairs, parseText, cost),
+    ...named.positional(),
     readingsFor({ parameters }) {
       const type = onlyType(parameters);
-      if (typeof type !== "object" || !("map" in type) || knowsAny(parameters, pairs))
-        return bind(parameters, pairs, parseText, cost);
+      if (typeof type !== "object" || !("map" in type) || named.knowsAny(parameters)) return named.bind(parameters);
       return [[mapOf(type.map[1], pairs, cost)]];
     },
-  };
-}
-
-function multipartArguments(parts: readonly NamedValue<BodyPart>[], cost: Cost): ArgumentBody {
-  return {
-    problemFor: problemOf(parts),
-    namesAll: namesIn(parts),
-    byPosition: ({ parameters }) => inOrder(parameters, parts, decodePart, cost),
-    readingsFor: ({ parameters }) => bind(parameters, parts, decodePart, cost),
   };
 }
 
@@ -73,12 +62,11 @@ function textArguments(text: string): ArgumentBody {
 
 /** Arguments in XML: an element for each parameter, or the only argument as the root, under any name. */
 function xmlArguments(root: BodyElement, cost: Cost): ArgumentBody {
-  const elements = root.children.map((value) => ({ name: value.name, value }));
+  const named = childrenOf(root, cost);
   return {
-    problemFor: problemOf(elements),
-    namesAll: namesIn(elements),
+    ...named.arguments(),
     readingsFor({ parameters }) {
-      if (knowsAny(parameters, elements)) return [valuesIn(parameters, elements, decodeElement, cost)];
+      if (named.knowsAny(parameters)) return [named.valuesOf(parameters)];
       const type = onlyType(parameters);
       return type === undefined ? [] : [[decodeElement(type, root, root.name, cost)]];
     },
@@ -96,26 +84,11 @@ export function argumentsOf(content: BodyContent, cost: Cost): ArgumentBody {
     case "pairs":
       return formArguments(content.values, cost);
     case "parts":
-      return multipartArguments(content.values, cost);
+      return new NamedValues(content.values, decodePart, cost).positional();
     case "element":
       return xmlArguments(content.element, cost);
   }
 }
-
-const problemOf =
-  (values: readonly unknown[]) =>
-  ({ parameters }: Signature): string => {
-    const names = parameters.map(({ name }) => name).join(", ");
-    return `the body has ${values.length} values of unknown names, and the method takes ${parameters.length}: ${names}`;
-  };
-
-const namesIn =
-  (values: readonly NamedValue<unknown>[]) =>
-  (signature: Signature): boolean =>
-    namesAll(
-      signature,
-      values.map(({ name }) => name),
-    );
 
 /** Reports whether the names are exactly those of the parameters. */
 function namesAll({ parameters }: Signature, names: readonly string[]): boolean {
@@ -129,97 +102,109 @@ const onlyType = ([parameter, ...others]: readonly Parameter[]): JavaType | unde
 /** Converts one value to the JSON value of a type. */
 type Decode<V> = (type: JavaType, value: V, name: string, cost: Cost) => JsonValue;
 
-/**
- * Assigns values to parameters by name, or to the fields of an only object parameter. If one name is known, unknown ones are
- * ignored, as in JSON.
- */
-function bind<V>(
-  parameters: readonly Parameter[],
-  values: readonly NamedValue<V>[],
-  decode: Decode<V>,
-  cost: Cost,
-): JsonValue[][] {
-  if (knowsAny(parameters, values)) return [valuesIn(parameters, values, decode, cost)];
-  const type = onlyType(parameters);
-  if (typeof type === "object" && "class" in type) {
-    const fields = fieldsOf(type.class());
-    if (knowsAny(fields, values)) return [[objectOf(fields, values, decode, cost)]];
-  }
-  return [];
-}
-
-function inOrder<V>(
-  parameters: readonly Parameter[],
-  values: readonly NamedValue<V>[],
-  decode: Decode<V>,
-  cost: Cost,
-): JsonValue[][] {
-  if (values.length !== parameters.length) return [];
-  const renamed = parameters.map(({ name }, index) => ({ name, value: (values[index] as NamedValue<V>).value }));
-  return [valuesIn(parameters, renamed, decode, cost)];
-}
-
 const fieldsOf = ({ fields }: JavaClass): Parameter[] => Object.entries(fields).map(([name, type]) => ({ name, type }));
 
-function knowsAny(known: readonly Parameter[], values: readonly NamedValue<unknown>[]): boolean {
-  const names = new Set(known.map(({ name }) => name));
-  return values.some(({ name }) => names.has(name));
-}
+/** The values of a body, or of a part of one, by their names. */
+class NamedValues<V> {
+  readonly #values: readonly NamedValue<V>[];
+  readonly #byName = new Map<string, V[]>();
+  readonly #decode: Decode<V>;
+  readonly #cost: Cost;
 
-/** Decodes an object of the members that have values. */
-function objectOf<V>(
-  members: readonly Parameter[],
-  values: readonly NamedValue<V>[],
-  decode: Decode<V>,
-  cost: Cost,
-): JsonValue {
-  const names = new Set(values.map(({ name }) => name));
-  const given = members.filter(({ name }) => names.has(name));
-  const object = {};
-  for (const [index, value] of valuesIn(given, values, decode, cost).entries()) {
-    setEntry(object, (given[index] as Parameter).name, value);
-  }
-  return object;
-}
-
-/** Decodes the value of each parameter, null if it is missing. */
-function valuesIn<V>(
-  parameters: readonly Parameter[],
-  values: readonly NamedValue<V>[],
-  decode: Decode<V>,
-  cost: Cost,
-): JsonValue[] {
-  const byName = new Map<string, V[]>();
-  for (const { name, value } of values) {
-    const known = byName.get(name);
-    if (known === undefined) byName.set(name, [value]);
-    else known.push(value);
-  }
-  const decoded: JsonValue[] = [];
-  for (const { name, type } of parameters) {
-    const given = byName.get(name) ?? [];
-    const item = isBoxedBytes(type) && given.length === 1 && isPart(given[0]) ? undefined : itemOf(type);
-    try {
-      if (item !== undefined && given.length > 0) decoded.push(itemsIn(given, item, name, decode, cost));
-      else if (given.length > 1) throw badRequest(`parameter "${name}" is given more than once`);
-      else decoded.push(given.length === 0 ? null : decode(type, given[0] as V, name, cost));
-    } catch (cause) {
-      if (cause instanceof RpcError) throw cause;
-      throw errorIn(`argument "${name}"`, cause);
+  constructor(values: readonly NamedValue<V>[], decode: Decode<V>, cost: Cost) {
+    this.#values = values;
+    this.#decode = decode;
+    this.#cost = cost;
+    for (const { name, value } of values) {
+      const known = this.#byName.get(name);
+      if (known === undefined) this.#byName.set(name, [value]);
+      else known.push(value);
     }
   }
-  return decoded;
+
+  /** The arguments by the names of the parameters, or the fields of an only object parameter. */
+  arguments(): ArgumentBody {
+    return {
+      readingsFor: ({ parameters }) => this.bind(parameters),
+      namesAll: (signature) => namesAll(signature, [...this.#byName.keys()]),
+      problemFor: ({ parameters }) =>
+        `the body has ${this.#values.length} values of unknown names, and the method takes ${parameters.length}: ${parameters.map(({ name }) => name).join(", ")}`,
+    };
+  }
+
+  /** The same, or by position. */
+  positional(): ArgumentBody {
+    return {
+      ...this.arguments(),
+      byPosition: ({ parameters }) => {
+        if (this.#values.length !== parameters.length) return [];
+        const renamed = this.#values.map(({ value }, index) => ({
+          name: (parameters[index] as Parameter).name,
+          value,
+        }));
+        return [new NamedValues(renamed, this.#decode, this.#cost).valuesOf(parameters)];
+      },
+    };
+  }
+
+  /**
+   * Assigns values to parameters by name, or to the fields of an only object parameter. If one name is known, unknown ones are
+   * ignored, as in JSON.
+   */
+  bind(parameters: readonly Parameter[]): JsonValue[][] {
+    if (this.knowsAny(parameters)) return [this.valuesOf(parameters)];
+    const type = onlyType(parameters);
+    if (typeof type !== "object" || !("class" in type)) return [];
+    const fields = fieldsOf(type.class());
+    return this.knowsAny(fields) ? [[this.objectOf(fields)]] : [];
+  }
+
+  knowsAny(known: readonly Parameter[]): boolean {
+    return known.some(({ name }) => this.#byName.has(name));
+  }
+
+  /** Decodes an object of the members that have values. */
+  objectOf(members: readonly Parameter[]): JsonValue {
+    const given = members.filter(({ name }) => this.#byName.has(name));
+    const object = {};
+    for (const [index, value] of this.valuesOf(given).entries()) {
+      setEntry(object, (given[index] as Parameter).name, value);
+    }
+    return object;
+  }
+
+  /** Decodes the value of each parameter, null if it is missing. */
+  valuesOf(parameters: readonly Parameter[]): JsonValue[] {
+    return parameters.map(({ name, type }) => {
+      try {
+        return this.#valueOf(name, type, this.#byName.get(name) ?? []);
+      } catch (cause) {
+        if (cause instanceof RpcError) throw cause;
+        throw errorIn(`argument "${name}"`, cause);
+      }
+    });
+  }
+
+  /** Decodes a list: one item for each value, or those of a value that is a JSON array. */
+  #valueOf(name: string, type: JavaType, given: readonly V[]): JsonValue {
+    const [first] = given;
+    if (first === undefined) return null;
+    const item = isBoxedBytes(type) && given.length === 1 && isPart(first) ? undefined : itemOf(type);
+    if (item !== undefined) {
+      const items = given.map((value) => this.#decode(item, value, name, this.#cost));
+      return itemOf(item) === undefined ? (items.flat() as JsonValue[]) : items;
+    }
+    if (given.length > 1) throw badRequest(`parameter "${name}" is given more than once`);
+    return this.#decode(type, first, name, this.#cost);
+  }
 }
 
 const isPart = (value: unknown): boolean => typeof value === "object" && value !== null && "parse" in value;
 
-/** Decodes the items of a list: one for each value, or those of a value that is a JSON array. */
-function itemsIn<V>(values: readonly V[], item: JavaType, name: string, decode: Decode<V>, cost: Cost): JsonValue[] {
-  const items: JsonValue[] = [];
-  for (const value of values) {
-    items.push(decode(item, value, name, cost));
-  }
-  return itemOf(item) === undefined ? items.flat() : items;
+/** The elements in an element. */
+function childrenOf({ children }: BodyElement, cost: Cost): NamedValues<BodyElement> {
+  const named = children.map((value) => ({ name: value.name, value }));
+  return new NamedValues(named, decodeElement, cost);
 }
 
 /** Empty text is null unless the type is text: an HTML form sends every input, filled in or not. */
@@ -251,7 +236,7 @@ function decodePart(type: JavaType, part: BodyPart, name: string, cost: Cost): J
     case "pairs":
       if (typeof type === "object" && "map" in type) return mapOf(type.map[1], content.values, cost);
       if (typeof type === "object" && "class" in type)
-        return objectOf(fieldsOf(type.class()), content.values, parseText, cost);
+        return new NamedValues(content.values, parseText, cost).objectOf(fieldsOf(type.class()));
       throw badRequest(`part "${name}" is a form, and the parameter is neither an object nor a map`);
     default:
       throw badRequest(`part "${name}" has parts of its own`);
@@ -260,25 +245,15 @@ function decodePart(type: JavaType, part: BodyPart, name: string, cost: Cost): J
 
 /** Returns an object with a member for each pair. */
 function mapOf(member: JavaType, pairs: readonly NamedValue<string>[], cost: Cost): JsonValue {
-  return objectOf(
-    pairs.map(({ name }) => ({ name, type: member })),
-    pairs,
-    parseText,
-    cost,
-  );
+  return new NamedValues(pairs, parseText, cost).objectOf(pairs.map(({ name }) => ({ name, type: member })));
 }
 
 function decodeElement(type: JavaType, element: BodyElement, name: string, cost: Cost): JsonValue {
   const item = itemOf(type);
   if (item !== undefined) {
-    const items: JsonValue[] = [];
-    for (const child of element.children) items.push(decodeElement(item, child, name, cost));
-    return items;
+    return element.children.map((child) => decodeElement(item, child, name, cost));
   }
-  if (typeof type === "object" && "class" in type) {
-    const named = element.children.map((value) => ({ name: value.name, value }));
-    return objectOf(fieldsOf(type.class()), named, decodeElement, cost);
-  }
+  if (typeof type === "object" && "class" in type) return childrenOf(element, cost).objectOf(fieldsOf(type.class()));
   if (typeof type === "object" && "map" in type) {
     const object = {};
     for (const [key, value] of entriesOf(element)) setEntry(object, key, decodeElement(type.map[1], value, name, cost));

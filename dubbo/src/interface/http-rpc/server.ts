@@ -30,24 +30,16 @@ interface Fitting extends Fit {
 export class PositionalCall implements HttpRpcPayloadCall {
   readonly #methods: readonly Method[];
   readonly #maxMessageValues: number | undefined;
-  #method: Method;
+  method: Method;
 
   constructor(methods: readonly Method[], { maxMessageValues }: PayloadOptions = {}) {
     this.#methods = methods;
     this.#maxMessageValues = maxMessageValues;
-    this.#method = methods[0] as Method;
-  }
-
-  get method(): Method {
-    return this.#method;
+    this.method = methods[0] as Method;
   }
 
   /** Decodes the arguments in a body. Throws for a body that is malformed or has no arguments of the method. */
   decode(body: PayloadBody): unknown[] {
-    return this.#read(body);
-  }
-
-  #read(body: PayloadBody): unknown[] {
     const methods = this.#methods;
     const parameterless = methods.find((one) => signatureOf(one).parameters.length === 0);
     if (body.bytes.byteLength === 0 || methods.length === 1) {
@@ -58,10 +50,7 @@ export class PositionalCall implements HttpRpcPayloadCall {
     const given = argumentsOf(body.parse(), cost);
     const candidates = this.#candidates(given);
     const [first, ...others] = candidates;
-    if (first !== undefined && others.length === 0) {
-      const { values } = fitOf(first, cost);
-      return this.#choose(first.one, values);
-    }
+    if (first !== undefined && others.length === 0) return this.#choose(first.one, fitOf(first, cost).values);
     const fitting: Fitting[] = [];
     for (const candidate of candidates) {
       try {
@@ -76,9 +65,7 @@ export class PositionalCall implements HttpRpcPayloadCall {
 
   /** The methods that the body may be for, by the names or the number of its arguments. */
   #candidates(body: ArgumentBody): readonly Candidate[] {
-    const methods = this.#methods;
-    const all: Candidate[] = [];
-    for (const one of methods) all.push(candidateOf(body, one, methods.length > 1));
+    const all = this.#methods.map((one) => candidateOf(body, one, this.#methods.length > 1));
     // Names of arguments also tell overloads apart.
     const named = all.filter(({ one }) => body.namesAll?.(signatureOf(one)));
     if (named.length === 1) return named;
@@ -90,32 +77,32 @@ export class PositionalCall implements HttpRpcPayloadCall {
     const plain = body.typed === true ? fitting.filter((fit) => fit.plain) : [];
     const [chosen, ...others] = plain.length > 0 ? plain : fitting;
     if (chosen === undefined || others.length > 0) {
-      throw badRequest(`the arguments fit several overloads of ${this.#method.path}`);
+      throw badRequest(`the arguments fit several overloads of ${this.method.path}`);
     }
     return this.#choose(chosen.one, chosen.values);
   }
 
   encode(message: object): Uint8Array {
     const [value] = message as readonly unknown[];
-    return jsonResult(signatureOf(this.#method).result, value, new Cost(this.#maxMessageValues));
+    return jsonResult(signatureOf(this.method).result, value, new Cost(this.#maxMessageValues));
   }
 
   resultOf(message: object, notation: Notation): NamedResult {
     const [value] = message as readonly unknown[];
-    return namedResult(signatureOf(this.#method).result, value, notation, new Cost(this.#maxMessageValues));
+    return namedResult(signatureOf(this.method).result, value, notation, new Cost(this.#maxMessageValues));
   }
 
   #choose(method: Method, values: unknown[]): unknown[] {
-    this.#method = method;
+    this.method = method;
     return values;
   }
 
   #noSuchArguments(body: ArgumentBody): RpcError {
     if (this.#methods.length > 1) {
-      const message = `${this.#method.path} has no overload with these arguments`;
+      const message = `${this.method.path} has no overload with these arguments`;
       return new RpcError(Code.Unimplemented, message, { status: Status.ServiceNotFound });
     }
-    return badRequest(body.problemFor(signatureOf(this.#method)));
+    return badRequest(body.problemFor(signatureOf(this.method)));
   }
 }
 

@@ -29,7 +29,7 @@ export class WrappedCall implements GrpcPayloadCall {
   readonly #all: readonly Serialization[];
   readonly #maxMessageValues: number | undefined;
   readonly #methods: readonly Method[];
-  #method: Method;
+  method: Method;
   #serialization: Serialization | undefined;
   #serializeType: string | undefined;
 
@@ -37,11 +37,7 @@ export class WrappedCall implements GrpcPayloadCall {
     this.#all = serializationsOf(options);
     this.#maxMessageValues = options.maxMessageValues;
     this.#methods = methods;
-    this.#method = methods[0] as Method;
-  }
-
-  get method(): Method {
-    return this.#method;
+    this.method = methods[0] as Method;
   }
 
   /** Decodes the arguments of a request. Every error in them is the caller's: invalid_argument, or resource_exhausted. */
@@ -50,7 +46,7 @@ export class WrappedCall implements GrpcPayloadCall {
       return this.#decode(decodeWrapper(bytes));
     } catch (cause) {
       if (cause instanceof RpcError) throw cause;
-      const message = `the arguments of ${this.#method.path} cannot be decoded: ${reasonOf(cause)}`;
+      const message = `the arguments of ${this.method.path} cannot be decoded: ${reasonOf(cause)}`;
       throw new RpcError(Code.InvalidArgument, message, { cause });
     }
   }
@@ -62,7 +58,7 @@ export class WrappedCall implements GrpcPayloadCall {
       throw this.#unsupported(`serialization ${show(wrapper.serializeType)} is not supported`);
     this.#serialization = serialization;
     this.#serializeType = wrapper.serializeType;
-    this.#method = chooseOverload(this.#methods, wrapper.types);
+    this.method = chooseOverload(this.#methods, wrapper.types);
     const { parameters } = this.#signature;
     if (wrapper.values.length !== parameters.length) {
       throw new Error(`${wrapper.values.length} were sent, and it takes ${parameters.length}`);
@@ -83,17 +79,24 @@ export class WrappedCall implements GrpcPayloadCall {
   }
 
   encode(message: object): Uint8Array {
-    const serialization = this.#serialization ?? requireSerialization(this.#all, this.#signature, this.#method.path);
+    const serialization = this.#serialization ?? requireSerialization(this.#all, this.#signature, this.method.path);
     const value =
       message instanceof JavaException && serialization.encodeException !== undefined
         ? serialization.encodeException(message)
-        : encodeResult(serialization, this.#signature, (message as readonly unknown[])[0], this.#maxMessageValues);
+        : this.#encodeResult(serialization, (message as readonly unknown[])[0]);
     const serializeType = this.#serializeType ?? wireNameOf(serialization);
     return encodeWrapper({ serializeType, values: [value], types: [nameOf(this.#signature.result)] });
   }
 
+  /** A void result is null on the wire. */
+  #encodeResult(serialization: Serialization, value: unknown): Uint8Array {
+    const { result } = this.#signature;
+    if (result === "void") return serialization.encode("java.lang.Object", null);
+    return within("the result", () => serialization.encode(result, value, new Cost(this.#maxMessageValues)));
+  }
+
   get #signature(): Signature {
-    return signatureOf(this.#method);
+    return signatureOf(this.method);
   }
 
   #unsupported(problem: string): RpcError {
@@ -119,15 +122,4 @@ export function chooseOverload(methods: readonly Method[], types: readonly strin
   });
   if (found !== undefined) return found;
   throw new RpcError(Code.Unimplemented, `${first.path} has no overload with the types of these arguments`);
-}
-
-/** A void result is null on the wire. */
-function encodeResult(
-  serialization: Serialization,
-  { result }: Signature,
-  value: unknown,
-  maxMessageValues: number | undefined,
-): Uint8Array {
-  if (result === "void") return serialization.encode("java.lang.Object", null);
-  return within("the result", () => serialization.encode(result, value, new Cost(maxMessageValues)));
 }
