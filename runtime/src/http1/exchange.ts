@@ -38,7 +38,10 @@ export interface MessageOwner {
   lost(): void;
 }
 
-export abstract class MessageExchange<Sink extends ExchangeSink = ExchangeSink> {
+export abstract class MessageExchange<
+  Sink extends ExchangeSink = ExchangeSink,
+  Owner extends MessageOwner = MessageOwner,
+> {
   abstract sink: Sink;
   /** True if the whole message has been received. */
   ended = false;
@@ -55,12 +58,12 @@ export abstract class MessageExchange<Sink extends ExchangeSink = ExchangeSink> 
   protected left = 0;
   /** True if the sent message may have a body. */
   protected hasBody = true;
-  readonly #owner: MessageOwner;
+  protected readonly owner: Owner;
   #isDiscarded = false;
   #isBlocked = false;
 
-  constructor(owner: MessageOwner) {
-    this.#owner = owner;
+  constructor(owner: Owner) {
+    this.owner = owner;
   }
 
   /** True if so much is unread that the connection should not be read. */
@@ -78,13 +81,13 @@ export abstract class MessageExchange<Sink extends ExchangeSink = ExchangeSink> 
   /** Reports that the reader has consumed this many bytes. */
   consumed(bytes: number): void {
     this.unread = Math.max(0, this.unread - bytes);
-    this.#owner.onConsumed();
+    this.owner.onConsumed();
   }
 
   /** Drops the rest of the received message. */
   discard(): void {
     this.#isDiscarded = true;
-    this.#owner.onConsumed();
+    this.owner.onConsumed();
   }
 
   /** Returns the field that frames the sent message, with its end. */
@@ -97,9 +100,9 @@ export abstract class MessageExchange<Sink extends ExchangeSink = ExchangeSink> 
   protected sendBody(body: Uint8Array | undefined): void {
     if (body === undefined) return;
     if (!this.hasBody || body.length === 0) this.sent();
-    else if (body.length > MAX_UNSENT_BODY_BYTES) this.#owner.send(body);
+    else if (body.length > MAX_UNSENT_BODY_BYTES) this.owner.send(body);
     else {
-      this.#owner.output.payload(body);
+      this.owner.output.payload(body);
       this.sent();
     }
   }
@@ -107,7 +110,7 @@ export abstract class MessageExchange<Sink extends ExchangeSink = ExchangeSink> 
   /** Sends data. Returns false if enough waits to be taken; `onDrain` is called when more is accepted. */
   sendData(bytes: Uint8Array, isEnd: boolean): boolean {
     if (this.closed || !this.hasBegun || this.isSent) return true;
-    const { output } = this.#owner;
+    const { output } = this.owner;
     if (this.hasBody) {
       if (this.left === CHUNKED) {
         if (bytes.length > 0) writeChunk(output, bytes);
@@ -116,7 +119,7 @@ export abstract class MessageExchange<Sink extends ExchangeSink = ExchangeSink> 
         if (this.left >= 0) {
           // The peer would take other bytes for the rest of this message, or the rest for the next one.
           if (bytes.length > this.left || (isEnd && bytes.length < this.left)) {
-            this.#owner.lost();
+            this.owner.lost();
             return true;
           }
           this.left -= bytes.length;
@@ -142,7 +145,7 @@ export abstract class MessageExchange<Sink extends ExchangeSink = ExchangeSink> 
   /** Called when the whole message has been written. */
   sent(): void {
     this.isSent = true;
-    this.#owner.onSent();
+    this.owner.onSent();
   }
 
   /** Called when the whole message has been received. */
@@ -172,9 +175,8 @@ export interface ServerExchangeOwner extends MessageOwner {
 }
 
 /** A request that is received, and its response. */
-export class ServerExchange extends MessageExchange {
+export class ServerExchange extends MessageExchange<ExchangeSink, ServerExchangeOwner> {
   sink: ExchangeSink = IGNORED;
-  readonly #owner: ServerExchangeOwner;
   /** The head of the request; `undefined` if it is invalid. */
   readonly #head: RequestHead | undefined;
   /** True if the client waits for 100 (Continue): it has sent no part of the body. */
@@ -182,7 +184,6 @@ export class ServerExchange extends MessageExchange {
 
   constructor(owner: ServerExchangeOwner, head: RequestHead | undefined, ended: boolean, early: number) {
     super(owner);
-    this.#owner = owner;
     this.#head = head;
     this.ended = ended;
     this.unread = early;
@@ -204,7 +205,7 @@ export class ServerExchange extends MessageExchange {
   inform(): void {
     if (!this.#isWaiting || this.hasBegun || this.closed) return;
     this.#isWaiting = false;
-    writeText(this.#owner.output, "HTTP/1.1 100 Continue\r\n\r\n");
+    writeText(this.owner.output, "HTTP/1.1 100 Continue\r\n\r\n");
   }
 
   /**
@@ -213,7 +214,7 @@ export class ServerExchange extends MessageExchange {
    */
   respond(status: number, fields: FieldList, body: Uint8Array | undefined): void {
     if (this.closed || this.hasBegun) return;
-    const { output, isLeaving, dateLine, reasons } = this.#owner;
+    const { output, isLeaving, dateLine, reasons } = this.owner;
     const { bytes, length, isDated } = encodeFields(fields);
     // RFC 9112, section 6.3: such responses have no body.
     this.hasBody = this.#head?.method !== "HEAD" && status !== 204 && status !== 304;
@@ -233,7 +234,7 @@ export class ServerExchange extends MessageExchange {
 
   /** Ends the connection of a response that is incomplete. */
   abort(): void {
-    if (!this.closed) this.#owner.lost();
+    if (!this.closed) this.owner.lost();
   }
 }
 
@@ -257,13 +258,11 @@ export class ClientExchange extends MessageExchange<ResponseSink> {
   readonly id: number;
   /** True for the method HEAD, whose response has no body. */
   readonly isHead: boolean;
-  readonly #owner: MessageOwner;
 
   /** Sends a request, as {@link ServerExchange.respond} a response. Throws a `TypeError` if it cannot be sent. */
   constructor(owner: MessageOwner, id: number, sink: ResponseSink, host: string, head: SentHead, body?: Uint8Array) {
     super(owner);
     const { method, path, headers } = head;
-    this.#owner = owner;
     this.id = id;
     this.sink = sink;
     this.isHead = method === "HEAD";
@@ -281,14 +280,14 @@ export class ClientExchange extends MessageExchange<ResponseSink> {
 
   /** Bytes of the body that have not been written. */
   get unsent(): number {
-    return this.isSent ? 0 : this.#owner.output.bytes;
+    return this.isSent ? 0 : this.owner.output.bytes;
   }
 
   /** Ends the exchange, and its connection with it, without `onReset`. */
   reset(): void {
     if (this.closed) return;
     this.ended = true;
-    this.#owner.lost();
+    this.owner.lost();
   }
 }
 

@@ -1,6 +1,4 @@
-/**
- * Methods of contracts in TypeScript: the server's half of their payload.
- */
+/** Methods of contracts in TypeScript: the server's half of their payload. */
 import type { ServiceDef } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
@@ -67,7 +65,8 @@ function read(request: ContractMessage, json: unknown): object {
     const { issues, message } = cause as Error & { issues?: readonly Issue[] };
     if (issues === undefined) throw cause;
     const fieldViolations = issues.map(([field, description]) => ({ field, description }));
-    const details = [createDetail(BadRequestSchema, { fieldViolations })];
-    throw new RpcError(Code.InvalidArgument, clipText(message), { details, cause });
+    // ProtoJSON omits the empty field of an issue with the whole message.
+    const detail = { ...createDetail(BadRequestSchema, { fieldViolations }), debug: { fieldViolations } };
+    throw new RpcError(Code.InvalidArgument, clipText(message), { details: [detail], cause });
   }
 }

@@ -2,12 +2,13 @@
  * CORS (Fetch standard): lets pages of other origins call a server and read the metadata of its responses. It wraps an
  * exchange, so it works with every server and does not depend on protocols or services.
  */
-import { Status } from "../call/code.ts";
+import { Code, Status } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
 import { assertMembers } from "../call/option.ts";
-import { encodeJson } from "../codec/codec.ts";
-import { emptyBody, wholeBody } from "../http/body.ts";
+import { emptyBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
+import { errorBody } from "../protocol/error.ts";
+import { textResponse } from "./resource.ts";
 
 /** The name of an HTTP method that pages may use. */
 const METHOD_NAME = /^[A-Z]+$/;
@@ -110,12 +111,8 @@ function exposedNames(headers: Metadata): string {
 
 function refusal(origin: string): HttpResponse {
   const message = `pages of the origin ${origin} may not call this server`;
-  return {
-    status: 403,
-    headers: new Metadata({ "content-type": "application/json", "x-content-type-options": "nosniff", vary: "origin" }),
-    body: wholeBody(encodeJson({ status: Status.BadRequest, message, code: "permission_denied" })),
-    trailers: new Metadata(),
-  };
+  const body = errorBody(Status.BadRequest, message, Code.PermissionDenied);
+  return textResponse(403, "application/json", JSON.stringify(body), { vary: "origin" });
 }
 
 function checkOptions(options: CorsOptions): CorsOptions {

@@ -126,14 +126,10 @@ class RouterHealth implements Health {
   readonly #router: Router;
   readonly #statuses = new Map<string, HealthStatus>();
   readonly #watchers = new Set<() => void>();
-  #down = false;
+  down = false;
 
   constructor(router: Router) {
     this.#router = router;
-  }
-
-  get down(): boolean {
-    return this.#down;
   }
 
   readonly set = (service: string, status: HealthStatus): this => {
@@ -147,7 +143,7 @@ class RouterHealth implements Health {
 
   readonly get = (service: string): HealthStatus | undefined => {
     const status = this.#statuses.get(service) ?? (this.#isAdded(service) ? "serving" : undefined);
-    return this.#down && status !== undefined ? "not_serving" : status;
+    return this.down && status !== undefined ? "not_serving" : status;
   };
 
   /** Returns all names that have a status. */
@@ -156,7 +152,7 @@ class RouterHealth implements Health {
   }
 
   readonly shutdown = (): void => {
-    this.#down = true;
+    this.down = true;
     this.#notify();
   };
 
