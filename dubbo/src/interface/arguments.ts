@@ -1,6 +1,4 @@
-/**
- * The arguments of a method in JSON: by position in an array, or by name in an object (as Dubbo for Java reads them).
- */
+/** The arguments of a method in JSON: by position in an array, or by name in an object (as Dubbo for Java reads them). */
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Cost } from "./cost.ts";
 import { ExactNumber } from "./exact-number.ts";

@@ -1,6 +1,4 @@
-/**
- * Attachments, which is the name of metadata in Dubbo for Java: names keep their capitals, and values have types.
- */
+/** Attachments, which is the name of metadata in Dubbo for Java: names keep their capitals, and values have types. */
 import { Metadata } from "triple-es";
 
 /** A value that Dubbo for Java sends as text, or, if it is bytes, under a name that ends in `-bin`. */

@@ -1,6 +1,4 @@
-/**
- * Clients of interface methods: functions with positional arguments, whose messages are arrays of values.
- */
+/** Clients of interface methods: functions with positional arguments, whose messages are arrays of values. */
 import type { Method, ServiceDef } from "triple-es";
 import { type CallDefaults, type CallOptions, createClient, type Transport } from "triple-es";
 import { type InterfaceMethod, isInterfaceMethod } from "./method.ts";

@@ -1,6 +1,4 @@
-/**
- * The options of transports that call Dubbo for Java.
- */
+/** The options of transports that call Dubbo for Java. */
 import { assertOneOf } from "triple-es/internal";
 import { hessian2 } from "./hessian2/serialization.ts";
 import type { Serialization } from "./serialization.ts";

@@ -1,6 +1,4 @@
-/**
- * Numbers with all their digits.
- */
+/** Numbers with all their digits. */
 
 /** Most digits accepted, because arithmetic on digits takes more than linear time. */
 export const MAX_DIGITS = 10_000;

@@ -1,6 +1,4 @@
-/**
- * Java exceptions, which interface methods throw on clients and servers.
- */
+/** Java exceptions, which interface methods throw on clients and servers. */
 import { Code, RpcError, type RpcErrorOptions } from "triple-es";
 
 /** Longest message of the `RpcError`, in characters. `detailMessage` contains the whole text. */
@@ -60,9 +58,7 @@ export function findException(error: unknown): JavaException | undefined {
   return undefined;
 }
 
-/**
- * Finds the Java exception that a handler threw: the error itself, or the cause of a copy that was created to add metadata.
- */
+/** Finds the Java exception that a handler threw: the error itself, or the cause of a copy that was created to add metadata. */
 export function thrownException(error: unknown): JavaException | undefined {
   if (error instanceof JavaException) return error;
   if (!(error instanceof RpcError) || !(error.cause instanceof JavaException)) return undefined;

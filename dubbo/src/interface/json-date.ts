@@ -1,6 +1,4 @@
-/**
- * Dates in JSON, which has no type for them.
- */
+/** Dates in JSON, which has no type for them. */
 import { show, toDate } from "./type.ts";
 
 /** A day, or a day and a time with or without a time zone. The range of every number is checked. */

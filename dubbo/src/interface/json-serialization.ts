@@ -1,6 +1,4 @@
-/**
- * JSON as a serialization of sub-protocol B, for peers that support it. Dubbo for Java does not support it.
- */
+/** JSON as a serialization of sub-protocol B, for peers that support it. Dubbo for Java does not support it. */
 import { encodeJson } from "triple-es/internal";
 import { Cost } from "./cost.ts";
 import { toJson } from "./json.ts";

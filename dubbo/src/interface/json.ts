@@ -1,6 +1,4 @@
-/**
- * Converts values of declared types to JSON values, as Dubbo reads them in sub-protocol A.
- */
+/** Converts values of declared types to JSON values, as Dubbo reads them in sub-protocol A. */
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Notation } from "triple-es/internal";
 import { setEntry } from "triple-es/internal";
@@ -48,17 +46,12 @@ function signedBytes({ buffer, byteOffset, byteLength }: Uint8Array): number[] {
   return Array.from(new Int8Array(buffer, byteOffset, byteLength));
 }
 
-/**
- * The JSON value of a value. Throws a `TypeError` for a value that is invalid for the type, and beyond the limits of
- * `cost`.
- */
+/** The JSON value of a value. Throws a `TypeError` for a value that is invalid for the type, and beyond the limits of `cost`. */
 export function toJson(type: JavaType, value: unknown, cost: Cost = new Cost()): JsonValue {
   return toPlain(type, value, JSON_NOTATION, cost) as JsonValue;
 }
 
-/**
- * The same for formats like JSON: plain objects, arrays, strings, and the notation's representation of everything else.
- */
+/** The same for formats like JSON: plain objects, arrays, strings, and the notation's representation of everything else. */
 export function toPlain(type: JavaType, value: unknown, notation: Notation, cost: Cost): unknown {
   return new PlainWriter(notation, cost).write(type, value);
 }

@@ -1,6 +1,4 @@
-/**
- * The serialization for interfaces whose classes are protobuf messages. Its name on the wire is `protobuf`.
- */
+/** The serialization for interfaces whose classes are protobuf messages. Its name on the wire is `protobuf`. */
 import { create, type DescMessage, fromBinary, isMessage, type Message, toBinary } from "@bufbuild/protobuf";
 import {
   BoolValueSchema,

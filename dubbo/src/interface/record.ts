@@ -1,6 +1,4 @@
-/**
- * Objects whose names are not declared.
- */
+/** Objects whose names are not declared. */
 
 /** The largest name that engines treat as an index of an array. */
 const LARGEST_INDEX = 2 ** 32 - 2;

@@ -1,6 +1,4 @@
-/**
- * JSON Schemas of interface methods: of the Java types in their signatures, in the JSON of sub-protocol A.
- */
+/** JSON Schemas of interface methods: of the Java types in their signatures, in the JSON of sub-protocol A. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Method } from "triple-es";
 import type { MessageSchemas, SharedSchemas } from "triple-es/internal";

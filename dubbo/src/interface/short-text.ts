@@ -1,6 +1,4 @@
-/**
- * Decodes short text, without the objects that a `TextDecoder` or a view of the bytes needs.
- */
+/** Decodes short text, without the objects that a `TextDecoder` or a view of the bytes needs. */
 
 /** The longest text that engines copy when they append to it, in characters. */
 const MAX_SHORT = 12;

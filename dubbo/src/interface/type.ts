@@ -1,6 +1,4 @@
-/**
- * Java types: their names, and the TypeScript values of scalar types.
- */
+/** Java types: their names, and the TypeScript values of scalar types. */
 import { RpcError } from "triple-es";
 import { reasonOf } from "triple-es/internal";
 import { ExactNumber, MAX_DIGITS } from "./exact-number.ts";

@@ -1,6 +1,4 @@
-/**
- * Values with an explicit type, for parameters that Java declares as `Object`.
- */
+/** Values with an explicit type, for parameters that Java declares as `Object`. */
 import type { JavaType } from "./signature.ts";
 import { ANY_LIST, ANY_MAP, ANY_SET } from "./type.ts";
 

@@ -1,6 +1,4 @@
-/**
- * Matches of texts and parameters: `{ exact: gray }`, `{ key: env, value: { prefix: gr } }`.
- */
+/** Matches of texts and parameters: `{ exact: gray }`, `{ key: env, value: { prefix: gr } }`. */
 import { fieldsOf, isPresent, textOf } from "./document.ts";
 import type { Parameters } from "./subject.ts";
 

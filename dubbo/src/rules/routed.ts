@@ -1,6 +1,4 @@
-/**
- * The balancer that rules restrict: the policy chooses among the endpoints that they leave for a request.
- */
+/** The balancer that rules restrict: the policy chooses among the endpoints that they leave for a request. */
 import { Code, RpcError } from "triple-es";
 import type { Balancer, Endpoint, ReadyEndpoint, RoutedBalancer } from "triple-es/discovery";
 import { parseAddress, random } from "triple-es/internal";

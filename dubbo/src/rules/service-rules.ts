@@ -1,6 +1,4 @@
-/**
- * The rules of a service that a consumer calls: their keys in a config center, their texts, and their order.
- */
+/** The rules of a service that a consumer calls: their keys in a config center, their texts, and their order. */
 import type { Balancer, Endpoint, Instance, Registry, RoutedBalancer, ServiceKey } from "triple-es/discovery";
 import { callSettingsIn, overridesOf, weightIn } from "./configurators.ts";
 import { booleanOf } from "./document.ts";

@@ -1,6 +1,4 @@
-/**
- * The subjects of rules: the consumer and the endpoints as parameters of Dubbo's URLs, and the request.
- */
+/** The subjects of rules: the consumer and the endpoints as parameters of Dubbo's URLs, and the request. */
 
 /**
  * Parameters of a consumer or of an endpoint, with `protocol`, `host`, `port`, `address` (`host:port`) and `path`, which are

@@ -1,7 +1,4 @@
-/**
- * Compressions of message bytes, and the negotiation of one. The name of a compression on the wire is its encoding
- * name.
- */
+/** Compressions of message bytes, and the negotiation of one. The name of a compression on the wire is its encoding name. */
 import { remember } from "../call/remember.ts";
 import { parseQualityValues } from "./quality-values.ts";
 

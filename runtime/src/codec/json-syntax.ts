@@ -1,6 +1,4 @@
-/**
- * The structural characters of JSON (RFC 8259, section 2) as character codes, and the limit on nesting.
- */
+/** The structural characters of JSON (RFC 8259, section 2) as character codes, and the limit on nesting. */
 export const QUOTE = 0x22;
 export const BACKSLASH = 0x5c;
 export const COMMA = 0x2c;

@@ -1,6 +1,4 @@
-/**
- * Zero values in ProtoJSON, those of fields that are not set.
- */
+/** Zero values in ProtoJSON, those of fields that are not set. */
 import { type DescField, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { LONG_TYPES } from "./values/values.ts";
 

@@ -1,6 +1,4 @@
-/**
- * Quality values: the preferences of a peer in `accept` and `accept-encoding` (RFC 9110, section 12.4.2).
- */
+/** Quality values: the preferences of a peer in `accept` and `accept-encoding` (RFC 9110, section 12.4.2). */
 
 /** One item of a list of preferences. */
 export interface Preference {

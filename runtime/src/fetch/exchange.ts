@@ -1,6 +1,4 @@
-/**
- * The client engine on `fetch`, for browsers and all other platforms with `fetch`.
- */
+/** The client engine on `fetch`, for browsers and all other platforms with `fetch`. */
 import { Code } from "../call/code.ts";
 import { abortError, RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";

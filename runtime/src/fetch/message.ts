@@ -1,6 +1,4 @@
-/**
- * Conversion of the headers and bodies of `Request` and `Response` to the metadata and bodies of an exchange.
- */
+/** Conversion of the headers and bodies of `Request` and `Response` to the metadata and bodies of an exchange. */
 import { Code } from "../call/code.ts";
 import { abortError, RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";

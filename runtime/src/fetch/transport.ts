@@ -1,6 +1,4 @@
-/**
- * The options of transports on `fetch`, and the choice of the sub-protocol of a call.
- */
+/** The options of transports on `fetch`, and the choice of the sub-protocol of a call. */
 import type { Call, Interceptor } from "../call/call.ts";
 import { assertOneOf } from "../call/option.ts";
 import { type Codec, findCodec } from "../codec/codec.ts";

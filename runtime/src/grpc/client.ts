@@ -1,6 +1,4 @@
-/**
- * Sub-protocol B, client half: converts an HTTP/2 exchange to a call (spec: Sub-protocol B).
- */
+/** Sub-protocol B, client half: converts an HTTP/2 exchange to a call (spec: Sub-protocol B). */
 import { commit, type RequestContext } from "../call/attempt.ts";
 import {
   type Call,

@@ -1,7 +1,4 @@
-/**
- * The headers of sub-protocol B as typed values (spec: Sub-protocol B request headers). No other module reads them by
- * name.
- */
+/** The headers of sub-protocol B as typed values (spec: Sub-protocol B request headers). No other module reads them by name. */
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";

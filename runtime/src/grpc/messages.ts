@@ -1,6 +1,4 @@
-/**
- * The messages of a body of sub-protocol B: extracted from their envelopes, decompressed and decoded one by one.
- */
+/** The messages of a body of sub-protocol B: extracted from their envelopes, decompressed and decoded one by one. */
 import type { RequestContext } from "../call/attempt.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";

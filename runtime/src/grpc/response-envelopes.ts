@@ -1,6 +1,4 @@
-/**
- * The body of a streaming response of sub-protocol B, with the status in its trailers.
- */
+/** The body of a streaming response of sub-protocol B, with the status in its trailers. */
 import type { StreamResponse } from "../call/call.ts";
 import type { RpcError } from "../call/error.ts";
 import { DONE } from "../call/message-stream.ts";

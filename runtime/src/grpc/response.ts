@@ -1,6 +1,4 @@
-/**
- * Responses of sub-protocol B, as both framings receive them: over HTTP/2 and as gRPC-Web.
- */
+/** Responses of sub-protocol B, as both framings receive them: over HTTP/2 and as gRPC-Web. */
 import type { CallContext } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";

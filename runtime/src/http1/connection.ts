@@ -1,6 +1,4 @@
-/**
- * A connection without I/O, in either role: its output, and the end of both. `receive` takes input and `take` returns output.
- */
+/** A connection without I/O, in either role: its output, and the end of both. `receive` takes input and `take` returns output. */
 import type { Latin1Decoder } from "../wire/fields.ts";
 import { Output, type OutputOwner, type Segments, viewOf } from "../wire/output.ts";
 import { BodyReader } from "./body.ts";

@@ -1,6 +1,4 @@
-/**
- * The fields that frame a message and that govern its connection (RFC 9112, sections 6 and 9).
- */
+/** The fields that frame a message and that govern its connection (RFC 9112, sections 6 and 9). */
 import { MessageError, malformed } from "./error.ts";
 import { MAX_DIGITS } from "./limits.ts";
 

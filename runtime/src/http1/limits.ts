@@ -1,6 +1,4 @@
-/**
- * Limits of an HTTP/1.1 connection. Those of heads and times belong to its owner.
- */
+/** Limits of an HTTP/1.1 connection. Those of heads and times belong to its owner. */
 
 /** Limits of a server's connection. Times are in milliseconds. */
 export interface Http1Limits {

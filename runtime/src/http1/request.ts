@@ -1,6 +1,4 @@
-/**
- * The head of a request: its line, its fields and what they say about the message (RFC 9112, sections 3 and 5).
- */
+/** The head of a request: its line, its fields and what they say about the message (RFC 9112, sections 3 and 5). */
 import { MessageError, malformed } from "./error.ts";
 import { Framing } from "./framing.ts";
 import type { HeadSyntax } from "./head.ts";

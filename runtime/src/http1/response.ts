@@ -1,6 +1,4 @@
-/**
- * The head of a response: its status line, its fields and what they say about the message (RFC 9112, sections 4 to 6).
- */
+/** The head of a response: its status line, its fields and what they say about the message (RFC 9112, sections 4 to 6). */
 import { MessageError, malformed } from "./error.ts";
 import { CHUNKED, Framing, UNTIL_CLOSE } from "./framing.ts";
 import type { HeadSyntax } from "./head.ts";

@@ -1,6 +1,4 @@
-/**
- * The characters of HTTP/1.1 messages (RFC 9110, section 5.6; RFC 9112, sections 2 to 5), as a table of bits.
- */
+/** The characters of HTTP/1.1 messages (RFC 9110, section 5.6; RFC 9112, sections 2 to 5), as a table of bits. */
 
 export const Bit = {
   /** A character of a token, such as a method and the name of a field (RFC 9110, section 5.6.2). */

@@ -1,6 +1,4 @@
-/**
- * Writing of messages: status lines, fields, and the frames of chunks. A head and a small body are written into one slab.
- */
+/** Writing of messages: status lines, fields, and the frames of chunks. A head and a small body are written into one slab. */
 import type { FieldList } from "../wire/fields.ts";
 import type { Output } from "../wire/output.ts";
 import { Bit, consistsOf } from "./syntax.ts";

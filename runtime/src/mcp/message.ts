@@ -1,6 +1,4 @@
-/**
- * Messages of the Model Context Protocol: requests of JSON-RPC and their validation, errors, and responses.
- */
+/** Messages of the Model Context Protocol: requests of JSON-RPC and their validation, errors, and responses. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeBase64 } from "../call/base64.ts";
 import type { Metadata } from "../call/metadata.ts";

@@ -1,6 +1,4 @@
-/**
- * Tools of the Model Context Protocol (revision 2026-07-28, Tools), from the operations of an OpenAPI document.
- */
+/** Tools of the Model Context Protocol (revision 2026-07-28, Tools), from the operations of an OpenAPI document. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { OpenApiDocument } from "../openapi/document.ts";
 import { descriptionOf, STREAMING_NOTES } from "../openapi/operation.ts";

@@ -1,6 +1,4 @@
-/**
- * Command lines that make the calls of the page in a POSIX shell.
- */
+/** Command lines that make the calls of the page in a POSIX shell. */
 import type { CallOptions } from "../client/client.ts";
 
 /** The options of a call whose headers are text. */

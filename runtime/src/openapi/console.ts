@@ -1,6 +1,4 @@
-/**
- * The page on which developers call the methods of a server: Swagger UI with a plugin for streaming methods (`page.ts`).
- */
+/** The page on which developers call the methods of a server: Swagger UI with a plugin for streaming methods (`page.ts`). */
 import type { Resource } from "../server/resource.ts";
 import { readOnly, TEXT_TYPE, textResponse } from "../server/resource.ts";
 import type { Router } from "../server/router.ts";

@@ -1,6 +1,4 @@
-/**
- * Errors of sub-protocol A in an OpenAPI document: the error body, and the tables of statuses and codes.
- */
+/** Errors of sub-protocol A in an OpenAPI document: the error body, and the tables of statuses and codes. */
 import type { JsonObject } from "@bufbuild/protobuf";
 import { Code, codeName, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";

@@ -1,6 +1,4 @@
-/**
- * Operations: what an OpenAPI document says about the call of a method at its own path.
- */
+/** Operations: what an OpenAPI document says about the call of a method at its own path. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { payloadOf, type Selector } from "../call/call.ts";
 import type { Method } from "../call/method.ts";

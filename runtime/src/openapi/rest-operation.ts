@@ -1,6 +1,4 @@
-/**
- * Operations of REST routes (`google.api.http`): the places of the request's fields in path, query and body.
- */
+/** Operations of REST routes (`google.api.http`): the places of the request's fields in path, query and body. */
 import type { DescField, JsonObject } from "@bufbuild/protobuf";
 import { type FieldPath, keyOf } from "../rest/field-path.ts";
 import type { Route } from "../rest/rule.ts";

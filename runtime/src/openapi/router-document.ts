@@ -1,6 +1,4 @@
-/**
- * The OpenAPI document of a router, and the resource that serves it.
- */
+/** The OpenAPI document of a router, and the resource that serves it. */
 import type { Exchange, HttpRequest } from "../http/exchange.ts";
 import { routesOfRouter } from "../rest/routes.ts";
 import { type AddedService, assertResourcePath, type Resource, readOnly, textResponse } from "../server/resource.ts";

@@ -1,6 +1,4 @@
-/**
- * The names of standard rules of protovalidate, and the keywords of JSON Schema (draft 2020-12) with the same meaning.
- */
+/** The names of standard rules of protovalidate, and the keywords of JSON Schema (draft 2020-12) with the same meaning. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 
 const escaped = (text: JsonValue): string => String(text).replaceAll(/[\\^$.*+?()[\]{}|/]/g, "\\$&");

@@ -1,6 +1,4 @@
-/**
- * JSON Schemas (draft 2020-12, the dialect of OpenAPI 3.1) of Protocol Buffers messages and enums in ProtoJSON.
- */
+/** JSON Schemas (draft 2020-12, the dialect of OpenAPI 3.1) of Protocol Buffers messages and enums in ProtoJSON. */
 import { type DescEnum, type DescField, type DescMessage, type JsonObject, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import type { SharedSchemas } from "../protocol/payload.ts";

@@ -1,6 +1,4 @@
-/**
- * Texts of documents that the plugin has written: comments of proto files, which generated code does not contain.
- */
+/** Texts of documents that the plugin has written: comments of proto files, which generated code does not contain. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { isObject } from "../codec/values/json.ts";
 

@@ -1,6 +1,4 @@
-/**
- * Errors that both sub-protocols report, and length limits of their texts.
- */
+/** Errors that both sub-protocols report, and length limits of their texts. */
 import type { Method } from "../call/call.ts";
 import { Code, codeName, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";

@@ -1,6 +1,4 @@
-/**
- * Custom metadata in the headers of both sub-protocols: reserved names and grammar (spec: Custom metadata).
- */
+/** Custom metadata in the headers of both sub-protocols: reserved names and grammar (spec: Custom metadata). */
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { isBinaryValue, type Metadata } from "../call/metadata.ts";

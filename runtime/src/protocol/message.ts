@@ -1,6 +1,4 @@
-/**
- * Compression of single messages.
- */
+/** Compression of single messages. */
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { plainBytes } from "../codec/codec.ts";

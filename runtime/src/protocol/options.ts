@@ -1,6 +1,4 @@
-/**
- * Options of the sub-protocols, validated and filled in once, when a transport or a server is created.
- */
+/** Options of the sub-protocols, validated and filled in once, when a transport or a server is created. */
 import type { Registry } from "@bufbuild/protobuf";
 import { callHook, type ErrorHook } from "../call/error.ts";
 import { resolveLimitGroup } from "../call/option.ts";

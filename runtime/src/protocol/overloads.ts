@@ -1,6 +1,4 @@
-/**
- * The methods of one path. Methods without schemas may share a path; the messages of a call select the method.
- */
+/** The methods of one path. Methods without schemas may share a path; the messages of a call select the method. */
 import type { Method } from "../call/method.ts";
 import type { PayloadOptions } from "./payload.ts";
 import type { Handler } from "./protocol.ts";

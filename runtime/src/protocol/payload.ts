@@ -1,6 +1,4 @@
-/**
- * Payloads: the encoding of messages without a schema, for clients and servers of both sub-protocols.
- */
+/** Payloads: the encoding of messages without a schema, for clients and servers of both sub-protocols. */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import type { Metadata } from "../call/metadata.ts";
 import type { Method } from "../call/method.ts";

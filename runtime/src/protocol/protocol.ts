@@ -1,6 +1,4 @@
-/**
- * The two halves of a sub-protocol, which convert between calls and HTTP exchanges.
- */
+/** The two halves of a sub-protocol, which convert between calls and HTTP exchanges. */
 import type { Call, CallRequest, Method, Selector } from "../call/call.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { RequestHeaders } from "./headers.ts";

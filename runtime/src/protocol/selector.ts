@@ -1,6 +1,4 @@
-/**
- * Addressing: the version and group of the called service (spec: Versioning, point 4), and the path of a method by its alias.
- */
+/** Addressing: the version and group of the called service (spec: Versioning, point 4), and the path of a method by its alias. */
 import type { Method, Selector } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";

@@ -1,6 +1,4 @@
-/**
- * Field paths such as `sub.subfield`: the fields of a request message that path templates and query parameters name.
- */
+/** Field paths such as `sub.subfield`: the fields of a request message that path templates and query parameters name. */
 import type { DescField, DescMessage, JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { MAX_JSON_DEPTH } from "../codec/json-syntax.ts";
 import { isObject } from "../codec/values/json.ts";

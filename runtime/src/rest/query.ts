@@ -1,6 +1,4 @@
-/**
- * Query parameters: fields of a request message that are given neither in the path nor in the body.
- */
+/** Query parameters: fields of a request message that are given neither in the path nor in the body. */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { RpcError, reasonOf } from "../call/error.ts";
 import type { BodyJson } from "../codec/bounded-codec.ts";

@@ -1,6 +1,4 @@
-/**
- * The table of routes: finds the route of a method and path. Literal segments take precedence over `*`, and `*` over `**`.
- */
+/** The table of routes: finds the route of a method and path. Literal segments take precedence over `*`, and `*` over `**`. */
 import { decodeSegment, type PathTemplate } from "./template.ts";
 
 /** A route, as the table needs it. */

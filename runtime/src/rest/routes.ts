@@ -1,6 +1,4 @@
-/**
- * REST routes of the methods of a router, by `google.api.http`.
- */
+/** REST routes of the methods of a router, by `google.api.http`. */
 import { fromJson } from "@bufbuild/protobuf";
 import { type HttpRule, HttpRuleSchema } from "../gen/google/api/http_pb.ts";
 import type { Resource } from "../server/resource.ts";

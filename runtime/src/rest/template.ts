@@ -1,6 +1,4 @@
-/**
- * Path templates of `google.api.http` (google/api/http.proto, section "Path template syntax").
- */
+/** Path templates of `google.api.http` (google/api/http.proto, section "Path template syntax"). */
 
 /** A parsed path template. */
 export interface PathTemplate {

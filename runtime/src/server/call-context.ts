@@ -1,6 +1,4 @@
-/**
- * The context of a call on a server: it ends when its exchange ends, and records how the call was answered.
- */
+/** The context of a call on a server: it ends when its exchange ends, and records how the call was answered. */
 import type { ContextValues } from "../call/call.ts";
 import { Status } from "../call/code.ts";
 import { OpenContext } from "../call/context.ts";

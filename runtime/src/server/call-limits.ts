@@ -1,6 +1,4 @@
-/**
- * Limits of the calls of one service or method: size of messages, time, and number.
- */
+/** Limits of the calls of one service or method: size of messages, time, and number. */
 import type { Call, CallResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";

@@ -1,6 +1,4 @@
-/**
- * Interceptors of handlers, and the cleanup if an interceptor throws.
- */
+/** Interceptors of handlers, and the cleanup if an interceptor throws. */
 import {
   type Call,
   type CallContext,

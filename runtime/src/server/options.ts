@@ -1,6 +1,4 @@
-/**
- * Options of a router, validated and filled in once.
- */
+/** Options of a router, validated and filled in once. */
 import type { Registry } from "@bufbuild/protobuf";
 import type { Authorize, Interceptor } from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
@@ -91,9 +89,7 @@ export interface RouterOptions {
    * Dubbo for Java. Default: `exact`.
    */
   readonly versionMatch?: "exact" | "fallback" | undefined;
-  /**
-   * The hook that is called with every error that is hidden from the peer. Default: prints the error with `console.error`.
-   */
+  /** The hook that is called with every error that is hidden from the peer. Default: prints the error with `console.error`. */
   readonly onError?: ErrorHook | undefined;
 }
 

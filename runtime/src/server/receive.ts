@@ -1,6 +1,4 @@
-/**
- * The way in, for all protocols: a call whose headers have been read, and the decoding of its messages.
- */
+/** The way in, for all protocols: a call whose headers have been read, and the decoding of its messages. */
 import type { Selector, UnaryRequest } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { type ErrorHook, RpcError } from "../call/error.ts";

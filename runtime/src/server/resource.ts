@@ -1,6 +1,4 @@
-/**
- * Resources: plain HTTP beside the methods of a router, such as probes of health, documents and routes of REST.
- */
+/** Resources: plain HTTP beside the methods of a router, such as probes of health, documents and routes of REST. */
 import type { Selector, ServiceDef } from "../call/call.ts";
 import { Metadata } from "../call/metadata.ts";
 import { cancelBody, emptyBody, wholeBody } from "../http/body.ts";

@@ -1,6 +1,4 @@
-/**
- * The body of a streaming response: it ends when its call ends, and reports how the call was answered.
- */
+/** The body of a streaming response: it ends when its call ends, and reports how the call was answered. */
 import type { CallResponse, StreamResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";

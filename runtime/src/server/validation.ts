@@ -1,6 +1,4 @@
-/**
- * Validation of messages by a validator of the rules in their proto files, such as protovalidate.
- */
+/** Validation of messages by a validator of the rules in their proto files, such as protovalidate. */
 import type { DescMessage, Message } from "@bufbuild/protobuf";
 import { type Path, pathToString } from "@bufbuild/protobuf/reflect";
 import type { Interceptor } from "../call/call.ts";

@@ -1,6 +1,4 @@
-/**
- * Probes of health over plain HTTP, as Kubernetes and load balancers send them: one for liveness, one for readiness.
- */
+/** Probes of health over plain HTTP, as Kubernetes and load balancers send them: one for liveness, one for readiness. */
 import { assertResourcePath, type Resource, readOnly, TEXT_TYPE, textResponse } from "../server/resource.ts";
 
 type StatusOf = (service: string) => "unknown" | "serving" | "not_serving" | undefined;

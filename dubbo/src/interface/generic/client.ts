@@ -1,6 +1,4 @@
-/**
- * The client of generic calls: it calls any method of any service, without a contract, as gateways and test tools do.
- */
+/** The client of generic calls: it calls any method of any service, without a contract, as gateways and test tools do. */
 import { type CallDefaults, type CallOptions, createClient, Metadata, type Transport } from "triple-es";
 import { fromGenericException, GENERIC, type GenericMode, invokeOf } from "./method.ts";
 import { toGeneric } from "./values.ts";

@@ -1,6 +1,4 @@
-/**
- * A cursor over received bytes, in big-endian order. Reading beyond the end throws an error.
- */
+/** A cursor over received bytes, in big-endian order. Reading beyond the end throws an error. */
 import { shortText } from "../short-text.ts";
 
 /**

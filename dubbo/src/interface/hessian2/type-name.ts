@@ -1,6 +1,4 @@
-/**
- * Names of types for the Hessian 2 writer: on the wire, and as keys of the values already written.
- */
+/** Names of types for the Hessian 2 writer: on the wire, and as keys of the values already written. */
 import type { JavaType } from "../signature.ts";
 import { nameOf } from "../type.ts";
 

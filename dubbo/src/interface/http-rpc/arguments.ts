@@ -14,10 +14,7 @@ import { errorIn, isBoxedBytes, isBytes, isChars, isRecord, itemOf, scalarOf } f
 
 /** A parsed body, which can be read for each of several methods of a path. */
 export interface ArgumentBody {
-  /**
-   * The possible readings of the body as arguments of the method, the likeliest first; none if it cannot be for the
-   * method.
-   */
+  /** The possible readings of the body as arguments of the method, the likeliest first; none if it cannot be for the method. */
   readingsFor(signature: Signature): readonly JsonValue[][];
   /** Reports whether it names each parameter of the method, and nothing else. */
   namesAll?(signature: Signature): boolean;

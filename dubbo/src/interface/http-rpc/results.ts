@@ -1,6 +1,4 @@
-/**
- * Results of interface methods, in JSON and for other formats of responses (spec: Additional request content types).
- */
+/** Results of interface methods, in JSON and for other formats of responses (spec: Additional request content types). */
 import type { NamedResult, NamedValue, Notation, ResultValue } from "triple-es/internal";
 import { encodeJson } from "triple-es/internal";
 import type { Cost } from "../cost.ts";
@@ -13,10 +11,7 @@ export function jsonResult(type: JavaType, value: unknown, cost: Cost): Uint8Arr
   return encodeJson(type === "void" ? null : within("the result", () => toJson(type, value, cost)));
 }
 
-/**
- * Converts a result for a format other than JSON. The name is that of the class without its package, and `list` for
- * lists.
- */
+/** Converts a result for a format other than JSON. The name is that of the class without its package, and `list` for lists. */
 export function namedResult(type: JavaType, value: unknown, notation: Notation, cost: Cost): NamedResult {
   const plain = type === "void" ? null : within("the result", () => toPlain(type, value, notation, cost));
   const name = itemOf(type) === undefined ? nameOf(type).replace(/^.*[.$]/, "") : "list";

@@ -1,6 +1,4 @@
-/**
- * The serialization MessagePack of interface methods, whose name on the wire is `msgpack`.
- */
+/** The serialization MessagePack of interface methods, whose name on the wire is `msgpack`. */
 import { Encoder } from "@msgpack/msgpack";
 import type { Notation } from "triple-es/internal";
 import { Cost } from "../cost.ts";

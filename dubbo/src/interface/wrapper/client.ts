@@ -1,6 +1,4 @@
-/**
- * Interface methods in the client half of sub-protocol B: arguments and results in wrapped messages.
- */
+/** Interface methods in the client half of sub-protocol B: arguments and results in wrapped messages. */
 
 import type { Method } from "triple-es";
 import { Code, RpcError } from "triple-es";

@@ -1,7 +1,4 @@
-/**
- * Conversion of field values to numbers: accepts and rejects the same values as protobuf-es, and throws for rejected
- * ones.
- */
+/** Conversion of field values to numbers: accepts and rejects the same values as protobuf-es, and throws for rejected ones. */
 import { fail } from "./invalid.ts";
 
 /** Memory for one number of eight bytes. Views of it are faster than the methods of `DataView` for 64-bit integers. */

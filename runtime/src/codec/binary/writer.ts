@@ -78,10 +78,7 @@ export function writeBool(writer: MessageWriter, tag: number, value: boolean): v
   writer.bytes[writer.pos++] = value ? 1 : 0;
 }
 
-/**
- * Writes a field of type `int64`; `view` is the representation of another type of 64 bits. Throws for a value out of
- * range.
- */
+/** Writes a field of type `int64`; `view` is the representation of another type of 64 bits. Throws for a value out of range. */
 export function writeInt64(
   writer: MessageWriter,
   tag: number,

@@ -1,6 +1,4 @@
-/**
- * snappy's raw block: a length, followed by literals and back-references to earlier bytes.
- */
+/** snappy's raw block: a length, followed by literals and back-references to earlier bytes. */
 
 /** Matches are looked for inside parts of this many bytes, so that every distance fits into two. */
 const MATCH_PART_BYTES = 65_536;
