@@ -1,5 +1,5 @@
 /** Java types: their names, and the TypeScript values of scalar types. */
-import { RpcError } from "triple-es";
+import { Code, RpcError } from "triple-es";
 import { reasonOf } from "triple-es/internal";
 import { ExactNumber, MAX_DIGITS } from "./exact-number.ts";
 import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType, Signature } from "./signature.ts";
@@ -208,6 +208,16 @@ export function within<T>(where: string, work: () => T): T {
     return work();
   } catch (cause) {
     throw errorIn(where, cause);
+  }
+}
+
+/** Runs `work`. An error that is no `RpcError` becomes `invalid_argument`, with `where` before its reason. */
+export function orInvalid<T>(where: string, work: () => T): T {
+  try {
+    return work();
+  } catch (cause) {
+    if (cause instanceof RpcError) throw cause;
+    throw new RpcError(Code.InvalidArgument, `${where}: ${reasonOf(cause)}`, { cause });
   }
 }
 

@@ -225,19 +225,15 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     const wanted = payload?.grpcJson ? "json" : codec.name;
     const wrapped = payload?.grpc !== undefined && isWrapperContentType(contentType ?? "");
     const name = wrapped ? wanted : codecNameOf(contentType);
-    if (name === undefined || (response.status !== 200 && !response.headers.has("grpc-status"))) {
-      cancelBody(response.body);
-      throw httpStatusError(response.status, contentType);
-    }
-    // A plain application/grpc does not name the codec.
-    if (name !== wanted && contentType?.includes("+")) {
-      cancelBody(response.body);
-      throw new RpcError(
-        Code.Internal,
-        `asked for application/grpc+${wanted}, but the server sent ${clipText(contentType, 100)}`,
-      );
-    }
     try {
+      if (name === undefined || (response.status !== 200 && !response.headers.has("grpc-status"))) {
+        throw httpStatusError(response.status, contentType);
+      }
+      // A plain application/grpc does not name the codec.
+      if (name !== wanted && contentType?.includes("+")) {
+        const problem = `asked for application/grpc+${wanted}, but the server sent ${clipText(contentType, 100)}`;
+        throw new RpcError(Code.Internal, problem);
+      }
       const compression = readResponseCompression(response.headers, options);
       if (isPlain && compression === undefined && response.headers.frozen) accepted = response.headers;
       return compression;

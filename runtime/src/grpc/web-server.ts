@@ -2,7 +2,7 @@
  * gRPC-Web, server half: answers requests of pages over HTTP/1.1 and HTTP/2 as sub-protocol B, with the trailers at the
  * end of the body.
  */
-import { concat } from "../call/bytes.ts";
+import { joinAll } from "../call/bytes.ts";
 import { DONE, iteration } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Body, streamBody, wholeBody } from "../http/body.ts";
@@ -12,7 +12,7 @@ import type { Answer, ServerProtocol } from "../protocol/protocol.ts";
 import { refuseMethod, refuseType } from "./content-type.ts";
 import { GrpcServer } from "./server.ts";
 import { encodeTrailers } from "./web-framing.ts";
-import { decodeBase64Body, encodeBase64Body } from "./web-text.ts";
+import { decodeBase64Body, toBase64 } from "./web-text.ts";
 
 //     Content-Type → "application/grpc-web" [ "-text" ] [ "+" codec ] [ ";" parameters ]
 const WEB_REQUEST_TYPE = /^application\/grpc-web(-text)?(\+[^;\s]+)?\s*(?:;.*)?$/i;
@@ -64,28 +64,30 @@ function toWebResponse(response: HttpResponse, contentType: string, isText: bool
   headers.appendAll(
     response.headers.filter((name) => name !== "content-type" && (!isTrailersOnly || LEADING.has(name))),
   );
-  const body = withTrailers(response.body, trailers);
-  return { status: 200, headers, body: isText ? encodeBase64Body(body) : body, trailers: new Metadata() };
+  const body = withTrailers(response.body, trailers, isText ? toBase64 : (bytes) => bytes);
+  return { status: 200, headers, body, trailers: new Metadata() };
 }
 
-function withTrailers(body: Body, trailers: Metadata): Body {
+function withTrailers(body: Body, trailers: Metadata, encode: (bytes: Uint8Array) => Uint8Array): Body {
   const { whole } = body;
-  if (whole === undefined) return streamBody(appendTrailers(body, trailers));
-  const frame = encodeTrailers(trailers);
-  return wholeBody(concat([whole, frame], whole.byteLength + frame.byteLength));
+  if (whole === undefined) return streamBody(appendTrailers(body, trailers, encode));
+  return wholeBody(encode(joinAll([whole, encodeTrailers(trailers)])));
 }
 
 /** Appends the frame of trailers. No generator: one that waits for a message runs `return` only after the message. */
-function appendTrailers(body: Body, trailers: Metadata): AsyncIterable<Uint8Array> {
+function appendTrailers(
+  body: Body,
+  trailers: Metadata,
+  encode: (bytes: Uint8Array) => Uint8Array,
+): AsyncIterable<Uint8Array> {
   const chunks = body[Symbol.asyncIterator]();
   let ended = false;
   const next = async (): Promise<IteratorResult<Uint8Array, undefined>> => {
     if (ended) return DONE;
     const step = await chunks.next();
-    if (!step.done) return step;
-    ended = true;
+    ended = step.done === true;
     // The trailers are complete only after the last chunk.
-    return { done: false, value: encodeTrailers(trailers) };
+    return { done: false, value: encode(step.done ? encodeTrailers(trailers) : step.value) };
   };
   return iteration(next, () => chunks.return?.());
 }

@@ -7,8 +7,7 @@ import { encodeBase64 } from "../call/base64.ts";
 import { concat, NO_BYTES } from "../call/bytes.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
-import { DONE, iteration } from "../call/message-stream.ts";
-import { type Body, streamBody, wholeBody } from "../http/body.ts";
+import { type Body, streamBody } from "../http/body.ts";
 
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const PADDING = 0x3d;
@@ -16,23 +15,9 @@ const PADDING = 0x3d;
 /** The value of each character, -1 for those outside the alphabet. */
 const VALUES = Int8Array.from({ length: 256 }, (_, character) => ALPHABET.indexOf(String.fromCharCode(character)));
 
-/** Encodes a body in base64. A body that is whole remains whole. */
-export function encodeBase64Body(body: Body): Body {
-  return body.whole === undefined ? streamBody(encodeChunks(body)) : wholeBody(toBase64(body.whole));
-}
-
 /** Decodes a body in base64. Reading throws `invalid_argument` for text that is not base64. */
 export function decodeBase64Body(body: Body): Body {
   return streamBody(decodeChunks(body));
-}
-
-function encodeChunks(body: Body): AsyncIterable<Uint8Array> {
-  const chunks = body[Symbol.asyncIterator]();
-  const next = async (): Promise<IteratorResult<Uint8Array, undefined>> => {
-    const step = await chunks.next();
-    return step.done ? DONE : { done: false, value: toBase64(step.value) };
-  };
-  return iteration(next, () => chunks.return?.());
 }
 
 async function* decodeChunks(body: Body): AsyncGenerator<Uint8Array, void> {
@@ -74,8 +59,8 @@ function valueAt(text: Uint8Array, index: number): number {
   return VALUES[text[index] as number] as number;
 }
 
-/** `Buffer` encodes 4 MiB in 5 ms, which takes 120 ms otherwise. */
-function toBase64(bytes: Uint8Array): Uint8Array {
+/** Encodes bytes in base64, with padding. `Buffer` is far faster. */
+export function toBase64(bytes: Uint8Array): Uint8Array {
   const text =
     typeof Buffer === "function"
       ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64")

@@ -7,21 +7,19 @@ import {
   type CallRequest,
   type CallResponse,
   Code,
-  type Method,
   type ProtoMethod,
   type Router,
   RpcError,
   type Selector,
 } from "triple-es";
 import type { CallingResource, Handler, MethodRouter, Payload } from "triple-es/internal";
-import { reasonOf } from "triple-es/internal";
 import { valuesOf } from "../arguments.ts";
 import { Cost } from "../cost.ts";
 import { thrownException } from "../exception.ts";
 import { isInterfaceMethod } from "../method.ts";
 import { interfacePayload } from "../payload.ts";
 import type { Signature } from "../signature.ts";
-import { show } from "../type.ts";
+import { orInvalid, show } from "../type.ts";
 import { chooseOverload } from "../wrapper/server.ts";
 import { GENERIC, type GenericMode, invokeOf, toGenericException } from "./method.ts";
 import { toGeneric } from "./values.ts";
@@ -93,7 +91,10 @@ class GenericServer implements CallingResource {
     const { method } = handler;
     await handler.authorize?.({ method, headers, selector, context });
     const conversion = conversionOf(handler, headers.get(GENERIC) || "true", this.#router.options.codecs);
-    const message = toMessage(method, () => conversion.toMessage(given ?? types?.map(() => null) ?? []));
+    // Every error in the arguments is the caller's.
+    const message = orInvalid(`the arguments of ${method.path} are invalid`, () =>
+      conversion.toMessage(given ?? types?.map(() => null) ?? []),
+    );
     try {
       const response = await handler.call({ stream: false, method, message, headers, selector, context });
       if (response.stream) throw new TypeError(`${method.path} is a stream`);
@@ -121,16 +122,6 @@ class GenericServer implements CallingResource {
       types ?? [],
     );
     return all.find(({ method }) => method === chosen) as Handler;
-  }
-}
-
-/** Converts the arguments. Every error in them is the caller's. */
-function toMessage({ path }: Method, convert: () => object): object {
-  try {
-    return convert();
-  } catch (cause) {
-    if (cause instanceof RpcError) throw cause;
-    throw new RpcError(Code.InvalidArgument, `the arguments of ${path} are invalid: ${reasonOf(cause)}`, { cause });
   }
 }
 

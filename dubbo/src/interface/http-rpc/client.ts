@@ -4,14 +4,14 @@
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Method } from "triple-es";
-import { Code, RpcError } from "triple-es";
 import type { PayloadOptions } from "triple-es/internal";
-import { encodeJson, reasonOf, streamError } from "triple-es/internal";
+import { encodeJson, streamError } from "triple-es/internal";
 import { argumentsToJson } from "../arguments.ts";
 import { Cost } from "../cost.ts";
 import { parseExactJson } from "../json-text.ts";
 import { signatureOf } from "../method.ts";
 import { fromJson } from "../read-json.ts";
+import { orInvalid } from "../type.ts";
 
 export function encodePositional(
   method: Method,
@@ -21,13 +21,10 @@ export function encodePositional(
 ): Uint8Array {
   // The transport of triple-es/json leaves this check to the payload.
   if (method.kind !== "unary") throw streamError(method);
-  try {
+  return orInvalid(method.path, () => {
     const sent = argumentsToJson(signatureOf(method), values as readonly unknown[], new Cost(options.maxMessageValues));
     return encodeJson(form === "object" && sent.length === 1 ? (sent[0] as JsonValue) : sent);
-  } catch (cause) {
-    if (cause instanceof RpcError) throw cause;
-    throw new RpcError(Code.InvalidArgument, `${method.path}: ${reasonOf(cause)}`, { cause });
-  }
+  });
 }
 
 export function decodeResult(method: Method, bytes: Uint8Array, options: PayloadOptions = {}): [unknown] {

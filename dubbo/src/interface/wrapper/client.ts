@@ -3,7 +3,7 @@
 import type { Method } from "triple-es";
 import { Code, RpcError } from "triple-es";
 import type { GrpcResponse, PayloadOptions } from "triple-es/internal";
-import { decodingReason, reasonOf, userMetadata } from "triple-es/internal";
+import { decodingReason, userMetadata } from "triple-es/internal";
 import { Cost } from "../cost.ts";
 import { JavaException } from "../exception.ts";
 import { signatureOf } from "../method.ts";
@@ -14,7 +14,7 @@ import {
   serializationsOf,
   wireNameOf,
 } from "../serialization.ts";
-import { parameterNames, show, within } from "../type.ts";
+import { orInvalid, parameterNames, show, within } from "../type.ts";
 import { decodeWrapper, EXCEPTION_CODE, encodeWrapper } from "./wrapper.ts";
 
 /** RPC codes by the code of Dubbo's `RpcException`. Other codes are not specific. */
@@ -34,16 +34,13 @@ export function encodeRequest(method: Method, message: object, options: PayloadO
   const signature = signatureOf(method);
   const serialization = requireSerialization(serializationsOf(options), signature, method.path);
   const given = message as readonly unknown[];
-  try {
+  return orInvalid(method.path, () => {
     const cost = new Cost(options.maxMessageValues);
     const values = signature.parameters.map(({ name, type }, index) =>
       within(`argument "${name}"`, () => serialization.encode(type, given[index], cost)),
     );
     return encodeWrapper({ serializeType: wireNameOf(serialization), values, types: parameterNames(signature) });
-  } catch (cause) {
-    if (cause instanceof RpcError) throw cause;
-    throw new RpcError(Code.InvalidArgument, `${method.path}: ${reasonOf(cause)}`, { cause });
-  }
+  });
 }
 
 /** Decodes the value of a response. Throws if the bytes do not contain one. */

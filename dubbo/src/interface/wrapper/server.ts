@@ -6,7 +6,7 @@
 import type { Method } from "triple-es";
 import { Code, Metadata, RpcError } from "triple-es";
 import type { GrpcPayloadCall, PayloadError, PayloadOptions } from "triple-es/internal";
-import { reasonOf, userMetadata } from "triple-es/internal";
+import { userMetadata } from "triple-es/internal";
 import { Cost } from "../cost.ts";
 import { JavaException, thrownException } from "../exception.ts";
 import { signatureOf } from "../method.ts";
@@ -18,7 +18,7 @@ import {
   wireNameOf,
 } from "../serialization.ts";
 import type { Signature } from "../signature.ts";
-import { nameOf, parameterNames, show, within } from "../type.ts";
+import { nameOf, orInvalid, parameterNames, show, within } from "../type.ts";
 import { decodeWrapper, EXCEPTION_CODE, encodeWrapper, type Wrapper } from "./wrapper.ts";
 
 /** The code of Dubbo's `RpcException` for exceptions of the service itself. */
@@ -42,13 +42,9 @@ export class WrappedCall implements GrpcPayloadCall {
 
   /** Decodes the arguments of a request. Every error in them is the caller's: invalid_argument, or resource_exhausted. */
   decode(bytes: Uint8Array): unknown[] {
-    try {
-      return this.#decode(decodeWrapper(bytes));
-    } catch (cause) {
-      if (cause instanceof RpcError) throw cause;
-      const message = `the arguments of ${this.method.path} cannot be decoded: ${reasonOf(cause)}`;
-      throw new RpcError(Code.InvalidArgument, message, { cause });
-    }
+    return orInvalid(`the arguments of ${this.method.path} cannot be decoded`, () =>
+      this.#decode(decodeWrapper(bytes)),
+    );
   }
 
   #decode(wrapper: Wrapper): unknown[] {
