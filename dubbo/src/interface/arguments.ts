@@ -4,7 +4,7 @@ import type { Cost } from "./cost.ts";
 import { ExactNumber } from "./exact-number.ts";
 import { toJson } from "./json.ts";
 import { fromJson } from "./read-json.ts";
-import type { JavaType, Parameter, Signature } from "./signature.ts";
+import type { JavaType, Signature } from "./signature.ts";
 import { isBytes, isRecord, scalarOf, within } from "./type.ts";
 
 /** The array of the arguments. */
@@ -49,7 +49,7 @@ export function valuesOf({ parameters }: Signature, readings: readonly JsonValue
       const values = parameters.map(({ name, type }, index) =>
         within(`argument "${name}"`, () => fromJson(type, reading[index] as JsonValue, cost)),
       );
-      return { values, plain: isPlainReading(parameters, reading) };
+      return { values, plain: parameters.every(({ type }, index) => isPlain(type, reading[index] as JsonValue)) };
     } catch (reason) {
       problem ??= reason;
     }
@@ -60,11 +60,6 @@ export function valuesOf({ parameters }: Signature, readings: readonly JsonValue
 function takesArray(type: JavaType): boolean {
   if (typeof type === "string") return type === "java.lang.Object" || isBytes(type);
   return "list" in type || "set" in type || "array" in type;
-}
-
-/** Reports whether each argument is in its usual JSON form. */
-function isPlainReading(parameters: readonly Parameter[], reading: readonly JsonValue[]): boolean {
-  return parameters.every(({ type }, index) => isPlain(type, reading[index] as JsonValue));
 }
 
 /** Reports whether a JSON value has the usual form of the type. An `Object` has none. */

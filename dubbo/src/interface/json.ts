@@ -38,13 +38,9 @@ const BYTE_IN_JSON = 1 / 32;
 const JSON_NOTATION: Notation = {
   long: (value) => (Number.isSafeInteger(Number(value)) ? Number(value) : String(value)),
   double: (value) => (Number.isFinite(value) ? value : String(value)),
-  bytes: signedBytes,
+  bytes: ({ buffer, byteOffset, byteLength }) => Array.from(new Int8Array(buffer, byteOffset, byteLength)),
   date: (value) => value.getTime(),
 };
-
-function signedBytes({ buffer, byteOffset, byteLength }: Uint8Array): number[] {
-  return Array.from(new Int8Array(buffer, byteOffset, byteLength));
-}
 
 /** The JSON value of a value. Throws a `TypeError` for a value that is invalid for the type, and beyond the limits of `cost`. */
 export function toJson(type: JavaType, value: unknown, cost: Cost = new Cost()): JsonValue {

@@ -14,7 +14,6 @@ import type { FieldLimits } from "../protocol/header-limits.ts";
 import { appendBounded, checkHeaders, isReservedName } from "../protocol/headers.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { handlerOf, methodsOf, payloadOptionsOf } from "../protocol/overloads.ts";
-import type { GrpcPayloadCall } from "../protocol/payload.ts";
 import type { Answer, Destination, Handler, ServerProtocol } from "../protocol/protocol.ts";
 import { ServerContext } from "../server/call-context.ts";
 import { asRpcError, authorizeCall, receive, unaryRequest } from "../server/receive.ts";
@@ -100,7 +99,9 @@ export class GrpcServer implements ServerProtocol {
       const called = unaryRequest(call, message instanceof Promise ? await message : message);
       const response = await (payload === undefined
         ? handler.call(called)
-        : handlerOf(handler, payload.method).call(called).catch(errorEncoder(payload)));
+        : handlerOf(handler, payload.method)
+            .call(called)
+            .catch((reason): UnaryResponse => ({ stream: false, ...payload.encodeError(reason) })));
       const written = this.#writeResponse(call, response);
       const answer = written instanceof Promise ? await written : written;
       call.context.answered();
@@ -164,11 +165,6 @@ function readMessage(call: GrpcCall, body: Uint8Array): object | Promise<object>
   if (!compressed) return receive(call, data, undefined);
   if (headers.compression === undefined) throw unnamedCompression();
   return receive(call, data, headers.compression);
-}
-
-/** Returns the function that encodes the error of a handler as a response, if the payload has such responses. */
-function errorEncoder(payload: GrpcPayloadCall): (reason: unknown) => UnaryResponse {
-  return (reason) => ({ stream: false, ...payload.encodeError(reason) });
 }
 
 function unaryResponse(

@@ -132,7 +132,6 @@ export function userMetadata(fields: Metadata): Metadata {
 
 /** Reads the typed details. Details that cannot be decoded are omitted, so that the code and message remain. */
 function readDetails(trailers: Metadata): ErrorDetail[] {
-  if (!trailers.has("grpc-status-details-bin")) return [];
   try {
     const bytes = trailers.getBinary("grpc-status-details-bin");
     return bytes === undefined ? [] : decodeDetails(bytes);

@@ -29,7 +29,3 @@ export function trailersTooLarge(): MessageError {
   const limit = `${MAX_TRAILER_FIELDS} fields and ${MAX_TRAILER_SECTION_BYTES} bytes`;
   return malformed(`the trailers are larger than the limit of ${limit}`);
 }
-
-export function tooSlow(): MessageError {
-  return new MessageError(408, "the request did not arrive in time");
-}

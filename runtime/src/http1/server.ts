@@ -9,7 +9,7 @@
  */
 import { viewOf } from "../wire/output.ts";
 import { type ConnectionOptions, MessageConnection, type MessageHandler } from "./connection.ts";
-import { MessageError, malformed, tooSlow } from "./error.ts";
+import { MessageError, malformed } from "./error.ts";
 import { ServerExchange, type ServerExchangeOwner } from "./exchange.ts";
 import { HeadReader } from "./head.ts";
 import { type Http1Limits, MAX_DROPPED_BYTES } from "./limits.ts";
@@ -233,7 +233,7 @@ export class ServerConnection extends MessageConnection<ServerExchange, Http1Han
     if (this.#state === State.Idle) {
       if (this.#elapsed > (this.#hasServed ? idleMs : headMs)) this.end(false);
     } else if (this.#elapsed > (this.#state === State.Head ? Math.min(headMs, requestMs) : requestMs)) {
-      this.#fail(tooSlow());
+      this.#fail(new MessageError(408, "the request did not arrive in time"));
     }
   }
 

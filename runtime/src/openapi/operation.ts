@@ -51,9 +51,10 @@ export function callOperation(
   const [method] = methods as [Method];
   const parts = methods.map((one) => messagesOf(one, schemas));
   const [requestType, responseType] = mediaTypesOf(method);
+  const note = method.kind === "unary" ? (parts[0]?.note ?? "") : STREAMING_NOTES[method.kind];
   return {
     ...factsOf(method, schemas.comments),
-    ...descriptionOf([schemas.comments.of(`${method.service}.${method.name}`), noteOf(method, parts[0])]),
+    ...descriptionOf([schemas.comments.of(`${method.service}.${method.name}`), note]),
     parameters: [{ $ref: "#/components/parameters/Timeout" }, ...selectorParameters(service.selectors)],
     requestBody: {
       required: true,
@@ -103,10 +104,6 @@ function summaryOf(comment: string): string | undefined {
 export function descriptionOf(paragraphs: readonly string[]): JsonObject {
   const description = paragraphs.filter((text) => text !== "").join("\n\n");
   return description === "" ? {} : { description };
-}
-
-function noteOf({ kind }: Method, messages: MessageSchemas | undefined): string {
-  return kind === "unary" ? (messages?.note ?? "") : STREAMING_NOTES[kind];
 }
 
 /** The content types of request and response. HTTP RPC has no client streams. */

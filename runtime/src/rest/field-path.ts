@@ -33,17 +33,15 @@ export function resolvePath(type: DescMessage, names: readonly string[]): Resolv
   const [first, ...others] = path;
   const last = path.at(-1);
   if (first === undefined || last === undefined) return undefined;
-  if (parent !== undefined)
-    return { problem: `is a message; name one of its fields, such as ${exampleOf(names, parent)}` };
+  if (parent !== undefined) {
+    const example = [...names, parent.fields[0]?.jsonName ?? "field"].join(".");
+    return { problem: `is a message; name one of its fields, such as ${example}` };
+  }
   if (last.fieldKind === "map") return { problem: "is a map, which cannot be written as text" };
   if (last.fieldKind === "list" && last.message !== undefined && !isTextual(last.message)) {
     return { problem: "is a list of messages, which cannot be written as text" };
   }
   return { path: [first, ...others] };
-}
-
-function exampleOf(names: readonly string[], { fields }: DescMessage): string {
-  return [...names, fields[0]?.jsonName ?? "field"].join(".");
 }
 
 /** The key of a field path, which is equal for all spellings of its names. */

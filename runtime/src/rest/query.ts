@@ -78,14 +78,10 @@ export function parseValue(json: BodyJson, path: FieldPath, text: string, place:
   try {
     const value = parseItem(json, field, text);
     const isMask = field.message?.typeName === "google.protobuf.FieldMask" && typeof value === "string";
-    return isMask ? lowerCamel(value) : value;
+    // Callers also write the names in the proto file.
+    return isMask ? value.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()) : value;
   } catch (cause) {
     if (cause instanceof RpcError) throw cause;
     throw badRequest(`${place}: ${clipText(reasonOf(cause))}`, cause);
   }
-}
-
-/** Converts the paths of a field mask to lowerCamelCase: callers also write the names in the proto file. */
-function lowerCamel(mask: string): string {
-  return mask.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase());
 }

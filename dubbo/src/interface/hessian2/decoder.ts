@@ -221,7 +221,7 @@ export class Hessian2Decoder {
     if (actual === undefined) throw undeclared(name ?? "");
     const object = keep({});
     for (const [field, type] of Object.entries(actual.fields)) {
-      const value = raw instanceof RawObject ? raw.get(field) : findEntry(raw, field);
+      const value = raw.get(field);
       // A peer with another version of the class may not send the field. It gets Java's initial value.
       if (value === undefined) {
         this.#cost.make(LEAF);
@@ -284,13 +284,6 @@ const VALUE_CLASSES: ReadonlyMap<string, JavaBuiltIn> = new Map<string, JavaBuil
   ["java.sql.Time", "java.util.Date"],
   ["java.sql.Timestamp", "java.util.Date"],
 ]);
-
-function findEntry(raw: RawMap, name: string): RawValue | undefined {
-  for (let i = 0; i < raw.entries.length; i += 2) {
-    if (raw.entries[i] === name) return raw.entries[i + 1];
-  }
-  return undefined;
-}
 
 function toBytes(raw: RawValue): Uint8Array {
   if (raw instanceof Uint8Array) return raw;

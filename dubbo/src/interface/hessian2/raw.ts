@@ -29,6 +29,12 @@ export class RawMap {
   constructor(type: string | undefined) {
     this.type = type;
   }
+
+  /** Returns the value of a text key; `undefined` if the map does not have it. */
+  get(name: string): RawValue | undefined {
+    for (let i = 0; i < this.entries.length; i += 2) if (this.entries[i] === name) return this.entries[i + 1];
+    return undefined;
+  }
 }
 
 /** A class definition. */
