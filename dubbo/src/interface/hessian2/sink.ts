@@ -18,11 +18,6 @@ export class ByteSink {
     this.#count = count;
   }
 
-  /** The number of bytes written so far. */
-  get length(): number {
-    return this.#length;
-  }
-
   /** Returns the bytes written so far. */
   finish(): Uint8Array {
     this.#countTo(this.#length);
