@@ -107,7 +107,7 @@ export function keepRegistered<S extends Session>(
       try {
         return await entries?.withdraw();
       } catch {
-        // The last resort is the end of the session, for which \`close\` does not wait.
+        // The last resort is the end of the session, for which `close` does not wait.
         await delayInBackground(retry.next(), entries?.session.lost);
       }
     }
