@@ -1,12 +1,11 @@
 /** Validation of messages by a validator of the rules in their proto files, such as protovalidate. */
-import type { DescMessage, Message } from "@bufbuild/protobuf";
+import { create, type DescMessage, isMessage, type Message, type MessageInitShape } from "@bufbuild/protobuf";
 import { type Path, pathToString } from "@bufbuild/protobuf/reflect";
 import type { Interceptor } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { createDetail } from "../call/error-detail.ts";
 import { iteration } from "../call/message-stream.ts";
-import { toMessage } from "../codec/codec.ts";
 import { BadRequestSchema } from "../gen/google/rpc/error_details_pb.ts";
 import { clipText } from "../protocol/error.ts";
 
@@ -56,9 +55,14 @@ export function createValidation(validator: MessageValidator): Interceptor {
 }
 
 function check(validator: MessageValidator, schema: DescMessage, message: object): void {
-  const { kind, error, violations = [] } = validator.validate(schema, toMessage(schema, message));
+  const { kind, error, violations = [] } = validator.validate(schema, asMessage(schema, message));
   if (kind === "error") throw error;
   if (kind === "invalid") throw invalidMessage(schema, violations);
+}
+
+/** Messages of clients may be init objects. */
+function asMessage(schema: DescMessage, message: object): Message {
+  return isMessage(message, schema) ? message : create(schema, message as MessageInitShape<DescMessage>);
 }
 
 /** Validates the messages of a stream. The first invalid one ends it. */
