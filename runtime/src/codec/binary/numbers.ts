@@ -1,5 +1,4 @@
 /** Conversion of field values to numbers: accepts and rejects the same values as protobuf-es, and throws for rejected ones. */
-import { fail } from "./invalid.ts";
 
 /** Memory for one number of eight bytes. Views of it are faster than the methods of `DataView` for 64-bit integers. */
 const memory = /*@__PURE__*/ new ArrayBuffer(8);
@@ -51,4 +50,9 @@ export function toLong(value: bigint | string | number, view: BigInt64Array | Bi
 /** Throws the error of a value that a field of the type cannot have. */
 export function invalid(type: string, value: unknown): never {
   fail(`invalid ${type}: ${value}`);
+}
+
+/** The error of values that cannot be encoded, and of bytes that cannot be decoded. */
+export function fail(message: string): never {
+  throw new Error(message);
 }

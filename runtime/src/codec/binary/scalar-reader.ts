@@ -2,8 +2,7 @@
  * Cursor over received bytes, and functions that read the scalar types of protobuf from it (Encoding, "Message Structure").
  * They are functions and not methods, so that a bundle has those only that its messages need.
  */
-import { fail } from "./invalid.ts";
-import { doubles, floats, HIGH, LOW, signed, unsigned, words } from "./numbers.ts";
+import { doubles, fail, floats, HIGH, LOW, signed, unsigned, words } from "./numbers.ts";
 import { lenient, readUtf8, strict } from "./text.ts";
 
 /** The cursor over a message, which these functions move. They throw an `Error` for malformed or incomplete bytes. */

@@ -2,9 +2,8 @@
  * Writer of protobuf's binary format for generated codecs. It writes the same bytes as protobuf-es, and rejects the same
  * values. Functions for fields write a tag and a value; the tag 0 is omitted, for items of packed lists.
  */
-import { fail } from "./invalid.ts";
 import { MAX_TAG_AND_VARINT, SHORT_STRING } from "./limits.ts";
-import { HIGH, invalid, LOW, signed, toFloat, toInt32, toLong, toUint32, unsigned, words } from "./numbers.ts";
+import { fail, HIGH, invalid, LOW, signed, toFloat, toInt32, toLong, toUint32, unsigned, words } from "./numbers.ts";
 import { finishMessage, MessageWriter, reserve } from "./slab.ts";
 import { nodeText } from "./text.ts";
 import type { UnknownField } from "./unknown.ts";
