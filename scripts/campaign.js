@@ -1,7 +1,8 @@
 /**
  * Runs, one after the other, the long random checks of which `npm run check` runs samples: `npm run campaign`. Names choose
- * among them: `npm run campaign -- simulate soak`. With `--full`, ten times as much and more: it takes days. Prints the output
- * of each, with the seeds that repeat a failure, runs all even if one fails, and ends with a line of totals.
+ * among them: `npm run campaign -- simulate soak`. With `--full`, ten times as many properties, cases, calls and restarts: it
+ * takes days. Prints the output of each, with the seeds that repeat a failure, runs all even if one fails, and ends with a line
+ * of totals.
  */
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";

@@ -1,7 +1,7 @@
 /**
  * A service on all cores of a machine: several processes behind one port (`node:cluster`).
  *
- *     npx tsx --conditions=triple-source examples/cluster/main.ts [PORT [PROCESSES]]
+ *     node --conditions=triple-source --import tsx examples/cluster/main.ts [PORT [PROCESSES]]
  *
  * SIGHUP replaces the processes one by one, without losing a call; SIGTERM and SIGINT end the program gracefully.
  */

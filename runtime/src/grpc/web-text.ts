@@ -9,6 +9,9 @@ import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { type Body, streamBody } from "../http/body.ts";
 
+/** The number of bytes that are encoded at a time: a multiple of 3, so that only the last piece may need padding. */
+const PIECE_BYTES = 24_576;
+
 const ALPHABET = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 const PADDING = 0x3d;
 
@@ -59,11 +62,14 @@ function valueAt(text: Uint8Array, index: number): number {
   return VALUES[text[index] as number] as number;
 }
 
-/** Encodes bytes in base64, with padding. `Buffer` is far faster. */
+/** Encodes bytes in base64, with padding. `Buffer` is far faster, and takes less memory. */
 export function toBase64(bytes: Uint8Array): Uint8Array {
-  const text =
-    typeof Buffer === "function"
-      ? Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64")
-      : encodeBase64(bytes).padEnd(4 * Math.ceil(bytes.byteLength / 3), "=");
+  let text = "";
+  if (typeof Buffer === "function") {
+    text = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).toString("base64");
+  } else {
+    for (let i = 0; i < bytes.byteLength; i += PIECE_BYTES) text += encodeBase64(bytes.subarray(i, i + PIECE_BYTES));
+    text = text.padEnd(4 * Math.ceil(bytes.byteLength / 3), "=");
+  }
   return new TextEncoder().encode(text);
 }

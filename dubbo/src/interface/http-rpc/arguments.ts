@@ -182,7 +182,7 @@ class NamedValues<V> {
     });
   }
 
-  /** Decodes a list: one item for each value, or those of a value that is a JSON array. */
+  /** Decodes the values of a name: null for none; a list of one item for each, or of those of a value that is a JSON array. */
   #valueOf(name: string, type: JavaType, given: readonly V[]): JsonValue {
     const [first] = given;
     if (first === undefined) return null;

@@ -4,8 +4,9 @@
  *
  * A nested message is read from the same reader up to an offset, so that it needs no object of its own.
  */
-import { fail } from "./numbers.ts";
+
 import { RECURSION_LIMIT } from "./limits.ts";
+import { fail } from "./numbers.ts";
 import { advance, bytesSince, delimited, type MessageReader, readVarint32 } from "./scalar-reader.ts";
 import { addUnknown, type UnknownField } from "./unknown.ts";
 import { encodeInto, writeInt32 } from "./writer.ts";
