@@ -215,6 +215,19 @@ const scenarios: fc.Arbitrary<Scenario> = fc.record({
   ),
 });
 
+/** The second connection sends the requests that waited at once, in several writes, while memory of the first becomes free. */
+const MANY_WAITING: Scenario = {
+  cut: { direction: "responses", bytes: 56, stallTurns: 0, how: "reset" },
+  maxStreams: 5,
+  maxConnections: 1,
+  answerTurns: 1,
+  calls: [31_552, 39_999, 135, 33_063, 0, 0, 0, 0, 26_442, 0].map((bytes) => ({
+    startTurn: bytes === 0 ? 0 : 1,
+    bytes,
+    isStreamed: false,
+  })),
+};
+
 describe("the calls of a connection that is lost", () => {
   it("are never executed twice, and succeed if no server has processed them, whatever byte is the last", async () => {
     await fc.assert(
@@ -228,7 +241,7 @@ describe("the calls of a connection that is lost", () => {
         // Only requests whose header blocks have left the client may have been processed.
         expect(failed.length).toBeLessThanOrEqual(network.sent);
       }),
-      runs(400),
+      { ...runs(400), examples: [[MANY_WAITING]] },
     );
   });
 

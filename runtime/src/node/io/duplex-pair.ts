@@ -12,7 +12,7 @@ export class MemorySocket extends Duplex {
   /** True if the client's connection uses TLS. */
   encrypted = false;
   #other: MemorySocket | undefined;
-  /** Called when the other end has read what was written. */
+  /** Called when the other end takes more, which may be before it has read what was written. */
   #written: (() => void) | undefined;
 
   /** Creates the two ends of a connection. */
@@ -34,7 +34,8 @@ export class MemorySocket extends Duplex {
     if (chunk.byteLength === 0) process.nextTick(done);
     else {
       other.#written = done;
-      other.push(chunk);
+      // The writer may reuse its memory then.
+      other.push(Buffer.from(chunk));
     }
   }
 
