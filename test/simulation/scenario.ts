@@ -48,6 +48,8 @@ const REST_MS = 35_000;
 const STALE_MS = 10;
 /** Time in which the kernel finds a dead connection without traffic: the client sets the first second of it. */
 const KEEPALIVE_MS = 12_000;
+/** The time after which a connection is found out that died while its server did not serve. */
+const UNSERVED_MS = 340_000;
 
 /** Time in which the connection to a registry must close: a request that runs ends, and the registry confirms the end. */
 const REGISTRY_CLOSE_MS = 12_000;
@@ -401,7 +403,7 @@ export class Scenario {
   }
 
   /** The time in which a client must recover: its backoff, one attempt to connect, and dead connections to find out. */
-  #recoveryMs({ options, balancer, httpVersion }: ClientPlan): number {
+  #recoveryMs({ options, balancer, httpVersion, watchesHealth }: ClientPlan): number {
     const { maxBackoffMs = 120_000, connectTimeoutMs = 20_000, pingTimeoutMs = 5_000, maxConnections = 10 } = options;
     // Each wait is 1.6 times the last one, so the next one is no longer than the outage.
     const backoff = Math.min(Number(maxBackoffMs) * 1.2, this.plan.chaosMs + 5_000);
@@ -414,6 +416,7 @@ export class Scenario {
       Number(connectTimeoutMs) * 2 +
       dead * (balancer === undefined ? 1 : this.plan.servers.length) +
       ejected +
+      (watchesHealth ? UNSERVED_MS : 0) +
       (this.registry?.recoveryMs ?? 0) +
       (this.plan.source === undefined ? 0 : SOURCE_MS) +
       5_000

@@ -122,7 +122,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
         if (context !== undefined && isInBody && !hasType(request.headers, GRPC)) {
           // `unimplemented` or `not_found`, or the last event, by the body, which the caller reads.
           context.onCode = (code) => count(member, code !== undefined && FAULTS.has(code) ? code : undefined);
-          latencies.ended(member, request, status === 404);
+          latencies.ended(member, request, status !== 200);
           return;
         }
         const fault = faultOf(request.headers, response, end);

@@ -94,7 +94,7 @@ export class EventReader {
     while (end < chunk.byteLength && chunk[end] !== LF && chunk[end] !== CR) end++;
     const part = chunk.subarray(start, end);
     this.#lineBytes = this.#held + part.byteLength;
-    this.#checkSize(this.#size + this.#lineBytes - DATA_PREFIX_BYTES);
+    this.#checkSize(this.#lineBytes - DATA_PREFIX_BYTES);
     if (end === chunk.byteLength) {
       this.#at = end;
       this.#hold(part);

@@ -27,8 +27,11 @@ import { DEFAULT_MAX_BACKOFF_MS } from "./connector.ts";
 /** A method without generated code, whose response has the bytes of its message. */
 type Method<Request> = ServerStreamingMethod<Request, { readonly bytes: Uint8Array }>;
 
-/** Interval in milliseconds at which connections are checked that have no calls, because their server does not serve. */
-const UNSERVED_CHECK_MS = 10_000;
+/**
+ * Interval in milliseconds at which connections are checked whose server does not serve. gRPC servers end connections, with the
+ * calls that still run, on which PINGs arrive more often than every five minutes.
+ */
+const UNSERVED_CHECK_MS = 330_000;
 /** The names of `HealthCheckResponse.ServingStatus`, by number. */
 const SERVING_STATUSES = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"];
 
