@@ -285,7 +285,7 @@ describe.each(["grpc", "http-rpc"] as const)("over sockets with %s", (protocol) 
   });
 
   it.each(protocol === "grpc" ? ["2" as const] : (["1.1", "2"] as const))(
-    "a call over HTTP/%s is over when its response has ended, even if nobody reads it",
+    "a call over HTTP/%s is over when its response has ended, even unread",
     async (httpVersion) => {
       const greetEach = async function* () {
         yield { greeting: "first" };

@@ -70,7 +70,7 @@ const OPTIONS_MUST_SEE = [
   "refused by maxPendingRequests",
   "refused by shedLoad",
   "event stream",
-  "streams that nobody reads",
+  "unread streams",
 ];
 /** Seeds after which all of {@link MUST_SEE}, and all of {@link OPTIONS_MUST_SEE}, are expected. */
 const LONG = 200;

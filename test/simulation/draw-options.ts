@@ -1,6 +1,6 @@
 /**
  * Adds options of clients and servers to plans, each to few: zones, watched health, load reports, limits per endpoint, load
- * shedding, event streams, and what needs a plan of its own to be found: streams that nobody reads, and connections that are
+ * shedding, event streams, and what needs a plan of its own to be found: unread streams, and connections that are
  * given up while requests wait to be written.
  */
 import type { ClientPlan, Fault, Operation, Plan, ServerPlan } from "./plan.ts";
@@ -14,7 +14,7 @@ export function hasOptions(seed: number): boolean {
   return seed > 0 && (seed % OPTION_SEEDS === 0 || (seed > 1_000 && seed % 5 === 0));
 }
 
-/** More streams than fill the window of a connection with what nobody reads. */
+/** More streams than fill the window of a connection with unread data. */
 const UNREAD_STREAMS = 25;
 const OPTIONS = ["zones", "health", "loads", "limits", "shedding", "events", "unread", "stuck"] as const;
 

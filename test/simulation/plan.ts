@@ -168,7 +168,7 @@ export interface Plan {
   readonly chaosMs: number;
   /** True if some clients or servers have options that few plans have. */
   readonly hasOptions?: boolean;
-  /** The streams that each client opens at the end, whose requests nobody reads. */
+  /** The streams that each client opens at the end and whose requests stay unread. */
   readonly unreadStreams?: number | undefined;
   /** The end: servers close before or after clients, or clients close while they cannot reach any server. */
   readonly end: "clients first" | "servers first" | "cut off";

@@ -15,9 +15,9 @@ const SURPLUS_MS = 3_000;
 
 /** Time for which a client may have more calls at an endpoint than its limit. */
 const LIMIT_MS = 100;
-/** Bytes of a request that nobody reads: more than the window of a stream. */
+/** Bytes of an unread request: more than the window of a stream. */
 const UNREAD_BYTES = 300_000;
-/** Time in which the requests that nobody reads fill their windows, and after which they are cancelled. */
+/** Time in which unread requests fill their windows, and after which they are cancelled. */
 const UNREAD_MS = [10_000, 50_000] as const;
 
 /** Time after which a connection of HTTP/1.1 is free for the next request. */
@@ -42,7 +42,7 @@ export async function checkQuiet(scenario: Scenario): Promise<void> {
   }
 }
 
-/** Checks that streams whose requests nobody reads, more than fit into the window of a connection, stop no other call (I14). */
+/** Checks that unread streams, more than fit into the window of a connection, stop no other call (I14). */
 export async function checkUnread(scenario: Scenario): Promise<void> {
   const { clients, plan, world, ledger } = scenario;
   const { unreadStreams } = plan;
@@ -53,12 +53,9 @@ export async function checkUnread(scenario: Scenario): Promise<void> {
     const streams = Array.from({ length: unreadStreams }, () => scenario.openUnread(client, UNREAD_BYTES, cancelMs));
     await world.sleep(fillMs);
     const [outcome] = await scenario.probe(client, ...LAST_PROBE);
-    ledger.see("streams that nobody reads");
+    ledger.see("unread streams");
     if (outcome !== OK)
-      ledger.violate(
-        "I14",
-        `a call of client${client.index + 1} fails while nobody reads ${unreadStreams} other streams`,
-      );
+      ledger.violate("I14", `a call of client${client.index + 1} fails beside ${unreadStreams} unread streams`);
     await Promise.all(streams);
   };
   await Promise.all(clients.map(check));

@@ -244,7 +244,7 @@ export class Scenario {
     return [outcome, this.ledger.entries.get(String(id))?.executions.at(-1) ?? ""];
   }
 
-  /** Opens a stream whose requests nobody reads, and cancels it after a time. */
+  /** Opens a stream whose requests stay unread, and cancels it after a time. */
   openUnread(client: RunningClient, bytes: number, cancelAfterMs: number): Promise<number> {
     const common = probe(this.#nextId++, client.index, bytes, 0);
     return this.#make(client, { ...common, kind: "talk", behaviour: "wait", timeoutMs: undefined, cancelAfterMs });

@@ -46,6 +46,7 @@ export function keepRegistered<S extends Session>(
   const updates = new Set<Deferred<void>>();
   let instance = given;
   let closing: Promise<void> | undefined;
+  let isClosed = false;
   let entries: Entries<S> | undefined;
   let confirmed: ReturnType<Registration["status"]> = "pending";
   let reported: RegistrationEvent["type"] | undefined;
@@ -103,11 +104,11 @@ export function keepRegistered<S extends Session>(
       }
     }
     retry.reset();
-    for (;;) {
+    // Not after `close` has settled: the entries may be those of the next registration then. The session's end removes the rest.
+    while (!isClosed) {
       try {
         return await entries?.withdraw();
       } catch {
-        // The last resort is the end of the session, for which `close` does not wait.
         await delayInBackground(retry.next(), entries?.session.lost);
       }
     }
@@ -121,6 +122,7 @@ export function keepRegistered<S extends Session>(
     ready.reject(reason);
     for (const update of updates) update.reject(reason);
     await settledWithin(running, graceMs);
+    isClosed = true;
   }
 
   return {

@@ -4,7 +4,6 @@
  *
  * A nested message is read from the same reader up to an offset, so that it needs no object of its own.
  */
-
 import { RECURSION_LIMIT } from "./limits.ts";
 import { fail } from "./numbers.ts";
 import { advance, bytesSince, delimited, type MessageReader, readVarint32 } from "./scalar-reader.ts";
