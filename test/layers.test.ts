@@ -29,7 +29,7 @@ const OPTIONAL_PEERS: ReadonlyMap<string, string> = new Map([
   ["node/server/adapter/fastify", "fastify"],
   ["observe/call-metrics", "@opentelemetry/api"],
   ["observe/telemetry", "@opentelemetry/api"],
-  ["observe/retry-telemetry", "@opentelemetry/api"],
+  ["observe/attempt-telemetry", "@opentelemetry/api"],
   ["observe/discovery-telemetry", "@opentelemetry/api"],
 ]);
 

@@ -40,7 +40,7 @@ const STATE: Readonly<Record<string, string>> = {
   "runtime/src/node/server/adapter/fastify.ts": "names of plugins",
   "runtime/src/http-rpc/body/multipart.ts": "a module that is loaded on first use",
   "runtime/src/http-rpc/body/xml.ts": "a module that is loaded on first use",
-  "runtime/src/observe/retry-telemetry.ts": "the process: whether an interceptor notes retries",
+  "runtime/src/observe/attempt-telemetry.ts": "the process: whether an interceptor notes retries",
 };
 
 const GLOBALS = /^(?:(?:set|clear)(?:Timeout|Interval|Immediate)|performance)$/;

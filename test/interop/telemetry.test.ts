@@ -1,10 +1,12 @@
 /**
- * gRPC's metrics of 100 calls, compared with those of grpc-go's plug-in for OpenTelemetry: names, units, descriptions, labels,
- * boundaries, counts and sizes.
+ * gRPC's metrics and spans of 130 calls, compared with those of grpc-go's plug-in for OpenTelemetry: names, units, descriptions,
+ * labels, boundaries, counts and sizes; names, kinds, parents, status and attributes.
  */
 import { copyFileSync } from "node:fs";
 import { basename, join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { propagation, SpanKind, SpanStatusCode } from "@opentelemetry/api";
+import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import {
   AggregationTemporality,
   type Histogram,
@@ -12,6 +14,12 @@ import {
   MeterProvider,
   PeriodicExportingMetricReader,
 } from "@opentelemetry/sdk-metrics";
+import {
+  BasicTracerProvider,
+  InMemorySpanExporter,
+  type ReadableSpan,
+  SimpleSpanProcessor,
+} from "@opentelemetry/sdk-trace-base";
 import { createServer, createTransport } from "triple-es/node";
 import { createClientTelemetry, createServerTelemetry } from "triple-es/opentelemetry";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -40,6 +48,18 @@ interface Point {
   readonly sum: number;
   readonly buckets?: readonly number[];
 }
+interface Span {
+  readonly name: string;
+  readonly kind: string;
+  readonly status: string;
+  /** The name of the parent; `remote` if it is in another process. */
+  readonly parent: string;
+  readonly attributes: Readonly<Record<string, unknown>>;
+}
+interface Exported {
+  readonly metrics: Instrument[];
+  readonly spans: Span[];
+}
 
 const retryPolicy = {
   maxAttempts: 3,
@@ -62,8 +82,8 @@ function build(): string {
   return join(folder, "telemetry");
 }
 
-/** Starts grpc-go's half. The returned function makes the calls, if it is a client, and returns the metrics. */
-async function startGo(role: "server" | "client", port: number): Promise<() => Promise<Instrument[]>> {
+/** Starts grpc-go's half. The returned function makes the calls, if it is a client, and returns metrics and spans. */
+async function startGo(role: "server" | "client", port: number): Promise<() => Promise<Exported>> {
   const running = await startConversation([program, role, String(port)]);
   onTestFinished(() => running.stop());
   return async () => JSON.parse((await running.ask("go")).join(""));
@@ -91,6 +111,34 @@ function measure() {
     });
   };
   return { meter: provider.getMeter("test"), read };
+}
+
+/** Creates a tracer, and a function that returns its spans in the form of the program. */
+function traceSpans() {
+  const exporter = new InMemorySpanExporter();
+  const provider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] });
+  const read = (): Span[] => {
+    const found = exporter.getFinishedSpans();
+    const names = new Map(found.map((span) => [span.spanContext().spanId, span.name]));
+    return found.map(({ name, kind, status, parentSpanContext: parent, attributes }: ReadableSpan) => ({
+      name,
+      kind: (SpanKind[kind] as string).toLowerCase(),
+      status: SpanStatusCode[status.code] as string,
+      parent: parent === undefined ? "" : parent.isRemote ? "remote" : (names.get(parent.spanId) ?? ""),
+      attributes,
+    }));
+  };
+  return { tracer: provider.getTracer("test"), read };
+}
+
+/** Sorts spans, and removes the attributes that gRPC does not define. */
+function comparableSpans(spans: readonly Span[]): string[] {
+  return spans
+    .map(({ name, kind, status, parent, attributes }) => {
+      const { "previous-rpc-attempts": previous, "transparent-retry": isTransparent } = attributes;
+      return [name, kind, status.toUpperCase(), parent, previous, isTransparent].join(" ");
+    })
+    .sort();
 }
 
 /** Sorts metrics, and removes the measured times. */
@@ -146,9 +194,11 @@ function certain(instruments: readonly Instrument[]): Instrument[] {
   return instruments.map((one) => ({ ...one, points: one.points.filter(isCertain) }));
 }
 
-describe.skipIf(goVersion() === undefined)("gRPC's metrics are those of grpc-go (needs Go)", () => {
+describe.skipIf(goVersion() === undefined)("gRPC's metrics and spans are those of grpc-go (needs Go)", () => {
   beforeAll(() => {
     program = build();
+    propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+    return () => propagation.disable();
   }, 120_000);
 
   it("on a client", async () => {
@@ -156,14 +206,16 @@ describe.skipIf(goVersion() === undefined)("gRPC's metrics are those of grpc-go 
     await startGo("server", port);
     const theirs = await (await startGo("client", port))();
     const { meter, read } = measure();
+    const { tracer, read: readSpans } = traceSpans();
     const baseUrl = `http://127.0.0.1:${port}`;
-    const interceptors = [createClientTelemetry({ meter, baseUrl, metrics: "grpc" })];
+    const interceptors = [createClientTelemetry({ meter, tracer, baseUrl, metrics: "grpc", traces: "grpc" })];
     const transport = createTransport({ baseUrl, interceptors, serviceConfig });
     onTestFinished(() => transport.close({ graceMs: 0 }));
     await makeCalls(createTestServiceClient(transport));
-    expect(theirs.length).toBe(5);
+    expect(theirs.metrics.length).toBe(5);
     // A call that its deadline ends is recorded after its caller has the error.
-    await expect.poll(async () => comparable(await read())).toEqual(comparable(theirs));
+    await expect.poll(async () => comparable(await read())).toEqual(comparable(theirs.metrics));
+    await expect.poll(() => comparableSpans(readSpans())).toEqual(comparableSpans(theirs.spans));
   });
 
   it("on a server", async () => {
@@ -171,13 +223,18 @@ describe.skipIf(goVersion() === undefined)("gRPC's metrics are those of grpc-go 
     const readTheirs = await startGo("server", port);
     await (await startGo("client", port))();
     const { meter, read } = measure();
-    const server = createServer({ interceptors: [createServerTelemetry({ meter, metrics: "grpc" })] });
+    const { tracer, read: readSpans } = traceSpans();
+    const telemetry = createServerTelemetry({ meter, tracer, metrics: "grpc", traces: "grpc" });
+    const server = createServer({ interceptors: [telemetry] });
     server.add(TestServiceDef, createTestService() as TestServiceHandler);
     await server.listen({ port: 0, host: "127.0.0.1" });
     onTestFinished(() => server.close({ graceMs: 0 }));
     await (await startGo("client", server.address.port))();
     const theirs = await readTheirs();
-    expect(theirs.length).toBe(4);
-    await expect.poll(async () => comparable(certain(await read()))).toEqual(comparable(certain(theirs)));
+    expect(theirs.metrics.length).toBe(4);
+    await expect.poll(async () => comparable(certain(await read()))).toEqual(comparable(certain(theirs.metrics)));
+    const isCertain = ({ name }: Span): boolean => !name.endsWith("UnimplementedCall") && !name.endsWith("DuplexCall");
+    const spans = comparableSpans(theirs.spans.filter(isCertain));
+    await expect.poll(() => comparableSpans(readSpans().filter(isCertain))).toEqual(spans);
   });
 });

@@ -1,4 +1,7 @@
 /** The interceptors for OpenTelemetry, tested with its SDK: spans, their parents, and durations. */
+import { once } from "node:events";
+import { constants, createServer } from "node:http2";
+import type { AddressInfo } from "node:net";
 import { context, metrics, propagation, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
@@ -15,9 +18,10 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import { Code, createInMemoryTransport, createRouter, Metadata, RpcError, TripleHeader } from "triple-es";
+import { Code, createInMemoryTransport, createRetry, createRouter, Metadata, RpcError, TripleHeader } from "triple-es";
+import { createTransport } from "triple-es/fetch";
 import { type ClientTelemetryOptions, createClientTelemetry, createServerTelemetry } from "triple-es/opentelemetry";
-import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import {
   createGreetServiceClient,
   type GreetServiceClient,
@@ -160,6 +164,88 @@ describe("a call", () => {
     await greetings(client.greetEach({}));
     const stream = (await bothSpans()).server.spanContext().spanId;
     expect(active).toEqual([unary, stream, stream, stream]);
+  });
+});
+
+describe("gRPC's spans", () => {
+  /** Returns the finished spans as `name status attributes < name of the parent`. */
+  const shown = () => {
+    const finished = spans.getFinishedSpans();
+    const names = new Map(finished.map((span) => [span.spanContext().spanId, span.name]));
+    return finished.map(({ name, status, attributes, parentSpanContext }) => {
+      const { "previous-rpc-attempts": previous, "transparent-retry": isTransparent } = attributes;
+      const parent = names.get(parentSpanContext?.spanId ?? "");
+      return [name, SpanStatusCode[status.code], previous, isTransparent, "<", parent]
+        .filter((x) => x !== undefined)
+        .join(" ");
+    });
+  };
+  const method = "greet.v1.GreetService.Greet";
+
+  it("are one for each attempt, the parent of the server's", async () => {
+    let calls = 0;
+    const greet = () => {
+      calls += 1;
+      if (calls < 3) throw new RpcError(Code.Unavailable, "no");
+      return {};
+    };
+    const router = createRouter({ interceptors: [createServerTelemetry({ traces: "grpc" })], onError: () => {} });
+    router.add(GreetServiceDef, { ...greeter, greet });
+    const retry = createRetry({ maxAttempts: 3, initialBackoffMs: 1, applies: () => true });
+    const interceptors = [createClientTelemetry({ traces: "grpc" }), retry];
+    await createGreetServiceClient(createInMemoryTransport(router, { interceptors })).greet({});
+    const recv = `Recv.${method}`;
+    const attempt = `Attempt.${method}`;
+    expect(shown().sort()).toEqual([
+      `${attempt} ERROR 0 false < Sent.${method}`,
+      `${attempt} ERROR 1 false < Sent.${method}`,
+      `${attempt} OK 2 false < Sent.${method}`,
+      `${recv} ERROR < ${attempt}`,
+      `${recv} ERROR < ${attempt}`,
+      `${recv} OK < ${attempt}`,
+      `Sent.${method} OK <`,
+    ]);
+    const parents = spans
+      .getFinishedSpans()
+      .flatMap(({ name, parentSpanContext }) => (name === recv ? [parentSpanContext?.spanId] : []));
+    expect(new Set(parents).size).toBe(3);
+  });
+
+  it("have another parent on the server after a transparent retry", async () => {
+    const parents: (string | undefined)[] = [];
+    const server = createServer().on("stream", (stream, headers) => {
+      parents.push(String(headers["traceparent"]).split("-")[2]);
+      stream.on("error", () => {});
+      if (parents.length === 1) return stream.close(constants.NGHTTP2_REFUSED_STREAM);
+      stream.respond({ ":status": 200, "content-type": "application/grpc" }, { waitForTrailers: true });
+      stream.on("wantTrailers", () => stream.sendTrailers({ "grpc-status": "0" }));
+      return stream.end(Buffer.alloc(5));
+    });
+    onTestFinished(() => void server.close());
+    await once(server.listen(0, "127.0.0.1"), "listening");
+    const { port } = server.address() as AddressInfo;
+    const interceptors = [createClientTelemetry({ traces: "grpc" })];
+    await connectGreeter(`http://127.0.0.1:${port}`, { interceptors }).greet({});
+    expect(shown()).toEqual([
+      `Attempt.${method} ERROR 0 false < Sent.${method}`,
+      `Attempt.${method} OK 0 true < Sent.${method}`,
+      `Sent.${method} OK <`,
+    ]);
+    const attempts = spans.getFinishedSpans().filter(({ name }) => name.startsWith("Attempt"));
+    expect(parents).toEqual(attempts.map((span) => span.spanContext().spanId));
+  });
+
+  it("send the context of the call on transports without attempts", async () => {
+    let sent: string | undefined;
+    const fetch = async (_: unknown, init?: RequestInit) => {
+      sent = new Headers(init?.headers).get("traceparent")?.split("-")[2];
+      return Response.json({});
+    };
+    const interceptors = [createClientTelemetry({ traces: "grpc" })];
+    await createGreetServiceClient(
+      createTransport({ baseUrl: "http://localhost", protocol: "http-rpc", fetch, interceptors }),
+    ).greet({});
+    expect(spans.getFinishedSpans().map((span) => span.spanContext().spanId)).toEqual([sent]);
   });
 });
 

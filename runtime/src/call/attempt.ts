@@ -5,6 +5,7 @@
 import type { CallContext, ContextValues, Interceptor, Method } from "./call.ts";
 import type { Code } from "./code.ts";
 import type { RpcError } from "./error.ts";
+import type { Metadata } from "./metadata.ts";
 
 /**
  * The outcome of an attempt that failed (RFC 9113, sections 6.8 and 8.7; gRFC A6). It is a value of that attempt and never a
@@ -64,8 +65,8 @@ export interface RequestContext {
   sentBytes?: number | undefined;
   /** The bytes of the messages that were received. */
   receivedBytes?: number | undefined;
-  /** Receives the error of an attempt before its transparent retry. Telemetry sets it. */
-  onResend?: ((error: RpcError) => void) | undefined;
+  /** Receives the error of an attempt before its transparent retry, which sends the headers. Telemetry sets it. */
+  onResend?: ((error: RpcError, headers: Metadata) => void) | undefined;
 }
 
 /**

@@ -44,7 +44,7 @@ export type TransparentRetryHook = (event: TransparentRetryEvent) => void;
 
 /** Reports a retry to the diagnostics and to the user's hook, if there is one. */
 export function reportTransparentRetry(
-  { path, context }: HttpRequest,
+  { path, headers, context }: HttpRequest,
   delayMs: number,
   reason: unknown,
   hook: TransparentRetryHook | undefined,
@@ -57,6 +57,6 @@ export function reportTransparentRetry(
     error,
     text: `transparent retry of ${path} in ${delayMs} ms: ${error.message}`,
   });
-  context?.onResend?.(error);
+  context?.onResend?.(error, headers);
   if (hook !== undefined) callHook("the hook onTransparentRetry", () => hook({ path, context, delayMs, error }));
 }

@@ -2,12 +2,10 @@
  * gRPC's metrics of calls and attempts for OpenTelemetry (gRFC A66): their number, durations and sizes.
  */
 import type { Attributes, Meter } from "@opentelemetry/api";
-import { attemptInterceptors, type RequestContext } from "../call/attempt.ts";
-import type { CallRequest, Interceptor } from "../call/call.ts";
+import type { RequestContext } from "../call/attempt.ts";
 import type { RpcError } from "../call/error.ts";
 import { now } from "../call/platform.ts";
-import { observe } from "./observer.ts";
-import { LATENCIES, statusOf } from "./retry-telemetry.ts";
+import { LATENCIES, statusOf } from "./attempt-telemetry.ts";
 
 /** Boundaries of sizes in bytes. */
 const SIZES = [0, 1024, 2048, 4096, ...[14, 16, 18, 20, 22, 24, 26, 28, 30, 32].map((power) => 2 ** power)];
@@ -66,22 +64,4 @@ export function createDuration(meter: Meter, prefix: string, description: string
       return outcome;
     };
   };
-}
-
-/** Lets transports measure the attempts of the calls of an interceptor. A transparent retry is an attempt too. */
-export function measureAttempts(
-  interceptor: Interceptor,
-  measure: Measure,
-  labelsOf: (request: CallRequest) => Attributes,
-): void {
-  attemptInterceptors.set(interceptor, (next) => (request) => {
-    const context: RequestContext = request.context;
-    const labels = labelsOf(request);
-    let ended = measure(context, labels);
-    context.onResend = (error) => {
-      ended(error);
-      ended = measure(context, labels);
-    };
-    return observe(next, request, { run: (work) => work(), ended: (error) => ended(error) });
-  });
 }

@@ -5,7 +5,7 @@
 import { type Attributes, type Meter, metrics } from "@opentelemetry/api";
 import type { RetryEvent, TransparentRetryEvent } from "../call/attempt.ts";
 import { VERSION } from "../version.ts";
-import { canonicalTarget, noteRetry, noteTransparentRetry } from "./retry-telemetry.ts";
+import { canonicalTarget, noteRetry, noteTransparentRetry } from "./attempt-telemetry.ts";
 
 /** The attributes of ejections. gRPC does not have the method `consecutive_failures`. */
 const DETECTION_METHOD = "grpc.lb.outlier_detection.detection_method";

@@ -26,9 +26,18 @@ import { type Metadata, TripleHeader } from "../call/metadata.ts";
 import { assertOneOf } from "../call/option.ts";
 import { now } from "../call/platform.ts";
 import { VERSION } from "../version.ts";
-import { createDuration, createMeasure, measureAttempts } from "./call-metrics.ts";
+import {
+  type CallSpans,
+  canonicalTarget,
+  createRetryInstruments,
+  hasRetries,
+  observeAttempts,
+  recordRetries,
+  statusOf,
+  traceAttempts,
+} from "./attempt-telemetry.ts";
+import { createDuration, createMeasure } from "./call-metrics.ts";
 import { observe } from "./observer.ts";
-import { canonicalTarget, createRetryInstruments, hasRetries, recordRetries, statusOf } from "./retry-telemetry.ts";
 
 /** Options of the interceptors for traces and metrics. */
 export interface TelemetryOptions {
@@ -42,6 +51,11 @@ export interface TelemetryOptions {
    * Default: `rpc`.
    */
   readonly metrics?: "rpc" | "grpc" | undefined;
+  /**
+   * `rpc`: a span for each call. `grpc`: gRPC's spans (gRFC A72) instead, named `Sent.`, `Attempt.` for each attempt of a call,
+   * and `Recv.` on a server, which is a child of the attempt. They have no events of messages. Default: `rpc`.
+   */
+  readonly traces?: "rpc" | "grpc" | undefined;
   /** The value of the attribute `rpc.system.name`. Default: `dubbo`, the system that Triple belongs to. */
   readonly system?: "dubbo" | "grpc" | undefined;
 }
@@ -81,24 +95,26 @@ const SERVER_ERRORS: ReadonlySet<Code> = new Set([
  */
 export function createClientTelemetry(options: ClientTelemetryOptions = {}): Interceptor {
   const { baseUrl } = options;
-  const { tracer, meter, isGrpc, begin, attributes } = prepare("client", options);
+  const { tracer, meter, isGrpc, isTracedAsGrpc, spanName, begin, attributes } = prepare("client", options);
   const retries = createRetryInstruments(meter);
   const server = serverAttributes(baseUrl);
   const target = baseUrl && { "grpc.target": canonicalTarget(baseUrl) };
   const labelsOf = (request: CallRequest) => ({ "grpc.method": methodName(request), ...target });
+  const calls: CallSpans | undefined = isTracedAsGrpc ? new WeakMap() : undefined;
   const interceptor: Interceptor = (next) => (request) => {
     const known = { ...attributes, ...server, "rpc.method": methodName(request) };
-    const span = tracer.startSpan(known["rpc.method"], { kind: SpanKind.CLIENT, attributes: known });
+    const span = tracer.startSpan(spanName(request), { kind: SpanKind.CLIENT, attributes: known });
     const active = trace.setSpan(context.active(), span);
+    calls?.set(request.context.values, active);
     const ids = span.spanContext();
     // Without a tracer provider, the ids are invalid.
     if (isSpanContextValid(ids)) {
       setDefault(request.headers, TripleHeader.TraceId, ids.traceId);
       setDefault(request.headers, TripleHeader.SpanId, ids.spanId);
     }
-    propagation.inject(active, request.headers, metadataSetter);
+    inject(active, request.headers);
     const ended = begin(request.context, isGrpc ? labelsOf(request) : known);
-    const observer = record({ span, ended, active, isError: () => true });
+    const observer = record({ span, ended, active, isTracedAsGrpc, isError: () => true });
     return observe(next, request, {
       run: observer.run,
       ended(error) {
@@ -108,7 +124,11 @@ export function createClientTelemetry(options: ClientTelemetryOptions = {}): Int
       },
     });
   };
-  if (isGrpc) measureAttempts(interceptor, createMeasure(meter, "grpc.client.attempt"), labelsOf);
+  const measure = isGrpc ? createMeasure(meter, "grpc.client.attempt") : undefined;
+  observeAttempts(interceptor, [
+    ...(measure ? [(request: CallRequest) => measure(request.context, labelsOf(request))] : []),
+    ...(calls ? [traceAttempts(tracer, calls, inject, endAttempt)] : []),
+  ]);
   return interceptor;
 }
 
@@ -117,16 +137,16 @@ export function createClientTelemetry(options: ClientTelemetryOptions = {}): Int
  * client's span if the metadata carries its context. The span is active while the handler runs.
  */
 export function createServerTelemetry(options: TelemetryOptions = {}): Interceptor {
-  const { tracer, isGrpc, begin, attributes } = prepare("server", options);
+  const { tracer, isGrpc, isTracedAsGrpc, spanName, begin, attributes } = prepare("server", options);
   return (next) => (request) => {
     const parent = propagation.extract(context.active(), request.headers, metadataGetter);
     const known = { ...attributes, "rpc.method": methodName(request) };
     const ofSpan = { ...known, ...peerAttributes(request.context.peer?.address, request.context.peer?.port) };
-    const span = tracer.startSpan(known["rpc.method"], { kind: SpanKind.SERVER, attributes: ofSpan }, parent);
+    const span = tracer.startSpan(spanName(request), { kind: SpanKind.SERVER, attributes: ofSpan }, parent);
     const active = trace.setSpan(parent, span);
-    const isError = ({ code }: RpcError): boolean => SERVER_ERRORS.has(code);
+    const isError = ({ code }: RpcError): boolean => isTracedAsGrpc || SERVER_ERRORS.has(code);
     const ended = begin(request.context, isGrpc ? { "grpc.method": known["rpc.method"] } : known);
-    return observe(next, request, record({ span, ended, active, isError }));
+    return observe(next, request, record({ span, ended, active, isTracedAsGrpc, isError }));
   };
 }
 
@@ -138,7 +158,13 @@ function prepare(side: "client" | "server", options: TelemetryOptions) {
   const tracer = options.tracer ?? trace.getTracer("triple-es", VERSION);
   const meter = options.meter ?? metrics.getMeter("triple-es", VERSION);
   const begin = isGrpc ? beginGrpc(side, meter) : beginRpc(side, meter);
-  return { tracer, meter, isGrpc, begin, attributes: { "rpc.system.name": options.system ?? "dubbo" } };
+  const isTracedAsGrpc = assertOneOf("traces", options.traces ?? "rpc", ["rpc", "grpc"]) === "grpc";
+  const prefix = side === "client" ? "Sent" : "Recv";
+  const spanName = isTracedAsGrpc
+    ? ({ method }: CallRequest) => `${prefix}.${method.service}.${method.name}`
+    : methodName;
+  const attributes = { "rpc.system.name": options.system ?? "dubbo" };
+  return { tracer, meter, isGrpc, isTracedAsGrpc, spanName, begin, attributes };
 }
 
 function beginGrpc(side: "client" | "server", meter: Meter): (context: CallContext, labels: Attributes) => RecordEnd {
@@ -163,11 +189,13 @@ interface Recording {
   readonly span: Span;
   readonly ended: RecordEnd;
   readonly active: Context;
+  /** True if the span of a successful call has the status OK. */
+  readonly isTracedAsGrpc: boolean;
   readonly isError: (error: RpcError) => boolean;
 }
 
 /** Creates the observer that runs a call in the span's context and records its outcome. */
-function record({ span, ended, active, isError }: Recording) {
+function record({ span, ended, active, isTracedAsGrpc, isError }: Recording) {
   return {
     run: <T>(work: () => T): T => context.with(active, work),
     ended(error: RpcError | undefined): void {
@@ -177,12 +205,24 @@ function record({ span, ended, active, isError }: Recording) {
         outcome["error.type"] = code;
         span.setStatus({ code: SpanStatusCode.ERROR, message: error.rawMessage });
         span.recordException(error.cause instanceof Error ? error.cause : error);
-      }
+      } else if (isTracedAsGrpc) span.setStatus({ code: SpanStatusCode.OK });
       span.setAttributes(outcome);
       span.end();
       ended(error, outcome, active);
     },
   };
+}
+
+function endAttempt(span: Span, error: RpcError | undefined, request: CallRequest): void {
+  span.setAttributes({ "rpc.status_code": statusOf(error), ...endpointAttributes(request.context.target) });
+  if (error === undefined) span.setStatus({ code: SpanStatusCode.OK });
+  else span.setStatus({ code: SpanStatusCode.ERROR, message: error.rawMessage });
+  span.end();
+}
+
+/** Writes the trace context of an active span into the headers, as the global propagator encodes it. */
+function inject(active: Context, headers: Metadata): void {
+  propagation.inject(active, headers, metadataSetter);
 }
 
 /** Returns the name of a method in the form of the conventions, `service/Method`, which is also the name of the span. */

@@ -1,7 +1,8 @@
-// Program telemetry makes the calls of grpc.ts with grpc-go, and prints the metrics of its OpenTelemetry plug-in as JSON.
+// Program telemetry makes the calls of telemetry.test.ts with grpc-go, and prints the metrics and the spans of its
+// OpenTelemetry plug-in as JSON.
 //
-//	telemetry server PORT   serves until a line arrives, then prints the metrics of the server
-//	telemetry client PORT   makes the calls when a line arrives, then prints the metrics of the client
+//	telemetry server PORT   serves until a line arrives, then prints those of the server
+//	telemetry client PORT   makes the calls when a line arrives, then prints those of the client
 package main
 
 import (
@@ -16,11 +17,15 @@ import (
 	"time"
 
 	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/propagation"
 	"go.opentelemetry.io/otel/sdk/metric"
 	"go.opentelemetry.io/otel/sdk/metric/metricdata"
+	"go.opentelemetry.io/otel/sdk/trace"
+	"go.opentelemetry.io/otel/sdk/trace/tracetest"
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/credentials/insecure"
+	experimental "google.golang.org/grpc/experimental/opentelemetry"
 	testpb "google.golang.org/grpc/interop/grpc_testing"
 	"google.golang.org/grpc/stats/opentelemetry"
 	"google.golang.org/grpc/status"
@@ -32,7 +37,14 @@ const config = `{"methodConfig":[{"name":[{"service":"grpc.testing.TestService"}
 func main() {
 	reader := metric.NewManualReader()
 	provider := metric.NewMeterProvider(metric.WithReader(reader))
-	options := opentelemetry.Options{MetricsOptions: opentelemetry.MetricsOptions{MeterProvider: provider}}
+	exporter := tracetest.NewInMemoryExporter()
+	options := opentelemetry.Options{
+		MetricsOptions: opentelemetry.MetricsOptions{MeterProvider: provider},
+		TraceOptions: experimental.TraceOptions{
+			TracerProvider:    trace.NewTracerProvider(trace.WithSyncer(exporter)),
+			TextMapPropagator: propagation.TraceContext{},
+		},
+	}
 	run := func() {}
 	if os.Args[1] == "server" {
 		serve(os.Args[2], opentelemetry.ServerOption(options))
@@ -42,7 +54,9 @@ func main() {
 	fmt.Println("done")
 	for lines := bufio.NewScanner(os.Stdin); lines.Scan(); fmt.Println("done") {
 		run()
-		fmt.Println(export(reader))
+		text, err := json.Marshal(exported{export(reader), exportSpans(exporter.GetSpans())})
+		check(err)
+		fmt.Println(string(text))
 	}
 }
 
@@ -61,7 +75,40 @@ type instrument struct {
 	Points      []point   `json:"points"`
 }
 
-func export(reader metric.Reader) string {
+type span struct {
+	Name       string         `json:"name"`
+	Kind       string         `json:"kind"`
+	Status     string         `json:"status"`
+	Parent     string         `json:"parent"`
+	Attributes map[string]any `json:"attributes"`
+}
+
+type exported struct {
+	Metrics []instrument `json:"metrics"`
+	Spans   []span       `json:"spans"`
+}
+
+func exportSpans(stubs tracetest.SpanStubs) []span {
+	names := map[string]string{}
+	for _, one := range stubs {
+		names[one.SpanContext.SpanID().String()] = one.Name
+	}
+	spans := []span{}
+	for _, one := range stubs {
+		attributes := map[string]any{}
+		for _, pair := range one.Attributes {
+			attributes[string(pair.Key)] = pair.Value.AsInterface()
+		}
+		parent := names[one.Parent.SpanID().String()]
+		if one.Parent.IsRemote() {
+			parent = "remote"
+		}
+		spans = append(spans, span{one.Name, one.SpanKind.String(), one.Status.Code.String(), parent, attributes})
+	}
+	return spans
+}
+
+func export(reader metric.Reader) []instrument {
 	var all metricdata.ResourceMetrics
 	check(reader.Collect(context.Background(), &all))
 	instruments := []instrument{}
@@ -81,9 +128,7 @@ func export(reader metric.Reader) string {
 			instruments = append(instruments, found)
 		}
 	}
-	text, err := json.Marshal(instruments)
-	check(err)
-	return string(text)
+	return instruments
 }
 
 func addPoints[N int64 | float64](to *instrument, points []metricdata.HistogramDataPoint[N]) {

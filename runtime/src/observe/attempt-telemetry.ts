@@ -1,13 +1,30 @@
 /**
- * Further attempts of calls for OpenTelemetry: span events, and gRPC's metrics of retries (gRFC A96).
+ * Attempts of calls for OpenTelemetry: a span for each (gRFC A72), span events of further ones, and gRPC's metrics of retries
+ * (gRFC A96).
  */
 
-import type { Attributes, Histogram, Meter, Span } from "@opentelemetry/api";
-import type { RetryEvent, TransparentRetryEvent } from "../call/attempt.ts";
-import type { CallContext, ContextValues } from "../call/call.ts";
+import {
+  type Attributes,
+  type Context,
+  type Histogram,
+  type Meter,
+  type Span,
+  type Tracer,
+  trace,
+} from "@opentelemetry/api";
+import {
+  attemptInterceptors,
+  PREVIOUS_ATTEMPTS,
+  type RequestContext,
+  type RetryEvent,
+  type TransparentRetryEvent,
+} from "../call/attempt.ts";
+import type { CallContext, CallRequest, ContextValues, Interceptor } from "../call/call.ts";
 import { Code, codeName } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
+import type { Metadata } from "../call/metadata.ts";
 import { wallClock } from "../call/platform.ts";
+import { observe } from "./observer.ts";
 
 type Kind = "retry" | "hedge" | "transparent retry";
 
@@ -124,4 +141,56 @@ export function statusOf(error: RpcError | undefined): string {
 /** Reports whether any call has had a further attempt. */
 export function hasRetries(): boolean {
   return isUsed;
+}
+
+/**
+ * Begins the telemetry of an attempt, which sends `headers`, and returns the function that ends it. A transparent retry is an
+ * attempt too.
+ */
+export type BeginAttempt = (
+  request: CallRequest,
+  headers: Metadata,
+  isTransparent: boolean,
+) => (error: RpcError | undefined) => void;
+
+/** Lets transports observe the attempts of the calls of an interceptor. */
+export function observeAttempts(interceptor: Interceptor, begins: readonly BeginAttempt[]): void {
+  if (begins.length === 0) return;
+  attemptInterceptors.set(interceptor, (next) => (request) => {
+    const begin = (headers: Metadata, isTransparent: boolean) =>
+      begins.map((one) => one(request, headers, isTransparent));
+    const context: RequestContext = request.context;
+    let ends = begin(request.headers, false);
+    const ended = (error: RpcError | undefined): void => {
+      for (const end of ends) end(error);
+    };
+    context.onResend = (error, headers) => {
+      ended(error);
+      ends = begin(headers, true);
+    };
+    return observe(next, request, { run: (work) => work(), ended });
+  });
+}
+
+/** The spans of running calls, in their contexts, by the values that all attempts of a call share. */
+export type CallSpans = WeakMap<ContextValues, Context>;
+
+/** Starts the span of each attempt, as a child of its call's. `inject` writes its context into the headers. */
+export function traceAttempts(
+  tracer: Tracer,
+  spans: CallSpans,
+  inject: (active: Context, headers: Metadata) => void,
+  end: (span: Span, error: RpcError | undefined, request: CallRequest) => void,
+): BeginAttempt {
+  return (request, headers, isTransparent) => {
+    const parent = spans.get(request.context.values);
+    const attributes = {
+      "previous-rpc-attempts": Number(request.headers.get(PREVIOUS_ATTEMPTS) ?? 0),
+      "transparent-retry": isTransparent,
+    };
+    const name = `Attempt.${request.method.service}.${request.method.name}`;
+    const span = tracer.startSpan(name, { attributes }, parent);
+    if (parent !== undefined) inject(trace.setSpan(parent, span), headers);
+    return (error) => end(span, error, request);
+  };
 }
