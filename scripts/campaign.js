@@ -42,6 +42,7 @@ const PARTS = {
   soak: isFull ? "soak -- --unary=10000000 --streams=1000000 --cancelled=1000000" : "soak",
   restarts: `bench:restarts -- --restarts ${isFull ? 1_000 : 100}`,
   corpus: "corpus",
+  events: "events",
   mutants: "simulate -- --mutants",
   simulate: `simulate -- --seed ${seed} ${isFull ? `--calls ${runs}` : "--seeds 10000"}`,
   codecs: `codecs:differential -- --cases ${runs} --seed ${seed}`,
