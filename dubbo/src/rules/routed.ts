@@ -3,7 +3,7 @@ import { Code, RpcError } from "triple-es";
 import type { Balancer, Endpoint, ReadyEndpoint, RoutedBalancer } from "triple-es/discovery";
 import { parseAddress, random } from "triple-es/internal";
 import { Plan } from "./plan.ts";
-import type { Candidate, Parameters, Rule, RuleRequest } from "./subject.ts";
+import type { Candidate, Parameters, Rule } from "./subject.ts";
 
 /** The ready endpoints that rules leave, and the picker among them. */
 interface Choice {
@@ -37,14 +37,9 @@ export function routed(
     const plan = new Plan(rulesOf(), consumer, candidates, finish, random);
     // One view of requests for all picks, because none of them waits.
     let current: HttpRequest | undefined;
-    const view: RuleRequest = {
-      get method() {
-        return current?.path.slice(current.path.lastIndexOf("/") + 1) ?? "";
-      },
-      attachment: (name) => current?.headers.get(name),
-      argument: () => undefined,
-    };
+    const view = { method: "", attachment: (name: string) => current?.headers.get(name), argument: () => undefined };
     const choose = (request: HttpRequest): Choice => {
+      if (request.path !== current?.path) view.method = request.path.slice(request.path.lastIndexOf("/") + 1);
       current = request;
       return plan.choose(view);
     };
