@@ -18,6 +18,7 @@ import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_trip
 import { streamBody } from "../../runtime/src/http/body.ts";
 import type { HttpRequest, HttpResponse } from "../../runtime/src/http/exchange.ts";
 import { ExchangeFailure } from "../../runtime/src/http/transparent-retry.ts";
+import { cuttableProxy } from "../support/cuttable-proxy.ts";
 import { startServer } from "../support/server.ts";
 import { seeded } from "./random.ts";
 import { failureOf, listed, request, response, settle, type World } from "./world.ts";
@@ -284,29 +285,50 @@ describe.each(["grpc", "http-rpc"] as const)("over sockets with %s", (protocol) 
     expect(most).toBe(2);
   });
 
-  it.each(protocol === "grpc" ? ["2" as const] : (["1.1", "2"] as const))(
-    "a call over HTTP/%s is over when its response has ended, even unread",
-    async (httpVersion) => {
-      const greetEach = async function* () {
-        yield { greeting: "first" };
-        await new Promise((resolve) => setTimeout(resolve, 10));
-        yield { greeting: "last" };
-      };
-      const { port } = await startServer({ greetEach });
-      const transport = createTransport({
-        protocol,
-        httpVersion,
-        resolver: fixed([`127.0.0.1:${port}`]),
-        maxRequestsPerEndpoint: 1,
-        maxPendingRequests: 1,
-      });
-      onTestFinished(() => transport.close({ graceMs: 0 }));
-      const client = createGreetServiceClient(transport);
-      const unread = client.greetEach({})[Symbol.asyncIterator]();
-      await unread.next();
-      expect((await client.greet({ name: "Ada" }, { timeoutMs: 10_000 })).greeting).toBe("Hello, Ada!");
-    },
-  );
+  const versions = protocol === "grpc" ? (["2"] as const) : (["1.1", "2"] as const);
+  it.each(versions)("a call over HTTP/%s is over when its response has ended, even unread", async (httpVersion) => {
+    const greetEach = async function* () {
+      yield { greeting: "first" };
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      yield { greeting: "last" };
+    };
+    const { port } = await startServer({ greetEach });
+    const transport = createTransport({
+      protocol,
+      httpVersion,
+      resolver: fixed([`127.0.0.1:${port}`]),
+      maxRequestsPerEndpoint: 1,
+      maxPendingRequests: 1,
+    });
+    onTestFinished(() => transport.close({ graceMs: 0 }));
+    const client = createGreetServiceClient(transport);
+    const unread = client.greetEach({})[Symbol.asyncIterator]();
+    await unread.next();
+    expect((await client.greet({ name: "Ada" }, { timeoutMs: 10_000 })).greeting).toBe("Hello, Ada!");
+  });
+
+  it.each(versions)("a call over HTTP/%s whose connection is lost is over, even unread", async (httpVersion) => {
+    const greetEach = async function* () {
+      yield { greeting: "first" };
+      await new Promise(() => {});
+    };
+    const { port } = await startServer({ greetEach });
+    const proxy = await cuttableProxy(port);
+    const transport = createTransport({
+      protocol,
+      httpVersion,
+      resolver: fixed([proxy.address]),
+      maxRequestsPerEndpoint: 1,
+      maxPendingRequests: 1,
+    });
+    onTestFinished(() => transport.close({ graceMs: 0 }));
+    const client = createGreetServiceClient(transport);
+    const unread = client.greetEach({})[Symbol.asyncIterator]();
+    await unread.next();
+    const waiting = client.greet({ name: "Ada" }, { timeoutMs: 10_000, waitForReady: true });
+    proxy.cut();
+    expect((await waiting).greeting).toBe("Hello, Ada!");
+  });
 
   it("a custom policy runs in the asynchronous context of its call", async () => {
     const addresses = [await startServer(), await startServer()].map(({ port }) => `127.0.0.1:${port}`);

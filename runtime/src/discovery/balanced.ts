@@ -109,6 +109,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
     return {
       onFailure,
       onEnd(request, response, end) {
+        if (end === "closing") return;
         const { status, headers, trailers } = response;
         const { loads } = ready.balancer;
         if (loads !== undefined) takeCallReport(member, response, loads, now());

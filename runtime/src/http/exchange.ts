@@ -68,10 +68,11 @@ export interface HttpResponse {
 export type Exchange = (request: HttpRequest) => Promise<HttpResponse>;
 
 /**
- * The end of a response. `unknown`: this side has stopped to read, or its engine does not report ends. An error: the server
- * has reset the stream, or its response is malformed.
+ * The end of a response. `unknown`: this side has stopped to read, or its engine does not report ends. `closing`: the connection
+ * was lost or takes no more calls, which tells nothing about the response. An error: the server has reset the stream, or its
+ * response is malformed.
  */
-export type ResponseEnd = "complete" | "unknown" | RpcError;
+export type ResponseEnd = "complete" | "unknown" | "closing" | RpcError;
 
 /** Receives the end of a response. It must not throw, and must not run code of the user. */
 export type OnResponseEnd = (request: HttpRequest, response: HttpResponse, end: ResponseEnd) => void;
@@ -83,10 +84,7 @@ export type OnResponseEnd = (request: HttpRequest, response: HttpResponse, end: 
 export interface ExchangeObserver {
   /** Called once if there is no response, unless the signal fired before. Returns the outcome for the caller. */
   onFailure(request: HttpRequest, reason: unknown): Promise<HttpResponse>;
-  /**
-   * Called when the response has ended, if the connection still takes calls then: the loss of a connection and a graceful
-   * shutdown tell nothing about the response.
-   */
+  /** Called when the response has ended. */
   readonly onEnd?: OnResponseEnd | undefined;
 }
 

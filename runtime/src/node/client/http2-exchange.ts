@@ -190,8 +190,8 @@ export class Http2Exchange implements StreamSink, BodySender {
   onClosed(): void {
     this.#unlink?.();
     this.#outgoing?.onClosed();
-    if (this.#received !== undefined && this.#owner.open)
-      this.#onEnd?.(this.#sent as HttpRequest, this.#received, this.#end);
+    if (this.#received !== undefined)
+      this.#onEnd?.(this.#sent as HttpRequest, this.#received, this.#owner.open ? this.#end : "closing");
     this.#owner.onExchangeClosed(this);
   }
 }
