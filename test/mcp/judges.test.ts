@@ -4,7 +4,6 @@
  */
 import { execFile } from "node:child_process";
 import { existsSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -12,6 +11,7 @@ import { addMcp } from "triple-es/mcp";
 import { addOpenApi } from "triple-es/openapi";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { ROOT } from "../support/documents.ts";
+import { freePort } from "../support/port.ts";
 import { startServer } from "../support/server.ts";
 
 const run = promisify(execFile);
@@ -32,15 +32,6 @@ async function startTools(): Promise<string> {
   addOpenApi(server, { documents: [{ paths, components: { schemas: {} } }] });
   addMcp(server, [GREET, GREET_EACH]);
   return `${origin}/mcp`;
-}
-
-function freePort(): Promise<number> {
-  return new Promise((resolve) => {
-    const server = createServer().listen(0, "127.0.0.1", () => {
-      const { port } = server.address() as { port: number };
-      server.close(() => resolve(port));
-    });
-  });
 }
 
 /** The suite imports `globSync` of Node 22, which its scenarios for servers do not call. */
