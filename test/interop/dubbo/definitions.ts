@@ -7,14 +7,7 @@
  *       UNRECOGNIZED, which are no part of a proto file
  */
 import assert from "node:assert";
-import type { Registry } from "triple-es/discovery";
-import { createServer } from "triple-es/node";
-import { register } from "triple-es-dubbo";
-import { hessian2 } from "triple-es-dubbo/hessian2";
-import { runProgram } from "../program.ts";
-import { CatalogServiceDef, type CatalogServiceHandler } from "./gen/interop/v1/catalog_triple.ts";
-import { PlainServiceDef } from "./gen/plain-service_triple.ts";
-import { createPlainService } from "./plain-service.ts";
+import { type Admin, until } from "./admin-program.ts";
 import type { Answers } from "./rolling-restart.ts";
 
 interface Type {
@@ -24,7 +17,7 @@ interface Type {
   readonly enums: readonly string[];
 }
 
-interface Definition {
+export interface Definition {
   readonly canonicalName: string;
   readonly methods: readonly {
     readonly name: string;
@@ -41,69 +34,38 @@ const OPAQUE: ReadonlySet<string> = new Set([
   "org.apache.dubbo.common.stream.StreamObserver",
 ]);
 
-const KEY = { group: "blue", version: "1.0.0" };
-/** The application that provides the services and consumes them. */
-export const APPLICATION = "definitions-es";
-const INTERFACES = ["com.example.interop.CatalogService", "com.example.interop.PlainService"];
+/** The names in the registry of a service that an application provides and consumes. */
+export interface Described {
+  readonly application: string;
+  readonly interface: string;
+  readonly group: string;
+  readonly version: string;
+}
 
-const uncalled = (): never => {
-  throw new Error("the service is only described");
-};
-const CATALOG: CatalogServiceHandler = { find: uncalled, putAll: uncalled, watch: uncalled, exchange: uncalled };
+/** Reads a definition of one side. Waits for it: it may be written after the registration. */
+export function readDefinition(admin: Admin, { application, ...key }: Described, side: string): Promise<unknown> {
+  return until(
+    () => admin.ask("definition", `${key.group}/${key.interface}:${key.version}`, side, application),
+    (read) => read !== null,
+  );
+}
 
 /**
- * Registers a provider of ours, and compares the definitions that Java reads with its own. `command` runs the program in Java
- * with the URL of the registry. Throws an error that shows the first difference.
+ * Compares the definitions in the registry with that which Java makes of the interface. Returns the number of methods and types.
+ * Throws an error that shows the first difference.
  */
-export async function compareDefinitions(registry: Registry, command: readonly string[]): Promise<Answers> {
-  const server = createServer({ serializations: [hessian2] })
-    .add(CatalogServiceDef, CATALOG, KEY)
-    .add(PlainServiceDef, createPlainService(), KEY);
-  await server.listen({ port: 0, host: "127.0.0.1" });
-  const ended = new AbortController();
-  try {
-    await register(server, registry, { application: APPLICATION, propagationMs: 0 }).ready;
-    for (const service of INTERFACES) void consume(registry, service, ended.signal);
-    const lines = await runProgram([...command, APPLICATION, KEY.group, KEY.version, ...INTERFACES]);
-    const answers = lines.trimEnd().split("\n");
-    assert.equal(answers.length, INTERFACES.length);
-    return answers.map((line, index) => compare(line, INTERFACES[index] as string)).reduce(sum);
-  } finally {
-    ended.abort();
-    await server.close({ graceMs: 0 });
-    await registry.close();
-  }
-}
-
-/** Resolves a service until the signal fires. */
-async function consume(registry: Registry, service: string, signal: AbortSignal): Promise<void> {
-  const warn = (problem: string): void => console.log(problem);
-  const context = { signal, warn, next: async () => {}, configure: () => {} };
-  for await (const _ of registry.resolver({ service, ...KEY })(context)) if (signal.aborted) return;
-}
-
-/** Compares the two definitions of a line, and checks that of the consumer. Returns the number of methods and types. */
-function compare(line: string, name: string): Answers {
-  const [read, built, consumer] = JSON.parse(line.replaceAll("interop.v1.", "com.example.interop.")) as [
-    Definition,
-    Definition,
-    Readonly<Record<string, string>>,
-  ];
-  const expected = { application: APPLICATION, interface: name, side: "consumer", ...KEY };
-  assert.deepEqual({ ...consumer, ...expected }, consumer);
+export async function compareDefinitions(admin: Admin, described: Described): Promise<Answers> {
+  const name = described.interface;
+  const consumer = (await readDefinition(admin, described, "consumer")) as Readonly<Record<string, string>>;
+  assert.deepEqual({ ...consumer, ...described, side: "consumer" }, consumer);
+  const text = JSON.stringify(await readDefinition(admin, described, "provider"));
+  const read = JSON.parse(text.replaceAll("interop.v1.", "com.example.interop.")) as Definition;
   assert.equal(read.canonicalName, name);
-  const { application, group, interface: service, side, version } = read.parameters ?? {};
-  assert.deepEqual(
-    { application, group, service, side, version },
-    { application: APPLICATION, service: name, side: "provider", ...KEY },
-  );
-  const [ours, theirs] = [normalize(read), normalize(built)];
+  assert.deepEqual({ ...read.parameters, ...described, side: "provider" }, read.parameters);
+  const [ours, theirs] = [normalize(read), normalize((await admin.ask("definition", name)) as Definition)];
   assert.deepEqual(ours, theirs, name);
-  return { interfaces: 1, methods: ours.methods.length, types: Object.keys(ours.types).length };
+  return { methods: ours.methods.length, types: Object.keys(ours.types).length };
 }
-
-const sum = (a: Answers, b: Answers): Answers =>
-  Object.fromEntries(Object.entries(a).map(([key, count]) => [key, count + (b[key] ?? 0)]));
 
 /** Returns the methods, sorted, and the types that they refer to. */
 function normalize({ methods, types }: Definition) {

@@ -1,17 +1,15 @@
 /**
- * Rules that Dubbo for Java writes to a registry with its own config center, in the words of Dubbo Admin. Consumers of peers
- * and of ours must apply them:
+ * Rules that Dubbo Admin writes to a registry. Consumers of peers and of ours must apply them:
  *
  *     canary      a condition rule of v3.1 moves 10 % of the calls of all consumers to a canary
- *     disabled    dynamic configuration disables an instance
+ *     disabled    dynamic configuration disables an instance, and enables it again
  *     tags        a tag rule of each application gives an instance a tag
  *
  * Peers take 11 % where the canary is the first destination: they compare a random number with weights by `<=`.
  */
-import { setTimeout as delay } from "node:timers/promises";
 import type { Registry } from "triple-es/discovery";
 import { createTransport } from "triple-es/node";
-import { type Conversation, startConversation } from "../program.ts";
+import { type Admin, until } from "./admin-program.ts";
 import { createPeerServiceClient } from "./gen/interop/v1/peer_triple.ts";
 import { type Answers, type Consumer, type Provider, parseAnswers } from "./rolling-restart.ts";
 
@@ -27,12 +25,11 @@ const CALLS = 2_000;
  */
 const SHARE = { min: 0.055, max: 0.16 };
 
-/** Time limit for consumers to apply a rule, in milliseconds. */
-const NOTICE_MS = 30_000;
+const RULE = { scope: "service", key: SERVICE, force: true, enabled: true, priority: 0, runtime: true };
 
 export interface Governed {
-  /** The command of the program that writes rules, with the URL of the registry. */
-  readonly command: readonly string[];
+  /** Writes the rules. */
+  readonly admin: Admin;
   readonly consumers: readonly Consumer[];
   /** Connects a consumer of ours to the registry, which applies rules. */
   readonly connect: () => Registry;
@@ -41,9 +38,8 @@ export interface Governed {
 }
 
 /** Writes the rules one after another, and judges what each consumer does. */
-export async function governConsumers({ command, consumers, connect, canary, judge }: Governed): Promise<void> {
+export async function governConsumers({ admin, consumers, connect, canary, judge }: Governed): Promise<void> {
   const { port } = canary.server.address;
-  const writer = await startConversation(command);
   const registry = connect();
   const transport = createTransport({ registry, warmUpMs: 0, javaNames: true });
   const client = createPeerServiceClient(transport);
@@ -58,11 +54,17 @@ export async function governConsumers({ command, consumers, connect, canary, jud
   const all = [
     ...consumers.map(({ cell, program }) => ({
       cell,
-      ask: async (calls: number) => parseAnswers(await program.ask(`${calls} 0`)),
+      ask: async (calls: number) => {
+        // Each request has its own time limit.
+        const lines: string[] = [];
+        for (let left = calls; left > 0; left -= 200) lines.push(...(await program.ask("200 0")));
+        return parseAnswers(lines);
+      },
     })),
     { cell: "ours", ask: (calls: number) => ours(calls) },
   ];
   const isOnly = (answers: Answers): boolean => Object.keys(answers).join() === canary.name;
+  const isWith = (answers: Answers): boolean => canary.name in answers && !hasFailed(answers);
   const isWithout = (answers: Answers): boolean => !(canary.name in answers) && !hasFailed(answers);
   try {
     await Promise.all(
@@ -76,9 +78,11 @@ export async function governConsumers({ command, consumers, connect, canary, jud
     );
 
     const conditions = `${SERVICE}::.condition-router`;
-    const destinations = `{ match: "port=${port}", weight: 10 }, { match: "port!=${port}", weight: 90 }`;
-    const from = '  - from: { match: "" }';
-    await write(writer, conditions, rule("v3.1", ["conditions:", from, `    to: [${destinations}]`]));
+    const to = [
+      { match: `port=${port}`, weight: 10 },
+      { match: `port!=${port}`, weight: 90 },
+    ];
+    await admin.ask("rule", conditions, { ...RULE, configVersion: "v3.1", conditions: [{ from: { match: "" }, to }] });
     const isShare = (answers: Answers): boolean => {
       const share = (answers[canary.name] ?? 0) / CALLS;
       return share >= SHARE.min && share <= SHARE.max && !hasFailed(answers);
@@ -89,62 +93,54 @@ export async function governConsumers({ command, consumers, connect, canary, jud
         judge(`${cell}: 10 % of the calls to a canary`, answers, isShare(answers));
       }),
     );
-    await write(writer, conditions);
+    await admin.ask("rule", conditions, null);
 
     const configurators = `${SERVICE}::.configurators`;
-    const item = `{ side: consumer, addresses: ["0.0.0.0"], providerAddresses: ["127.0.0.1:${port}"], parameters: { disabled: true } }`;
-    await write(writer, configurators, rule("v3.0", [`configs: [${item}]`]));
-    const disabled = await timed(() => ours(200), isWithout);
-    judge(`ours: an instance is disabled`, disabled, isWithout(disabled));
-    await write(writer, configurators);
-    // While the canary is disabled, the next rule would leave no endpoint.
-    await until(
-      () => ours(200),
-      (seen) => canary.name in seen,
-    );
+    const item = { side: "consumer", addresses: ["0.0.0.0"], providerAddresses: [`127.0.0.1:${port}`] };
+    // Admin writes `enabled: false` unless its user says otherwise. Consumers read it in an item with a type only.
+    const configs = [{ ...item, enabled: false, parameters: { disabled: true } }];
+    const override = { configVersion: "v2.7", scope: "service", key: SERVICE, configs };
+    const old = `override://0.0.0.0/${SERVICE}?category=configurators&compatible_config=true&disabled=true&dynamic=false`;
+    for (const enabled of [true, false]) {
+      await admin.ask("rule", configurators, { ...override, enabled });
+      const start = performance.now();
+      await admin.ask("unregister", `${old}&enabled=${!enabled}`);
+      await admin.ask("register", `${old}&enabled=${enabled}`);
+      const isApplied = enabled ? isWithout : isWith;
+      const answers = await timed(start, (calls) => ours(calls), isApplied);
+      judge(`ours: an instance is ${enabled ? "disabled" : "enabled"}`, answers, isApplied(answers));
+    }
+    await admin.ask("rule", configurators, null);
+    await admin.ask("unregister", `${old}&enabled=false`);
 
-    const tags = `tags: [{ name: gray, addresses: ["127.0.0.1:${port}"] }]`;
-    for (const name of APPLICATIONS) await write(writer, `${name}.tag-router`, rule("v3.0", [tags]));
-    const tagged = await timed(() => ours(200, { "dubbo.tag": "gray" }), isOnly);
+    const tags = [{ name: "gray", addresses: [`127.0.0.1:${port}`] }];
+    for (const key of APPLICATIONS) {
+      const rule = { enabled: true, force: true, key, priority: 0, runtime: false, tags };
+      await admin.ask("rule", `${key}.tag-router`, rule);
+    }
+    const tagged = await timed(performance.now(), (calls) => ours(calls, { "dubbo.tag": "gray" }), isOnly);
     judge(`ours: a tag rule, with the tag`, tagged, isOnly(tagged));
     const untagged = await ours(200);
     judge(`ours: a tag rule, without a tag`, untagged, isWithout(untagged));
   } finally {
     await transport.close();
     await registry.close();
-    await writer.stop();
   }
 }
 
-/** Makes the text of a rule as Dubbo Admin writes it. */
-function rule(version: string, lines: readonly string[]): string {
-  const head = [`configVersion: ${version}`, "scope: service", `key: ${SERVICE}`, "force: true", "enabled: true"];
-  return `${[...head, "runtime: true", ...lines].join("\n")}\n`;
-}
-
-/** Writes a rule; without a text, removes it. */
-async function write(writer: Conversation, key: string, text?: string): Promise<void> {
-  const encoded = text === undefined ? "" : ` ${Buffer.from(text).toString("base64")}`;
-  const problems = await writer.ask(key + encoded);
-  if (problems.length > 0) throw new Error(problems.join("\n"));
-}
-
-/** Asks until the answers are accepted, or the time is over. Returns the last answers. */
-async function until(ask: () => Promise<Answers>, isAccepted: (answers: Answers) => boolean): Promise<Answers> {
-  const deadline = performance.now() + NOTICE_MS;
-  for (;;) {
-    const answers = await ask();
-    if (isAccepted(answers) || performance.now() > deadline) return answers;
-    await delay(20);
-  }
-}
-
-/** As {@link until}, and prints how long it took. */
-async function timed(ask: () => Promise<Answers>, isAccepted: (answers: Answers) => boolean): Promise<Answers> {
-  const start = performance.now();
-  const answers = await until(ask, isAccepted);
-  console.log(`        applied and counted after ${Math.round(performance.now() - start)} ms`);
-  return answers;
+/** Calls in small batches until the answers are accepted, and prints when that one began. Returns the answers to 200 more calls. */
+async function timed(
+  start: number,
+  ask: (calls: number) => Promise<Answers>,
+  isAccepted: (answers: Answers) => boolean,
+): Promise<Answers> {
+  let began = start;
+  await until(() => {
+    began = performance.now();
+    return ask(40);
+  }, isAccepted);
+  console.log(`        applied after ${Math.round(began - start)} ms`);
+  return ask(200);
 }
 
 function hasFailed(answers: Answers): boolean {

@@ -5,8 +5,10 @@
  *     mixed fleet       consumers of peers and of ours call providers of peers and of ours, at each level. The name of a
  *                       cell has the providers that must answer: some peers do not find all of the fleet
  *     rolling restart   a provider of ours is replaced while consumers of peers call, and no call fails
- *     rules             Dubbo for Java writes rules, and consumers of peers and of ours apply them
- *     definitions       Dubbo for Java reads those of our consumers and services, and makes the same of the interfaces
+ *     admin             Dubbo Admin lists our services and consumers, and makes test calls
+ *     rules             Dubbo Admin writes rules, and consumers of peers and of ours apply them
+ *
+ * No package of Dubbo Admin can be had: `Admin.java` makes the same calls of Dubbo's classes instead.
  */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -25,7 +27,8 @@ import type { RegistryProcess } from "../../support/registries/process.ts";
 import { hasZooKeeper, startZooKeeper } from "../../support/registries/zookeeper.ts";
 import { unlessMissing } from "../peer.ts";
 import { type Conversation, type Running, startConversation, startProgram } from "../program.ts";
-import { APPLICATION, compareDefinitions } from "./definitions.ts";
+import { APPLICATION, judgeByAdmin } from "./admin.ts";
+import { type Admin, startAdmin } from "./admin-program.ts";
 import { createPeerServiceClient, PeerServiceDef } from "./gen/interop/v1/peer_triple.ts";
 import { governConsumers } from "./governance.ts";
 import { goProgram } from "./peers/go.ts";
@@ -152,6 +155,7 @@ async function runRegistry(kind: RegistryKind, peers: readonly RegistryPeer[], v
   };
   let ours: Provider | undefined;
   let canary: Provider | undefined;
+  let admin: Admin | undefined;
   try {
     // In etcd, dubbo-go cannot provide a service that another application already provides ("service-app mapping CAS
     // conflict"), and a consumer in Java does not call applications that provide the service later. In Nacos, dubbo-go
@@ -183,11 +187,12 @@ async function runRegistry(kind: RegistryKind, peers: readonly RegistryPeer[], v
       }
     }
     if (peers.some(({ name }) => name === "java")) {
-      const cell = `${kind.name}, java reads definitions of our services`;
-      const command = [...javaCommand(JAVA_VERSIONS[0], "Definitions"), url];
-      await compareDefinitions(kind.connect(server.address, "all"), command).then(
-        (counts) => verdicts.judge(cell, counts, true),
-        (reason: unknown) => verdicts.failure(cell, reason),
+      admin = await startAdmin([...javaCommand(JAVA_VERSIONS[0], "Admin"), url]);
+      await judgeByAdmin(admin, kind.connect(server.address, "all"), (cell, judged) =>
+        judged.then(
+          (counts) => verdicts.judge(`${kind.name}, ${cell}`, counts, true),
+          (reason: unknown) => verdicts.failure(`${kind.name}, ${cell}`, reason),
+        ),
       );
     }
     // A consumer may not know all providers yet, and is asked again then: in Nacos, dubbo-go has needed more than 10 s.
@@ -228,10 +233,10 @@ async function runRegistry(kind: RegistryKind, peers: readonly RegistryPeer[], v
       ours = replacement;
       left = judgeRestart(outcomes, tries, verdicts);
     }
-    if (!peers.some(({ name }) => name === "java")) return;
+    if (admin === undefined) return;
     canary = await startOurs(registry, "canary");
     await governConsumers({
-      command: [...javaCommand(JAVA_VERSIONS[0], "Rules"), url],
+      admin,
       consumers: consumers.map(({ peer, level, program }) => ({
         peer: peer.name,
         cell: `${kind.name}, ${peer.name}, ${level}`,
@@ -245,6 +250,7 @@ async function runRegistry(kind: RegistryKind, peers: readonly RegistryPeer[], v
     await Promise.all([
       ...consumers.map(({ program }) => program.stop()),
       ...providers.map((provider) => provider.stop()),
+      admin?.stop(),
     ]);
     await canary?.server.close({ graceMs: 0 });
     await ours?.server.close({ graceMs: 0 });
