@@ -14,6 +14,9 @@ export function defineSignature(method: Method, types: Map<string, JsonObject>):
   return [...parameters.map(({ type }) => type), result].map((type) => define(type, types));
 }
 
+/** Returns the names of the parameter types, without type arguments. */
+export const erasedNames = (one: Method): string[] => signatureOf(one).parameters.map(({ type }) => erasedName(type));
+
 function define(type: JavaType, types: Map<string, JsonObject>): string {
   const name = canonicalName(type);
   if (types.has(name)) return name;

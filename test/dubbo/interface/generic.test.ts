@@ -1,11 +1,20 @@
 /** Generic calls, without the types of a service: of interface methods with values, and of methods of proto files with JSON. */
-import { Code, createInMemoryTransport, createRouter, type Interceptor, type Router, RpcError } from "triple-es";
+import {
+  Code,
+  createInMemoryTransport,
+  createRouter,
+  type Interceptor,
+  type Method,
+  type Router,
+  RpcError,
+} from "triple-es";
 import { hessian2 } from "triple-es-dubbo/hessian2";
 import {
   addGenericCalls,
   createGenericClient,
   type GenericClient,
   JavaException,
+  type JavaType,
   jsonSerialization,
   typed,
 } from "triple-es-dubbo/java";
@@ -154,6 +163,22 @@ describe("interface methods", () => {
       rawMessage: "/fixture.overloads.Overloads/say has overloads: send the types of the parameters",
     });
     await expect(say(["a"], ["int"])).rejects.toMatchObject({ code: Code.Unimplemented });
+  });
+
+  it("are chosen among overloads by the names of types in definitions, which consoles send", async () => {
+    const take = (name: string, item: JavaType): Method => {
+      const signature = { parameters: [{ name, type: { array: item } }], result: "java.lang.String" };
+      const method: object = { ...OverloadsDef.methods["say"], path: "/com.acme.Arrays/take", name: "take", signature };
+      return method as Method;
+    };
+    const methods = { ints: take("ints", "int"), texts: take("texts", "java.lang.String") };
+    const router = createRouter({ serializations });
+    addGenericCalls(router);
+    router.add({ typeName: "com.acme.Arrays", methods }, { ints: () => "ints", texts: () => "texts" } as never);
+    const client = createGenericClient(createInMemoryTransport(router, { protocol: "grpc", serializations }));
+    const types = ["int[]", "[I", "java.lang.String[]", "[Ljava.lang.String;"];
+    const results = types.map((type) => client.call("com.acme.Arrays", "take", [[]], { types: [type] }));
+    expect(await Promise.all(results)).toEqual(["ints", "ints", "texts", "texts"]);
   });
 
   it("refuse wrong arguments, methods and modes with the reason", async () => {

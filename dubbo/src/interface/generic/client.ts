@@ -46,8 +46,7 @@ export function createGenericClient(transport: Transport, defaults: CallDefaults
       const client = createClient<Invoke>(definition, transport, { ...defaults, headers });
       try {
         const given = args.map((value) => toGeneric("java.lang.Object", value));
-        const [result] = await client.invoke([method, types, given], options);
-        return result;
+        return (await client.invoke([method, types, given], options))[0];
       } catch (error) {
         throw fromGenericException(error);
       }

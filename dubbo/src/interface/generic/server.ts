@@ -15,6 +15,7 @@ import {
 import type { CallingResource, Handler, MethodRouter, Payload } from "triple-es/internal";
 import { valuesOf } from "../arguments.ts";
 import { Cost } from "../cost.ts";
+import { erasedNames } from "../definition.ts";
 import { thrownException } from "../exception.ts";
 import { isInterfaceMethod } from "../method.ts";
 import { interfacePayload } from "../payload.ts";
@@ -23,9 +24,6 @@ import { orInvalid, show } from "../type.ts";
 import { chooseOverload } from "../wrapper/server.ts";
 import { GENERIC, type GenericMode, invokeOf, toGenericException } from "./method.ts";
 import { toGeneric } from "./values.ts";
-
-/** The names of the method on the wire. */
-const NAMES = ["$invoke", "$invokeAsync"];
 
 /** The arguments of `$invoke`: each may be null. */
 type Invocation = readonly [name: string | null, types: readonly string[] | null, args: readonly unknown[] | null];
@@ -61,7 +59,7 @@ class GenericServer implements CallingResource {
     const aliases = Object.values(methods).flatMap(({ alias }) => (alias === undefined ? [] : [alias.service]));
     for (const service of new Set([typeName, ...aliases])) {
       const handler = this.#handlerOf(service);
-      for (const name of NAMES) this.#handlers.set(`/${service}/${name}`, handler);
+      for (const name of ["$invoke", "$invokeAsync"]) this.#handlers.set(`/${service}/${name}`, handler);
     }
   };
 
@@ -114,13 +112,13 @@ class GenericServer implements CallingResource {
       throw new RpcError(Code.Unimplemented, `${service} has no unary method ${show(name)}`);
     }
     const all = [first, ...(first.overloads ?? [])];
-    if (all.length > 1 && types === null) {
+    if (all.length === 1) return first;
+    if (types === null) {
       throw new RpcError(Code.InvalidArgument, `${first.method.path} has overloads: send the types of the parameters`);
     }
-    const chosen = chooseOverload(
-      all.map(({ method }) => method),
-      types ?? [],
-    );
+    const methods = all.map(({ method }) => method);
+    // Consoles send the names in the definition of the service, such as `int[]`.
+    const chosen = methods.find((one) => `${erasedNames(one)}` === `${types}`) ?? chooseOverload(methods, types);
     return all.find(({ method }) => method === chosen) as Handler;
   }
 }
