@@ -49,7 +49,7 @@ export interface RegisterOptions {
   readonly attributes?: Readonly<Record<string, string>> | undefined;
   /**
    * The entries to write: at the application level (`instance`), at the interface level (`interface`), which consumers before
-   * Dubbo 3 need, or at both (`all`), as Dubbo for Java does. Default: `all`.
+   * Dubbo 3.3 need, or at both (`all`), as Dubbo for Java does. Default: `all`.
    */
   readonly mode?: Instance["mode"];
   /**
