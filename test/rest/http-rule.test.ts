@@ -350,6 +350,12 @@ describe("a request is refused", () => {
     expect([response.status, response.headers.get("accept-post")]).toEqual([415, "application/json"]);
   });
 
+  it("but not for a JSON media type of its own (RFC 6839, section 3.1)", async () => {
+    const init = { method: "PATCH", headers: { "content-type": "application/a2a+json" }, body: '{"text":"a"}' };
+    const response = await handle(new Request("http://localhost/v4/messages/1", init));
+    expect([response.status, response.headers.get("content-type")]).toEqual([200, "application/json"]);
+  });
+
   it("with 400 for a body that is not JSON in spite of its content type", async () => {
     const init = { method: "PATCH", headers: { "content-type": "application/json" }, body: "{" };
     const response = await handle(new Request("http://localhost/v4/messages/1", init));

@@ -94,7 +94,7 @@ function formatsOf(match: RouteMatch<AddedRoute>, query: string, values: JsonVal
       if (kind !== "unary" && kind !== "server_streaming") throw streaming(route);
       const contentType = headers.get("content-type");
       const mediaType = contentType === undefined ? undefined : parseMediaType(contentType);
-      const isJson = mediaType?.name === JSON_TYPE;
+      const isJson = mediaType?.name === JSON_TYPE || mediaType?.name.endsWith("+json") === true;
       if (contentType !== undefined && route.body !== undefined && !(isJson && isUtf8(mediaType))) {
         throw unsupported(contentType, [JSON_TYPE]);
       }
