@@ -1,4 +1,4 @@
-/** The answers of an editor at a call: the types on hover, and the place to which "go to definition" leads. */
+/** The answers of an editor for an entrant: type errors, the types on hover, and the place to which "go to definition" leads. */
 import { readFileSync } from "node:fs";
 import { relative } from "node:path";
 import ts from "ts60";
@@ -11,17 +11,24 @@ const OPTIONS: ts.CompilerOptions = {
   noEmit: true,
   skipLibCheck: true,
   strict: true,
+  noUnusedLocals: true,
+  types: ["node"],
 };
 
-/** Returns both for the identifier that follows `before` in a file of the folder. */
-export function lookUp(folder: string, file: string, before: string): { hover: string; definition: string } {
+/**
+ * Returns the types and the definition of the identifier that follows `before` in the client of an entrant. Throws for a type
+ * error in the client or the server.
+ */
+export function lookUp(folder: string, entrant: string, before: string): { hover: string; definition: string } {
+  const file = `${folder}/${entrant}/client.ts`;
+  const files = [file, `${folder}/${entrant}/server.ts`];
   const versionOf = () => "1";
   const host: ts.LanguageServiceHost = {
     ...ts.sys,
     useCaseSensitiveFileNames: () => ts.sys.useCaseSensitiveFileNames,
     getDefaultLibFileName: ts.getDefaultLibFilePath,
     getCompilationSettings: () => OPTIONS,
-    getScriptFileNames: () => [file],
+    getScriptFileNames: () => files,
     getScriptVersion: versionOf,
     getScriptSnapshot: (name) => {
       const text = ts.sys.readFile(name);
@@ -29,6 +36,10 @@ export function lookUp(folder: string, file: string, before: string): { hover: s
     },
   };
   const service = ts.createLanguageService(host);
+  const [error] = files.flatMap((one) => service.getSemanticDiagnostics(one));
+  if (error !== undefined) {
+    throw new Error(`${error.file?.fileName}: ${ts.flattenDiagnosticMessageText(error.messageText, "\n")}`);
+  }
   const position = readFileSync(file, "utf8").indexOf(before) + before.length;
   const hover = ts.displayPartsToString(service.getQuickInfoAtPosition(file, position)?.displayParts);
   const definition = (service.getDefinitionAtPosition(file, position) ?? []).map(({ fileName, textSpan }) => {

@@ -1,6 +1,9 @@
 /**
  * `npm run bench:contract`: the same API, two methods with validation, by a contract and by its peers: lines of code, the
  * answers of an editor at a call, bytes in a page, and CPU time of a call, client and server in this process.
+ *
+ * `npm ci` in the root does not install the peers, so that the type checker and knip cannot resolve the imports of `entrants`:
+ * this program checks their types.
  */
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, readFileSync } from "node:fs";
@@ -25,7 +28,7 @@ interface Client {
 prepare();
 for (const name of names) {
   const call = name === "hono" ? '[":id"].$' : CALLS[name];
-  const { hover, definition } = lookUp(ENTRANTS, `${ENTRANTS}/${name}/client.ts`, call);
+  const { hover, definition } = lookUp(ENTRANTS, name, call);
   console.log(`${name}: ${countLines(name)} lines, ${await pageBytes(name)} bytes, definition ${definition}, hover:`);
   console.log(hover);
 }

@@ -1,4 +1,9 @@
-/** The example with an agent of A2A: its client, and the rules of the protocol that the client does not show. */
+/**
+ * The example with an agent of A2A: its client, and the rules of the protocol that the client does not show.
+ *
+ * The test kit is on no package registry: A2A_TCK names a clone of the branch 1.0-dev of github.com/a2aproject/a2a-tck that is
+ * installed in its folder .venv. It takes two minutes.
+ */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
 import { promisify } from "node:util";
@@ -96,7 +101,7 @@ async function eventsOf(response: Response): Promise<unknown[]> {
 }
 
 const TCK = process.env["A2A_TCK"];
-if (TCK === undefined) console.warn("skipped: the test kit of A2A; the README of the example says how to run it");
+if (TCK === undefined) console.warn("skipped: the test kit of A2A; test/examples/a2a.test.ts says how to run it");
 
 it.skipIf(TCK === undefined)("passes the test kit, but for tests that contradict the specification", async () => {
   const { url } = await startAgent(tckAgent);

@@ -1,4 +1,7 @@
-/** The service of A2A for one agent, whatever the binding. */
+/**
+ * The service of A2A 1.0 for one agent, over every binding. It has no authentication, no messages instead of tasks, and, as its
+ * card says, no push notifications and no extended card.
+ */
 import { clone } from "@bufbuild/protobuf";
 import type { HandlerContext, Interceptor } from "triple-es";
 import {
