@@ -11,6 +11,7 @@ import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
 import { checkSite } from "./check.ts";
 import { writePages } from "./pages.ts";
+import { writePlayground } from "./playground/bundle.ts";
 import { createStaticServer } from "./serve.ts";
 
 const site = fileURLToPath(new URL(".", import.meta.url));
@@ -20,6 +21,7 @@ const DEFAULT_PORT = 4_000;
 const { values, positionals } = parseArgs({ options: { serve: { type: "boolean" } }, allowPositionals: true });
 
 writePages(join(site, ".."), join(site, "pages"));
+await writePlayground(join(site, "pages/public/playground"));
 rmSync(dist, { recursive: true, force: true });
 run("typedoc/bin/typedoc", "--options", "typedoc.config.js");
 run("vitepress/bin/vitepress.js", "build", ".");

@@ -53,6 +53,7 @@ export default defineConfig({
       { text: "Guide", link: "/guide" },
       { text: "Options", link: "/options" },
       { text: "API reference", link: "/reference/" },
+      { text: "Playground", link: "/playground/index.html", target: "_self" },
       { text: "Changes", link: "/changelog" },
     ],
     sidebar: [...documents, { text: "API reference", link: "/reference/", collapsed: true, items: entryPoints }],
