@@ -4,8 +4,10 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { terminalOf } from "../site/terminal.ts";
 import { CONTRACT_RUNS } from "./contracts.ts";
 import { writeOptionTables } from "./option-tables.ts";
 import { writeWellKnownCodecs } from "./well-known-codecs.ts";
@@ -31,6 +33,7 @@ writeWellKnownCodecs(`${root}/runtime/src/gen`);
 await Promise.all(CONTRACT_RUNS.map((args) => run(process.execPath, ["--import", "tsx", "src/triple-es.ts", ...args])));
 const generating = BUF_TEMPLATES.map((template) => run("buf", ["generate", "--template", template]));
 writeOptionTables(root, `${root}/docs/options.md`, `${root}/docs/dubbo-options.md`);
+writeFileSync(`${root}/docs/demo.svg`, terminalOf(readFileSync(`${root}/site/demo.txt`, "utf8")));
 await Promise.all(generating);
 
 /** Runs a program. Ends this one if it fails. */

@@ -7,8 +7,9 @@ import { basename, join } from "node:path";
 import { createInterface } from "node:readline";
 import { promisify } from "node:util";
 import { afterAll, afterEach, describe, expect, it } from "vitest";
+import { terminalOf, withoutVariables } from "../site/terminal.ts";
 import { compiled } from "./support/compiled.ts";
-import { ROOT, readBlocks } from "./support/documents.ts";
+import { ROOT, readBlocks, readDocument } from "./support/documents.ts";
 
 const DEMO = [compiled("examples/demo/main.ts")];
 
@@ -50,6 +51,14 @@ describe("the demo", () => {
     expect(shown.filter((text) => !stdout.includes(text))).toEqual([]);
     // Without a terminal, it writes no colours.
     expect(stdout).not.toContain("\u001b");
+    // npm run --silent demo > site/demo.txt, and npm run generate, update the terminal.
+    if (stdout.includes("12 answers right")) {
+      expect(withoutVariables(stdout)).toBe(withoutVariables(readDocument("site/demo.txt")));
+    }
+  });
+
+  it("is drawn as a terminal from its recorded output", () => {
+    expect(readDocument("docs/demo.svg")).toBe(terminalOf(readDocument("site/demo.txt")));
   });
 
   it("reports a missing curl, and continues", async () => {
