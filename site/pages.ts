@@ -13,31 +13,13 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname, join, posix } from "node:path";
+import { homeOf } from "./home.ts";
+import { assistantGuide } from "./llms.ts";
 import { ADDRESSES, addressOf } from "./navigation.ts";
 
 const IMAGE = /\.(?:png|svg)$/;
 /** A fenced block, inline code, or a link. Only links have the groups. */
 const CODE_OR_LINK = /^```.*?^```$|(?<!`)(`+)(?!`).*?(?<!`)\1(?!`)|\]\((?<target>[^)\s]+)(?<title> "[^"]*")?\)/gms;
-
-const HOME = `---
-layout: home
-hero:
-  name: triple-es
-  text: Typed RPC for TypeScript on one port
-  tagline: curl sends JSON, browsers use fetch, and every gRPC client connects unchanged.
-  actions:
-    - { theme: brand, text: Introduction, link: /introduction }
-    - { theme: alt, text: Guide, link: /guide }
-    - { theme: alt, text: API reference, link: /reference/ }
-features:
-  - { title: One port, details: "HTTP/1.1 and HTTP/2, gRPC, gRPC-Web, JSON over HTTP and REST, without a proxy.", link: /http-rpc }
-  - { title: Typed from the proto file, details: "Clients and handlers are plain interfaces; streams are async iterables.", link: /guide }
-  - { title: Browsers and edge platforms, details: "Unary calls and server streaming on fetch, in 6 to 10 kB for JSON.", link: /browsers }
-  - { title: Java without a proto file, details: "Clients and servers for interfaces of Apache Dubbo, with Hessian 2.", link: /interface }
-  - { title: Many servers, details: "Resolvers, load balancing, retries, hedging, and the registries of Dubbo.", link: /discovery }
-  - { title: Safe defaults, details: "Every limit is finite; the security page lists the attacks and their tests.", link: /security }
----
-`;
 
 /** Writes the pages of the documents of the repository `root` into the folder `pages`. Throws for an unlisted document. */
 export function writePages(root: string, pages: string): void {
@@ -47,13 +29,19 @@ export function writePages(root: string, pages: string): void {
   if (unlisted.length > 0) throw new Error(`site/navigation.ts does not list docs/${unlisted.join(", docs/")}`);
   rmSync(pages, { recursive: true, force: true });
   mkdirSync(pages, { recursive: true });
-  writeFileSync(join(pages, "index.md"), HOME);
   const documents = new Set(ADDRESSES.keys());
+  const read = (path: string): string => readFileSync(join(root, path), "utf8");
+  const readme = read("README.md");
+  writeFileSync(join(pages, "index.md"), withoutNotes(rewriteLinks(homeOf(readme), "README.md", linkTo)));
+  const demo = { proto: read("proto/greet/v1/greet.proto"), service: read("examples/demo/service.ts") };
+  // Links are relative, because the site may have a base path.
+  const guide = assistantGuide(readme, demo, (path) => copyOf(root, path, join(pages, "public")).slice(1));
+  writeFileSync(join(pages, "public/llms.txt"), guide);
   // Linked documents that the navigation does not list, such as those of examples, are added during the iteration.
   for (const document of documents) {
     const file = join(pages, `${addressOf(document)}.md`);
     mkdirSync(dirname(file), { recursive: true });
-    const text = readFileSync(join(root, document), "utf8");
+    const text = read(document);
     const linkFrom = (path: string): string => {
       if (existsSync(join(root, path))) return linkTo(path);
       throw new Error(`${document}: dead link: ${path}`);

@@ -164,6 +164,20 @@ describe.skipIf(!isInstalled)("the built site", () => {
     expect(names.filter((name) => !existsSync(page(name)))).toEqual([]);
   });
 
+  it("has a guide for coding assistants with the quick start, which test/packages.test.ts follows, and each document", () => {
+    const guide = readFileSync(join(DIST, "llms.txt"), "utf8");
+    for (const title of ["Install", "Quick start"]) {
+      const lines = readDocument("README.md").split("\n");
+      const start = lines.indexOf(`## ${title}`) + 1;
+      const end = lines.findIndex((line, index) => index > start && /^(?:## |In a clone)/.test(line));
+      expect(guide).toContain(lines.slice(start, end).join("\n").trim());
+    }
+    expect(guide).toContain(readDocument("examples/demo/service.ts").trim());
+    const links = Array.from(guide.matchAll(/^- \[.*\]\((.*)\)$/gm), ([, link = ""]) => link);
+    expect(links).toHaveLength(ADDRESSES.size);
+    expect(links.filter((link) => !existsSync(join(DIST, link)))).toEqual([]);
+  });
+
   it("has the navigation to each document and to the API reference on its pages", () => {
     const page = readFileSync(join(DIST, "guide.html"), "utf8");
     const targets = [...ADDRESSES.values(), "/reference/"].map((address) => address.replace(/[^/]$/, "$&.html"));
@@ -227,7 +241,7 @@ describe.skipIf(!isInstalled)("the built site", () => {
       expect(errors).toEqual([]);
     });
 
-    it("has room for code of 100 columns on a screen of 1280 px, in which no line is marked", async () => {
+    it("has room for code of 100 columns on a screen of 1280 px, where none scrolls and no line is marked", async () => {
       const { page } = await open("/guide.html");
       await page.setViewportSize({ width: 1280, height: 800 });
       const columns = await page.evaluate(`(() => {
@@ -240,7 +254,33 @@ describe.skipIf(!isInstalled)("the built site", () => {
         return (100 * room) / line.getBoundingClientRect().width;
       })()`);
       expect(columns).toBeGreaterThan(100);
+      const scrolling =
+        '[...document.querySelectorAll("pre")].filter((one) => one.scrollWidth > one.clientWidth).length';
+      expect(await page.evaluate(scrolling)).toBe(0);
       expect(await page.locator(".line.highlighted").count()).toBe(0);
+    });
+
+    it("has the code and a picture on the first screen, and leads to the playground", async () => {
+      const { page, url, requests, errors } = await open("/");
+      await page.setViewportSize({ width: 1280, height: 800 });
+      for (const element of [page.locator("img[src*='one-port']"), page.locator(".language-ts").first()]) {
+        const box = await element.boundingBox();
+        expect((box?.y ?? 800) + (box?.height ?? 0)).toBeLessThan(800);
+      }
+      await page.locator(".VPHero a", { hasText: "Playground" }).click();
+      await page.waitForURL(`${url}/playground/index.html`);
+      await page.locator("#call").click();
+      await expect.poll(() => page.locator("#result").textContent()).toContain("Hello, Ann!");
+      expect(foreign(requests, url)).toEqual([]);
+      expect(errors).toEqual([]);
+    });
+
+    it("shows the terminal of the demo without movement for those who prefer that", async () => {
+      const { page } = await open("/files/docs/demo.svg");
+      const animation = 'getComputedStyle(document.querySelector(".lines")).animationName';
+      expect(await page.evaluate(animation)).toBe("demo");
+      await page.emulateMedia({ reducedMotion: "reduce" });
+      expect(await page.evaluate(animation)).toBe("none");
     });
 
     it("goes from a document to another by a link of its text, in the dark too", async () => {

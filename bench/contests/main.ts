@@ -1,5 +1,6 @@
 /** `npm run bench`: servers and clients side by side, visited in turn for several rounds. */
 
+import { figuresOf, writeFigures } from "../figures.ts";
 import { describeMachine } from "../machine.ts";
 import { openClientContests } from "./client-contests.ts";
 import { openCodecContests } from "./codec-contests.ts";
@@ -19,7 +20,7 @@ try {
   process.exit(1);
 }
 
-async function bench({ rounds, seconds, only, json, profile }: Options): Promise<string> {
+async function bench({ rounds, seconds, only, json, write, profile }: Options): Promise<string> {
   const machine = describeMachine();
   const contests = selectContests(only);
   const results = new Map<Contest, Map<string, Measurement[]>>(contests.map((contest) => [contest, new Map()]));
@@ -45,6 +46,7 @@ async function bench({ rounds, seconds, only, json, profile }: Options): Promise
   await Promise.all(parts.map((part) => part.stop()));
 
   const listed = [...results].map(([contest, measurements]): Result => ({ contest, rounds: measurements }));
+  if (write) writeFigures(figuresOf(process.argv.slice(2), machine, listed));
   return `${json ? reportJson(machine, listed) : reportText(machine, listed)}\n`;
 }
 

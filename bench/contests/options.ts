@@ -7,6 +7,8 @@ export interface Options {
   readonly seconds: number;
   readonly only: readonly string[];
   readonly json: boolean;
+  /** Writes the figures and their plots. */
+  readonly write: boolean;
   /** Profiles triple-es in each measurement. */
   readonly profile: boolean;
   readonly help: boolean;
@@ -20,6 +22,7 @@ export const usage = `usage: npm run bench -- [options]
   --quick        2 rounds of 0.3 seconds
   --profile      prints the ten functions of triple-es with the most CPU time after each table; profiling costs CPU time
   --json         prints every measurement as JSON instead of tables
+  --write        also writes bench/figures.json, and a plot of each contest into bench/plots
   --help         prints this
 `;
 
@@ -33,6 +36,7 @@ export function readOptions(args: readonly string[]): Options {
       quick: { type: "boolean", default: false },
       profile: { type: "boolean", default: false },
       json: { type: "boolean", default: false },
+      write: { type: "boolean", default: false },
       help: { type: "boolean", default: false },
     },
   });
@@ -41,6 +45,7 @@ export function readOptions(args: readonly string[]): Options {
     seconds: positive("seconds", values.seconds) ?? (values.quick ? 0.3 : 0.7),
     only: values.only?.split(",") ?? [],
     json: values.json,
+    write: values.write,
     profile: values.profile,
     help: values.help,
   };

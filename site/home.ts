@@ -1,0 +1,56 @@
+/** The first page of the site. Its code and its table are those of the README. */
+import { blockOf } from "./llms.ts";
+
+/** Writes the page as Markdown, with links as in the README. */
+export function homeOf(readme: string): string {
+  const table = /^\|.*calls triple-es[\s\S]*?\n\n/m.exec(readme)?.[0].trim() ?? "";
+  return `---
+layout: home
+hero:
+  name: triple-es
+  text: Typed RPC for TypeScript on one port
+  tagline: One handler replaces a gRPC server, a JSON gateway and a proxy for browsers.
+  actions:
+    - { theme: brand, text: Playground, link: /playground/index.html, target: _self }
+    - { theme: alt, text: Introduction, link: /introduction }
+    - { theme: alt, text: Guide, link: /guide }
+    - { theme: alt, text: Benchmarks, link: /bench }
+---
+
+![Four kinds of client call one port](docs/one-port.svg)
+
+${blockOf(readme, "// src/server.ts")}
+
+\`\`\`sh
+curl -H 'content-type: application/json' -d '{"name":"curl"}' \\
+  localhost:8080/hello.v1.HelloService/SayHello
+\`\`\`
+
+## Who can call whom
+
+${table}
+
+- [One port](docs/http-rpc.md): HTTP/1.1 and HTTP/2, gRPC, gRPC-Web, JSON and [REST](docs/rest.md), without a proxy.
+- [Contracts in TypeScript](docs/contracts.md) and [Java interfaces](docs/interface.md) need no proto file.
+- [Pages](docs/browsers.md) make unary calls and read streams, with 6 kB of code for JSON.
+- [Many servers](docs/discovery.md): resolvers, load balancing, retries, hedging, and the registries of Dubbo.
+- [Every limit is finite](SECURITY.md), and the security page lists the attacks and their tests.
+
+## Each kind of call, with its bytes
+
+![Output of npm run demo](docs/demo.svg)
+
+## What a call costs
+
+With triple-es at both ends, and with each library at both ends. \`npm run bench -- --quick --only b-both-1x32\` repeats it;
+[more plots and their conditions](bench/README.md).
+
+![Calls per second](bench/plots/b-both-1x32.svg)
+
+## A page to try methods
+
+The [option \`console\`](docs/openapi.md) serves it, from the OpenAPI document of all services.
+
+![The page of the option console](docs/openapi-console.png)
+`;
+}
