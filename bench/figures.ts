@@ -18,8 +18,8 @@ type EntrantFigures = Readonly<Record<"cpuMicros" | "messagesPerSecond" | "p99Ms
 
 export interface Figures {
   readonly command: string;
-  /** The load average at the end of the run, over 1, 5 and 15 minutes. */
-  readonly load: readonly number[];
+  /** The load average at the end of the run, over a minute. */
+  readonly load: number;
   readonly machine: Machine;
   readonly contests: readonly {
     readonly name: string;
@@ -35,7 +35,7 @@ const here = fileURLToPath(new URL(".", import.meta.url));
 export function figuresOf(args: readonly string[], machine: Machine, results: readonly Result[]): Figures {
   return {
     command: `npm run bench -- ${args.join(" ")}`,
-    load: loadavg().map(rounded),
+    load: rounded(loadavg()[0] ?? 0),
     machine,
     contests: results.map((result) => {
       const { name, title, subject } = result.contest;
@@ -82,8 +82,9 @@ export function plotsOf({ machine, contests }: Figures): ReadonlyMap<string, str
         ratio: figures.ratios?.[figure],
       }));
       const unit = figure === "cpuMicros" ? "CPU us per call or message, less is better" : "calls/s, more is better";
-      // Some titles explain their figures after a colon.
-      return [`${name}.svg`, plotOf({ title: title.replace(/:.*/, ""), unit, rows, notes })];
+      // Titles begin with the letter of the sub-protocol, and some explain their figures after a colon.
+      const named = title.replace(/^A\b/, "HTTP RPC").replace(/^B\b/, "gRPC").replace(/:.*/, "");
+      return [`${name}.svg`, plotOf({ title: named, unit, rows, notes })];
     }),
   );
 }

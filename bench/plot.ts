@@ -28,7 +28,7 @@ export function plotOf({ title, unit, rows, notes }: Plot): string {
       `<text class="${ratio === undefined ? "name" : "peer"}" x="${LEFT - 10}" y="${y + 16}" text-anchor="end">${escaped(name)}</text>`,
       `<rect class="${ratio === undefined ? "ours" : "bar"}" x="${LEFT}" y="${y}" width="${(Number(x(median)) - LEFT).toFixed(1)}" height="22" rx="3"/>`,
       `<path class="range" d="M${x(min)} ${y + 11}H${x(max)}"/>`,
-      `<text x="${Number(x(Math.max(median, max))) + 8}" y="${y + 16}">${median.toLocaleString("en")}${ratio === undefined ? "" : ` <tspan class="soft">${ratio} x</tspan>`}</text>`,
+      `<text x="${Number(x(Math.max(median, max))) + 8}" y="${y + 16}">${median.toLocaleString("en")}${ratio === undefined ? "" : ` <tspan class="soft">${Number(ratio.toPrecision(2))} x</tspan>`}</text>`,
     ];
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${WIDTH} ${height}" role="img" aria-label="${escaped(title)}">

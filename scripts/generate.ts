@@ -7,6 +7,7 @@ import { once } from "node:events";
 import { readFileSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
+import { writeFigures } from "../bench/figures.ts";
 import { terminalOf } from "../site/terminal.ts";
 import { CONTRACT_RUNS } from "./contracts.ts";
 import { writeOptionTables } from "./option-tables.ts";
@@ -33,6 +34,7 @@ writeWellKnownCodecs(`${root}/runtime/src/gen`);
 await Promise.all(CONTRACT_RUNS.map((args) => run(process.execPath, ["--import", "tsx", "src/triple-es.ts", ...args])));
 const generating = BUF_TEMPLATES.map((template) => run("buf", ["generate", "--template", template]));
 writeOptionTables(root, `${root}/docs/options.md`, `${root}/docs/dubbo-options.md`);
+writeFigures(JSON.parse(readFileSync(`${root}/bench/figures.json`, "utf8")));
 writeFileSync(`${root}/docs/demo.svg`, terminalOf(readFileSync(`${root}/site/demo.txt`, "utf8")));
 await Promise.all(generating);
 

@@ -42,10 +42,10 @@ ${table}
 
 ## What a call costs
 
-With triple-es at both ends, and with each library at both ends. \`npm run bench -- --quick --only b-both-1x32\` repeats it;
-[more plots and their conditions](bench/README.md).
+The CPU time of a server, with 128 calls at a time. \`npm run bench -- --quick --only b-server-4x32\` repeats it; there are
+[more plots, with their conditions](bench/README.md).
 
-![Calls per second](bench/plots/b-both-1x32.svg)
+![CPU time of a call](bench/plots/b-server-4x32.svg)
 
 ## A page to try methods
 

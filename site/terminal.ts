@@ -58,9 +58,10 @@ text{font:13px ui-monospace,SFMono-Regular,Menlo,Consolas,"DejaVu Sans Mono",mon
 </style>
 <rect width="${WIDTH_PX}" height="${HEIGHT_PX}" rx="8" fill="#1e2127"/>
 <circle cx="20" cy="16" r="6" fill="#e0635b"/><circle cx="40" cy="16" r="6" fill="#e2c374"/><circle cx="60" cy="16" r="6" fill="#8fd18b"/>
-<svg y="${top}" width="${WIDTH_PX}" height="${ROWS * LINE_PX}"><g class="lines">
+<clipPath id="rows"><rect width="${WIDTH_PX}" height="${ROWS * LINE_PX}"/></clipPath>
+<g transform="translate(0 ${top})" clip-path="url(#rows)"><g class="lines">
 ${lines.map(textOf).join("\n")}
-</g></svg>
+</g></g>
 </svg>
 `;
 }
