@@ -30,7 +30,7 @@ const ISOLATED = [
 
 /** Files that take half a minute and more, the longest one first. They begin first, so that none is left alone at the end. */
 const LONG = [
-  ...["release/release", "site", "create", "packages", "docs", "simulation/simulation", "examples/next"],
+  ...["release/release", "site", "playground", "create", "packages", "docs", "simulation/simulation", "examples/next"],
   ...["node/attack/memory", "node/attack/server-tls", "node/attack/server", "node/attack/blocks", "openapi/console"],
   ...["plugin/hostile", "plugin/types", "node/attack/server-limits", "codec/binary/codecs", "interop/early-response"],
 ].map((name) => `/test/${name}.test.ts`);
