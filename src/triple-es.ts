@@ -3,14 +3,16 @@
 import { fileURLToPath } from "node:url";
 import { type Arguments, ArgumentsError, type CommandName, commandHelp, readArguments } from "./contract/arguments.ts";
 import type { Outcome } from "./contract/command.ts";
+import { MIGRATE_HELP, readMigrateArguments } from "./migrate/arguments.ts";
 import { suggestion } from "./print/did-you-mean.ts";
 import { version } from "./version.ts";
 
-const usage = `triple-es: services without a proto file.
+const usage = `triple-es: services without a proto file, and migration from other libraries.
 
   triple-es contract src/api.ts                          clients, servers and validators for interfaces of TypeScript
   triple-es interface './contracts/**/*.ts' --out gen    the same for interfaces of Java, which Dubbo serves
-  triple-es contract --help, triple-es interface --help  their flags
+  triple-es migrate connect-es                           rewrites a project of Connect; also grpc-js, nice-grpc
+  triple-es contract --help, and of the others           their flags
   triple-es --version                                    the version
 `;
 
@@ -28,10 +30,11 @@ async function run([command, ...rest]: readonly string[]): Promise<Outcome> {
   if (command === "--version" || command === "-v") return { status: 0, stdout: `triple-es ${version}\n`, stderr: "" };
   if (command === "--help" || command === "-h") return { status: 0, stdout: usage, stderr: "" };
   if (command === undefined) return { status: 1, stdout: "", stderr: usage };
-  if (command !== "interface" && command !== "contract") {
-    return failure(`there is no command "${command}"${suggestion(command, ["interface", "contract"])}`);
+  if (command !== "interface" && command !== "contract" && command !== "migrate") {
+    return failure(`there is no command "${command}"${suggestion(command, ["interface", "contract", "migrate"])}`);
   }
   try {
+    if (command === "migrate") return await migrate(rest);
     const args = readArguments(rest, command);
     if (args === "help") return { status: 0, stdout: commandHelp(command), stderr: "" };
     return await runCommand(command, args);
@@ -41,18 +44,33 @@ async function run([command, ...rest]: readonly string[]): Promise<Outcome> {
   }
 }
 
-/** Runs a command. Commands are loaded on demand, because they load ts-morph, an optional peer dependency. */
+async function migrate(rest: readonly string[]): Promise<Outcome> {
+  const args = readMigrateArguments(rest);
+  if (args === "help") return { status: 0, stdout: MIGRATE_HELP, stderr: "" };
+  const { runMigrate } = await withCompiler("migrate", () => import("./migrate/command.ts"));
+  return runMigrate(args, process.cwd());
+}
+
+/** Runs a command for contracts. */
 async function runCommand(command: CommandName, args: Arguments): Promise<Outcome> {
+  const { runContract, runInterface, watchContract } = await withCompiler(
+    command,
+    () => import("./contract/commands.ts"),
+  );
+  if (command === "interface") return runInterface(args, process.cwd());
+  const support = fileURLToPath(new URL("triple-contract.ts", import.meta.url));
+  if (!args.watch) return runContract(args, process.cwd(), support);
+  watchContract(args, process.cwd(), support, ({ stdout, stderr }) => {
+    process.stdout.write(stdout);
+    process.stderr.write(stderr);
+  });
+  return { status: 0, stdout: "", stderr: "" };
+}
+
+/** Loads the module of a command. They are loaded on demand, because they load ts-morph, an optional peer dependency. */
+async function withCompiler<Module>(command: string, load: () => Promise<Module>): Promise<Module> {
   try {
-    const { runContract, runInterface, watchContract } = await import("./contract/commands.ts");
-    if (command === "interface") return runInterface(args, process.cwd());
-    const support = fileURLToPath(new URL("triple-contract.ts", import.meta.url));
-    if (!args.watch) return runContract(args, process.cwd(), support);
-    watchContract(args, process.cwd(), support, ({ stdout, stderr }) => {
-      process.stdout.write(stdout);
-      process.stderr.write(stderr);
-    });
-    return { status: 0, stdout: "", stderr: "" };
+    return await load();
   } catch (error) {
     const { code, message } = error as NodeJS.ErrnoException;
     if (code !== "ERR_MODULE_NOT_FOUND" || !message.includes("'ts-morph'")) throw error;

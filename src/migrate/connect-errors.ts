@@ -1,0 +1,95 @@
+/** Errors of Connect for ECMAScript, and functions whose arguments differ. */
+import { ts } from "ts-morph";
+import type { Rule } from "./kind.ts";
+import type { Migration } from "./migration.ts";
+
+const MAIN = "triple-es";
+
+/** `new ConnectError(message, code, metadata, details, cause)`. */
+const newError: Rule = (node, migration) => {
+  if (!ts.isNewExpression(node) || migration.nameOf(node.expression) !== "ConnectError") return undefined;
+  const [message, code, metadata, details, cause] = (node.arguments ?? []).map((one) =>
+    isAbsent(one) ? undefined : one,
+  );
+  const print = (one: ts.Expression | undefined): string | undefined => one && migration.print(one);
+  const options = [
+    ["trailers", print(metadata)],
+    ["details", details && detailsOf(details, migration)],
+    ["cause", print(cause)],
+  ]
+    .filter(([, value]) => value !== undefined)
+    .map(([name, value]) => (name === value ? name : `${name}: ${value}`));
+  const error = migration.imports.use(MAIN, "RpcError", node);
+  const unknown = (): string => `${migration.imports.use(MAIN, "Code", node)}.Unknown`;
+  const given = [
+    print(code) ?? unknown(),
+    print(message) ?? '""',
+    ...(options.length > 0 ? [`{ ${options.join(", ")} }`] : []),
+  ];
+  return `new ${error}(${given.join(", ")})`;
+};
+
+function isAbsent(node: ts.Expression): boolean {
+  return node.kind === ts.SyntaxKind.NullKeyword || (ts.isIdentifier(node) && node.text === "undefined");
+}
+
+/** `createContextKey(value, { description })` and `createValidateInterceptor()`. */
+const create: Rule = (node, migration) => {
+  if (!ts.isCallExpression(node)) return undefined;
+  const name = migration.nameOf(node.expression);
+  if (name === "createValidateInterceptor") {
+    const validation = migration.imports.use("triple-es/validate", "createValidation", node);
+    return `${validation}(${migration.imports.use("@bufbuild/protovalidate", "createValidator", node)}())`;
+  }
+  const [value, options] = node.arguments;
+  if (name !== "createContextKey" || !value || !options || !ts.isObjectLiteralExpression(options)) return undefined;
+  const [description] = options.properties;
+  const text =
+    description && ts.isPropertyAssignment(description) ? `, ${migration.print(description.initializer)}` : "";
+  return `${migration.print(node.expression)}(${migration.print(value)}${text})`;
+};
+
+/** The details of an error: `{ desc, value }`. */
+function detailsOf(node: ts.Expression, migration: Migration): string {
+  if (!ts.isArrayLiteralExpression(node)) {
+    migration.leave(node, "details are created by createDetail(Schema, value)");
+    return migration.print(node);
+  }
+  const details = node.elements.map((one) => {
+    const [desc, value] = ["desc", "value"].map((name) =>
+      ts.isObjectLiteralExpression(one) ? one.properties.find((other) => other.name?.getText() === name) : undefined,
+    );
+    if (!desc || !value) return migration.print(one);
+    const print = (of: ts.ObjectLiteralElementLike): string =>
+      migration.print(ts.isPropertyAssignment(of) ? of.initializer : (of.name as ts.Node));
+    return `${migration.imports.use(MAIN, "createDetail", node)}(${print(desc)}, ${print(value)})`;
+  });
+  return `[${details.join(", ")}]`;
+}
+
+/** Members of errors: `error.findDetails(Schema)`, `error.metadata`, and `Code[error.code]`. */
+const errorMember: Rule = (node, migration) => {
+  if (ts.isElementAccessExpression(node) && migration.nameOf(node.expression) === "Code") {
+    migration.todo(node, "codeName returns not_found, where Code[code] was NotFound");
+    return `${migration.imports.use(MAIN, "codeName", node)}(${migration.print(node.argumentExpression)})`;
+  }
+  if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression)) {
+    const { expression, name } = node.expression;
+    if (migration.nameOf(name) === "ConnectError.findDetails")
+      return `${migration.imports.use(MAIN, "findDetails", node)}(${[expression, ...node.arguments].map((one) => migration.print(one)).join(", ")})`;
+    if (
+      name.text === "get" &&
+      ts.isPropertyAccessExpression(expression) &&
+      migration.nameOf(expression) === "ConnectError.metadata"
+    ) {
+      const error = migration.print(expression.expression);
+      const field = node.arguments.map((one) => migration.print(one)).join(", ");
+      return `(${error}.headers.get(${field}) ?? ${error}.trailers.get(${field}))`;
+    }
+  }
+  if (!ts.isPropertyAccessExpression(node) || migration.nameOf(node) !== "ConnectError.metadata") return undefined;
+  const error = migration.print(node.expression);
+  return `new ${migration.imports.use(MAIN, "Metadata", node)}([...${error}.headers, ...${error}.trailers])`;
+};
+
+export const errorRules: readonly Rule[] = [newError, create, errorMember];

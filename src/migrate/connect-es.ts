@@ -1,0 +1,259 @@
+/** The migration from Connect for ECMAScript 2. */
+import { ts } from "ts-morph";
+import { adapterRules } from "./connect-adapters.ts";
+import { errorRules } from "./connect-errors.ts";
+import { headerRules, retypedParameters } from "./connect-headers.ts";
+import { generatedOf, useGenerated } from "./generated.ts";
+import { createKind, type Kind, type Rule } from "./kind.ts";
+import type { Migration } from "./migration.ts";
+
+const MAIN = "triple-es";
+const FETCH = "triple-es/fetch";
+const NODE = "triple-es/node";
+
+/** Names that stay. */
+const SAME =
+  "CallOptions Code ContextKey ContextValues HandlerContext Interceptor StreamRequest StreamResponse Transport \
+UnaryRequest UnaryResponse createContextKey createContextValues createClient";
+
+const names: Record<string, string> = {
+  ...Object.fromEntries(SAME.split(" ").map((name) => [name, `${MAIN} ${name}`])),
+  ConnectError: `${MAIN} RpcError`,
+  ConnectRouter: `${MAIN} Router`,
+  ConnectRouterOptions: `${MAIN} RouterOptions`,
+  createConnectRouter: `${MAIN} createRouter`,
+  compressionBrotli: `${NODE} brotli`,
+  compressionGzip: `${NODE} gzip`,
+  createGrpcTransport: `${NODE} createTransport`,
+  GrpcTransportOptions: `${NODE} NodeTransportOptions`,
+  "@connectrpc/connect-node:createConnectTransport": `${NODE} createTransport`,
+  "@connectrpc/connect-node:ConnectTransportOptions": `${NODE} NodeTransportOptions`,
+  createConnectTransport: `${FETCH} createTransport`,
+  ConnectTransportOptions: `${FETCH} FetchTransportOptions`,
+  createGrpcWebTransport: `${FETCH} createTransport`,
+  GrpcWebTransportOptions: `${FETCH} FetchTransportOptions`,
+  Client: "-",
+  ServiceImpl: "-",
+  cors: "!is the option cors of createRouter and createServer",
+  createCallbackClient: "!has no counterpart: await the client's methods, or iterate over them",
+  createHandlerContext: "!has no counterpart: call the handler through createInMemoryTransport",
+  createWritableIterable: "!has no counterpart: pass an async generator",
+  connectNodeAdapter: "!is nodeHandler(router) of triple-es/node",
+  expressConnectMiddleware: "!is nodeHandler(router) of triple-es/node",
+  fastifyConnectPlugin: "!is fastifyRpc of triple-es/fastify, with the option router",
+  nextJsApiRouter: "!is fetchHandler(router) of triple-es/fetch in a route handler",
+  Http2SessionManager: "!has no counterpart: a transport manages its connections",
+};
+
+const members: Record<string, string> = {
+  "Code.*": "=",
+  "ConnectRouter.service": "add",
+  "ConnectRouter.rpc": "!has no counterpart: add the whole service",
+  "HandlerContext.service": "!is context.method.service, the name",
+  "RequestCommon.service": "!is request.method.service, the name",
+  "RequestCommon.signal": "!is request.context.signal",
+  "RequestCommon.contextValues": "!is request.context.values",
+  "RequestCommon.url": "!is request.method.path",
+  "StreamRequest.message": "messages",
+  "StreamResponse.message": "messages",
+  ".requestHeader": "requestHeaders",
+  ".responseHeader": "responseHeaders",
+  ".responseTrailer": "responseTrailers",
+  ".shutdownSignal": "!is context.draining",
+  ".onHeader": "onHeaders",
+  ".onTrailer": "onTrailers",
+  ".contextValues": "values",
+  ".header": "headers",
+  ".trailer": "trailers",
+  ".readMaxBytes": "maxMessageBytes",
+  ".acceptCompression": "compressions",
+  ".idleConnectionTimeoutMs": "idleTimeoutMs",
+  ".pingIdleConnection": "-",
+  ".httpVersion": "-",
+  ".requestPathPrefix": "prefix",
+  ".grpc": "-",
+  ".grpcWeb": "-",
+  ".connect": "-",
+  ".defaultTimeoutMs": "!is timeoutMs of a client: createGreetServiceClient(transport, { timeoutMs })",
+  ".nodeOptions": "!is tls, for TLS",
+  ".sendCompression": "!is compression, a name such as gzip",
+  ".writeMaxBytes": "!has no counterpart",
+  ".useHttpGet": "!has no counterpart",
+};
+
+const same =
+  "baseUrl code compressMinBytes compressions fetch from headers interceptors message method pingIntervalMs \
+pingTimeoutMs rawMessage signal stream timeoutMs values name cause get set delete maxTimeoutMs defaultValue id stack";
+
+/** `createClient(GreetService, transport)`. */
+const client: Rule = (node, migration) => {
+  if (!ts.isCallExpression(node) || migration.nameOf(node.expression) !== "createClient") return undefined;
+  const [service, ...rest] = node.arguments;
+  const generated = generatedOf(service, migration);
+  if (generated === undefined) return undefined;
+  const create = useGenerated(`create${generated.name}Client`, "triple", generated, node, migration);
+  const given = rest.map((one) => migration.print(one));
+  const timeout = defaultTimeout(rest[0], migration);
+  if (timeout !== undefined) given.push(`{ timeoutMs: ${timeout} }`);
+  return `${create}(${given.join(", ")})`;
+};
+
+/** The default timeout of a transport, which is an option of its clients. */
+function defaultTimeout(transport: ts.Node | undefined, migration: Migration): string | undefined {
+  const declaration = transport && ts.isIdentifier(transport) ? migration.declared(transport) : undefined;
+  const call = declaration && ts.isVariableDeclaration(declaration) ? declaration.initializer : transport;
+  if (call === undefined || !ts.isCallExpression(call)) return undefined;
+  const [options] = call.arguments;
+  const timeout = options && ts.isObjectLiteralExpression(options) ? options.properties.find(isTimeout) : undefined;
+  return timeout && ts.isPropertyAssignment(timeout) && ts.isNumericLiteral(timeout.initializer)
+    ? timeout.initializer.getText()
+    : undefined;
+}
+
+function isTimeout({ name }: ts.ObjectLiteralElementLike): boolean {
+  return name?.getText() === "defaultTimeoutMs";
+}
+
+/** `defaultTimeoutMs` of a transport, whose value its clients get. */
+const timeout: Rule = (node, migration) =>
+  ts.isPropertyAssignment(node) &&
+  isTimeout(node) &&
+  ts.isNumericLiteral(node.initializer) &&
+  migration.nameOf(node.name)
+    ? ""
+    : undefined;
+
+/** `ReturnType<typeof createClient<typeof GreetService>>`. */
+const returnType: Rule = (node, migration) => {
+  if (!ts.isTypeReferenceNode(node) || node.typeName.getText() !== "ReturnType") return undefined;
+  const [of] = node.typeArguments ?? [];
+  if (!of || !ts.isTypeQueryNode(of) || migration.nameOf(of.exprName) !== "createClient") return undefined;
+  const [service] = of.typeArguments ?? [];
+  const generated = service && ts.isTypeQueryNode(service) ? generatedOf(service.exprName, migration) : undefined;
+  return generated && useGenerated(`${generated.name}Client`, "triple", generated, node, migration);
+};
+
+/** `Client<typeof GreetService>`, `ServiceImpl<typeof GreetService>`, and both of a type parameter. */
+const serviceType: Rule = (node, migration) => {
+  if (!ts.isTypeReferenceNode(node) && !ts.isExpressionWithTypeArguments(node)) return undefined;
+  const name = migration.nameOf(ts.isTypeReferenceNode(node) ? node.typeName : node.expression);
+  if (name !== "Client" && name !== "ServiceImpl") return parameterType(node, migration);
+  const [of] = node.typeArguments ?? [];
+  if (of === undefined) return undefined;
+  const generated = ts.isTypeQueryNode(of) ? generatedOf(of.exprName, migration) : undefined;
+  if (generated === undefined) return ts.isTypeQueryNode(of) ? undefined : migration.text(of);
+  const suffix = name === "Client" ? "Client" : "Handler";
+  return useGenerated(`${generated.name}${suffix}`, "triple", generated, node, migration);
+};
+
+/** The type parameter of a function for any service: `<T extends DescService>(service: T): Client<T>`. */
+const parameterType: Rule = (node, migration) => {
+  if (!ts.isTypeReferenceNode(node)) return undefined;
+  const name = migration.text(node);
+  if (
+    name === "DescService" &&
+    ts.isTypeParameterDeclaration(node.parent) &&
+    isOfClients(node.parent.parent, migration)
+  )
+    return "object";
+  const declaration = migration.checker.getTypeAtLocation(node).symbol?.declarations?.[0];
+  if (
+    declaration === undefined ||
+    !ts.isTypeParameterDeclaration(declaration) ||
+    !isOfClients(declaration.parent, migration)
+  )
+    return undefined;
+  return declaration.constraint?.getText() === "DescService"
+    ? `${migration.imports.use(MAIN, "ServiceDef", node)}<${name}, object>`
+    : undefined;
+};
+
+function isOfClients(scope: ts.Node, migration: Migration): boolean {
+  let found = false;
+  const visit = (node: ts.Node): void => {
+    const name = ts.isTypeReferenceNode(node) ? node.typeName : ts.isCallExpression(node) ? node.expression : undefined;
+    if (name && ["Client", "createClient"].includes(migration.nameOf(name) ?? "")) found = true;
+    node.forEachChild(visit);
+  };
+  visit(scope);
+  return found;
+}
+
+/** A service as a value, and its methods: `GreetService.method.greet`. */
+const service: Rule = (node, migration) => {
+  if (
+    ts.isPropertyAccessExpression(node) &&
+    ts.isPropertyAccessExpression(node.expression) &&
+    node.expression.name.text === "method"
+  ) {
+    const of = generatedOf(node.expression.expression, migration);
+    if (of && isService(of.declaration))
+      return useGenerated(`${of.name}_${node.name.text}`, "triple", of, node, migration);
+  }
+  if (!ts.isIdentifier(node) || ts.isImportSpecifier(node.parent) || ts.isExportSpecifier(node.parent))
+    return undefined;
+  const of = generatedOf(node, migration);
+  if (of === undefined || !isService(of.declaration)) return undefined;
+  const name = useGenerated(`${of.name}Def`, "triple", of, node, migration);
+  return ts.isShorthandPropertyAssignment(node.parent) ? `${node.text}: ${name}` : name;
+};
+
+function isService(declaration: ts.Declaration): boolean {
+  return ts.isVariableDeclaration(declaration) && (declaration.type?.getText().startsWith("GenService<") ?? false);
+}
+
+/** Members of requests in interceptors and of contexts that are in other places. */
+const requestMember: Rule = (node, migration) => {
+  if (!ts.isPropertyAccessExpression(node)) return undefined;
+  const origin = migration.origin(node);
+  const text = migration.text(node);
+  if (text.endsWith(".service.typeName") || text.endsWith(".method.parent.typeName")) {
+    const inner = node.expression as ts.PropertyAccessExpression;
+    const owner = migration.nameOf(inner.name) ? inner : (inner.expression as ts.PropertyAccessExpression);
+    if (migration.nameOf(owner)) return `${migration.print(owner.expression)}.method.service`;
+  }
+  const of = (): string => migration.print(node.expression);
+  if (origin?.name === "HandlerContext.url") return `${of()}.method.path`;
+  switch (origin?.types[0] === "RequestCommon" && origin.name) {
+    case "RequestCommon.url":
+      return `${of()}.method.path`;
+    case "RequestCommon.signal":
+      return `${of()}.context.signal`;
+    case "RequestCommon.contextValues":
+      return `${of()}.context.values`;
+  }
+  if (origin !== undefined && origin.types.length > 1 && node.name.text === "message")
+    return `(${of()}.stream ? ${of()}.messages : ${of()}.message)`;
+  return undefined;
+};
+
+export const connectEs: Kind = createKind({
+  packages: [
+    "connect",
+    "connect-node",
+    "connect-web",
+    "connect-express",
+    "connect-fastify",
+    "connect-next",
+    "connect-query",
+    "validate",
+  ].map((name) => `@connectrpc/${name}`),
+  section: "From Connect for ECMAScript",
+  tools: [],
+  plugins: [],
+  names,
+  members,
+  same,
+  prepare: retypedParameters,
+  rules: [
+    ...adapterRules,
+    ...headerRules,
+    client,
+    timeout,
+    returnType,
+    serviceType,
+    service,
+    ...errorRules,
+    requestMember,
+  ],
+});

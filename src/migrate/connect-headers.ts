@@ -1,0 +1,95 @@
+/** Metadata of Connect, which are `Headers` of the platform, and `Metadata` of triple-es. */
+import { ts } from "ts-morph";
+import type { Rule } from "./kind.ts";
+import type { Migration } from "./migration.ts";
+
+/** Members of Connect's types with metadata. */
+const FIELDS = ["requestHeader", "responseHeader", "responseTrailer", "header", "trailer", "metadata"];
+
+/** Reports whether the value of an expression becomes `Metadata`. */
+export function isMetadata(node: ts.Expression, migration: Migration): boolean {
+  if (ts.isPropertyAccessExpression(node))
+    return FIELDS.includes(node.name.text) && migration.nameOf(node.name) !== undefined;
+  if (!ts.isIdentifier(node)) return false;
+  const declaration = migration.checker.getSymbolAtLocation(node)?.declarations?.[0];
+  if (declaration === undefined) return false;
+  if (ts.isVariableDeclaration(declaration))
+    return declaration.initializer !== undefined && isMetadata(declaration.initializer, migration);
+  if (ts.isBindingElement(declaration)) {
+    const name = declaration.propertyName ?? declaration.name;
+    return ts.isIdentifier(name) && FIELDS.includes(name.text) && migration.nameOf(name) !== undefined;
+  }
+  if (!ts.isParameter(declaration)) return false;
+  if (migration.retyped.has(declaration)) return true;
+  const { parent } = declaration.parent;
+  return ts.isPropertyAssignment(parent) && ["onHeader", "onTrailer"].includes(parent.name.getText());
+}
+
+/** Methods of `Headers` that `Metadata` has not. */
+const method: Rule = (node, migration) => {
+  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return undefined;
+  const { expression, name } = node.expression;
+  if (!["forEach", "entries", "keys", "values"].includes(name.text) || !isMetadata(expression, migration))
+    return undefined;
+  const fields = `[...${migration.print(expression)}]`;
+  if (name.text === "entries") return fields;
+  if (name.text !== "forEach")
+    return `${fields}.map(([name, value]) => ${name.text === "keys" ? "name" : "value"}).values()`;
+  const [callback] = node.arguments;
+  if (callback === undefined) return undefined;
+  if (!ts.isArrowFunction(callback) || callback.parameters.length > 2)
+    return `${fields}.forEach(([name, value]) => (${migration.print(callback)})(value, name))`;
+  const [value, key] = callback.parameters.map(({ name }) => name.getText());
+  return `${fields}.forEach(([${key ?? ""}, ${value ?? ""}]) => ${migration.print(callback.body)})`;
+};
+
+/** A comparison of `headers.get(name)` with `null`, which is `undefined`. */
+const absent: Rule = (node, migration) => {
+  if (!ts.isBinaryExpression(node) || node.right.kind !== ts.SyntaxKind.NullKeyword) return undefined;
+  const operator = node.operatorToken.getText();
+  return operator.length === 3 && isField(node.left, migration)
+    ? `${migration.print(node.left)} ${operator} undefined`
+    : undefined;
+};
+
+function isField(node: ts.Expression, migration: Migration): boolean {
+  if (ts.isCallExpression(node) && ts.isPropertyAccessExpression(node.expression))
+    return node.expression.name.text === "get" && isMetadata(node.expression.expression, migration);
+  const declaration = ts.isIdentifier(node) && migration.checker.getSymbolAtLocation(node)?.declarations?.[0];
+  return Boolean(
+    declaration &&
+      ts.isVariableDeclaration(declaration) &&
+      declaration.initializer &&
+      isField(declaration.initializer, migration),
+  );
+}
+
+/** The type of a parameter that metadata is passed to. */
+const parameter: Rule = (node, migration) => {
+  if (!ts.isTypeReferenceNode(node) || node.getText() !== "Headers" || !ts.isParameter(node.parent)) return undefined;
+  return migration.retyped.has(node.parent) ? migration.imports.use("triple-es", "Metadata", node) : undefined;
+};
+
+/** Finds the parameters of the type `Headers` that metadata is passed to, in any file. */
+export function retypedParameters(migration: Migration): void {
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node)) {
+      const declaration = migration.checker.getResolvedSignature(node)?.declaration;
+      node.arguments.forEach((one, i) => {
+        const given = declaration?.parameters[i];
+        if (given && ts.isParameter(given) && given.type?.getText() === "Headers" && isMetadata(one, migration))
+          migration.retyped.add(given);
+      });
+    }
+    node.forEachChild(visit);
+  };
+  visit(migration.file);
+}
+
+/** `createAsyncIterable([request])`. */
+const iterable: Rule = (node, migration) => {
+  if (!ts.isCallExpression(node) || migration.nameOf(node.expression) !== "createAsyncIterable") return undefined;
+  return `(async function* () {\n${migration.indentOf(node)}  yield* ${node.arguments.map((one) => migration.print(one)).join(", ")};\n${migration.indentOf(node)}})()`;
+};
+
+export const headerRules: readonly Rule[] = [method, absent, parameter, iterable];

@@ -1,0 +1,162 @@
+/** The imports of a migrated file: those that are still used, and new ones. */
+import { ts } from "ts-morph";
+
+interface Added {
+  readonly name: string;
+  readonly local: string;
+  isValue: boolean;
+}
+
+export class Imports {
+  readonly #file: ts.SourceFile;
+  readonly #checker: ts.TypeChecker;
+  readonly #added = new Map<string, Map<string, Added>>();
+  /** The imported names, as declarations, that the printed text still uses. */
+  readonly #kept = new Set<ts.Declaration>();
+  /** The imported names that the file used before. */
+  readonly #used = new Set<ts.Declaration>();
+  /** Names that the file declares itself. */
+  readonly #declared = new Set<string>();
+
+  constructor(file: ts.SourceFile, checker: ts.TypeChecker) {
+    this.#file = file;
+    this.#checker = checker;
+    const visit = (node: ts.Node): void => {
+      const { name } = node as { name?: ts.Node };
+      const isImport = ts.isImportSpecifier(node) || ts.isImportClause(node) || ts.isNamespaceImport(node);
+      const isOfScope = ts.isVariableDeclaration(node) || ts.isParameter(node) || ts.isFunctionDeclaration(node);
+      if (
+        (isOfScope ||
+          ts.isClassDeclaration(node) ||
+          ts.isInterfaceDeclaration(node) ||
+          ts.isTypeAliasDeclaration(node) ||
+          ts.isBindingElement(node)) &&
+        name &&
+        ts.isIdentifier(name)
+      )
+        this.#declared.add(name.text);
+      if (ts.isIdentifier(node) && !isImport) for (const one of this.#importOf(node)) this.#used.add(one);
+      if (!ts.isImportDeclaration(node)) node.forEachChild(visit);
+    };
+    visit(file);
+  }
+
+  /** Adds an import, and returns the name to use. Repeated ones are imported once. */
+  use(module: string, name: string, at: ts.Node): string {
+    const names = this.#added.get(module) ?? new Map<string, Added>();
+    this.#added.set(module, names);
+    const isTaken =
+      this.#declared.has(name) ||
+      [...this.#added].some(([other, of]) => other !== module && [...of.values()].some(({ local }) => local === name));
+    const local = isTaken ? `triple${name[0]?.toUpperCase()}${name.slice(1)}` : name;
+    const added = names.get(name) ?? { name, local, isValue: false };
+    names.set(name, added);
+    if (!isOfType(at)) added.isValue = true;
+    return added.local;
+  }
+
+  /** Remembers that a name is printed as it is. */
+  keep(node: ts.Identifier): void {
+    for (const one of this.#importOf(node)) this.#kept.add(one);
+  }
+
+  /** Returns a name that the file does not declare. */
+  unique(name: string): string {
+    let unique = name;
+    for (let i = 2; this.#declared.has(unique); i++) unique = `${name}${i}`;
+    this.#declared.add(unique);
+    return unique;
+  }
+
+  #importOf(node: ts.Identifier): ts.Declaration[] {
+    const { parent } = node;
+    const symbol = ts.isExportSpecifier(parent)
+      ? this.#checker.getExportSpecifierLocalTargetSymbol(parent)
+      : ts.isShorthandPropertyAssignment(parent)
+        ? this.#checker.getShorthandAssignmentValueSymbol(parent)
+        : this.#checker.getSymbolAtLocation(node);
+    const isImport = (one: ts.Declaration): boolean =>
+      ts.isImportSpecifier(one) || ts.isImportClause(one) || ts.isNamespaceImport(one);
+    return (symbol?.declarations ?? []).filter((one) => isImport(one) && one.getSourceFile() === this.#file);
+  }
+
+  /** Prints the import declarations that change. New imports stand where the first one did. */
+  print(isOld: (one: ts.ImportDeclaration) => boolean): { of: Map<ts.Node, string>; added: string } {
+    const of = new Map<ts.Node, string>();
+    const declarations = this.#file.statements.filter(ts.isImportDeclaration);
+    for (const one of declarations) {
+      const module = (one.moduleSpecifier as ts.StringLiteral).text;
+      const bindings = bindingsOf(one);
+      const kept = bindings.filter((name) => this.#kept.has(name) || !(this.#used.has(name) || isOld(one)));
+      const named = one.importClause?.namedBindings;
+      const own = this.#added.get(module);
+      const canAdd = own && named && ts.isNamedImports(named) && !one.importClause?.isTypeOnly;
+      if (canAdd) this.#added.delete(module);
+      const isChanged = kept.length < bindings.length || canAdd;
+      if (isChanged) of.set(one, printImport(one, kept, canAdd ? [...own.values()] : []));
+    }
+    const quote = declarations[0]?.moduleSpecifier.getText()[0] ?? '"';
+    const end = declarations.length === 0 || this.#file.text[(declarations[0]?.end as number) - 1] === ";" ? ";" : "";
+    const lines = [...this.#added]
+      .filter(([, names]) => names.size > 0)
+      .sort()
+      .map(([module, names]) => {
+        const all = [...names.values()].sort((a, b) => (a.name < b.name ? -1 : 1));
+        const isType = all.every(({ isValue }) => !isValue);
+        const list = all.map((one) => specifier(one, isType)).join(", ");
+        return `import ${isType ? "type " : ""}{ ${list} } from ${quote}${module}${quote}${end}`;
+      });
+    if (lines.length === 0) return { of, added: "" };
+    const place = declarations.find((one) => of.has(one)) ?? declarations.at(-1);
+    if (place) of.set(place, [...lines, of.get(place) ?? place.getText()].filter((line) => line !== "").join("\n"));
+    return { of, added: `${lines.join("\n")}\n` };
+  }
+}
+
+function specifier({ name, local, isValue }: Added, isType: boolean): string {
+  return `${isValue || isType ? "" : "type "}${name}${local === name ? "" : ` as ${local}`}`;
+}
+
+function bindingsOf({ importClause }: ts.ImportDeclaration): ts.Declaration[] {
+  if (importClause === undefined) return [];
+  const { name, namedBindings } = importClause;
+  const named = namedBindings && (ts.isNamedImports(namedBindings) ? [...namedBindings.elements] : [namedBindings]);
+  return [...(name ? [importClause] : []), ...(named ?? [])];
+}
+
+function printImport(one: ts.ImportDeclaration, kept: readonly ts.Declaration[], added: readonly Added[]): string {
+  const clause = one.importClause as ts.ImportClause;
+  const named = clause.namedBindings;
+  const names = [
+    ...kept.filter(ts.isImportSpecifier).map((name) => name.getText()),
+    ...added
+      .filter(({ name }) => !kept.some((other) => ts.isImportSpecifier(other) && other.name.text === name))
+      .map((name) => specifier(name, false)),
+  ];
+  const parts = [
+    kept.includes(clause) ? (clause.name as ts.Identifier).text : "",
+    named && kept.includes(named as ts.NamespaceImport) ? named.getText() : "",
+    names.length > 0 ? `{ ${names.join(", ")} }` : "",
+  ].filter((part) => part !== "");
+  if (parts.length === 0) return "";
+  const text = one.getText();
+  return `import ${clause.isTypeOnly ? "type " : ""}${parts.join(", ")} from ${text.slice(one.moduleSpecifier.getStart() - one.getStart())}`;
+}
+
+/** Reports whether a name stands where only its type is used. */
+function isOfType(node: ts.Node): boolean {
+  for (let one = node; one !== undefined && !ts.isStatement(one); one = one.parent) {
+    if (ts.isHeritageClause(one))
+      return one.token === ts.SyntaxKind.ImplementsKeyword || ts.isInterfaceDeclaration(one.parent);
+    if (ts.isTypeNode(one) && !ts.isExpressionWithTypeArguments(one)) return true;
+    if (ts.isTypeParameterDeclaration(one)) return true;
+    if (
+      ts.isExpression(one) &&
+      !ts.isIdentifier(one) &&
+      !ts.isPropertyAccessExpression(one) &&
+      !ts.isExpressionWithTypeArguments(one)
+    )
+      return false;
+  }
+  return false;
+}

@@ -1,0 +1,138 @@
+/** A kind of project to migrate from: tables of its names, and rules for what is more than a name. */
+import { ts } from "ts-morph";
+import { isWithin, type Migration } from "./migration.ts";
+
+/** Returns the text of a node that is replaced; `undefined` for another node. */
+export type Rule = (node: ts.Node, migration: Migration) => string | undefined;
+
+export interface Kind {
+  /** The packages that the project uses no more. */
+  readonly packages: readonly string[];
+  readonly rewrite: Rule;
+  /** The section of docs/migration.md. */
+  readonly section: string;
+  /** Packages that generated the code of the project. */
+  readonly tools: readonly string[];
+  /** Plugins in buf.gen.yaml that are replaced. */
+  readonly plugins: readonly string[];
+  /** Collects what rules must know of all files before the first one is printed. */
+  readonly prepare?: (migration: Migration) => void;
+}
+
+export interface Tables extends Omit<Kind, "rewrite"> {
+  /**
+   * Exports of the packages: the module and the name that replace them. A key may begin with a package and a colon. A
+   * text that begins with `!` says what to do with a name that stays.
+   */
+  readonly names: Readonly<Record<string, string>>;
+  /** Members: by their type and name (`*` for any), or by their name alone. A name, `=`, `-` for properties to omit, or `!`. */
+  readonly members: Readonly<Record<string, string>>;
+  /** Members whose names stay. */
+  readonly same: string;
+  readonly rules: readonly Rule[];
+}
+
+export function createKind(tables: Tables): Kind {
+  const same = new Set(tables.same.split(" "));
+  const rules = [...tables.rules, oldExport, oldName, oldMember, oldModule];
+  return {
+    ...tables,
+    rewrite: (node, migration) => {
+      for (const rule of rules) {
+        const text = rule(node, migration);
+        if (text !== undefined) return text;
+      }
+      return undefined;
+    },
+  };
+
+  function newName(from: string, name: string): string | undefined {
+    return tables.names[`${from}:${name}`] ?? tables.names[name];
+  }
+
+  /** `export { Code } from "@connectrpc/connect"`, whose names are exported from the new modules. */
+  function oldExport(node: ts.Node, migration: Migration): string | undefined {
+    if (!ts.isExportDeclaration(node) || !node.moduleSpecifier || !migration.isOld(node.moduleSpecifier))
+      return undefined;
+    const { exportClause } = node;
+    const modules = new Map<string, string[]>();
+    for (const one of exportClause && ts.isNamedExports(exportClause) ? exportClause.elements : []) {
+      const origin = migration.origin(one.name);
+      if (newName(origin?.from ?? "", origin?.name ?? "") === "-") continue;
+      const [module = "", name = ""] = newName(origin?.from ?? "", origin?.name ?? "")?.split(" ") ?? [];
+      if (module.startsWith("!") || name === "") return unknown(node, migration);
+      const alias = name === one.name.text ? name : `${name} as ${one.name.text}`;
+      modules.set(module, [...(modules.get(module) ?? []), one.isTypeOnly ? `type ${alias}` : alias]);
+    }
+    if (modules.size === 0 && exportClause === undefined) return unknown(node, migration);
+    const type = node.isTypeOnly ? "type " : "";
+    const lines = [...modules].map(([module, names]) => `export ${type}{ ${names.join(", ")} } from "${module}";`);
+    return lines.join("\n");
+  }
+
+  function unknown(node: ts.Node, migration: Migration): string {
+    migration.leave(node, "exports names of an old package");
+    return migration.text(node);
+  }
+
+  /** A name of the old package, alone or in a namespace. */
+  function oldName(node: ts.Node, migration: Migration): string | undefined {
+    const isName = ts.isIdentifier(node) && !isMemberName(node);
+    if (!isName && !ts.isPropertyAccessExpression(node) && !ts.isQualifiedName(node)) return undefined;
+    const origin = migration.origin(node);
+    if (origin === undefined || origin.types.length > 0 || origin.name === "") return undefined;
+    const found = newName(origin.from, origin.name);
+    if (found === undefined || found.startsWith("!")) {
+      migration.leave(node, `${origin.name} of ${origin.from} ${found?.slice(1) || "has no counterpart"}`);
+      return undefined;
+    }
+    const [module = "", name = ""] = found.split(" ");
+    const local = migration.imports.use(module, name, node);
+    return ts.isShorthandPropertyAssignment(node.parent) ? `${node.getText()}: ${local}` : local;
+  }
+
+  /** A member of a type of the old package, where it is read, given or destructured. */
+  function oldMember(node: ts.Node, migration: Migration): string | undefined {
+    if (ts.isShorthandPropertyAssignment(node)) {
+      const name = migration.shorthand(node);
+      const found = name === undefined ? undefined : member(name, node.name.text);
+      if (found === undefined || found === node.name.text) return undefined;
+      return found === "-" ? "" : `${found}: ${migration.print(node.name)}`;
+    }
+    if (ts.isPropertyAssignment(node) && member(migration.nameOf(node.name) ?? "", node.name.getText()) === "-")
+      return "";
+    if (!ts.isIdentifier(node) || !isMemberName(node)) return undefined;
+    const origin = migration.origin(node);
+    if (origin === undefined || origin.types.length === 0) return undefined;
+    const found = member(origin.name, node.text);
+    if (found === undefined || found.startsWith("!")) {
+      migration.leave(node, `${origin.name} ${found?.slice(1) || "has no counterpart"}`);
+      return undefined;
+    }
+    if (found === node.text) return undefined;
+    const { parent } = node;
+    return ts.isBindingElement(parent) && parent.propertyName === undefined ? `${found}: ${node.text}` : found;
+  }
+
+  function member(name: string, own: string): string | undefined {
+    const ofType = tables.members[name] ?? tables.members[name.replace(own, "*")];
+    return ofType === "=" ? own : (ofType ?? tables.members[`.${own}`] ?? (same.has(own) ? own : undefined));
+  }
+}
+
+function isMemberName(node: ts.Identifier): boolean {
+  const { parent } = node;
+  if (ts.isPropertyAccessExpression(parent)) return parent.name === node;
+  if (ts.isQualifiedName(parent)) return parent.right === node;
+  if (ts.isBindingElement(parent))
+    return (parent.propertyName ?? parent.name) === node && ts.isObjectBindingPattern(parent.parent);
+  return (ts.isPropertyAssignment(parent) || ts.isMethodDeclaration(parent)) && parent.name === node;
+}
+
+/** The name of an old package in a string, such as that of a mock. */
+function oldModule(node: ts.Node, migration: Migration): string | undefined {
+  if (!ts.isStringLiteral(node) || ts.isExportDeclaration(node.parent)) return undefined;
+  const name = migration.kind.packages.find((one) => isWithin(node.text, one));
+  if (name !== undefined) migration.leave(node, `${name} is named in a string`);
+  return undefined;
+}

@@ -1,0 +1,196 @@
+/**
+ * The migration of one source file: its text is printed again, with the nodes replaced for which a rule returns text. All
+ * other text, comments included, stays.
+ */
+import { ts } from "ts-morph";
+import { Imports } from "./imports.ts";
+import type { Kind } from "./kind.ts";
+import { declaredIn, type Origin, Origins } from "./origin.ts";
+
+/** A place that a developer must look at. */
+export interface Left {
+  readonly file: string;
+  readonly line: number;
+  readonly message: string;
+}
+
+/** The part of a text between two positions of its file. */
+type Printed = string;
+
+export class Migration {
+  readonly file: ts.SourceFile;
+  readonly checker: ts.TypeChecker;
+  readonly kind: Kind;
+  readonly left: Left[] = [];
+  readonly imports: Imports;
+  readonly #origins: Origins;
+  readonly #source: string;
+  /** Statements to insert before a statement of the file. */
+  readonly #before = new Map<ts.Node, string[]>();
+
+  /** Parameters, in all files, whose type changes. */
+  readonly retyped: Set<ts.Node>;
+
+  constructor(file: ts.SourceFile, checker: ts.TypeChecker, kind: Kind, retyped: Set<ts.Node>) {
+    this.retyped = retyped;
+    this.file = file;
+    this.checker = checker;
+    this.kind = kind;
+    this.#source = file.text;
+    this.#origins = new Origins(checker, kind.packages);
+    this.imports = new Imports(file, checker);
+  }
+
+  /** Returns the text of the migrated file. */
+  run(): string {
+    const statements = this.file.statements.filter((one) => !ts.isImportDeclaration(one));
+    const printed = new Map(statements.map((one) => [one as ts.Node, this.print(one)]));
+    const imports = this.imports.print((one) => this.isOld(one.moduleSpecifier));
+    let [text, end] = ["", 0];
+    if (!this.file.statements.some(ts.isImportDeclaration)) {
+      // New imports of a file without any: after a directive such as "use client".
+      end = this.file.statements[0]?.getStart() ?? 0;
+      text = this.#source.slice(0, end) + imports.added;
+    }
+    for (const statement of this.file.statements) {
+      const replaced = printed.get(statement) ?? imports.of.get(statement) ?? statement.getText();
+      text += this.#source.slice(end, statement.getStart()) + replaced;
+      end = statement.end;
+      // The line of an import that is dropped.
+      if (replaced === "" && this.#source[end] === "\n") end++;
+    }
+    return text + this.#source.slice(end);
+  }
+
+  /** Prints a node with its replacements, without the comments before it. */
+  print(node: ts.Node): Printed {
+    const text = this.kind.rewrite(node, this) ?? this.children(node);
+    const before = this.#before.get(node);
+    if (before === undefined) return text;
+    const indent = this.indentOf(node);
+    return [...before, text].join(`\n${indent}`);
+  }
+
+  /** Prints a node whose own text stays, and only its children are replaced. */
+  children(node: ts.Node): Printed {
+    if (ts.isIdentifier(node)) this.imports.keep(node);
+    const children: ts.Node[] = [];
+    node.forEachChild((child) => void children.push(child));
+    if (ts.isObjectLiteralExpression(node)) return this.#members(node);
+    return this.#between(
+      node,
+      children.sort((a, b) => a.pos - b.pos),
+    );
+  }
+
+  #between(node: ts.Node, children: readonly ts.Node[]): Printed {
+    let [text, end] = ["", node.getStart()];
+    for (const child of children) {
+      text += this.#source.slice(end, child.getStart()) + this.print(child);
+      end = child.end;
+    }
+    return text + this.#source.slice(end, node.end);
+  }
+
+  /** Prints an object literal, without the properties that are replaced by nothing. */
+  #members(node: ts.ObjectLiteralExpression): Printed {
+    const members = node.properties.map((one) => [one, this.print(one)] as const);
+    if (members.every(([, text]) => text !== "")) {
+      let [text, end] = ["", node.getStart()];
+      for (const [member, printed] of members) {
+        text += this.#source.slice(end, member.getStart()) + printed;
+        end = member.end;
+      }
+      return text + this.#source.slice(end, node.end);
+    }
+    const kept = members.filter(([, text]) => text !== "");
+    if (kept.length === 0) return "{}";
+    const texts = kept.map(([member, text]) => this.#source.slice(member.pos, member.getStart()) + text);
+    const tail = this.#source.slice(members.at(-1)?.[0].end, node.end);
+    return `{${texts.join(",")}${tail}`;
+  }
+
+  /** The text of a node, unchanged. */
+  text(node: ts.Node): string {
+    return this.#source.slice(node.getStart(), node.end);
+  }
+
+  indentOf(node: ts.Node): string {
+    const line = this.#source.slice(this.#source.lastIndexOf("\n", node.getStart() - 1) + 1, node.getStart());
+    return line.slice(0, line.length - line.trimStart().length);
+  }
+
+  /** The export of an old package that a node names, also through aliases and re-exports. */
+  origin(node: ts.Node | undefined): Origin | undefined {
+    return node && this.#origins.of(node);
+  }
+
+  /** The name of an export of an old package, such as `createClient`, or of its member, such as `HandlerContext.signal`. */
+  nameOf(node: ts.Node | undefined): string | undefined {
+    return this.origin(node)?.name;
+  }
+
+  /** The member of an old type that a shorthand property gives, such as `CallOptions.onHeader`. */
+  shorthand(node: ts.ShorthandPropertyAssignment): string | undefined {
+    return this.#origins.shorthand(node);
+  }
+
+  /** Reports whether a module is an old package. */
+  isOld(specifier: ts.Expression): boolean {
+    return ts.isStringLiteral(specifier) && this.kind.packages.some((one) => isWithin(specifier.text, one));
+  }
+
+  /** The declaration of a type in other code, such as generated code. */
+  declarationOf(type: ts.Type): ts.Declaration | undefined {
+    return (type.aliasSymbol ?? type.symbol)?.declarations?.[0];
+  }
+
+  /** The declaration that a name refers to, also through aliases. */
+  declared(node: ts.Node): ts.Declaration | undefined {
+    return this.#origins.declaration(node);
+  }
+
+  /** The name of the type of an expression, if an old package declares it. */
+  typeName(node: ts.Node): string | undefined {
+    const declaration = this.declarationOf(this.checker.getTypeAtLocation(node).getNonNullableType());
+    const { name } = (declaration ?? {}) as { name?: ts.Node };
+    return declaration && name && declaredIn(declaration, this.kind.packages) ? name.getText() : undefined;
+  }
+
+  /** Lists a place that stays as it is. */
+  leave(node: ts.Node, message: string): void {
+    const { line } = this.file.getLineAndCharacterOfPosition(node.getStart());
+    const one = { file: this.file.fileName, line: line + 1, message };
+    if (!this.left.some((other) => other.line === one.line && other.message === message)) this.left.push(one);
+  }
+
+  /** Lists a place that compiles but behaves differently, and inserts a comment before its statement. */
+  todo(node: ts.Node, message: string): void {
+    this.leave(node, message);
+    this.insertBefore(node, `// TODO(triple-es): ${message}`);
+  }
+
+  /** Inserts lines before the statement of a node. */
+  insertBefore(node: ts.Node, ...lines: readonly string[]): void {
+    const statement = statementOf(node);
+    const before = this.#before.get(statement) ?? [];
+    for (const line of lines) if (!before.includes(line)) before.push(line);
+    this.#before.set(statement, before);
+  }
+}
+
+/** Reports whether a module specifier is a package or a part of it. */
+export function isWithin(specifier: string, name: string): boolean {
+  return specifier === name || specifier.startsWith(`${name}/`);
+}
+
+/** The statement of a block that contains a node. */
+export function statementOf(node: ts.Node): ts.Statement {
+  let statement = node;
+  while (!(ts.isStatement(statement) && hasStatements(statement.parent))) statement = statement.parent;
+  return statement as ts.Statement;
+}
+
+function hasStatements(node: ts.Node): boolean {
+  return ts.isSourceFile(node) || ts.isBlock(node) || ts.isCaseOrDefaultClause(node) || ts.isModuleBlock(node);
+}

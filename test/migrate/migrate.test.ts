@@ -1,0 +1,79 @@
+/** The command `triple-es migrate`, on projects written like those that are published. */
+import { spawnSync } from "node:child_process";
+import { readdirSync, readFileSync } from "node:fs";
+import { join, relative } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import type { Project } from "../plugin/support/project.ts";
+import { compiled } from "../support/compiled.ts";
+import { ROOT } from "../support/documents.ts";
+import { TSC, TSC_ENVIRONMENT, TSC_FLAGS } from "../support/tsc.ts";
+import { migrate, projectOf } from "./support.ts";
+
+const KINDS = {
+  "connect-es": {
+    left: [
+      "shop/client.ts:18: the transport speaks gRPC, not the Connect protocol: migrate its server too",
+      "shop/client.ts:28: codeName returns not_found, where Code[code] was NotFound",
+      "shop/fastify.ts:14: cors of @connectrpc/connect is the option cors of createRouter and createServer",
+      "shop/fastify.ts:14: .allowedHeaders has no counterpart",
+      "web/transport.ts:3: the transport speaks HTTP RPC, not the Connect protocol: migrate its server too",
+    ],
+    errors: [],
+    output: [
+      "x-user anonymous",
+      "You said I feel happy. 1",
+      "Hi Joe, I'm Eliza.",
+      "How are you feeling today?",
+      "Why do you say a?",
+      "Why do you say b?",
+      "c, d",
+      "1",
+      "1",
+    ],
+  },
+} as const;
+
+describe.each(Object.entries(KINDS))("a project of %s", (kind, { left, errors, output }) => {
+  let project: Project;
+  let outcome: ReturnType<typeof migrate>;
+  beforeAll(() => {
+    project = projectOf(kind as keyof typeof KINDS);
+    outcome = migrate(kind as keyof typeof KINDS, project);
+  });
+  afterAll(() => project[Symbol.dispose]());
+
+  it("is listed where it is left", () => {
+    const lines = outcome.stdout.split("\n").filter((line) => line.includes(": "));
+    expect(lines.filter((line) => !line.startsWith("the lines"))).toEqual(left);
+    expect(outcome.status).toBe(1);
+  });
+
+  it("compiles in at least 95 of 100 files", () => {
+    const options = { cwd: project.folder, env: TSC_ENVIRONMENT, encoding: "utf8" } as const;
+    const { stdout } = spawnSync(TSC, ["--project", ".", ...TSC_FLAGS], options);
+    // Lines of the runtime are checked by its own settings, not by those of the project.
+    const found = stdout.split("\n").filter((line) => /^[^. ]/.test(line));
+    expect(found).toEqual(errors);
+    const files = readdirSync(project.folder, { recursive: true, encoding: "utf8" }).filter(
+      (file) => file.endsWith(".ts") && !/^(?:gen|node_modules)/.test(file),
+    );
+    expect(files.length).toBeGreaterThanOrEqual(10);
+    expect(new Set(found.map((line) => line.split("(")[0])).size).toBeLessThanOrEqual(files.length / 20);
+  });
+
+  it("has no import of an old package in a file without a listed place", () => {
+    const listed = new Set(left.map((line) => line.split(":")[0]));
+    const files = outcome.stdout.split("\n").flatMap((line) => /^changed (\S+\.ts)$/.exec(line)?.[1] ?? []);
+    for (const file of files.filter((one) => !listed.has(one))) {
+      expect(readFileSync(join(project.folder, file), "utf8"), file).not.toMatch(
+        /from ["'](?:@connectrpc|@grpc|nice-grpc)/,
+      );
+    }
+  });
+
+  it("runs", () => {
+    const program = compiled(relative(ROOT, join(project.folder, "run.ts")));
+    const { stdout, stderr } = spawnSync(process.execPath, [program], { encoding: "utf8", timeout: 60_000 });
+    expect(stdout.trim().split("\n"), stderr).toEqual(output);
+  });
+});

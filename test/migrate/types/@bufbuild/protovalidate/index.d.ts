@@ -1,0 +1,4 @@
+import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+export declare function createValidator(): {
+  validate<Desc extends DescMessage>(schema: Desc, message: MessageShape<Desc>): any;
+};

@@ -1,0 +1,2 @@
+import type { Interceptor } from "@connectrpc/connect";
+export declare function createValidateInterceptor(): Interceptor;
