@@ -8,12 +8,14 @@ import type { Outcome } from "../contract/command.ts";
 import type { MigrateArguments } from "./arguments.ts";
 import { connectEs } from "./connect-es.ts";
 import { generatorOf } from "./generated.ts";
+import { grpcJs } from "./grpc-js.ts";
 import type { Kind } from "./kind.ts";
 import { type Left, Migration } from "./migration.ts";
 import { migrateProjectFiles } from "./project-files.ts";
 
 const KINDS: Readonly<Partial<Record<MigrateArguments["kind"], Kind>>> = {
   "connect-es": connectEs,
+  "grpc-js": grpcJs,
 };
 
 /** Migrates the files of a project in a folder. */

@@ -7,7 +7,7 @@ import type { Migration } from "./migration.ts";
 const MARKS = {
   "protoc-gen-es": "by protoc-gen-es",
   "ts-proto": "protoc-gen-ts_proto",
-  "grpc-tools": "GENERATED CODE -- DO NOT EDIT",
+  "grpc-tools": "grpc.ServiceDefinition<grpc.UntypedServiceImplementation>",
   "google-protobuf": 'from "google-protobuf"',
 } as const;
 export type Generator = keyof typeof MARKS;

@@ -30,6 +30,8 @@ export class Migration {
 
   /** Parameters, in all files, whose type changes. */
   readonly retyped: Set<ts.Node>;
+  /** Statements that other ones replace. */
+  readonly dropped = new Set<ts.Node>();
 
   constructor(file: ts.SourceFile, checker: ts.TypeChecker, kind: Kind, retyped: Set<ts.Node>) {
     this.retyped = retyped;
@@ -64,6 +66,7 @@ export class Migration {
 
   /** Prints a node with its replacements, without the comments before it. */
   print(node: ts.Node): Printed {
+    if (this.dropped.has(node)) return "";
     const text = this.kind.rewrite(node, this) ?? this.children(node);
     const before = this.#before.get(node);
     if (before === undefined) return text;
@@ -86,7 +89,10 @@ export class Migration {
   #between(node: ts.Node, children: readonly ts.Node[]): Printed {
     let [text, end] = ["", node.getStart()];
     for (const child of children) {
-      text += this.#source.slice(end, child.getStart()) + this.print(child);
+      const before = this.#source.slice(end, child.getStart());
+      const printed = this.print(child);
+      // A statement that is dropped takes its line along.
+      text += printed === "" && before.trim() === "" ? "" : before + printed;
       end = child.end;
     }
     return text + this.#source.slice(end, node.end);
@@ -138,6 +144,11 @@ export class Migration {
   /** Reports whether a module is an old package. */
   isOld(specifier: ts.Expression): boolean {
     return ts.isStringLiteral(specifier) && this.kind.packages.some((one) => isWithin(specifier.text, one));
+  }
+
+  /** Reports whether a declaration is in an old package. */
+  isDeclaredOld(declaration: ts.Node): boolean {
+    return declaredIn(declaration, this.kind.packages) !== undefined;
   }
 
   /** The declaration of a type in other code, such as generated code. */

@@ -82,6 +82,7 @@ export function declaredIn(declaration: ts.Node, packages: readonly string[]): s
 
 /** The name of the type that declares a member; an empty one for a type without a name. */
 function typeOf({ parent }: ts.Node): string | undefined {
+  if (parent === undefined) return undefined;
   if (ts.isInterfaceDeclaration(parent) || ts.isClassDeclaration(parent) || ts.isEnumDeclaration(parent))
     return parent.name?.text;
   if (!ts.isTypeLiteralNode(parent)) return undefined;

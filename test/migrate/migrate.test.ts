@@ -31,6 +31,30 @@ const KINDS = {
       "1",
     ],
   },
+  "grpc-js": {
+    left: [
+      "shop/dynamic.ts:4: loadSync of @grpc/proto-loader loads proto files at run time: generate code from them",
+      "shop/dynamic.ts:5: loadPackageDefinition of @grpc/grpc-js loads proto files at run time: generate code from them",
+      "shop/dynamic.ts:7: credentials of @grpc/grpc-js has no counterpart",
+      "shop/dynamic.ts:7: .createInsecure has no counterpart",
+      "shop/interceptors.ts:3: Interceptor of @grpc/grpc-js is an interceptor: (next) => (request) => next(request)",
+      "shop/interceptors.ts:4: InterceptingCall of @grpc/grpc-js is an interceptor: (next) => (request) => next(request)",
+      "shop/interceptors.ts:5: FullRequester.start has no counterpart",
+    ],
+    errors: [],
+    output: [
+      "You said I feel happy.",
+      "3 the sentence is empty",
+      "Hi Joe",
+      "How are you?",
+      "Why a?",
+      "Why b?",
+      "c, d",
+      "[ '1', '2' ]",
+      "open: 2 [ '1', '2' ]",
+      "5",
+    ],
+  },
 } as const;
 
 describe.each(Object.entries(KINDS))("a project of %s", (kind, { left, errors, output }) => {

@@ -42,6 +42,7 @@ const request = requestFor(buildDescriptors(join(HERE, "proto")), "target=ts,imp
 /** Migrates, generates code, and returns the output of the command. */
 export function migrate(kind: MigrateArguments["kind"], project: Project): { status: number; stdout: string } {
   const outcome = runMigrate({ ...ARGUMENTS, kind }, project.folder);
+  project.remove("gen");
   project.generateMessages(request, "gen");
   project.generate(request, "gen");
   return outcome;

@@ -1,0 +1,357 @@
+/** Handlers of grpc-js, functions of a call and a callback, as functions of a request and a context. */
+import { ts } from "ts-morph";
+import { generatedOf, useGenerated } from "./generated.ts";
+import { functionOf, inlined, inlinedBody, isInside, isTail } from "./inline.ts";
+import type { Rule } from "./kind.ts";
+import type { Migration } from "./migration.ts";
+
+const MAIN = "triple-es";
+const CALLS: Readonly<Record<string, { readonly requests: boolean; readonly responses: boolean }>> = {
+  ServerUnaryCall: { requests: false, responses: false },
+  ServerReadableStream: { requests: true, responses: false },
+  ServerWritableStream: { requests: false, responses: true },
+  ServerDuplexStream: { requests: true, responses: true },
+};
+
+/** A handler that is being printed. */
+interface Handler {
+  readonly node: ts.FunctionLikeDeclaration;
+  readonly kind: (typeof CALLS)[string];
+  readonly call: ts.ParameterDeclaration;
+  readonly callback: ts.ParameterDeclaration | undefined;
+  /** The names of the new parameters. */
+  readonly request: string;
+  readonly context: string;
+  /** True if a promise is created for the callback, which is called by nested functions. */
+  readonly isPromise: boolean;
+  usesRequest: boolean;
+  usesContext: boolean;
+}
+
+/** The handlers by the declarations of their parameters. */
+const handlers = new WeakMap<ts.Node, Handler>();
+
+function handlerOf(name: ts.Node, migration: Migration): Handler | undefined {
+  const declaration = ts.isIdentifier(name)
+    ? migration.checker.getSymbolAtLocation(name)?.declarations?.[0]
+    : undefined;
+  return declaration && handlers.get(declaration);
+}
+
+const handler: Rule = (node, migration) => {
+  if (!ts.isFunctionLike(node) || !("body" in node) || !node.body) return undefined;
+  const [call, callback] = node.parameters;
+  const kind = call && CALLS[migration.typeName(call) ?? ""];
+  if (!call || !kind || !ts.isIdentifier(call.name)) return undefined;
+  const own = node as ts.FunctionLikeDeclaration;
+  const reason = whyNot(own, call, callback, kind, migration);
+  if (reason !== undefined) {
+    migration.leave(node, reason);
+    return undefined;
+  }
+  const body = node.body;
+  const free = (names: readonly string[]): string => names.find((name) => !declares(body, name)) ?? "input";
+  const isPromise = callback !== undefined && !usesOf(callback, body, migration).every((one) => isTailCall(one, own));
+  const one: Handler = {
+    node: own,
+    kind,
+    call,
+    callback,
+    isPromise,
+    request: free([kind.requests ? "requests" : "request", "input"]),
+    context: free(["context", "ctx"]),
+    usesRequest: false,
+    usesContext: false,
+  };
+  for (const parameter of [call, callback]) if (parameter) handlers.set(parameter, one);
+  return printed(one, migration);
+};
+
+/** Returns the reason why a handler stays as it is. */
+function whyNot(
+  node: ts.FunctionLikeDeclaration,
+  call: ts.ParameterDeclaration,
+  callback: ts.ParameterDeclaration | undefined,
+  kind: Handler["kind"],
+  migration: Migration,
+): string | undefined {
+  if (!node.body) return "a handler without a body";
+  if (callback && !ts.isIdentifier(callback.name)) return "the callback of a handler is destructured";
+  for (const use of usesOf(call, node.body, migration)) {
+    const { parent } = use;
+    if (ts.isForOfStatement(parent) && kind.requests) continue;
+    if (!ts.isPropertyAccessExpression(parent)) return "a handler passes its call to another function";
+    const method = parent.name.text;
+    const calls = ts.isCallExpression(parent.parent) ? parent.parent : undefined;
+    const [event, listener] = calls?.arguments ?? [];
+    if (
+      method === "on" &&
+      event &&
+      listener &&
+      ["data", "end", "error"].includes(event.getText().slice(1, -1)) &&
+      kind.requests
+    ) {
+      if (!ts.isArrowFunction(listener) && !ts.isFunctionExpression(listener))
+        return "a handler passes functions to on";
+      if (calls && ts.isExpressionStatement(calls.parent) && functionOf(use) === node)
+        inlined.set(listener, event.getText().slice(1, -1));
+      else return "a handler listens to its call in a nested function";
+    }
+  }
+  for (const use of usesOf(call, node.body, migration)) {
+    const method = ts.isPropertyAccessExpression(use.parent) ? use.parent.name.text : "";
+    if (["write", "end"].includes(method) && !isInside(use, node))
+      return "a handler writes in a nested function: use an async generator";
+    if (method === "write" && use.parent.parent.parent && !ts.isExpressionStatement(use.parent.parent.parent))
+      return "a handler waits for write: use an async generator";
+  }
+  const usesThis = ts.isArrowFunction(node) && kind.responses && node.body.getText().includes("this.");
+  return usesThis ? "a generator cannot be an arrow function: use a method" : undefined;
+}
+
+function usesOf(parameter: ts.ParameterDeclaration, body: ts.Node, migration: Migration): ts.Identifier[] {
+  const uses: ts.Identifier[] = [];
+  const name = parameter.name.getText();
+  const visit = (node: ts.Node): void => {
+    if (
+      ts.isIdentifier(node) &&
+      node.text === name &&
+      migration.checker.getSymbolAtLocation(node)?.declarations?.[0] === parameter
+    )
+      uses.push(node);
+    node.forEachChild(visit);
+  };
+  visit(body);
+  return uses;
+}
+
+function declares(body: ts.Node, name: string): boolean {
+  let found = false;
+  const visit = (node: ts.Node): void => {
+    const own = (node as { name?: ts.Node }).name;
+    if (
+      (ts.isVariableDeclaration(node) || ts.isBindingElement(node) || ts.isParameter(node)) &&
+      own?.getText() === name
+    )
+      found = true;
+    node.forEachChild(visit);
+  };
+  visit(body);
+  return found;
+}
+
+/** Reports whether a use of the callback is a call that ends the handler. */
+function isTailCall(use: ts.Identifier, node: ts.Node): boolean {
+  const { parent } = use;
+  if (!ts.isCallExpression(parent) || parent.expression !== use || !isInside(use, node)) return false;
+  const statement = parent.parent;
+  return (
+    ts.isReturnStatement(statement) ||
+    (ts.isExpressionStatement(statement) && isTail(statement, node)) ||
+    statement === node
+  );
+}
+
+function printed(one: Handler, migration: Migration): string {
+  const { node, kind } = one;
+  const body = node.body as ts.Node;
+  const types = typesOf(one, migration);
+  let text = ts.isBlock(body)
+    ? migration.print(body)
+    : `{\n${migration.indentOf(node)}  ${expressionBody(body as ts.Expression, one, migration)}\n${migration.indentOf(node)}}`;
+  if (one.isPromise) {
+    const type = types ? `<${types.init()}>` : "";
+    const indent = migration.indentOf(node);
+    text = `{\n${indent}  return new Promise${type}((resolve, reject) => ${text});\n${indent}}`;
+  }
+  const isTyped = types !== undefined;
+  const request = `${one.request}${isTyped ? `: ${kind.requests ? `AsyncIterable<${types.request()}>` : types.request()}` : ""}`;
+  const context = one.usesContext
+    ? `${one.context}${isTyped ? `: ${migration.imports.use(MAIN, "HandlerContext", node.parameters[0] as ts.Node)}` : ""}`
+    : "";
+  const parameters = [one.usesRequest || context !== "" ? (one.usesRequest ? request : `_${request}`) : "", context]
+    .filter((part) => part !== "")
+    .join(", ");
+  const { star, isAsync } = { star: kind.responses ? "*" : "", isAsync: !one.isPromise };
+  const modifiers =
+    (node as ts.MethodDeclaration).modifiers
+      ?.filter(({ kind }) => kind !== ts.SyntaxKind.AsyncKeyword)
+      .map((modifier) => `${modifier.getText()} `)
+      .join("") ?? "";
+  const head = `${modifiers}${isAsync ? "async " : ""}`;
+  if (ts.isArrowFunction(node))
+    return star ? `${head}function* (${parameters}) ${text}` : `${head}(${parameters}) => ${text}`;
+  const name = node.name?.getText() ?? "";
+  if (ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node))
+    return `${head}function${star} ${name}(${parameters}) ${text}`;
+  return `${head}${star}${name}(${parameters}) ${text}`;
+}
+
+/** The body of an arrow function without a block. */
+function expressionBody(body: ts.Expression, one: Handler, migration: Migration): string {
+  const text = migration.print(body);
+  return one.isPromise || text.startsWith("return ") || text.startsWith("throw ") ? `${text};` : `return ${text};`;
+}
+
+/** The types of the messages, if the parameters or a variable have types of their own. */
+function typesOf({ call, node, kind }: Handler, migration: Migration) {
+  const own =
+    call.type ??
+    (ts.isVariableDeclaration(node.parent) || ts.isPropertyDeclaration(node.parent) ? node.parent.type : undefined);
+  const [request, response] = own && ts.isTypeReferenceNode(own) ? (own.typeArguments ?? []) : [];
+  if (!request || !response || kind === undefined) return undefined;
+  const of = ts.isTypeReferenceNode(response) ? generatedOf(response.typeName, migration) : undefined;
+  return {
+    request: () => migration.print(request),
+    init: () => (of ? useGenerated(`${of.name}Init`, "triple", of, response, migration) : "object"),
+  };
+}
+
+/** A variable or property whose type is that of a handler: `handleUnaryCall<Request, Response>`. */
+const declared: Rule = (node, migration) => {
+  if (!(ts.isVariableDeclaration(node) || ts.isPropertyDeclaration(node)) || !node.type || !node.initializer)
+    return undefined;
+  const name = ts.isTypeReferenceNode(node.type) ? migration.nameOf(node.type.typeName) : undefined;
+  if (!name?.startsWith("handle")) return undefined;
+  const text = migration.print(node.initializer);
+  const modifiers = ts.isPropertyDeclaration(node)
+    ? (node.modifiers?.map((one) => `${one.getText()} `).join("") ?? "")
+    : "";
+  return `${modifiers}${node.name.getText()} = ${text}${ts.isPropertyDeclaration(node) ? ";" : ""}`;
+};
+
+/** Statements that call the callback, write a response or listen to the call. */
+const statement: Rule = (node, migration) => {
+  if (!ts.isExpressionStatement(node) && !ts.isReturnStatement(node)) return undefined;
+  const call = node.expression;
+  if (call === undefined) {
+    const event = inlined.get(functionOf(node) ?? node);
+    return event === "data" ? "continue;" : undefined;
+  }
+  if (!ts.isCallExpression(call)) return undefined;
+  const callee = call.expression;
+  const finished = handlerOf(callee, migration);
+  if (finished?.callback && !finished.isPromise) {
+    if (ts.isExpressionStatement(node)) dropNext(node, migration);
+    return `${answer(call, finished, migration)};`;
+  }
+  if (!ts.isPropertyAccessExpression(callee)) return undefined;
+  const one = handlerOf(callee.expression, migration);
+  if (one === undefined) return undefined;
+  const [first, second] = call.arguments;
+  switch (callee.name.text) {
+    case "write":
+      return `yield ${first ? migration.print(first) : "{}"};`;
+    case "end":
+      return isTail(node as ts.ExpressionStatement, one.node) ? "" : "return;";
+    case "destroy":
+      return first ? `throw ${errorOf(first, migration)};` : "return;";
+    case "emit":
+      return second && first?.getText().slice(1, -1) === "error" ? `throw ${errorOf(second, migration)};` : undefined;
+    case "on": {
+      const event = first?.getText().slice(1, -1) ?? "";
+      if (!second || !inlined.has(second)) break;
+      if (event === "error") return "";
+      if (event === "end") return inlinedBody(second as ts.ArrowFunction, migration);
+      one.usesRequest = true;
+      const { parameters } = second as ts.ArrowFunction;
+      const indent = migration.indentOf(node);
+      return `for await (const ${parameters[0]?.name.getText() ?? "_"} of ${one.request}) {\n${indent}  ${inlinedBody(second as ts.ArrowFunction, migration)}\n${indent}}`;
+    }
+  }
+  return undefined;
+};
+
+/** Drops the `return` or `break` after the call of a callback. */
+function dropNext(node: ts.Statement, migration: Migration): void {
+  const { statements } = node.parent as Partial<ts.Block>;
+  const next = statements?.[statements.indexOf(node) + 1];
+  if (next && ((ts.isReturnStatement(next) && !next.expression) || ts.isBreakStatement(next)))
+    migration.dropped.add(next);
+}
+
+/** The end of a handler by its callback. */
+function answer(call: ts.CallExpression, one: Handler, migration: Migration): string {
+  const [error, value, trailers] = call.arguments;
+  const isDone = !error || error.kind === ts.SyntaxKind.NullKeyword || error.getText() === "undefined";
+  if (isDone) {
+    const first = trailers
+      ? `${use(one)}.responseTrailers.appendAll(${migration.print(trailers)});\n${migration.indentOf(call)}`
+      : "";
+    return `${first}return ${value ? migration.print(value) : "{}"}`;
+  }
+  const text = errorOf(error, migration);
+  return isInTry(call, one.node) ? `return Promise.reject(${text})` : `throw ${text}`;
+}
+
+function use(one: Handler): string {
+  one.usesContext = true;
+  return one.context;
+}
+
+function isInTry(node: ts.Node, end: ts.Node): boolean {
+  for (let one = node; one !== end; one = one.parent) {
+    if (ts.isTryStatement(one.parent) && one.parent.tryBlock === one && one.parent.catchClause) return true;
+  }
+  return false;
+}
+
+/** The error that a callback is called with. */
+export function errorOf(given: ts.Expression, migration: Migration): string {
+  const error = ts.isAsExpression(given) ? given.expression : given;
+  const name = migration.imports.use(MAIN, "RpcError", error);
+  if (!ts.isObjectLiteralExpression(error)) return `${name}.from(${migration.print(error)})`;
+  const of = (...names: string[]): string | undefined => {
+    const found = error.properties.find((one) => names.includes(one.name?.getText() ?? ""));
+    return found && (ts.isPropertyAssignment(found) ? migration.print(found.initializer) : found.name?.getText());
+  };
+  const code = of("code") ?? `${migration.imports.use(MAIN, "Code", error)}.Unknown`;
+  const trailers = of("metadata");
+  return `new ${name}(${code}, ${of("details", "message") ?? '""'}${trailers ? `, { trailers: ${trailers} }` : ""})`;
+}
+
+/** Members of the call: `call.request`, `call.metadata`, `call.getPeer()`. */
+const member: Rule = (node, migration) => {
+  if (ts.isIdentifier(node) && ts.isForOfStatement(node.parent)) {
+    const one = handlerOf(node, migration);
+    if (one?.kind.requests) one.usesRequest = true;
+    return one?.request;
+  }
+  if (ts.isCallExpression(node)) {
+    const finished = handlerOf(node.expression, migration);
+    if (finished?.isPromise && finished.callback) {
+      const [error, value] = node.arguments;
+      return !error || error.kind === ts.SyntaxKind.NullKeyword
+        ? `resolve(${value ? migration.print(value) : "{}"})`
+        : `reject(${errorOf(error, migration)})`;
+    }
+    if (finished && node.parent === finished.node) return answer(node, finished, migration);
+    if (!ts.isPropertyAccessExpression(node.expression)) return undefined;
+    const one = handlerOf(node.expression.expression, migration);
+    const [first, second] = node.arguments;
+    if (one === undefined) return undefined;
+    switch (node.expression.name.text) {
+      case "sendMetadata":
+        return `${use(one)}.responseHeaders.appendAll(${first ? migration.print(first) : "{}"})`;
+      case "getPeer":
+        return `String(${use(one)}.peer.address)`;
+      case "getPath":
+        return `${use(one)}.method.path`;
+      case "on":
+        if (first?.getText().slice(1, -1) !== "cancelled" || !second) break;
+        return `${use(one)}.signal.addEventListener("abort", ${migration.print(second)})`;
+    }
+    return undefined;
+  }
+  if (!ts.isPropertyAccessExpression(node)) return undefined;
+  const one = handlerOf(node.expression, migration);
+  if (one === undefined) return undefined;
+  if (node.name.text === "request") {
+    one.usesRequest = true;
+    return one.request;
+  }
+  if (node.name.text === "metadata") return `${use(one)}.requestHeaders`;
+  return node.name.text === "cancelled" ? `${use(one)}.signal.aborted` : undefined;
+};
+
+export const handlerRules: readonly Rule[] = [declared, handler, statement, member];

@@ -1,0 +1,116 @@
+/** Addresses, credentials and options of gRPC libraries. */
+import { ts } from "ts-morph";
+import type { Migration } from "./migration.ts";
+
+/** The name of a code: `NotFound` for `NOT_FOUND`. */
+export function codeOf(name: string): string {
+  if (name === "CANCELLED") return "Canceled";
+  return name
+    .split("_")
+    .map((word) => word[0] + word.slice(1).toLowerCase())
+    .join("");
+}
+
+/** The value of a constant that a name refers to, or the node itself. */
+export function constantOf(node: ts.Expression, migration: Migration): ts.Expression {
+  const declaration = ts.isIdentifier(node) ? migration.declared(node) : undefined;
+  return declaration && ts.isVariableDeclaration(declaration) && declaration.initializer
+    ? declaration.initializer
+    : node;
+}
+
+/** The options of a transport to an address, such as `greet.example:50051`. */
+export function transportOptions(
+  [address, credentials, options]: readonly (ts.Expression | undefined)[],
+  migration: Migration,
+): string {
+  const parts: string[] = [];
+  const secure = credentials && constantOf(credentials, migration);
+  const name =
+    secure && ts.isCallExpression(secure) && ts.isPropertyAccessExpression(secure.expression)
+      ? secure.expression.name.text
+      : "";
+  const isTls = name === "createSsl";
+  if (credentials && !isTls && name !== "createInsecure")
+    migration.todo(credentials, "the credentials are replaced by TLS: see the option tls");
+  const scheme = isTls || (credentials && name !== "createInsecure") ? "https" : "http";
+  parts.push(`baseUrl: ${address ? urlOf(address, scheme, migration) : '""'}`);
+  if (secure && ts.isCallExpression(secure) && isTls) {
+    const given = secure.arguments
+      .slice(0, 3)
+      .flatMap((one, i) =>
+        one.kind === ts.SyntaxKind.NullKeyword || one.getText() === "undefined"
+          ? []
+          : [`${["ca", "key", "cert"][i]}: ${migration.print(one)}`],
+      );
+    if (given.length > 0) parts.push(`tls: { ${given.join(", ")} }`);
+  }
+  parts.push(...channelOptions(options, migration));
+  return `{ ${parts.join(", ")} }`;
+}
+
+function urlOf(address: ts.Expression, scheme: string, migration: Migration): string {
+  if (ts.isStringLiteralLike(address))
+    return address.text.includes("://") ? migration.text(address) : JSON.stringify(`${scheme}://${address.text}`);
+  if (ts.isTemplateExpression(address)) return `\`${scheme}://${migration.print(address).slice(1)}`;
+  return `\`${scheme}://\${${migration.print(address)}}\``;
+}
+
+/** Options of channels and servers. */
+const OPTIONS: Readonly<Record<string, string>> = {
+  "grpc.max_receive_message_length": "maxMessageBytes",
+  "grpc.keepalive_time_ms": "pingIntervalMs",
+  "grpc.keepalive_timeout_ms": "pingTimeoutMs",
+  "grpc.service_config": "serviceConfig",
+  interceptors: "interceptors",
+};
+/** Options without a counterpart that programs need not have. */
+const NEEDLESS = ["grpc.max_send_message_length", "grpc.keepalive_permit_without_calls", "grpc.enable_retries"];
+
+export function channelOptions(options: ts.Expression | undefined, migration: Migration): string[] {
+  const literal = options && constantOf(options, migration);
+  if (literal === undefined) return [];
+  if (!ts.isObjectLiteralExpression(literal)) {
+    migration.leave(literal, "the options are those of createTransport or createServer");
+    return [];
+  }
+  return literal.properties.flatMap((one) => {
+    const name = one.name && (ts.isStringLiteral(one.name) || ts.isIdentifier(one.name)) ? one.name.text : "";
+    const own = OPTIONS[name];
+    const value = ts.isPropertyAssignment(one) ? migration.print(one.initializer) : name;
+    if (own !== undefined && !value.startsWith("-")) return [`${own}: ${value}`];
+    if (!NEEDLESS.includes(name)) migration.leave(one, `the option ${name} has another form`);
+    return [];
+  });
+}
+
+/** The options of `listen` for an address. */
+export function listenOptions(address: ts.Expression, migration: Migration): string {
+  const text = ts.isStringLiteralLike(address)
+    ? address.text
+    : ts.isTemplateExpression(address)
+      ? migration.print(address).slice(1, -1)
+      : "";
+  const colon = text.lastIndexOf(":");
+  const [host, port] = [text.slice(0, colon), text.slice(colon + 1)];
+  if (colon < 0) {
+    const url = `new URL(\`http://\${${migration.print(address)}}\`)`;
+    return `{ host: ${url}.hostname, port: Number(${url}.port) }`;
+  }
+  const number = port.startsWith("${") && port.endsWith("}") ? `Number(${port.slice(2, -1)})` : port;
+  return `{ host: ${host.includes("${") ? `\`${host}\`` : JSON.stringify(host)}, port: ${number} }`;
+}
+
+/** The options of a call from a deadline, a time or an instant. */
+export function timeoutOf(deadline: ts.Expression, migration: Migration): string {
+  const value = constantOf(deadline, migration);
+  const sum = ts.isNewExpression(value) && value.arguments?.length === 1 ? value.arguments[0] : value;
+  if (
+    sum &&
+    ts.isBinaryExpression(sum) &&
+    sum.left.getText() === "Date.now()" &&
+    sum.operatorToken.kind === ts.SyntaxKind.PlusToken
+  )
+    return `timeoutMs: ${migration.print(sum.right)}`;
+  return `timeoutMs: Number(${migration.print(deadline)}) - Date.now()`;
+}

@@ -1,0 +1,191 @@
+/** Messages of ts-proto and google-protobuf, in place of which protoc-gen-es generates others. */
+import { ts } from "ts-morph";
+import { type Generated, generatedBy, generatedOf, generatorOf, useGenerated } from "./generated.ts";
+import type { Rule } from "./kind.ts";
+import type { Migration } from "./migration.ts";
+
+const PROTOBUF = "@bufbuild/protobuf";
+
+function schemaOf(of: Generated, node: ts.Node, migration: Migration): string {
+  return useGenerated(`${of.name}Schema`, "pb", of, node, migration);
+}
+
+function call(name: string, of: Generated, args: readonly ts.Node[], node: ts.Node, migration: Migration): string {
+  const given = args.map((one) => migration.print(one));
+  return `${migration.imports.use(PROTOBUF, name, node)}(${[schemaOf(of, node, migration), ...given].join(", ")})`;
+}
+
+/** Functions of messages of ts-proto, by those of protobuf-es. */
+const FUNCTIONS: Readonly<Record<string, string>> = {
+  create: "create",
+  fromPartial: "create",
+  decode: "fromBinary",
+  encode: "toBinary",
+  fromJSON: "fromJson",
+  toJSON: "toJson",
+};
+
+/** `Order.fromPartial({ id })`, `Order.encode(order).finish()`. */
+const tsProtoFunction: Rule = (node, migration) => {
+  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return undefined;
+  const { expression, name } = node.expression;
+  if (name.text === "finish" && ts.isCallExpression(expression)) return tsProtoFunction(expression, migration);
+  const of = generatedOf(expression, migration);
+  const own = FUNCTIONS[name.text];
+  return of?.by === "ts-proto" && own ? call(own, of, node.arguments, node, migration) : undefined;
+};
+
+/** `orderStatusToJSON(status)` and `orderStatusFromJSON(json)`. */
+const tsProtoEnum: Rule = (node, migration) => {
+  if (!ts.isCallExpression(node)) return undefined;
+  const of = generatedOf(node.expression, migration);
+  const [, name = "", way] = /^(\w+)(To|From)JSON$/.exec(of?.name ?? "") ?? [];
+  if (of?.by !== "ts-proto" || !way) return undefined;
+  const schema = schemaOf({ ...of, name: name.slice(0, 1).toUpperCase() + name.slice(1) }, node, migration);
+  const args = node.arguments.map((one) => migration.print(one)).join(", ");
+  const text = `${migration.imports.use(PROTOBUF, `enum${way}Json`, node)}(${schema}, ${args})`;
+  return way === "To" ? `(${text} as string)` : text;
+};
+
+/** The message that an object literal is, if a type of ts-proto is expected and not the init shape of protobuf-es. */
+const tsProtoLiteral: Rule = (node, migration) => {
+  if (!ts.isObjectLiteralExpression(node)) return undefined;
+  const type = migration.checker.getContextualType(node)?.getNonNullableType();
+  const declaration = type && migration.declarationOf(type);
+  const of = declaration && generatedBy(declaration);
+  if (of?.by !== "ts-proto" || !isMessage(of.declaration) || isInit(node, migration)) return undefined;
+  const text = migration.children(node);
+  return `${migration.imports.use(PROTOBUF, "create", node)}(${schemaOf(of, node, migration)}, ${text})`;
+};
+
+function isMessage(node: ts.Declaration): boolean {
+  return ts.isInterfaceDeclaration(node) && !node.heritageClauses && node.members.every(ts.isPropertySignature);
+}
+
+/** Reports whether a literal is part of another message, or is passed to a client, a handler's call or a function of ts-proto. */
+function isInit(node: ts.Node, migration: Migration): boolean {
+  const { parent } = node;
+  if (ts.isPropertyAssignment(parent) || ts.isArrayLiteralExpression(parent) || ts.isParenthesizedExpression(parent))
+    return isInit(parent, migration);
+  if (ts.isObjectLiteralExpression(parent)) {
+    const type = migration.checker.getContextualType(parent);
+    const declaration = type && migration.declarationOf(type);
+    return declaration !== undefined && generatedBy(declaration)?.by === "ts-proto";
+  }
+  if (!ts.isCallExpression(parent) || parent.expression === node) return false;
+  const declaration = migration.checker.getResolvedSignature(parent)?.declaration;
+  return (
+    declaration !== undefined &&
+    (generatorOf(declaration.getSourceFile()) !== undefined || migration.isDeclaredOld(declaration))
+  );
+}
+
+/** Names of messages and enums of ts-proto, and members of enums, without the prefix that protobuf-es omits. */
+const tsProtoName: Rule = (node, migration) => {
+  if (ts.isPropertyAccessExpression(node) && ts.isIdentifier(node.expression)) {
+    const of = generatedOf(node.expression, migration);
+    if (of?.by === "ts-proto" && ts.isEnumDeclaration(of.declaration)) {
+      const prefix = `${of.name.replaceAll(/[A-Z]/g, "_$&").slice(1).toUpperCase()}_`;
+      const name = node.name.text.startsWith(prefix) ? node.name.text.slice(prefix.length) : node.name.text;
+      if (name === "UNRECOGNIZED") migration.leave(node, "UNRECOGNIZED has no counterpart");
+      return `${useGenerated(of.name, "pb", of, node.expression, migration)}.${name}`;
+    }
+  }
+  if (ts.isTypeReferenceNode(node) && node.typeName.getText() === "DeepPartial") {
+    const [of] = node.typeArguments ?? [];
+    const generated = of && ts.isTypeReferenceNode(of) ? generatedOf(of.typeName, migration) : undefined;
+    if (generated?.by === "ts-proto")
+      return `${migration.imports.use(PROTOBUF, "MessageInitShape", node)}<typeof ${schemaOf(generated, node, migration)}>`;
+  }
+  if (!ts.isIdentifier(node) || ts.isImportSpecifier(node.parent)) return undefined;
+  const of = generatedOf(node, migration);
+  if (of?.by !== "ts-proto" || of.name !== node.text) return undefined;
+  if (ts.isFunctionDeclaration(of.declaration)) migration.leave(node, `${of.name} of ts-proto has no counterpart`);
+  if (
+    !(ts.isEnumDeclaration(of.declaration) || isMessage(of.declaration)) ||
+    ts.isPropertyAccessExpression(node.parent)
+  )
+    return undefined;
+  return useGenerated(of.name, "pb", of, node, migration);
+};
+
+/** The class of a message of google-protobuf. */
+function classOf(node: ts.Node, migration: Migration): Generated | undefined {
+  const of = generatedOf(node, migration);
+  return of?.by === "google-protobuf" && ts.isClassDeclaration(of.declaration) ? of : undefined;
+}
+
+/** The member of a message that a method of google-protobuf reads or writes. */
+function accessor(node: ts.Node, migration: Migration) {
+  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return undefined;
+  const method = migration.declared(node.expression.name);
+  if (!method || !ts.isMethodDeclaration(method)) return undefined;
+  const of = generatedBy(method.parent as ts.Declaration);
+  if (of?.by !== "google-protobuf") return undefined;
+  const [, verb = "", rest = ""] = /^(get|set|add|has|clear)([A-Z].*)$/.exec(node.expression.name.text) ?? [];
+  const isList = rest.endsWith("List") && (verb === "clear" || method.getText().includes("Array<"));
+  const name = isList ? rest.slice(0, -"List".length) : rest;
+  return { of, verb, field: name.slice(0, 1).toLowerCase() + name.slice(1), target: node.expression.expression, node };
+}
+
+/** `new Order().setId(id).setGift(true)`. */
+const protobufInit: Rule = (node, migration) => {
+  const fields: string[] = [];
+  let one: ts.Node = node;
+  for (let found = accessor(one, migration); found?.verb === "set"; found = accessor(one, migration)) {
+    const [value] = found.node.arguments;
+    if (value !== undefined) fields.unshift(`${found.field}: ${migration.print(value)}`);
+    one = found.target;
+  }
+  if (!ts.isNewExpression(one)) return undefined;
+  const of = classOf(one.expression, migration);
+  if (of === undefined) return undefined;
+  const init = fields.length > 0 ? `, { ${fields.join(", ")} }` : "";
+  return `${migration.imports.use(PROTOBUF, "create", node)}(${schemaOf(of, node, migration)}${init})`;
+};
+
+/** `order.getId()`, `order.setId(id);`, `order.addItems(item)`. */
+const protobufAccess: Rule = (node, migration) => {
+  const found = accessor(node, migration);
+  if (found === undefined) return protobufFunction(node, migration);
+  const { verb, field, target, of } = found;
+  const name = found.node.expression.getText();
+  const object = (): string => migration.print(target);
+  const value = (): string => found.node.arguments.map((one) => migration.print(one)).join(", ");
+  switch (verb) {
+    case "get":
+      if (name.endsWith("Map") || name.includes("_as"))
+        migration.leave(node, "maps are objects, and bytes are a Uint8Array");
+      return `${object()}.${field}`;
+    case "set":
+      return ts.isExpressionStatement(node.parent)
+        ? `${object()}.${field} = ${value()}`
+        : `Object.assign(${object()}, { ${field}: ${value()} })`;
+    case "add":
+      return `${object()}.${field}.push(${value()})`;
+    case "has":
+      return `(${object()}.${field} !== undefined)`;
+  }
+  const method = (found.node.expression as ts.PropertyAccessExpression).name.text;
+  if (method === "serializeBinary") return call("toBinary", of, [target], node, migration);
+  migration.leave(node, `${method} of ${of.name} has no counterpart`);
+  return undefined;
+};
+
+/** `Order.deserializeBinary(bytes)`. */
+const protobufFunction: Rule = (node, migration) => {
+  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return undefined;
+  const of = classOf(node.expression.expression, migration);
+  return of && node.expression.name.text === "deserializeBinary"
+    ? call("fromBinary", of, node.arguments, node, migration)
+    : undefined;
+};
+
+export const messageRules: readonly Rule[] = [
+  tsProtoFunction,
+  tsProtoEnum,
+  tsProtoLiteral,
+  tsProtoName,
+  protobufInit,
+  protobufAccess,
+];
