@@ -11,16 +11,18 @@ import { generatorOf } from "./generated.ts";
 import { grpcJs } from "./grpc-js.ts";
 import type { Kind } from "./kind.ts";
 import { type Left, Migration } from "./migration.ts";
+import { niceGrpc } from "./nice-grpc.ts";
 import { migrateProjectFiles } from "./project-files.ts";
 
-const KINDS: Readonly<Partial<Record<MigrateArguments["kind"], Kind>>> = {
+const KINDS: Readonly<Record<MigrateArguments["kind"], Kind>> = {
   "connect-es": connectEs,
   "grpc-js": grpcJs,
+  "nice-grpc": niceGrpc,
 };
 
 /** Migrates the files of a project in a folder. */
 export function runMigrate(args: MigrateArguments, folder: string): Outcome {
-  const kind = KINDS[args.kind] as Kind;
+  const kind = KINDS[args.kind];
   if (!args.dryRun && !args.force) checkClean(folder);
   const project = openProject(args, folder);
   const checker = project.getTypeChecker().compilerObject;

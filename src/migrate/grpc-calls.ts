@@ -2,11 +2,10 @@
 import { ts } from "ts-morph";
 import { generatorOf } from "./generated.ts";
 import { timeoutOf } from "./grpc-names.ts";
-import { functionOf, inlined, inlinedBody } from "./inline.ts";
 import type { Rule } from "./kind.ts";
 import type { Migration } from "./migration.ts";
 
-interface ClientCall {
+export interface ClientCall {
   readonly node: ts.CallExpression;
   /** The type of the call, such as `ClientReadableStream`. */
   readonly type: string;
@@ -15,7 +14,7 @@ interface ClientCall {
   readonly callback: ts.Expression | undefined;
 }
 
-function clientCall(node: ts.Node, migration: Migration): ClientCall | undefined {
+export function clientCall(node: ts.Node, migration: Migration): ClientCall | undefined {
   if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return undefined;
   const method = migration.declared(node.expression.name);
   const returned = migration.checker.getResolvedSignature(node)?.declaration?.type?.getText() ?? "";
@@ -31,7 +30,11 @@ function clientCall(node: ts.Node, migration: Migration): ClientCall | undefined
 }
 
 /** The call of the new client, with its options. */
-function newCall({ node, request, options }: ClientCall, requests: string | undefined, migration: Migration): string {
+export function newCall(
+  { node, request, options }: ClientCall,
+  requests: string | undefined,
+  migration: Migration,
+): string {
   const given = options.flatMap((one): string[] => {
     if (migration.typeName(one) === "Metadata") return [`headers: ${migration.print(one)}`];
     if (!ts.isObjectLiteralExpression(one)) {
@@ -105,7 +108,7 @@ function splitOf({ body, parameters }: ts.ArrowFunction | ts.FunctionExpression,
   return { failed: last && ts.isReturnStatement(last) && !last.expression ? failed.slice(0, -1) : failed, done };
 }
 
-function uses(node: ts.Node, name: string): boolean {
+export function uses(node: ts.Node, name: string): boolean {
   if (ts.isIdentifier(node) && node.text === name) return true;
   return node.forEachChild((child) => uses(child, name) || undefined) ?? false;
 }
@@ -185,177 +188,4 @@ const promisified: Rule = (node, migration) => {
   return declaration && generatorOf(declaration.getSourceFile()) ? migration.print(method) : undefined;
 };
 
-/** A call with a stream in a variable: `const call = client.watch(request); call.on("data", …)`. */
-const stream: Rule = (node, migration) => {
-  if (!ts.isVariableStatement(node) || node.declarationList.declarations.length !== 1) return undefined;
-  const [declaration] = node.declarationList.declarations;
-  const call = declaration?.initializer && clientCall(declaration.initializer, migration);
-  if (!declaration || !call || call.type === "ClientUnaryCall" || !ts.isIdentifier(declaration.name)) return undefined;
-  const parts = partsOf(declaration.name.text, node, call);
-  if (parts === undefined) {
-    migration.leave(node, "the stream is used in another form: pass an async iterable, and iterate over the responses");
-    return undefined;
-  }
-  if (parts.isIterated) return undefined;
-  const indent = migration.indentOf(node);
-  const requests =
-    parts.sent &&
-    `(async function* () {\n${parts.sent.map((one) => `${indent}  ${migration.print(one)}\n`).join("")}${indent}})()`;
-  for (const one of parts.all) migration.dropped.add(one);
-  const begun = newCall(call, requests, migration);
-  if (call.callback) return `${continued(begun, call.callback, migration)};`;
-  return `${iterated(begun, parts.listeners, indent, migration)};`;
-};
-
-interface Parts {
-  readonly all: readonly ts.Statement[];
-  /** The statements that write the requests. */
-  readonly sent: readonly ts.Statement[] | undefined;
-  readonly listeners: ReadonlyMap<string, ts.Expression>;
-  readonly isIterated: boolean;
-}
-
-function partsOf(name: string, node: ts.Statement, call: ClientCall): Parts | undefined {
-  const block = node.parent as ts.Block;
-  const after = block.statements.slice(block.statements.indexOf(node) + 1);
-  const listeners = new Map<string, ts.Expression>();
-  const own = after.filter((one) => uses(one, name));
-  const all: ts.Statement[] = [];
-  const writes: ts.Statement[] = [];
-  const writesRequests = call.type !== "ClientReadableStream";
-  let hasEnded = !writesRequests;
-  for (const one of own) {
-    const event = listenerOf(one, name);
-    if (event !== undefined) {
-      listeners.set(event[0], event[1]);
-      all.push(one);
-    } else if (isEnd(one, name)) {
-      hasEnded = true;
-      all.push(one);
-    } else if (!hasEnded && writesRequests && isWriting(one, name, functionOf(node))) {
-      writes.push(one);
-    } else if (ts.isForOfStatement(one) && one.awaitModifier && one.expression.getText() === name && own.length === 1) {
-      return { all: [], sent: undefined, listeners, isIterated: true };
-    } else return undefined;
-  }
-  if (!hasEnded || (writesRequests && writes.length === 0)) return undefined;
-  if (!writesRequests) return { all, sent: undefined, listeners, isIterated: false };
-  // Statements between the writes, such as those that compute requests, are sent along with them.
-  const between = after.slice(0, after.indexOf(writes.at(-1) as ts.Statement) + 1).filter((one) => !all.includes(one));
-  for (const one of between) markWrites(one, name);
-  return { all: [...all, ...between], sent: between, listeners, isIterated: false };
-}
-
-function listenerOf(node: ts.Statement, name: string): [string, ts.Expression] | undefined {
-  if (!ts.isExpressionStatement(node) || !ts.isCallExpression(node.expression)) return undefined;
-  const [event, listener] = node.expression.arguments;
-  if (node.expression.expression.getText() !== `${name}.on` || !event || !listener) return undefined;
-  return [event.getText().slice(1, -1), listener];
-}
-
-function isEnd(node: ts.Statement, name: string): boolean {
-  return ts.isExpressionStatement(node) && node.expression.getText() === `${name}.end()`;
-}
-
-/** Reports whether a statement only writes to the call, in the function of the call itself. */
-function isWriting(node: ts.Node, name: string, outer: ts.Node | undefined): boolean {
-  if (ts.isIdentifier(node) && node.text === name) {
-    const write = node.parent.parent;
-    return (
-      ts.isPropertyAccessExpression(node.parent) &&
-      node.parent.name.text === "write" &&
-      ts.isCallExpression(write) &&
-      ts.isExpressionStatement(write.parent) &&
-      functionOf(node) === outer
-    );
-  }
-  return node.forEachChild((child) => (isWriting(child, name, outer) ? undefined : true)) !== true;
-}
-
-/** The statements `call.write(request)` that become `yield request`. */
-const writes = new WeakSet<ts.Node>();
-
-function markWrites(node: ts.Node, name: string): void {
-  if (
-    ts.isExpressionStatement(node) &&
-    ts.isCallExpression(node.expression) &&
-    node.expression.expression.getText() === `${name}.write`
-  )
-    writes.add(node);
-  node.forEachChild((child) => markWrites(child, name));
-}
-
-const write: Rule = (node, migration) => {
-  if (!writes.has(node)) return undefined;
-  const [request] = ((node as ts.ExpressionStatement).expression as ts.CallExpression).arguments;
-  return `yield ${request ? migration.print(request) : "{}"};`;
-};
-
-/** A loop over responses in place of listeners. */
-function iterated(call: string, listeners: Parts["listeners"], indent: string, migration: Migration): string {
-  const [data, end, error] = ["data", "end", "error"].map((event) => listeners.get(event));
-  for (const event of ["metadata", "status"]) {
-    const one = listeners.get(event);
-    if (one)
-      migration.leave(
-        one,
-        `the listener of ${event} is the option ${event === "metadata" ? "onHeaders" : "onTrailers"}`,
-      );
-  }
-  if (data) inlined.set(data, "data");
-  if (end) inlined.set(end, "last");
-  const inner = error ? `${indent}    ` : `${indent}  `;
-  const name = (listener: ts.Expression | undefined, other: string): string =>
-    (listener && isFunction(listener) && listener.parameters[0]?.name.getText()) || other;
-  const body = (listener: ts.Expression, value: string): string =>
-    isFunction(listener) ? inlinedBody(listener, migration) : `${migration.print(listener)}(${value});`;
-  const loop = [
-    `for await (const ${name(data, "message")} of ${call}) {`,
-    ...(data ? [`  ${body(data, "message")}`] : []),
-    "}",
-    ...(end ? [body(end, "")] : []),
-  ].map((line) => `${inner}${line}`);
-  const failed = error
-    ? [`${indent}  } catch (${name(error, "error")}: any) {`, `${indent}    ${body(error, "error")}`, `${indent}  }`]
-    : [];
-  return ["(async () => {", ...(error ? [`${indent}  try {`] : []), ...loop, ...failed, `${indent}})()`].join("\n");
-}
-
-function isFunction(node: ts.Node): node is ts.ArrowFunction | ts.FunctionExpression {
-  return ts.isArrowFunction(node) || ts.isFunctionExpression(node);
-}
-
-/** `client.watch(request)` whose stream is iterated over, and chains of `on`. */
-const iterable: Rule = (node, migration) => {
-  const call = clientCall(node, migration);
-  if (call?.type !== "ClientReadableStream") return undefined;
-  return newCall(call, undefined, migration);
-};
-
-/** `client.watch(request).on("data", …).on("end", …);`. */
-const chain: Rule = (node, migration) => {
-  if (!ts.isExpressionStatement(node)) return undefined;
-  const listeners = new Map<string, ts.Expression>();
-  let one: ts.Expression = node.expression;
-  while (
-    ts.isCallExpression(one) &&
-    ts.isPropertyAccessExpression(one.expression) &&
-    one.expression.name.text === "on"
-  ) {
-    const [event, listener] = one.arguments;
-    if (!event || !listener) return undefined;
-    listeners.set(event.getText().slice(1, -1), listener);
-    one = one.expression.expression;
-  }
-  const call = listeners.size > 0 ? clientCall(one, migration) : undefined;
-  if (call?.type !== "ClientReadableStream") return undefined;
-  return `${iterated(newCall(call, undefined, migration), listeners, migration.indentOf(node), migration)};`;
-};
-
-/** `ClientReadableStream<Order>` as a type. */
-const streamType: Rule = (node, migration) => {
-  if (!ts.isTypeReferenceNode(node) || migration.nameOf(node.typeName) !== "ClientReadableStream") return undefined;
-  return `AsyncIterable<${node.typeArguments?.map((one) => migration.print(one)).join(", ")}>`;
-};
-
-export const callRules: readonly Rule[] = [streamType, write, stream, chain, promised, promisified, unary, iterable];
+export const callRules: readonly Rule[] = [promised, promisified, unary];

@@ -1,7 +1,8 @@
 /** Handlers of grpc-js, functions of a call and a callback, as functions of a request and a context. */
 import { ts } from "ts-morph";
 import { generatedOf, useGenerated } from "./generated.ts";
-import { functionOf, inlined, inlinedBody, isInside, isTail } from "./inline.ts";
+import { type Handler, handlerBodyRules, handlers } from "./grpc-handler-body.ts";
+import { functionOf, inlined, isInside, isTail } from "./inline.ts";
 import type { Rule } from "./kind.ts";
 import type { Migration } from "./migration.ts";
 
@@ -13,31 +14,6 @@ const CALLS: Readonly<Record<string, { readonly requests: boolean; readonly resp
   ServerDuplexStream: { requests: true, responses: true },
 };
 
-/** A handler that is being printed. */
-interface Handler {
-  readonly node: ts.FunctionLikeDeclaration;
-  readonly kind: (typeof CALLS)[string];
-  readonly call: ts.ParameterDeclaration;
-  readonly callback: ts.ParameterDeclaration | undefined;
-  /** The names of the new parameters. */
-  readonly request: string;
-  readonly context: string;
-  /** True if a promise is created for the callback, which is called by nested functions. */
-  readonly isPromise: boolean;
-  usesRequest: boolean;
-  usesContext: boolean;
-}
-
-/** The handlers by the declarations of their parameters. */
-const handlers = new WeakMap<ts.Node, Handler>();
-
-function handlerOf(name: ts.Node, migration: Migration): Handler | undefined {
-  const declaration = ts.isIdentifier(name)
-    ? migration.checker.getSymbolAtLocation(name)?.declarations?.[0]
-    : undefined;
-  return declaration && handlers.get(declaration);
-}
-
 const handler: Rule = (node, migration) => {
   if (!ts.isFunctionLike(node) || !("body" in node) || !node.body) return undefined;
   const [call, callback] = node.parameters;
@@ -47,7 +23,7 @@ const handler: Rule = (node, migration) => {
   const reason = whyNot(own, call, callback, kind, migration);
   if (reason !== undefined) {
     migration.leave(node, reason);
-    return undefined;
+    return migration.verbatim(node);
   }
   const body = node.body;
   const free = (names: readonly string[]): string => names.find((name) => !declares(body, name)) ?? "input";
@@ -220,138 +196,4 @@ const declared: Rule = (node, migration) => {
   return `${modifiers}${node.name.getText()} = ${text}${ts.isPropertyDeclaration(node) ? ";" : ""}`;
 };
 
-/** Statements that call the callback, write a response or listen to the call. */
-const statement: Rule = (node, migration) => {
-  if (!ts.isExpressionStatement(node) && !ts.isReturnStatement(node)) return undefined;
-  const call = node.expression;
-  if (call === undefined) {
-    const event = inlined.get(functionOf(node) ?? node);
-    return event === "data" ? "continue;" : undefined;
-  }
-  if (!ts.isCallExpression(call)) return undefined;
-  const callee = call.expression;
-  const finished = handlerOf(callee, migration);
-  if (finished?.callback && !finished.isPromise) {
-    if (ts.isExpressionStatement(node)) dropNext(node, migration);
-    return `${answer(call, finished, migration)};`;
-  }
-  if (!ts.isPropertyAccessExpression(callee)) return undefined;
-  const one = handlerOf(callee.expression, migration);
-  if (one === undefined) return undefined;
-  const [first, second] = call.arguments;
-  switch (callee.name.text) {
-    case "write":
-      return `yield ${first ? migration.print(first) : "{}"};`;
-    case "end":
-      return isTail(node as ts.ExpressionStatement, one.node) ? "" : "return;";
-    case "destroy":
-      return first ? `throw ${errorOf(first, migration)};` : "return;";
-    case "emit":
-      return second && first?.getText().slice(1, -1) === "error" ? `throw ${errorOf(second, migration)};` : undefined;
-    case "on": {
-      const event = first?.getText().slice(1, -1) ?? "";
-      if (!second || !inlined.has(second)) break;
-      if (event === "error") return "";
-      if (event === "end") return inlinedBody(second as ts.ArrowFunction, migration);
-      one.usesRequest = true;
-      const { parameters } = second as ts.ArrowFunction;
-      const indent = migration.indentOf(node);
-      return `for await (const ${parameters[0]?.name.getText() ?? "_"} of ${one.request}) {\n${indent}  ${inlinedBody(second as ts.ArrowFunction, migration)}\n${indent}}`;
-    }
-  }
-  return undefined;
-};
-
-/** Drops the `return` or `break` after the call of a callback. */
-function dropNext(node: ts.Statement, migration: Migration): void {
-  const { statements } = node.parent as Partial<ts.Block>;
-  const next = statements?.[statements.indexOf(node) + 1];
-  if (next && ((ts.isReturnStatement(next) && !next.expression) || ts.isBreakStatement(next)))
-    migration.dropped.add(next);
-}
-
-/** The end of a handler by its callback. */
-function answer(call: ts.CallExpression, one: Handler, migration: Migration): string {
-  const [error, value, trailers] = call.arguments;
-  const isDone = !error || error.kind === ts.SyntaxKind.NullKeyword || error.getText() === "undefined";
-  if (isDone) {
-    const first = trailers
-      ? `${use(one)}.responseTrailers.appendAll(${migration.print(trailers)});\n${migration.indentOf(call)}`
-      : "";
-    return `${first}return ${value ? migration.print(value) : "{}"}`;
-  }
-  const text = errorOf(error, migration);
-  return isInTry(call, one.node) ? `return Promise.reject(${text})` : `throw ${text}`;
-}
-
-function use(one: Handler): string {
-  one.usesContext = true;
-  return one.context;
-}
-
-function isInTry(node: ts.Node, end: ts.Node): boolean {
-  for (let one = node; one !== end; one = one.parent) {
-    if (ts.isTryStatement(one.parent) && one.parent.tryBlock === one && one.parent.catchClause) return true;
-  }
-  return false;
-}
-
-/** The error that a callback is called with. */
-export function errorOf(given: ts.Expression, migration: Migration): string {
-  const error = ts.isAsExpression(given) ? given.expression : given;
-  const name = migration.imports.use(MAIN, "RpcError", error);
-  if (!ts.isObjectLiteralExpression(error)) return `${name}.from(${migration.print(error)})`;
-  const of = (...names: string[]): string | undefined => {
-    const found = error.properties.find((one) => names.includes(one.name?.getText() ?? ""));
-    return found && (ts.isPropertyAssignment(found) ? migration.print(found.initializer) : found.name?.getText());
-  };
-  const code = of("code") ?? `${migration.imports.use(MAIN, "Code", error)}.Unknown`;
-  const trailers = of("metadata");
-  return `new ${name}(${code}, ${of("details", "message") ?? '""'}${trailers ? `, { trailers: ${trailers} }` : ""})`;
-}
-
-/** Members of the call: `call.request`, `call.metadata`, `call.getPeer()`. */
-const member: Rule = (node, migration) => {
-  if (ts.isIdentifier(node) && ts.isForOfStatement(node.parent)) {
-    const one = handlerOf(node, migration);
-    if (one?.kind.requests) one.usesRequest = true;
-    return one?.request;
-  }
-  if (ts.isCallExpression(node)) {
-    const finished = handlerOf(node.expression, migration);
-    if (finished?.isPromise && finished.callback) {
-      const [error, value] = node.arguments;
-      return !error || error.kind === ts.SyntaxKind.NullKeyword
-        ? `resolve(${value ? migration.print(value) : "{}"})`
-        : `reject(${errorOf(error, migration)})`;
-    }
-    if (finished && node.parent === finished.node) return answer(node, finished, migration);
-    if (!ts.isPropertyAccessExpression(node.expression)) return undefined;
-    const one = handlerOf(node.expression.expression, migration);
-    const [first, second] = node.arguments;
-    if (one === undefined) return undefined;
-    switch (node.expression.name.text) {
-      case "sendMetadata":
-        return `${use(one)}.responseHeaders.appendAll(${first ? migration.print(first) : "{}"})`;
-      case "getPeer":
-        return `String(${use(one)}.peer.address)`;
-      case "getPath":
-        return `${use(one)}.method.path`;
-      case "on":
-        if (first?.getText().slice(1, -1) !== "cancelled" || !second) break;
-        return `${use(one)}.signal.addEventListener("abort", ${migration.print(second)})`;
-    }
-    return undefined;
-  }
-  if (!ts.isPropertyAccessExpression(node)) return undefined;
-  const one = handlerOf(node.expression, migration);
-  if (one === undefined) return undefined;
-  if (node.name.text === "request") {
-    one.usesRequest = true;
-    return one.request;
-  }
-  if (node.name.text === "metadata") return `${use(one)}.requestHeaders`;
-  return node.name.text === "cancelled" ? `${use(one)}.signal.aborted` : undefined;
-};
-
-export const handlerRules: readonly Rule[] = [declared, handler, statement, member];
+export const handlerRules: readonly Rule[] = [declared, handler, ...handlerBodyRules];

@@ -4,6 +4,7 @@ import { generatedOf, useGenerated } from "./generated.ts";
 import { callRules, continued, promisedCall, settled } from "./grpc-calls.ts";
 import { handlerRules } from "./grpc-handlers.ts";
 import { channelOptions, codeOf, listenOptions, transportOptions } from "./grpc-names.ts";
+import { streamRules } from "./grpc-streams.ts";
 import { createKind, type Kind, type Rule } from "./kind.ts";
 import { messageRules } from "./messages.ts";
 import type { Migration } from "./migration.ts";
@@ -126,7 +127,7 @@ const close: Rule = (node, migration) => {
 };
 
 /** `status.NOT_FOUND`. */
-const code: Rule = (node, migration) => {
+export const code: Rule = (node, migration) => {
   if (!ts.isPropertyAccessExpression(node)) return undefined;
   const [, name] = migration.nameOf(node)?.split("Status.") ?? [];
   if (name === undefined || name === "OK") return undefined;
@@ -220,5 +221,17 @@ export const grpcJs: Kind = createKind({
   names,
   members,
   same,
-  rules: [...handlerRules, ...callRules, client, close, code, metadata, server, untyped, generated, ...messageRules],
+  rules: [
+    ...handlerRules,
+    ...streamRules,
+    ...callRules,
+    client,
+    close,
+    code,
+    metadata,
+    server,
+    untyped,
+    generated,
+    ...messageRules,
+  ],
 });

@@ -53,7 +53,10 @@ function urlOf(address: ts.Expression, scheme: string, migration: Migration): st
   if (ts.isStringLiteralLike(address))
     return address.text.includes("://") ? migration.text(address) : JSON.stringify(`${scheme}://${address.text}`);
   if (ts.isTemplateExpression(address)) return `\`${scheme}://${migration.print(address).slice(1)}`;
-  return `\`${scheme}://\${${migration.print(address)}}\``;
+  const text = migration.print(address);
+  const url = `\`${scheme}://\${${text}}\``;
+  // Channels of nice-grpc take URLs too.
+  return migration.kind.section === "From nice-grpc" ? `${text}.includes("://") ? ${text} : ${url}` : url;
 }
 
 /** Options of channels and servers. */

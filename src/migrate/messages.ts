@@ -11,7 +11,10 @@ function schemaOf(of: Generated, node: ts.Node, migration: Migration): string {
 }
 
 function call(name: string, of: Generated, args: readonly ts.Node[], node: ts.Node, migration: Migration): string {
-  const given = args.map((one) => migration.print(one));
+  const given = args.map((one) => {
+    const isUnknown = name === "fromJson" && migration.checker.getTypeAtLocation(one).flags & ts.TypeFlags.Unknown;
+    return `${migration.print(one)}${isUnknown ? ` as ${migration.imports.use(PROTOBUF, "JsonValue", one.parent)}` : ""}`;
+  });
   return `${migration.imports.use(PROTOBUF, name, node)}(${[schemaOf(of, node, migration), ...given].join(", ")})`;
 }
 

@@ -56,10 +56,12 @@ export class Migration {
     }
     for (const statement of this.file.statements) {
       const replaced = printed.get(statement) ?? imports.of.get(statement) ?? statement.getText();
-      text += this.#source.slice(end, statement.getStart()) + replaced;
+      const before = this.#source.slice(end, statement.getStart());
+      const isImport = ts.isImportDeclaration(statement);
+      text += replaced === "" && !isImport && before.trim() === "" ? "" : before + replaced;
       end = statement.end;
       // The line of an import that is dropped.
-      if (replaced === "" && this.#source[end] === "\n") end++;
+      if (replaced === "" && isImport && this.#source[end] === "\n") end++;
     }
     return text + this.#source.slice(end);
   }
@@ -114,6 +116,16 @@ export class Migration {
     const texts = kept.map(([member, text]) => this.#source.slice(member.pos, member.getStart()) + text);
     const tail = this.#source.slice(members.at(-1)?.[0].end, node.end);
     return `{${texts.join(",")}${tail}`;
+  }
+
+  /** Prints a node as it is, with the imports that it needs. */
+  verbatim(node: ts.Node): Printed {
+    const visit = (one: ts.Node): void => {
+      if (ts.isIdentifier(one)) this.imports.keep(one);
+      one.forEachChild(visit);
+    };
+    visit(node);
+    return this.text(node);
   }
 
   /** The text of a node, unchanged. */

@@ -55,6 +55,11 @@ const KINDS = {
       "5",
     ],
   },
+  "nice-grpc": {
+    left: ["shop/count.ts:6: a middleware yields responses: write an Interceptor"],
+    errors: [],
+    output: [],
+  },
 } as const;
 
 describe.each(Object.entries(KINDS))("a project of %s", (kind, { left, errors, output }) => {

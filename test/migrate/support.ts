@@ -19,6 +19,7 @@ const CONFIG = {
     noUnusedParameters: false,
     noPropertyAccessFromIndexSignature: false,
     erasableSyntaxOnly: false,
+    noImplicitReturns: false,
     module: "ESNext",
     moduleResolution: "Bundler",
   },

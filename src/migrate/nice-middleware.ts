@@ -1,0 +1,133 @@
+/** Middleware of nice-grpc, async generators, as interceptors. */
+import { ts } from "ts-morph";
+import type { Rule } from "./kind.ts";
+import type { Migration } from "./migration.ts";
+
+const MAIN = "triple-es";
+
+/** The name of the request in a middleware, by the declarations of its parameters. */
+const parameters = new WeakMap<ts.Node, { readonly request: string; readonly role: "call" | "options" }>();
+
+function parameterOf(node: ts.Node, migration: Migration) {
+  const declaration = ts.isIdentifier(node)
+    ? migration.checker.getSymbolAtLocation(node)?.declarations?.[0]
+    : undefined;
+  return declaration && parameters.get(declaration);
+}
+
+const middleware: Rule = (node, migration) => {
+  if (!ts.isFunctionDeclaration(node) && !ts.isFunctionExpression(node)) return undefined;
+  const [call, options] = node.parameters;
+  if (
+    !node.asteriskToken ||
+    !node.body ||
+    !call ||
+    !/^(?:Client|Server)MiddlewareCall/.test(typeNameOf(call, migration))
+  )
+    return undefined;
+  const reason = whyNot(node, call, options, migration);
+  if (reason !== undefined) {
+    migration.leave(node, `a middleware ${reason}: write an Interceptor`);
+    return migration.verbatim(node);
+  }
+  const request = /\b(?:const|let) request\b/.test(node.body.getText()) ? "req" : "request";
+  parameters.set(call, { request, role: "call" });
+  if (options) parameters.set(options, { request, role: "options" });
+  const body = migration.print(node.body);
+  if (ts.isFunctionExpression(node)) return `(next) => async (${request}) => ${body}`;
+  const type = migration.imports.use(MAIN, "Call", call);
+  const modifiers =
+    node.modifiers
+      ?.filter(({ kind }) => kind !== ts.SyntaxKind.AsyncKeyword)
+      .map((one) => `${one.getText()} `)
+      .join("") ?? "";
+  const indent = migration.indentOf(node);
+  return `${modifiers}function ${node.name?.text ?? ""}(next: ${type}): ${type} {\n${indent}  return async (${request}) => ${body};\n${indent}}`;
+};
+
+function typeNameOf(parameter: ts.ParameterDeclaration, migration: Migration): string {
+  const written = parameter.type?.getText() ?? "";
+  const type = migration.checker.getTypeAtLocation(parameter);
+  return written || (type.aliasSymbol?.name ?? "");
+}
+
+/** Returns the reason why a middleware stays as it is. */
+function whyNot(
+  node: ts.FunctionDeclaration | ts.FunctionExpression,
+  call: ts.ParameterDeclaration,
+  options: ts.ParameterDeclaration | undefined,
+  migration: Migration,
+): string | undefined {
+  let reason: string | undefined;
+  const visit = (one: ts.Node): void => {
+    const declaration = ts.isIdentifier(one)
+      ? migration.checker.getSymbolAtLocation(one)?.declarations?.[0]
+      : undefined;
+    const access = ts.isPropertyAccessExpression(one.parent) && one.parent.expression === one ? one.parent : undefined;
+    if (declaration === call) {
+      const name = access?.name.text;
+      const next = access && ts.isCallExpression(access.parent) ? access.parent.parent : undefined;
+      if (name === "next" && !(next && ts.isYieldExpression(next))) reason = "iterates over responses";
+      if (name !== "next" && name !== "request" && name !== "method") reason = `uses ${name ?? "its call"}`;
+    }
+    if (options && declaration === options && !access && !ts.isSpreadAssignment(one.parent) && !isNextArgument(one))
+      reason = "passes its options on";
+    if (ts.isYieldExpression(one) && !one.asteriskToken) reason = "yields responses";
+    one.forEachChild(visit);
+  };
+  if (node.body) visit(node.body);
+  return reason;
+}
+
+function isNextArgument({ parent }: ts.Node): boolean {
+  return (
+    ts.isCallExpression(parent) &&
+    ts.isPropertyAccessExpression(parent.expression) &&
+    parent.expression.name.text === "next"
+  );
+}
+
+/** `yield* call.next(call.request, options)`. */
+const next: Rule = (node, migration) => {
+  if (!ts.isYieldExpression(node) || !node.expression || !ts.isCallExpression(node.expression)) return undefined;
+  const { expression, arguments: args } = node.expression;
+  const of = ts.isPropertyAccessExpression(expression) ? parameterOf(expression.expression, migration) : undefined;
+  if (of === undefined) return undefined;
+  const [, options] = args;
+  for (const one of options && ts.isObjectLiteralExpression(options) ? options.properties : []) {
+    if (ts.isSpreadAssignment(one)) continue;
+    const name = one.name?.getText();
+    const value = ts.isPropertyAssignment(one) ? one.initializer : undefined;
+    if (name !== "metadata") migration.todo(node, `${name} is a value: request.context.values.set(key, ${name})`);
+    // A variable is the metadata of the request, which has been changed in place.
+    else if (value && !ts.isIdentifier(value)) migration.insertBefore(node, `${migration.print(value)};`);
+  }
+  return `await next(${of.request})`;
+};
+
+/** Members of the call and its options: `options.metadata`, `call.method.path`. */
+const member: Rule = (node, migration) => {
+  if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
+    const [metadata] = node.arguments ?? [];
+    const isCopy =
+      migration.nameOf(node.expression) === "Metadata" && metadata && ts.isPropertyAccessExpression(metadata);
+    return isCopy ? member(metadata, migration) : undefined;
+  }
+  if (!ts.isPropertyAccessExpression(node)) return undefined;
+  const of = parameterOf(node.expression, migration);
+  if (of === undefined) return undefined;
+  switch (`${of.role}.${node.name.text}`) {
+    case "call.method":
+      return `${of.request}.method`;
+    case "options.metadata":
+      return `${of.request}.headers`;
+    case "options.signal":
+      return `${of.request}.context.signal`;
+    case "options.peer":
+      return `String(${of.request}.context.peer?.address)`;
+  }
+  migration.leave(node, `${node.name.text} of a middleware has another form`);
+  return undefined;
+};
+
+export const middlewareRules: readonly Rule[] = [middleware, next, member];
