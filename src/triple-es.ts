@@ -47,7 +47,7 @@ async function run([command, ...rest]: readonly string[]): Promise<Outcome> {
 async function migrate(rest: readonly string[]): Promise<Outcome> {
   const args = readMigrateArguments(rest);
   if (args === "help") return { status: 0, stdout: MIGRATE_HELP, stderr: "" };
-  const { runMigrate } = await withCompiler("migrate", () => import("./migrate/command.ts"));
+  const { runMigrate } = await withCompiler("migrate", () => import("./migrate/migrate.ts"));
   return runMigrate(args, process.cwd());
 }
 

@@ -58,7 +58,7 @@ const KINDS = {
   "nice-grpc": {
     left: ["shop/count.ts:6: a middleware yields responses: write an Interceptor"],
     errors: [],
-    output: [],
+    output: ["2", "1 OPEN joe no order 3", "[ '1', '2' ]", "16"],
   },
 } as const;
 
@@ -102,7 +102,8 @@ describe.each(Object.entries(KINDS))("a project of %s", (kind, { left, errors, o
 
   it("runs", () => {
     const program = compiled(relative(ROOT, join(project.folder, "run.ts")));
-    const { stdout, stderr } = spawnSync(process.execPath, [program], { encoding: "utf8", timeout: 60_000 });
+    const { status, stdout, stderr } = spawnSync(process.execPath, [program], { encoding: "utf8", timeout: 60_000 });
+    expect(status, stderr).toBe(0);
     expect(stdout.trim().split("\n"), stderr).toEqual(output);
   });
 });

@@ -2,7 +2,7 @@
 import { cpSync } from "node:fs";
 import { join } from "node:path";
 import type { MigrateArguments } from "../../src/migrate/arguments.ts";
-import { runMigrate } from "../../src/migrate/command.ts";
+import { runMigrate } from "../../src/migrate/migrate.ts";
 import { Project } from "../plugin/support/project.ts";
 import { buildDescriptors, requestFor, root } from "../plugin/support/protos.ts";
 

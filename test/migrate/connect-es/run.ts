@@ -8,3 +8,4 @@ const server = await serve(0);
 await main(`http://127.0.0.1:${(server.address() as AddressInfo).port}`).catch((error: unknown) => console.log(String(error)));
 console.log(await run());
 server.close();
+setTimeout(() => process.exit(0), 100);
