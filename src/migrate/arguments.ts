@@ -43,7 +43,9 @@ export function readMigrateArguments(args: readonly string[]): MigrateArguments 
   const [name = "", ...files] = positionals;
   const kind = KINDS.find((one) => one === name);
   if (kind === undefined)
-    throw new ArgumentsError(`migrate needs connect-es, grpc-js or nice-grpc${name && `, not ${name}${suggestion(name, KINDS)}`}`);
+    throw new ArgumentsError(
+      `migrate needs connect-es, grpc-js or nice-grpc${name && `, not ${name}${suggestion(name, KINDS)}`}`,
+    );
   return { kind, files, project: values.project, dryRun: values["dry-run"] ?? false, force: values.force ?? false };
 }
 

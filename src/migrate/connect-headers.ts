@@ -73,6 +73,10 @@ const parameter: Rule = (node, migration) => {
 /** Finds the parameters of the type `Headers` that metadata is passed to, in any file. */
 export function retypedParameters(migration: Migration): void {
   const visit = (node: ts.Node): void => {
+    const isCallback = ts.isPropertyAssignment(node) && ["onHeader", "onTrailer"].includes(node.name.getText());
+    const callback = isCallback && ts.isFunctionLike(node.initializer) ? node.initializer : undefined;
+    const [header] = callback && migration.nameOf((node as ts.PropertyAssignment).name) ? callback.parameters : [];
+    if (header) migration.retyped.add(header);
     if (ts.isCallExpression(node)) {
       const declaration = migration.checker.getResolvedSignature(node)?.declaration;
       node.arguments.forEach((one, i) => {

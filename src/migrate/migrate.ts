@@ -32,7 +32,7 @@ export function runMigrate(args: MigrateArguments, folder: string): Outcome {
     .map((one) => one.compilerNode as ts.SourceFile)
     .filter(({ fileName, isDeclarationFile }) => !isDeclarationFile && !fileName.includes("/node_modules/"))
     .filter((file) => generatorOf(file) === undefined && (wanted.size === 0 || wanted.has(file.fileName)));
-  checkInstalled(files, kind, checker);
+  checkInstalled(files, kind, checker, folder);
   const retyped = new Set<ts.Node>();
   const migrations = files.map((file) => new Migration(file, checker, kind, retyped));
   for (const one of migrations) kind.prepare?.(one);
@@ -101,7 +101,7 @@ function openProject({ project, files }: MigrateArguments, folder: string): Proj
 }
 
 /** The types of the old packages and of generated code show what a name is. */
-function checkInstalled(files: readonly ts.SourceFile[], kind: Kind, checker: ts.TypeChecker): void {
+function checkInstalled(files: readonly ts.SourceFile[], kind: Kind, checker: ts.TypeChecker, folder: string): void {
   for (const file of files) {
     for (const one of file.statements) {
       if (!ts.isImportDeclaration(one) || checker.getSymbolAtLocation(one.moduleSpecifier) !== undefined) continue;
@@ -109,7 +109,7 @@ function checkInstalled(files: readonly ts.SourceFile[], kind: Kind, checker: ts
       const isOld = kind.packages.some((name) => text === name || text.startsWith(`${name}/`));
       if (!isOld && !/_pb(?:\.[jt]s)?$/.test(text)) continue;
       throw new ArgumentsError(
-        `${text} of ${file.fileName} is not found: install packages and generate code first, their types are read`,
+        `${text} of ${relative(folder, file.fileName)} is not found: install packages and generate code first, their types are read`,
       );
     }
   }

@@ -3,11 +3,14 @@ import { spawnSync } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
 import { join, relative } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { Project } from "../plugin/support/project.ts";
+import { Project } from "../plugin/support/project.ts";
+import { ArgumentsError } from "../../src/contract/arguments.ts";
+import { readMigrateArguments } from "../../src/migrate/arguments.ts";
+import { runMigrate } from "../../src/migrate/migrate.ts";
 import { compiled } from "../support/compiled.ts";
 import { ROOT } from "../support/documents.ts";
 import { TSC, TSC_ENVIRONMENT, TSC_FLAGS } from "../support/tsc.ts";
-import { migrate, projectOf } from "./support.ts";
+import { ARGUMENTS, migrate, projectOf } from "./support.ts";
 
 const KINDS = {
   "connect-es": {
@@ -105,5 +108,48 @@ describe.each(Object.entries(KINDS))("a project of %s", (kind, { left, errors, o
     const { status, stdout, stderr } = spawnSync(process.execPath, [program], { encoding: "utf8", timeout: 60_000 });
     expect(status, stderr).toBe(0);
     expect(stdout.trim().split("\n"), stderr).toEqual(output);
+  });
+});
+
+describe("the command", () => {
+  it("reads its arguments", () => {
+    expect(readMigrateArguments(["grpc-js", "a.ts", "--dry-run", "--project", "x.json"])).toEqual({
+      kind: "grpc-js",
+      files: ["a.ts"],
+      project: "x.json",
+      dryRun: true,
+      force: false,
+    });
+    expect(readMigrateArguments(["--help"])).toBe("help");
+    expect(() => readMigrateArguments(["grpcjs"])).toThrow(
+      'migrate needs connect-es, grpc-js or nice-grpc, not grpcjs, did you mean "grpc-js"?',
+    );
+    expect(() => readMigrateArguments(["grpc-js", "--dry"])).toThrow(ArgumentsError);
+  });
+
+  it("writes nothing into a work tree with changes, or for --dry-run", () => {
+    using project = new Project();
+    const run = (more: object) => runMigrate({ ...ARGUMENTS, kind: "connect-es", ...more }, project.folder);
+    const source = 'import { Code } from "@connectrpc/connect";\nexport const code = Code.NotFound;\n';
+    project.write("code.ts", source);
+    project.write("package.json", '{ "dependencies": { "@connectrpc/connect": "^2.0.0" } }');
+    expect(() => run({ force: false })).toThrow("there is no file tsconfig.json: give --project, or files");
+    spawnSync("git", ["init", "--quiet"], { cwd: project.folder });
+    expect(() => run({ force: false })).toThrow("the work tree has uncommitted changes: commit them, or pass --force");
+    const dry = run({ dryRun: true, files: ["code.ts"] });
+    expect(dry).toMatchObject({ status: 0, stderr: "" });
+    expect(dry.stdout).toContain("would change code.ts\nwould change package.json\n2 files to change, nothing left");
+    expect(readFileSync(join(project.folder, "code.ts"), "utf8")).toBe(source);
+    expect(run({ files: ["code.ts"] }).stdout).toContain("2 files changed, nothing left");
+    expect(readFileSync(join(project.folder, "code.ts"), "utf8")).toBe(source.replace("@connectrpc/connect", "triple-es"));
+    expect(readFileSync(join(project.folder, "package.json"), "utf8")).not.toContain("@connectrpc");
+  });
+
+  it("refuses a project whose packages are not installed", () => {
+    using project = new Project();
+    project.write("a.ts", 'import { GreetService } from "./gen/greet_pb.js";\nexport const service = GreetService;\n');
+    expect(() => runMigrate({ ...ARGUMENTS, kind: "connect-es", files: ["a.ts"] }, project.folder)).toThrow(
+      "./gen/greet_pb.js of a.ts is not found: install packages and generate code first, their types are read",
+    );
   });
 });

@@ -21,7 +21,7 @@ export async function main(baseUrl: string) {
     onHeader(headers) {
       header = headers.get("x-logged") ?? "";
     },
-    onTrailer: (trailers) => trailers.forEach((value, key) => console.log(key, value)),
+    onTrailer: (trailers: Headers) => trailers.forEach((value, key) => console.log(key, value)),
   });
   console.log(res.sentence, header);
 
