@@ -238,6 +238,7 @@ export const connectEs: Kind = createKind({
     "connect-query",
     "validate",
   ].map((name) => `@connectrpc/${name}`),
+  unsupported: { "@connectrpc/connect-query": "has no counterpart: use the client in functions of TanStack Query" },
   section: "From Connect for ECMAScript",
   tools: [],
   plugins: [],

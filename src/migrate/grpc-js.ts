@@ -12,17 +12,13 @@ import type { Migration } from "./migration.ts";
 const MAIN = "triple-es";
 const NODE = "triple-es/node";
 
-const LOADER = "!loads proto files at run time: generate code from them";
-
 const names: Record<string, string> = {
   Metadata: `${MAIN} Metadata`,
   ServiceError: `${MAIN} RpcError`,
   Server: `${NODE} Server`,
   Status: `${MAIN} Code`,
   Interceptor: "!is an interceptor: (next) => (request) => next(request)",
-  loadSync: LOADER,
-  load: LOADER,
-  loadPackageDefinition: LOADER,
+  loadPackageDefinition: "!loads proto files at run time: generate code from them",
   InterceptingCall: "!is an interceptor: (next) => (request) => next(request)",
   InterceptorOptions: "!is an interceptor: (next) => (request) => next(request)",
   HealthImplementation: "!is addHealth(server) of triple-es/health",
@@ -215,6 +211,7 @@ const untyped: Rule = (node, migration) => {
 
 export const grpcJs: Kind = createKind({
   packages: ["@grpc/grpc-js", "@grpc/proto-loader", "@grpc/reflection", "grpc-health-check"],
+  unsupported: { "@grpc/proto-loader": "loads proto files at run time: generate code from them" },
   section: "From @grpc/grpc-js",
   tools: ["ts-proto", "grpc-tools", "grpc_tools_node_protoc_ts", "google-protobuf", "@types/google-protobuf"],
   plugins: ["ts_proto", "ts-proto", "protoc-gen-ts", "protocolbuffers/js"],

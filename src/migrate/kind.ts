@@ -9,6 +9,8 @@ export interface Kind {
   /** The packages that the project uses no more. */
   readonly packages: readonly string[];
   readonly rewrite: Rule;
+  /** Packages whose files are left, with what to do. */
+  readonly unsupported: Readonly<Record<string, string>>;
   /** The section of docs/migration.md. */
   readonly section: string;
   /** Packages that generated the code of the project. */

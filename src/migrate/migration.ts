@@ -43,8 +43,9 @@ export class Migration {
     this.imports = new Imports(file, checker);
   }
 
-  /** Returns the text of the migrated file. */
+  /** Returns the text of the migrated file: the same text if it has a form that is not understood. */
   run(): string {
+    if (this.#isForeign()) return this.#source;
     const statements = this.file.statements.filter((one) => !ts.isImportDeclaration(one));
     const printed = new Map(statements.map((one) => [one as ts.Node, this.print(one)]));
     const imports = this.imports.print((one) => this.isOld(one.moduleSpecifier));
@@ -64,6 +65,29 @@ export class Migration {
       if (replaced === "" && isImport && this.#source[end] === "\n") end++;
     }
     return text + this.#source.slice(end);
+  }
+
+  /** Lists the first use of a package in a form that is left: a call of `require`, or a package without a counterpart. */
+  #isForeign(): boolean {
+    const visit = (node: ts.Node): boolean => {
+      const isRequire =
+        ts.isExternalModuleReference(node) ||
+        (ts.isCallExpression(node) && node.expression.getText() === "require" && node.arguments.length === 1);
+      const specifier = ts.isImportDeclaration(node)
+        ? node.moduleSpecifier
+        : isRequire
+          ? ts.isCallExpression(node)
+            ? node.arguments[0]
+            : node.expression
+          : undefined;
+      if (!specifier || !this.isOld(specifier)) return node.forEachChild((child) => visit(child) || undefined) ?? false;
+      const reason = isRequire
+        ? "is loaded by require: use import"
+        : this.kind.unsupported[specifier.getText().slice(1, -1)];
+      if (reason !== undefined) this.leave(node, `${specifier.getText().slice(1, -1)} ${reason}`);
+      return reason !== undefined;
+    };
+    return visit(this.file);
   }
 
   /** Prints a node with its replacements, without the comments before it. */

@@ -280,6 +280,7 @@ export const niceGrpc: Kind = createKind({
     ...["logging", "terminator", "access-log"].map((name) => `nice-grpc-server-middleware-${name}`),
     "@grpc/grpc-js",
   ],
+  unsupported: {},
   section: "From nice-grpc",
   tools: ["ts-proto"],
   plugins: ["ts_proto", "ts-proto"],

@@ -36,10 +36,7 @@ const KINDS = {
   },
   "grpc-js": {
     left: [
-      "shop/dynamic.ts:4: loadSync of @grpc/proto-loader loads proto files at run time: generate code from them",
-      "shop/dynamic.ts:5: loadPackageDefinition of @grpc/grpc-js loads proto files at run time: generate code from them",
-      "shop/dynamic.ts:7: credentials of @grpc/grpc-js has no counterpart",
-      "shop/dynamic.ts:7: .createInsecure has no counterpart",
+      "shop/dynamic.ts:2: @grpc/proto-loader loads proto files at run time: generate code from them",
       "shop/interceptors.ts:3: Interceptor of @grpc/grpc-js is an interceptor: (next) => (request) => next(request)",
       "shop/interceptors.ts:4: InterceptingCall of @grpc/grpc-js is an interceptor: (next) => (request) => next(request)",
       "shop/interceptors.ts:5: FullRequester.start has no counterpart",
