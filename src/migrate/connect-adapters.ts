@@ -1,7 +1,6 @@
 /** Transports of Connect for ECMAScript, and the adapters that serve its routes. */
 import { ts } from "ts-morph";
-import type { Rule } from "./kind.ts";
-import { type Migration, statementOf } from "./migration.ts";
+import { type Migration, type Rule, statementOf } from "./migration.ts";
 
 const NODE = "triple-es/node";
 

@@ -1,7 +1,6 @@
 /** Errors of Connect for ECMAScript, and functions whose arguments differ. */
 import { ts } from "ts-morph";
-import type { Rule } from "./kind.ts";
-import type { Migration } from "./migration.ts";
+import type { Migration, Rule } from "./migration.ts";
 
 const MAIN = "triple-es";
 

@@ -4,8 +4,8 @@ import { adapterRules } from "./connect-adapters.ts";
 import { errorRules } from "./connect-errors.ts";
 import { headerRules, retypedParameters } from "./connect-headers.ts";
 import { generatedOf, useGenerated } from "./generated.ts";
-import { createKind, type Kind, type Rule } from "./kind.ts";
-import type { Migration } from "./migration.ts";
+import { createKind } from "./kind.ts";
+import type { Kind, Migration, Rule } from "./migration.ts";
 
 const MAIN = "triple-es";
 const FETCH = "triple-es/fetch";

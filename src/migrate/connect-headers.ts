@@ -1,7 +1,6 @@
 /** Metadata of Connect, which are `Headers` of the platform, and `Metadata` of triple-es. */
 import { ts } from "ts-morph";
-import type { Rule } from "./kind.ts";
-import type { Migration } from "./migration.ts";
+import type { Migration, Rule } from "./migration.ts";
 
 /** Members of Connect's types with metadata. */
 const FIELDS = ["requestHeader", "responseHeader", "responseTrailer", "header", "trailer", "metadata"];

@@ -10,11 +10,11 @@ const MARKS = {
   "grpc-tools": "grpc.ServiceDefinition<grpc.UntypedServiceImplementation>",
   "google-protobuf": 'from "google-protobuf"',
 } as const;
-export type Generator = keyof typeof MARKS;
+export type CodeGenerator = keyof typeof MARKS;
 
 /** A name that generated code declares. */
 export interface Generated {
-  readonly by: Generator;
+  readonly by: CodeGenerator;
   readonly name: string;
   readonly declaration: ts.Declaration;
   /** The path of the module of protoc-gen-es for the same proto file, without `_pb`. */
@@ -35,12 +35,12 @@ export function generatedBy(declaration: ts.Declaration): Generated | undefined 
   return { by, name: name.getText(), declaration, path };
 }
 
-const generators = new WeakMap<ts.SourceFile, Generator | undefined>();
+const generators = new WeakMap<ts.SourceFile, CodeGenerator | undefined>();
 
-export function generatorOf(file: ts.SourceFile): Generator | undefined {
+export function generatorOf(file: ts.SourceFile): CodeGenerator | undefined {
   if (!generators.has(file)) {
     const head = file.text.slice(0, 2000);
-    const names = Object.keys(MARKS) as Generator[];
+    const names = Object.keys(MARKS) as CodeGenerator[];
     generators.set(
       file,
       names.find((name) => head.includes(MARKS[name])),
@@ -49,7 +49,7 @@ export function generatorOf(file: ts.SourceFile): Generator | undefined {
   return generators.get(file);
 }
 
-/** Imports a name of the module that triple-es (`triple`) or protoc-gen-es (`pb`) writes for the same proto file. */
+/** FileImports a name of the module that triple-es (`triple`) or protoc-gen-es (`pb`) writes for the same proto file. */
 export function useGenerated(
   name: string,
   suffix: "triple" | "pb",

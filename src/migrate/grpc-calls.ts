@@ -2,8 +2,7 @@
 import { ts } from "ts-morph";
 import { generatorOf } from "./generated.ts";
 import { timeoutOf } from "./grpc-names.ts";
-import type { Rule } from "./kind.ts";
-import type { Migration } from "./migration.ts";
+import type { Migration, Rule } from "./migration.ts";
 
 export interface ClientCall {
   readonly node: ts.CallExpression;

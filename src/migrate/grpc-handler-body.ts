@@ -1,8 +1,7 @@
 /** The bodies of handlers of grpc-js: uses of the call and of the callback. */
 import { ts } from "ts-morph";
 import { functionOf, inlined, inlinedBody, isTail } from "./inline.ts";
-import type { Rule } from "./kind.ts";
-import type { Migration } from "./migration.ts";
+import type { Migration, Rule } from "./migration.ts";
 
 const MAIN = "triple-es";
 

@@ -3,8 +3,7 @@ import { ts } from "ts-morph";
 import { generatedOf, useGenerated } from "./generated.ts";
 import { type Handler, handlerBodyRules, handlers } from "./grpc-handler-body.ts";
 import { functionOf, inlined, isInside, isTail } from "./inline.ts";
-import type { Rule } from "./kind.ts";
-import type { Migration } from "./migration.ts";
+import type { Migration, Rule } from "./migration.ts";
 
 const MAIN = "triple-es";
 const CALLS: Readonly<Record<string, { readonly requests: boolean; readonly responses: boolean }>> = {

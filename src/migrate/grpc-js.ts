@@ -5,9 +5,9 @@ import { callRules, continued, promisedCall, settled } from "./grpc-calls.ts";
 import { handlerRules } from "./grpc-handlers.ts";
 import { channelOptions, codeOf, listenOptions, transportOptions } from "./grpc-names.ts";
 import { streamRules } from "./grpc-streams.ts";
-import { createKind, type Kind, type Rule } from "./kind.ts";
+import { createKind } from "./kind.ts";
 import { messageRules } from "./messages.ts";
-import type { Migration } from "./migration.ts";
+import type { Kind, Migration, Rule } from "./migration.ts";
 
 const MAIN = "triple-es";
 const NODE = "triple-es/node";

@@ -2,8 +2,7 @@
 import { ts } from "ts-morph";
 import { type ClientCall, clientCall, continued, newCall, uses } from "./grpc-calls.ts";
 import { functionOf, inlined, inlinedBody } from "./inline.ts";
-import type { Rule } from "./kind.ts";
-import type { Migration } from "./migration.ts";
+import type { Migration, Rule } from "./migration.ts";
 
 /** A call with a stream in a variable: `const call = client.watch(request); call.on("data", …)`. */
 const stream: Rule = (node, migration) => {

@@ -7,7 +7,7 @@ interface Added {
   isValue: boolean;
 }
 
-export class Imports {
+export class FileImports {
   readonly #file: ts.SourceFile;
   readonly #checker: ts.TypeChecker;
   readonly #added = new Map<string, Map<string, Added>>();

@@ -1,25 +1,6 @@
 /** A kind of project to migrate from: tables of its names, and rules for what is more than a name. */
 import { ts } from "ts-morph";
-import { isWithin, type Migration } from "./migration.ts";
-
-/** Returns the text of a node that is replaced; `undefined` for another node. */
-export type Rule = (node: ts.Node, migration: Migration) => string | undefined;
-
-export interface Kind {
-  /** The packages that the project uses no more. */
-  readonly packages: readonly string[];
-  readonly rewrite: Rule;
-  /** Packages whose files are left, with what to do. */
-  readonly unsupported: Readonly<Record<string, string>>;
-  /** The section of docs/migration.md. */
-  readonly section: string;
-  /** Packages that generated the code of the project. */
-  readonly tools: readonly string[];
-  /** Plugins in buf.gen.yaml that are replaced. */
-  readonly plugins: readonly string[];
-  /** Collects what rules must know of all files before the first one is printed. */
-  readonly prepare?: (migration: Migration) => void;
-}
+import { isWithin, type Kind, type Migration, type Rule } from "./migration.ts";
 
 export interface Tables extends Omit<Kind, "rewrite"> {
   /**

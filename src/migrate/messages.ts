@@ -1,8 +1,7 @@
 /** Messages of ts-proto and google-protobuf, in place of which protoc-gen-es generates others. */
 import { ts } from "ts-morph";
 import { type Generated, generatedBy, generatedOf, generatorOf, useGenerated } from "./generated.ts";
-import type { Rule } from "./kind.ts";
-import type { Migration } from "./migration.ts";
+import type { Migration, Rule } from "./migration.ts";
 
 const PROTOBUF = "@bufbuild/protobuf";
 

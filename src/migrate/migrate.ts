@@ -9,8 +9,7 @@ import type { MigrateArguments } from "./arguments.ts";
 import { connectEs } from "./connect-es.ts";
 import { generatorOf } from "./generated.ts";
 import { grpcJs } from "./grpc-js.ts";
-import type { Kind } from "./kind.ts";
-import { type Left, Migration } from "./migration.ts";
+import { type Kind, type Left, Migration } from "./migration.ts";
 import { niceGrpc } from "./nice-grpc.ts";
 import { migrateProjectFiles } from "./project-files.ts";
 

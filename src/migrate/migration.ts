@@ -3,9 +3,27 @@
  * other text, comments included, stays.
  */
 import { ts } from "ts-morph";
-import { Imports } from "./imports.ts";
-import type { Kind } from "./kind.ts";
+import { FileImports } from "./imports.ts";
 import { declaredIn, type Origin, Origins } from "./origin.ts";
+
+/** Returns the text of a node that is replaced; `undefined` for another node. */
+export type Rule = (node: ts.Node, migration: Migration) => string | undefined;
+
+export interface Kind {
+  /** The packages that the project uses no more. */
+  readonly packages: readonly string[];
+  readonly rewrite: Rule;
+  /** Packages whose files are left, with what to do. */
+  readonly unsupported: Readonly<Record<string, string>>;
+  /** The section of docs/migration.md. */
+  readonly section: string;
+  /** Packages that generated the code of the project. */
+  readonly tools: readonly string[];
+  /** Plugins in buf.gen.yaml that are replaced. */
+  readonly plugins: readonly string[];
+  /** Collects what rules must know of all files before the first one is printed. */
+  readonly prepare?: (migration: Migration) => void;
+}
 
 /** A place that a developer must look at. */
 export interface Left {
@@ -22,7 +40,7 @@ export class Migration {
   readonly checker: ts.TypeChecker;
   readonly kind: Kind;
   readonly left: Left[] = [];
-  readonly imports: Imports;
+  readonly imports: FileImports;
   readonly #origins: Origins;
   readonly #source: string;
   /** Statements to insert before a statement of the file. */
@@ -40,7 +58,7 @@ export class Migration {
     this.kind = kind;
     this.#source = file.text;
     this.#origins = new Origins(checker, kind.packages);
-    this.imports = new Imports(file, checker);
+    this.imports = new FileImports(file, checker);
   }
 
   /** Returns the text of the migrated file: the same text if it has a form that is not understood. */

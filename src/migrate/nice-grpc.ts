@@ -3,9 +3,9 @@ import { ts } from "ts-morph";
 import { type Generated, generatedOf, useGenerated } from "./generated.ts";
 import { code } from "./grpc-js.ts";
 import { channelOptions, constantOf, listenOptions, timeoutOf, transportOptions } from "./grpc-names.ts";
-import { createKind, type Kind, type Rule } from "./kind.ts";
+import { createKind } from "./kind.ts";
 import { messageRules } from "./messages.ts";
-import type { Migration } from "./migration.ts";
+import type { Kind, Migration, Rule } from "./migration.ts";
 import { middlewareRules } from "./nice-middleware.ts";
 
 const MAIN = "triple-es";

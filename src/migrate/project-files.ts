@@ -2,8 +2,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { version } from "../version.ts";
-import type { Kind } from "./kind.ts";
-import type { Left } from "./migration.ts";
+import type { Kind, Left } from "./migration.ts";
 
 interface ProjectFiles {
   readonly changed: (readonly [file: string, text: string])[];
