@@ -14,10 +14,12 @@ import {
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { promisify } from "node:util";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
 import { compiled } from "./support/compiled.ts";
 import { ROOT } from "./support/documents.ts";
+import { freePort } from "./support/port.ts";
+import { startProgram } from "./support/program.ts";
 import { TSC, TSC_ENVIRONMENT } from "./support/tsc.ts";
 
 const run = promisify(execFile);
@@ -72,13 +74,13 @@ const filesOf = (name: string): string[] =>
 /** Pages depend on the contract, registries do not: each of them is chosen once. */
 const COMBINATIONS = {
   proto: [
-    { page: "--no-page", registry: "none" },
+    { page: "--page", registry: "none" },
     { page: "--page", registry: "etcd" },
     { page: "--no-page", registry: "nacos" },
   ],
   typescript: [
-    { page: "--no-page", registry: "none" },
-    { page: "--page", registry: "zookeeper" },
+    { page: "--page", registry: "none" },
+    { page: "--no-page", registry: "zookeeper" },
   ],
 };
 
@@ -120,8 +122,37 @@ describe.each(["proto", "typescript"] as const)("a project of %s", (contract) =>
     const text = readFileSync(join(project, from, file), "utf8");
     writeFileSync(join(project, to, file), text.replaceAll("hello.v1", "other.v1"));
     await npmRun(`${contract}-more`, "generate");
-    if (contract === "proto") await npmRun("proto-more", "lint");
+    if (contract === "proto") {
+      // The names of copied protos are those of their authors.
+      mkdirSync(join(project, "proto/google/rpc"), { recursive: true });
+      writeFileSync(join(project, "proto/google/rpc/retry.proto"), 'syntax = "proto3";\npackage google.rpc;\n');
+      await npmRun("proto-more", "lint");
+    }
     expect(filesOf(`${contract}-more`).filter((path) => path.startsWith("src/gen/other/v1/hello"))).not.toEqual([]);
+  });
+
+  it("serves a changed page without a further command", async () => {
+    const { name } = projects[0] as { name: string };
+    const port = String(await freePort());
+    const { dev } = readManifest(name).scripts;
+    const server = startProgram(join(folder, name), ["sh", "-c", dev], { ...env, PORT: port });
+    onTestFinished(async () => void (await server.stop()));
+    await server.line(/listening/);
+    let hasRestarted = false;
+    void server.line(/Restarting/).then(() => {
+      hasRestarted = true;
+    });
+    const file = join(folder, name, "page/index.html");
+    const text = readFileSync(file, "utf8").replace("<title>Hello", "<title>Changed");
+    // A change before the watcher has started has no effect.
+    const change = () => hasRestarted || writeFileSync(file, text);
+    await expect.poll(change, { timeout: 60_000, interval: 1_000 }).toBe(true);
+    const read = () =>
+      fetch(`http://localhost:${port}`).then(
+        (response) => response.text(),
+        () => "",
+      );
+    await expect.poll(read, { timeout: 60_000, interval: 100 }).toContain("<title>Changed");
   });
 });
 
