@@ -30,7 +30,8 @@ export interface Configurable {
 export interface Override {
   readonly host: string;
   readonly parameters: Readonly<Record<string, string>>;
-  readonly selects: (subject: Configurable) => boolean;
+  /** `at` is the address of the subject. */
+  readonly selects: (subject: Configurable, at: HostAndPort) => boolean;
 }
 
 const ANY_HOST = "0.0.0.0";
@@ -81,10 +82,10 @@ function parseItem(item: Fields, at: string, { key, isApplication, version = "",
     return {
       host,
       parameters,
-      selects: (subject) =>
+      selects: (subject, at) =>
         subject.side === side &&
         (host === ANY_HOST || host === splitPort(subject.own).host) &&
-        (providers?.some((one) => isAddressOf(subject, one)) ?? true) &&
+        (providers?.some((one) => isAddressOf(at, one)) ?? true) &&
         applications.some((one) => one === "*" || one === subject.application) &&
         services.some((one) => one === "*" || one === subject.service) &&
         [...matches, ...conditions].every((test) => test(subject)),
@@ -97,8 +98,7 @@ function listOf(item: Fields, name: string, at: string): readonly string[] | und
   return texts?.length === 0 ? undefined : texts;
 }
 
-function isAddressOf({ address }: Configurable, { host, port }: HostAndPort): boolean {
-  const own = splitPort(address);
+function isAddressOf(own: HostAndPort, { host, port }: HostAndPort): boolean {
   if (host !== ANY_HOST && host !== own.host) return false;
   return port === undefined || port === own.port || (host === ANY_HOST && port === "*");
 }
@@ -162,8 +162,9 @@ function conditionsIn(parameters: Readonly<Record<string, string>>): readonly Te
 
 /** Returns the parameters that the items replace, the last one winning. */
 export function overridesOf(items: readonly Override[], subject: Configurable): ReadonlyMap<string, string> {
+  const at = splitPort(subject.address);
   const selected = items
-    .filter(({ selects }) => selects(subject))
+    .filter(({ selects }) => selects(subject, at))
     .flatMap(({ parameters }) => Object.entries(parameters));
   return new Map(selected);
 }

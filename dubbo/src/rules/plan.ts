@@ -13,8 +13,12 @@ import {
   to,
 } from "./subject.ts";
 
-/** The maximum number of branches of a plan. Then it begins anew: tags of requests may come from other processes. */
+/**
+ * The maximum number of branches of a plan, beside some for each rule, of which a request needs one. Then it begins anew: tags
+ * of requests may come from other processes.
+ */
 const MAX_BRANCHES = 1_000;
+const BRANCHES_PER_RULE = 4;
 
 /** The end of a plan, or a rule that depends on the request. */
 interface Node<T> {
@@ -74,7 +78,7 @@ export class Plan<T> {
   }
 
   #grow(fork: Node<T>, outcome: string | boolean): Branch<T> {
-    if (this.#branches++ >= MAX_BRANCHES) {
+    if (this.#branches++ >= MAX_BRANCHES + BRANCHES_PER_RULE * this.#stages.length) {
       this.#branches = 0;
       this.#nodes = new Map();
       this.#root = this.#branch(to(this.#all), 0);

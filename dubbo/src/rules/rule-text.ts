@@ -24,6 +24,9 @@ export const ROUTERS: Readonly<Record<RuleKind, RuleFormat<Rule>>> = {
 
 export const CONFIGURATORS: RuleFormat<readonly Override[]> = { parse: parseConfigurators, absent: [] };
 
+/** The maximum length of a reason, in characters: it may quote a value whose aliases are written out. */
+const MAX_REASON = 500;
+
 export class RuleText<T> {
   /** The rule of the last good text. */
   rule: T;
@@ -45,7 +48,7 @@ export class RuleText<T> {
     try {
       this.rule = text.trim() === "" ? absent : parse(text);
     } catch (reason) {
-      this.#warn((reason as Error).message);
+      this.#warn((reason as Error).message.slice(0, MAX_REASON));
     }
   }
 }

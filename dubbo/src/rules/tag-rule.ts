@@ -89,8 +89,9 @@ function groupsOf(tags: readonly Tag[], all: readonly Candidate[]): Groups {
   const groups = new Map<string, ReadonlySet<Candidate>>();
   for (const kind of ["addresses", "match"]) {
     for (const { name, by, tests } of tags) {
+      if (by !== kind) continue;
       const members = all.filter(({ parameters }) => tests.every((test) => test(parameters)));
-      if (by === kind && (by === "addresses" || members.length > 0)) groups.set(name, new Set(members));
+      if (by === "addresses" || members.length > 0) groups.set(name, new Set(members));
     }
   }
   return groups;

@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { addressTest } from "../../../dubbo/src/rules/address.ts";
 import { Plan } from "../../../dubbo/src/rules/plan.ts";
 import { ROUTERS, type RuleKind, RuleText } from "../../../dubbo/src/rules/rule-text.ts";
-import type { Candidate } from "../../../dubbo/src/rules/subject.ts";
+import { type Candidate, type Stage, to } from "../../../dubbo/src/rules/subject.ts";
 import { readDocument } from "../../support/documents.ts";
 
 interface Given {
@@ -197,6 +197,14 @@ describe("texts of rules", () => {
     rule.set(" ");
     expect(rule.rule(new Map(), [])).toEqual([]);
   });
+
+  it("quote no more than a part of a long value", () => {
+    const reasons: string[] = [];
+    const rule = new RuleText(ROUTERS["condition-router"], (reason) => reasons.push(reason));
+    rule.set(`a: &a [${"x,".repeat(5_000)}]\nkey: [${"*a,".repeat(50)}]`);
+    expect(reasons[0]).toMatch(/^key must be a text, not /);
+    expect(reasons[0]?.length).toBe(500);
+  });
 });
 
 it.each([
@@ -223,4 +231,20 @@ it("a plan begins anew when there are too many tags of requests", () => {
   const choose = route({ providers: { a: at("10.0.0.1", "gray"), c: at("10.0.0.9") } });
   for (let tag = 0; tag < 5_000; tag++) expect(choose({ "dubbo.tag": String(tag) })).toBe("c");
   expect(choose({ "dubbo.tag": "gray" })).toBe("a");
+});
+
+it("a plan of more rules than it may have branches for tags applies each rule once", () => {
+  let applied = 0;
+  const stage: Stage = {
+    outcomeOf: ({ method }) => method === "other",
+    route(candidates) {
+      applied++;
+      return to(candidates);
+    },
+  };
+  const rules = Array.from({ length: 3_000 }, () => () => [stage]);
+  const plan = new Plan(rules, new Map(), [{ index: 0, parameters: new Map() }], (left) => left.length, Math.random);
+  const request = { method: "greet", attachment: () => undefined, argument: () => undefined };
+  for (let calls = 0; calls < 3; calls++) expect(plan.choose(request)).toBe(1);
+  expect(applied).toBe(rules.length);
 });
