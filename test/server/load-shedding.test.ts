@@ -175,6 +175,25 @@ it("calls that take most of their deadlines without overload are not refused", a
   expect(good).toBe(1_000);
 });
 
+it("a call with a timeout that is too short does not limit those with longer ones", async () => {
+  const authorize = createLoadShedding();
+  const late = new RpcError(Code.DeadlineExceeded, "late");
+  await send(authorize, { handle: (done) => at(loop.now + 1, () => done(late)), rate: 1, seconds: 1, timeoutMs: 1 });
+  const { good } = await send(authorize, { handle: (done) => at(loop.now + 150, done), rate: 1_000, seconds: 1 });
+  expect(good).toBe(1_000);
+});
+
+it("a pause of the process does not limit methods whose calls take half of their timeouts for long", async () => {
+  const authorize = createLoadShedding();
+  const load = { handle: ((done) => at(loop.now + 100, done)) as Handle, rate: 500, seconds: 1 };
+  await send(authorize, load);
+  at(loop.now + 500, () => {
+    loop.now += 1_000;
+  });
+  await send(authorize, { ...load, seconds: 4 });
+  expect((await send(authorize, load)).good).toBeGreaterThan(450);
+});
+
 it("a burst is spread over turns, and nothing of it is refused", async () => {
   const authorize = createLoadShedding();
   const { good } = await send(authorize, { handle: computing(0.1), rate: 1e6, seconds: 0.0004 });

@@ -31,6 +31,9 @@ const SHARE = 1 / 4;
 const STANDING_SHARE = 1 / 10;
 const STANDING_MS = 100;
 
+/** The ratio to the usual time that calls of a limited method take if this is longer than {@link SHARE}. */
+const NEARLY_USUAL = 5 / 4;
+
 /** The timeout that calls without one have here, in milliseconds. */
 const NO_TIMEOUT_MS = 10_000;
 
@@ -127,9 +130,9 @@ export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authoriz
     if (waiting.length > 0) watch(now());
   }
 
-  /** Reports whether no turn is measured or long, and few calls of a method are running, whose usual time is known. */
+  /** Reports whether no turn is measured or long, and too few calls of a method, whose usual time is known, run to raise its limit. */
   function isIdle({ running, usualMs }: MethodLoad): boolean {
-    return !isWatched && callsPerTurn >= FIRST_CALLS && running < FEW_CALLS && usualMs > 0;
+    return !isWatched && callsPerTurn >= FIRST_CALLS && running < FEW_CALLS - 2 && usualMs > 0;
   }
 
   /** Counts a call that begins. Throws if too many of its method are running. */
@@ -143,7 +146,7 @@ export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authoriz
       load.running--;
       // A call that was refused or cancelled tells nothing about its handler.
       if (error !== undefined && error.code !== Code.DeadlineExceeded) return;
-      adapt(load, now() - start, timeoutMs ?? NO_TIMEOUT_MS, width);
+      adapt(load, now() - start, timeoutMs ?? NO_TIMEOUT_MS, width, error === undefined);
     });
   }
 
@@ -179,11 +182,12 @@ export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authoriz
 }
 
 /** Adapts the limit of a method to a call that took `tookMs` and was one of `width` running calls when it began. */
-function adapt(load: MethodLoad, tookMs: number, timeoutMs: number, width: number): void {
-  if (width <= FEW_CALLS) load.usualMs += (tookMs - load.usualMs) / (load.usualMs === 0 ? 1 : 16);
-  const isLate = tookMs > timeoutMs / 2 && tookMs > 2 * load.usualMs;
+function adapt(load: MethodLoad, tookMs: number, timeoutMs: number, width: number, isWhole: boolean): void {
+  if (width <= FEW_CALLS && isWhole) load.usualMs += (tookMs - load.usualMs) / (load.usualMs === 0 ? 1 : 16);
+  const isLate = width > FEW_CALLS && tookMs > timeoutMs / 2 && tookMs > 2 * load.usualMs;
   if (!isLate && width < load.limit - 1) return;
-  const wanted = (width * SHARE * timeoutMs) / Math.max(tookMs, 1);
+  const wantedMs = Math.max(SHARE * timeoutMs, NEARLY_USUAL * load.usualMs);
+  const wanted = (width * wantedMs) / Math.max(tookMs, 1);
   // A quick call, such as one that a cache has answered, raises the limit by a little only.
   const next = load.limit === Number.POSITIVE_INFINITY ? wanted : load.limit + Math.min((wanted - load.limit) / 8, 1);
   load.limit = Math.max(FEW_CALLS, next);
