@@ -250,3 +250,13 @@ describe("the options of gRFC A50", () => {
     expect(() => resolveEjection(given)).toThrow(message);
   });
 });
+
+it("an outlier of a sweep that is not ejected because others are is reported at each sweep", async () => {
+  const ejection = resolveEjection({ failures: 0, maxEjectionPercent: 0 });
+  const world = await listed(addressesOf(6), { ejection, balancer: roundRobin({ random: () => 0 }) });
+  for (const address of ["s0:1", "s1:1"]) serve(world, address, { failing: 1 });
+  await load(world, 60, 25);
+  expect(ejectedOf(world)).toHaveLength(1);
+  const skipped = world.events.filter(({ type }) => type === "ejection skipped");
+  expect(skipped).not.toEqual([]);
+});

@@ -182,6 +182,7 @@ describe("weights by the reports of calls", () => {
     ["without queries", reportOf({ cpu: 1 })],
     ["not a number", reportOf({ cpu: 1, qps: Number.NaN })],
     ["infinite", reportOf({ cpu: 1, qps: Number.POSITIVE_INFINITY })],
+    ["so large that sums are infinite", reportOf({ cpu: 1, qps: 1.7e308 })],
     ["negative", reportOf({ cpu: 1, qps: -1 })],
     ["with negative errors", reportOf({ cpu: 1, qps: 1, eps: -2 })],
   ])("ignore a report that is %s", async (_, bytes) => {

@@ -111,8 +111,9 @@ export class OutlierDetector {
     const ready = [...this.#members].filter(({ state }) => state === "ready");
     const ejected = ready.filter((one) => one.isEjected(now)).length + 1;
     if (!mayBeEjected(ejected, ready.length, maxEjectionPercent)) {
-      // Once for a series of failures.
-      if (member.failuresInRow <= this.options.failures) this.#onOutlier(member, error, method, false);
+      // Once for a series of failures, and at each sweep.
+      if (method !== "consecutive_failures" || member.failuresInRow <= this.options.failures)
+        this.#onOutlier(member, error, method, false);
       return;
     }
     // The multiplier of A50: it decreases by one for each interval since the last ejection was over.

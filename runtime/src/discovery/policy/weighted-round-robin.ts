@@ -91,7 +91,8 @@ export function takeReport(
   const { 1: cpu = 0, 6: qps = 0, 7: eps = 0, 9: application = 0 } = doubles;
   const utilization = application > 0 ? application : cpu;
   const weight = qps / (utilization + (eps / qps) * errorUtilizationPenalty);
-  if (!(utilization > 0 && weight > 0 && weight < Number.POSITIVE_INFINITY)) return;
+  // Sums of larger weights may be infinite.
+  if (!(utilization > 0 && weight > 0 && weight <= Number.MAX_SAFE_INTEGER)) return;
   one.load = { weight, firstAt: one.load?.firstAt ?? now, lastAt: now };
 }
 
