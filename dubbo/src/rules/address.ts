@@ -53,7 +53,6 @@ function hostTest(pattern: string): (host: string) => boolean {
     return (host) => isIP(host) === 6 && canonicalV6(host) === canonical;
   }
   const segments = pattern.split(".");
-  // A rule may list a thousand addresses, and a list have a thousand endpoints.
   if (isIP(pattern) === 4) return (host) => host === pattern;
   if (segments.length !== 4) return (host) => isIP(host) === 0 && host === pattern;
   const tests = segments.map(segmentTest);

@@ -13,10 +13,7 @@ import {
   to,
 } from "./subject.ts";
 
-/**
- * The maximum number of branches of a plan, beside some for each rule, of which a request needs one. Then it begins anew: tags
- * of requests may come from other processes.
- */
+/** The maximum number of branches, and more for each rule. Then a plan begins anew: tags may come from other processes. */
 const MAX_BRANCHES = 1_000;
 const BRANCHES_PER_RULE = 4;
 
