@@ -10,7 +10,7 @@ const standard = "target=ts,import_extension=ts";
 /** The output folders, each with its parameter and its proto files. */
 const folders: readonly [folder: string, parameter: string, protos: RegExp][] = [
   ["fixtures/gen", `${standard},codecs=false`, /^(fixture|grpc)\//],
-  ["examples/gen", standard, /^(?:(?:greet|shop)\/|google\/rpc\/error_details)/],
+  ["examples/gen", standard, /^(?:(?:greet|shop|lf)\/|google\/(?:api\/http|rpc\/error_details))/],
   ...optionFolders().map(([name, parameter]): [string, string, RegExp] => [
     `fixtures/options/gen/${name}`,
     parameter,

@@ -47,6 +47,7 @@ describe("the packed plugin", () => {
       "triple-contract.ts",
       "triple-es-chunk.js",
       "triple-es-commands.js",
+      "triple-es-migrate.js",
       "triple-es.js",
     ]);
     expect(statSync(join(installed, "dist/main.js")).size).toBeLessThan(410_000);
