@@ -49,7 +49,7 @@ export function generatorOf(file: ts.SourceFile): CodeGenerator | undefined {
   return generators.get(file);
 }
 
-/** FileImports a name of the module that triple-es (`triple`) or protoc-gen-es (`pb`) writes for the same proto file. */
+/** Imports a name of the module that triple-es (`triple`) or protoc-gen-es (`pb`) writes for the same proto file. */
 export function useGenerated(
   name: string,
   suffix: "triple" | "pb",

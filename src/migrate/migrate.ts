@@ -9,7 +9,7 @@ import type { MigrateArguments } from "./arguments.ts";
 import { connectEs } from "./connect-es.ts";
 import { generatorOf } from "./generated.ts";
 import { grpcJs } from "./grpc-js.ts";
-import { type Kind, type Left, Migration } from "./migration.ts";
+import { isWithin, type Kind, type Left, Migration } from "./migration.ts";
 import { niceGrpc } from "./nice-grpc.ts";
 import { migrateProjectFiles } from "./project-files.ts";
 
@@ -26,11 +26,12 @@ export function runMigrate(args: MigrateArguments, folder: string): Outcome {
   const project = openProject(args, folder);
   const checker = project.getTypeChecker().compilerObject;
   const wanted = new Set(args.files.map((file) => resolve(folder, file)));
-  const files = project
+  const sources = project
     .getSourceFiles()
     .map((one) => one.compilerNode as ts.SourceFile)
     .filter(({ fileName, isDeclarationFile }) => !isDeclarationFile && !fileName.includes("/node_modules/"))
-    .filter((file) => generatorOf(file) === undefined && (wanted.size === 0 || wanted.has(file.fileName)));
+    .filter((file) => generatorOf(file) === undefined);
+  const files = wanted.size === 0 ? sources : sources.filter(({ fileName }) => wanted.has(fileName));
   checkInstalled(files, kind, checker, folder);
   const retyped = new Set<ts.Node>();
   const migrations = files.map((file) => new Migration(file, checker, kind, retyped));
@@ -41,7 +42,7 @@ export function runMigrate(args: MigrateArguments, folder: string): Outcome {
   const left: Left[] = migrations.flatMap((one) => one.left);
   const texts = new Map(changed.map(([file, , text]) => [file, text]));
   const isUsed = (name: string): boolean =>
-    files.some((one) => (texts.get(one.fileName) ?? one.text).includes(`"${name}`));
+    sources.some((one) => (texts.get(one.fileName) ?? one.text).includes(`"${name}`));
   const others = migrateProjectFiles(folder, kind, isUsed);
   left.push(...others.left);
   const written = [...changed.map(([file, , text]) => [file, text] as const), ...others.changed];
@@ -105,7 +106,7 @@ function checkInstalled(files: readonly ts.SourceFile[], kind: Kind, checker: ts
     for (const one of file.statements) {
       if (!ts.isImportDeclaration(one) || checker.getSymbolAtLocation(one.moduleSpecifier) !== undefined) continue;
       const { text } = one.moduleSpecifier as ts.StringLiteral;
-      const isOld = kind.packages.some((name) => text === name || text.startsWith(`${name}/`));
+      const isOld = kind.packages.some((name) => isWithin(text, name));
       if (!isOld && !/_pb(?:\.[jt]s)?$/.test(text)) continue;
       throw new ArgumentsError(
         `${text} of ${relative(folder, file.fileName)} is not found: install packages and generate code first, their types are read`,

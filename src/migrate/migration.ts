@@ -32,9 +32,6 @@ export interface Left {
   readonly message: string;
 }
 
-/** The part of a text between two positions of its file. */
-type Printed = string;
-
 export class Migration {
   readonly file: ts.SourceFile;
   readonly checker: ts.TypeChecker;
@@ -109,7 +106,7 @@ export class Migration {
   }
 
   /** Prints a node with its replacements, without the comments before it. */
-  print(node: ts.Node): Printed {
+  print(node: ts.Node): string {
     if (this.dropped.has(node)) return "";
     const text = this.kind.rewrite(node, this) ?? this.children(node);
     const before = this.#before.get(node);
@@ -119,7 +116,7 @@ export class Migration {
   }
 
   /** Prints a node whose own text stays, and only its children are replaced. */
-  children(node: ts.Node): Printed {
+  children(node: ts.Node): string {
     if (ts.isIdentifier(node)) this.imports.keep(node);
     const children: ts.Node[] = [];
     node.forEachChild((child) => void children.push(child));
@@ -130,7 +127,7 @@ export class Migration {
     );
   }
 
-  #between(node: ts.Node, children: readonly ts.Node[]): Printed {
+  #between(node: ts.Node, children: readonly ts.Node[]): string {
     let [text, end] = ["", node.getStart()];
     for (const child of children) {
       const before = this.#source.slice(end, child.getStart());
@@ -143,7 +140,7 @@ export class Migration {
   }
 
   /** Prints an object literal, without the properties that are replaced by nothing. */
-  #members(node: ts.ObjectLiteralExpression): Printed {
+  #members(node: ts.ObjectLiteralExpression): string {
     const members = node.properties.map((one) => [one, this.print(one)] as const);
     if (members.every(([, text]) => text !== "")) {
       let [text, end] = ["", node.getStart()];
@@ -161,7 +158,7 @@ export class Migration {
   }
 
   /** Prints a node as it is, with the imports that it needs. */
-  verbatim(node: ts.Node): Printed {
+  verbatim(node: ts.Node): string {
     const visit = (one: ts.Node): void => {
       if (ts.isIdentifier(one)) this.imports.keep(one);
       one.forEachChild(visit);

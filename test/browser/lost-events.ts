@@ -31,6 +31,7 @@ const { values } = parseArgs({
   },
 });
 const wanted = Number(values.connections);
+if (!(wanted > 0)) throw new TypeError(`--connections must be a number above 0, not ${values.connections}`);
 
 /** Streams at a time. Each cut ends all of their connections. Browsers open six connections to a server. */
 const STREAMS = 5;

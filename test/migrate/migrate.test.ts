@@ -142,6 +142,18 @@ describe("the command", () => {
     expect(readFileSync(join(project.folder, "package.json"), "utf8")).not.toContain("@connectrpc");
   });
 
+  it("keeps a package in package.json that files use which it does not migrate", () => {
+    using project = new Project();
+    project.write("tsconfig.json", '{ "compilerOptions": { "module": "NodeNext" }, "include": ["*.ts"] }');
+    for (const name of ["a", "b"]) project.write(`${name}.ts`, 'export { Code } from "@connectrpc/connect";\n');
+    project.write("package.json", '{ "dependencies": { "@connectrpc/connect": "^2.0.0" } }');
+    const run = (file: string) => runMigrate({ ...ARGUMENTS, kind: "connect-es", files: [file] }, project.folder);
+    run("a.ts");
+    expect(readFileSync(join(project.folder, "package.json"), "utf8")).toContain("@connectrpc");
+    run("b.ts");
+    expect(readFileSync(join(project.folder, "package.json"), "utf8")).not.toContain("@connectrpc");
+  });
+
   it("refuses a project whose packages are not installed", () => {
     using project = new Project();
     project.write("a.ts", 'import { GreetService } from "./gen/greet_pb.js";\nexport const service = GreetService;\n');
