@@ -78,7 +78,7 @@ const COMPUTING_JUDGES = [
   // The same cases and sequences each time; run them without arguments for others.
   "interop:rules -- 1000 1",
   "differential -- 1000 1",
-  "differential:http1 -- 2000 1 llhttp go h11",
+  "differential:http1 -- 2000 1 llhttp go h11 nginx",
 ];
 /** A cancellation of this suite must come within 200 ms, so that only judges with a lower priority run beside it. */
 const TIMED_JUDGE = "conformance";
@@ -97,7 +97,7 @@ const PREPARATIONS = [
     "interop:grpc -- --prepare",
     "interop:rules -- --prepare",
     "differential -- 0",
-    "differential:http1 -- 0 1 llhttp go h11",
+    "differential:http1 -- 0 1 llhttp go h11 nginx",
   ].map((name) => `npm run --silent ${name}`),
 ];
 /** Runs a command at a lower priority than the tests and registries, whose time limits are real. */

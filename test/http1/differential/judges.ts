@@ -8,6 +8,7 @@ import { outputOf } from "../../interop/program.ts";
 import { CACHE, goVersion } from "../../support/go.ts";
 import { parseWithLlhttp } from "./llhttp.ts";
 import type { Input } from "./messages.ts";
+import { startNginx } from "./nginx.ts";
 import type { Verdict } from "./verdict.ts";
 
 export interface Judge {
@@ -22,7 +23,7 @@ const FOLDER = join(CACHE, "differential", "http1");
 const H11 = "0.16.0";
 
 /** The judges by their name. Each throws {@link MissingPeer} if it cannot run. */
-export const JUDGES: Readonly<Record<string, () => Judge>> = {
+export const JUDGES: Readonly<Record<string, () => Judge | Promise<Judge>>> = {
   llhttp: () => ({
     name: `llhttp ${process.versions["llhttp"]}`,
     ask: async (inputs) => inputs.map(parseWithLlhttp),
@@ -31,10 +32,11 @@ export const JUDGES: Readonly<Record<string, () => Judge>> = {
   go: startGo,
   h11: startH11,
   hyper: startHyper,
+  nginx: startNginx,
 };
 
 /** Starts a judge by its name, or llhttp of another Node by the path of its program. */
-export function startJudge(name: string): Judge {
+export function startJudge(name: string): Judge | Promise<Judge> {
   const known = JUDGES[name];
   if (known !== undefined) return known();
   return startNode(name);

@@ -19,6 +19,8 @@ export interface Verdict {
   readonly messages: readonly Message[];
   /** True if the parser has refused the input after the messages, or in the body of the last one. */
   readonly isRefused: boolean;
+  /** True if the messages are those that a proxy passed on: whole ones, without their fields. */
+  readonly isProxied?: boolean;
   /** The reason of the engine for a refusal. */
   readonly reason?: string | undefined;
 }
@@ -38,18 +40,19 @@ export interface Difference {
 export function compare(own: Verdict, other: Verdict): Difference | undefined {
   for (const [i, message] of own.messages.entries()) {
     const their = other.messages[i];
-    const kind = kindOf(message, their, other.isRefused);
+    const kind = kindOf(message, their, other);
     if (kind !== undefined) return { kind, before: own.messages[i - 1]?.end ?? 0, message, other: their };
   }
   return undefined;
 }
 
-function kindOf(own: Message, other: Message | undefined, isRefused: boolean): Kind | undefined {
+function kindOf(own: Message, other: Message | undefined, { isRefused, isProxied }: Verdict): Kind | undefined {
+  if (isProxied && !own.isWhole) return undefined;
   // A message that is not whole at the end of the input is refused by the engine, too, but not before.
   if (other === undefined || (own.isWhole && !other.isWhole)) return isRefused ? "refused" : "incomplete";
   const their = resolved(other);
   if (!isEqual(own.line, their.line)) return "line";
-  if (!isEqual(sorted(own.fields), sorted(their.fields))) return "fields";
+  if (!isProxied && !isEqual(sorted(own.fields), sorted(their.fields))) return "fields";
   if (own.isWhole !== their.isWhole) return "end";
   if (!own.isWhole) return undefined;
   if (own.body !== their.body) return "body";
