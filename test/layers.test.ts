@@ -34,7 +34,7 @@ const OPTIONAL_PEERS: ReadonlyMap<string, string> = new Map([
 ]);
 
 /** Folders of engines, which transport exchanges and do not depend on methods. */
-const ENGINES = ["node/", "fetch/"];
+const ENGINES = ["connection/", "node/", "fetch/"];
 
 /** Folders that run on Node only, and the entry point of the first. */
 const NODE_FOLDERS = ["node/", "node"];

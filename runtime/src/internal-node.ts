@@ -7,7 +7,7 @@
 import type { ClientTlsOptions } from "./node/client/transport-options.ts";
 import { clientTls } from "./node/io/tls-options.ts";
 
-export { connectionError } from "./node/io/error.ts";
+export { connectionError } from "./connection/error.ts";
 export { connect, networkInterfaces } from "./node/platform.ts";
 
 /** Returns the options of TLS for a new connection: with the current contents of files, and the check of the server's id. */

@@ -5,9 +5,9 @@
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { Metadata } from "../../runtime/src/call/metadata.ts";
+import { MemoryBudget } from "../../runtime/src/connection/memory-budget.ts";
 import { wholeBody } from "../../runtime/src/http/body.ts";
 import type { Exchange } from "../../runtime/src/http/exchange.ts";
-import { MemoryBudget } from "../../runtime/src/node/io/memory-budget.ts";
 import { serveHttp2 } from "../../runtime/src/node/server/http2/engine.ts";
 import { resolveLimits } from "../../runtime/src/node/server/listener/limits.ts";
 import { sharedCertificates } from "../support/certificate.ts";

@@ -2,7 +2,7 @@
 import { ClientConnection } from "../../runtime/src/http1/client.ts";
 import type { ClientExchange, ResponseSink } from "../../runtime/src/http1/exchange.ts";
 import type { ResponseHead } from "../../runtime/src/http1/response.ts";
-import { nodeLatin1 } from "../../runtime/src/node/io/http2-socket.ts";
+import { nodeLatin1 } from "../../runtime/src/node/io/latin1.ts";
 
 /** The response of an exchange as a client receives it: its status, its body, and how it ended. */
 export class Seen implements ResponseSink {

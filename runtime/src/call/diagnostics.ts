@@ -48,3 +48,15 @@ export function subscribed<Topic extends keyof Messages>(topic: Topic): Channel<
   const channel: Channel<Messages[Topic]> | undefined = channels[topic];
   return channel?.hasSubscribers ? channel : undefined;
 }
+
+type ConnectionMessage = Messages["connection"];
+
+/** Publishes an event of a connection or of one of its streams. `text` is called if there is a subscriber. */
+export function reportConnection(
+  side: ConnectionMessage["side"],
+  type: ConnectionMessage["type"],
+  peer: string,
+  text: () => string,
+): void {
+  subscribed("connection")?.publish({ side, type, peer, text: text() });
+}

@@ -18,7 +18,7 @@ import {
 } from "./codec.ts";
 import { countJsonMessage, countJsonText } from "./values/json.ts";
 import { countProtoValues } from "./values/proto.ts";
-import { ValueCount } from "./values/values.ts";
+import type { ValueCount } from "./values/values.ts";
 import { checkCodecNames } from "./wire-name.ts";
 
 /** The `protoCodec` with a limit on values, for servers and for clients on Node. */
@@ -93,15 +93,6 @@ export function findBoundedCodec(codec: "proto" | "json" | Codec): Codec {
   checkCodecNames("codec", [found]);
   if (found === protoCodec) return defaultProtoCodec;
   return found === jsonCodec ? boundedJsonCodec : found;
-}
-
-/** Most values for each byte of a message whose types have a few hundred fields at most. */
-const MAX_DENSITY = 64;
-
-/** Returns the count of a body's values, or `undefined` for a body that is too small to exceed the limit. */
-export function countOf(bytes: Uint8Array, maxMessageValues: number): ValueCount | undefined {
-  const { byteLength } = bytes;
-  return byteLength * MAX_DENSITY <= maxMessageValues ? undefined : new ValueCount(maxMessageValues, byteLength);
 }
 
 /** The JSON functions for one body that is not JSON text but contains JSON. Their results share one limit on values. */

@@ -4,8 +4,8 @@
  */
 import { Metadata } from "../call/metadata.ts";
 import type { Method, ProtoMethod } from "../call/method.ts";
-import { countOf } from "../codec/bounded-codec.ts";
 import type { Codec } from "../codec/codec.ts";
+import { countOf } from "../codec/values/values.ts";
 import type { Body } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { clipText } from "../protocol/error.ts";

@@ -7,8 +7,9 @@
  */
 import type { DescMessage, JsonValue } from "@bufbuild/protobuf";
 import type { GeneratedCodec, ProtoMethod } from "../call/method.ts";
-import { countOf, parseBounded } from "../codec/bounded-codec.ts";
+import { parseBounded } from "../codec/bounded-codec.ts";
 import { type Codec, encodeJson } from "../codec/codec.ts";
+import { countOf } from "../codec/values/values.ts";
 import type { HttpRpcPayload } from "../protocol/payload.ts";
 import { badRequest } from "./headers.ts";
 

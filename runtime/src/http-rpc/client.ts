@@ -4,8 +4,8 @@
 import { commit, type RequestContext } from "../call/attempt.ts";
 import type { RpcError } from "../call/error.ts";
 import type { ProtoMethod } from "../call/method.ts";
-import { countOf } from "../codec/bounded-codec.ts";
 import type { Codec } from "../codec/codec.ts";
+import { countOf } from "../codec/values/values.ts";
 import type { Exchange } from "../http/exchange.ts";
 import { limitHeaders } from "../protocol/header-limits.ts";
 import type { HttpRpcPayload } from "../protocol/payload.ts";

@@ -5,8 +5,9 @@
 import { Code } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { Method, ProtoMethod } from "../call/method.ts";
-import { countOf, createBodyJson, jsonValuesOf } from "../codec/bounded-codec.ts";
+import { createBodyJson, jsonValuesOf } from "../codec/bounded-codec.ts";
 import { type Codec, jsonCodec } from "../codec/codec.ts";
+import { countOf } from "../codec/values/values.ts";
 import type { HttpRequest } from "../http/exchange.ts";
 import { clipText, quote } from "../protocol/error.ts";
 import type { RequestHeaders } from "../protocol/headers.ts";

@@ -4,7 +4,7 @@
 import { mayResend, type Outcome, type Resend, type TransparentRetryEvent } from "../call/attempt.ts";
 import { subscribed } from "../call/diagnostics.ts";
 import { callHook, type RpcError } from "../call/error.ts";
-import type { HttpRequest } from "./exchange.ts";
+import type { ExchangeObserver, HttpRequest } from "./exchange.ts";
 import { ReplayBody } from "./replay.ts";
 
 /** The delays before each transparent retry of a request, in milliseconds. */
@@ -33,6 +33,9 @@ export function outcomeOf(reason: unknown): Outcome {
 export function errorOf(reason: unknown): unknown {
   return reason instanceof ExchangeFailure ? reason.error : reason;
 }
+
+/** The observer of exchanges that cannot be sent to another server: their callers get the error. */
+export const WITHOUT_OTHERS: ExchangeObserver = { onFailure: (_, reason) => Promise.reject(errorOf(reason)) };
 
 /** Reports whether a request whose exchange was rejected with this reason may be sent again, its body included. */
 export function mayRetry({ body, signal }: HttpRequest, reason: unknown, how: Resend): boolean {

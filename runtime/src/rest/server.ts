@@ -4,8 +4,9 @@
  */
 import type { Selector } from "../call/call.ts";
 import { Code } from "../call/code.ts";
-import { countOf, createBodyJson, jsonValuesOf } from "../codec/bounded-codec.ts";
+import { createBodyJson, jsonValuesOf } from "../codec/bounded-codec.ts";
 import { encodeJson, type JsonValues } from "../codec/codec.ts";
+import { countOf } from "../codec/values/values.ts";
 import type { HttpRule } from "../gen/google/api/http_pb.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { type Formats, type ResponseFormat, responseFields, unsupported } from "../http-rpc/content-type.ts";

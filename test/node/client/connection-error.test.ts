@@ -7,7 +7,7 @@ import type { AddressInfo, Server } from "node:net";
 import { createServer as createTlsServer } from "node:tls";
 import { Code } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { connectionError } from "../../../runtime/src/node/io/error.ts";
+import { connectionError } from "../../../runtime/src/connection/error.ts";
 import { hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import { connectGreeter, failureOf, startPeer, startServer } from "../../support/server.ts";
 

@@ -12,9 +12,9 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient, GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import type { RpcError } from "../../../runtime/src/call/error.ts";
 import { onAbort } from "../../../runtime/src/call/timer.ts";
+import { ConnectionBackoff } from "../../../runtime/src/connection/connection-backoff.ts";
+import { Pool } from "../../../runtime/src/connection/pool.ts";
 import { errorOf, outcomeOf } from "../../../runtime/src/http/transparent-retry.ts";
-import { ConnectionBackoff } from "../../../runtime/src/node/client/connection-backoff.ts";
-import { Pool } from "../../../runtime/src/node/client/pool.ts";
 import { request } from "../../discovery/world.ts";
 import {
   block,

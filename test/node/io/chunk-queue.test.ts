@@ -1,6 +1,6 @@
 /** The queue of received chunks: bytes keep their order, small chunks are copied and joined, large ones are not copied. */
 import { describe, expect, it } from "vitest";
-import { ChunkQueue } from "../../../runtime/src/node/io/chunk-queue.ts";
+import { ChunkQueue } from "../../../runtime/src/connection/chunk-queue.ts";
 
 const READ = Uint8Array.from({ length: 64 * 1024 }, (_, i) => i % 251);
 

@@ -1,9 +1,9 @@
 /** The count of bytes of bodies that are collected as a whole. */
 import { expect, it } from "vitest";
+import { Collecting } from "../../../runtime/src/connection/http2-collecting.ts";
+import { IncomingBody } from "../../../runtime/src/connection/http2-incoming.ts";
+import type { MemoryShare } from "../../../runtime/src/connection/memory-budget.ts";
 import type { Stream } from "../../../runtime/src/http2/sink.ts";
-import { Collecting } from "../../../runtime/src/node/io/http2-collecting.ts";
-import { IncomingBody } from "../../../runtime/src/node/io/http2-incoming.ts";
-import type { MemoryShare } from "../../../runtime/src/node/io/memory-budget.ts";
 
 it("a body that the memory budget refuses takes back only what it has added", async () => {
   let balance = 0;

@@ -4,8 +4,8 @@ import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { Http2Socket } from "../../../runtime/src/connection/http2-socket.ts";
 import type { EngineConnection } from "../../../runtime/src/http2/connection.ts";
-import { Http2Socket } from "../../../runtime/src/node/io/http2-socket.ts";
 
 /** A socket whose bytes a test pushes, as the platform does after each read. */
 class PushedSocket extends Duplex {

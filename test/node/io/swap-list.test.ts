@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { SwapList } from "../../../runtime/src/node/io/swap-list.ts";
+import { SwapList } from "../../../runtime/src/connection/swap-list.ts";
 
 const steps = fc.array(fc.record({ add: fc.boolean(), who: fc.nat({ max: 9 }) }));
 

@@ -3,8 +3,8 @@ import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
+import { Http2Socket } from "../../../runtime/src/connection/http2-socket.ts";
 import type { EngineConnection } from "../../../runtime/src/http2/connection.ts";
-import { Http2Socket } from "../../../runtime/src/node/io/http2-socket.ts";
 import { Output } from "../../../runtime/src/wire/output.ts";
 
 /** A socket whose peer reads only when the test says so. */

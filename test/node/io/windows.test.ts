@@ -8,6 +8,11 @@ import fc from "fast-check";
 import { Code, type HttpRequest, Metadata, RpcError } from "triple-es";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { GreetRequestSchema } from "../../../examples/gen/greet/v1/greet_pb.ts";
+import { Collecting } from "../../../runtime/src/connection/http2-collecting.ts";
+import { Http2Exchange } from "../../../runtime/src/connection/http2-exchange.ts";
+import type { IncomingBody } from "../../../runtime/src/connection/http2-incoming.ts";
+import { MemoryBudget, MemoryShare } from "../../../runtime/src/connection/memory-budget.ts";
+import { SwapList } from "../../../runtime/src/connection/swap-list.ts";
 import { streamBody, wholeBody } from "../../../runtime/src/http/body.ts";
 import { ClientRole } from "../../../runtime/src/http2/client.ts";
 import { FrameType } from "../../../runtime/src/http2/codes.ts";
@@ -16,11 +21,6 @@ import { DEFAULT_LIMITS } from "../../../runtime/src/http2/limits.ts";
 import { ServerRole } from "../../../runtime/src/http2/server.ts";
 import type { Stream } from "../../../runtime/src/http2/sink.ts";
 import type { EngineStream } from "../../../runtime/src/http2/stream.ts";
-import { Http2Exchange } from "../../../runtime/src/node/client/http2-exchange.ts";
-import { Collecting } from "../../../runtime/src/node/io/http2-collecting.ts";
-import type { IncomingBody } from "../../../runtime/src/node/io/http2-incoming.ts";
-import { MemoryBudget, MemoryShare } from "../../../runtime/src/node/io/memory-budget.ts";
-import { SwapList } from "../../../runtime/src/node/io/swap-list.ts";
 import { type RequestOwner, ServedRequest } from "../../../runtime/src/node/server/http2/request.ts";
 import {
   data,

@@ -5,14 +5,14 @@
 import type { Socket } from "node:net";
 import { Code, type RpcError } from "triple-es";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import type { IncomingBody } from "../../../runtime/src/connection/http2-incoming.ts";
+import { MemoryBudget, MemoryShare } from "../../../runtime/src/connection/memory-budget.ts";
+import { SwapList } from "../../../runtime/src/connection/swap-list.ts";
 import { ErrorCode, FrameType } from "../../../runtime/src/http2/codes.ts";
 import type { EngineConnection } from "../../../runtime/src/http2/connection.ts";
 import { DEFAULT_LIMITS } from "../../../runtime/src/http2/limits.ts";
 import { ServerRole } from "../../../runtime/src/http2/server.ts";
 import type { Stream } from "../../../runtime/src/http2/sink.ts";
-import type { IncomingBody } from "../../../runtime/src/node/io/http2-incoming.ts";
-import { MemoryBudget, MemoryShare } from "../../../runtime/src/node/io/memory-budget.ts";
-import { SwapList } from "../../../runtime/src/node/io/swap-list.ts";
 import { ConnectionGuard, type WatchedRequest } from "../../../runtime/src/node/server/http2/guard.ts";
 import {
   type ConnectionLimits,

@@ -124,3 +124,12 @@ export function largestKey(largest: number, key: number): number {
 export function indexUnits(largest: number, next: number): number {
   return INDEX_UNITS * (next - largest);
 }
+
+/** Most values for each byte of a message whose types have a few hundred fields at most. */
+const MAX_DENSITY = 64;
+
+/** Returns the count of a body's values, or `undefined` for a body that is too small to exceed the limit. */
+export function countOf(bytes: Uint8Array, maxMessageValues: number): ValueCount | undefined {
+  const { byteLength } = bytes;
+  return byteLength * MAX_DENSITY <= maxMessageValues ? undefined : new ValueCount(maxMessageValues, byteLength);
+}

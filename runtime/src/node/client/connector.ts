@@ -1,6 +1,11 @@
 /**
  * Connectors: the checks of options of connections, and the choice between HTTP/1.1 and HTTP/2.
  */
+
+import { DEFAULT_CONNECT_TIMEOUT_MS } from "../../connection/connection.ts";
+import { ConnectionBackoff, DEFAULT_MAX_BACKOFF_MS } from "../../connection/connection-backoff.ts";
+import { Pool } from "../../connection/pool.ts";
+import { DEFAULT_TIMES } from "../../connection/pooled-connection.ts";
 import {
   type Address,
   type ConnectEndpoint,
@@ -8,15 +13,13 @@ import {
   observedBy,
   parseAddress,
 } from "../../discovery/endpoint.ts";
-import type { Connections, Exchange, ExchangeObserver } from "../../http/exchange.ts";
-import { errorOf } from "../../http/transparent-retry.ts";
+import type { Connections, Exchange } from "../../http/exchange.ts";
+import { WITHOUT_OTHERS } from "../../http/transparent-retry.ts";
 import { checkTlsOptions } from "../io/tls-options.ts";
-import { ConnectionBackoff } from "./connection-backoff.ts";
 import { Http1Pool } from "./http1.ts";
-import { connectHttp2 } from "./http2-connection.ts";
-import { Pool } from "./pool.ts";
+import { connectHttp2 } from "./http2.ts";
 import { proxyFor } from "./proxy.ts";
-import { addressOf, type Target } from "./socket.ts";
+import { addressOf, inConnectionContext, type Target } from "./socket.ts";
 import type { NodeTransportOptions } from "./transport-options.ts";
 
 /** Options of the connections to one server. */
@@ -30,10 +33,6 @@ export interface ConnectOptions
   /** Limit of response headers, in bytes. HTTP/2 engines keep up to 64 KiB, and the protocols enforce the limit. */
   readonly maxHeaderBytes: number;
 }
-
-/** The defaults of `idleTimeoutMs` and `maxBackoffMs`. */
-export const DEFAULT_IDLE_TIMEOUT_MS: number = 15 * 60_000;
-export const DEFAULT_MAX_BACKOFF_MS: number = 120_000;
 
 /** The options that are durations, and whether 0 is valid for each. */
 const DURATIONS = {
@@ -68,9 +67,6 @@ export function createConnector(options: ConnectOptions): Connections {
   };
 }
 
-/** The observer of exchanges that cannot be sent to another server: their callers get the error. */
-const WITHOUT_OTHERS: ExchangeObserver = { onFailure: (_, reason) => Promise.reject(errorOf(reason)) };
-
 /** Options of the connections to one of several endpoints. */
 export interface EndpointOptions extends Omit<ConnectOptions, "baseUrl"> {
   /** The `:authority` of requests. The server's certificate must contain its host. Default: the address of the endpoint. */
@@ -104,7 +100,8 @@ function connectTo(
   options: Omit<ConnectOptions, "baseUrl">,
   onReadiness?: (isReady: boolean) => void,
 ): EndpointConnections {
-  const { connectTimeoutMs = 20_000, idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS, maxHeaderBytes } = options;
+  const { connectTimeoutMs = DEFAULT_CONNECT_TIMEOUT_MS, maxHeaderBytes } = options;
+  const { idleTimeoutMs = DEFAULT_TIMES.idleTimeoutMs } = options;
   // Requests to one of several endpoints wait for any of them, not for this one.
   const waitForReady = onReadiness === undefined ? (options.waitForReady ?? false) : undefined;
   const backoff = new ConnectionBackoff({ maxMs: options.maxBackoffMs ?? DEFAULT_MAX_BACKOFF_MS });
@@ -114,11 +111,12 @@ function connectTo(
         peer: target.peer,
         maxConnections: options.maxConnections ?? 10,
         idleTimeoutMs,
-        verifyAfterMs: options.verifyAfterMs ?? 30_000,
+        verifyAfterMs: options.verifyAfterMs ?? DEFAULT_TIMES.verifyAfterMs,
         pingIntervalMs: options.pingIntervalMs,
-        pingTimeoutMs: options.pingTimeoutMs ?? 5_000,
+        pingTimeoutMs: options.pingTimeoutMs ?? DEFAULT_TIMES.pingTimeoutMs,
         waitForReady,
         backoff,
+        inContext: inConnectionContext,
         onReadiness,
         onTransparentRetry: options.onTransparentRetry,
       });

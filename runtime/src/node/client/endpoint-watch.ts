@@ -17,12 +17,12 @@ import { takeTurn } from "../../call/turn.ts";
 import { createStub, type ServerStreamingMethod } from "../../client/client.ts";
 import type { MessageWriter } from "../../codec/binary/slab.ts";
 import { beginField, encodeInto, endField, writeInt32, writeInt64, writeString } from "../../codec/binary/writer.ts";
+import { DEFAULT_MAX_BACKOFF_MS } from "../../connection/connection-backoff.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
 import type { Watches, WatchOwner } from "../../discovery/target-options.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { errorOf, outcomeOf } from "../../http/transparent-retry.ts";
-import { connectionContext } from "./attempts.ts";
-import { DEFAULT_MAX_BACKOFF_MS } from "./connector.ts";
+import { inConnectionContext } from "./socket.ts";
 
 /** A method without generated code, whose response has the bytes of its message. */
 type Method<Request> = ServerStreamingMethod<Request, { readonly bytes: Uint8Array }>;
@@ -123,7 +123,7 @@ export function createWatches(callOf: (exchange: Exchange) => Call, maxMs: numbe
       }
     }
 
-    connectionContext.runInAsyncScope(() => void run());
+    inConnectionContext(() => void run());
     return () => ended.abort();
   }
 

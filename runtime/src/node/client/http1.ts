@@ -2,26 +2,28 @@
  * The client's HTTP/1.1 engine, on sockets: every request is an exchange, and has a connection for itself. The engine does not
  * depend on calls or messages.
  */
+
 import type { Socket } from "node:net";
 import { Code } from "../../call/code.ts";
 import { noteObstacle } from "../../call/context.ts";
 import { abortError, RpcError, transportClosed } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { now, startBackgroundTimer } from "../../call/platform.ts";
+import { ConnectionAttempts } from "../../connection/attempts.ts";
+import { CLOSED_BY_PEER, connectionError, responseError } from "../../connection/error.ts";
+import { Collecting } from "../../connection/http2-collecting.ts";
+import { type ExchangeOwner, Http2Exchange } from "../../connection/http2-exchange.ts";
+import { Http2Socket, type SocketOwner } from "../../connection/http2-socket.ts";
+import { closedError, type PoolOptions } from "../../connection/pool.ts";
+import { type Indexed, SwapList } from "../../connection/swap-list.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
 import type { Exchange, ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd } from "../../http/exchange.ts";
 import { ExchangeFailure } from "../../http/transparent-retry.ts";
 import { ClientConnection } from "../../http1/client.ts";
 import type { MessageHandler } from "../../http1/connection.ts";
 import type { MessageError } from "../../http1/error.ts";
-import { CLOSED_BY_PEER, connectionError, responseError } from "../io/error.ts";
-import { Collecting } from "../io/http2-collecting.ts";
-import { Http2Socket, nodeLatin1, type SocketOwner } from "../io/http2-socket.ts";
-import { type Indexed, SwapList } from "../io/swap-list.ts";
-import { ConnectionAttempts, connectionContext } from "./attempts.ts";
-import { type ExchangeOwner, Http2Exchange } from "./http2-exchange.ts";
-import { closedError, type PoolOptions } from "./pool.ts";
-import { establish, explainEnd, readAfterFailedWrite, type Target } from "./socket.ts";
+import { nodeLatin1 } from "../io/latin1.ts";
+import { establish, explainEnd, inConnectionContext, readAfterFailedWrite, type Target } from "./socket.ts";
 
 export interface Http1Options extends Pick<PoolOptions, "idleTimeoutMs" | "waitForReady" | "backoff"> {
   /** Time limit for making a connection, TLS included, in milliseconds. */
@@ -56,7 +58,7 @@ export class Http1Pool implements EndpointConnections {
     this.target = target;
     this.options = options;
     const attempt = async (signal: AbortSignal): Promise<void> => (await this.#open(signal)).destroy();
-    this.#attempts = new ConnectionAttempts(attempt, options.backoff);
+    this.#attempts = new ConnectionAttempts(attempt, options.backoff, inConnectionContext);
   }
 
   get active(): number {
@@ -130,7 +132,7 @@ export class Http1Pool implements EndpointConnections {
     this.#connecting++;
     try {
       // The connection is reused by other calls.
-      const connection = await connectionContext.runInAsyncScope(() => this.#open(signal, stop));
+      const connection = await inConnectionContext(() => this.#open(signal, stop));
       if (!connection.isUsable) throw connection.lost();
       noteObstacle(signal, undefined);
       return this.#run(connection, request, onEnd);

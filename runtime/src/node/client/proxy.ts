@@ -5,7 +5,7 @@ import type { Socket } from "node:net";
 import { HeadReader, type HeadSyntax } from "../../http1/head.ts";
 import { RESPONSE_SYNTAX, type StatusLine } from "../../http1/response.ts";
 import { VERSION } from "../../version.ts";
-import { nodeLatin1 } from "../io/http2-socket.ts";
+import { nodeLatin1 } from "../io/latin1.ts";
 import { bypassesProxy, type ProxiedAddress } from "./no-proxy.ts";
 
 /** A proxy. Its name, which errors contain, has no credentials. */

@@ -2,10 +2,11 @@
  * The sockets of a client, for HTTP/1.1 and HTTP/2: TCP, TLS and Unix domain sockets.
  */
 
+import { AsyncResource } from "node:async_hooks";
 import { isIP, type Socket } from "node:net";
+import { reportConnection } from "../../call/diagnostics.ts";
 import { now, startBackgroundTimer, startTimer } from "../../call/platform.ts";
 import { onAbort } from "../../call/timer.ts";
-import { reportConnection } from "../io/debug.ts";
 import {
   CLOSED_BY_PEER,
   CLOSED_BY_PROXY,
@@ -13,11 +14,20 @@ import {
   connectionError,
   ignore,
   isClosedByPeer,
-} from "../io/error.ts";
+} from "../../connection/error.ts";
 import { clientTls, DEFAULT_CIPHERS } from "../io/tls-options.ts";
 import { connect } from "../platform.ts";
 import { type HttpProxy, openTunnel } from "./proxy.ts";
 import type { ClientTlsOptions } from "./transport-options.ts";
+
+const connectionContext = new AsyncResource("TRIPLE_CONNECTION", { requireManualDestroy: true });
+
+/**
+ * Begins work in the asynchronous context of all connections. Sockets, timers and promises keep the context in which they are
+ * created, including the values of AsyncLocalStorage. That of the call that starts a connection must not live as long as the
+ * connection.
+ */
+export const inConnectionContext = <T>(begin: () => T): T => connectionContext.runInAsyncScope(begin);
 
 /** The server that a transport connects to. */
 export interface Target {

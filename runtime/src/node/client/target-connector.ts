@@ -1,10 +1,12 @@
 /**
  * Connections to the endpoints that a resolver finds for a target.
  */
+
 import type { RpcError } from "../../call/error.ts";
 import { assertAmount } from "../../call/option.ts";
 import type { ConfiguredOptions } from "../../client/configured.ts";
 import { parseServiceConfig, type ServiceConfig } from "../../client/service-config.ts";
+import { DEFAULT_TIMES } from "../../connection/pooled-connection.ts";
 import { balance } from "../../discovery/balanced.ts";
 import type { Balancer } from "../../discovery/balancer.ts";
 import { checkEndpointLimits, type EndpointLimits } from "../../discovery/call-limiter.ts";
@@ -17,7 +19,7 @@ import { TargetDriver } from "../../discovery/target.ts";
 import type { Balancing, EndpointStatus, TargetOptions } from "../../discovery/target-options.ts";
 import { LocalZone, type ZoneOptions } from "../../discovery/zone.ts";
 import type { Connections } from "../../http/exchange.ts";
-import { createEndpointConnector, DEFAULT_IDLE_TIMEOUT_MS, type EndpointOptions } from "./connector.ts";
+import { createEndpointConnector, type EndpointOptions } from "./connector.ts";
 import type { BalancedTransportOptions } from "./transport-options.ts";
 
 export interface TargetConnections extends Connections {
@@ -45,7 +47,7 @@ interface DiscoverySettings extends Omit<TargetOptions, "name" | "balancer">, Zo
 /** Fills in the defaults of the options of targets. Throws a `TypeError` for an invalid option. */
 export function resolveDiscovery(options: Choice): DiscoverySettings {
   const { balancer: own, subset, zone, warmUpMs, onEndpoint } = options;
-  const { keepUnlistedMs = 5 * 60_000, idleTimeoutMs = DEFAULT_IDLE_TIMEOUT_MS } = options;
+  const { keepUnlistedMs = 5 * 60_000, idleTimeoutMs = DEFAULT_TIMES.idleTimeoutMs } = options;
   if (own !== undefined && typeof own !== "function")
     throw new TypeError("balancer must be a function, such as p2c makes");
   if (subset !== undefined && !(Number.isInteger(subset) && subset >= 1)) {

@@ -3,8 +3,8 @@
  */
 import type { Readable, Writable } from "node:stream";
 import { clientGone } from "../../call/error.ts";
+import { OutgoingBody } from "../../connection/http2-outgoing.ts";
 import { type Body, streamBody } from "../../http/body.ts";
-import { OutgoingBody } from "./http2-outgoing.ts";
 
 /**
  * Returns a stream as a body. Its owner listens for its errors. The part that is not read is dropped, so that the connection can

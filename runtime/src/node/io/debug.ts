@@ -4,21 +4,9 @@
  */
 import { channel, subscribe } from "node:diagnostics_channel";
 import { debuglog } from "node:util";
-import { channels, type Messages, subscribed } from "../../call/diagnostics.ts";
+import { channels } from "../../call/diagnostics.ts";
 
 const log = debuglog("triple-es");
-
-type ConnectionMessage = Messages["connection"];
-
-/** Publishes an event of a connection or of one of its streams. `text` is called if there is a subscriber. */
-export function reportConnection(
-  side: ConnectionMessage["side"],
-  type: ConnectionMessage["type"],
-  peer: string,
-  text: () => string,
-): void {
-  subscribed("connection")?.publish({ side, type, peer, text: text() });
-}
 
 /** Makes the channels, once. */
 export function startDiagnostics(): void {

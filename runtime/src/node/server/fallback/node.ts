@@ -16,13 +16,13 @@ import { clientGone, type ErrorHook } from "../../../call/error.ts";
 import { Metadata } from "../../../call/metadata.ts";
 import type { PeerConnection } from "../../../call/peer.ts";
 import { onAbort } from "../../../call/timer.ts";
+import { ignore } from "../../../connection/error.ts";
 import { streamBody } from "../../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange.ts";
 import { quote } from "../../../protocol/error.ts";
 import { TEXT_TYPE, textResponse } from "../../../server/resource.ts";
 import { pump } from "../../io/body.ts";
 import { MemorySocket } from "../../io/duplex-pair.ts";
-import { ignore } from "../../io/error.ts";
 import { isEndToEnd, lowerNames } from "../adapter/headers.ts";
 
 function answerFailure(outgoing: ServerResponse): void {

@@ -1,20 +1,22 @@
 /**
  * The server's HTTP/1.1 engine, on sockets: every request is an exchange. The engine does not depend on calls or messages.
  */
+
 import { AsyncResource } from "node:async_hooks";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
 import { RpcError } from "../../../call/error.ts";
 import { now, wallClock } from "../../../call/platform.ts";
+import { Http2Socket, type SocketOwner } from "../../../connection/http2-socket.ts";
+import { outOfMemory, STALLED_MS } from "../../../connection/memory-budget.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import type { MessageError } from "../../../http1/error.ts";
 import type { ServerExchange } from "../../../http1/exchange.ts";
 import type { Http1Limits } from "../../../http1/limits.ts";
 import type { RequestHead } from "../../../http1/request.ts";
 import { type Http1Handler, ServerConnection } from "../../../http1/server.ts";
-import { Http2Socket, nodeLatin1, type SocketOwner } from "../../io/http2-socket.ts";
-import { outOfMemory, STALLED_MS } from "../../io/memory-budget.ts";
+import { nodeLatin1 } from "../../io/latin1.ts";
 import {
   errorResponse,
   MANUAL,
@@ -61,7 +63,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
   /** True if the client has ended its side: over HTTP/1.1 that is all that most clients do when they cancel. */
   hasEnded = false;
   readonly #connection: ServerConnection;
-  readonly #socket: Http2Socket;
+  readonly #socket: Http2Socket<Socket>;
   /** The time at which the connection ends after its next response. */
   readonly #oldAt: number;
   #request: ServedHttp1Request | undefined;

@@ -3,13 +3,13 @@
  */
 import { NO_BYTES } from "../../../call/bytes.ts";
 import { clientGone } from "../../../call/error.ts";
+import { type BodySender, OutgoingBody } from "../../../connection/http2-outgoing.ts";
+import { SMALL_SHARE_BYTES } from "../../../connection/memory-budget.ts";
 import type { Body } from "../../../http/body.ts";
 import type { HttpResponse } from "../../../http/exchange.ts";
 import type { ExchangeSink, ServerExchange } from "../../../http1/exchange.ts";
 import type { RequestHead } from "../../../http1/request.ts";
 import { discard } from "../../io/body.ts";
-import { type BodySender, OutgoingBody } from "../../io/http2-outgoing.ts";
-import { SMALL_SHARE_BYTES } from "../../io/memory-budget.ts";
 import { OUT_OF_MEMORY, ReceivedRequest, type ReceivedRequestOwner } from "../listener/engine.ts";
 
 /** The connection of a request. */

@@ -1,11 +1,15 @@
 /**
  * The server's HTTP/2 engine, on sockets: every stream is an exchange. The engine does not depend on calls or messages.
  */
+
 import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
+import { reportConnection } from "../../../call/diagnostics.ts";
 import { RpcError } from "../../../call/error.ts";
 import { startTimer } from "../../../call/platform.ts";
+import { Http2Socket, type SocketOwner } from "../../../connection/http2-socket.ts";
+import { SwapList } from "../../../connection/swap-list.ts";
 import type { Exchange, HttpResponse } from "../../../http/exchange.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
 import type { EngineConnection } from "../../../http2/connection.ts";
@@ -14,9 +18,7 @@ import type { EngineLimits } from "../../../http2/limits.ts";
 import type { HeaderBlock } from "../../../http2/messages.ts";
 import { ServerRole } from "../../../http2/server.ts";
 import type { Stream } from "../../../http2/sink.ts";
-import { reportConnection } from "../../io/debug.ts";
-import { Http2Socket, nodeLatin1, type SocketOwner } from "../../io/http2-socket.ts";
-import { SwapList } from "../../io/swap-list.ts";
+import { nodeLatin1 } from "../../io/latin1.ts";
 import {
   errorResponse,
   MANUAL,

@@ -12,12 +12,12 @@ import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
 import { RpcError } from "../../../call/error.ts";
 import { now } from "../../../call/platform.ts";
+import type { IncomingBody } from "../../../connection/http2-incoming.ts";
+import { outOfMemory, STALLED_MS } from "../../../connection/memory-budget.ts";
+import type { Indexed, SwapList } from "../../../connection/swap-list.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
 import type { EngineConnection } from "../../../http2/connection.ts";
 import type { Stream } from "../../../http2/sink.ts";
-import type { IncomingBody } from "../../io/http2-incoming.ts";
-import { outOfMemory, STALLED_MS } from "../../io/memory-budget.ts";
-import type { Indexed, SwapList } from "../../io/swap-list.ts";
 import { ABORT_GRACE_MS, type Limits, MIB, oldAt } from "../listener/limits.ts";
 
 /** A request whose stream is open. */

@@ -3,20 +3,20 @@
  */
 
 import { NO_BYTES } from "../../../call/bytes.ts";
+import { reportConnection } from "../../../call/diagnostics.ts";
 import { clientGone, RpcError } from "../../../call/error.ts";
 import { Metadata } from "../../../call/metadata.ts";
 import { startBackgroundTimer } from "../../../call/platform.ts";
+import { type BodySender, OutgoingBody } from "../../../connection/http2-outgoing.ts";
+import { SMALL_SHARE_BYTES } from "../../../connection/memory-budget.ts";
+import type { SwapList } from "../../../connection/swap-list.ts";
 import type { HttpResponse } from "../../../http/exchange.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
 import type { HeaderBlock } from "../../../http2/messages.ts";
 import type { ServerRole } from "../../../http2/server.ts";
 import type { ResetBy, Stream, StreamSink } from "../../../http2/sink.ts";
 import { discard } from "../../io/body.ts";
-import { reportConnection } from "../../io/debug.ts";
 import { DISCARD_BYTES, DISCARD_MS } from "../../io/discard.ts";
-import { type BodySender, OutgoingBody } from "../../io/http2-outgoing.ts";
-import { SMALL_SHARE_BYTES } from "../../io/memory-budget.ts";
-import type { SwapList } from "../../io/swap-list.ts";
 import { OUT_OF_MEMORY, ReceivedRequest, type ReceivedRequestOwner } from "../listener/engine.ts";
 import type { WatchedRequest } from "./guard.ts";
 

@@ -9,21 +9,21 @@ import { clientGone, RpcError } from "../../../call/error.ts";
 import { Metadata } from "../../../call/metadata.ts";
 import type { PeerConnection } from "../../../call/peer.ts";
 import { defer, now, repeat } from "../../../call/platform.ts";
-import { type Body, emptyBody, onRead, wholeBody } from "../../../http/body.ts";
-import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange.ts";
-import type { Stream } from "../../../http2/sink.ts";
-import { errorBody } from "../../../protocol/error.ts";
-import { Collecting } from "../../io/http2-collecting.ts";
-import { IncomingBody } from "../../io/http2-incoming.ts";
-import type { OutgoingBody } from "../../io/http2-outgoing.ts";
+import { Collecting } from "../../../connection/http2-collecting.ts";
+import { IncomingBody } from "../../../connection/http2-incoming.ts";
+import type { OutgoingBody } from "../../../connection/http2-outgoing.ts";
 import {
   type MemoryBudget,
   type MemoryHolder,
   MemoryShare,
   outOfMemory,
   UNCOUNTED_BYTES,
-} from "../../io/memory-budget.ts";
-import { type Indexed, SwapList } from "../../io/swap-list.ts";
+} from "../../../connection/memory-budget.ts";
+import { type Indexed, SwapList } from "../../../connection/swap-list.ts";
+import { type Body, emptyBody, onRead, wholeBody } from "../../../http/body.ts";
+import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange.ts";
+import type { Stream } from "../../../http2/sink.ts";
+import { errorBody } from "../../../protocol/error.ts";
 import { readPeer } from "../peer.ts";
 import { type Limits, sweepIntervalMs } from "./limits.ts";
 

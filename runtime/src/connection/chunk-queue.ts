@@ -5,7 +5,7 @@
  * copied again for the chunk after it. A view may keep four times its bytes, which the memory budget does not count: while much
  * is held, the caller asks for copies.
  */
-import { join, NO_BYTES } from "../../call/bytes.ts";
+import { join, NO_BYTES } from "../call/bytes.ts";
 
 /** Chunks up to `MAX_POOLED_BYTES` are copied into shared memory, several times as fast as memory of their own. */
 const POOL_BYTES: number = 8 * 1024;
@@ -131,5 +131,6 @@ function copyOf(bytes: Uint8Array): Uint8Array {
 /** Joins chunks in memory that is not set to zero first, which would cost as much again as copying a large body. */
 function joined(chunks: readonly Uint8Array[]): Uint8Array {
   const length = chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0);
-  return join(chunks, new Uint8Array(Buffer.allocUnsafeSlow(length).buffer));
+  const { buffer } = globalThis.Buffer?.allocUnsafeSlow(length) ?? new Uint8Array(length);
+  return join(chunks, new Uint8Array(buffer));
 }

@@ -2,12 +2,12 @@
  * The pool of a transport's HTTP/2 connections. It opens connections on demand, verifies idle ones by a PING, replaces
  * connections that end, and transparently retries requests that no server has processed (gRFC A6).
  */
-import { Code } from "../../call/code.ts";
-import { abortError, endpointRemoved, RpcError, transportClosed } from "../../call/error.ts";
-import { delay, unlessAborted } from "../../call/timer.ts";
-import type { EndpointConnections } from "../../discovery/endpoint.ts";
-import type { Exchange, ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd } from "../../http/exchange.ts";
-import { ReplayBody } from "../../http/replay.ts";
+import { Code } from "../call/code.ts";
+import { abortError, endpointRemoved, RpcError, transportClosed } from "../call/error.ts";
+import { delay, unlessAborted } from "../call/timer.ts";
+import type { EndpointConnections } from "../discovery/endpoint.ts";
+import type { Exchange, ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd } from "../http/exchange.ts";
+import { ReplayBody } from "../http/replay.ts";
 import {
   ExchangeFailure,
   mayRetry,
@@ -15,8 +15,8 @@ import {
   reportTransparentRetry,
   TRANSPARENT_RETRY_DELAYS_MS,
   type TransparentRetryHook,
-} from "../../http/transparent-retry.ts";
-import { ConnectionAttempts } from "./attempts.ts";
+} from "../http/transparent-retry.ts";
+import { ConnectionAttempts, type InContext } from "./attempts.ts";
 import type { Connect, Connection, ConnectionOwner } from "./connection.ts";
 import type { ConnectionBackoff } from "./connection-backoff.ts";
 import { type ConnectionTimes, keepAlive, PooledConnection } from "./pooled-connection.ts";
@@ -32,6 +32,7 @@ export interface PoolOptions extends ConnectionTimes {
    */
   readonly waitForReady: boolean | undefined;
   readonly backoff: ConnectionBackoff;
+  readonly inContext?: InContext | undefined;
   /** Called with true if there is a connection again, and with false if the last one was lost, not closed when idle. */
   readonly onReadiness?: ((isReady: boolean) => void) | undefined;
   /** Called for each transparent retry, before its delay. */
@@ -69,11 +70,12 @@ export class Pool implements EndpointConnections, ConnectionOwner {
   #closing: Promise<void> | undefined;
 
   constructor(connect: Connect, options: PoolOptions) {
-    const { waitForReady, onTransparentRetry, backoff } = options;
+    const { waitForReady, onTransparentRetry, backoff, inContext } = options;
     this.#options = options;
     this.#delaysMs = waitForReady === undefined ? TRANSPARENT_RETRY_DELAYS_MS.slice(0, 1) : TRANSPARENT_RETRY_DELAYS_MS;
     this.#isHooked = onTransparentRetry !== undefined;
-    this.#attempts = new ConnectionAttempts(async (signal) => this.#add(await connect(this, signal)), backoff);
+    const add = async (signal: AbortSignal): Promise<void> => this.#add(await connect(this, signal));
+    this.#attempts = new ConnectionAttempts(add, backoff, inContext);
     this.exchange = this.observed();
   }
 

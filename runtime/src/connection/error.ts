@@ -1,11 +1,11 @@
 /**
  * Conversion of network errors to `RpcError`s: those of sockets, HTTP/1.1 exchanges, and HTTP/2 connections and streams.
  */
-import { Code, Status } from "../../call/code.ts";
-import { RpcError } from "../../call/error.ts";
-import type { MessageError } from "../../http1/error.ts";
-import { ErrorCode } from "../../http2/codes.ts";
-import { clipText } from "../../protocol/error.ts";
+import { Code, Status } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import type { MessageError } from "../http1/error.ts";
+import { ErrorCode } from "../http2/codes.ts";
+import { clipText } from "../protocol/error.ts";
 
 /** A listener for `error` events that are also reported in another way. Without a listener they would end the process. */
 export function ignore(): void {}

@@ -2,26 +2,24 @@
  * A client's HTTP/2 connection: it moves exchanges over the streams of a socket.
  */
 
-import type { Socket } from "node:net";
-import type { TLSSocket } from "node:tls";
-import { Code } from "../../call/code.ts";
-import { RpcError } from "../../call/error.ts";
-import { Metadata } from "../../call/metadata.ts";
-import { defer, now, repeat, startBackgroundTimer, startTimer } from "../../call/platform.ts";
-import type { ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd } from "../../http/exchange.ts";
-import { ExchangeFailure } from "../../http/transparent-retry.ts";
-import { ClientRole, NotOpen } from "../../http2/client.ts";
-import { ErrorCode } from "../../http2/codes.ts";
-import type { EngineConnection } from "../../http2/connection.ts";
-import type { ConnectionEvent, ConnectionHandler } from "../../http2/events.ts";
-import { HeadersTooLarge } from "../../http2/header-writer.ts";
-import { reportConnection } from "../io/debug.ts";
-import { CLOSED_BY_PEER, connectionError, hostileServer } from "../io/error.ts";
-import { Collecting } from "../io/http2-collecting.ts";
-import { Http2Socket, nodeLatin1, type SocketOwner } from "../io/http2-socket.ts";
-import type { Connect, Connection, ConnectionOwner } from "./connection.ts";
+import { Code } from "../call/code.ts";
+import { reportConnection } from "../call/diagnostics.ts";
+import { RpcError } from "../call/error.ts";
+import { Metadata } from "../call/metadata.ts";
+import { defer, now, repeat, startBackgroundTimer, startTimer } from "../call/platform.ts";
+import type { ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd } from "../http/exchange.ts";
+import { ExchangeFailure } from "../http/transparent-retry.ts";
+import { type ClientOptions, ClientRole, NotOpen } from "../http2/client.ts";
+import { ErrorCode } from "../http2/codes.ts";
+import type { EngineConnection } from "../http2/connection.ts";
+import type { ConnectionEvent, ConnectionHandler } from "../http2/events.ts";
+import { HeadersTooLarge } from "../http2/header-writer.ts";
+import type { ByteStream } from "./byte-stream.ts";
+import type { Connection, ConnectionOwner } from "./connection.ts";
+import { CLOSED_BY_PEER, connectionError, hostileServer } from "./error.ts";
+import { Collecting } from "./http2-collecting.ts";
 import { type ExchangeOwner, Http2Exchange } from "./http2-exchange.ts";
-import { establish, type Target, usesAlpn } from "./socket.ts";
+import { Http2Socket, type SocketOwner } from "./http2-socket.ts";
 
 /** Interval at which the token buckets of the engine's limits are refilled, in milliseconds. */
 const TICK_MS = 1_000;
@@ -30,6 +28,13 @@ const TICK_MS = 1_000;
 const DESTROY_GRACE_MS = 50;
 const NO_KNOWN_FIELDS: Metadata = new Metadata().freeze();
 const NO_HTTP2 = new Error("the server does not speak HTTP/2");
+
+/** The server of a connection. */
+interface Http2Server extends Pick<ClientOptions, "latin1"> {
+  readonly origin: Pick<URL, "protocol" | "host">;
+  /** Its name in error messages. */
+  readonly peer: string;
+}
 
 /** Receives the result of the handshake: the server's SETTINGS frame, or a failure, whose cause the socket may report too. */
 interface HandshakeOwner {
@@ -51,7 +56,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   readonly #role: ClientRole;
   readonly #engine: EngineConnection;
   readonly #io: Http2Socket;
-  readonly #socket: Socket;
+  readonly #socket: ByteStream;
   readonly #owner: ConnectionOwner;
   readonly #stopTicks: () => void;
   #handshake: HandshakeOwner | undefined;
@@ -71,7 +76,12 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   /** The pending calls of {@link ping}, which share the PING in flight. */
   #pings: { readonly resolve: () => void; readonly reject: (reason: RpcError) => void }[] = [];
 
-  constructor(socket: Socket, { origin, peer }: Target, owner: ConnectionOwner, handshake: HandshakeOwner) {
+  constructor(
+    socket: ByteStream,
+    { origin, peer, latin1 }: Http2Server,
+    owner: ConnectionOwner,
+    handshake: HandshakeOwner,
+  ) {
     this.#socket = socket;
     this.peer = peer;
     this.#owner = owner;
@@ -82,7 +92,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     this.#io = new Http2Socket(socket);
     this.#role = new ClientRole(this, {
       output: this.#io,
-      latin1: nodeLatin1,
+      latin1,
       scheme: origin.protocol.slice(0, -1),
       authority: origin.host,
     });
@@ -118,7 +128,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     this.#wasReady = true;
     this.quietSince = now();
     // An idle connection must not keep the program running.
-    if (this.#refs === 0) this.#socket.unref();
+    if (this.#refs === 0) this.#socket.unref?.();
     handshake.onReady();
   }
 
@@ -237,7 +247,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     if (this.#socket.destroyed) return Promise.resolve();
     this.#isClosing = true;
     // The caller waits for the end, so the program must not exit before it.
-    this.#socket.ref();
+    this.#socket.ref?.();
     this.#engine.goAway(ErrorCode.NoError, true);
     this.#endBackground();
     if (this.streams === 0) this.#io.end();
@@ -254,7 +264,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   }
 
   #ref(): void {
-    if (this.#refs === 0) this.#socket.ref();
+    if (this.#refs === 0) this.#socket.ref?.();
     this.#refs++;
   }
 
@@ -270,35 +280,6 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
       this.quietSince = now();
     }
     this.#refs--;
-    if (this.#refs === 0 && this.open) this.#socket.unref();
+    if (this.#refs === 0 && this.open) this.#socket.unref?.();
   }
-}
-
-/** The cause for a server that selects no protocol by ALPN. Servers of HTTP/1.1 do so, and few of HTTP/2. */
-const NO_ALPN = new Error(
-  "the server did not negotiate HTTP/2 by ALPN (if it speaks HTTP/2 nevertheless, set tls.ALPNProtocols to [])",
-);
-
-/** Creates a function that connects to a server. `timeoutMs` limits the time for making a connection, TLS included. */
-export function connectHttp2(target: Target, timeoutMs: number): Connect {
-  /** True if the server has answered, so that it is known to speak HTTP/2 with or without TLS as configured. */
-  let hasAnswered = false;
-  return (owner, signal) => {
-    const attempt = { version: "HTTP/2", timeoutMs, hasAnswered, signals: [signal] } as const;
-    return establish<Connection>(target, attempt, (socket, done, fail) => {
-      // RFC 9113, section 3.2
-      if (usesAlpn(target)) {
-        socket.once("secureConnect", () => (socket as TLSSocket).alpnProtocol === false && socket.destroy(NO_ALPN));
-      }
-      const connection = new Http2Connection(socket, target, owner, {
-        // The event "connect" shows only that the kernel accepted the connection. The SETTINGS frame shows that the server
-        // speaks HTTP/2, and contains its limits.
-        onReady() {
-          hasAnswered = true;
-          done(connection);
-        },
-        onFailed: fail,
-      });
-    });
-  };
 }

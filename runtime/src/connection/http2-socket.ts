@@ -3,10 +3,9 @@
  * turn of the event loop is written at once.
  */
 
-import type { Socket } from "node:net";
-import { defer, dropsCallbacks, now, startBackgroundTimer } from "../../call/platform.ts";
-import type { Latin1Decoder } from "../../wire/fields.ts";
-import type { OutputOwner, Segments } from "../../wire/output.ts";
+import { defer, dropsCallbacks, now, startBackgroundTimer } from "../call/platform.ts";
+import type { OutputOwner, Segments } from "../wire/output.ts";
+import type { ByteStream } from "./byte-stream.ts";
 
 /** Bytes of unsent output that a socket may hold. Beyond this limit no more DATA is framed (backpressure). */
 const MAX_FRAMED_BYTES = 128 * 1024;
@@ -26,6 +25,8 @@ const CLOSE_GRACE_MS = 1_000;
 
 const freeSlabs: Uint8Array[] = [];
 const SETTLED = Promise.resolve();
+/** Node's tick, which runs when there are no microtasks. Pages have microtasks only. */
+const tick: (callback: () => void) => void = globalThis.process?.nextTick ?? queueMicrotask;
 
 /** The time at which the current turn ends; `undefined` if no large read has been processed in it. */
 let turnEnds: number | undefined;
@@ -56,11 +57,6 @@ function giveBack(slabs: readonly Uint8Array[]): void {
   for (const slab of slabs) if (freeSlabs.length < MAX_FREE_SLABS) freeSlabs.push(slab);
 }
 
-const { latin1Slice } = Buffer.prototype as Buffer & { latin1Slice(start: number, end: number): string };
-
-/** Node's fast conversion of Latin-1 bytes to a string. */
-export const nodeLatin1: Latin1Decoder = (bytes, start, end) => latin1Slice.call(bytes as Buffer, start, end);
-
 /** A connection without I/O. Its methods are described in `http2/connection.ts`. */
 export interface SocketConnection {
   readonly unsent: number;
@@ -87,7 +83,7 @@ export interface SocketOwner {
 /** The property of a socket with its {@link Http2Socket}. */
 const ATTACHED = Symbol("HTTP/2");
 
-interface AttachedSocket extends Socket {
+interface AttachedSocket extends ByteStream {
   [ATTACHED]?: Http2Socket;
 }
 
@@ -109,8 +105,8 @@ function onData(this: AttachedSocket, chunk: Uint8Array): void {
   this[ATTACHED]?.receive(chunk);
 }
 
-export class Http2Socket implements OutputOwner {
-  readonly socket: Socket;
+export class Http2Socket<Bytes extends ByteStream = ByteStream> implements OutputOwner {
+  readonly socket: Bytes;
   /** True if the socket ends after its output has been written. */
   #ends = false;
   #connection: SocketConnection | undefined;
@@ -130,9 +126,9 @@ export class Http2Socket implements OutputOwner {
   /** True if the owner limits the time that output takes. */
   #isLimited = false;
 
-  constructor(socket: Socket) {
+  constructor(socket: Bytes) {
     this.socket = socket;
-    socket.setNoDelay(true);
+    socket.setNoDelay?.(true);
   }
 
   /** Bytes that have been written to the socket and not sent. */
@@ -245,7 +241,7 @@ export class Http2Socket implements OutputOwner {
     return freeSlabs.pop() ?? new Uint8Array(SLAB_BYTES);
   }
 
-  readonly #defer = (): void => process.nextTick(this.flush);
+  readonly #defer = (): void => tick(this.flush);
 
   /** Writes the output of the connection to the socket. */
   readonly flush = (): void => {

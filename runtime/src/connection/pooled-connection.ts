@@ -3,8 +3,8 @@
  * of a connection that has been quiet.
  */
 
-import type { RpcError } from "../../call/error.ts";
-import { now, repeat, startBackgroundTimer } from "../../call/platform.ts";
+import type { RpcError } from "../call/error.ts";
+import { now, repeat, startBackgroundTimer } from "../call/platform.ts";
 import type { Connection } from "./connection.ts";
 
 /** Times of a connection, in milliseconds. */
@@ -18,6 +18,13 @@ export interface ConnectionTimes {
   /** Time limit for the acknowledgement of a PING. */
   readonly pingTimeoutMs: number;
 }
+
+export const DEFAULT_TIMES: ConnectionTimes = {
+  idleTimeoutMs: 15 * 60_000,
+  verifyAfterMs: 30_000,
+  pingIntervalMs: undefined,
+  pingTimeoutMs: 5_000,
+};
 
 /** Sends a PING if the connection has streams, and destroys the connection if it is not acknowledged. Never rejects. */
 export async function keepAlive(connection: Connection, timeoutMs: number): Promise<void> {

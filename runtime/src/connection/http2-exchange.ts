@@ -1,23 +1,23 @@
 /**
  * One exchange of a client: on a stream of an HTTP/2 connection, or on an HTTP/1.1 connection.
  */
-import { NO_BYTES } from "../../call/bytes.ts";
-import { Code } from "../../call/code.ts";
-import { RpcError } from "../../call/error.ts";
-import { Metadata } from "../../call/metadata.ts";
-import { now } from "../../call/platform.ts";
-import { onAbort } from "../../call/timer.ts";
-import type { Body } from "../../http/body.ts";
-import type { ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd, ResponseEnd } from "../../http/exchange.ts";
-import { ExchangeFailure } from "../../http/transparent-retry.ts";
-import { ErrorCode } from "../../http2/codes.ts";
-import { MAX_HEADER_BYTES } from "../../http2/limits.ts";
-import type { ResetBy, Stream, StreamSink } from "../../http2/sink.ts";
-import { reportConnection } from "../io/debug.ts";
-import { hostileServer, resetError } from "../io/error.ts";
-import type { Collecting } from "../io/http2-collecting.ts";
-import { IncomingBody } from "../io/http2-incoming.ts";
-import { type BodySender, OutgoingBody } from "../io/http2-outgoing.ts";
+import { NO_BYTES } from "../call/bytes.ts";
+import { Code } from "../call/code.ts";
+import { reportConnection } from "../call/diagnostics.ts";
+import { RpcError } from "../call/error.ts";
+import { Metadata } from "../call/metadata.ts";
+import { now } from "../call/platform.ts";
+import { onAbort } from "../call/timer.ts";
+import type { Body } from "../http/body.ts";
+import type { ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd, ResponseEnd } from "../http/exchange.ts";
+import { ExchangeFailure } from "../http/transparent-retry.ts";
+import { ErrorCode } from "../http2/codes.ts";
+import { MAX_HEADER_BYTES } from "../http2/limits.ts";
+import type { ResetBy, Stream, StreamSink } from "../http2/sink.ts";
+import { hostileServer, resetError } from "./error.ts";
+import type { Collecting } from "./http2-collecting.ts";
+import { IncomingBody } from "./http2-incoming.ts";
+import { type BodySender, OutgoingBody } from "./http2-outgoing.ts";
 
 /** The connection of an exchange. */
 export interface ExchangeOwner {

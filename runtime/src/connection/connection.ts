@@ -2,8 +2,8 @@
  * The interfaces of a client's connections: between transports and engines, and between the pool and one HTTP/2 connection.
  * The pool does not depend on the engine that creates a connection.
  */
-import type { RpcError } from "../../call/error.ts";
-import type { ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd } from "../../http/exchange.ts";
+import type { RpcError } from "../call/error.ts";
+import type { ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd } from "../http/exchange.ts";
 
 export interface Connection {
   /** Number of open streams, including those that wait for the server's stream limit. */
@@ -35,6 +35,9 @@ export interface ConnectionOwner {
    */
   onUnusable(connection: Connection, isLeaving: boolean): void;
 }
+
+/** The default of `connectTimeoutMs`. */
+export const DEFAULT_CONNECT_TIMEOUT_MS = 20_000;
 
 /** Makes a connection. Rejects as unavailable if that fails, and stops when the signal fires. */
 export type Connect = (owner: ConnectionOwner, signal: AbortSignal) => Promise<Connection>;

@@ -2,14 +2,13 @@
  * The attempts to connect to a server: one at a time, with backoff between them, as long as a call needs a connection.
  */
 
-import { AsyncResource } from "node:async_hooks";
-import { Code } from "../../call/code.ts";
-import { noteObstacle } from "../../call/context.ts";
-import { abortError, RpcError } from "../../call/error.ts";
-import { startBackgroundTimer } from "../../call/platform.ts";
-import { delay, onAbort, unlessAborted } from "../../call/timer.ts";
-import { isClosedByPeer } from "../io/error.ts";
+import { Code } from "../call/code.ts";
+import { noteObstacle } from "../call/context.ts";
+import { abortError, RpcError } from "../call/error.ts";
+import { startBackgroundTimer } from "../call/platform.ts";
+import { delay, onAbort, unlessAborted } from "../call/timer.ts";
 import type { ConnectionBackoff } from "./connection-backoff.ts";
+import { isClosedByPeer } from "./error.ts";
 
 /**
  * Time in milliseconds after which an attempt that no call needs any more is aborted, because it would keep the program
@@ -18,16 +17,13 @@ import type { ConnectionBackoff } from "./connection-backoff.ts";
  */
 const UNNEEDED_ATTEMPT_MS = 3_000;
 
-/**
- * The asynchronous context of all connections. Sockets, timers and promises keep the context in which they are created,
- * including the values of AsyncLocalStorage. That of the call that starts a connection must not live as long as the
- * connection.
- */
-export const connectionContext: AsyncResource = new AsyncResource("TRIPLE_CONNECTION", { requireManualDestroy: true });
+/** Begins an attempt in the asynchronous context of all connections, on platforms that have such contexts. */
+export type InContext = (begin: () => Promise<void>) => Promise<void>;
 
 export class ConnectionAttempts {
   readonly #connect: (signal: AbortSignal) => Promise<void>;
   readonly #backoff: ConnectionBackoff;
+  readonly #inContext: InContext;
   readonly #abandoned = new AbortController();
   #current: Promise<void> | undefined;
   #giveUp: (() => void) | undefined;
@@ -38,9 +34,14 @@ export class ConnectionAttempts {
   #stopTimer = (): void => {};
 
   /** `connect` makes one attempt. It rejects when the attempt fails, and stops when the signal fires. */
-  constructor(connect: (signal: AbortSignal) => Promise<void>, backoff: ConnectionBackoff) {
+  constructor(
+    connect: (signal: AbortSignal) => Promise<void>,
+    backoff: ConnectionBackoff,
+    inContext: InContext = (begin) => begin(),
+  ) {
     this.#connect = connect;
     this.#backoff = backoff;
+    this.#inContext = inContext;
   }
 
   /** The signal that fires when no more attempts are made. */
@@ -54,7 +55,7 @@ export class ConnectionAttempts {
     const { signal } = this.#abandoned;
     const refusal = signal.aborted ? abortError(signal) : this.#backoff.refusal();
     if (refusal !== undefined) return Promise.reject(refusal);
-    this.#current = connectionContext.runInAsyncScope(() =>
+    this.#current = this.#inContext(() =>
       this.#attempt().finally(() => {
         this.#current = undefined;
         this.#stopTimer();

@@ -1,8 +1,8 @@
 /**
  * Bodies over HTTP/2 and HTTP/1.1, sent on a stream that tells when it accepts no more.
  */
-import { type Body, type ChunkSource, requestChunk } from "../../http/body.ts";
-import type { Stream } from "../../http2/sink.ts";
+import { type Body, type ChunkSource, requestChunk } from "../http/body.ts";
+import type { Stream } from "../http2/sink.ts";
 import { outOfMemory } from "./memory-budget.ts";
 
 /** The exchange whose body is sent. One of `onSent` and `onSendError` is called, once. */

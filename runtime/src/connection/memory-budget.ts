@@ -4,10 +4,10 @@
  * backpressure bounds a single one.
  */
 
-import { Code } from "../../call/code.ts";
-import { RpcError } from "../../call/error.ts";
-import { defer } from "../../call/platform.ts";
-import { DEFAULT_MAX_MESSAGE_BYTES } from "../../protocol/options.ts";
+import { Code } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import { defer } from "../call/platform.ts";
+import { DEFAULT_MAX_MESSAGE_BYTES } from "../protocol/options.ts";
 import { type Indexed, SwapList } from "./swap-list.ts";
 
 /** The default budget: with it, a process under attack fits into a container with 512 MiB. */

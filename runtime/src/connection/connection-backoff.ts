@@ -4,12 +4,14 @@
  * machine itself refuses the connection.
  */
 
-import { Backoff } from "../../call/backoff.ts";
-import { Code } from "../../call/code.ts";
-import { RpcError } from "../../call/error.ts";
-import { now as defaultNow } from "../../call/platform.ts";
-import { isRefusedLocally } from "../io/error.ts";
+import { Backoff } from "../call/backoff.ts";
+import { Code } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import { now as defaultNow } from "../call/platform.ts";
+import { isRefusedLocally } from "./error.ts";
 
+/** The default of `maxBackoffMs`. */
+export const DEFAULT_MAX_BACKOFF_MS: number = 120_000;
 /** The upper bound of waits, jitter included, if this machine itself refused the connection. */
 const LOCAL_MAX_MS = 1_000;
 

@@ -2,11 +2,11 @@
  * Bodies over HTTP/2 and HTTP/1.1, received on a stream with flow control: that of HTTP/2 (RFC 9113, section 5.2), or a pause of
  * the connection.
  */
-import { Code } from "../../call/code.ts";
-import { RpcError } from "../../call/error.ts";
-import { DONE } from "../../call/message-stream.ts";
-import { type Body, type BodyCheck, type ChunkSource, tooLarge } from "../../http/body.ts";
-import type { Stream } from "../../http2/sink.ts";
+import { Code } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
+import { DONE } from "../call/message-stream.ts";
+import { type Body, type BodyCheck, type ChunkSource, tooLarge } from "../http/body.ts";
+import type { Stream } from "../http2/sink.ts";
 import { ChunkQueue } from "./chunk-queue.ts";
 import type { CollectedBody, Collecting } from "./http2-collecting.ts";
 import { type MemoryShare, outOfMemory } from "./memory-budget.ts";
