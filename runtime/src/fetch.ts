@@ -5,14 +5,20 @@
  * @module triple-es/fetch
  */
 import { intercept } from "./call/call.ts";
-import type { Transport } from "./client/client.ts";
+import type { ClosableTransport, Transport } from "./client/client.ts";
+import { interceptAttempts, interceptStreams } from "./client/request-messages.ts";
+import { closableTransport } from "./client/transport.ts";
+import { type Codec, protoCodec } from "./codec/codec.ts";
 import { connectFetch, withReasons } from "./fetch/exchange.ts";
 import { createFetchHandler, type FetchHandler, type FetchHandlerOptions } from "./fetch/handler.ts";
 import { type FetchTransportOptions, resolveFetchOptions, selectProtocol } from "./fetch/transport.ts";
+import { connectWebSocket } from "./fetch/web-socket.ts";
+import { createGrpcClient } from "./grpc/client.ts";
 import { createGrpcWebCall } from "./grpc/web-client.ts";
 import { codecPayload } from "./http-rpc/arguments.ts";
 import { withEvents } from "./http-rpc/event-client.ts";
 import { acceptExchange, createUnaryCall } from "./http-rpc/unary-client.ts";
+import { resolveClientOptions } from "./protocol/options.ts";
 import type { Router } from "./server/router.ts";
 
 export type { FetchHandler, FetchHandlerOptions, FetchPeer } from "./fetch/handler.ts";
@@ -31,6 +37,23 @@ export function createTransport(options: FetchTransportOptions): Transport {
   const httpRpc = withEvents(unary, exchange, codec, codecPayload, resolved);
   const web = createGrpcWebCall(exchange, codecPayload(codec), resolved);
   return { call: intercept(selectProtocol(options.protocol, httpRpc, web), options.interceptors) };
+}
+
+/**
+ * Creates a transport for calls of all kinds over gRPC, by HTTP/2 in one WebSocket to a server that accepts the subprotocol
+ * `h2ts`. The first call opens the WebSocket, and the first call after its loss opens it again; `close` closes it. The codec is
+ * protobuf by default. Throws a `TypeError` for an invalid option, and a `RangeError` for a `maxMessageBytes` out of range.
+ */
+export function createWebSocketTransport(
+  options: Pick<FetchTransportOptions, "baseUrl" | "interceptors" | "javaNames" | "maxMessageBytes"> & {
+    readonly codec?: Codec | undefined;
+  },
+): ClosableTransport {
+  const { codec = protoCodec, interceptors } = options;
+  const connections = connectWebSocket(options.baseUrl);
+  const resolved = resolveClientOptions({ ...options, codec, compressions: [] });
+  const attempt = interceptAttempts(createGrpcClient(connections.exchange, resolved), interceptors);
+  return closableTransport(interceptStreams(attempt, interceptors), connections);
 }
 
 /**
