@@ -5,7 +5,6 @@ import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { build } from "esbuild";
 import type { Browser, Page } from "playwright-core";
 import { RpcError } from "triple-es";
 import { createServer as createRpcServer, type Server } from "triple-es/node";
@@ -13,8 +12,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { GreetServiceDef, type GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { createCallee } from "../platforms/callee.ts";
 import { type Calls, type CodecName, EXPECTED } from "../platforms/calls.ts";
-import { EXECUTABLE, launchBrowser } from "../support/chromium.ts";
-import { ROOT } from "../support/documents.ts";
+import { bundlePage, EXECUTABLE, launchBrowser } from "../support/chromium.ts";
 import { pause } from "../support/pause.ts";
 import { signalled } from "../support/server.ts";
 import type { StreamOfPage } from "./page.ts";
@@ -32,7 +30,7 @@ describe.skipIf(!hasChromium)("the generated client in Chromium", () => {
   let stranger: Page;
 
   beforeAll(async () => {
-    const script = await bundlePage();
+    const script = await bundlePage("page");
     pages.on("request", (request, response) => {
       if (request.url === "/page.js") response.setHeader("content-type", "text/javascript").end(script);
       else response.setHeader("content-type", "text/html").end('<!doctype html><script src="/page.js"></script>');
@@ -165,16 +163,3 @@ describe.skipIf(!hasChromium)("the generated client in Chromium", () => {
     expect(refused).toContain("Failed to fetch, or it does not allow pages of this origin (option cors)");
   });
 });
-
-async function bundlePage(): Promise<string> {
-  const { outputFiles } = await build({
-    entryPoints: [`${ROOT}test/browser/page.ts`],
-    bundle: true,
-    minify: true,
-    format: "iife",
-    platform: "browser",
-    conditions: ["triple-source"],
-    write: false,
-  });
-  return outputFiles[0]?.text ?? "";
-}

@@ -1,5 +1,7 @@
 /** The browser of the tests, Debian's package `chromium`, and its start. */
+import { build } from "esbuild";
 import { type Browser, type BrowserContext, chromium } from "playwright-core";
+import { ROOT } from "./documents.ts";
 
 export const EXECUTABLE: string = process.env["CHROMIUM"] ?? "/usr/bin/chromium";
 
@@ -22,4 +24,18 @@ export async function launchBrowser(): Promise<Browser> {
   const browser = await chromium.launch({ executablePath: EXECUTABLE, args: [...FLAGS], timeout: TIMEOUT_MS });
   browser.on("context", (context: BrowserContext) => context.setDefaultTimeout(TIMEOUT_MS));
   return browser;
+}
+
+/** Bundles a module of `test/browser` as the script of a page. */
+export async function bundlePage(name: string): Promise<string> {
+  const { outputFiles } = await build({
+    entryPoints: [`${ROOT}test/browser/${name}.ts`],
+    bundle: true,
+    minify: true,
+    format: "iife",
+    platform: "browser",
+    conditions: ["triple-source"],
+    write: false,
+  });
+  return outputFiles[0]?.text ?? "";
 }

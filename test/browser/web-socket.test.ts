@@ -1,0 +1,127 @@
+/** Calls by HTTP/2 in a WebSocket, from a page in Chromium. */
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { createServer as createPages } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Browser, Page } from "playwright-core";
+import { codeName, RpcError } from "triple-es";
+import { createServer, createTransport, type Server } from "triple-es/node";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import {
+  createGreetServiceClient,
+  GreetServiceDef,
+  type GreetServiceHandler,
+} from "../../examples/gen/greet/v1/greet_triple.ts";
+import { bundlePage, EXECUTABLE, launchBrowser } from "../support/chromium.ts";
+import { failureOf, greeter, signalled } from "../support/server.ts";
+import { startBridge } from "../support/web-socket-bridge.ts";
+import type { Tunnel } from "./web-socket-page.ts";
+
+describe.skipIf(!existsSync(EXECUTABLE))("a page in Chromium, by a WebSocket,", () => {
+  const pages = createPages();
+  let browser: Browser;
+  let server: Server;
+  let bridge: Awaited<ReturnType<typeof startBridge>>;
+  let page: Page;
+  /** The call that waits, and the reason why it ended. */
+  let begun = signalled();
+  let ended = signalled<string>();
+  /** The calls that run at the same time, and the number at which they are answered. */
+  let running = 0;
+  const everyone = signalled();
+
+  const greet: GreetServiceHandler["greet"] = async ({ name }, { signal, responseTrailers }) => {
+    responseTrailers.set("x-end", "true");
+    if (/^\d+$/.test(name)) {
+      if (++running === 1_000) everyone.resolve();
+      await everyone.promise;
+    }
+    if (name !== "Snail") return { greeting: `Hello, ${name}!` };
+    begun.resolve();
+    await new Promise((resolve) => signal.addEventListener("abort", resolve));
+    ended.resolve(codeName(RpcError.from(signal.reason).code));
+    throw signal.reason;
+  };
+  const startServer = (port: number): Promise<Server> =>
+    createServer({ limits: { maxStreams: 1_000, maxHandlers: 1_000 } })
+      .add(GreetServiceDef, { ...greeter, greet })
+      .listen({ port, host: "127.0.0.1" });
+
+  beforeAll(async () => {
+    const script = await bundlePage("web-socket-page");
+    pages.on("request", ({ url }, response) => {
+      if (url === "/page.js") response.setHeader("content-type", "text/javascript").end(script);
+      else response.setHeader("content-type", "text/html").end('<!doctype html><script src="/page.js"></script>');
+    });
+    pages.listen(0, "127.0.0.1");
+    await once(pages, "listening");
+    server = await startServer(0);
+    bridge = await startBridge(server.address.port);
+    browser = await launchBrowser();
+    page = await browser.newPage();
+    await page.goto(`http://127.0.0.1:${(pages.address() as AddressInfo).port}/`);
+    await inPage("open", bridge.baseUrl);
+  });
+
+  afterAll(async () => {
+    await browser?.close();
+    bridge?.close();
+    await server?.close({ graceMs: 0 });
+    pages.closeAllConnections();
+    pages.close();
+  });
+
+  const inPage = <Name extends keyof Tunnel>(name: Name, ...args: Parameters<Tunnel[Name]>): Promise<unknown> =>
+    page.evaluate(
+      ([name, args]) => {
+        const { tunnel } = globalThis as unknown as { tunnel: Record<string, (...args: unknown[]) => unknown> };
+        return tunnel[name]?.(...args);
+      },
+      [name, args] as const,
+    );
+
+  it("makes calls of all four kinds, and reads trailers", async () => {
+    expect(await inPage("callAll", "Ann", "Bob")).toEqual({
+      greeting: "Hello, Ann!",
+      trailer: "true",
+      each: ["Hello, Ann!", "Hello, Bob!"],
+      together: "Hello, Ann and Bob!",
+      onArrival: ["Hello, Ann!", "Hello, Bob!"],
+    });
+  });
+
+  it("makes 1,000 concurrent calls on one socket", async () => {
+    expect(await inPage("callMany", 1_000)).toBe(1_000);
+    expect(bridge.sockets).toHaveLength(1);
+  });
+
+  it("cancels a call", async () => {
+    ended = signalled();
+    expect(await inPage("cancelled", "Snail")).toContain("[canceled]");
+    expect(await ended.promise).toBe("canceled");
+  });
+
+  it("ends a call at its deadline", async () => {
+    expect(await inPage("failure", "Snail", 200)).toContain("[deadline_exceeded]");
+  });
+
+  it("has the error that a client on Node has of a server that stops, and calls it again after its restart", async () => {
+    const { port } = server.address;
+    const onNode = createTransport({ baseUrl: `http://127.0.0.1:${port}` });
+    const lost: Promise<unknown>[] = [];
+    for (const call of [
+      () => inPage("failure", "Snail"),
+      async () => (await failureOf(createGreetServiceClient(onNode).greet({ name: "Snail" }))).message,
+    ]) {
+      begun = signalled();
+      lost.push(call());
+      await begun.promise;
+    }
+    await server.close({ graceMs: 0 });
+    const [inThePage, outside] = await Promise.all(lost);
+    expect(inThePage).toBe(outside);
+    await onNode.close();
+    server = await startServer(port);
+    expect(await inPage("greet", "Ann")).toBe("Hello, Ann!");
+  });
+});
