@@ -30,7 +30,7 @@ describe.skipIf(!hasChromium)("the generated client in Chromium", () => {
   let stranger: Page;
 
   beforeAll(async () => {
-    const script = await bundlePage("page");
+    const script = await bundlePage("test/browser/page.ts");
     pages.on("request", (request, response) => {
       if (request.url === "/page.js") response.setHeader("content-type", "text/javascript").end(script);
       else response.setHeader("content-type", "text/html").end('<!doctype html><script src="/page.js"></script>');

@@ -14,14 +14,14 @@ import {
 } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { bundlePage, EXECUTABLE, launchBrowser } from "../support/chromium.ts";
 import { failureOf, greeter, signalled } from "../support/server.ts";
-import { startBridge } from "../support/web-socket-bridge.ts";
+import { type Bridge, startBridge } from "../support/web-socket-bridge.ts";
 import type { Tunnel } from "./web-socket-page.ts";
 
 describe.skipIf(!existsSync(EXECUTABLE))("a page in Chromium, by a WebSocket,", () => {
   const pages = createPages();
   let browser: Browser;
   let server: Server;
-  let bridge: Awaited<ReturnType<typeof startBridge>>;
+  let bridge: Bridge;
   let page: Page;
   /** The call that waits, and the reason why it ended. */
   let begun = signalled();
@@ -48,7 +48,7 @@ describe.skipIf(!existsSync(EXECUTABLE))("a page in Chromium, by a WebSocket,", 
       .listen({ port, host: "127.0.0.1" });
 
   beforeAll(async () => {
-    const script = await bundlePage("web-socket-page");
+    const script = await bundlePage("test/browser/web-socket-page.ts");
     pages.on("request", ({ url }, response) => {
       if (url === "/page.js") response.setHeader("content-type", "text/javascript").end(script);
       else response.setHeader("content-type", "text/html").end('<!doctype html><script src="/page.js"></script>');

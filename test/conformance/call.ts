@@ -1,15 +1,14 @@
 /** The calls of the clients under test: what the runner describes, and its result. */
-import { setTimeout as delay } from "node:timers/promises";
 import { create, type DescMessage, type MessageInitShape } from "@bufbuild/protobuf";
 import { anyUnpack } from "@bufbuild/protobuf/wkt";
 import { type ClosableTransport, Metadata, RpcError, type Transport } from "triple-es";
-import { createTransport as createFetchTransport } from "triple-es/fetch";
-import { createTransport } from "triple-es/node";
+import { defer } from "../../runtime/src/call/platform.ts";
+import { delay } from "../../runtime/src/call/timer.ts";
 import type {
   ClientCompatRequest,
   ClientCompatResponseSchema,
 } from "./gen/connectrpc/conformance/v1/client_compat_pb.ts";
-import { Codec, Protocol, StreamType } from "./gen/connectrpc/conformance/v1/config_pb.ts";
+import { StreamType } from "./gen/connectrpc/conformance/v1/config_pb.ts";
 import {
   BidiStreamRequestSchema,
   ClientStreamRequestSchema,
@@ -21,7 +20,7 @@ import {
   UnimplementedRequestSchema,
 } from "./gen/connectrpc/conformance/v1/service_pb.ts";
 import { createConformanceServiceClient } from "./gen/connectrpc/conformance/v1/service_triple.ts";
-import { appendHeaders, compressions, encodings, fromRpcError, jsonCodec, toHeaders } from "./translation.ts";
+import { appendHeaders, fromRpcError, toHeaders } from "./translation.ts";
 
 /** The result of a call so far. It is reported even if the call fails. */
 class Outcome {
@@ -35,34 +34,8 @@ class Outcome {
   }
 }
 
-/** A transport on fetch for gRPC-Web, one on sockets for gRPC. */
-function connect(request: ClientCompatRequest): ClosableTransport {
-  const { host, port, serverTlsCert, clientTlsCreds: creds } = request;
-  if (request.protocol === Protocol.GRPC_WEB) {
-    const transport = createFetchTransport({
-      baseUrl: `http://${host}:${port}`,
-      protocol: "grpc-web",
-      codec: request.codec === Codec.JSON ? jsonCodec : "proto",
-      maxMessageBytes: request.messageReceiveLimit || undefined,
-    });
-    return { ...transport, close: async () => {} };
-  }
-  const secure = serverTlsCert.byteLength > 0;
-  return createTransport({
-    baseUrl: `${secure ? "https" : "http"}://${host}:${port}`,
-    codec: request.codec === Codec.JSON ? jsonCodec : "proto",
-    compression: encodings[request.compression],
-    compressions,
-    compressMinBytes: 0,
-    maxMessageBytes: request.messageReceiveLimit || undefined,
-    tls: secure
-      ? {
-          ca: Buffer.from(serverTlsCert),
-          ...(creds === undefined ? {} : { cert: Buffer.from(creds.cert), key: Buffer.from(creds.key) }),
-        }
-      : undefined,
-  });
-}
+/** Creates the transport of a call. */
+export type Connect = (request: ClientCompatRequest) => ClosableTransport;
 
 async function makeCall(request: ClientCompatRequest, transport: Transport): Promise<Outcome> {
   const client = createConformanceServiceClient(transport);
@@ -111,7 +84,7 @@ async function makeCall(request: ClientCompatRequest, transport: Transport): Pro
       await delay(10);
     } else {
       // The end of this generator half-closes the call, and the cancellation follows.
-      setImmediate(cancelAfterSend);
+      defer(() => void cancelAfterSend());
     }
   }
 
@@ -133,7 +106,7 @@ async function makeCall(request: ClientCompatRequest, transport: Transport): Pro
     switch (request.method) {
       case "Unary": {
         const message = await only(UnaryRequestSchema);
-        if (request.cancel !== undefined) setImmediate(cancelAfterSend);
+        if (request.cancel !== undefined) defer(() => void cancelAfterSend());
         outcome.add(await client.unary(message, options));
         break;
       }
@@ -145,7 +118,7 @@ async function makeCall(request: ClientCompatRequest, transport: Transport): Pro
         break;
       case "ServerStream": {
         const message = await only(ServerStreamRequestSchema);
-        if (request.cancel !== undefined) setImmediate(cancelAfterSend);
+        if (request.cancel !== undefined) defer(() => void cancelAfterSend());
         await receive(client.serverStream(message, options));
         break;
       }
@@ -170,6 +143,7 @@ async function makeCall(request: ClientCompatRequest, transport: Transport): Pro
 /** Makes the call of a request, and returns its result, a failure of the client included. */
 export async function answer(
   request: ClientCompatRequest,
+  connect: Connect,
 ): Promise<MessageInitShape<typeof ClientCompatResponseSchema>> {
   const { testName } = request;
   const transport = connect(request);

@@ -1,9 +1,10 @@
 /**
  * The client under test, started once: makes the calls that the runner describes, and reports each result. With the argument
- * `--worker URL`, a worker makes them.
+ * `--worker URL`, a worker or a page makes them.
  */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { answer } from "./call.ts";
+import { connect } from "./connect.ts";
 import {
   type ClientCompatRequest,
   ClientCompatRequestSchema,
@@ -25,7 +26,10 @@ async function askWorker(request: ClientCompatRequest) {
 }
 
 const run = async (request: ClientCompatRequest): Promise<void> =>
-  writeMessage(ClientCompatResponseSchema, await (option === "--worker" ? askWorker : answer)(request));
+  writeMessage(
+    ClientCompatResponseSchema,
+    await (option === "--worker" ? askWorker(request) : answer(request, connect)),
+  );
 
 /** With more calls at a time, the timing of cancellations would depend on the load of this process. */
 const MAX_RUNNING = 16;

@@ -4,16 +4,23 @@
  * passed to the runner, such as `--run 'Timeouts/**'`. `--prepare` builds the runner, and runs nothing.
  */
 import { spawn, spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { createInterface } from "node:readline";
+import { buffer } from "node:stream/consumers";
 import { fileURLToPath } from "node:url";
+import { bundlePage, EXECUTABLE, launchBrowser } from "../support/chromium.ts";
 import { compiled } from "../support/compiled.ts";
 import { ROOT } from "../support/documents.ts";
 import { CACHE, goModuleFolder, goVersion, installGoProgram } from "../support/go.ts";
+import { startBridge } from "../support/web-socket-bridge.ts";
 import { isWorkerdInstalled, startWorker } from "../support/workerd.ts";
-import { compressions } from "./translation.ts";
+import { compressions } from "./compressions.ts";
+import type { RunInPage } from "./page.ts";
 
 const MODULE = "connectrpc.com/conformance";
 const VERSION = "v1.0.5";
@@ -35,6 +42,8 @@ const COMPARE_FIRST = {
 const EXPECTED_CASES: Readonly<Record<number, number>> = { 5: 7544, 6: 8912 };
 /** The number of cases in a Cloudflare Worker, whose compressions do not depend on Node. */
 const WORKER_CASES = 1429;
+/** The number of cases in a page by a WebSocket. */
+const PAGE_CASES = 312;
 /** The exit status for a missing program, as opposed to a failed case. `scripts/check.js` recognizes it. */
 const EXIT_CANNOT_RUN = 3;
 
@@ -131,6 +140,35 @@ async function runInWorker(runner: string): Promise<Result> {
   }
 }
 
+/** Runs the cases of the client in a page of Chromium, through a gateway of WebSockets. Without Chromium, none is run. */
+async function runInPage(runner: string): Promise<Result> {
+  if (!existsSync(EXECUTABLE)) {
+    console.log(`SKIPPED the client in Chromium: there is no browser at ${EXECUTABLE}\n`);
+    return { ok: true, passed: 0 };
+  }
+  const gateway = await startBridge();
+  const browser = await launchBrowser();
+  const page = await browser.newPage();
+  await page.addScriptTag({ content: await bundlePage("test/conformance/page.ts") });
+  const server = createServer(async (request, response) => {
+    const bytes = [...(await buffer(request))];
+    const result = page.evaluate(
+      ([bytes, gateway]) => (globalThis as unknown as { run: RunInPage }).run(bytes, gateway),
+      [bytes, gateway.baseUrl] as const,
+    );
+    response.end(Buffer.from(await result));
+  }).listen(0, "127.0.0.1");
+  try {
+    await once(server, "listening");
+    const { port } = server.address() as AddressInfo;
+    return await runMode(runner, "client", here("client-page.yaml"), ["--worker", `http://127.0.0.1:${port}/`]);
+  } finally {
+    await browser.close();
+    gateway.close();
+    server.close();
+  }
+}
+
 async function main(): Promise<number> {
   const go = goVersion();
   if (go === undefined) {
@@ -149,11 +187,16 @@ async function main(): Promise<number> {
   const client = await runMode(runner, "client", writeConfig("client.yaml"));
   const page = await runMode(runner, "client", writeConfig("client-web.yaml"));
   const worker = await runInWorker(runner);
-  const total = server.passed + client.passed + page.passed + worker.passed;
+  const socket = await runInPage(runner);
+  const all = [server, client, page, worker, socket];
+  const total = all.reduce((sum, { passed }) => sum + passed, 0);
   const parts = `server ${server.passed} + client ${client.passed} + on fetch ${page.passed} + in workerd ${worker.passed}`;
-  console.log(`${parts} = ${total} cases passed`);
-  if (!server.ok || !client.ok || !page.ok || !worker.ok) return 1;
-  const expected = (EXPECTED_CASES[names.length] ?? 0) + (isWorkerdInstalled() ? WORKER_CASES : 0);
+  console.log(`${parts} + by a WebSocket ${socket.passed} = ${total} cases passed`);
+  if (!all.every(({ ok }) => ok)) return 1;
+  const expected =
+    (EXPECTED_CASES[names.length] ?? 0) +
+    (isWorkerdInstalled() ? WORKER_CASES : 0) +
+    (existsSync(EXECUTABLE) ? PAGE_CASES : 0);
   if (process.argv.length > 2 || total === expected) return 0;
   console.log(`but ${expected} cases were expected with ${names.length} compressions`);
   return 1;

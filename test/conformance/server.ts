@@ -4,6 +4,7 @@ import { create, type DescMessage, type Message, type MessageInitShape } from "@
 import { type Any, anyPack } from "@bufbuild/protobuf/wkt";
 import { type HandlerContext, protoCodec, RpcError } from "triple-es";
 import { createServer } from "triple-es/node";
+import { compressions } from "./compressions.ts";
 import {
   ServerCompatRequestSchema,
   ServerCompatResponseSchema,
@@ -24,7 +25,7 @@ import {
   type ConformanceServiceHandler,
 } from "./gen/connectrpc/conformance/v1/service_triple.ts";
 import { readMessages, writeMessage } from "./pipe.ts";
-import { appendHeaders, compressions, jsonCodec, toHeaders, toRpcError } from "./translation.ts";
+import { appendHeaders, jsonCodec, toHeaders, toRpcError } from "./translation.ts";
 
 type Payload = MessageInitShape<typeof ConformancePayloadSchema>;
 type RequestInfo = MessageInitShape<typeof ConformancePayload_RequestInfoSchema>;

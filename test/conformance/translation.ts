@@ -1,10 +1,8 @@
-/** Converts between the suite's terms and those of triple-es: headers, errors, codecs and compressions of both programs. */
+/** Converts between the suite's terms and those of triple-es: headers, errors and codecs of the programs. */
 import { create, createRegistry, type MessageInitShape } from "@bufbuild/protobuf";
 import type { Any } from "@bufbuild/protobuf/wkt";
 import { type Code, createJsonCodec, type Metadata, RpcError } from "triple-es";
-import { nodeCompressions } from "triple-es/node";
-import { framedSnappy } from "triple-es/snappy";
-import { Compression, type Code as ConformanceCode } from "./gen/connectrpc/conformance/v1/config_pb.ts";
+import type { Code as ConformanceCode } from "./gen/connectrpc/conformance/v1/config_pb.ts";
 import {
   BidiStreamRequestSchema,
   ClientStreamRequestSchema,
@@ -29,22 +27,6 @@ export const jsonCodec = createJsonCodec({
     ConformancePayload_RequestInfoSchema,
   ),
 });
-
-/**
- * The compressions of both programs: all that this version of Node supports, and snappy in the format of the suite's peers.
- */
-export const compressions = [...nodeCompressions, framedSnappy];
-
-/** Returns the name on the wire of a compression of the suite. `undefined`: none. */
-export const encodings: Readonly<Record<Compression, string | undefined>> = {
-  [Compression.UNSPECIFIED]: undefined,
-  [Compression.IDENTITY]: undefined,
-  [Compression.GZIP]: "gzip",
-  [Compression.BR]: "br",
-  [Compression.ZSTD]: "zstd",
-  [Compression.DEFLATE]: "deflate",
-  [Compression.SNAPPY]: "snappy",
-};
 
 export function appendHeaders(metadata: Metadata, headers: readonly Header[]): void {
   for (const { name, value } of headers) for (const one of value) metadata.append(name, one);

@@ -1,6 +1,7 @@
 /** The client under test in a Cloudflare Worker: each request has a call of the runner, and a transport of its own. */
 import { create, fromBinary, toBinary } from "@bufbuild/protobuf";
 import { answer } from "./call.ts";
+import { connect } from "./connect.ts";
 import {
   ClientCompatRequestSchema,
   ClientCompatResponseSchema,
@@ -10,7 +11,10 @@ import {
 export default {
   async fetch(request: Request): Promise<Response> {
     const message = fromBinary(ClientCompatRequestSchema, new Uint8Array(await request.arrayBuffer()));
-    const bytes = toBinary(ClientCompatResponseSchema, create(ClientCompatResponseSchema, await answer(message)));
+    const bytes = toBinary(
+      ClientCompatResponseSchema,
+      create(ClientCompatResponseSchema, await answer(message, connect)),
+    );
     return new Response(bytes as Uint8Array<ArrayBuffer>);
   },
 };

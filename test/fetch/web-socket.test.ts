@@ -12,7 +12,7 @@ import {
 } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { freePort } from "../support/port.ts";
 import { failureOf, greetings, signalled, startServer } from "../support/server.ts";
-import { type Bridge, bridgeTo } from "../support/web-socket-bridge.ts";
+import { type Bridge, startBridge } from "../support/web-socket-bridge.ts";
 
 // Node 20 has no WebSocket.
 beforeAll(() => void vi.stubGlobal("WebSocket", WebSocket));
@@ -22,6 +22,12 @@ interface Connected {
   readonly client: GreetServiceClient;
   readonly bridge: Bridge;
   readonly close: () => Promise<void>;
+}
+
+async function bridgeTo(port: number): Promise<Bridge> {
+  const bridge = await startBridge(port);
+  onTestFinished(() => bridge.close());
+  return bridge;
 }
 
 async function connect(handler: Partial<GreetServiceHandler> = {}, maxStreams = 100): Promise<Connected> {

@@ -26,10 +26,10 @@ export async function launchBrowser(): Promise<Browser> {
   return browser;
 }
 
-/** Bundles a module of `test/browser` as the script of a page. */
-export async function bundlePage(name: string): Promise<string> {
+/** Bundles a module as the script of a page. */
+export async function bundlePage(file: string): Promise<string> {
   const { outputFiles } = await build({
-    entryPoints: [`${ROOT}test/browser/${name}.ts`],
+    entryPoints: [ROOT + file],
     bundle: true,
     minify: true,
     format: "iife",

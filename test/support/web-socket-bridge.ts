@@ -1,7 +1,6 @@
 /** A gateway of the subprotocol `h2ts`: it forwards the bytes of each WebSocket to a port of HTTP/2 with prior knowledge. */
 import { once } from "node:events";
 import { connect } from "node:net";
-import { onTestFinished } from "vitest";
 import { type WebSocket, WebSocketServer } from "ws";
 
 export interface Bridge {
@@ -10,10 +9,12 @@ export interface Bridge {
   readonly sockets: readonly WebSocket[];
   /** The messages that have been received. */
   readonly received: readonly Buffer[];
+  /** Ends all WebSockets, and accepts no more. */
+  close(): void;
 }
 
-/** Starts the gateway. It is closed at the end of the test, unless the caller is none and closes it. */
-export async function startBridge(port: number): Promise<Bridge & { close(): void }> {
+/** Starts the gateway, to this port, or to that which the path of each WebSocket names. */
+export async function startBridge(port?: number): Promise<Bridge> {
   const server = new WebSocketServer({
     port: 0,
     host: "127.0.0.1",
@@ -21,9 +22,9 @@ export async function startBridge(port: number): Promise<Bridge & { close(): voi
   });
   const sockets: WebSocket[] = [];
   const received: Buffer[] = [];
-  server.on("connection", (socket) => {
+  server.on("connection", (socket, { url = "" }) => {
     sockets.push(socket);
-    const upstream = connect(port, "127.0.0.1");
+    const upstream = connect(port ?? Number(url.slice(1)), "127.0.0.1");
     socket.on("message", (data: Buffer) => {
       received.push(data);
       upstream.write(data);
@@ -41,11 +42,4 @@ export async function startBridge(port: number): Promise<Bridge & { close(): voi
     server.close();
   };
   return { baseUrl: `http://127.0.0.1:${address.port}`, sockets, received, close };
-}
-
-/** Starts the gateway, and closes it at the end of the test. */
-export async function bridgeTo(port: number): Promise<Bridge> {
-  const bridge = await startBridge(port);
-  onTestFinished(() => bridge.close());
-  return bridge;
 }
