@@ -29,6 +29,10 @@ const PAGES = {
     import { createTransport } from "triple-es/fetch";
     import { createGreetServiceClient } from "${generated}/pb/greet/v1/greet_triple.ts";
     createGreetServiceClient(createTransport({ baseUrl: "/" }))${CALL}`,
+  "triple-es/fetch by a WebSocket": (generated: string) => `
+    import { createWebSocketTransport } from "triple-es/fetch";
+    import { createGreetServiceClient } from "${generated}/pb/greet/v1/greet_triple.ts";
+    createGreetServiceClient(createWebSocketTransport({ baseUrl: "/" }))${CALL}`,
   "@connectrpc/connect-web": () => `
     import { createClient } from "@connectrpc/connect";
     import { createConnectTransport } from "@connectrpc/connect-web";

@@ -8,19 +8,18 @@ import { channels } from "../call/diagnostics.ts";
 import { transportClosed } from "../call/error.ts";
 import { startTimer } from "../call/platform.ts";
 import type { Connections } from "../http/exchange.ts";
-import { publishCalls } from "../observe/logger.ts";
 import type { ClosableTransport } from "./client.ts";
 
 /**
  * Creates a transport from a call and its connections. `close` also waits for calls that have not reached a connection
- * yet, because an interceptor may delay or retry them.
+ * yet, because an interceptor may delay or retry them. `published` replaces the call while the channel for calls has a subscriber,
+ * which pages do not have.
  */
-export function closableTransport(call: Call, connections: Connections): ClosableTransport {
+export function closableTransport(call: Call, connections: Connections, published: Call = call): ClosableTransport {
   /** The number of calls without a response. Afterwards, the connection waits for the messages of the stream. */
   let running = 0;
   let onNoneRunning: (() => void) | undefined;
   let closing: Promise<void> | undefined;
-  const published = publishCalls(call, "client");
 
   const settled = (): void => {
     running -= 1;

@@ -17,6 +17,7 @@ import type { InstanceConnection } from "../../discovery/registry.ts";
 import type { EndpointStatus, TargetOptions } from "../../discovery/target-options.ts";
 import type { Connections, Exchange } from "../../http/exchange.ts";
 import { type ClientProtocolOptions, resolveClientOptions } from "../../protocol/options.ts";
+import { publishCalls } from "../../observe/logger.ts";
 import type { ClientProtocol } from "../../protocol/protocol.ts";
 import { nodeCompressions } from "../compression.ts";
 import { createConnector, createEndpointConnector, type EndpointOptions } from "./connector.ts";
@@ -120,7 +121,8 @@ export function createNodeTransport(
     const current = retry === undefined && serviceConfig !== undefined ? serviceConfig : () => config;
     const isPlain = (config ?? serviceConfig ?? overridesOf) === undefined;
     const call = isPlain ? plain : configureCalls(plain, current, { ...retry, onRetry, overridesOf });
-    const transport = closableTransport(interceptStreams(call, interceptors), connections);
+    const intercepted = interceptStreams(call, interceptors);
+    const transport = closableTransport(intercepted, connections, publishCalls(intercepted, "client"));
     const dispose = { [Symbol.asyncDispose]: () => transport.close() };
     return Object.assign(transport, dispose, endpoints && { endpoints });
   };
