@@ -1,6 +1,7 @@
 /**
  * Entry point `triple-es/fetch`: clients on `fetch`, and servers that answer a `Request` with a `Response`. Both support
- * HTTP RPC, and gRPC in the framing of gRPC-Web, because `fetch` can neither read nor write trailers.
+ * HTTP RPC, and gRPC in the framing of gRPC-Web, because `fetch` can neither read nor write trailers. Clients speak gRPC itself by
+ * a WebSocket.
  *
  * @module triple-es/fetch
  */

@@ -124,6 +124,43 @@ describe("a transport by a WebSocket", () => {
     expect(read).toBe(1_000);
   });
 
+  it("writes nothing more while the buffer of the socket is full", async () => {
+    let socket: FullSocket | undefined;
+    class FullSocket {
+      bufferedAmount = 0;
+      sent = 0;
+      onopen = (): void => {};
+      onmessage = (_: { readonly data: ArrayBuffer }): void => {};
+      constructor() {
+        socket = this;
+        queueMicrotask(() => {
+          this.onopen();
+          // SETTINGS with the largest window, and a WINDOW_UPDATE.
+          const frames = "000006040000000000" + "00047fffffff" + "000004080000000000" + "7fff0000";
+          this.onmessage({ data: Uint8Array.from(Buffer.from(frames, "hex")).buffer });
+        });
+      }
+      send({ length }: Uint8Array): void {
+        this.sent += length;
+        this.bufferedAmount += length;
+      }
+      close(): void {}
+    }
+    vi.stubGlobal("WebSocket", FullSocket);
+    onTestFinished(() => void vi.stubGlobal("WebSocket", WebSocket));
+    const transport = createWebSocketTransport({ baseUrl: "http://127.0.0.1:1" });
+    const call = failureOf(createGreetServiceClient(transport).greet({ name: "a".repeat(1_000_000) }));
+    let rounds = 0;
+    for (; socket === undefined || socket.sent < 1_000_000; rounds++) {
+      await vi.waitUntil(() => socket !== undefined && socket.bufferedAmount > 65_536, { interval: 1 });
+      expect(socket?.bufferedAmount).toBeLessThan(256 * 1024);
+      if (socket !== undefined) socket.bufferedAmount = 0;
+    }
+    expect(rounds).toBeGreaterThan(4);
+    await transport.close({ graceMs: 0 });
+    expect((await call).code).toBe(Code.Unavailable);
+  });
+
   it("fails the calls of a lost socket as unavailable, and opens another one for the next call", async () => {
     const begun = signalled();
     const { client, bridge } = await connect({

@@ -10,8 +10,8 @@ import type { HttpRpcPayload, Payload } from "../protocol/payload.ts";
 export interface FetchTransportOptions {
   /**
    * The protocol of unary calls and server streaming: `http-rpc` (HTTP RPC, streams as server-sent events), or `grpc-web` (gRPC
-   * in the framing of gRPC-Web). Default: `http-rpc` for unary calls, `grpc-web` for server streaming. Client streaming is not
-   * supported.
+   * in the framing of gRPC-Web). Default: `http-rpc` for unary calls, `grpc-web` for server streaming. Client streaming needs
+   * `createWebSocketTransport`.
    */
   readonly protocol?: "http-rpc" | "grpc-web" | undefined;
   /** The codec of messages. Default: `json`. */

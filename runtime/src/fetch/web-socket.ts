@@ -100,13 +100,13 @@ class WebSocketStream implements ByteStream {
 
   end(): void {
     this.writableEnded = true;
-    this.#socket.close();
+    this.#socket.close(1000);
   }
 
   destroy(error?: Error): void {
     if (this.destroyed) return;
     this.errored ??= error ?? null;
-    this.#socket.close();
+    this.#socket.close(1000);
     this.#received = [];
     this.#close();
   }
@@ -125,6 +125,7 @@ class WebSocketStream implements ByteStream {
   }
 
   #receive(data: unknown): void {
+    if (this.destroyed) return;
     // The time for another write, in pages whose timers the browser slows down because they are hidden.
     this.#checkBuffer();
     if (data instanceof ArrayBuffer) this.#received.push(new Uint8Array(data));
