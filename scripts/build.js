@@ -39,8 +39,11 @@ const TIERS = {
   dubbo: { java: ["hessian2", "msgpack"], index: ["etcd", "nacos", "rules", "zookeeper"] },
 };
 
+/** Tiers of bundlers: entry points for Node alone are in the files of `triple-es/node`, because no page has them. */
+const WEB_TIERS = { node: ["fastify", "internal-node"] };
+
 /** The plugin of esbuild that adds the import of their tier to entry points of a library. */
-const wholeTiers = (folder) => ({
+const wholeTiers = (folder, tiers = TIERS[folder]) => ({
   name: "whole tiers",
   setup(build) {
     // The package declares that its modules have no side effects, so that esbuild would drop these imports.
@@ -48,7 +51,7 @@ const wholeTiers = (folder) => ({
       path: resolve(resolveDir, path),
       sideEffects: true,
     }));
-    for (const [tier, names] of Object.entries(TIERS[folder])) {
+    for (const [tier, names] of Object.entries(tiers)) {
       build.onLoad({ filter: new RegExp(`${folder}.build.(${names.join("|")})\\.js$`) }, ({ path }) => ({
         contents: `import "./${tier}.js";\n${readFileSync(path, "utf8")}`,
       }));
@@ -126,7 +129,10 @@ async function buildLibrary(folder) {
       .map(({ path, text }) => [path, Buffer.from(withoutNeedless(text))]);
   };
   writeFolder(join(root, folder, "dist/node"), await bundleOf("node", [wholeTiers(folder)]));
-  writeFolder(join(root, folder, "dist/web"), await bundleOf("web", [pureConstants(folder)]));
+  writeFolder(
+    join(root, folder, "dist/web"),
+    await bundleOf("web", [wholeTiers(folder, WEB_TIERS), pureConstants(folder)]),
+  );
   writeFolder(join(root, folder, "dist/types"), declarationsOf(join(root, folder), entries.map(sourceOf)));
   // The package has the whole folder, also what an earlier build has left in it.
   for (const name of readdirSync(join(root, folder, "dist"))) {
