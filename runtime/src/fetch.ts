@@ -10,6 +10,7 @@ import type { ClosableTransport, Transport } from "./client/client.ts";
 import { interceptAttempts, interceptStreams } from "./client/request-messages.ts";
 import { closableTransport } from "./client/transport.ts";
 import { type Codec, protoCodec } from "./codec/codec.ts";
+import { checkCodecNames } from "./codec/wire-name.ts";
 import { connectFetch, withReasons } from "./fetch/exchange.ts";
 import { createFetchHandler, type FetchHandler, type FetchHandlerOptions } from "./fetch/handler.ts";
 import { type FetchTransportOptions, resolveFetchOptions, selectProtocol } from "./fetch/transport.ts";
@@ -42,15 +43,17 @@ export function createTransport(options: FetchTransportOptions): Transport {
 
 /**
  * Creates a transport for calls of all kinds over gRPC, by HTTP/2 in one WebSocket to a server that accepts the subprotocol
- * `h2ts`. The first call opens the WebSocket, and the first call after its loss opens it again; `close` closes it. The codec is
- * protobuf by default. Throws a `TypeError` for an invalid option, and a `RangeError` for a `maxMessageBytes` out of range.
+ * `h2ts`. The first call opens the WebSocket, and the first call after its loss opens it again; `close` closes it.
+ * Throws a `TypeError` for an invalid option, and a `RangeError` for a `maxMessageBytes` out of range.
  */
 export function createWebSocketTransport(
   options: Pick<FetchTransportOptions, "baseUrl" | "interceptors" | "javaNames" | "maxMessageBytes"> & {
+    /** The codec of messages. Default: protobuf's binary format. */
     readonly codec?: Codec | undefined;
   },
 ): ClosableTransport {
   const { codec = protoCodec, interceptors } = options;
+  checkCodecNames("codec", [codec]);
   const connections = connectWebSocket(options.baseUrl);
   const resolved = resolveClientOptions({ ...options, codec, compressions: [] });
   const attempt = interceptAttempts(createGrpcClient(connections.exchange, resolved), interceptors);

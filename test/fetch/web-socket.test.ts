@@ -1,7 +1,7 @@
 /**
  * The transport by HTTP/2 in a WebSocket, through a gateway of the subprotocol. `test/browser` has it in a page.
  */
-import { Code, type RpcError } from "triple-es";
+import { Code, jsonCodec, type RpcError } from "triple-es";
 import { createWebSocketTransport } from "triple-es/fetch";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { WebSocket } from "ws";
@@ -244,6 +244,15 @@ describe("a transport by a WebSocket", () => {
     expect((await failureOf(client.greet({}))).code).toBe(Code.Unavailable);
     expect((await failureOf(client.greet({}))).message).toMatch(/next attempt in/);
     await transport.close();
+  });
+
+  it("uses the given codec, and refuses the name of one", async () => {
+    const { port } = await startServer();
+    const { baseUrl } = await bridgeTo(port);
+    const transport = createWebSocketTransport({ baseUrl, codec: jsonCodec });
+    expect((await createGreetServiceClient(transport).greet({ name: "Ann" })).greeting).toBe("Hello, Ann!");
+    await transport.close();
+    expect(() => createWebSocketTransport({ baseUrl, codec: "json" as never })).toThrow("codec: the name undefined");
   });
 
   it.each(["", "/api", "ws://host", "http://host/?a=b", "http://host/#a"])("refuses the base URL %j", (baseUrl) => {

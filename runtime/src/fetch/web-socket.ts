@@ -21,7 +21,7 @@ const MAX_MESSAGE_BYTES = 64 * 1024;
 /** Bytes in the buffer of the WebSocket above which nothing more is written (backpressure). */
 const FULL_BUFFER_BYTES = 64 * 1024;
 /** Interval at which the buffer is read while it is full, because there is no event for it, in milliseconds. */
-const POLL_MS = 20;
+const POLL_MS = 5;
 /** Codes of a normal end: closed, going away, no code, and no close frame (RFC 6455, section 7.4.1). */
 const ENDS = [1000, 1001, 1005, 1006];
 
