@@ -10,7 +10,7 @@ const testsOf = (...folders: string[]) => folders.map((folder) => `test/${folder
 /** Tests of single modules, in memory or in the simulator, but for a few that open sockets. */
 const UNIT = [
   ...testsOf("call", "client", "codec", "dubbo", "grpc", "http", "http-rpc", "http1", "http2"),
-  ...testsOf("observe", "protocol", "rest", "server", "services", "simulation"),
+  ...testsOf("observe", "protocol", "rest", "server", "services", "simulation", "websocket"),
 ];
 /** Tests of the programs for developers, which start compilers. */
 const TOOLS = testsOf("contract", "openapi", "plugin", "validate");

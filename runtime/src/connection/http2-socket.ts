@@ -3,6 +3,7 @@
  * turn of the event loop is written at once.
  */
 
+import { joinAll } from "../call/bytes.ts";
 import { defer, dropsCallbacks, now, startBackgroundTimer } from "../call/platform.ts";
 import type { OutputOwner, Segments } from "../wire/output.ts";
 import type { ByteStream } from "./byte-stream.ts";
@@ -141,12 +142,24 @@ export class Http2Socket<Bytes extends ByteStream = ByteStream> implements Outpu
     const socket: AttachedSocket = this.socket;
     this.#connection = connection;
     this.#owner = owner;
+    const isNew = socket[ATTACHED] === undefined;
     socket[ATTACHED] = this;
-    socket.on("error", onError);
-    socket.on("close", onClose);
-    socket.on("end", onEnd);
-    socket.on("data", onData);
+    if (isNew) {
+      socket.on("error", onError);
+      socket.on("close", onClose);
+      socket.on("end", onEnd);
+      socket.on("data", onData);
+    }
     this.wake();
+  }
+
+  /** Leaves the socket to another connection, which is attached next. Returns the output that has not been written. */
+  detach(): Uint8Array {
+    const { parts = [] } = this.#connection?.take(Number.POSITIVE_INFINITY) ?? {};
+    this.#connection = undefined;
+    this.#owner = undefined;
+    this.socket.resume();
+    return joinAll(parts);
   }
 
   /** Handles an error of the socket, which closes next. */

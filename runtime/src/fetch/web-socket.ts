@@ -14,8 +14,8 @@ import { Pool } from "../connection/pool.ts";
 import { DEFAULT_TIMES } from "../connection/pooled-connection.ts";
 import type { Connections } from "../http/exchange.ts";
 import { WITHOUT_OTHERS } from "../http/transparent-retry.ts";
+import { SUBPROTOCOL } from "../websocket/tunnel.ts";
 
-const SUBPROTOCOL = "h2ts";
 /** Maximum size of a message: a larger one would occupy the event loop of the receiving page for long. */
 const MAX_MESSAGE_BYTES = 64 * 1024;
 /** Bytes in the buffer of the WebSocket above which nothing more is written (backpressure). */

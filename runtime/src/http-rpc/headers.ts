@@ -8,7 +8,7 @@ import { compressionOf, encodingList, type Negotiation } from "../codec/compress
 import type { HttpRequest } from "../http/exchange.ts";
 import { clipText, quote } from "../protocol/error.ts";
 import { checkHeaders, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
-import type { ServerProtocolOptions } from "../protocol/options.ts";
+import type { OriginPolicy, ServerProtocolOptions } from "../protocol/options.ts";
 import { Refusal } from "./error-response.ts";
 import { canonicalType } from "./media-type.ts";
 
@@ -51,9 +51,6 @@ export function readCallHeaders(
     responseCompression: negotiate(headers.get("accept-encoding")),
   };
 }
-
-/** Decides whether pages of an origin may call, with credentials or without (option `cors`). */
-export type OriginPolicy = (origin: string, withCredentials: boolean) => boolean;
 
 /**
  * Throws status 403 for cross-site request forgery (CSRF) with content types that browsers send to any site without a

@@ -52,11 +52,14 @@ export interface ClientProtocolOptions extends ProtocolOptions, UnaryOptions, Pi
   readonly wrapperContentType?: "application/grpc+proto" | "application/triple+wrapper" | undefined;
 }
 
+/** Decides whether pages of an origin may call, with credentials or without: cookies, `authorization` (option `cors`). */
+export type OriginPolicy = (origin: string, withCredentials: boolean) => boolean;
+
 export interface ServerProtocolOptions extends ProtocolOptions, Pick<PayloadOptions, "serializations"> {
   /** Supported codecs. */
   readonly codecs: readonly Codec[];
-  /** Reports whether pages of another origin may call, with or without credentials (cookies, `authorization`). Default: none. */
-  readonly allowsOrigin?: ((origin: string, withCredentials: boolean) => boolean) | undefined;
+  /** Decides about pages of other origins. Default: none may call. */
+  readonly allowsOrigin?: OriginPolicy | undefined;
   /** Limits on the headers of requests that are received, and of responses that are sent. */
   readonly headerLimits: HeaderLimits;
   /** Limits on the parts of bodies of HTTP RPC. */

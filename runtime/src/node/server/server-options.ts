@@ -85,6 +85,12 @@ export interface ServerOptions extends NodeRouterOptions {
    * number of calls, so limit the rate of a log. Default: none.
    */
   readonly onTlsError?: ((error: Error, client: { readonly address: string | undefined }) => void) | undefined;
+  /**
+   * Accepts calls over HTTP/2 in WebSockets (subprotocol `h2ts`) at any path, from pages of its own host and of the origins in `cors`.
+   * A proxy cannot see the headers of these calls, nor add any: only `cookie`, `origin`, `forwarded` and `x-forwarded-for`
+   * come from the request of the WebSocket. Default: false.
+   */
+  readonly webSocket?: boolean | undefined;
   /** Most connections at a time. Further ones are closed at once. Default: 10,000. */
   readonly maxConnections?: number | undefined;
   /** Limits of one connection. Default: the defaults of the limits, which suit most servers. */
@@ -103,5 +109,13 @@ export interface ServerOptions extends NodeRouterOptions {
 /** The options of the sockets of a server. */
 export type ListenerOptions = Pick<
   ServerOptions,
-  "tls" | "onTlsError" | "maxConnections" | "limits" | "maxBufferedBytes" | "maxMessageBytes" | "headerLimits"
+  | "tls"
+  | "onTlsError"
+  | "maxConnections"
+  | "limits"
+  | "maxBufferedBytes"
+  | "maxMessageBytes"
+  | "headerLimits"
+  | "cors"
+  | "webSocket"
 >;

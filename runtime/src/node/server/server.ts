@@ -29,6 +29,8 @@ const SOCKET_OPTION_NAMES: MemberNames<SocketServerOptions> = {
   maxBufferedBytes: true,
   maxMessageBytes: true,
   headerLimits: true,
+  cors: true,
+  webSocket: true,
   values: true,
   trustProxy: true,
   fallback: true,

@@ -5,13 +5,14 @@
 import { AsyncResource } from "node:async_hooks";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
+import { joinAll } from "../../../call/bytes.ts";
 import { Code, Status } from "../../../call/code.ts";
 import { RpcError } from "../../../call/error.ts";
 import { now, wallClock } from "../../../call/platform.ts";
 import { Http2Socket, type SocketOwner } from "../../../connection/http2-socket.ts";
 import { outOfMemory, STALLED_MS } from "../../../connection/memory-budget.ts";
 import type { Exchange } from "../../../http/exchange.ts";
-import type { MessageError } from "../../../http1/error.ts";
+import { type MessageError, malformed } from "../../../http1/error.ts";
 import type { ServerExchange } from "../../../http1/exchange.ts";
 import type { Http1Limits } from "../../../http1/limits.ts";
 import type { RequestHead } from "../../../http1/request.ts";
@@ -27,6 +28,7 @@ import {
   type Service,
 } from "../listener/engine.ts";
 import { MIB, oldAt } from "../listener/limits.ts";
+import { openWebSocket, type WebSocketUpgrade } from "../listener/web-socket.ts";
 import { type Http1RequestOwner, ServedHttp1Request } from "./request.ts";
 
 /** Bytes beyond the limited header fields: the request line, and part of a field that exceeds the limit. */
@@ -35,13 +37,15 @@ const HEADROOM_BYTES = 16 * 1024;
 /** The options of an engine of HTTP/1.1. */
 interface Http1Service extends Service {
   readonly engineLimits: Http1Limits;
+  /** The connections that take WebSockets over. */
+  readonly http2: ServedConnections;
 }
 
-/** Creates the engine that serves HTTP/1.1 connections. */
-export function serveHttp1(options: ServerEngineOptions): ServedConnections {
+/** Creates the engine that serves HTTP/1.1 connections. `http2` takes those over that become WebSockets. */
+export function serveHttp1(options: ServerEngineOptions, http2: ServedConnections): ServedConnections {
   const { headersTimeoutMs: headMs, requestTimeoutMs: requestMs, http1IdleTimeoutMs: idleMs } = options.limits;
   const engineLimits = { headBytes: options.maxHeaderBytes + HEADROOM_BYTES, headMs, requestMs, idleMs };
-  const service: Http1Service = { ...options, engineLimits, isLeaving: false, aborted: undefined };
+  const service: Http1Service = { ...options, engineLimits, http2, isLeaving: false, aborted: undefined };
   return new ServedConnections(service, (socket, all) => new ServedHttp1Connection(service, socket, all));
 }
 
@@ -64,6 +68,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
   hasEnded = false;
   readonly #connection: ServerConnection;
   readonly #socket: Http2Socket<Socket>;
+  readonly #http2: ServedConnections;
   /** The time at which the connection ends after its next response. */
   readonly #oldAt: number;
   #request: ServedHttp1Request | undefined;
@@ -75,6 +80,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
 
   constructor(service: Http1Service, socket: Socket, connections: ServedConnections) {
     super(service, socket, "h1", connections);
+    this.#http2 = service.http2;
     const startedAt = Math.floor(now());
     this.#sweptAt = startedAt;
     this.#stalledSince = startedAt;
@@ -92,11 +98,38 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
   }
 
   onRequest(exchange: ServerExchange, head: RequestHead, early: readonly Uint8Array[]): void {
+    if (head.fields.includes("upgrade") && this.#opens(exchange, head)) return;
     const request = new ServedHttp1Request(this, exchange, head, early);
     exchange.sink = request;
     this.#request = request;
     if (exchange.ended && this.memory.budget.short) this.admit(request, () => this.#start(request));
     else this.#start(request);
+  }
+
+  /** Handles a request that opens a WebSocket, by an answer or after the rest of its chunk. Returns false for other requests. */
+  #opens(exchange: ServerExchange, head: RequestHead): boolean {
+    const { allowsWebSocket } = this.service;
+    try {
+      const upgrade = allowsWebSocket && openWebSocket(head, this.peer, allowsWebSocket);
+      if (upgrade === undefined) return false;
+      queueMicrotask(() => this.#upgrade(exchange, upgrade));
+    } catch (reason) {
+      this.onInvalid(exchange, reason as MessageError);
+    }
+    return true;
+  }
+
+  /** Leaves the socket to a WebSocket. */
+  #upgrade(exchange: ServerExchange, { handshake, inherit }: WebSocketUpgrade): void {
+    if (exchange.closed) return;
+    if (this.#connection.waiting > 0) {
+      exchange.closes = true;
+      this.onInvalid(exchange, malformed("nothing may follow a request for a WebSocket before its response"));
+      return;
+    }
+    const unsent = this.#socket.detach();
+    super.onClose();
+    this.#http2.accept(this.#socket.socket, { handshake: joinAll([unsent, handshake]), inherit });
   }
 
   #start(request: ServedHttp1Request): void {
@@ -202,8 +235,10 @@ function errorOf(httpStatus: number, message: string): RpcError {
   const code =
     httpStatus === 431
       ? Code.ResourceExhausted
-      : httpStatus === 400 || httpStatus === 417
-        ? Code.InvalidArgument
-        : Code.Unimplemented;
+      : httpStatus === 403
+        ? Code.PermissionDenied
+        : httpStatus === 400 || httpStatus === 417
+          ? Code.InvalidArgument
+          : Code.Unimplemented;
   return new RpcError(code, message, { status: Status.BadRequest });
 }

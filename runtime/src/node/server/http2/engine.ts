@@ -18,6 +18,7 @@ import type { EngineLimits } from "../../../http2/limits.ts";
 import type { HeaderBlock } from "../../../http2/messages.ts";
 import { ServerRole } from "../../../http2/server.ts";
 import type { Stream } from "../../../http2/sink.ts";
+import { CloseCode, WebSocketTunnel } from "../../../websocket/tunnel.ts";
 import { nodeLatin1 } from "../../io/latin1.ts";
 import {
   errorResponse,
@@ -28,6 +29,7 @@ import {
   type ServerEngineOptions,
   type Service,
 } from "../listener/engine.ts";
+import type { WebSocketUpgrade } from "../listener/web-socket.ts";
 import { ConnectionGuard } from "./guard.ts";
 import { type RequestOwner, ServedRequest } from "./request.ts";
 
@@ -43,7 +45,7 @@ interface Http2Service extends Service {
 export function serveHttp2(options: ServerEngineOptions): ServedConnections {
   const engineLimits = { ...options.limits, maxHeaderListBytes: options.maxHeaderBytes };
   const service: Http2Service = { ...options, engineLimits, isLeaving: false, aborted: undefined };
-  return new ServedConnections(service, (socket, all) => new ServedHttp2Connection(service, socket, all));
+  return new ServedConnections(service, (...one) => new ServedHttp2Connection(service, ...one));
 }
 
 /** One connection of a client. */
@@ -53,6 +55,9 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   readonly connection: EngineConnection;
   readonly requests: SwapList<ServedRequest> = new SwapList();
   readonly #socket: Http2Socket;
+  /** The WebSocket that carries the connection; `undefined` if the socket does. */
+  readonly #tunnel: WebSocketTunnel | undefined;
+  readonly #inherit: WebSocketUpgrade["inherit"] | undefined;
   #stopTimer: (() => void) | undefined;
   /** True if this side has begun graceful shutdown, and true if it has sent the final GOAWAY. */
   #isLeaving = false;
@@ -60,9 +65,9 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   /** The reason of {@link abort}, if this connection alone was aborted. */
   #aborted: RpcError | undefined;
 
-  constructor(service: Http2Service, socket: Socket, connections: ServedConnections) {
+  constructor(service: Http2Service, socket: Socket, connections: ServedConnections, upgrade?: WebSocketUpgrade) {
     super(service, socket, "h2", connections);
-    this.#report("connected", "over HTTP/2");
+    this.#report("connected", upgrade === undefined ? "over HTTP/2" : "over HTTP/2 in a WebSocket");
     this.#socket = new Http2Socket(socket);
     this.role = new ServerRole(this, {
       output: this.#socket,
@@ -71,7 +76,11 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     });
     this.connection = this.role.connection;
     this.guard = new ConnectionGuard(this.connection, socket, this.requests, service.limits, this);
-    this.#socket.attach(this.connection, this);
+    if (upgrade !== undefined) {
+      this.#tunnel = new WebSocketTunnel(this.connection, upgrade.handshake, () => this.#socket.wake());
+      this.#inherit = upgrade.inherit;
+    }
+    this.#socket.attach(this.#tunnel ?? this.connection, this);
     if (service.isLeaving) this.leave();
   }
 
@@ -91,7 +100,9 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   }
 
   onRequest(stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]): void {
-    const request = new ServedRequest(this, stream, block, early);
+    const inherit = this.#inherit;
+    const head = inherit === undefined ? block : { ...block, fields: inherit(block.fields), result: undefined };
+    const request = new ServedRequest(this, stream, head, early);
     stream.sink = request;
     this.requests.add(request);
     if (!block.hasOneHost) request.answer(TWO_HOSTS);
@@ -107,7 +118,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   onEvent(event: ConnectionEvent): void {
     if (event.type === "over") {
       this.#report("ended", `ended with HTTP/2 code ${event.code}: ${event.text}`);
-      this.#socket.end();
+      this.#end();
     } else if (event.type === "pong" && event.kind === "shutdown") this.#finishLeaving();
     else if (event.type === "pong" && event.kind === "receipt") {
       for (const request of this.requests) request.onPong();
@@ -143,7 +154,12 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
 
   /** Ends an idle connection after either side has sent GOAWAY, because no more requests follow. */
   #endIfIdle(): void {
-    if (this.#stopTimer === undefined && this.connection.streams.size === 0) this.#socket.end();
+    if (this.#stopTimer === undefined && this.connection.streams.size === 0) this.#end();
+  }
+
+  #end(): void {
+    this.#tunnel?.close(CloseCode.Normal);
+    this.#socket.end();
   }
 
   abort(reason: RpcError): void {
@@ -158,6 +174,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
 
   sweep(time: number): void {
     this.guard.sweep(time);
+    this.#tunnel?.tick(time);
   }
 
   reclaim(): void {

@@ -24,8 +24,10 @@ import { type Body, emptyBody, onRead, wholeBody } from "../../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange.ts";
 import type { Stream } from "../../../http2/sink.ts";
 import { errorBody } from "../../../protocol/error.ts";
+import type { OriginPolicy } from "../../../protocol/options.ts";
 import { readPeer } from "../peer.ts";
 import { type Limits, sweepIntervalMs } from "./limits.ts";
+import type { WebSocketUpgrade } from "./web-socket.ts";
 
 /** The parts of a server that its engines share. */
 export interface ServerEngineOptions {
@@ -36,6 +38,8 @@ export interface ServerEngineOptions {
   readonly maxHeaderBytes: number;
   /** Fires when the server begins to close. */
   readonly draining: AbortSignal;
+  /** Decides whether pages of an origin may open a WebSocket; default: there are none. */
+  readonly allowsWebSocket?: OriginPolicy | undefined;
 }
 
 /** The options of an engine, and the state that its connections share. */
@@ -46,21 +50,28 @@ export interface Service extends ServerEngineOptions {
   aborted: RpcError | undefined;
 }
 
+/** Creates the connection of a socket. */
+type CreateConnection = (
+  socket: Socket,
+  connections: ServedConnections,
+  upgrade: WebSocketUpgrade | undefined,
+) => ServedConnection;
+
 /** The connections of a port that use one version of HTTP. They are swept about once a second while there are any. */
 export class ServedConnections extends SwapList<ServedConnection> {
   readonly #service: Service;
-  readonly #create: (socket: Socket, connections: ServedConnections) => ServedConnection;
+  readonly #create: CreateConnection;
   #stopSweeping: (() => void) | undefined;
 
-  constructor(service: Service, create: (socket: Socket, connections: ServedConnections) => ServedConnection) {
+  constructor(service: Service, create: CreateConnection) {
     super();
     this.#service = service;
     this.#create = create;
   }
 
-  /** Takes over a connection. */
-  accept(socket: Socket): void {
-    this.add(this.#create(socket, this));
+  /** Takes over a connection, or a WebSocket on it. */
+  accept(socket: Socket, upgrade?: WebSocketUpgrade): void {
+    this.add(this.#create(socket, this, upgrade));
     const sweep = (): void => {
       const time = now();
       for (const one of this) one.sweep(time);

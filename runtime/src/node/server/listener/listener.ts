@@ -12,6 +12,7 @@ import { ignore } from "../../../connection/error.ts";
 import { MemoryBudget, resolveBudgetBytes } from "../../../connection/memory-budget.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { DEFAULT_FIELD_LIMITS, resolveHeaderLimits } from "../../../protocol/header-limits.ts";
+import { createOriginPolicy } from "../../../server/cors.ts";
 import { currentTls } from "../../io/tls-files.ts";
 import { checkTlsOptions } from "../../io/tls-options.ts";
 import { createSocketServer } from "../../platform.ts";
@@ -51,9 +52,10 @@ export class Listener {
       budget: new MemoryBudget(resolveBudgetBytes(maxBufferedBytes, maxMessageBytes)),
       maxHeaderBytes: resolveHeaderLimits(DEFAULT_FIELD_LIMITS, options.headerLimits).request.bytes,
       draining: this.#draining.signal,
+      allowsWebSocket: options.webSocket ? createOriginPolicy(options.cors ?? { origins: [] }) : undefined,
     };
-    this.#http1 = serveHttp1(engineOptions);
     this.#http2 = serveHttp2(engineOptions);
+    this.#http1 = serveHttp1(engineOptions, this.#http2);
     this.#server = tls === undefined ? createSocketServer() : this.#createTlsServer(tls, onTlsError);
     this.#server.maxConnections = maxConnections;
     const sockets = this.#sockets;
