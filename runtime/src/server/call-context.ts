@@ -25,7 +25,8 @@ export class ServerContext extends OpenContext implements AnsweredContext {
   /** The step of the call that may still run when the call ends early. */
   #working: Promise<unknown> | undefined;
   #answer: RpcError | "ok" | undefined;
-  #listeners: readonly AnswerListener[] | undefined;
+  /** Calls all listeners. Most calls have one at most. */
+  #onAnswered: AnswerListener | undefined;
 
   /** The smaller timeout in milliseconds applies. `Infinity`: there is none. */
   constructor(
@@ -108,17 +109,20 @@ export class ServerContext extends OpenContext implements AnsweredContext {
   }
 
   onAnswered(callback: AnswerListener): void {
-    if (this.#answer === undefined)
-      this.#listeners = this.#listeners === undefined ? [callback] : [...this.#listeners, callback];
-    else callback(this.#answer === "ok" ? undefined : this.#answer);
+    const earlier = this.#onAnswered;
+    if (this.#answer !== undefined) callback(this.#answer === "ok" ? undefined : this.#answer);
+    else if (earlier === undefined) this.#onAnswered = callback;
+    else
+      this.#onAnswered = (error) => {
+        earlier(error);
+        callback(error);
+      };
   }
 
   /** Records that the response was created, or that the call failed with the error. Only the first call has an effect. */
   answered(error?: RpcError): void {
     if (this.#answer !== undefined) return;
     this.#answer = error ?? "ok";
-    if (this.#listeners === undefined) return;
-    for (const notify of this.#listeners) notify(error);
-    this.#listeners = undefined;
+    this.#onAnswered?.(error);
   }
 }

@@ -7,7 +7,6 @@
  * - Calls of a method that wait for something else, such as a database, are limited in number if they take most of their
  *   deadlines (Little's law).
  */
-
 import { RETRY_PUSHBACK } from "../call/attempt.ts";
 import type { Authorize, Method } from "../call/call.ts";
 import { Code } from "../call/code.ts";
@@ -20,7 +19,7 @@ const LONG_TURN_MS = 16;
 
 /**
  * The number of calls that begin in a turn before any turn has been measured. While turns allow so many, one call of as many is
- * measured, with the rest of its turn.
+ * measured, with the rest of its turn: clocks and callbacks at the end of a turn are a large part of the cost of a call.
  */
 const FIRST_CALLS = 32;
 
@@ -53,7 +52,7 @@ interface MethodLoad {
   limit: number;
   /** The time of a call while few run, in milliseconds. */
   usualMs: number;
-  /** Called after a call that is not measured. */
+  /** Called after a call that was not measured. */
   readonly onAnswered: () => void;
 }
 
@@ -72,12 +71,10 @@ export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authoriz
   const loads = new Map<Method, MethodLoad>();
   let waiting: WaitingCall[] = [];
   let callsPerTurn = FIRST_CALLS;
-  /** The number of calls that have begun in this turn, and the time when it began. */
-  let begun = 0;
+  /** The number of calls that may begin in this turn; if it is not watched, before a call is measured. */
+  let left = 0;
   let turnStart = 0;
   let isWatched = false;
-  /** The number of calls while the server was idle. */
-  let unmeasured = 0;
   /** The time since which calls have been waiting. */
   let waitingSince = 0;
   // One error for all calls: the stack of each would cost more than the rest of its refusal.
@@ -107,6 +104,7 @@ export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authoriz
     if (isWatched) return;
     isWatched = true;
     turnStart = time;
+    left = callsPerTurn;
     defer(endTurn);
   }
 
@@ -114,15 +112,15 @@ export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authoriz
     isWatched = false;
     const time = now();
     const took = time - turnStart;
-    if (took > LONG_TURN_MS)
-      callsPerTurn = Math.max(1, Math.floor((Math.min(begun, callsPerTurn) * LONG_TURN_MS) / took));
-    else if (took * callsPerTurn < (begun * LONG_TURN_MS) / 2 && (begun >= callsPerTurn || callsPerTurn < FIRST_CALLS))
+    const begun = callsPerTurn - left;
+    if (took > LONG_TURN_MS) callsPerTurn = Math.max(1, Math.floor((begun * LONG_TURN_MS) / took));
+    else if (took * callsPerTurn < (begun * LONG_TURN_MS) / 2 && (left === 0 || callsPerTurn < FIRST_CALLS))
       callsPerTurn *= 2;
-    begun = 0;
+    left = callsPerTurn < FIRST_CALLS ? 0 : FIRST_CALLS - 1;
     const share = time - waitingSince > STANDING_MS ? STANDING_SHARE : SHARE;
     waiting = waiting.filter(({ since, timeoutMs, begin, refuse }) => {
       const isLate = time - since > share * timeoutMs;
-      if (!isLate && begun >= callsPerTurn) return true;
+      if (!isLate && isWatched && left === 0) return true;
       if (isLate) refuse(overloaded);
       else begin();
       return false;
@@ -130,17 +128,12 @@ export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authoriz
     if (waiting.length > 0) watch(now());
   }
 
-  /** Reports whether no turn is measured or long, and too few calls of a method, whose usual time is known, run to raise its limit. */
-  function isIdle({ running, usualMs }: MethodLoad): boolean {
-    return !isWatched && callsPerTurn >= FIRST_CALLS && running < FEW_CALLS - 2 && usualMs > 0;
-  }
-
   /** Counts a call that begins. Throws if too many of its method are running. */
   function begin(load: MethodLoad, context: AnsweredContext, timeoutMs: number | undefined): void {
     if (load.running >= load.limit) throw overloaded;
     const start = now();
-    begun++;
     watch(start);
+    left--;
     const width = ++load.running;
     context.onAnswered((error) => {
       load.running--;
@@ -154,12 +147,13 @@ export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authoriz
     const { method, context } = call;
     const load = loadOf(method);
     if (load === undefined || !isAnswered(context) || !(mayRefuse === true || mayRefuse(call))) return;
-    if (isIdle(load) && ++unmeasured % FIRST_CALLS !== 0) {
+    if (left > 0 && load.usualMs > 0 && load.running < load.limit - 2) {
+      left--;
       load.running++;
       return context.onAnswered(load.onAnswered);
     }
     const timeoutMs = context.timeoutMs();
-    if (waiting.length === 0 && begun < callsPerTurn) return begin(load, context, timeoutMs);
+    if (left > 0 || !isWatched) return begin(load, context, timeoutMs);
     const since = now();
     watch(since);
     if (waiting.length === 0) waitingSince = since;
