@@ -40,8 +40,8 @@ function handle(): undefined | Promise<void> {
 
 const limits = { maxStreams: 1_000, maxHandlers: 1_000 };
 
-async function startTriple(): Promise<number> {
-  const server = createServer({ limits, shedLoad: entrant === "triple-shed" }).add(EchoServiceDef, {
+async function startTriple(shedLoad: boolean): Promise<number> {
+  const server = createServer({ limits, shedLoad }).add(EchoServiceDef, {
     ...echoService,
     echo: (request) => handle()?.then(() => request) ?? request,
   });
@@ -71,5 +71,10 @@ function startGrpcJs(): Promise<number> {
   });
 }
 
-const port = await (entrant === "grpc-js" ? startGrpcJs() : startTriple());
-answerParent({ port: () => port });
+const ports =
+  entrant === "grpc-js"
+    ? [await startGrpcJs()]
+    : await Promise.all(
+        (entrant === "triple-cost" ? [false, true, false] : [entrant === "triple-shed"]).map(startTriple),
+      );
+answerParent({ ports: () => ports });

@@ -3,8 +3,7 @@
  * of its peak. triple-es with and without `shedLoad`, `@grpc/grpc-js` and grpc-go, in turn in one run.
  *
  *     npm run bench:goodput -- --seconds 4
- *     npm run bench:goodput -- --pairs 40     what `shedLoad` costs without overload: CPU time of calls whose handler does
- *                                             nothing, in alternating windows with and without it
+ *     npm run bench:goodput -- --rounds 300   the CPU time that `shedLoad` costs calls whose handler does nothing
  *
  * Handlers compute for 5 ms, or wait for one of ten slots and then for 20 ms. The peak is measured with as many calls at a time
  * as keep the server busy.
@@ -19,10 +18,11 @@ import { buildOnce, filesIn, step } from "../../test/interop/dubbo/build.ts";
 import { startProgram } from "../../test/interop/program.ts";
 import { goVersion } from "../../test/support/go.ts";
 import { Child } from "../child.ts";
+import { pinnedCpus } from "../machine.ts";
 import { echoRequest } from "../messages/echo.ts";
 import { createEchoServiceClient, type EchoServiceClient } from "../messages/gen/echo_triple.ts";
 
-const { values } = parseArgs({ options: { seconds: { type: "string", default: "4" }, pairs: { type: "string" } } });
+const { values } = parseArgs({ options: { seconds: { type: "string", default: "4" }, rounds: { type: "string" } } });
 const SECONDS = Number(values.seconds);
 const DEADLINE_MS = 200;
 const CONNECTIONS = 8;
@@ -34,18 +34,16 @@ const LOADS = [0.5, 2, 5, 10, 0.5];
 interface Running {
   readonly baseUrl: string;
   readonly stop: () => Promise<void>;
-  /** Returns the CPU time of the process so far, in microseconds. */
-  readonly cpu: () => Promise<number>;
 }
 
 async function start(entrant: string, work: string): Promise<Running> {
   if (entrant === "grpc-go") {
     const { port, stop } = await startProgram((port) => [goProgram(), String(port), work]);
-    return { baseUrl: `http://127.0.0.1:${port}`, stop, cpu: async () => Number.NaN };
+    return { baseUrl: `http://127.0.0.1:${port}`, stop };
   }
   const server = await Child.start(new URL("goodput-server.ts", import.meta.url), undefined, `${entrant} ${work}`);
-  const baseUrl = `http://127.0.0.1:${await server.ask<number>("port")}`;
-  return { baseUrl, stop: () => server.stop(), cpu: () => server.cpuMicros() };
+  const baseUrl = `http://127.0.0.1:${(await server.ask<number[]>("ports"))[0]}`;
+  return { baseUrl, stop: () => server.stop() };
 }
 
 /** Returns the program of grpc-go. Builds it first, if needed. */
@@ -123,47 +121,59 @@ async function showGoodput(): Promise<void> {
   }
 }
 
-/** The calls of a window, one after the other on each of a few connections: the server is not overloaded. */
-const WINDOW = 2_000;
+/** The calls of a window, and the numbers of calls at a time: the server is not overloaded. */
+const WINDOW = 1_024;
+const AT_A_TIME = [4, 32];
 
-/** Shows the CPU time of a call with `shedLoad`, as a share of that without, in the median of pairs of windows. */
-async function showCost(pairs: number): Promise<void> {
-  const sides = await Promise.all(
-    ["triple-shed", "triple"].map(async (entrant) => {
-      const server = await start(entrant, "nothing");
-      const transport = createTransport({ baseUrl: server.baseUrl });
-      return { server, transport, client: createEchoServiceClient(transport) };
-    }),
+/**
+ * Shows the CPU time of a call with `shedLoad`, as a share of that without, in the median of rounds. The servers share a process,
+ * because the same program differs by some percent from process to process. The control is a second server without it.
+ */
+async function showCost(rounds: number): Promise<void> {
+  const server = await Child.start(
+    new URL("goodput-server.ts", import.meta.url),
+    pinnedCpus()?.subject,
+    "triple-cost nothing",
   );
-  const window = async ({ server, client }: (typeof sides)[number]): Promise<number> => {
-    const before = await server.cpu();
+  const urls = (await server.ask<number[]>("ports")).map((port) => `http://127.0.0.1:${port}`);
+  let transports: ReturnType<typeof createTransport>[] = [];
+  let clients: EchoServiceClient[] = [];
+  const window = async (client: EchoServiceClient, atATime: number): Promise<number> => {
+    const before = await server.cpuMicros();
     const call = async (): Promise<void> => {
-      for (let left = WINDOW / 4; left > 0; left--) await client.echo(echoRequest, { timeoutMs: 10_000 });
+      for (let left = WINDOW / atATime; left > 0; left--) await client.echo(echoRequest, { timeoutMs: 10_000 });
     };
-    await Promise.all(Array.from({ length: 4 }, call));
-    return ((await server.cpu()) - before) / WINDOW;
+    await Promise.all(Array.from({ length: atATime }, call));
+    return ((await server.cpuMicros()) - before) / WINDOW;
   };
-  const rows: (readonly [shed: number, plain: number])[] = [];
-  // The first windows compile the code.
-  for (let pair = -5; pair < pairs; pair++) {
-    const times = [0, 0] as [number, number];
-    // The order alternates.
-    for (const side of pair % 2 === 0 ? ([0, 1] as const) : ([1, 0] as const)) {
-      times[side] = await window(sides[side] as (typeof sides)[number]);
-    }
-    if (pair >= 0) rows.push(times);
-  }
   const middle = (values: readonly number[]): number =>
     values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? 0;
-  const [shed, plain] = [middle(rows.map(([time]) => time)), middle(rows.map(([, time]) => time))];
-  const ratio = middle(rows.map(([with_, without]) => with_ / without));
-  console.log(`CPU time of a call: ${shed.toFixed(1)} µs with shedLoad, ${plain.toFixed(1)} µs without`);
-  console.log(`median of ${pairs} pairs: ${((ratio - 1) * 100).toFixed(2)} %`);
-  for (const { server, transport } of sides) {
-    await transport.close();
-    await server.stop();
+  console.log("| calls at a time | CPU time of a call | with shedLoad | control |\n|---|---|---|---|");
+  for (const atATime of AT_A_TIME) {
+    const times: number[][] = [];
+    // The first rounds compile the code.
+    for (let round = -40; round < rounds; round++) {
+      // The cost of a call also differs from connection to connection.
+      if (round % 20 === 0) {
+        await Promise.all(transports.map((transport) => transport.close()));
+        transports = urls.map((baseUrl) => createTransport({ baseUrl }));
+        clients = transports.map((transport) => createEchoServiceClient(transport));
+        for (const client of clients) await window(client, atATime);
+      }
+      const row: number[] = [];
+      for (const index of [0, 1, 2].sort(() => Math.random() - 0.5)) {
+        row[index] = await window(clients[index] as EchoServiceClient, atATime);
+      }
+      if (round >= 0) times.push(row);
+    }
+    const [plain = [], ...others] = [0, 1, 2].map((index) => times.map((row) => row[index] as number));
+    const shares = others.map((own) => middle(own.map((time, round) => time / (plain[round] as number) - 1)));
+    const cells = [...shares.map((share) => `${share < 0 ? "" : "+"}${(share * 100).toFixed(2)} %`)];
+    console.log(`| ${[atATime, `${middle(plain).toFixed(2)} µs`, ...cells].join(" | ")} |`);
   }
+  await Promise.all(transports.map((transport) => transport.close()));
+  await server.stop();
 }
 
-if (values.pairs === undefined) await showGoodput();
-else await showCost(Number(values.pairs));
+if (values.rounds === undefined) await showGoodput();
+else await showCost(Number(values.rounds));
