@@ -65,6 +65,9 @@ function parseItem(item: Fields, at: string, { key, isApplication, version = "",
   if (given.length === 0) throw new Error(`${at} has no parameters`);
   if (given.some(([, value]) => Object(value) === value)) throw new Error(`${at}.parameters must be texts or numbers`);
   const parameters = Object.fromEntries(given.map(([name, value]) => [name, String(value)]));
+  const { weight } = parameters;
+  if (weight?.trim() && weightIn(new Map([["weight", weight]])) === undefined)
+    throw new Error(`${at}.parameters.weight must be an integer from 0 to 1,000,000, not ${JSON.stringify(weight)}`);
   const type = textOf(item["type"], `${at}.type`) ?? "general";
   if (!(type === "general" ? enabled : booleanOf(item["enabled"], false))) return [];
   const side = textOf(item["side"], `${at}.side`);

@@ -2,13 +2,16 @@
  * Documents of rules: YAML as SnakeYAML, the parser of Dubbo for Java, reads it (YAML 1.1), and the members that all kinds
  * of rules have.
  */
-import { parse } from "yaml";
+import { Composer, type CST, Lexer, Parser } from "yaml";
 
 /** A mapping of a document. */
 export type Fields = Readonly<Record<string, unknown>>;
 
 /** The maximum length of a text, in characters: every client of a config center may write one. */
 const MAX_LENGTH = 131_072;
+
+/** The maximum depth of a text: one that exhausts the stack may stop the process, in V8's compiler of expressions. */
+const MAX_RULE_DEPTH = 64;
 
 /** The members that all kinds of rules have. `runtime`, `priority`, `scope` and `key` have no effect, as in Dubbo 3. */
 export interface RuleHeader {
@@ -20,14 +23,24 @@ export interface RuleHeader {
 /** Parses the text of a rule. Throws an `Error` with the reason if it is not YAML with a mapping at its root. */
 export function parseDocument(text: string): Fields {
   if (text.length > MAX_LENGTH) throw new Error(`it is longer than ${MAX_LENGTH} characters`);
-  let root: unknown;
-  try {
-    root = parse(text, { version: "1.1", uniqueKeys: false, logLevel: "error" });
-  } catch (cause) {
-    const [reason] = (cause as Error).message.split("\n", 1);
-    throw new Error(`it is not YAML: ${reason}`, { cause });
+  const composer = new Composer({ version: "1.1", uniqueKeys: false });
+  const [document, ...others] = composer.compose(tokensOf(text), true, text.length);
+  const [cause] = document?.errors ?? [];
+  if (cause !== undefined) {
+    const line = text.slice(0, cause.pos[0]).split("\n").length;
+    throw new Error(`it is not YAML: ${cause.message} at line ${line}`, { cause });
   }
-  return fieldsOf(root, "the rule");
+  if (others.length > 0) throw new Error("it has more than one document");
+  return fieldsOf(document?.toJS(), "the rule");
+}
+
+function* tokensOf(text: string): Generator<CST.Token> {
+  const parser = new Parser();
+  for (const lexeme of new Lexer().lex(text)) {
+    yield* parser.next(lexeme);
+    if (parser.stack.length > MAX_RULE_DEPTH) throw new Error(`it is nested more than ${MAX_RULE_DEPTH} levels deep`);
+  }
+  yield* parser.end();
 }
 
 /** Reads the common members. Throws an `Error` if one is invalid. */

@@ -124,6 +124,10 @@ describe("an item of dynamic configuration", () => {
       "{ key: a, configVersion: v3.0, configs: [{ side: consumer, parameters: { a: { toString: 1 } } }] }",
       "configs[0].parameters must be texts or numbers",
     ],
+    [
+      "{ key: a, configs: [{ side: provider, parameters: { weight: heavy } }] }",
+      'configs[0].parameters.weight must be an integer from 0 to 1,000,000, not "heavy"',
+    ],
     [service("match: { address: {} }"), "configs[0].match.address must have one of cird, wildcard, exact"],
     [service("match: { app: { exact: a } }"), "configs[0].match.app.oneof must be a list"],
     [service("match: { param: {} }"), "configs[0].match.param must be a list"],

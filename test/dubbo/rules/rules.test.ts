@@ -180,6 +180,14 @@ describe("texts of rules", () => {
       "affinityAware.ratio must be a number from 0 to 100, not 101",
     ],
     ["affinity-router", `#${"x".repeat(131_072)}`, "it is longer than 131072 characters"],
+    ["affinity-router", "[".repeat(60_000), "it is nested more than 64 levels deep"],
+    ["affinity-router", "- ".repeat(60_000), "it is nested more than 64 levels deep"],
+    ["affinity-router", "{ a: 1 }\n---\n{ a: 2 }", "it has more than one document"],
+    [
+      "affinity-router",
+      "a: 1\nb: [1",
+      "it is not YAML: Flow sequence in block collection must be sufficiently indented and end with a ] at line 2",
+    ],
   ])("report a malformed %s: %#", (kind, text, reason) => {
     const reasons: string[] = [];
     new RuleText(ROUTERS[kind], (one) => reasons.push(one)).set(text);
