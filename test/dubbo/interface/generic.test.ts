@@ -223,6 +223,16 @@ describe("interface methods", () => {
     expect(error).toMatchObject({ className: "com.acme.BadTreeException", detailMessage: "no roots" });
   });
 
+  it("refuse arguments that are nested too deeply", async () => {
+    const nested = (levels: number): unknown[] => (levels === 0 ? [] : [nested(levels - 1)]);
+    for (const levels of [250, 3_000]) {
+      await expect(call("fixture.scalars.Scalars", "others", [nested(levels)])).rejects.toMatchObject({
+        code: Code.InvalidArgument,
+        rawMessage: "the arguments of others are invalid: the value is more than 200 levels deep",
+      });
+    }
+  });
+
   it("limit the values of a message together", async () => {
     const limited = client(serve({ maxMessageValues: 20 }));
     const names = Array.from({ length: 100 }, String);
@@ -270,7 +280,14 @@ it("version and group select the service", async () => {
   const { call } = client(router);
   const { typeName, selector } = FirstGreenDef;
   expect(await call(typeName, "ping", [], { ...selector })).toBe("green");
-  await expect(call(typeName, "ping", [])).rejects.toMatchObject({ code: Code.Unimplemented });
+  const served = 'with no version and group "green"';
+  await expect(call(typeName, "ping", [])).rejects.toMatchObject({
+    code: Code.Unimplemented,
+    rawMessage: `${typeName} is served ${served}, not with no version and no group`,
+  });
+  await expect(call(typeName, "pong", [], { ...selector })).rejects.toMatchObject({
+    rawMessage: `${typeName} has no unary method "pong"`,
+  });
 });
 
 it("servers without generic calls answer that there is no such method", async () => {

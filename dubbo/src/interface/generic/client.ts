@@ -1,5 +1,6 @@
 /** The client of generic calls: it calls any method of any service, without a contract, as gateways and test tools do. */
 import { type CallDefaults, type CallOptions, createClient, Metadata, type Transport } from "triple-es";
+import { orInvalid } from "../type.ts";
 import { fromGenericException, GENERIC, type GenericMode, invokeOf } from "./method.ts";
 import { toGeneric } from "./values.ts";
 
@@ -45,7 +46,9 @@ export function createGenericClient(transport: Transport, defaults: CallDefaults
       const definition = { typeName: service, methods: { invoke: invokeOf(service) } };
       const client = createClient<Invoke>(definition, transport, { ...defaults, headers });
       try {
-        const given = args.map((value) => toGeneric("java.lang.Object", value));
+        const given = orInvalid(`the arguments of ${method} are invalid`, () =>
+          args.map((value) => toGeneric("java.lang.Object", value)),
+        );
         return (await client.invoke([method, types, given], options))[0];
       } catch (error) {
         throw fromGenericException(error);

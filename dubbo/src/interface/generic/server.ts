@@ -49,15 +49,18 @@ export function addGenericCalls(router: Router): void {
 
 class GenericServer implements CallingResource {
   readonly #handlers = new Map<string, Handler>();
+  /** The versions and groups of each service. */
+  readonly #selectors = new Map<string, Selector[]>();
   #router!: MethodRouter;
 
   readonly onMount = (router: MethodRouter): void => {
     this.#router = router;
   };
 
-  readonly onAdd: NonNullable<CallingResource["onAdd"]> = ({ service: { typeName, methods } }) => {
+  readonly onAdd: NonNullable<CallingResource["onAdd"]> = ({ service: { typeName, methods }, selector }) => {
     const aliases = Object.values(methods).flatMap(({ alias }) => (alias === undefined ? [] : [alias.service]));
     for (const service of new Set([typeName, ...aliases])) {
+      this.#selectors.set(service, [...(this.#selectors.get(service) ?? []), selector]);
       const handler = this.#handlerOf(service);
       for (const name of ["$invoke", "$invokeAsync"]) this.#handlers.set(`/${service}/${name}`, handler);
     }
@@ -109,7 +112,11 @@ class GenericServer implements CallingResource {
     const upper = name.charAt(0).toUpperCase() + name.slice(1);
     const first = find(`/${service}/${name}`, selector) ?? find(`/${service}/${upper}`, selector);
     if (first?.method.kind !== "unary") {
-      throw new RpcError(Code.Unimplemented, `${service} has no unary method ${show(name)}`);
+      const [wanted = "", ...served] = [selector, ...(this.#selectors.get(service) ?? [])].map(textOf);
+      const problem = served.includes(wanted)
+        ? `has no unary method ${show(name)}`
+        : `is served with ${served.join(" or ")}, not with ${wanted}`;
+      throw new RpcError(Code.Unimplemented, `${service} ${problem}`);
     }
     const all = [first, ...(first.overloads ?? [])];
     if (all.length === 1) return first;
@@ -122,6 +129,9 @@ class GenericServer implements CallingResource {
     return all.find(({ method }) => method === chosen) as Handler;
   }
 }
+
+const textOf = ({ version, group }: Selector): string =>
+  `${version ? `version ${show(version)}` : "no version"} and ${group ? `group ${show(group)}` : "no group"}`;
 
 /** Returns the conversion for a method and a mode. Throws `unimplemented` for a mode that the method does not support. */
 function conversionOf({ method, limits }: Handler, mode: string, codecs: Codecs): Conversion {
