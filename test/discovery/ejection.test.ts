@@ -236,6 +236,18 @@ describe("the options of gRFC A50", () => {
     expect(world.server("a:1").calls).toBe(2);
   });
 
+  it("eject for an interval if the time is 0, as A50 does, which ends ejections at its sweeps", async () => {
+    const world = createWorld();
+    world.lists.say("a:1", "b:1");
+    const ejection = resolveEjection({ failures: 2, baseEjectionTimeMs: 0, intervalMs: 5_000 });
+    world.target.balanceBy({ balancer: roundRobin(), ejection });
+    serve(world, "a:1", { failing: 1 });
+    await load(world, 100, 4);
+    expect(world.server("a:1").calls).toBe(2);
+    await load(world, 100, 4);
+    expect(world.server("a:1").calls).toBe(4);
+  });
+
   it.each<[EjectionOptions, string]>([
     [{ failures: -1 }, "ejection.failures must be 0 or more, not -1"],
     [{ intervalMs: 0 }, "ejection.intervalMs must be more than 0"],

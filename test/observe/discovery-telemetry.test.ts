@@ -132,9 +132,9 @@ it("counts a resolver that fails, invalid endpoints, ejections and registrations
   });
 });
 
-it("counts an endpoint whose ejection is over as connected once", async () => {
+it("counts an endpoint whose ejection is over, or whose health has returned, as connected once", async () => {
   const telemetry = createDiscoveryTelemetry({ target: "shop", meter });
-  for (const state of ["ready", "ejected", "ready", "idle", "ready"]) {
+  for (const state of ["ready", "ejected", "ready", "failing", "ready", "failing", "idle", "failing", "ready"]) {
     telemetry.onEndpoint({ type: "endpoint", address: "a:1", state });
   }
   expect(await recorded()).toMatchObject({

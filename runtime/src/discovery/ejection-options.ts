@@ -14,7 +14,7 @@ export interface EjectionOptions {
   readonly intervalMs?: number | undefined;
   /**
    * Duration of the first ejection, in milliseconds. Each further one is longer by as much; for each interval without an
-   * ejection, the next one is shorter again. Default: 30,000.
+   * ejection, the next one is shorter again. 0: `intervalMs`, as A50 ends ejections at sweeps. Default: 30,000.
    */
   readonly baseEjectionTimeMs?: number | undefined;
   /** Upper bound of the duration of an ejection, in milliseconds. Default: 300,000. */

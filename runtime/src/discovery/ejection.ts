@@ -120,7 +120,7 @@ export class OutlierDetector {
     const intervals = Math.floor(Math.max(0, now - member.ejectedUntil) / intervalMs);
     const multiplier = Math.max(0, member.ejections - intervals) + 1;
     const longestMs = Math.max(baseEjectionTimeMs, maxEjectionTimeMs);
-    member.eject(multiplier, now + Math.min(baseEjectionTimeMs * multiplier, longestMs));
+    member.eject(multiplier, now + (Math.min(baseEjectionTimeMs * multiplier, longestMs) || intervalMs));
     this.#onOutlier(member, error, method, true);
   }
 

@@ -19,7 +19,7 @@ export type TargetEvent =
       /** The rule that ejected it. */
       readonly method?: "consecutive_failures" | "success_rate" | "failure_percentage";
     }
-  /** An attempt to connect or a health check has failed. The first of several in a row changes the state to `failing`. */
+  /** An attempt to connect has failed. The first of several in a row changes the state to `failing`. */
   | { readonly type: "connection failed"; readonly address: string; readonly error: RpcError }
   /** An endpoint has failed as often as those that are ejected, but too many others are ejected already. */
   | {
@@ -39,7 +39,7 @@ export interface EndpointStatus {
   /** The address, as in {@link Endpoint}: `host:port`, `[v6]:port`, or `unix:` and a path. */
   readonly address: string;
   /**
-   * `idle`: not connected; `connecting`: an attempt to connect is running; `ready`: connected, takes calls; `failing`: the
+   * `idle`: not connected; `connecting`: an attempt to connect is running, or its watched health has no status yet; `ready`: connected, takes calls; `failing`: the
    * last attempt to connect or health check has failed, and another one follows; `ejected`: connected, but takes no calls
    * because it failed more of them than the others.
    */

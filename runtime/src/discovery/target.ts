@@ -65,7 +65,9 @@ export class TargetDriver {
           this.#resolution.refresh();
         },
         onFailed: (member, error, isFirst) => {
-          this.#event({ type: "connection failed", address: member.endpoint.address, error });
+          // An endpoint whose health is watched is connected.
+          if (member.endWatch === undefined)
+            this.#event({ type: "connection failed", address: member.endpoint.address, error });
           if (isFirst) this.#report(member, "failing", error);
           this.ready.changed();
           this.#resolution.refresh();

@@ -85,10 +85,10 @@ export function createDiscoveryTelemetry(options: DiscoveryTelemetryOptions): Di
   function endpointChanged(address: string, state: string, method: string | undefined): void {
     if (state === "ejected") ejected({ [DETECTION_METHOD]: method });
     else if (state === "ready") {
-      // An endpoint whose ejection is over was connected all the time.
+      // An endpoint whose ejection is over, or that is healthy again, was connected all the time.
       if (!ready.has(address)) connected();
       ready.add(address);
-    } else if (ready.delete(address)) disconnected();
+    } else if (state !== "failing" && ready.delete(address)) disconnected();
   }
 
   return {
