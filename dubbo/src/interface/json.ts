@@ -1,7 +1,6 @@
 /** Converts values of declared types to JSON values, as Dubbo reads them in sub-protocol A. */
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Notation } from "triple-es/internal";
-import { setEntry } from "triple-es/internal";
+import { type Notation, setEntry } from "triple-es/internal";
 import { Cost, LEAF } from "./cost.ts";
 import { createRecord } from "./record.ts";
 import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "./signature.ts";

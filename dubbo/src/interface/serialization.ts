@@ -2,7 +2,6 @@
  * Serializations: how sub-protocol B carries single values of interface methods (spec: Payload schema of the extended content
  * type).
  */
-
 import { Code, RpcError } from "triple-es";
 import type { PayloadOptions } from "triple-es/internal";
 import type { Cost } from "./cost.ts";

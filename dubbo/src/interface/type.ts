@@ -2,27 +2,26 @@
 import { Code, RpcError } from "triple-es";
 import { reasonOf } from "triple-es/internal";
 import { ExactNumber, MAX_DIGITS } from "./exact-number.ts";
-import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType, Signature } from "./signature.ts";
+import type { JavaClass, JavaEnum, JavaPrimitive, JavaType, Signature } from "./signature.ts";
+
+/** The primitive types, with the simple names of their boxed types and their codes in the names of arrays. */
+const PRIMITIVE_NAMES: readonly (readonly [primitive: JavaPrimitive, boxed: string, code: string])[] = [
+  ["boolean", "Boolean", "Z"],
+  ["byte", "Byte", "B"],
+  ["short", "Short", "S"],
+  ["int", "Integer", "I"],
+  ["long", "Long", "J"],
+  ["float", "Float", "F"],
+  ["double", "Double", "D"],
+  ["char", "Character", "C"],
+];
 
 /** The primitive type of each primitive or boxed type. Other types are absent. */
-const SCALARS: ReadonlyMap<JavaType, JavaPrimitive> = new Map<JavaType, JavaPrimitive>([
-  ["boolean", "boolean"],
-  ["byte", "byte"],
-  ["short", "short"],
-  ["int", "int"],
-  ["long", "long"],
-  ["float", "float"],
-  ["double", "double"],
-  ["char", "char"],
-  ["java.lang.Boolean", "boolean"],
-  ["java.lang.Byte", "byte"],
-  ["java.lang.Short", "short"],
-  ["java.lang.Integer", "int"],
-  ["java.lang.Long", "long"],
-  ["java.lang.Float", "float"],
-  ["java.lang.Double", "double"],
-  ["java.lang.Character", "char"],
-]);
+const SCALARS: ReadonlyMap<unknown, JavaPrimitive> = new Map(
+  PRIMITIVE_NAMES.flatMap(([primitive, boxed]) =>
+    [primitive, `java.lang.${boxed}`].map((name) => [name, primitive] as const),
+  ),
+);
 
 /** Returns the primitive type that corresponds to a primitive or boxed type; `undefined` for other types. */
 export function scalarOf(type: JavaType): JavaPrimitive | undefined {
@@ -35,17 +34,10 @@ export function isPrimitive(type: JavaType): type is JavaPrimitive {
 }
 
 /** The code of an array's item type in `Class.getName`. */
-const ARRAY_NAMES: Readonly<Partial<Record<JavaPrimitive | JavaBuiltIn, string>>> = {
-  boolean: "Z",
-  byte: "B",
-  short: "S",
-  int: "I",
-  long: "J",
-  float: "F",
-  double: "D",
-  char: "C",
-  "[B": "[B",
-};
+const ARRAY_CODES: ReadonlyMap<unknown, string> = new Map([
+  ...PRIMITIVE_NAMES.map(([name, , code]) => [name, code] as const),
+  ["[B", "[B"] as const,
+]);
 
 /** Returns the result of `Class.getName` in Java. Generic types are erased: a list is a `java.util.List`. */
 export function nameOf(type: JavaType): string {
@@ -57,7 +49,7 @@ export function nameOf(type: JavaType): string {
   if ("enum" in type) return type.enum.name;
   const item = type.array;
   if (typeof item === "object" && "array" in item) return `[${nameOf(item)}`;
-  return `[${(typeof item === "string" && ARRAY_NAMES[item]) || `L${nameOf(item)};`}`;
+  return `[${ARRAY_CODES.get(item) ?? `L${nameOf(item)};`}`;
 }
 
 const namesOfParameters = new WeakMap<Signature, readonly string[]>();

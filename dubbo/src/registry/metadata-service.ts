@@ -2,9 +2,7 @@
  * MetadataServiceV2 of Dubbo 3.3, on both sides: consumers ask an instance which services it has. A provider serves it
  * under the version `2.0.0` and the group of its application's name.
  */
-
-import type { Router } from "triple-es";
-import { Code, RpcError } from "triple-es";
+import { Code, type Router, RpcError } from "triple-es";
 import type { Instance, InstanceConnection } from "triple-es/discovery";
 import {
   createMetadataServiceV2Client,
@@ -54,13 +52,9 @@ export async function readInstanceMetadata(
 ): Promise<readonly DescribedService[]> {
   const client = createMetadataServiceV2Client(connection, { version: METADATA_VERSION, group: application });
   const { services } = await client.getMetadataInfo({ revision }, { signal }).finally(() => void connection.close());
-  return Object.values(services).map(({ name, group, version, protocol, port, path, params }) => ({
-    service: name,
-    group,
-    version,
-    protocol,
-    port,
-    path,
-    parameters: params,
+  return Object.values(services).map(({ name: service, params: parameters, ...one }) => ({
+    ...one,
+    service,
+    parameters,
   }));
 }

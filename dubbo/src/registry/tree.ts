@@ -9,7 +9,6 @@
  *     /dubbo/config/dubbo/KEY            rules
  *     /services/APP/HOST:PORT            application level
  */
-
 import { Code, RpcError } from "triple-es";
 import type { Instance, Registry, ServiceKey } from "triple-es/discovery";
 import { reasonOf } from "triple-es/internal";

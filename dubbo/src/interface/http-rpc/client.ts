@@ -4,8 +4,7 @@
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Method } from "triple-es";
-import type { PayloadOptions } from "triple-es/internal";
-import { encodeJson, streamError } from "triple-es/internal";
+import { encodeJson, type PayloadOptions, streamError } from "triple-es/internal";
 import { argumentsToJson } from "../arguments.ts";
 import { Cost } from "../cost.ts";
 import { parseExactJson } from "../json-text.ts";

@@ -1,6 +1,5 @@
 /** Results of interface methods, in JSON and for other formats of responses (spec: Additional request content types). */
-import type { NamedResult, NamedValue, Notation, ResultValue } from "triple-es/internal";
-import { encodeJson } from "triple-es/internal";
+import { encodeJson, type NamedResult, type NamedValue, type Notation, type ResultValue } from "triple-es/internal";
 import type { Cost } from "../cost.ts";
 import { toJson, toPlain } from "../json.ts";
 import type { JavaType } from "../signature.ts";

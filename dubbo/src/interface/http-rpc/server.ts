@@ -3,8 +3,7 @@
  * methods of one path.
  */
 import type { JsonValue } from "@bufbuild/protobuf";
-import type { Method } from "triple-es";
-import { Code, RpcError, Status } from "triple-es";
+import { Code, type Method, RpcError, Status } from "triple-es";
 import type { HttpRpcPayloadCall, NamedResult, Notation, PayloadBody, PayloadOptions } from "triple-es/internal";
 import { badRequest } from "triple-es/internal";
 import { type Fit, valuesOf } from "../arguments.ts";

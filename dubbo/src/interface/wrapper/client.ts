@@ -1,9 +1,6 @@
 /** Interface methods in the client half of sub-protocol B: arguments and results in wrapped messages. */
-
-import type { Method } from "triple-es";
-import { Code, RpcError } from "triple-es";
-import type { GrpcResponse, PayloadOptions } from "triple-es/internal";
-import { decodingReason, userMetadata } from "triple-es/internal";
+import { Code, type Method, RpcError } from "triple-es";
+import { decodingReason, type GrpcResponse, type PayloadOptions, userMetadata } from "triple-es/internal";
 import { Cost } from "../cost.ts";
 import { JavaException } from "../exception.ts";
 import { signatureOf } from "../method.ts";

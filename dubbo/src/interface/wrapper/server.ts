@@ -2,11 +2,8 @@
  * Interface methods in the server half of sub-protocol B: selection of the serialization and of the method among those
  * of one path, and decoding by the declared types.
  */
-
-import type { Method } from "triple-es";
-import { Code, Metadata, RpcError } from "triple-es";
-import type { GrpcPayloadCall, PayloadError, PayloadOptions } from "triple-es/internal";
-import { userMetadata } from "triple-es/internal";
+import { Code, Metadata, type Method, RpcError } from "triple-es";
+import { type GrpcPayloadCall, type PayloadError, type PayloadOptions, userMetadata } from "triple-es/internal";
 import { Cost } from "../cost.ts";
 import { JavaException, thrownException } from "../exception.ts";
 import { signatureOf } from "../method.ts";

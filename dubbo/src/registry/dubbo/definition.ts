@@ -3,8 +3,7 @@
  * `FullServiceDefinition` of Dubbo for Java in JSON, as its `ServiceDefinitionBuilder` makes it of an interface. They are never
  * deleted.
  */
-import type { DescField, DescMessage, JsonObject } from "@bufbuild/protobuf";
-import { ScalarType } from "@bufbuild/protobuf";
+import { type DescField, type DescMessage, type JsonObject, ScalarType } from "@bufbuild/protobuf";
 import { Code, type Method, RpcError } from "triple-es";
 import type { Instance, OfferedService, Registration, RegistrationEvent } from "triple-es/discovery";
 import { callHook, type Payload } from "triple-es/internal";

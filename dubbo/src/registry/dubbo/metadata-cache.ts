@@ -2,7 +2,6 @@
  * The services of instances, by application and revision. One instance is asked for each revision; if it does not answer, the
  * instances are used without their metadata, and one is asked again later.
  */
-
 import type { InstanceConnection } from "triple-es/discovery";
 import { now, startTimer } from "triple-es/internal";
 import { readInstanceMetadata } from "../metadata-service.ts";

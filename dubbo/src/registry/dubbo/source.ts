@@ -1,7 +1,6 @@
 /**
  * The data that a Dubbo consumer reads from a registry, and the entries that it has in it, whichever registry it is.
  */
-
 import type { Instance, Registration, RegistrationEvent, ServiceKey } from "triple-es/discovery";
 import type { StopWatch, Watcher } from "../watch.ts";
 import type { DescribedService } from "./described-service.ts";

@@ -2,8 +2,7 @@
  * The client of an etcd cluster: stubs that our plugin has generated from etcd's API, on one connection, and the token of a
  * user.
  */
-import type { ClosableTransport, Interceptor } from "triple-es";
-import { Code, RpcError } from "triple-es";
+import { type ClosableTransport, Code, type Interceptor, RpcError } from "triple-es";
 import {
   type AuthClient,
   createAuthClient,

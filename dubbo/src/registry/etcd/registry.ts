@@ -1,11 +1,8 @@
 /**
  * The registry in etcd. dubbo-go writes and reads the same keys; Dubbo for Java 3 has no registry in etcd.
  */
-
-import type { Registry } from "triple-es/discovery";
-import { fixed, pickFirst } from "triple-es/discovery";
-import type { ClientTlsOptions } from "triple-es/node";
-import { createTransport } from "triple-es/node";
+import { fixed, pickFirst, type Registry } from "triple-es/discovery";
+import { type ClientTlsOptions, createTransport } from "triple-es/node";
 import { writeGoInstance } from "../dubbo/service-instance.ts";
 import { formatAddress } from "../dubbo/service-key.ts";
 import { checkCredentials, checkDuration, parseServers } from "../servers.ts";

@@ -2,9 +2,7 @@
  * The client of a Nacos cluster: keeps at most one connection, which all its users share, and connects to the next server
  * when it is lost: at once, or after a backoff if the connection was a short one or no server has accepted one.
  */
-
-import type { ClosableTransport } from "triple-es";
-import { Code, RpcError } from "triple-es";
+import { type ClosableTransport, Code, RpcError } from "triple-es";
 import { Backoff, delayInBackground, now, random, reasonOf } from "triple-es/internal";
 import { formatAddress } from "../dubbo/service-key.ts";
 import { parseServers, type ServerAddress } from "../servers.ts";

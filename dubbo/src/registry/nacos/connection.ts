@@ -7,9 +7,7 @@
  *     → ConnectionSetupRequest    ← SetupAckRequest      on the stream; no response is sent to it
  *     → HealthCheckRequest                               every 5 s
  */
-
-import type { ClosableTransport } from "triple-es";
-import { Code, RpcError } from "triple-es";
+import { type ClosableTransport, Code, RpcError } from "triple-es";
 import {
   delayInBackground,
   repeat,

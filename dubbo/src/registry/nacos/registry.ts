@@ -8,12 +8,9 @@
  *     configuration KEY, group dubbo            rules
  *     configuration SERVICE:VERSION:GROUP:provider:APP, group dubbo   the definition of a service, for consoles; or consumer
  */
-
-import type { ClosableTransport } from "triple-es";
-import { Code, RpcError } from "triple-es";
+import { type ClosableTransport, Code, RpcError } from "triple-es";
 import type { Instance, Registration, Registry, ServiceKey } from "triple-es/discovery";
-import type { ClientTlsOptions } from "triple-es/node";
-import { createTransport } from "triple-es/node";
+import { type ClientTlsOptions, createTransport } from "triple-es/node";
 import { configured } from "../configured.ts";
 import { type DefinitionStore, withDefinitions } from "../dubbo/definition.ts";
 import { addToMapping, parseMapping } from "../dubbo/mapping.ts";
