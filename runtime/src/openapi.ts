@@ -5,8 +5,4 @@
  */
 export { createOpenApiOf } from "./openapi/descriptor-document.ts";
 export type { OpenApiDocument, OpenApiOptions } from "./openapi/document.ts";
-export {
-  addOpenApi,
-  createOpenApi,
-  type RouterDocumentOptions,
-} from "./openapi/router-document.ts";
+export { addOpenApi, createOpenApi } from "./openapi/router-document.ts";

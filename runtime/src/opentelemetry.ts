@@ -7,7 +7,6 @@
 export {
   createDiscoveryTelemetry,
   type DiscoveryTelemetry,
-  type DiscoveryTelemetryOptions,
 } from "./observe/discovery-telemetry.ts";
 export {
   type ClientTelemetryOptions,

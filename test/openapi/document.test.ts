@@ -12,13 +12,7 @@ import {
 import { createRouter, type ServiceDef } from "triple-es";
 import { fetchHandler } from "triple-es/fetch";
 import { addHealth } from "triple-es/health";
-import {
-  addOpenApi,
-  createOpenApi,
-  createOpenApiOf,
-  type OpenApiDocument,
-  type RouterDocumentOptions,
-} from "triple-es/openapi";
+import { addOpenApi, createOpenApi, createOpenApiOf, type OpenApiDocument } from "triple-es/openapi";
 import { addReflection } from "triple-es/reflection";
 import { addRest } from "triple-es/rest";
 import { interfacePayload } from "triple-es-dubbo/java";
@@ -141,7 +135,7 @@ describe("the document of a router", () => {
     const router = createRouter().add(GreetServiceDef, greeter);
     addHealth(router);
     addReflection(router);
-    const tagsOf = (options?: RouterDocumentOptions): unknown[] =>
+    const tagsOf = (options?: Parameters<typeof createOpenApi>[1]): unknown[] =>
       createOpenApi(router, options).tags.map(({ name }) => name);
     expect(tagsOf()).toEqual(["greet.v1.GreetService"]);
     expect(createOpenApi(router).info["title"]).toBe("greet.v1.GreetService");

@@ -13,14 +13,6 @@ const UNENFORCED: Attributes = { "grpc.lb.outlier_detection.unenforced_reason": 
 /** States of endpoints. A state without endpoints is reported as 0. */
 const STATES = ["idle", "connecting", "ready", "failing", "ejected"];
 
-/** Options of {@link createDiscoveryTelemetry}. */
-export interface DiscoveryTelemetryOptions {
-  /** The attribute `grpc.target`: the URL of the target as in `baseUrl` of `createClientTelemetry`, or a name. */
-  readonly target: string;
-  /** The meter that creates the instruments. Default: the meter `triple-es` of the global provider. */
-  readonly meter?: Meter | undefined;
-}
-
 /** Hooks, each for the option of the same name. */
 export interface DiscoveryTelemetry {
   /** For a transport with a `resolver` or a `registry`. */
@@ -48,7 +40,12 @@ export interface DiscoveryTelemetry {
  *     const telemetry = createDiscoveryTelemetry({ target: "shop" });
  *     const transport = createTransport({ registry, onEndpoint: telemetry.onEndpoint });
  */
-export function createDiscoveryTelemetry(options: DiscoveryTelemetryOptions): DiscoveryTelemetry {
+export function createDiscoveryTelemetry(options: {
+  /** The attribute `grpc.target`: the URL of the target as in `baseUrl` of `createClientTelemetry`, or a name. */
+  readonly target: string;
+  /** The meter that creates the instruments. Default: the meter `triple-es` of the global provider. */
+  readonly meter?: Meter | undefined;
+}): DiscoveryTelemetry {
   const { meter = metrics.getMeter("triple-es", VERSION) } = options;
   if (typeof options.target !== "string" || options.target === "") {
     throw new TypeError(`target must be a name, not ${JSON.stringify(options.target)}`);

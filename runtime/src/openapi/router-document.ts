@@ -6,6 +6,8 @@ import type { Router } from "../server/router.ts";
 import { FileIndex } from "../services/file-index.ts";
 import { buildDocument, type OpenApiDocument, type OpenApiOptions, type RoutedService } from "./document.ts";
 
+type DocumentOptions = NonNullable<Parameters<typeof createOpenApi>[1]>;
+
 /** gRPC's own package, with the services for health checking and reflection. */
 const GRPC_PACKAGE = /^grpc\./;
 
@@ -18,7 +20,13 @@ const GRPC_PACKAGE = /^grpc\./;
  */
 export function createOpenApi(
   router: Pick<Router, "services" | "resources">,
-  options: RouterDocumentOptions = {},
+  options: OpenApiOptions & {
+    /**
+     * True: the document also describes gRPC's own services, which are those of the package `grpc`: health checking and
+     * reflection. Default: false.
+     */
+    readonly includeGrpcServices?: boolean | undefined;
+  } = {},
 ): OpenApiDocument {
   const index = new FileIndex();
   const services = options.includeGrpcServices
@@ -45,15 +53,6 @@ function routedServices(services: Router["services"], resources: Router["resourc
   }));
 }
 
-/** Options of the document of a router. */
-export interface RouterDocumentOptions extends OpenApiOptions {
-  /**
-   * True: the document also describes gRPC's own services, which are those of the package `grpc`: health checking and
-   * reflection. Default: false.
-   */
-  readonly includeGrpcServices?: boolean | undefined;
-}
-
 /**
  * Serves the OpenAPI 3.1 document of a router or server at `GET /openapi.json`. It describes the services that have
  * been added when it is requested. Every client that can call the services can read it. Throws a `TypeError` for an
@@ -61,7 +60,7 @@ export interface RouterDocumentOptions extends OpenApiOptions {
  */
 export function addOpenApi(
   router: Router,
-  options: RouterDocumentOptions & { readonly path?: string | undefined } = {},
+  options: Parameters<typeof createOpenApi>[1] & { readonly path?: string | undefined } = {},
 ): void {
   const { path = "/openapi.json" } = options;
   assertResourcePath("the document", path);
@@ -70,13 +69,13 @@ export function addOpenApi(
 
 /** The resource that serves the document at a path. Its constructor throws a `TypeError` for an invalid option. */
 export class DocumentResource implements Resource {
-  readonly options: RouterDocumentOptions;
+  readonly options: DocumentOptions;
   readonly #router: Pick<Router, "services" | "resources">;
   readonly path: string;
   /** The text of the document, with the prefix of the request, and the number of services and resources that it describes. */
   #known: { readonly state: string; readonly text: string } | undefined;
 
-  constructor(router: Pick<Router, "services" | "resources">, path: string, options: RouterDocumentOptions) {
+  constructor(router: Pick<Router, "services" | "resources">, path: string, options: DocumentOptions) {
     // Reports invalid options when the server starts.
     buildDocument([], options, []);
     this.options = options;
