@@ -238,7 +238,7 @@ export const connectEs: Kind = createKind({
     "connect-query",
     "validate",
   ].map((name) => `@connectrpc/${name}`),
-  unsupported: { "@connectrpc/connect-query": "has no counterpart: use the client in functions of TanStack Query" },
+  unsupported: { "@connectrpc/connect-query": "has another form here: createQueries of triple-es/query" },
   section: "From Connect for ECMAScript",
   tools: [],
   plugins: [],
