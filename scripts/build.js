@@ -6,7 +6,7 @@
 import { spawnSync } from "node:child_process";
 import { createHash } from "node:crypto";
 import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { basename, dirname, join, relative, resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { build } from "esbuild";
 
@@ -28,13 +28,27 @@ const bundle = {
 /**
  * Tiers of each library on Node: an entry point of the list loads all modules of the tier before it. esbuild puts modules into
  * one file if the same entry points load them, and opening a file takes Node longer than compiling it: without tiers, the
- * 200 modules of `triple-es/node` were in 40 files.
+ * 200 modules of `triple-es/node` were in 40 files. `openapi/console` is the module that it loads later.
  */
 const TIERS = {
   runtime: {
     codec: ["index", "wkt"],
-    index: ["fetch", "health", "internal", "json", "node", "opentelemetry", "proto", "reflection", "snappy"],
+    index: [
+      "fetch",
+      "health",
+      "internal",
+      "json",
+      "node",
+      "openapi",
+      "opentelemetry",
+      "proto",
+      "query",
+      "reflection",
+      "snappy",
+      "validate",
+    ],
     node: ["discovery", "fastify", "internal-node"],
+    openapi: ["mcp", "openapi/console", "rest"],
   },
   dubbo: { java: ["hessian2", "msgpack"], index: ["etcd", "nacos", "rules", "zookeeper"] },
 };
@@ -53,7 +67,7 @@ const wholeTiers = (folder, tiers = TIERS[folder]) => ({
     }));
     for (const [tier, names] of Object.entries(tiers)) {
       build.onLoad({ filter: new RegExp(`${folder}.build.(${names.join("|")})\\.js$`) }, ({ path }) => ({
-        contents: `import "./${tier}.js";\n${readFileSync(path, "utf8")}`,
+        contents: `import "./${relative(dirname(path), join(root, folder, `build/${tier}.js`))}";\n${readFileSync(path, "utf8")}`,
       }));
     }
   },
