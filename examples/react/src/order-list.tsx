@@ -5,13 +5,13 @@ import { useLiveOrders, useProduct } from "./queries.ts";
 
 /** The orders of all customers. New ones appear when they are placed. */
 export function OrderList() {
-  const { data } = useLiveOrders();
+  const { data: orders, isSuccess, isFetching } = useLiveOrders();
   return (
     <section>
       <h2>Orders</h2>
-      <p>{data?.isLive ? "live" : "connecting …"}</p>
+      <p>{isSuccess && isFetching ? "live" : "connecting …"}</p>
       <ol>
-        {data?.orders.map((order) => (
+        {orders?.map((order) => (
           <OrderRow key={String(order.id)} order={order} />
         ))}
       </ol>
