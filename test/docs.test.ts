@@ -192,7 +192,17 @@ function linkPackages(): void {
   symlinkSync(`${ROOT}runtime`, join(modules, "triple-es"));
   symlinkSync(`${ROOT}dubbo`, join(modules, "triple-es-dubbo"));
   if (hasJudges) symlinkSync(dirname(judgePath("swagger-ui-dist/package.json")), join(modules, "swagger-ui-dist"));
-  for (const name of ["@bufbuild", "@opentelemetry", "@types", "connect", "express", "fastify", "hono", "yaml"])
+  for (const name of [
+    "@bufbuild",
+    "@opentelemetry",
+    "@tanstack",
+    "@types",
+    "connect",
+    "express",
+    "fastify",
+    "hono",
+    "yaml",
+  ])
     symlinkSync(`${ROOT}node_modules/${name}`, join(modules, name));
   for (const name of ["buf", "protoc-gen-es"]) symlinkSync(`${ROOT}node_modules/.bin/${name}`, join(commands, name));
   for (const [name, source] of [
