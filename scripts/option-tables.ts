@@ -7,8 +7,8 @@ import { Node, Project, type Symbol as TypeSymbol } from "ts-morph";
 
 /** A table of an interface or class that an entry point exports. */
 interface Table {
-  /** The file of the entry point, and the name of the type. */
-  readonly type: readonly [entry: string, name: string];
+  /** The file of the entry point, the name of the type, and the name of its member whose options these are, if it is one. */
+  readonly type: readonly [entry: string, name: string, member?: string];
   readonly title: string;
   readonly text: string;
   /** The table whose options the type has too; they are not repeated. */
@@ -75,7 +75,7 @@ const TABLES: readonly Table[] = [
     text: "Limits of outlier ejection, in the option `ejection` of transports.",
   },
   {
-    type: ["node", "SuccessRateEjection"],
+    type: ["node", "EjectionOptions", "successRateEjection"],
     title: "successRateEjection",
     text: "A member of `ejection`.",
   },
@@ -187,16 +187,18 @@ export function writeOptionTables(root: string, file: string, dubboFile: string)
 
 /** `folder` has the entry points of the package. */
 function writeTables(project: Project, folder: string, tables: readonly Table[], file: string, head: string): void {
-  const membersOf = (entry: string, name: string): TypeSymbol[] => {
+  const membersOf = (entry: string, name: string, member?: string): TypeSymbol[] => {
     const exported = project.addSourceFileAtPath(`${folder}/${entry}.ts`).getExportedDeclarations();
     const [declaration] = exported.get(name) ?? [];
     if (declaration === undefined) throw new Error(`${entry}.ts does not export ${name}`);
-    return declaration.getType().getProperties();
+    const type = declaration.getType();
+    const own = member === undefined ? type : type.getPropertyOrThrow(member).getTypeAtLocation(declaration);
+    return own.getNonNullableType().getProperties();
   };
   const sections = tables.map((table) => {
-    const [entry, name] = table.type;
+    const [entry, name, own] = table.type;
     const repeated = table.base === undefined ? [] : membersOf(entry, table.base).map((member) => member.getName());
-    const members = membersOf(entry, name).filter((member) => !repeated.includes(member.getName()));
+    const members = membersOf(entry, name, own).filter((member) => !repeated.includes(member.getName()));
     return section(table, members);
   });
   writeFileSync(file, [head, ...sections].join("\n"));
@@ -215,7 +217,7 @@ function section({ title, text, type, kind }: Table, members: readonly TypeSymbo
     kind === "members"
       ? "| member | type | meaning |\n|---|---|---|"
       : "| option | type | meaning | default |\n|---|---|---|---|";
-  return `## ${title}\n\n${text} Type: \`${type[1]}\`.\n\n${head}\n${rows.join("\n")}\n`;
+  return `## ${title}\n\n${text} Type: \`${type.slice(1).join(".")}\`.\n\n${head}\n${rows.join("\n")}\n`;
 }
 
 /** The name, type, meaning and default of a property of the runtime; `undefined` for one that is excluded or not ours. */
@@ -226,7 +228,9 @@ function rowOf(symbol: TypeSymbol): readonly [string, string, string, string] | 
   if (!Node.isPropertySignature(declaration) && !Node.isPropertyDeclaration(declaration)) return undefined;
   if (declaration.getSourceFile().isInNodeModules()) return undefined;
   const node = declaration.getTypeNode();
-  const type = (node ?? declaration.getType()).getText(declaration).replaceAll(/\s+/g, " ").replace(/^\| /, "");
+  const written = (node ?? declaration.getType()).getText(declaration).replaceAll(/\s+/g, " ").replace(/^\| /, "");
+  // An object whose members have doc comments is too long for a cell.
+  const type = written.includes("/**") ? "object" : written;
   if (type === "undefined") return undefined;
   const docs = declaration.getJsDocs().map((doc) => doc.getDescription());
   const text = docs

@@ -29,11 +29,7 @@ import type { Resource } from "./server/resource.ts";
 export type { CloseOptions } from "./call/context.ts";
 export type { ClosableTransport } from "./client/client.ts";
 export type { Balancer, ReadyEndpoint, RoutedBalancer } from "./discovery/balancer.ts";
-export type {
-  EjectionOptions,
-  FailurePercentageEjection,
-  SuccessRateEjection,
-} from "./discovery/ejection-options.ts";
+export type { EjectionOptions, FailurePercentageEjection } from "./discovery/ejection-options.ts";
 export type { Endpoint, Resolver, ResolverContext } from "./discovery/endpoint.ts";
 export type * from "./discovery/registry.ts";
 export type { EndpointStatus, TargetEvent } from "./discovery/target-options.ts";

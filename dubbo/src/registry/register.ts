@@ -67,12 +67,11 @@ export interface RegisterOptions {
 
 /** Services that every server may have and that consumers do not look up in a registry. */
 const UNREGISTERED_SERVICES =
-  /^(?:grpc\.health\.v1\.Health$|grpc\.reflection\.v1(?:alpha)?\.ServerReflection$|org\.apache\.dubbo\.metadata\.|xds\.service\.orca\.v3\.)/;
+  /^(?:grpc\.(?:channelz|health|reflection)\.|org\.apache\.dubbo\.metadata\.|xds\.service\.orca\.v3\.)/;
 
 /**
- * Registers a server that listens, with the services that it has now, except health, load, reflection and metadata. A service whose
- * code was generated with `java_names` is also registered by the name of its interface in Java. Registration
- * goes on in the background, through each loss of the registry, until it is closed or the server begins to close: then the
+ * Registers a server that listens, with the services that it has now, except health, load, reflection, channelz and metadata. A
+ * service whose code was generated with `java_names` is also registered by the name of its interface in Java. Registration goes on in the background, through each loss of the registry, until it is closed or the server begins to close: then the
  * instance is removed first, and the server accepts calls for another `propagationMs`.
  *
  * `update({ offline: true })` removes the instance while the server lives on: `propagationMs` later its clients have to connect

@@ -3,6 +3,7 @@
  * The pool does not depend on the engine that creates a connection.
  */
 import type { RpcError } from "../call/error.ts";
+import type { SocketState } from "../http/channel-state.ts";
 import type { ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd } from "../http/exchange.ts";
 
 export interface Connection {
@@ -12,6 +13,8 @@ export interface Connection {
   readonly maxStreams: number;
   /** True if new streams can be opened. Once false, it stays false. */
   readonly open: boolean;
+  /** The state of the socket, for channelz. */
+  readonly state?: SocketState | undefined;
   /** The time since which it has had no streams, or of its last acknowledged PING, whichever is later. */
   readonly quietSince: number;
   /**

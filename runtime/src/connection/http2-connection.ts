@@ -7,6 +7,7 @@ import { reportConnection } from "../call/diagnostics.ts";
 import { RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { defer, now, repeat, startBackgroundTimer, startTimer } from "../call/platform.ts";
+import type { SocketState } from "../http/channel-state.ts";
 import type { ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd } from "../http/exchange.ts";
 import { ExchangeFailure } from "../http/transparent-retry.ts";
 import { type ClientOptions, ClientRole, NotOpen } from "../http2/client.ts";
@@ -34,6 +35,8 @@ interface Http2Server extends Pick<ClientOptions, "latin1"> {
   readonly origin: Pick<URL, "protocol" | "host">;
   /** Its name in error messages. */
   readonly peer: string;
+  /** Returns the state of the socket and of the connection on it. Default: it is not shown. */
+  readonly stateOf?: ((connection: object, engine: EngineConnection) => SocketState) | undefined;
 }
 
 /** Receives the result of the handshake: the server's SETTINGS frame, or a failure, whose cause the socket may report too. */
@@ -58,6 +61,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   readonly #io: Http2Socket;
   readonly #socket: ByteStream;
   readonly #owner: ConnectionOwner;
+  readonly #stateOf: Http2Server["stateOf"];
   readonly #stopTicks: () => void;
   #handshake: HandshakeOwner | undefined;
   /** The reason why the connection ended, if it is known. */
@@ -78,12 +82,13 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
 
   constructor(
     socket: ByteStream,
-    { origin, peer, latin1 }: Http2Server,
+    { origin, peer, latin1, stateOf }: Http2Server,
     owner: ConnectionOwner,
     handshake: HandshakeOwner,
   ) {
     this.#socket = socket;
     this.peer = peer;
+    this.#stateOf = stateOf;
     this.#owner = owner;
     this.#handshake = handshake;
     this.#closed = new Promise((resolve) => {
@@ -107,6 +112,10 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
 
   get maxStreams(): number {
     return this.#engine.peer.maxStreams - this.#background.size;
+  }
+
+  get state(): SocketState | undefined {
+    return this.#stateOf?.(this, this.#engine);
   }
 
   get open(): boolean {

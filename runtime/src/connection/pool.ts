@@ -6,6 +6,7 @@ import { Code } from "../call/code.ts";
 import { abortError, endpointRemoved, RpcError, transportClosed } from "../call/error.ts";
 import { delay, unlessAborted } from "../call/timer.ts";
 import type { EndpointConnections } from "../discovery/endpoint.ts";
+import { addStreams, type ChannelState, NO_STREAMS } from "../http/channel-state.ts";
 import type { Exchange, ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd } from "../http/exchange.ts";
 import { ReplayBody } from "../http/replay.ts";
 import {
@@ -65,6 +66,8 @@ export class Pool implements EndpointConnections, ConnectionOwner {
   readonly #delaysMs: readonly number[];
   /** True if failures must be handled in the asynchronous context of their calls, which connections do not keep. */
   readonly #isHooked: boolean;
+  /** The streams of closed connections. */
+  #ended = NO_STREAMS;
   /** The number of attempts that wait for a connection. */
   #unconnected = 0;
   #closing: Promise<void> | undefined;
@@ -91,6 +94,15 @@ export class Pool implements EndpointConnections, ConnectionOwner {
     return this.#options.backoff.remainingMs;
   }
 
+  state(): ChannelState {
+    const { peer } = this.#options;
+    const idle = this.#unconnected > 0 ? "connecting" : "idle";
+    const state = this.#pooled.length > 0 ? "ready" : this.backoffMs > 0 ? "failing" : idle;
+    const sockets = [...this.#alive].flatMap((connection) => connection.state ?? []);
+    const streams = sockets.reduce((sum, { http2 }) => addStreams(sum, http2?.streams ?? NO_STREAMS), this.#ended);
+    return { target: peer, subchannels: [{ key: this, address: peer, state, streams, sockets }] };
+  }
+
   connect(): Promise<void> {
     return this.#pooled.length > 0 ? Promise.resolve() : this.#attempts.ready(undefined, false);
   }
@@ -112,7 +124,7 @@ export class Pool implements EndpointConnections, ConnectionOwner {
 
   onUnusable(connection: Connection, isLeaving: boolean): void {
     // A connection that accepted no new streams any more may be lost before its last stream ends.
-    if (connection.streams === 0) this.#alive.delete(connection);
+    if (connection.streams === 0) this.#forget(connection);
     if (!this.#remove(connection) || this.#closing !== undefined || this.#pooled.length > 0) return;
     // A client with open streams will probably open more, so the next connection is opened in advance. After a
     // failure it is opened when a call needs it, because the server may fail again, or no call may follow.
@@ -162,8 +174,13 @@ export class Pool implements EndpointConnections, ConnectionOwner {
     if (index < 0) return false;
     const [one] = this.#pooled.splice(index, 1);
     one?.stopTimers();
-    if (connection.streams === 0) this.#alive.delete(connection);
+    if (connection.streams === 0) this.#forget(connection);
     return true;
+  }
+
+  #forget(connection: Connection): void {
+    if (this.#alive.delete(connection))
+      this.#ended = addStreams(this.#ended, connection.state?.http2?.streams ?? NO_STREAMS);
   }
 
   #retire(connection: Connection): void {

@@ -24,22 +24,21 @@ export interface EjectionOptions {
    * one. Default: 50.
    */
   readonly maxEjectionPercent?: number | undefined;
-  /** Ejection by success rate, at each sweep. */
-  readonly successRateEjection?: SuccessRateEjection | undefined;
+  /** Ejection of endpoints whose success rate is below the mean of all, at each sweep. */
+  readonly successRateEjection?:
+    | {
+        /** Distance to the mean, in thousandths of the standard deviation. Default: 1,900. */
+        readonly stdevFactor?: number | undefined;
+        /** Probability in percent with which an outlier is ejected. 0: never. Default: 100. */
+        readonly enforcementPercentage?: number | undefined;
+        /** Number of endpoints with at least `requestVolume` calls below which there is no comparison. Default: 2. */
+        readonly minimumHosts?: number | undefined;
+        /** Number of calls since the last sweep below which an endpoint is not compared. Default: 100. */
+        readonly requestVolume?: number | undefined;
+      }
+    | undefined;
   /** Ejection by failure percentage, at each sweep. */
   readonly failurePercentageEjection?: FailurePercentageEjection | undefined;
-}
-
-/** Ejection of endpoints whose success rate is below the mean of all (gRFC A50). */
-export interface SuccessRateEjection {
-  /** Distance to the mean, in thousandths of the standard deviation. Default: 1,900. */
-  readonly stdevFactor?: number | undefined;
-  /** Probability in percent with which an outlier is ejected. 0: never. Default: 100. */
-  readonly enforcementPercentage?: number | undefined;
-  /** Number of endpoints with at least `requestVolume` calls below which there is no comparison. Default: 2. */
-  readonly minimumHosts?: number | undefined;
-  /** Number of calls since the last sweep below which an endpoint is not compared. Default: 100. */
-  readonly requestVolume?: number | undefined;
 }
 
 /** Ejection of endpoints that fail more than a percentage of their calls (gRFC A50). */

@@ -15,6 +15,7 @@ import { subscribed } from "../call/diagnostics.ts";
 import { callHook, RpcError, reasonOf, transportClosed } from "../call/error.ts";
 import { random as defaultRandom, now, startBackgroundTimer, startTimer } from "../call/platform.ts";
 import { onAbort } from "../call/timer.ts";
+import { type ChannelState, NO_STREAMS } from "../http/channel-state.ts";
 import { type EjectionMethod, OutlierDetector } from "./ejection.ts";
 import { type ConnectEndpoint, type Endpoint, listFailures, type Resolver } from "./endpoint.ts";
 import { chooseSubset, EndpointList } from "./endpoint-list.ts";
@@ -220,6 +221,16 @@ export class TargetDriver {
       active: member.active,
       lastError: member.lastError,
     }));
+  }
+
+  state(): ChannelState {
+    const states = this.endpoints();
+    const subchannels = [...this.#members].map((member, index) => {
+      const { streams = NO_STREAMS, sockets = [] } = member.connections?.state?.()?.subchannels[0] ?? {};
+      const { address, state } = states[index] as EndpointStatus;
+      return { key: member, address, state, streams, sockets };
+    });
+    return { target: this.name, subchannels };
   }
 
   /** Ends the resolver, and then waits for running exchanges to finish. */

@@ -8,6 +8,7 @@ import type { RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
 import type { PeerConnection } from "../call/peer.ts";
 import type { Body } from "./body.ts";
+import type { ChannelState } from "./channel-state.ts";
 
 /** An HTTP request, on a client or on a server. */
 export interface HttpRequest {
@@ -91,6 +92,8 @@ export interface ExchangeObserver {
 /** A client's connections, and the exchanges over them. */
 export interface Connections {
   readonly exchange: Exchange;
+  /** Returns the state of the connections, for channelz. */
+  state?(): ChannelState | undefined;
   /** Shuts down gracefully: refuses new exchanges and waits for the running ones. */
   close(): Promise<void>;
   /** Closes the connections at once. Running exchanges fail with `reason`. */

@@ -35,6 +35,8 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
   takes = 0;
   /** The value of `takes` when HEADERS that open a stream were last written. */
   startedAt = -1;
+  /** The number of keepalive PINGs that have been sent. */
+  keepAlives = 0;
   readonly output: Output;
   readonly meters: Meters;
   readonly streams: Streams;
@@ -180,7 +182,9 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
 
   /** Sends a PING, whose acknowledgement is an event. Returns false if one of that kind is still unacknowledged. */
   ping(kind: PingKind): boolean {
-    return this.state !== "over" && this.#control.pings.send(this.output, kind);
+    const isSent = this.state !== "over" && this.#control.pings.send(this.output, kind);
+    if (isSent && kind === "keepalive") this.keepAlives++;
+    return isSent;
   }
 
   /**

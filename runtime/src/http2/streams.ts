@@ -42,8 +42,9 @@ export class Streams implements StreamOwner, SchedulerOwner {
   readonly windows: ReceiveWindows;
   /** The highest id that the client has opened. */
   lastId = 0;
-  /** Number of streams that have been opened. */
+  /** Number of streams that have been opened, and of those that were closed before the end of their responses. */
   opened = 0;
+  aborted = 0;
   /** Size of the header blocks of open streams. */
   blockBytes = 0;
   readonly #output: Output;
@@ -64,6 +65,12 @@ export class Streams implements StreamOwner, SchedulerOwner {
   /** The number of streams that are open or wait to be opened. */
   get size(): number {
     return this.live.size + this.waiting.size;
+  }
+
+  /** The streams that have begun and ended. */
+  get counts(): { readonly started: number; readonly succeeded: number; readonly failed: number } {
+    const { opened: started, aborted: failed } = this;
+    return { started, succeeded: started - failed - this.live.size, failed };
   }
 
   /** Returns the streams that have not closed. */
@@ -210,6 +217,9 @@ export class Streams implements StreamOwner, SchedulerOwner {
    */
   close(stream: EngineStream, state: State, isEnd = false): void {
     if (stream.closed) return;
+    // The end of the response counts: the one that a server has sent, or that a client has received.
+    const isAnswered = this.#isServer ? stream.state === State.HalfLocal : stream.ended;
+    if (stream.id !== 0 && state !== State.Ended && !isAnswered) this.aborted++;
     stream.closed = true;
     stream.state = state;
     if (stream.id === 0) this.waiting.delete(stream);

@@ -7,6 +7,7 @@ import { codeName } from "../call/code.ts";
 import { channels } from "../call/diagnostics.ts";
 import { callHook, type RpcError } from "../call/error.ts";
 import { now } from "../call/platform.ts";
+import type { CallCounts } from "../http/channel-state.ts";
 import { observe } from "./observer.ts";
 
 /** A finished call. It contains no metadata, so that credentials are not logged. */
@@ -53,9 +54,16 @@ export function createServerLogger(report: (call: FinishedCall, request: CallReq
   return createLogger("server", report);
 }
 
-/** Returns a call that publishes its end. Use it while the channel for calls has a subscriber. */
-export function publishCalls(call: Call, side: FinishedCall["side"]): Call {
-  return createLogger(side, (finished) => channels.call?.publish(finished))(call);
+/** Returns a call that is counted and publishes its end. Use it while the channel for calls has a subscriber, or `counts` is on. */
+export function publishCalls(call: Call, side: FinishedCall["side"], counts: CallCounts): Call {
+  const published = createLogger(side, (finished) => {
+    counts.end(finished.error);
+    channels.call?.publish(finished);
+  })(call);
+  return (request) => {
+    counts.start();
+    return published(request);
+  };
 }
 
 function createLogger(

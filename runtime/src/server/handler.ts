@@ -22,6 +22,7 @@ import { Metadata } from "../call/metadata.ts";
 import { similarName } from "../call/option.ts";
 import { requestCountError } from "../call/outcome.ts";
 import type { Peer } from "../call/peer.ts";
+import type { CallCounts } from "../http/channel-state.ts";
 import { publishCalls } from "../observe/logger.ts";
 import type { Payload } from "../protocol/payload.ts";
 import { asOwn, type HandlerOptions, interceptHandler } from "./interceptors.ts";
@@ -119,6 +120,7 @@ export function createHandlers<H extends object>(
   service: ServiceDef<object, H>,
   implementation: H,
   options: HandlerOptions,
+  calls: CallCounts,
 ): ServedMethod[] {
   return Object.entries(service.methods).map(([name, method]) => {
     const implemented = (implementation as Record<string, Implementation | undefined>)[name];
@@ -128,8 +130,11 @@ export function createHandlers<H extends object>(
     const call =
       run === undefined ? async () => unimplemented({ method }) : implementations[method.kind](run, method, options);
     const handled = interceptHandler(call, options);
-    const published = publishCalls(handled, "server");
-    return { method, call: (request) => (channels.call?.hasSubscribers ? published(request) : handled(request)) };
+    const published = publishCalls(handled, "server", calls);
+    return {
+      method,
+      call: (request) => (channels.call?.hasSubscribers || calls.isOn ? published(request) : handled(request)),
+    };
   });
 }
 

@@ -43,7 +43,7 @@ const FEW_CALLS = 8;
 const PUSHBACK_MS = 100;
 
 /** Services whose calls report the state of the server. */
-const EXEMPT = /^grpc\.(health|reflection)\./;
+const EXEMPT = /^grpc\.(channelz|health|reflection)\./;
 
 /** The calls of a method. */
 interface MethodLoad {
@@ -64,7 +64,7 @@ interface WaitingCall {
 }
 
 /**
- * Creates the hook that decides whether and when a unary call begins. Streams, health and reflection always begin, and so do
+ * Creates the hook that decides whether and when a unary call begins. Streams, health, reflection and channelz always begin, and so do
  * calls for which `mayRefuse` returns false.
  */
 export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authorize>[0]) => boolean) = true): Authorize {

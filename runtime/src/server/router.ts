@@ -14,6 +14,7 @@ import {
 import type { ErrorHook } from "../call/error.ts";
 import { assertFunction, assertMembers, type MemberNames } from "../call/option.ts";
 import { remember } from "../call/remember.ts";
+import { CallCounts, type ServerState, type Shown } from "../http/channel-state.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { checkCompressMinBytes, type ServerProtocolOptions } from "../protocol/options.ts";
 import { methodsOf } from "../protocol/overloads.ts";
@@ -143,6 +144,7 @@ export function createRouterWith(settings: RouterSettings): Router {
   /** The paths of methods by the paths of their aliases. A service that is added under such a name takes precedence. */
   const aliases = new Map<string, string>();
   const resources: Resource[] = [];
+  const calls = new CallCounts();
   const { protocols, bodyKinds, interceptors, onError, versionMatch, cors } = settings;
   /** Another object after each change of the routes and resources. */
   let settled = {};
@@ -184,7 +186,8 @@ export function createRouterWith(settings: RouterSettings): Router {
     throw new Error("the last protocol of a router must accept every content type");
   });
 
-  const router: Router = {
+  const router: Router & Shown<ServerState> = {
+    "~state": () => ({ calls, listening: [], sockets: [] }),
     services,
     resources,
     add(service, implementation, options = {}) {
@@ -200,7 +203,7 @@ export function createRouterWith(settings: RouterSettings): Router {
       const own = options.authorize === undefined ? [] : [options.authorize];
       const authorize = createAuthorize([...settings.authorize, ...own], onError);
       const limited = limiterOf(service, options.limits, settings);
-      for (const [index, made] of createHandlers(service, implementation, all).entries()) {
+      for (const [index, made] of createHandlers(service, implementation, all, calls).entries()) {
         const { method } = made;
         const { call, limits } = limited(Object.keys(service.methods)[index] as string, made);
         const handler: Handler = {

@@ -61,6 +61,7 @@ export function createConnector(options: ConnectOptions): Connections {
   const connections = connectTo({ ...target, proxy: proxyFor(proxy, addressOf(target)) }, options);
   const exchange = observedBy(connections, WITHOUT_OTHERS);
   return {
+    state: () => connections.state?.(),
     exchange: prefix === "" ? exchange : withPrefix(exchange, prefix),
     close: () => connections.close(),
     destroy: (reason) => connections.destroy(reason),

@@ -17,12 +17,14 @@ import { Http2Socket, type SocketOwner } from "../../connection/http2-socket.ts"
 import { closedError, type PoolOptions } from "../../connection/pool.ts";
 import { type Indexed, SwapList } from "../../connection/swap-list.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
+import { type ChannelState, NO_STREAMS, type SocketState } from "../../http/channel-state.ts";
 import type { Exchange, ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd } from "../../http/exchange.ts";
 import { ExchangeFailure } from "../../http/transparent-retry.ts";
 import { ClientConnection } from "../../http1/client.ts";
 import type { MessageHandler } from "../../http1/connection.ts";
 import type { MessageError } from "../../http1/error.ts";
 import { nodeLatin1 } from "../io/latin1.ts";
+import { socketState } from "../io/socket-state.ts";
 import { establish, explainEnd, inConnectionContext, readAfterFailedWrite, type Target } from "./socket.ts";
 
 export interface Http1Options extends Pick<PoolOptions, "idleTimeoutMs" | "waitForReady" | "backoff"> {
@@ -67,6 +69,14 @@ export class Http1Pool implements EndpointConnections {
 
   get backoffMs(): number {
     return this.options.backoff.remainingMs;
+  }
+
+  state(): ChannelState {
+    const { peer } = this.target;
+    const sockets = [...this.#running, ...this.#idle].map((connection) => connection.state);
+    const idle = this.#connecting > 0 ? "connecting" : "idle";
+    const state = sockets.length > 0 ? "ready" : this.backoffMs > 0 ? "failing" : idle;
+    return { target: peer, subchannels: [{ key: this, address: peer, state, streams: NO_STREAMS, sockets }] };
   }
 
   connect(): Promise<void> {
@@ -212,6 +222,10 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
       maxHeadBytes: options.maxHeaderBytes,
     });
     this.#io.attach(this.#engine, this);
+  }
+
+  get state(): SocketState {
+    return socketState(this, this.#socket);
   }
 
   get peer(): string {

@@ -4,7 +4,10 @@
 import type { TLSSocket } from "node:tls";
 import type { Connect, Connection } from "../../connection/connection.ts";
 import { Http2Connection } from "../../connection/http2-connection.ts";
+import type { SocketState } from "../../http/channel-state.ts";
+import type { EngineConnection } from "../../http2/connection.ts";
 import { nodeLatin1 } from "../io/latin1.ts";
+import { socketState } from "../io/socket-state.ts";
 import { establish, type Target, usesAlpn } from "./socket.ts";
 
 /** The cause for a server that selects no protocol by ALPN. Servers of HTTP/1.1 do so, and few of HTTP/2. */
@@ -23,7 +26,8 @@ export function connectHttp2(target: Target, timeoutMs: number): Connect {
       if (usesAlpn(target)) {
         socket.once("secureConnect", () => (socket as TLSSocket).alpnProtocol === false && socket.destroy(NO_ALPN));
       }
-      const connection = new Http2Connection(socket, { ...target, latin1: nodeLatin1 }, owner, {
+      const stateOf = (key: object, engine: EngineConnection): SocketState => socketState(key, socket, engine);
+      const connection = new Http2Connection(socket, { ...target, latin1: nodeLatin1, stateOf }, owner, {
         // The event "connect" shows only that the kernel accepted the connection. The SETTINGS frame shows that the server
         // speaks HTTP/2, and contains its limits.
         onReady() {

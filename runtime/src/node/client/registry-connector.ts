@@ -40,6 +40,10 @@ export function createRegistryConnector(
       const { alias, service } = request.method;
       return targetOf((javaNames && alias?.service) || service, request.selector).overridesOf(request);
     },
+    state: () => ({
+      target: "registry",
+      subchannels: [...targets.values()].flatMap((target) => target.state?.()?.subchannels ?? []),
+    }),
     endpoints: () => [...targets.values()].flatMap((target) => target.endpoints()),
     close: async () => {
       await Promise.all([...targets.values()].map((target) => target.close()));
@@ -81,6 +85,7 @@ export function shareConnections(connect: ConnectEndpoint): ConnectEndpoint {
     };
     return {
       exchange: connections.exchange,
+      state: () => connections.state?.(),
       observed: (observer) => observedBy(connections, observer),
       get active() {
         return connections.active;

@@ -2,8 +2,9 @@
  * Connections to the endpoints that a resolver finds for a target.
  */
 
-import type { RpcError } from "../../call/error.ts";
+import { RpcError } from "../../call/error.ts";
 import { assertAmount } from "../../call/option.ts";
+import { wallClock } from "../../call/platform.ts";
 import type { ConfiguredOptions } from "../../client/configured.ts";
 import { parseServiceConfig, type ServiceConfig } from "../../client/service-config.ts";
 import { DEFAULT_TIMES } from "../../connection/pooled-connection.ts";
@@ -16,11 +17,15 @@ import { findPolicy } from "../../discovery/policy/by-name.ts";
 import { p2c } from "../../discovery/policy/p2c.ts";
 import type { Registry } from "../../discovery/registry.ts";
 import { TargetDriver } from "../../discovery/target.ts";
-import type { Balancing, EndpointStatus, TargetOptions } from "../../discovery/target-options.ts";
+import type { Balancing, EndpointStatus, TargetEvent, TargetOptions } from "../../discovery/target-options.ts";
 import { LocalZone, type ZoneOptions } from "../../discovery/zone.ts";
+import type { TraceEvent } from "../../http/channel-state.ts";
 import type { Connections } from "../../http/exchange.ts";
 import { createEndpointConnector, type EndpointOptions } from "./connector.ts";
 import type { BalancedTransportOptions } from "./transport-options.ts";
+
+/** The number of events that the trace of a target keeps. */
+const MAX_TRACE_EVENTS = 30;
 
 export interface TargetConnections extends Connections {
   readonly endpoints: () => readonly EndpointStatus[];
@@ -91,6 +96,8 @@ export function createTargetConnector(
     };
   };
   let serviceConfig = given;
+  let logged = 0;
+  const events: TraceEvent[] = [];
   const connect = shared?.connect ?? createEndpointConnector({ ...options, authority });
   const target = new TargetDriver(resolver, connect, {
     ...settings,
@@ -99,6 +106,12 @@ export function createTargetConnector(
     name: shared?.name ?? authority ?? "the service",
     emptyReason: resolver.emptyReason,
     source: resolver.source,
+    onEvent(event) {
+      logged++;
+      events.push({ time: wallClock(), ...describe(event) });
+      if (events.length > MAX_TRACE_EVENTS) events.shift();
+      settings.onEvent?.(event);
+    },
     onServiceConfig(config) {
       const parsed = config === undefined ? given : parseServiceConfig(config);
       target.balanceBy(balancingOf(parsed));
@@ -107,6 +120,7 @@ export function createTargetConnector(
   });
   return {
     exchange: balance(target, options),
+    state: () => ({ ...target.state(), trace: { logged, events } }),
     endpoints: () => target.endpoints(),
     serviceConfig: () => serviceConfig,
     overridesOf: ({ method, context }) => {
@@ -117,4 +131,10 @@ export function createTargetConnector(
     close: () => target.close(),
     destroy: (reason: RpcError) => target.destroy(reason),
   };
+}
+
+/** Describes an event of a target for its trace, such as `endpoint 10.0.0.7:50051 ready`. */
+function describe(event: TargetEvent): Pick<TraceEvent, "text" | "isProblem"> {
+  const parts = Object.values(event).map((part) => (part instanceof RpcError ? part.message : String(part)));
+  return { text: parts.join(" "), isProblem: "error" in event || "problem" in event };
 }

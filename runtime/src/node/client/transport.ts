@@ -122,7 +122,9 @@ export function createNodeTransport(
     const isPlain = (config ?? serviceConfig ?? overridesOf) === undefined;
     const call = isPlain ? plain : configureCalls(plain, current, { ...retry, onRetry, overridesOf });
     const intercepted = interceptStreams(call, interceptors);
-    const transport = closableTransport(intercepted, connections, publishCalls(intercepted, "client"));
+    const transport = closableTransport(intercepted, connections, (call, counts) =>
+      publishCalls(call, "client", counts),
+    );
     const dispose = { [Symbol.asyncDispose]: () => transport.close() };
     return Object.assign(transport, dispose, endpoints && { endpoints });
   };

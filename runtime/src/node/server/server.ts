@@ -8,6 +8,7 @@ import { reportFailure } from "../../call/error.ts";
 import { assertFunction, type MemberNames } from "../../call/option.ts";
 import { now } from "../../call/platform.ts";
 import { settledWithin } from "../../call/timer.ts";
+import type { ServerState, Shown } from "../../http/channel-state.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { isMarkedCall } from "../../protocol/headers.ts";
 import { resolveErrorHook } from "../../protocol/options.ts";
@@ -103,7 +104,12 @@ export function withSockets<Router extends ServedExchange>(
     drainConnections: () => listener.drainConnections(),
     [Symbol.asyncDispose]: () => server.close(),
   };
-  const server = Object.defineProperties(router, Object.getOwnPropertyDescriptors(sockets)) as Router & SocketServer;
+  const routed = (router as Partial<Shown<ServerState>>)["~state"];
+  const shown: Shown<ServerState> | undefined = routed && { "~state": () => ({ ...routed(), ...listener.state }) };
+  const server = Object.defineProperties(
+    Object.assign(router, shown),
+    Object.getOwnPropertyDescriptors(sockets),
+  ) as Router & SocketServer;
   return server;
 
   async function shutDown(graceMs: number): Promise<void> {

@@ -11,6 +11,7 @@ import { RpcError } from "../../../call/error.ts";
 import { now, wallClock } from "../../../call/platform.ts";
 import { Http2Socket, type SocketOwner } from "../../../connection/http2-socket.ts";
 import { outOfMemory, STALLED_MS } from "../../../connection/memory-budget.ts";
+import type { SocketState } from "../../../http/channel-state.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { type MessageError, malformed } from "../../../http1/error.ts";
 import type { ServerExchange } from "../../../http1/exchange.ts";
@@ -18,6 +19,7 @@ import type { Http1Limits } from "../../../http1/limits.ts";
 import type { RequestHead } from "../../../http1/request.ts";
 import { type Http1Handler, ServerConnection } from "../../../http1/server.ts";
 import { nodeLatin1 } from "../../io/latin1.ts";
+import { socketState } from "../../io/socket-state.ts";
 import {
   errorResponse,
   MANUAL,
@@ -197,6 +199,10 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
    * Limits slow reads: ends a connection whose client does not receive the response within `stallTimeoutMs` for each MiB of
    * it. Also ends connections that have exceeded their maximum age. Called about once a second.
    */
+  get state(): SocketState {
+    return socketState(this, this.#socket.socket);
+  }
+
   sweep(time: number): void {
     const at = Math.floor(time);
     const { socket } = this.#socket;

@@ -10,6 +10,7 @@ import { RpcError } from "../../../call/error.ts";
 import { startTimer } from "../../../call/platform.ts";
 import { Http2Socket, type SocketOwner } from "../../../connection/http2-socket.ts";
 import { SwapList } from "../../../connection/swap-list.ts";
+import type { SocketState } from "../../../http/channel-state.ts";
 import type { Exchange, HttpResponse } from "../../../http/exchange.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
 import type { EngineConnection } from "../../../http2/connection.ts";
@@ -20,6 +21,7 @@ import { ServerRole } from "../../../http2/server.ts";
 import type { Stream } from "../../../http2/sink.ts";
 import { CloseCode, WebSocketTunnel } from "../../../websocket/tunnel.ts";
 import { nodeLatin1 } from "../../io/latin1.ts";
+import { socketState } from "../../io/socket-state.ts";
 import {
   errorResponse,
   MANUAL,
@@ -54,7 +56,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   readonly role: ServerRole;
   readonly connection: EngineConnection;
   readonly requests: SwapList<ServedRequest> = new SwapList();
-  readonly #socket: Http2Socket;
+  readonly #socket: Http2Socket<Socket>;
   /** The WebSocket that carries the connection; `undefined` if the socket does. */
   readonly #tunnel: WebSocketTunnel | undefined;
   readonly #inherit: WebSocketUpgrade["inherit"] | undefined;
@@ -170,6 +172,10 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   protected get pending(): number {
     const { unsent } = this.#socket;
     return this.connection.kept(unsent > 0) + unsent;
+  }
+
+  get state(): SocketState {
+    return socketState(this, this.#socket.socket, this.connection);
   }
 
   sweep(time: number): void {

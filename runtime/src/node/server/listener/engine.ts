@@ -21,6 +21,7 @@ import {
 } from "../../../connection/memory-budget.ts";
 import { type Indexed, SwapList } from "../../../connection/swap-list.ts";
 import { type Body, emptyBody, onRead, wholeBody } from "../../../http/body.ts";
+import type { SocketState } from "../../../http/channel-state.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange.ts";
 import type { Stream } from "../../../http2/sink.ts";
 import { errorBody } from "../../../protocol/error.ts";
@@ -137,6 +138,8 @@ export abstract class ServedConnection implements MemoryHolder, Indexed {
 
   /** The bytes that count towards the memory budget. */
   protected abstract get pending(): number;
+  /** The state of the socket, for channelz. */
+  abstract get state(): SocketState;
   abstract sweep(time: number): void;
   abstract reclaim(): void;
   /** Begins graceful shutdown. */

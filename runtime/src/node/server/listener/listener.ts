@@ -10,6 +10,7 @@ import { callHook, RpcError } from "../../../call/error.ts";
 import { defer, startBackgroundTimer, startTimer } from "../../../call/platform.ts";
 import { ignore } from "../../../connection/error.ts";
 import { MemoryBudget, resolveBudgetBytes } from "../../../connection/memory-budget.ts";
+import type { ServerState, SocketState } from "../../../http/channel-state.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { DEFAULT_FIELD_LIMITS, resolveHeaderLimits } from "../../../protocol/header-limits.ts";
 import { createOriginPolicy } from "../../../server/cors.ts";
@@ -108,6 +109,16 @@ export class Listener {
     const address = this.#server.address();
     if (typeof address === "object" && address !== null) return address;
     throw new Error("the server does not listen on a port");
+  }
+
+  /** The sockets, for channelz. */
+  get state(): Pick<ServerState, "listening" | "sockets"> {
+    const key = this.#server;
+    const bound = key.address();
+    const local = typeof bound === "string" ? { address: bound, port: undefined } : bound;
+    const listening: SocketState[] =
+      local === null ? [] : [{ key, local, remote: undefined, tls: undefined, http2: undefined }];
+    return { listening, sockets: [...this.#http1, ...this.#http2].map((connection) => connection.state) };
   }
 
   /** Stops listening, and cancels calls that exceed the grace period. Always settles; another call waits for the same end. */
