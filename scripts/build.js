@@ -234,21 +234,29 @@ const parts = {
       },
     }),
 
-  /** Bundles the command `triple-es`. It is split, so that its help is printed without loading ts-morph, an optional peer. */
-  contract: () => {
+  /**
+   * Bundles the command `triple-es`. It is split, so that its help is printed without loading ts-morph, an optional peer, and
+   * `replay` without it too.
+   */
+  contract: async () => {
     // The command copies this module into folders of generated code.
     mkdirSync(join(root, "dist"), { recursive: true });
     copyFileSync(join(root, "src/triple-contract.ts"), join(root, "dist/triple-contract.ts"));
-    return build({
+    const { metafile } = await build({
       ...bundle,
       entryPoints: ["src/triple-es.ts"],
       outdir: "dist",
       splitting: true,
-      chunkNames: "triple-es-[name]",
+      metafile: true,
+      chunkNames: "triple-es-[name]-[hash]",
       external: ["ts-morph"],
       legalComments: "none",
       banner: { js: "/* Contains @bufbuild/protobuf, Copyright 2021-2026 Buf Technologies, Inc., Apache-2.0 */" },
     });
+    // The package has what earlier builds have left, too.
+    for (const name of readdirSync(join(root, "dist"))) {
+      if (name.startsWith("triple-es-") && !(`dist/${name}` in metafile.outputs)) rmSync(join(root, "dist", name));
+    }
   },
 
   /** Bundles the program of `npm create triple-es`. */

@@ -80,7 +80,7 @@ const TABLES: readonly Table[] = [
     text: "A member of `ejection`.",
   },
   {
-    type: ["node", "FailurePercentageEjection"],
+    type: ["node", "EjectionOptions", "failurePercentageEjection"],
     title: "failurePercentageEjection",
     text: "A member of `ejection`.",
   },

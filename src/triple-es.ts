@@ -5,16 +5,21 @@ import { type Arguments, ArgumentsError, type CommandName, commandHelp, readArgu
 import type { Outcome } from "./contract/command.ts";
 import { MIGRATE_HELP, readMigrateArguments } from "./migrate/arguments.ts";
 import { suggestion } from "./print/did-you-mean.ts";
+import { REPLAY_HELP, readReplayArguments } from "./replay/arguments.ts";
 import { version } from "./version.ts";
 
-const usage = `triple-es: services without a proto file, and migration from other libraries.
+const usage = `triple-es: services without a proto file, migration from other libraries, and replay of calls.
 
   triple-es contract src/api.ts                          clients, servers and validators for interfaces of TypeScript
   triple-es interface './contracts/**/*.ts' --out gen    the same for interfaces of Java, which Dubbo serves
   triple-es migrate connect-es                           rewrites a project of Connect; also grpc-js, nice-grpc
+  triple-es replay calls.jsonl --url http://host:port    sends recorded calls to another build, and lists differences
   triple-es contract --help, and of the others           their flags
   triple-es --version                                    the version
 `;
+
+const COMMANDS = ["interface", "contract", "migrate", "replay"] as const;
+const isCommand = (name: string): name is (typeof COMMANDS)[number] => COMMANDS.some((one) => one === name);
 
 // A reader that closes the pipe early, such as head, must not cause a crash or a stack trace.
 process.stdout.on("error", (error: NodeJS.ErrnoException) => {
@@ -30,11 +35,10 @@ async function run([command, ...rest]: readonly string[]): Promise<Outcome> {
   if (command === "--version" || command === "-v") return { status: 0, stdout: `triple-es ${version}\n`, stderr: "" };
   if (command === "--help" || command === "-h") return { status: 0, stdout: usage, stderr: "" };
   if (command === undefined) return { status: 1, stdout: "", stderr: usage };
-  if (command !== "interface" && command !== "contract" && command !== "migrate") {
-    return failure(`there is no command "${command}"${suggestion(command, ["interface", "contract", "migrate"])}`);
-  }
+  if (!isCommand(command)) return failure(`there is no command "${command}"${suggestion(command, COMMANDS)}`);
   try {
     if (command === "migrate") return await migrate(rest);
+    if (command === "replay") return await replay(rest);
     const args = readArguments(rest, command);
     if (args === "help") return { status: 0, stdout: commandHelp(command), stderr: "" };
     return await runCommand(command, args);
@@ -49,6 +53,13 @@ async function migrate(rest: readonly string[]): Promise<Outcome> {
   if (args === "help") return { status: 0, stdout: MIGRATE_HELP, stderr: "" };
   const { runMigrate } = await withCompiler("migrate", () => import("./migrate/migrate.ts"));
   return runMigrate(args, process.cwd());
+}
+
+async function replay(rest: readonly string[]): Promise<Outcome> {
+  const args = readReplayArguments(rest);
+  if (args === "help") return { status: 0, stdout: REPLAY_HELP, stderr: "" };
+  const { runReplay } = await import("./replay/replay.ts");
+  return runReplay(args, process.cwd());
 }
 
 /** Runs a command for contracts. */

@@ -136,8 +136,10 @@ const GENERATOR: readonly (readonly [folder: string, folders: readonly string[],
   ["src/contract/typescript/", ["src/contract/", "src/print/", "src/triple-contract.ts"], /^ts-morph$/],
   ["src/contract/", ["src/print/"], /^ts-morph$/],
   ["src/migrate/", ["src/print/", "src/contract/", "src/version.ts"], /^ts-morph$/],
+  // The command sends calls as clients do.
+  ["src/replay/", ["src/contract/", "runtime/src/"], /^$/],
   ["src/main.ts", ["src/plugin/"], /^@bufbuild\/protobuf(?:\/|$)/],
-  ["src/triple-es.ts", ["src/contract/", "src/migrate/", "src/print/"], /^$/],
+  ["src/triple-es.ts", ["src/contract/", "src/migrate/", "src/print/", "src/replay/"], /^$/],
   ["src/triple-contract.ts", [], /^$/],
   ["src/version.ts", [], /^$/],
 ];

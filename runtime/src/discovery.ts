@@ -5,8 +5,7 @@
  * @module triple-es/discovery
  */
 export type { Balancer, ReadyEndpoint, RoutedBalancer } from "./discovery/balancer.ts";
-export type { Endpoint, Resolver, ResolverContext } from "./discovery/endpoint.ts";
-export { fixed } from "./discovery/fixed.ts";
+export { type Endpoint, fixed, type Resolver, type ResolverContext } from "./discovery/endpoint.ts";
 export { type ConsistentHashOptions, consistentHash } from "./discovery/policy/consistent-hash.ts";
 export { p2c } from "./discovery/policy/p2c.ts";
 export { pickFirst } from "./discovery/policy/pick-first.ts";

@@ -23,7 +23,7 @@ import { acceptExchange, createUnaryCall } from "./http-rpc/unary-client.ts";
 import { resolveClientOptions } from "./protocol/options.ts";
 import type { Router } from "./server/router.ts";
 
-export type { FetchHandler, FetchHandlerOptions, FetchPeer } from "./fetch/handler.ts";
+export type { FetchHandler, FetchHandlerOptions } from "./fetch/handler.ts";
 export type { FetchTransportOptions } from "./fetch/transport.ts";
 
 /**

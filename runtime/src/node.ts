@@ -29,7 +29,7 @@ import type { Resource } from "./server/resource.ts";
 export type { CloseOptions } from "./call/context.ts";
 export type { ClosableTransport } from "./client/client.ts";
 export type { Balancer, ReadyEndpoint, RoutedBalancer } from "./discovery/balancer.ts";
-export type { EjectionOptions, FailurePercentageEjection } from "./discovery/ejection-options.ts";
+export type { EjectionOptions } from "./discovery/ejection-options.ts";
 export type { Endpoint, Resolver, ResolverContext } from "./discovery/endpoint.ts";
 export type * from "./discovery/registry.ts";
 export type { EndpointStatus, TargetEvent } from "./discovery/target-options.ts";
@@ -41,6 +41,7 @@ export type {
   RegistryTransportOptions,
 } from "./node/client/transport-options.ts";
 export { brotli, deflate, gzip, type NodeCompression, nodeCompressions, zstd } from "./node/compression.ts";
+export { recordCalls } from "./node/recorder.ts";
 export type { NodeHandler, NodeHandlerOptions, NodeRequest, NodeResponse } from "./node/server/adapter/adapter.ts";
 export type { ConnectionLimits } from "./node/server/listener/limits.ts";
 export type { SocketServer } from "./node/server/server.ts";

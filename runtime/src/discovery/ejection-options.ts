@@ -24,7 +24,7 @@ export interface EjectionOptions {
    * one. Default: 50.
    */
   readonly maxEjectionPercent?: number | undefined;
-  /** Ejection of endpoints whose success rate is below the mean of all, at each sweep. */
+  /** Ejection of endpoints whose success rate is below the mean of all, at each sweep (gRFC A50). */
   readonly successRateEjection?:
     | {
         /** Distance to the mean, in thousandths of the standard deviation. Default: 1,900. */
@@ -37,20 +37,19 @@ export interface EjectionOptions {
         readonly requestVolume?: number | undefined;
       }
     | undefined;
-  /** Ejection by failure percentage, at each sweep. */
-  readonly failurePercentageEjection?: FailurePercentageEjection | undefined;
-}
-
-/** Ejection of endpoints that fail more than a percentage of their calls (gRFC A50). */
-export interface FailurePercentageEjection {
-  /** Percentage of failed calls above which an endpoint is an outlier. Default: 85. */
-  readonly threshold?: number | undefined;
-  /** Probability in percent with which an outlier is ejected. 0: never. Default: 100. */
-  readonly enforcementPercentage?: number | undefined;
-  /** Number of connected endpoints below which none is ejected. Default: 5. */
-  readonly minimumHosts?: number | undefined;
-  /** Number of calls since the last sweep below which an endpoint is not ejected. Default: 50. */
-  readonly requestVolume?: number | undefined;
+  /** Ejection of endpoints that fail more than a percentage of their calls, at each sweep (gRFC A50). */
+  readonly failurePercentageEjection?:
+    | {
+        /** Percentage of failed calls above which an endpoint is an outlier. Default: 85. */
+        readonly threshold?: number | undefined;
+        /** Probability in percent with which an outlier is ejected. 0: never. Default: 100. */
+        readonly enforcementPercentage?: number | undefined;
+        /** Number of connected endpoints below which none is ejected. Default: 5. */
+        readonly minimumHosts?: number | undefined;
+        /** Number of calls since the last sweep below which an endpoint is not ejected. Default: 50. */
+        readonly requestVolume?: number | undefined;
+      }
+    | undefined;
 }
 
 type Settings<Options> = {

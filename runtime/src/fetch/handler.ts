@@ -38,11 +38,10 @@ export interface FetchHandlerOptions<Platform extends readonly unknown[] = reado
    * Returns the address of the client from the platform's arguments, such as `info.remoteAddr` in Deno, because a `Request`
    * does not contain it. Called when `context.peer` is first read. Default: the address is `undefined`.
    */
-  readonly peer?: ((request: Request, ...platform: Platform) => FetchPeer) | undefined;
+  readonly peer?:
+    | ((request: Request, ...platform: Platform) => Partial<Pick<PeerConnection, "address" | "port">>)
+    | undefined;
 }
-
-/** The IP address and port of a client, if the platform provides them. */
-export type FetchPeer = Partial<Pick<PeerConnection, "address" | "port">>;
 
 /** Creates a handler that serves an exchange. Throws a `TypeError` for an invalid option. */
 export function createFetchHandler<Platform extends readonly unknown[]>(
@@ -105,7 +104,7 @@ class FetchRequest implements HttpRequest {
   readonly headers: Metadata;
   readonly body: Body;
   values: (() => ContextValues) | undefined;
-  readPeer: (() => FetchPeer) | undefined;
+  readPeer: (() => Partial<Pick<PeerConnection, "address" | "port">>) | undefined;
   /** Called when the request is aborted after the call has read its signal: the response may never be read or cancelled. */
   onAborted: (() => void) | undefined;
   readonly #request: Request;

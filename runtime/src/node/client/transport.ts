@@ -12,7 +12,7 @@ import { closableTransport } from "../../client/transport.ts";
 import { findBoundedCodec } from "../../codec/bounded-codec.ts";
 import { type Compression, findCompression } from "../../codec/compression.ts";
 import { checkWireNames } from "../../codec/wire-name.ts";
-import { fixed } from "../../discovery/fixed.ts";
+import { fixed } from "../../discovery/endpoint.ts";
 import type { InstanceConnection } from "../../discovery/registry.ts";
 import type { EndpointStatus, TargetOptions } from "../../discovery/target-options.ts";
 import type { Connections, Exchange } from "../../http/exchange.ts";

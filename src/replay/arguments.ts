@@ -1,0 +1,82 @@
+/** The arguments of `triple-es replay`. */
+import { parseArgs } from "node:util";
+import { ArgumentsError } from "../contract/arguments.ts";
+
+export interface ReplayArguments {
+  readonly file: string;
+  readonly url: string;
+  /** A service, or a service and a method. `undefined`: all. */
+  readonly only: string | undefined;
+  /** Paths of fields that are not compared, without indices. */
+  readonly ignore: readonly string[];
+  readonly concurrency: number;
+  readonly timeoutMs: number;
+  readonly json: boolean;
+}
+
+export const REPLAY_HELP = `triple-es replay: sends recorded calls to another build, and lists the differences of its answers.
+
+  triple-es replay calls.jsonl --url http://localhost:50051 --ignore order.updatedAt
+
+Sends the calls of a file that recordCalls has written, to a server of triple-es with the same services: unary calls over the
+protocol of their record, streams over gRPC, in JSON. Compares messages, code, text and types of details; masked values equal
+all others. Skips calls that cannot be repeated: with masked or missing requests, that were cancelled or too late, and of Java
+interfaces. The exit status is 1 if an answer differs, 0 otherwise.
+
+Flags:
+  --url http://host:port     the server
+  --only greet.v1.Greet/Hi   send calls of a service, or of a method, only
+  --ignore a.b,c             fields of responses that are not compared, without indices; may be repeated
+  --concurrency 1            calls at a time; with more than 1 the order changes
+  --timeout 30               seconds after which a call fails
+  --json                     print the result as JSON
+  --help                     print this text
+`;
+
+/** Parses arguments. Returns `help` if they ask for help. Throws an `ArgumentsError` for invalid ones. */
+export function readReplayArguments(args: readonly string[]): ReplayArguments | "help" {
+  const options = {
+    url: { type: "string" },
+    only: { type: "string" },
+    ignore: { type: "string", multiple: true },
+    concurrency: { type: "string" },
+    timeout: { type: "string" },
+    json: { type: "boolean" },
+    help: { type: "boolean", short: "h" },
+  } as const;
+  const { values, positionals } = parse(() => parseArgs({ args: [...args], options, allowPositionals: true }));
+  if (values.help) return "help";
+  const [file, more] = positionals;
+  if (file === undefined || more !== undefined) throw new ArgumentsError("replay needs one file, such as calls.jsonl");
+  if (values.url === undefined)
+    throw new ArgumentsError("--url is missing: the server, such as http://localhost:50051");
+  return {
+    file,
+    url: checkUrl(values.url),
+    only: values.only,
+    ignore: (values.ignore ?? []).flatMap((paths) => paths.split(",")).filter((path) => path !== ""),
+    concurrency: readNumber("--concurrency", values.concurrency ?? "1", 1_000),
+    timeoutMs: readNumber("--timeout", values.timeout ?? "30", 86_400) * 1_000,
+    json: values.json ?? false,
+  };
+}
+
+function checkUrl(url: string): string {
+  const { protocol } = parse(() => new URL(url));
+  if (protocol === "http:" || protocol === "https:") return url;
+  throw new ArgumentsError(`--url must begin with http:// or https://, not ${protocol}`);
+}
+
+function readNumber(flag: string, text: string, maximum: number): number {
+  const number = Number(text);
+  if (Number.isInteger(number) && number >= 1 && number <= maximum) return number;
+  throw new ArgumentsError(`${flag} must be a whole number from 1 to ${maximum}, not ${text}`);
+}
+
+function parse<T>(read: () => T): T {
+  try {
+    return read();
+  } catch (error) {
+    throw new ArgumentsError((error as Error).message);
+  }
+}
