@@ -39,9 +39,9 @@ export interface EndpointStatus {
   /** The address, as in {@link Endpoint}: `host:port`, `[v6]:port`, or `unix:` and a path. */
   readonly address: string;
   /**
-   * `idle`: not connected; `connecting`: an attempt to connect is running, or its watched health has no status yet; `ready`: connected, takes calls; `failing`: the
-   * last attempt to connect or health check has failed, and another one follows; `ejected`: connected, but takes no calls
-   * because it failed more of them than the others.
+   * `idle`: not connected; `connecting`: an attempt to connect is running, or its watched health has no status yet; `ready`:
+   * connected, takes calls; `failing`: the last attempt to connect or health check has failed, and another one follows;
+   * `ejected`: connected, but takes no calls because it failed more of them than the others.
    */
   readonly state: "idle" | "connecting" | "ready" | "failing" | "ejected";
   /** False if the last list has left it out, so that it takes calls only while no listed endpoint does. */

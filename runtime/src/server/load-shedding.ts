@@ -64,8 +64,8 @@ interface WaitingCall {
 }
 
 /**
- * Creates the hook that decides whether and when a unary call begins. Streams, health, reflection and channelz always begin, and so do
- * calls for which `mayRefuse` returns false.
+ * Creates the hook that decides whether and when a unary call begins. Streams, health, reflection and channelz always begin, and so
+ * do calls for which `mayRefuse` returns false.
  */
 export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authorize>[0]) => boolean) = true): Authorize {
   const loads = new Map<Method, MethodLoad>();

@@ -86,9 +86,9 @@ export interface ServerOptions extends NodeRouterOptions {
    */
   readonly onTlsError?: ((error: Error, client: { readonly address: string | undefined }) => void) | undefined;
   /**
-   * Accepts calls over HTTP/2 in WebSockets (subprotocol `h2ts`) at any path, from pages of its own host and of the origins in `cors`.
-   * A proxy cannot see the headers of these calls, nor add any: only `cookie`, `origin`, `forwarded` and `x-forwarded-for`
-   * come from the request of the WebSocket. Default: false.
+   * Accepts calls over HTTP/2 in WebSockets (subprotocol `h2ts`) at any path, from pages of its own host and of the origins
+   * in `cors`. A proxy cannot see the headers of these calls, nor add any: only `cookie`, `origin`, `forwarded` and
+   * `x-forwarded-for` come from the request of the WebSocket. Default: false.
    */
   readonly webSocket?: boolean | undefined;
   /** Most connections at a time. Further ones are closed at once. Default: 10,000. */
