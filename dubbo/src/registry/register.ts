@@ -71,8 +71,9 @@ const UNREGISTERED_SERVICES =
 
 /**
  * Registers a server that listens, with the services that it has now, except health, load, reflection, channelz and metadata. A
- * service whose code was generated with `java_names` is also registered by the name of its interface in Java. Registration goes on in the background, through each loss of the registry, until it is closed or the server begins to close: then the
- * instance is removed first, and the server accepts calls for another `propagationMs`.
+ * service whose code was generated with `java_names` is also registered by the name of its interface in Java. Registration goes
+ * on in the background, through each loss of the registry, until it is closed or the server begins to close: then the instance is
+ * removed first, and the server accepts calls for another `propagationMs`.
  *
  * `update({ offline: true })` removes the instance while the server lives on: `propagationMs` later its clients have to connect
  * again, and those with a registry turn to other servers. `update({ offline: false })` registers it again.
