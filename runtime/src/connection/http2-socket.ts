@@ -170,7 +170,7 @@ export class Http2Socket<Bytes extends ByteStream = ByteStream> implements Outpu
   /** Handles the close of the socket. */
   close(): void {
     this.#stopTimer?.();
-    this.#finishReading();
+    this.finishReading();
     this.#connection?.lost(this.#error?.message ?? "the peer closed the connection");
     this.#owner?.onClose(this.#error);
   }
@@ -225,8 +225,8 @@ export class Http2Socket<Bytes extends ByteStream = ByteStream> implements Outpu
     else this.#resume();
   }
 
-  /** Passes on what was read before the socket closed. */
-  #finishReading(): void {
+  /** Passes on what has been read, before the connection ends or leaves the socket. */
+  finishReading(): void {
     if (this.#rest !== undefined) this.#connection?.receive(this.#rest);
     this.#rest = undefined;
   }

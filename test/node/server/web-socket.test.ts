@@ -1,5 +1,6 @@
 /** Servers that accept HTTP/2 in WebSockets (RFC 6455, subprotocol `h2ts`). The client's half is that of pages, with the package `ws`. */
 import { randomBytes } from "node:crypto";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { createWebSocketTransport } from "triple-es/fetch";
@@ -87,6 +88,27 @@ describe("a server with the option webSocket", () => {
     raw.socket.write(`${upgrade()}more`);
     await once(raw.socket, "close");
     expect(raw.received()).toMatch(/^HTTP\/1\.1 400 /);
+  });
+
+  it("refuses them too if they wait for a later turn, because others have used the time of this one", async () => {
+    const sockets: Socket[] = [];
+    const onSocket = (message: unknown): unknown => sockets.push((message as { readonly socket: Socket }).socket);
+    subscribe("net.server.socket", onSocket);
+    onTestFinished(() => void unsubscribe("net.server.socket", onSocket));
+    const server = await listen();
+    const request = "GET /other HTTP/1.1\r\nHost: a\r\n\r\n";
+    const raws = [await rawSocket(server), await rawSocket(server)] as const;
+    for (const raw of raws) {
+      raw.socket.write(request);
+      await vi.waitUntil(() => raw.received().includes(" 404 "));
+    }
+    const [ofOther, ofUpgrade] = sockets;
+    ofOther?.emit("data", Buffer.from(request.repeat(1_000)));
+    for (const start = performance.now(); performance.now() < start + 2; );
+    ofUpgrade?.emit("data", Buffer.from(upgrade()));
+    ofUpgrade?.emit("data", Buffer.alloc(20_000));
+    await once(raws[1].socket, "close");
+    expect(raws[1].received()).toMatch(/ 404 .* 400 .*nothing may follow/s);
   });
 
   it("allows pages of its own host and of the origins of cors, and cookies only with credentials", async () => {

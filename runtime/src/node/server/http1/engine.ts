@@ -123,6 +123,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
 
   /** Leaves the socket to a WebSocket. */
   #upgrade(exchange: ServerExchange, { handshake, inherit }: WebSocketUpgrade): void {
+    this.#socket.finishReading();
     if (exchange.closed) return;
     if (this.#connection.waiting > 0) {
       exchange.closes = true;
@@ -195,14 +196,14 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
     this.#socket.socket.destroy();
   }
 
-  /**
-   * Limits slow reads: ends a connection whose client does not receive the response within `stallTimeoutMs` for each MiB of
-   * it. Also ends connections that have exceeded their maximum age. Called about once a second.
-   */
   get state(): SocketState {
     return socketState(this, this.#socket.socket);
   }
 
+  /**
+   * Limits slow reads: ends a connection whose client does not receive the response within `stallTimeoutMs` for each MiB of
+   * it. Also ends connections that have exceeded their maximum age. Called about once a second.
+   */
   sweep(time: number): void {
     const at = Math.floor(time);
     const { socket } = this.#socket;
