@@ -33,7 +33,7 @@ export function readLine(line: string): RecordedCall | "end" | undefined {
     Array.isArray(requests) &&
     Array.isArray(responses) &&
     [headers, selector].every((one) => Object.values(Object(one)).every((text) => typeof text === "string"));
-  return isCall ? ({ headers: {}, selector: {}, ...value } as RecordedCall) : undefined;
+  return isCall ? ({ ...value, headers: Object(headers), selector: Object(selector) } as RecordedCall) : undefined;
 }
 
 /** Returns the reason why a call cannot be repeated; `undefined` if it can. */

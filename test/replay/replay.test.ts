@@ -180,9 +180,10 @@ it("lines that are no calls are skipped, and calls that cannot be sent differ", 
     { requests: [null] },
     { requests: [{ name: 7 }] },
     { headers: { é: "" } },
+    { headers: null, selector: null },
   ];
   writeFileSync(file, odd.map((one) => `${JSON.stringify({ ...call, ...one })}\n`).join(""));
-  expect((await replay(file)).stdout).toContain("5 sent, ");
+  expect((await replay(file)).stdout).toContain("6 sent, ");
 });
 
 it("two JSON values differ at the paths that were changed, in whatever order their members are", () => {
