@@ -181,3 +181,9 @@ it("sends a ping after 30 s of silence, and ends with 1001 if there is no answer
   expect(at(85)).toBe("\x88\x02\x03\xe9");
   expect(one.inner.isOver).toBe(true);
 });
+
+it.each([0x82, 0x89])("empty frames with the first byte %i count as frames of a step", (first) => {
+  const { tunnel } = new Tunnel();
+  const frames = Buffer.concat(Array.from({ length: 1_000 }, () => frameOf(first, new Uint8Array(0))));
+  expect(tunnel.receive(frames, 128)).toBe((128 * frames.length) / 1_000);
+});

@@ -150,7 +150,7 @@ export class WebSocketTunnel implements TunnelledConnection {
   receive(chunk: Uint8Array, frames?: number): number {
     this.#hasHeard = true;
     let at = 0;
-    while (at < chunk.length && !this.#inner.isOver) {
+    for (let steps = 0; at < chunk.length && !this.#inner.isOver && steps !== frames; steps++) {
       if (this.#left === 0) at = this.#readHead(chunk, at);
       else if (this.#opcode >= Opcode.Close) at = this.#readControl(chunk, at);
       else {
@@ -163,7 +163,7 @@ export class WebSocketTunnel implements TunnelledConnection {
         if (frames !== undefined) return at;
       }
     }
-    return chunk.length;
+    return this.#inner.isOver ? chunk.length : at;
   }
 
   #unmask(bytes: Uint8Array, start: number, end: number): void {
