@@ -1,9 +1,10 @@
 /** The channelz service: pages, counters and states, in memory and on sockets. */
+import { TLSSocket } from "node:tls";
 import { Code, createInMemoryTransport, createRouter, RpcError, type Transport } from "triple-es";
 import { fixed } from "triple-es/discovery";
 import { createServer, createTransport } from "triple-es/node";
 import { addChannelz } from "triple-es/reflection";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import {
   ChannelTraceEvent_Severity as Severity,
@@ -11,6 +12,7 @@ import {
 } from "../../fixtures/gen/grpc/channelz/v1/channelz_pb.ts";
 import { createChannelzClient } from "../../fixtures/gen/grpc/channelz/v1/channelz_triple.ts";
 import { CallCounts } from "../../runtime/src/http/channel-state.ts";
+import { hasOpenssl, sharedCertificates } from "../support/certificate.ts";
 import { failureOf, greeter, startServer } from "../support/server.ts";
 
 function asking(options?: Parameters<typeof addChannelz>[1]) {
@@ -94,6 +96,20 @@ describe("a server", () => {
     // The request for the counts has begun too.
     expect(server?.data).toMatchObject({ callsStarted: 4n, callsSucceeded: 2n, callsFailed: 1n });
     expect(server?.data?.lastCallStartedTimestamp).toBeDefined();
+  });
+
+  it.skipIf(!hasOpenssl)("reads the certificates of the socket that is asked for alone", async () => {
+    const { ca, server: tls } = sharedCertificates();
+    const { server, baseUrl } = await startServer({}, { tls });
+    const channelz = asking({ servers: [server] });
+    const clients = [1, 2, 3].map(() => createGreetServiceClient(connect({ baseUrl, tls: { ca } })));
+    await Promise.all(clients.map((client) => client.greet({})));
+    const reads = vi.spyOn(TLSSocket.prototype, "getPeerX509Certificate");
+    onTestFinished(() => reads.mockRestore());
+    const { socketRef } = await channelz.getServerSockets({ serverId: 1n });
+    const sockets = await Promise.all(socketRef.map(({ socketId }) => channelz.getSocket({ socketId })));
+    expect(sockets.map(({ socket }) => socket?.security?.model.case)).toEqual(["tls", "tls", "tls"]);
+    expect(reads).toHaveBeenCalledTimes(3);
   });
 
   it("shows where it listens, and its connections with their streams", async () => {

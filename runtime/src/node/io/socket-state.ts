@@ -11,7 +11,10 @@ export function socketState(key: object, socket: Socket, engine?: EngineConnecti
     key,
     local: { address: socket.localAddress, port: socket.localPort },
     remote: { address: socket.remoteAddress, port: socket.remotePort },
-    tls: socket instanceof TLSSocket && socket.getCipher() ? tlsState(socket) : undefined,
+    // The certificates take longer than all else, and lists of sockets do not have them.
+    get tls() {
+      return socket instanceof TLSSocket && socket.getCipher() ? tlsState(socket) : undefined;
+    },
     http2: engine && {
       streams: engine.streams.counts,
       keepAlives: engine.keepAlives,
