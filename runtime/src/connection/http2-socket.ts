@@ -3,7 +3,6 @@
  * turn of the event loop is written at once.
  */
 
-import { joinAll } from "../call/bytes.ts";
 import { defer, dropsCallbacks, now, startBackgroundTimer } from "../call/platform.ts";
 import type { OutputOwner, Segments } from "../wire/output.ts";
 import type { ByteStream } from "./byte-stream.ts";
@@ -153,13 +152,13 @@ export class Http2Socket<Bytes extends ByteStream = ByteStream> implements Outpu
     this.wake();
   }
 
-  /** Leaves the socket to another connection, which is attached next. Returns the output that has not been written. */
-  detach(): Uint8Array {
-    const { parts = [] } = this.#connection?.take(Number.POSITIVE_INFINITY) ?? {};
+  /** Leaves the socket to another connection, which is attached next, after the output of this one. */
+  detach(): void {
+    const segments = this.#connection?.take(Number.POSITIVE_INFINITY);
+    if (segments !== undefined && segments.bytes > 0) this.#write(segments);
     this.#connection = undefined;
     this.#owner = undefined;
     this.socket.resume();
-    return joinAll(parts);
   }
 
   /** Handles an error of the socket, which closes next. */
@@ -319,7 +318,8 @@ export class Http2Socket<Bytes extends ByteStream = ByteStream> implements Outpu
     if (this.socket.writableLength > 0 || this.#pending === undefined) return;
     giveBack(this.#pending);
     this.#pending = undefined;
-    this.flush();
+    // The socket may have been left to another connection.
+    (this.socket as AttachedSocket)[ATTACHED]?.flush();
   };
 
   #finish(): void {

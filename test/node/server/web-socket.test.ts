@@ -91,10 +91,7 @@ describe("a server with the option webSocket", () => {
   });
 
   it("refuses them too if they wait for a later turn, because others have used the time of this one", async () => {
-    const sockets: Socket[] = [];
-    const onSocket = (message: unknown): unknown => sockets.push((message as { readonly socket: Socket }).socket);
-    subscribe("net.server.socket", onSocket);
-    onTestFinished(() => void unsubscribe("net.server.socket", onSocket));
+    const sockets = acceptedSockets();
     const server = await listen();
     const request = "GET /other HTTP/1.1\r\nHost: a\r\n\r\n";
     const raws = [await rawSocket(server), await rawSocket(server)] as const;
@@ -109,6 +106,28 @@ describe("a server with the option webSocket", () => {
     ofUpgrade?.emit("data", Buffer.alloc(20_000));
     await once(raws[1].socket, "close");
     expect(raws[1].received()).toMatch(/ 404 .* 400 .*nothing may follow/s);
+  });
+
+  it("opens a WebSocket behind responses that the client has not read yet", async () => {
+    const sockets = acceptedSockets();
+    const server = await listen({}, () => ({ greeting: "a".repeat(30_000) }));
+    const raw = await rawSocket(server);
+    raw.socket.pause();
+    const request =
+      "POST /greet.v1.GreetService/Greet HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\nContent-Length: 2\r\n\r\n{}";
+    await vi.waitUntil(
+      () => {
+        // Until the kernel takes no more.
+        if (sockets[0]?.writableLength) return true;
+        raw.socket.write(request);
+        return false;
+      },
+      { timeout: 10_000, interval: 5 },
+    );
+    raw.socket.write(`${request}${upgrade()}`);
+    await vi.waitUntil(() => sockets[0]?.bytesRead === raw.socket.bytesWritten);
+    raw.socket.resume();
+    await vi.waitUntil(() => raw.received().includes("101 Switching Protocols"), 4_000);
   });
 
   it("allows pages of its own host and of the origins of cors, and cookies only with credentials", async () => {
@@ -176,6 +195,15 @@ describe("a server with the option webSocket", () => {
     await aborted.promise;
   });
 });
+
+/** Collects the sockets that servers accept. */
+function acceptedSockets(): readonly Socket[] {
+  const sockets: Socket[] = [];
+  const onSocket = (message: unknown): unknown => sockets.push((message as { readonly socket: Socket }).socket);
+  subscribe("net.server.socket", onSocket);
+  onTestFinished(() => void unsubscribe("net.server.socket", onSocket));
+  return sockets;
+}
 
 function upgrade(fields: Readonly<Record<string, string>> = {}): string {
   const all = {

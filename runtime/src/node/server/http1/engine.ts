@@ -5,7 +5,6 @@
 import { AsyncResource } from "node:async_hooks";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { joinAll } from "../../../call/bytes.ts";
 import { Code, Status } from "../../../call/code.ts";
 import { RpcError } from "../../../call/error.ts";
 import { now, wallClock } from "../../../call/platform.ts";
@@ -122,7 +121,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
   }
 
   /** Leaves the socket to a WebSocket. */
-  #upgrade(exchange: ServerExchange, { handshake, inherit }: WebSocketUpgrade): void {
+  #upgrade(exchange: ServerExchange, upgrade: WebSocketUpgrade): void {
     this.#socket.finishReading();
     if (exchange.closed) return;
     if (this.#connection.waiting > 0) {
@@ -130,9 +129,9 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
       this.onInvalid(exchange, malformed("nothing may follow a request for a WebSocket before its response"));
       return;
     }
-    const unsent = this.#socket.detach();
+    this.#socket.detach();
     super.onClose();
-    this.#http2.accept(this.#socket.socket, { handshake: joinAll([unsent, handshake]), inherit });
+    this.#http2.accept(this.#socket.socket, upgrade);
   }
 
   #start(request: ServedHttp1Request): void {
