@@ -4,6 +4,7 @@ import { createWebSocketTransport } from "triple-es/fetch";
 import { createGreetServiceClient, type GreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 
 let client: GreetServiceClient;
+let controller: AbortController;
 
 async function* named(names: readonly string[]) {
   for (const name of names) yield { name };
@@ -44,12 +45,12 @@ const tunnel = {
   greet: async (name: string): Promise<string> => (await client.greet({ name })).greeting,
   failure: (name: string, timeoutMs?: number): Promise<string> => failureOf(client.greet({ name }, { timeoutMs })),
 
-  async cancelled(name: string): Promise<string> {
-    const controller = new AbortController();
-    const failure = failureOf(client.greet({ name }, { signal: controller.signal }));
-    setTimeout(() => controller.abort(), 100);
-    return failure;
+  /** Makes a call that `cancel` ends. */
+  cancelled(name: string): Promise<string> {
+    controller = new AbortController();
+    return failureOf(client.greet({ name }, { signal: controller.signal }));
   },
+  cancel: (): void => controller.abort(),
 };
 
 export type Tunnel = typeof tunnel;

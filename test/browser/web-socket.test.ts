@@ -93,8 +93,12 @@ describe.skipIf(!existsSync(EXECUTABLE))("a page in Chromium, by a WebSocket,", 
   });
 
   it("cancels a call", async () => {
+    begun = signalled();
     ended = signalled();
-    expect(await inPage("cancelled", "Snail")).toContain("[canceled]");
+    const failure = inPage("cancelled", "Snail");
+    await begun.promise;
+    await inPage("cancel");
+    expect(await failure).toContain("[canceled]");
     expect(await ended.promise).toBe("canceled");
   });
 

@@ -107,7 +107,7 @@ describe("a transport by a WebSocket", () => {
     await left[1].promise;
   });
 
-  it("stops a handler whose messages nobody reads, until they are read", async () => {
+  it("stops a handler whose messages are unread, until they are read", async () => {
     let made = 0;
     const { client } = await connect({
       async *greetEach() {

@@ -22,7 +22,7 @@ async function prepare() {
   const backend = await startServer(
     {
       greet({ name }) {
-        if (name === "2") throw new RpcError(Code.NotFound, "nobody");
+        if (name === "2") throw new RpcError(Code.NotFound, "unknown name");
         return { greeting: name };
       },
     },

@@ -80,7 +80,7 @@ describe("a server", () => {
     const router = createRouter().add(GreetServiceDef, {
       ...greeter,
       greet() {
-        if (fails) throw new RpcError(Code.NotFound, "nobody");
+        if (fails) throw new RpcError(Code.NotFound, "unknown name");
         return { greeting: "Hello!" };
       },
     });

@@ -59,7 +59,7 @@ export class WebSocketTunnel implements TunnelledConnection {
   #isFragmented = false;
   readonly #control: Uint8Array = new Uint8Array(MAX_CONTROL_BYTES);
   #controlBytes = 0;
-  /** What is sent before the output of the connection: the handshake, and control frames. */
+  /** Output that precedes that of the connection: the handshake, and control frames. */
   #first: Uint8Array[];
   #pong: Uint8Array | undefined;
   #closeCode: number | undefined;
