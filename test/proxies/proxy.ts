@@ -29,15 +29,18 @@ interface Program {
   configuration(folder: string, port: number, backend: number, number: number): string;
 }
 
+/** Returns the settings of nginx by which it keeps its temporary files in a folder. */
+export function nginxFolders(folder: string): string {
+  const names = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"];
+  return names.map((name) => `${name}_temp_path ${join(folder, name)};`).join(" ");
+}
+
 const nginx: Program = {
   package: "nginx-light",
   version: ["nginx", "-v"],
   signal: "SIGHUP",
   command: (folder) => ["nginx", "-p", folder, "-e", "stderr", "-c", join(folder, "conf")],
   configuration(folder, port, backend, number) {
-    const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
-      (name) => `${name}_temp_path ${join(folder, name)};`,
-    );
     return `
       daemon off;
       worker_processes 1;
@@ -45,7 +48,7 @@ const nginx: Program = {
       events { worker_connections 4096; }
       http {
         access_log off;
-        ${temporary.join(" ")}
+        ${nginxFolders(folder)}
         upstream server { server 127.0.0.1:${backend}; keepalive 16; }
         server {
           listen 127.0.0.1:${port} http2;

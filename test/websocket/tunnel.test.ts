@@ -1,13 +1,13 @@
 /** The server's end of a WebSocket with a connection in it: frames in any chunks, control frames and refusals. */
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { type TunnelledConnection, WebSocketTunnel } from "../../runtime/src/websocket/tunnel.ts";
-import type { Segments } from "../../runtime/src/wire/output.ts";
+import { WebSocketTunnel } from "../../runtime/src/websocket/tunnel.ts";
+import type { ByteConnection, Segments } from "../../runtime/src/wire/output.ts";
 
 const HANDSHAKE = Buffer.from("101");
 
 /** A connection that keeps what it receives. With a number of frames it takes at most that many bytes, as a busy one does. */
-class Inner implements TunnelledConnection {
+class Inner implements ByteConnection {
   readonly unsent = 0;
   readonly framed = 0;
   readonly hasMore = false;

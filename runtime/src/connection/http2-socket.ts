@@ -4,7 +4,7 @@
  */
 
 import { defer, dropsCallbacks, now, startBackgroundTimer } from "../call/platform.ts";
-import type { OutputOwner, Segments } from "../wire/output.ts";
+import type { ByteConnection, OutputOwner, Segments } from "../wire/output.ts";
 import type { ByteStream } from "./byte-stream.ts";
 
 /** Bytes of unsent output that a socket may hold. Beyond this limit no more DATA is framed (backpressure). */
@@ -57,19 +57,6 @@ function giveBack(slabs: readonly Uint8Array[]): void {
   for (const slab of slabs) if (freeSlabs.length < MAX_FREE_SLABS) freeSlabs.push(slab);
 }
 
-/** A connection without I/O. Its methods are described in `http2/connection.ts`. */
-export interface SocketConnection {
-  readonly unsent: number;
-  readonly framed: number;
-  readonly hasMore: boolean;
-  readonly isOver: boolean;
-  receive(chunk: Uint8Array, frames?: number): number;
-  receiveEnd(): void;
-  take(budget: number): Segments;
-  block(): void;
-  lost(text: string): void;
-}
-
 /** Receives the events of a socket, in addition to the connection. */
 export interface SocketOwner {
   /** The peer has ended its side of the socket, and may be gone. */
@@ -109,7 +96,7 @@ export class Http2Socket<Bytes extends ByteStream = ByteStream> implements Outpu
   readonly socket: Bytes;
   /** True if the socket ends after its output has been written. */
   #ends = false;
-  #connection: SocketConnection | undefined;
+  #connection: ByteConnection | undefined;
   #owner: SocketOwner | undefined;
   #isScheduled = false;
   /** Slabs whose content has not been sent. */
@@ -137,7 +124,7 @@ export class Http2Socket<Bytes extends ByteStream = ByteStream> implements Outpu
   }
 
   /** Starts to transfer bytes between the socket and the connection. */
-  attach(connection: SocketConnection, owner: SocketOwner): void {
+  attach(connection: ByteConnection, owner: SocketOwner): void {
     const socket: AttachedSocket = this.socket;
     this.#connection = connection;
     this.#owner = owner;
@@ -192,7 +179,7 @@ export class Http2Socket<Bytes extends ByteStream = ByteStream> implements Outpu
    * Passes a large read on in steps. When the time of the turn is over, the rest waits and nothing more is read:
    * otherwise a peer that sends costly frames would delay all other connections by the frames of its whole read.
    */
-  #receiveLarge(connection: SocketConnection, chunk: Uint8Array): void {
+  #receiveLarge(connection: ByteConnection, chunk: Uint8Array): void {
     if (turnEnds === undefined) beginTurn();
     let rest = chunk;
     while (rest.length > 0 && isInTime()) rest = rest.subarray(connection.receive(rest, FRAMES_PER_STEP));
@@ -207,7 +194,7 @@ export class Http2Socket<Bytes extends ByteStream = ByteStream> implements Outpu
     const rest = this.#rest;
     if (rest === undefined) return;
     this.#rest = undefined;
-    const connection = this.#connection as SocketConnection;
+    const connection = this.#connection as ByteConnection;
     this.#receiveLarge(connection, rest.subarray(connection.receive(rest, FRAMES_PER_STEP)));
     this.#resume();
   };

@@ -104,7 +104,7 @@ class FetchRequest implements HttpRequest {
   readonly headers: Metadata;
   readonly body: Body;
   values: (() => ContextValues) | undefined;
-  readPeer: (() => Partial<Pick<PeerConnection, "address" | "port">>) | undefined;
+  readPeer: (() => ReturnType<NonNullable<FetchHandlerOptions["peer"]>>) | undefined;
   /** Called when the request is aborted after the call has read its signal: the response may never be read or cancelled. */
   onAborted: (() => void) | undefined;
   readonly #request: Request;

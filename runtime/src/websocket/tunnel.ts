@@ -2,23 +2,10 @@
  * The server's end of a WebSocket that carries another connection (RFC 6455), without I/O: binary messages are its byte stream,
  * and their borders mean nothing. `receive`, `take` and the other methods are those of the connection.
  */
-import { type Segments, viewOf } from "../wire/output.ts";
+import { type ByteConnection, type Segments, viewOf } from "../wire/output.ts";
 
 /** The name of HTTP/2 with prior knowledge in a WebSocket. */
 export const SUBPROTOCOL = "h2ts";
-
-/** The connection in a WebSocket. */
-export interface TunnelledConnection {
-  readonly unsent: number;
-  readonly framed: number;
-  readonly hasMore: boolean;
-  readonly isOver: boolean;
-  receive(chunk: Uint8Array, frames?: number): number;
-  receiveEnd(): void;
-  take(budget: number): Segments;
-  block(): void;
-  lost(text: string): void;
-}
 
 const Opcode = { Continuation: 0, Text: 1, Binary: 2, Close: 8, Ping: 9, Pong: 10 } as const;
 
@@ -43,8 +30,8 @@ const MAX_HIGH_LENGTH = 0x1f_ffff;
 const PING_AFTER_MS = 30_000;
 const PONG_TIMEOUT_MS = 15_000;
 
-export class WebSocketTunnel implements TunnelledConnection {
-  readonly #inner: TunnelledConnection;
+export class WebSocketTunnel implements ByteConnection {
+  readonly #inner: ByteConnection;
   readonly #wake: () => void;
   /** The head of the current frame, as far as it has been received. */
   readonly #head: Uint8Array = new Uint8Array(MAX_FRAME_HEAD_BYTES);
@@ -69,7 +56,7 @@ export class WebSocketTunnel implements TunnelledConnection {
   #hasPinged = false;
 
   /** `handshake`: the response that opens the WebSocket. `wake` is called when there is output that is not the connection's. */
-  constructor(inner: TunnelledConnection, handshake: Uint8Array, wake: () => void) {
+  constructor(inner: ByteConnection, handshake: Uint8Array, wake: () => void) {
     this.#inner = inner;
     this.#first = [handshake];
     this.#wake = wake;

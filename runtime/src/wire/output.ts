@@ -19,6 +19,19 @@ export interface Segments {
   readonly bytes: number;
 }
 
+/** A connection without I/O, as the owner of its socket sees it. `http2/connection.ts` describes the methods. */
+export interface ByteConnection {
+  readonly unsent: number;
+  readonly framed: number;
+  readonly hasMore: boolean;
+  readonly isOver: boolean;
+  receive(chunk: Uint8Array, frames?: number): number;
+  receiveEnd(): void;
+  take(budget: number): Segments;
+  block(): void;
+  lost(text: string): void;
+}
+
 /** Returns a view of the bytes from `start` to `end`. On Node this is far cheaper than `subarray` of a `Buffer`. */
 export function viewOf(bytes: Uint8Array, start: number, end: number): Uint8Array {
   return new Uint8Array(bytes.buffer, bytes.byteOffset + start, end - start);

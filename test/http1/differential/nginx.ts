@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { MissingPeer } from "../../interop/peer.ts";
 import { installDebianPackages, outputOf, startProgram } from "../../interop/program.ts";
+import { nginxFolders } from "../../proxies/proxy.ts";
 import type { Judge } from "./judges.ts";
 import type { Input } from "./messages.ts";
 import type { Message, Verdict } from "./verdict.ts";
@@ -43,9 +44,6 @@ async function stop(nginx: { stop(): Promise<void> }, server: Server, folder: st
 }
 
 function configuration(folder: string, port: number, backend: number): string {
-  const temporary = ["client_body", "proxy", "fastcgi", "uwsgi", "scgi"].map(
-    (name) => `${name}_temp_path ${join(folder, name)};`,
-  );
   return `
     daemon off;
     worker_processes 1;
@@ -58,7 +56,7 @@ function configuration(folder: string, port: number, backend: number): string {
       lingering_timeout 1s;
       ignore_invalid_headers off;
       underscores_in_headers on;
-      ${temporary.join(" ")}
+      ${nginxFolders(folder)}
       server {
         listen 127.0.0.1:${port};
         location / {

@@ -2,15 +2,14 @@
 import { randomBytes } from "node:crypto";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
-import { connect, type Socket } from "node:net";
+import type { Socket } from "node:net";
 import { createWebSocketTransport } from "triple-es/fetch";
 import { createServer, type Server, type ServerOptions } from "triple-es/node";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { type ClientOptions, WebSocket } from "ws";
 import { createGreetServiceClient, GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
-import { failureOf, greeter, greetings, signalled } from "../../support/server.ts";
-
-const H2 = Buffer.from("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0", "latin1");
+import { PREFACE, settings } from "../../support/frames.ts";
+import { failureOf, greeter, greetings, openSocket, signalled } from "../../support/server.ts";
 
 async function listen(options: ServerOptions = {}, greet = greeter.greet): Promise<Server> {
   const server = createServer({ webSocket: true, ...options }).add(GreetServiceDef, { ...greeter, greet });
@@ -170,7 +169,7 @@ describe("a server with the option webSocket", () => {
     const { socket } = await open(server);
     const messages: Buffer[] = [];
     socket.on("message", (data: Buffer) => messages.push(data));
-    socket.send(H2);
+    socket.send(Buffer.concat([PREFACE, settings()]));
     await vi.waitUntil(() => messages.length > 0);
     const closed = closeOf(socket);
     await server.close();
@@ -221,13 +220,10 @@ function upgrade(fields: Readonly<Record<string, string>> = {}): string {
 }
 
 async function rawSocket(server: Server): Promise<{ readonly socket: Socket; readonly received: () => string }> {
-  const socket = connect(server.address.port, "127.0.0.1");
-  onTestFinished(() => void socket.destroy());
+  const socket = await openSocket(server.address.port);
   let text = "";
   socket.on("data", (chunk: Buffer) => {
     text += chunk.toString("latin1");
   });
-  socket.on("error", () => {});
-  await once(socket, "connect");
   return { socket, received: () => text };
 }

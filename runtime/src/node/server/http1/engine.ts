@@ -17,6 +17,7 @@ import type { ServerExchange } from "../../../http1/exchange.ts";
 import type { Http1Limits } from "../../../http1/limits.ts";
 import type { RequestHead } from "../../../http1/request.ts";
 import { type Http1Handler, ServerConnection } from "../../../http1/server.ts";
+import type { OriginPolicy } from "../../../protocol/options.ts";
 import { nodeLatin1 } from "../../io/latin1.ts";
 import { socketState } from "../../io/socket-state.ts";
 import {
@@ -99,7 +100,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
   }
 
   onRequest(exchange: ServerExchange, head: RequestHead, early: readonly Uint8Array[]): void {
-    if (head.fields.includes("upgrade") && this.#opens(exchange, head)) return;
+    if (this.service.allowsWebSocket !== undefined && this.#opens(exchange, head, this.service.allowsWebSocket)) return;
     const request = new ServedHttp1Request(this, exchange, head, early);
     exchange.sink = request;
     this.#request = request;
@@ -108,10 +109,10 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
   }
 
   /** Handles a request that opens a WebSocket, by an answer or after the rest of its chunk. Returns false for other requests. */
-  #opens(exchange: ServerExchange, head: RequestHead): boolean {
-    const { allowsWebSocket } = this.service;
+  #opens(exchange: ServerExchange, head: RequestHead, allowsWebSocket: OriginPolicy): boolean {
+    if (!head.fields.includes("upgrade")) return false;
     try {
-      const upgrade = allowsWebSocket && openWebSocket(head, this.peer, allowsWebSocket);
+      const upgrade = openWebSocket(head, this.peer, allowsWebSocket);
       if (upgrade === undefined) return false;
       queueMicrotask(() => this.#upgrade(exchange, upgrade));
     } catch (reason) {
