@@ -62,7 +62,8 @@ export function writeVarint32(writer: MessageWriter, tag: number, value: number)
 export function writeInt32(writer: MessageWriter, tag: number, value: number): void {
   begin(writer, tag, 0);
   const number = toInt32(value);
-  put64(writer, number, number >> 31);
+  if (number < 0) put64(writer, number, -1);
+  else put32(writer, number);
 }
 
 /** Writes a field of type `sint32` (zigzag). Throws for a value out of range. */
@@ -251,11 +252,14 @@ function put32(writer: MessageWriter, value: number): void {
 }
 
 function put64(writer: MessageWriter, low: number, high: number): void {
+  const { bytes } = writer;
+  let pos = writer.pos;
   let lower = low >>> 0;
   for (let upper = high >>> 0; upper !== 0; upper >>>= 7) {
-    writer.bytes[writer.pos++] = lower | 0x80;
+    bytes[pos++] = lower | 0x80;
     lower = ((lower >>> 7) | (upper << 25)) >>> 0;
   }
+  writer.pos = pos;
   put32(writer, lower);
 }
 
