@@ -25,11 +25,11 @@ export async function openCodecContests(
 
   function visit(
     codec: Child,
-    { load: { method } }: Contest,
+    { load: { method, part } }: Contest,
     duration: number,
     isProfiled: boolean,
   ): Promise<Measurement> {
-    return measure(codec, undefined, () => codec.ask<Tally>("run", { method, seconds: duration }), isProfiled);
+    return measure(codec, undefined, () => codec.ask<Tally>("run", { method, part, seconds: duration }), isProfiled);
   }
 
   return {

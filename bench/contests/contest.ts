@@ -37,25 +37,13 @@ export const ours = "triple";
 const plain = "triple-plain";
 
 const grpcEntrants = ["http2-bytes", "http2-protobuf", "grpc-js", "connect-node", ours];
-const codecEntrants = ["protobuf-es", "protobufjs", ours];
 
 export const contests: readonly Contest[] = [
-  {
-    name: "codec-small",
-    title: "protobuf, encode and decode, 100 bytes",
-    subject: "codec",
-    load: { protocol: "grpc", codec: "proto", method: "echo", connections: 0, inFlight: 1 },
-    entrants: codecEntrants,
-    goals: { "protobuf-es": 0.25 },
-  },
-  {
-    name: "codec-mid",
-    title: "protobuf, encode and decode, an order of 1.7 kB",
-    subject: "codec",
-    load: { protocol: "grpc", codec: "proto", method: "order", connections: 0, inFlight: 1 },
-    entrants: codecEntrants,
-    goals: { "protobuf-es": 0.38, protobufjs: 0.65 },
-  },
+  ...codecContests("small", "100 bytes", "echo", { "protobuf-es": 0.25, protobufjs: 1 }),
+  ...codecContests("mid", "an order of 1.7 kB", "order", { "protobuf-es": 0.38, protobufjs: 0.65 }),
+  ...codecContests("words", "text", "words", { protobufjs: 1 }),
+  ...codecContests("numbers", "integers", "numbers", { protobufjs: 1 }),
+  ...codecContests("blobs", "bytes", "blobs", { protobufjs: 1 }),
   {
     name: "b-server-4x32",
     title: "B, server, 4 connections x 32 streams",
@@ -244,6 +232,18 @@ export const contests: readonly Contest[] = [
     goals: { "http1-json": 1 },
   },
 ];
+
+/** The contests of encoding and of decoding a message. */
+function codecContests(name: string, content: string, method: Load["method"], goals: Contest["goals"]): Contest[] {
+  return (["encode", "decode"] as const).map((part) => ({
+    name: `codec-${name}-${part}`,
+    title: `protobuf, ${part}, ${content}`,
+    subject: "codec",
+    load: { protocol: "grpc", codec: "proto", method, part, connections: 0, inFlight: 1 },
+    entrants: ["protobuf-es", "protobufjs", ours],
+    goals,
+  }));
+}
 
 /**
  * Returns the contests and entrants with the given names. An unknown name is an error. Without names of a kind, all of that

@@ -1,19 +1,17 @@
 /** protobuf-es, which interprets the schemas of messages. */
-import { fromBinary, toBinary } from "@bufbuild/protobuf";
-import { echoRequest } from "../../messages/echo.ts";
+import { type DescMessage, fromBinary, type MessageShape, toBinary } from "@bufbuild/protobuf";
 import { EchoRequestSchema, OrderSchema } from "../../messages/gen/echo_pb.ts";
-import { order } from "../../messages/order.ts";
-import { answerCodec } from "./codec.ts";
+import { BlobsSchema, NumbersSchema, WordsSchema } from "../../messages/gen/samples_pb.ts";
+import { answerCodecs, type Codec } from "./codec.ts";
 
-answerCodec(
-  {
-    message: echoRequest,
-    encode: (message) => toBinary(EchoRequestSchema, message),
-    decode: (bytes) => fromBinary(EchoRequestSchema, bytes),
-  },
-  {
-    message: order,
-    encode: (message) => toBinary(OrderSchema, message),
-    decode: (bytes) => fromBinary(OrderSchema, bytes),
-  },
-);
+answerCodecs({
+  echo: codecOf(EchoRequestSchema),
+  order: codecOf(OrderSchema),
+  words: codecOf(WordsSchema),
+  numbers: codecOf(NumbersSchema),
+  blobs: codecOf(BlobsSchema),
+});
+
+function codecOf<Schema extends DescMessage>(schema: Schema): Codec<MessageShape<Schema>> {
+  return { encode: (message) => toBinary(schema, message), decode: (bytes) => fromBinary(schema, bytes) };
+}

@@ -1,20 +1,17 @@
 /** protobufjs 8 with static code, which its command generates when the process starts. */
-import { echoProto } from "../../messages/echo.ts";
-import { orderProto } from "../../messages/order.ts";
-import { answerCodec } from "./codec.ts";
-import { loadStaticCode } from "./static-code.ts";
+import { answerCodecs, type Codec } from "./codec.ts";
+import { loadStaticCode, type StaticMessage } from "./static-code.ts";
 
-const { EchoRequest, Order } = loadStaticCode().bench.v1;
+const { EchoRequest, Order, Words, Numbers, Blobs } = loadStaticCode().bench.v1;
 
-answerCodec(
-  {
-    message: EchoRequest.decode(echoProto),
-    encode: (message) => EchoRequest.encode(message).finish(),
-    decode: (bytes) => EchoRequest.decode(bytes),
-  },
-  {
-    message: Order.decode(orderProto),
-    encode: (message) => Order.encode(message).finish(),
-    decode: (bytes) => Order.decode(bytes),
-  },
-);
+answerCodecs({
+  echo: codecOf(EchoRequest),
+  order: codecOf(Order),
+  words: codecOf(Words),
+  numbers: codecOf(Numbers),
+  blobs: codecOf(Blobs),
+});
+
+function codecOf(message: StaticMessage): Codec<object> {
+  return { encode: (value) => message.encode(value).finish(), decode: (bytes) => message.decode(bytes) };
+}

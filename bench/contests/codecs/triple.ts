@@ -1,10 +1,12 @@
 /** The codecs that the plugin of triple-es generates. */
-import { echoRequest } from "../../messages/echo.ts";
 import { EchoRequestCodec, OrderCodec } from "../../messages/gen/echo_codec.ts";
-import { order } from "../../messages/order.ts";
-import { answerCodec } from "./codec.ts";
+import { BlobsCodec, NumbersCodec, WordsCodec } from "../../messages/gen/samples_codec.ts";
+import { answerCodecs } from "./codec.ts";
 
-answerCodec(
-  { message: echoRequest, encode: (message) => EchoRequestCodec.encode(message), decode: EchoRequestCodec.decode },
-  { message: order, encode: (message) => OrderCodec.encode(message), decode: OrderCodec.decode },
-);
+answerCodecs({
+  echo: EchoRequestCodec,
+  order: OrderCodec,
+  words: WordsCodec,
+  numbers: NumbersCodec,
+  blobs: BlobsCodec,
+});

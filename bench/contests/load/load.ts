@@ -11,9 +11,11 @@ export interface Load {
   readonly codec: "proto" | "json";
   /**
    * The called method: unary, or, over `grpc`, server streaming (`repeat`) or bidirectional (`talk`). A message of
-   * `blob64k` or `blob1m` has so many bytes.
+   * `blob64k` or `blob1m` has so many bytes. The others are messages of codecs, without a call.
    */
-  readonly method: "echo" | "order" | "blob64k" | "blob1m" | "repeat" | "talk";
+  readonly method: "echo" | "order" | "blob64k" | "blob1m" | "repeat" | "talk" | "words" | "numbers" | "blobs";
+  /** The measured part of a codec. */
+  readonly part?: "encode" | "decode";
   readonly connections: number;
   /** Calls open at any time on each connection. */
   readonly inFlight: number;
