@@ -74,7 +74,7 @@ export function servedSignature({ method, input, output }: MethodOutline, option
   const one = { parameter: "request", type: input.shape() };
   const many = { parameter: "requests", type: `AsyncIterable<${input.shape()}>` };
   const init = output.init();
-  const stream = givenStream(init, options);
+  const stream = `${givenStream(init, options)} | Iterable<${init}>`;
   switch (method.methodKind) {
     case "unary":
       return { ...one, returns: `${init} | Promise<${init}>` };

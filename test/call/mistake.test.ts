@@ -38,11 +38,11 @@ describe("a handler's answer", () => {
     },
   );
 
-  it.each([undefined, [], {}])("%j is no stream", async (answer) => {
+  it.each([undefined, "abc", {}])("%j is no stream", async (answer) => {
     const { client, onError } = connect({ greetEach: () => answer });
     expect((await failureOf(read(client.greetEach({})))).code).toBe(Code.Unknown);
     expect(onError.mock.calls[0]?.[0]).toMatchObject({
-      message: expect.stringContaining("GreetEach must return an async iterable"),
+      message: expect.stringContaining("GreetEach must return an iterable or async iterable"),
     });
   });
 });

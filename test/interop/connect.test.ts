@@ -56,9 +56,13 @@ describe.each(["proto", "json"] as const)("a gRPC server of Connect, in %s", (co
       routes: ({ service }) => {
         service(GreetService, {
           greet: greet ?? (({ name }) => ({ greeting: `Hello, ${name}!` })),
-          greetEach: ({ names }) => greeter.greetEach({ names } as never, {} as never),
+          async *greetEach({ names }) {
+            yield* greeter.greetEach({ names } as never, {} as never);
+          },
           greetTogether: async (requests) => greeter.greetTogether(requests, {} as never),
-          greetOnArrival: (requests) => greeter.greetOnArrival(requests, {} as never),
+          async *greetOnArrival(requests) {
+            yield* greeter.greetOnArrival(requests, {} as never);
+          },
         });
       },
     });

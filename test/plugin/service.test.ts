@@ -26,11 +26,15 @@ describe("the four kinds", () => {
 
   it("are methods of the handler, which receives messages and returns init shapes", () => {
     expect(file).toContain("\n  unary(request: I, context: HandlerContext): OInit | Promise<OInit>;\n");
-    expect(file).toContain("\n  server(request: I, context: HandlerContext): AsyncIterable<OInit>;\n");
+    expect(file).toContain(
+      "\n  server(request: I, context: HandlerContext): AsyncIterable<OInit> | Iterable<OInit>;\n",
+    );
     expect(file).toContain(
       "\n  client(requests: AsyncIterable<I>, context: HandlerContext): OInit | Promise<OInit>;\n",
     );
-    expect(file).toContain("\n  bidi(requests: AsyncIterable<I>, context: HandlerContext): AsyncIterable<OInit>;\n");
+    expect(file).toContain(
+      "\n  bidi(requests: AsyncIterable<I>, context: HandlerContext): AsyncIterable<OInit> | Iterable<OInit>;\n",
+    );
   });
 
   it("are constants with the facts of a call", () => {

@@ -34,7 +34,7 @@ const server = createServer(options).add(EchoServiceDef, {
   echo: (request) => request,
   echoOrder: (request) => request,
   echoBlob: (request) => request,
-  async *repeat({ count }) {
+  *repeat({ count }) {
     for (let i = 0; i < count; i++) yield echoRequest;
   },
   async *talk(requests) {

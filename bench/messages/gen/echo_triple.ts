@@ -82,7 +82,7 @@ export interface EchoServiceHandler {
    *
    * @generated from rpc bench.v1.EchoService.Repeat
    */
-  repeat(request: RepeatRequest, context: HandlerContext): AsyncIterable<EchoRequestInit>;
+  repeat(request: RepeatRequest, context: HandlerContext): AsyncIterable<EchoRequestInit> | Iterable<EchoRequestInit>;
 
   /**
    * Returns the order unchanged.
@@ -103,7 +103,7 @@ export interface EchoServiceHandler {
    *
    * @generated from rpc bench.v1.EchoService.Talk
    */
-  talk(requests: AsyncIterable<EchoRequest>, context: HandlerContext): AsyncIterable<EchoRequestInit>;
+  talk(requests: AsyncIterable<EchoRequest>, context: HandlerContext): AsyncIterable<EchoRequestInit> | Iterable<EchoRequestInit>;
 }
 
 export const EchoService_echo: UnaryMethod<EchoRequestInit, EchoRequest> = {

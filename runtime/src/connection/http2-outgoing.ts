@@ -1,7 +1,7 @@
 /**
  * Bodies over HTTP/2 and HTTP/1.1, sent on a stream that tells when it accepts no more.
  */
-import { type Body, type ChunkSource, requestChunk } from "../http/body.ts";
+import { type Body, type ChunkSource, requestChunk, type Step } from "../http/body.ts";
 import type { Stream } from "../http2/sink.ts";
 import { outOfMemory } from "./memory-budget.ts";
 
@@ -46,33 +46,40 @@ export class OutgoingBody {
     this.#request();
   }
 
-  /** Requests the next chunk. */
+  /** Sends chunks until one has to be waited for, or the stream accepts no more. */
   #request(): void {
-    if (this.#sender.stream.closed) {
-      // Waits for the cleanup of the body, which may be asynchronous.
-      const over = (): void => this.#sender.onSent(false);
-      this.#cancel().then(over, over);
-      return;
-    }
     try {
-      requestChunk(this.#chunks, this.#onChunk, this.#onError);
+      while (!this.#sender.stream.closed) {
+        const step = requestChunk(this.#chunks, this.#onChunk, this.#onError);
+        if (step === undefined || !this.#accepts(step)) return;
+      }
     } catch (reason) {
       this.#sender.onSendError(reason);
+      return;
     }
+    // Waits for the cleanup of the body, which may be asynchronous.
+    const over = (): void => this.#sender.onSent(false);
+    this.#cancel().then(over, over);
   }
 
   readonly #onError = (reason: unknown): void => this.#sender.onSendError(reason);
 
-  readonly #onChunk = ({ done, value }: IteratorResult<Uint8Array, undefined>): void => {
+  readonly #onChunk = (step: Step): void => {
+    if (this.#accepts(step)) this.#request();
+  };
+
+  /** Sends a chunk. Returns whether the stream accepts more. */
+  #accepts({ done, value }: Step): boolean {
     const { stream } = this.#sender;
     if (done) this.#sender.onSent(!stream.closed);
-    else if (stream.sendData(value, false)) this.#request();
+    else if (stream.sendData(value, false)) return true;
     else if (this.#sender.mayWait()) this.#isBlocked = true;
     else {
       void this.#cancel();
       this.#sender.onSendError(outOfMemory());
     }
-  };
+    return false;
+  }
 
   async #cancel(): Promise<void> {
     await this.#chunks.return?.()?.catch(() => {});

@@ -63,9 +63,8 @@ export class EventStream extends ResponseStream {
     this.#options = options;
   }
 
-  override request(onStep: OnStep, onError: OnError): void {
-    if (this.#isOver) void Promise.resolve(DONE).then(onStep);
-    else super.request(onStep, onError);
+  override request(onStep: OnStep, onError: OnError): Step | undefined {
+    return this.#isOver ? DONE : super.request(onStep, onError);
   }
 
   #encode(message: object): Uint8Array {

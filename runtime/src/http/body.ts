@@ -32,10 +32,10 @@ export type OnStep = (step: Step) => void;
 /** Receives the error of a body. */
 export type OnError = (reason: unknown) => void;
 
-/** An iterator of chunks. With `request` it passes the next one to a function, which saves a promise for each chunk. */
+/** An iterator of chunks. With `request` it returns the next one or passes it to a function, which saves a promise for each. */
 export interface ChunkSource extends AsyncIterator<Uint8Array, undefined> {
-  /** Requests the next chunk. Calls one of the functions, once and later. Not called again before that. */
-  request?(onStep: OnStep, onError: OnError): void;
+  /** Requests the next chunk. Returns it, or calls one of the functions, once and later, before which it is not called again. */
+  request?(onStep: OnStep, onError: OnError): Step | undefined;
   /**
    * Reports how many of the bytes that were read the reader keeps until it has more, because they are an incomplete
    * message. They count against the memory budget. If they do not fit into it, the next read fails.
@@ -44,9 +44,18 @@ export interface ChunkSource extends AsyncIterator<Uint8Array, undefined> {
 }
 
 /** Requests the next chunk of an iterator that may lack `request`. */
-export function requestChunk(chunks: ChunkSource, onStep: OnStep, onError: OnError): void {
-  if (chunks.request !== undefined) chunks.request(onStep, onError);
-  else chunks.next().then(onStep, onError);
+export function requestChunk(chunks: ChunkSource, onStep: OnStep, onError: OnError): Step | undefined {
+  if (chunks.request !== undefined) return chunks.request(onStep, onError);
+  chunks.next().then(onStep, onError);
+  return undefined;
+}
+
+/** Returns the next chunk as a promise, for iterators that implement `request`. */
+export function nextChunk(request: NonNullable<ChunkSource["request"]>): Promise<Step> {
+  return new Promise((resolve, reject) => {
+    const step = request(resolve, reject);
+    if (step !== undefined) resolve(step);
+  });
 }
 
 class WholeBody implements Body {

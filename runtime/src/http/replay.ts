@@ -2,7 +2,16 @@
  * Request bodies for transparent retry (gRFC A6), which resends a request that no server has processed.
  */
 import { DONE } from "../call/message-stream.ts";
-import { type Body, type ChunkSource, type OnError, type OnStep, requestChunk, streamBody } from "./body.ts";
+import {
+  type Body,
+  type ChunkSource,
+  nextChunk,
+  type OnError,
+  type OnStep,
+  requestChunk,
+  type Step,
+  streamBody,
+} from "./body.ts";
 
 /** Limit of the bytes that are kept for a retry until the response begins. Larger requests cannot be retried. */
 const MAX_KEPT_BYTES = 64 * 1024;
@@ -46,15 +55,14 @@ export class ReplayBody implements Body {
     const iterator = this.#iterator;
     const reader = ++this.#readers;
     let position = 0;
-    const request = (onStep: OnStep, onError: OnError): void => {
+    const request = (onStep: OnStep, onError: OnError): Step | undefined => {
+      if (reader !== this.#readers) return DONE;
       const kept = this.#kept[position++];
-      const step = reader !== this.#readers ? DONE : kept && { done: false as const, value: kept };
-      if (step === undefined) this.#advance(iterator, onStep, onError);
-      else void Promise.resolve(step).then(onStep);
+      return kept === undefined ? this.#advance(iterator, onStep, onError) : { done: false, value: kept };
     };
     return {
       request,
-      next: () => new Promise((resolve, reject) => request(resolve, reject)),
+      next: () => nextChunk(request),
       return: async () => {
         if (reader === this.#readers) {
           this.#abandoned = true;
@@ -65,27 +73,34 @@ export class ReplayBody implements Body {
     };
   }
 
-  #advance(iterator: ChunkSource, onStep: OnStep, onError: OnError): void {
-    if (this.#waiting !== undefined) this.#waiting.push([onStep, onError]);
-    else if (!this.replayable) {
-      this.#kept = [];
-      requestChunk(iterator, onStep, onError);
-    } else {
-      const waiting: [OnStep, OnError][] = [[onStep, onError]];
-      this.#waiting = waiting;
-      requestChunk(
-        iterator,
-        (step) => {
-          this.#waiting = undefined;
-          if (!step.done) this.#keep(step.value);
-          for (const [answer] of waiting) answer(step);
-        },
-        (reason) => {
-          this.#waiting = undefined;
-          for (const [, fail] of waiting) fail(reason);
-        },
-      );
+  #advance(iterator: ChunkSource, onStep: OnStep, onError: OnError): Step | undefined {
+    if (this.#waiting !== undefined) {
+      this.#waiting.push([onStep, onError]);
+      return undefined;
     }
+    if (!this.replayable) {
+      this.#kept = [];
+      return requestChunk(iterator, onStep, onError);
+    }
+    const waiting: [OnStep, OnError][] = [[onStep, onError]];
+    this.#waiting = waiting;
+    const received = (step: Step): Step => {
+      this.#waiting = undefined;
+      if (!step.done) this.#keep(step.value);
+      return step;
+    };
+    const step = requestChunk(
+      iterator,
+      (later) => {
+        received(later);
+        for (const [answer] of waiting) answer(later);
+      },
+      (reason) => {
+        this.#waiting = undefined;
+        for (const [, fail] of waiting) fail(reason);
+      },
+    );
+    return step && received(step);
   }
 
   #keep(chunk: Uint8Array): void {

@@ -3,11 +3,11 @@
  * no function for each message.
  */
 import type { RpcError } from "../call/error.ts";
-import { DONE } from "../call/message-stream.ts";
-import type { ChunkSource, OnError, OnStep, Step } from "../http/body.ts";
+import { DONE, type SentStream } from "../call/message-stream.ts";
+import { type ChunkSource, nextChunk, type OnError, type OnStep, type Step } from "../http/body.ts";
 
 export class SentMessages implements AsyncIterable<Uint8Array>, ChunkSource {
-  readonly #source: AsyncIterable<object>;
+  readonly #source: SentStream;
   readonly #encode: (message: object) => Uint8Array | Promise<Uint8Array>;
   #messages: AsyncIterator<object> | undefined;
   /** The message that has been requested of the source. */
@@ -17,7 +17,7 @@ export class SentMessages implements AsyncIterable<Uint8Array>, ChunkSource {
   #onStep!: OnStep;
   #onError!: OnError;
 
-  constructor(source: AsyncIterable<object>, encode: (message: object) => Uint8Array | Promise<Uint8Array>) {
+  constructor(source: SentStream, encode: (message: object) => Uint8Array | Promise<Uint8Array>) {
     this.#source = source;
     this.#encode = encode;
   }
@@ -26,20 +26,24 @@ export class SentMessages implements AsyncIterable<Uint8Array>, ChunkSource {
     return this;
   }
 
-  request(onStep: OnStep, onError: OnError): void {
+  request(onStep: OnStep, onError: OnError): Step | undefined {
     this.#onStep = onStep;
     this.#onError = onError;
     try {
       if (this.#interruption !== undefined) throw this.#interruption;
-      this.#pending = Promise.resolve((this.#messages ?? this.begin()).next());
+      const messages = this.#messages ?? this.begin();
+      const { ready } = this.#source;
+      if (ready !== undefined) return this.#answer(ready.next());
+      this.#pending = Promise.resolve(messages.next());
       this.#pending.then(this.#onMessage, this.#onFailure);
     } catch (reason) {
       this.#fail(reason);
     }
+    return undefined;
   }
 
   next(): Promise<Step> {
-    return new Promise((resolve, reject) => this.request(resolve, reject));
+    return nextChunk((onStep, onError) => this.request(onStep, onError));
   }
 
   async return(): Promise<Step> {
@@ -80,9 +84,8 @@ export class SentMessages implements AsyncIterable<Uint8Array>, ChunkSource {
   readonly #onMessage = (message: IteratorResult<object>): void => {
     if (this.#pending === undefined) return;
     this.#pending = undefined;
-    const step = this.#convert(message);
-    if (step instanceof Promise) step.then(this.#onStep, this.#onError);
-    else this.#onStep(step);
+    const step = this.#answer(message);
+    if (step !== undefined) this.#onStep(step);
   };
 
   readonly #onFailure = (reason: unknown): void => {
@@ -92,6 +95,14 @@ export class SentMessages implements AsyncIterable<Uint8Array>, ChunkSource {
   #fail(reason: unknown): void {
     this.#pending = undefined;
     this.failed(reason, true).then(this.#onStep, this.#onError);
+  }
+
+  /** Converts a message. Returns the step, unless the functions of the request are called later. Does not throw. */
+  #answer(message: IteratorResult<object>): Step | undefined {
+    const step = this.#convert(message);
+    if (!(step instanceof Promise)) return step;
+    step.then(this.#onStep, this.#onError);
+    return undefined;
   }
 
   /** Does not throw. */

@@ -17,7 +17,7 @@ import {
 import { Code, Status } from "../call/code.ts";
 import { channels } from "../call/diagnostics.ts";
 import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
-import { iteration, oneMessage, onlyMessage } from "../call/message-stream.ts";
+import { iteration, oneMessage, onlyMessage, type SentStream } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { similarName } from "../call/option.ts";
 import { requestCountError } from "../call/outcome.ts";
@@ -139,9 +139,10 @@ export function createHandlers<H extends object>(
 }
 
 type Unary = (message: object, context: HandlerContext) => object | Promise<object>;
-type ServerStreaming = (message: object, context: HandlerContext) => AsyncIterable<object>;
+type Stream = Partial<Iterable<object> & AsyncIterable<object>>;
+type ServerStreaming = (message: object, context: HandlerContext) => Stream;
 type ClientStreaming = (messages: AsyncIterable<object>, context: HandlerContext) => object | Promise<object>;
-type BidiStreaming = (messages: AsyncIterable<object>, context: HandlerContext) => AsyncIterable<object>;
+type BidiStreaming = (messages: AsyncIterable<object>, context: HandlerContext) => Stream;
 
 type CallMaker = (run: Implementation, method: Method, options: HandlerOptions) => Call;
 
@@ -174,21 +175,24 @@ function unaryCall(run: Unary, onError: ErrorHook): Call {
 
 /** `start` runs the user's code up to its first message. */
 function streamCall(
-  start: (...given: Parameters<BidiStreaming>) => AsyncIterable<object> | Promise<AsyncIterable<object>>,
+  start: (...given: Parameters<BidiStreaming>) => Stream | Promise<Stream>,
   options: HandlerOptions,
 ): Call {
   return async (request) => {
     const context = new OpenHandlerContext(request);
     try {
       const started = await start((request as StreamRequest).messages, context);
-      if (typeof started?.[Symbol.asyncIterator] !== "function") {
-        throw new TypeError(`${request.method.path} must return an async iterable, such as an async generator makes`);
+      const isReady = typeof started?.[Symbol.asyncIterator] !== "function";
+      const outputs: Outputs | undefined = started?.[isReady ? Symbol.iterator : Symbol.asyncIterator]?.();
+      if (outputs === undefined || typeof started !== "object") {
+        throw new TypeError(
+          `${request.method.path} must return an iterable or async iterable, such as a generator makes`,
+        );
       }
-      const outputs = started[Symbol.asyncIterator]();
       // The response begins with the first message, so that an error before it fails the whole call.
       const first = outputs.next();
       await context.begun(first);
-      const messages = outputsOf(first, outputs, request, options);
+      const messages = outputsOf(first, outputs, isReady, request, options);
       return { stream: true, messages, headers: context.responseHeaders, trailers: context.responseTrailers };
     } catch (reason) {
       throw context.failure(reason, options.onError);
@@ -196,18 +200,22 @@ function streamCall(
   };
 }
 
+type Outputs = Iterator<object> | AsyncIterator<object>;
+
 /**
- * Returns the messages of a handler, whose first step has started. With interceptors, it converts the errors of the handler;
- * without them, the protocol does, which saves a promise for each message.
+ * Returns the messages of a handler, whose first step has started; `isReady`: its iterator returns no promises. With
+ * interceptors, it converts the errors of the handler; without them, the protocol does, which saves a promise for each
+ * message.
  */
 function outputsOf(
-  started: Promise<IteratorResult<object>>,
-  outputs: AsyncIterator<object>,
+  started: ReturnType<Outputs["next"]>,
+  outputs: Outputs,
+  isReady: boolean,
   request: CallRequest,
   { interceptors, onError }: HandlerOptions,
-): AsyncIterable<object> {
+): SentStream {
   let first: typeof started | undefined = started;
-  const step = (): Promise<IteratorResult<object>> => {
+  const step = (): ReturnType<Outputs["next"]> => {
     const result = first ?? outputs.next();
     first = undefined;
     return result;
@@ -220,7 +228,9 @@ function outputsOf(
     }
   };
   const leave = (): Promise<unknown> => converted(() => outputs.return?.());
-  return iteration(interceptors.length === 0 ? step : () => converted(step), leave);
+  if (interceptors.length > 0) return iteration(() => converted(step), leave);
+  if (!isReady) return iteration(step as AsyncIterator<object>["next"], leave);
+  return { ...iteration(async () => step(), leave), ready: { next: step as Iterator<object>["next"] } };
 }
 
 /** Throws `unimplemented`, as methods without an implementation do. Generated base classes call it in every method. */
@@ -274,7 +284,7 @@ class OpenHandlerContext implements HandlerContext {
   }
 
   /** Waits for the first message, or until the handler calls `sendHeaders`. Rejects if there is an error instead. */
-  begun(first: Promise<unknown>): Promise<void> {
+  begun(first: unknown): Promise<void> {
     if (this.#hasSentHeaders) {
       // A reader handles its error.
       Promise.resolve(first).catch(() => {});

@@ -178,7 +178,9 @@ function handlerSignature(method: Method, { types, runtime }: Tools): string {
   });
   const context = `${freeName("context", method)}: ${runtime.type("HandlerContext")}`;
   const result = method.result?.text(types) ?? "void";
-  const returns = answersStream(method) ? `AsyncIterable<${result}>` : `${result} | Promise<${result}>`;
+  const returns = answersStream(method)
+    ? `AsyncIterable<${result}> | Iterable<${result}>`
+    : `${result} | Promise<${result}>`;
   return `(${[...given, context].join(", ")}): ${returns}`;
 }
 

@@ -203,7 +203,9 @@ function handlerSignature(method: ContractMethod, tools: Tools): string {
   const given = takesStream(method) ? `AsyncIterable<${type}>` : type;
   const result = response === undefined ? "void" : tools.text(response);
   const context = `${parameter === "context" ? "callContext" : "context"}: ${tools.core.type("HandlerContext")}`;
-  const returns = answersStream(method) ? `AsyncIterable<${result}>` : `${result} | Promise<${result}>`;
+  const returns = answersStream(method)
+    ? `AsyncIterable<${result}> | Iterable<${result}>`
+    : `${result} | Promise<${result}>`;
   return `(${parameter}: ${given}, ${context}): ${returns}`;
 }
 

@@ -149,7 +149,7 @@ export interface WatchHandler {
   /**
    * @generated from rpc etcdserverpb.Watch.Watch
    */
-  watch(requests: AsyncIterable<WatchRequest>, context: HandlerContext): AsyncIterable<WatchResponseInit>;
+  watch(requests: AsyncIterable<WatchRequest>, context: HandlerContext): AsyncIterable<WatchResponseInit> | Iterable<WatchResponseInit>;
 }
 
 export const Watch_watch: BidiStreamingMethod<WatchRequestInit, WatchResponse> = {
@@ -212,7 +212,7 @@ export interface LeaseHandler {
   /**
    * @generated from rpc etcdserverpb.Lease.LeaseKeepAlive
    */
-  leaseKeepAlive(requests: AsyncIterable<LeaseKeepAliveRequest>, context: HandlerContext): AsyncIterable<LeaseKeepAliveResponseInit>;
+  leaseKeepAlive(requests: AsyncIterable<LeaseKeepAliveRequest>, context: HandlerContext): AsyncIterable<LeaseKeepAliveResponseInit> | Iterable<LeaseKeepAliveResponseInit>;
 }
 
 export const Lease_leaseGrant: UnaryMethod<LeaseGrantRequestInit, LeaseGrantResponse> = {

@@ -85,7 +85,7 @@ export interface BiRequestStreamHandler {
   /**
    * @generated from rpc BiRequestStream.requestBiStream
    */
-  requestBiStream(requests: AsyncIterable<Payload>, context: HandlerContext): AsyncIterable<PayloadInit>;
+  requestBiStream(requests: AsyncIterable<Payload>, context: HandlerContext): AsyncIterable<PayloadInit> | Iterable<PayloadInit>;
 }
 
 export const BiRequestStream_requestBiStream: BidiStreamingMethod<PayloadInit, Payload> = {

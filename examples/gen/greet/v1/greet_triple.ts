@@ -100,7 +100,7 @@ export interface GreetServiceHandler {
    *
    * @generated from rpc greet.v1.GreetService.GreetEach
    */
-  greetEach(request: GreetEachRequest, context: HandlerContext): AsyncIterable<GreetEachResponseInit>;
+  greetEach(request: GreetEachRequest, context: HandlerContext): AsyncIterable<GreetEachResponseInit> | Iterable<GreetEachResponseInit>;
 
   /**
    * Waits for all names to arrive, then greets them together.
@@ -114,7 +114,7 @@ export interface GreetServiceHandler {
    *
    * @generated from rpc greet.v1.GreetService.GreetOnArrival
    */
-  greetOnArrival(requests: AsyncIterable<GreetOnArrivalRequest>, context: HandlerContext): AsyncIterable<GreetOnArrivalResponseInit>;
+  greetOnArrival(requests: AsyncIterable<GreetOnArrivalRequest>, context: HandlerContext): AsyncIterable<GreetOnArrivalResponseInit> | Iterable<GreetOnArrivalResponseInit>;
 }
 
 export const GreetService_greet: UnaryMethod<GreetRequestInit, GreetResponse> = {

@@ -95,7 +95,7 @@ export interface ShopServiceHandler {
    *
    * @generated from rpc shop.v1.ShopService.WatchOrders
    */
-  watchOrders(request: WatchOrdersRequest, context: HandlerContext): AsyncIterable<WatchOrdersResponseInit>;
+  watchOrders(request: WatchOrdersRequest, context: HandlerContext): AsyncIterable<WatchOrdersResponseInit> | Iterable<WatchOrdersResponseInit>;
 }
 
 export const ShopService_listProducts: UnaryMethod<ListProductsRequestInit, ListProductsResponse> = {

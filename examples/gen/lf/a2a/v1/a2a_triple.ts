@@ -193,7 +193,7 @@ export interface A2AServiceHandler {
    *
    * @generated from rpc lf.a2a.v1.A2AService.SendStreamingMessage
    */
-  sendStreamingMessage(request: SendMessageRequest, context: HandlerContext): AsyncIterable<StreamResponseInit>;
+  sendStreamingMessage(request: SendMessageRequest, context: HandlerContext): AsyncIterable<StreamResponseInit> | Iterable<StreamResponseInit>;
 
   /**
    * Gets the latest state of a task.
@@ -222,7 +222,7 @@ export interface A2AServiceHandler {
    *
    * @generated from rpc lf.a2a.v1.A2AService.SubscribeToTask
    */
-  subscribeToTask(request: SubscribeToTaskRequest, context: HandlerContext): AsyncIterable<StreamResponseInit>;
+  subscribeToTask(request: SubscribeToTaskRequest, context: HandlerContext): AsyncIterable<StreamResponseInit> | Iterable<StreamResponseInit>;
 
   /**
    * (-- api-linter: client-libraries::4232::required-fields=disabled

@@ -83,7 +83,7 @@ export interface SimulationServiceHandler {
    *
    * @generated from rpc simulation.v1.SimulationService.Download
    */
-  download(request: Question, context: HandlerContext): AsyncIterable<AnswerInit>;
+  download(request: Question, context: HandlerContext): AsyncIterable<AnswerInit> | Iterable<AnswerInit>;
 
   /**
    * Receives all questions, then answers with their number.
@@ -97,7 +97,7 @@ export interface SimulationServiceHandler {
    *
    * @generated from rpc simulation.v1.SimulationService.Talk
    */
-  talk(requests: AsyncIterable<Question>, context: HandlerContext): AsyncIterable<AnswerInit>;
+  talk(requests: AsyncIterable<Question>, context: HandlerContext): AsyncIterable<AnswerInit> | Iterable<AnswerInit>;
 }
 
 export const SimulationService_ask: UnaryMethod<QuestionInit, Answer> = {

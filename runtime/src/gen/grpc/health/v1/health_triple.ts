@@ -98,7 +98,7 @@ export interface HealthHandler {
    *
    * @generated from rpc grpc.health.v1.Health.Watch
    */
-  watch(request: HealthCheckRequest, context: HandlerContext): AsyncIterable<HealthCheckResponseInit>;
+  watch(request: HealthCheckRequest, context: HandlerContext): AsyncIterable<HealthCheckResponseInit> | Iterable<HealthCheckResponseInit>;
 }
 
 export const Health_check: UnaryMethod<HealthCheckRequestInit, HealthCheckResponse> = {

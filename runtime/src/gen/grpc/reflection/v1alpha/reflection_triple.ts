@@ -59,7 +59,7 @@ export interface ServerReflectionHandler {
    *
    * @generated from rpc grpc.reflection.v1alpha.ServerReflection.ServerReflectionInfo
    */
-  serverReflectionInfo(requests: AsyncIterable<ServerReflectionRequest>, context: HandlerContext): AsyncIterable<ServerReflectionResponseInit>;
+  serverReflectionInfo(requests: AsyncIterable<ServerReflectionRequest>, context: HandlerContext): AsyncIterable<ServerReflectionResponseInit> | Iterable<ServerReflectionResponseInit>;
 }
 
 export const ServerReflection_serverReflectionInfo: BidiStreamingMethod<ServerReflectionRequestInit, ServerReflectionResponse> = {

@@ -60,12 +60,12 @@ export interface CatalogServiceHandler {
   /**
    * @generated from rpc interop.v1.CatalogService.Watch
    */
-  watch(request: Item, context: HandlerContext): AsyncIterable<ItemInit>;
+  watch(request: Item, context: HandlerContext): AsyncIterable<ItemInit> | Iterable<ItemInit>;
 
   /**
    * @generated from rpc interop.v1.CatalogService.Exchange
    */
-  exchange(requests: AsyncIterable<Item>, context: HandlerContext): AsyncIterable<ItemInit>;
+  exchange(requests: AsyncIterable<Item>, context: HandlerContext): AsyncIterable<ItemInit> | Iterable<ItemInit>;
 }
 
 export const CatalogService_find: UnaryMethod<ItemInit, Item> = {

@@ -76,12 +76,12 @@ export interface PeerServiceHandler {
   /**
    * @generated from rpc interop.v1.PeerService.ServerStream
    */
-  serverStream(request: PeerRequest, context: HandlerContext): AsyncIterable<PeerResponseInit>;
+  serverStream(request: PeerRequest, context: HandlerContext): AsyncIterable<PeerResponseInit> | Iterable<PeerResponseInit>;
 
   /**
    * @generated from rpc interop.v1.PeerService.BidiStream
    */
-  bidiStream(requests: AsyncIterable<PeerRequest>, context: HandlerContext): AsyncIterable<PeerResponseInit>;
+  bidiStream(requests: AsyncIterable<PeerRequest>, context: HandlerContext): AsyncIterable<PeerResponseInit> | Iterable<PeerResponseInit>;
 
   /**
    * Reports whether the server has seen the end of a call that its client has left.

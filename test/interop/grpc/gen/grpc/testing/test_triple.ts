@@ -102,7 +102,7 @@ export interface TestServiceHandler {
   /**
    * @generated from rpc grpc.testing.TestService.StreamingOutputCall
    */
-  streamingOutputCall(request: StreamingOutputCallRequest, context: HandlerContext): AsyncIterable<StreamingOutputCallResponseInit>;
+  streamingOutputCall(request: StreamingOutputCallRequest, context: HandlerContext): AsyncIterable<StreamingOutputCallResponseInit> | Iterable<StreamingOutputCallResponseInit>;
 
   /**
    * @generated from rpc grpc.testing.TestService.StreamingInputCall
@@ -112,7 +112,7 @@ export interface TestServiceHandler {
   /**
    * @generated from rpc grpc.testing.TestService.FullDuplexCall
    */
-  fullDuplexCall(requests: AsyncIterable<StreamingOutputCallRequest>, context: HandlerContext): AsyncIterable<StreamingOutputCallResponseInit>;
+  fullDuplexCall(requests: AsyncIterable<StreamingOutputCallRequest>, context: HandlerContext): AsyncIterable<StreamingOutputCallResponseInit> | Iterable<StreamingOutputCallResponseInit>;
 
   /**
    * No server implements this method.

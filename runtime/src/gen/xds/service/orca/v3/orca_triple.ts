@@ -45,7 +45,7 @@ export interface OpenRcaServiceHandler {
    *
    * @generated from rpc xds.service.orca.v3.OpenRcaService.StreamCoreMetrics
    */
-  streamCoreMetrics(request: OrcaLoadReportRequest, context: HandlerContext): AsyncIterable<OrcaLoadReportInit>;
+  streamCoreMetrics(request: OrcaLoadReportRequest, context: HandlerContext): AsyncIterable<OrcaLoadReportInit> | Iterable<OrcaLoadReportInit>;
 }
 
 export const OpenRcaService_streamCoreMetrics: ServerStreamingMethod<OrcaLoadReportRequestInit, OrcaLoadReport> = {

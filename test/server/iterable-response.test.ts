@@ -1,0 +1,120 @@
+/** Response streams that handlers return as iterables, such as arrays, whose messages need no waiting. */
+import { createInMemoryTransport, createRouter, type Interceptor } from "triple-es";
+import { createTransport } from "triple-es/fetch";
+import { describe, expect, it } from "vitest";
+import {
+  createGreetServiceClient,
+  type GreetServiceClient,
+  type GreetServiceHandler,
+} from "../../examples/gen/greet/v1/greet_triple.ts";
+import { Code } from "../../runtime/src/call/code.ts";
+import { RpcError } from "../../runtime/src/call/error.ts";
+import { routeGreeter } from "../support/greeter.ts";
+import { connectGreeter, failureOf, greetings, signalled, startServer } from "../support/server.ts";
+
+const passing: Interceptor = (next) => next;
+
+/** How messages reach the client: from the handler by one function after the other, or by an interceptor or a socket. */
+const WAYS: Record<string, (handler: Partial<GreetServiceHandler>) => Promise<GreetServiceClient>> = {
+  "in memory": async (handler) => inMemory(handler, []),
+  "with an interceptor": async (handler) => inMemory(handler, [passing]),
+  "over gRPC": async (handler) => connectGreeter((await startServer(handler)).baseUrl),
+  "over gRPC-Web": async (handler) =>
+    createGreetServiceClient(createTransport({ baseUrl: (await startServer(handler)).baseUrl, protocol: "grpc-web" })),
+};
+
+function inMemory(handler: Partial<GreetServiceHandler>, interceptors: readonly Interceptor[]): GreetServiceClient {
+  const { exchange } = routeGreeter(handler, { interceptors });
+  return createGreetServiceClient(createInMemoryTransport({ ...createRouter(), exchange }));
+}
+
+describe.each(Object.entries(WAYS))("%s", (_way, connect) => {
+  it("an array is a stream of its items", async () => {
+    const client = await connect({ greetEach: ({ names }) => names.map((name) => ({ greeting: name })) });
+    expect(await greetings(client.greetEach({ names: ["Ada", "Bob"] }))).toEqual(["Ada", "Bob"]);
+    expect(await greetings(client.greetEach({ names: [] }))).toEqual([]);
+  });
+
+  it("an error before the first message has the headers of the handler", async () => {
+    const client = await connect({
+      // biome-ignore lint/correctness/useYield: it fails before it has anything to yield
+      *greetEach(_request, { responseHeaders }) {
+        responseHeaders.set("x-why", "closed");
+        throw new RpcError(Code.NotFound, "nobody");
+      },
+    });
+    const { code, headers } = await failureOf(client.greetEach({}));
+    expect([code, headers.get("x-why")]).toEqual([Code.NotFound, "closed"]);
+  });
+
+  it("an error after a message ends the stream", async () => {
+    const client = await connect({
+      *greetEach() {
+        yield { greeting: "a" };
+        throw new RpcError(Code.DataLoss, "lost");
+      },
+    });
+    const got: string[] = [];
+    const reading = (async () => {
+      for await (const { greeting } of client.greetEach({})) got.push(greeting);
+    })();
+    expect([(await failureOf(reading)).code, got]).toEqual([Code.DataLoss, ["a"]]);
+  });
+
+  it("a client that leaves ends a generator without an end", async () => {
+    const left = signalled();
+    const client = await connect({
+      *greetEach() {
+        try {
+          for (;;) yield { greeting: "x".repeat(100) };
+        } finally {
+          left.resolve();
+        }
+      },
+    });
+    for await (const { greeting } of client.greetEach({})) {
+      expect(greeting).toHaveLength(100);
+      break;
+    }
+    await left.promise;
+  });
+});
+
+describe("a generator without an end", () => {
+  it("waits for a client that does not read, while other calls are answered", async () => {
+    let count = 0;
+    const { baseUrl } = await startServer({
+      *greetEach() {
+        for (;;) yield { greeting: `${++count}` };
+      },
+    });
+    const client = connectGreeter(baseUrl);
+    const messages = client.greetEach({})[Symbol.asyncIterator]();
+    expect((await messages.next()).value).toMatchObject({ greeting: "1" });
+    const other = connectGreeter(baseUrl);
+    let before = 0;
+    // It has stopped when a whole call leaves the count as it was.
+    while (before !== count) {
+      before = count;
+      expect((await other.greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+    }
+    expect(count).toBeGreaterThan(1);
+    await messages.return?.();
+  });
+
+  it("ends at the deadline of the call", async () => {
+    const left = signalled();
+    const { baseUrl } = await startServer({
+      *greetEach() {
+        try {
+          for (;;) yield { greeting: "x" };
+        } finally {
+          left.resolve();
+        }
+      },
+    });
+    const reading = failureOf(connectGreeter(baseUrl).greetEach({}, { timeoutMs: 100 }));
+    expect((await reading).code).toBe(Code.DeadlineExceeded);
+    await left.promise;
+  });
+});
