@@ -118,6 +118,7 @@ const routerMembers = (router: Router): Members<Router> => ({
 const serverMembers = (server: Server): Members<Server> => ({
   ...routerMembers(server),
   listen: async (listen) => expect(await listen({ port: 0, host: "127.0.0.1" })).toBe(server),
+  accept: (accept) => expect(accept({} as never)).rejects.toThrow(TypeError),
   drainConnections: (drainConnections) => drainConnections(),
   close: (close) => close(),
   [Symbol.asyncDispose]: (dispose) => dispose(),

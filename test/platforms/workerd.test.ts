@@ -3,13 +3,16 @@
  * stream's next message is sent, and a unary call never, so that the calls that wait for this are replaced here. The
  * package is that of examples/workers.
  */
+import { once } from "node:events";
+import { Code } from "triple-es";
 import { createTransport } from "triple-es/fetch";
+import { createTransport as createNodeTransport } from "triple-es/node";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { hasOpenssl, sharedCertificates } from "../support/certificate.ts";
 import { isExampleInstalled } from "../support/examples.ts";
 import { pause } from "../support/pause.ts";
-import { startServer } from "../support/server.ts";
+import { connectGreeter, failureOf, greetings, openSocket, startServer } from "../support/server.ts";
 import { type RunningWorker, startWorker } from "../support/workerd.ts";
 import { type Calls, type CodecName, calls, EXPECTED } from "./calls.ts";
 
@@ -108,5 +111,98 @@ describe.skipIf(!isExampleInstalled("workers"))("the client on sockets in worker
   it.skipIf(!hasOpenssl)("speaks TLS without ALPN to a server of triple-es (needs openssl)", async () => {
     const { port } = await startServer({}, { tls: sharedCertificates().server });
     expect(await greet(`https://localhost:${port}`, "Ada")).toEqual({ greeting: "Hello, Ada!" });
+  });
+});
+
+describe.skipIf(!isExampleInstalled("workers"))("the server on sockets in workerd", () => {
+  let worker: RunningWorker;
+  let baseUrl: string;
+
+  beforeAll(async () => {
+    worker = await startWorker("test/platforms/socket-worker.ts");
+    baseUrl = `http://127.0.0.1:${worker.tcpPort}`;
+  });
+
+  afterAll(() => worker?.stop());
+
+  it("answers calls of all four kinds over gRPC, with large messages", async () => {
+    const client = connectGreeter(baseUrl);
+    async function* names() {
+      yield { name: "Ann" };
+      yield { name: "b".repeat(300_000) };
+    }
+    expect((await client.greet({ name: "Ann" })).greeting).toBe("Hello, Ann!");
+    expect(await greetings(client.greetEach({ names: ["Ann", "Bob"] }))).toEqual(["Hello, Ann!", "Hello, Bob!"]);
+    expect((await client.greetTogether(names())).greeting).toContain("Hello, Ann and bbb");
+    expect((await greetings(client.greetOnArrival(names()))).map(({ length }) => length)).toEqual([11, 300_008]);
+  });
+
+  it("answers many calls and connections at the same time", async () => {
+    const all = Array.from({ length: 20 }, () => connectGreeter(baseUrl));
+    const answers = all.flatMap((client, i) =>
+      Array.from({ length: 20 }, async (_, k) => (await client.greet({ name: `${i} ${k}` })).greeting),
+    );
+    expect(new Set(await Promise.all(answers)).size).toBe(400);
+  });
+
+  it("sends metadata, details and trailers", async () => {
+    const client = connectGreeter(baseUrl);
+    const seen: unknown[] = [];
+    await client.greet(
+      { name: "Ada" },
+      {
+        headers: { "x-echo": "from afar", "x-bytes-bin": Uint8Array.of(0, 254, 255) },
+        onHeaders: (headers) => seen.push(headers.get("x-echo")),
+        onTrailers: (trailers) => seen.push([...(trailers.getBinary("x-bytes-bin") ?? [])]),
+      },
+    );
+    expect(seen).toEqual(EXPECTED.metadata);
+    const { code, trailers } = await failureOf(client.greet({}));
+    expect([code, trailers.get("x-why")]).toEqual([Code.NotFound, "no name"]);
+  });
+
+  it("ends calls at their deadlines, and those that are cancelled", async () => {
+    const client = connectGreeter(baseUrl);
+    expect(await failureOf(client.greet({ name: "Snail 1" }, { timeoutMs: 300 }))).toMatchObject({
+      code: Code.DeadlineExceeded,
+    });
+    const controller = new AbortController();
+    const cancelled = failureOf(client.greet({ name: "Snail 2" }, { signal: controller.signal }));
+    await client.greet({ name: "Watcher 2" });
+    controller.abort();
+    expect((await cancelled).code).toBe(Code.Canceled);
+    expect((await client.greet({ name: "Witness 2" })).greeting).toBe("canceled");
+    for await (const _ of client.greetEach({ names: ["Snail 3"] })) break;
+    expect((await client.greet({ name: "Witness 3" })).greeting).toBe("canceled");
+  });
+
+  it("finishes a call of a server that closes, whose connection then takes no other", async () => {
+    const closing = connectGreeter(baseUrl);
+    async function* names() {
+      yield { name: "Close" };
+      yield { name: "Ann" };
+    }
+    expect(await greetings(closing.greetOnArrival(names()))).toEqual(["Hello, Close!", "Hello, Ann!"]);
+    expect((await closing.greet({ name: "Bob" })).greeting).toBe("Hello, Bob!");
+  });
+
+  it("ends the calls of a client that leaves", async () => {
+    const leaving = createNodeTransport({ baseUrl });
+    const gone = failureOf(createGreetServiceClient(leaving).greet({ name: "Snail 4" }));
+    const staying = connectGreeter(baseUrl);
+    await staying.greet({ name: "Watcher 4" });
+    await leaving.close({ graceMs: 0 });
+    await gone;
+    expect((await staying.greet({ name: "Witness 4" })).greeting).toBe("canceled");
+  });
+
+  it.each(Object.keys(EXPECTED) as (keyof Calls)[])("answers the call over HTTP/1.1: %s", async (name) => {
+    expect(await calls[name](baseUrl, "proto")).toEqual(EXPECTED[name]);
+  });
+
+  it("closes a connection without HTTP", async () => {
+    const socket = await openSocket(worker.tcpPort);
+    socket.resume().write("PRI * of something else\r\n\r\n");
+    await once(socket, "close");
   });
 });

@@ -13,7 +13,10 @@ const WORKERD = join(ROOT, "examples/workers/node_modules/workerd/bin/workerd");
 export const isWorkerdInstalled = (): boolean => existsSync(WORKERD);
 
 export interface RunningWorker {
+  /** The port whose requests `fetch` answers. */
   readonly port: number;
+  /** The port whose connections `connect` serves. */
+  readonly tcpPort: number;
   readonly stop: () => Promise<void>;
 }
 
@@ -37,7 +40,10 @@ const config :Workerd.Config = (
     (name = "main", worker = .main),
     (name = "internet", network = (allow = ["private"], tlsOptions = (${trusted}))),
   ],
-  sockets = [(name = "http", address = "127.0.0.1:0", http = (), service = "main")],
+  sockets = [
+    (name = "http", address = "127.0.0.1:0", http = (), service = "main"),
+    (name = "tcp", address = "127.0.0.1:0", tcp = (), service = "main"),
+  ],
 );
 const main :Workerd.Worker = (
   modules = [(name = "worker", esModule = embed "worker.js")],
@@ -57,9 +63,16 @@ const main :Workerd.Worker = (
   });
   const args = [WORKERD, "serve", join(folder, "workerd.capnp"), "--control-fd=1"];
   const server = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"], detached: true });
-  const [line] = await once(createInterface({ input: server.stdout }), "line");
+  const ports: Record<string, number> = {};
+  for await (const line of createInterface({ input: server.stdout })) {
+    const { socket, port } = JSON.parse(line);
+    ports[socket] = port;
+    if (Object.keys(ports).length === 2) break;
+  }
+  const { http: port = 0, tcp: tcpPort = 0 } = ports;
   return {
-    port: JSON.parse(line).port,
+    port,
+    tcpPort,
     async stop() {
       if (server.pid !== undefined && server.exitCode === null) {
         // SIGTERM would wait for requests that their clients have left.

@@ -12,6 +12,7 @@ import type { ServerState, Shown } from "../../http/channel-state.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { isMarkedCall } from "../../protocol/headers.ts";
 import { resolveErrorHook } from "../../protocol/options.ts";
+import { WebStreamSocket } from "../io/web-stream-socket.ts";
 import type { ServedExchange } from "./adapter/adapter.ts";
 import { fetchExchange } from "./fallback/fetch.ts";
 import { nodeExchange } from "./fallback/node.ts";
@@ -45,6 +46,16 @@ export const SOCKET_OPTIONS: readonly string[] = Object.keys(SOCKET_OPTION_NAMES
 export interface SocketServer {
   /** Starts to listen on one port for HTTP/1.1 and HTTP/2. Resolves when the server listens, and rejects if it cannot. */
   readonly listen: (options: ListenOptions) => Promise<this>;
+  /**
+   * Serves a connection that the platform has accepted, as those of the port: HTTP/2 or HTTP/1.1 on two streams of bytes, such
+   * as the socket that the handler `connect` of a Cloudflare Worker receives. Settles when the connection has closed, with or
+   * without an error. A connection beyond `maxConnections`, or of a server that closes, is closed at once. Rejects with a
+   * `TypeError` for what is not a pair of streams.
+   */
+  readonly accept: (socket: {
+    readonly readable: ReadableStream<Uint8Array>;
+    readonly writable: WritableStream<Uint8Array>;
+  }) => Promise<void>;
   /** The address that the server listens on. Throws an `Error` if there is none, or it is a Unix socket. */
   readonly address: AddressInfo;
   /**
@@ -91,6 +102,7 @@ export function withSockets<Router extends ServedExchange>(
       await listener.listen(listenOptions);
       return server;
     },
+    accept: async ({ readable, writable }) => listener.accept(new WebStreamSocket(readable, writable)),
     get address() {
       return listener.address;
     },

@@ -89,7 +89,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   /** The client, for diagnostics. */
   get #name(): string {
     const { address, port } = this.peer;
-    return address === undefined ? "a Unix socket" : `${address}:${port}`;
+    return address === undefined ? "a socket without an address" : `${address}:${port}`;
   }
 
   #report(type: "connected" | "ended" | "closed", text: string): void {

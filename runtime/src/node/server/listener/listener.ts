@@ -4,6 +4,7 @@
  */
 
 import type { AddressInfo, Server, Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import type { TLSSocket, TlsOptions, Server as TlsServer } from "node:tls";
 import { Code } from "../../../call/code.ts";
 import { callHook, RpcError } from "../../../call/error.ts";
@@ -33,6 +34,8 @@ const FIRST_BYTES_MS = 500;
 export class Listener {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
+  /** The ends of accepted sockets, which the server of Node does not count. */
+  readonly #accepted = new Set<Promise<void>>();
   /** Sockets whose version of HTTP is not known yet. */
   readonly #undecided = new Set<Socket>();
   readonly #http1: ServedConnections;
@@ -104,6 +107,16 @@ export class Listener {
     });
   }
 
+  /** Serves a connection that is not one of the port. Settles when it has closed. */
+  async accept(socket: Duplex): Promise<void> {
+    const closed = new Promise<void>((resolve) => socket.on("close", resolve));
+    if (this.#closing !== undefined || this.#sockets.size >= this.#server.maxConnections) socket.destroy();
+    else this.#server.emit("connection", socket as Socket);
+    this.#accepted.add(closed);
+    await closed;
+    this.#accepted.delete(closed);
+  }
+
   /** The address on which the server listens. Throws before that, and for a Unix domain socket, which has none. */
   get address(): AddressInfo {
     const address = this.#server.address();
@@ -145,7 +158,7 @@ export class Listener {
     const stopDestroying = startTimer(graceMs + ABORT_GRACE_MS, () => {
       for (const socket of this.#sockets) socket.destroy();
     });
-    await closed;
+    await Promise.all([closed, ...this.#accepted]);
     stopWaiting();
     stopAborting();
     stopDestroying();

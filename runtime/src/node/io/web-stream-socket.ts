@@ -1,0 +1,52 @@
+/** A socket on web streams, such as that of a connection which the platform has accepted. */
+import { Duplex } from "node:stream";
+import { joinAll } from "../../call/bytes.ts";
+import { ignore } from "../../connection/error.ts";
+
+/** Web streams with the members of a socket that the engines of servers use. It has no addresses. */
+export class WebStreamSocket extends Duplex {
+  bytesRead = 0;
+  readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
+  readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
+  #sent = 0;
+
+  /** Throws a `TypeError` for what is not a pair of streams, and for streams in use. */
+  constructor(readable: ReadableStream<Uint8Array>, writable: WritableStream<Uint8Array>) {
+    super({ allowHalfOpen: false });
+    if (!readable?.getReader || !writable?.getWriter) throw new TypeError("accept takes { readable, writable }");
+    this.#reader = readable.getReader();
+    this.#writer = writable.getWriter();
+    for (const { closed } of [this.#reader, this.#writer]) closed.catch((error: Error) => this.destroy(error));
+  }
+
+  /** Bytes that were written, including those that have not been sent. */
+  get bytesWritten(): number {
+    return this.#sent + this.writableLength;
+  }
+
+  override _read(): void {
+    this.#reader.read().then(({ done, value }) => {
+      this.bytesRead += value?.byteLength ?? 0;
+      this.push(done ? null : value);
+    }, ignore);
+  }
+
+  override _writev(chunks: readonly { chunk: Uint8Array }[], done: (error?: Error) => void): void {
+    // A stream may keep what is written to it, while the caller uses the memory again.
+    const bytes = joinAll(chunks.map(({ chunk }) => chunk));
+    this.#writer.write(bytes).then(() => {
+      this.#sent += bytes.byteLength;
+      done();
+    }, done);
+  }
+
+  override _final(done: (error?: Error) => void): void {
+    this.#writer.close().then(() => done(), done);
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.#reader.cancel(error).catch(ignore);
+    this.#writer.abort(error).catch(ignore);
+    done(error);
+  }
+}
