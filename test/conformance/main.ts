@@ -40,8 +40,8 @@ const COMPARE_FIRST = {
  * feature is disabled.
  */
 const EXPECTED_CASES: Readonly<Record<number, number>> = { 5: 7544, 6: 8912 };
-/** The number of cases in a Cloudflare Worker, whose compressions do not depend on Node. */
-const WORKER_CASES = 1429;
+/** The number of cases of the client and of the server in a Cloudflare Worker, whose compressions do not depend on Node. */
+const WORKER_CASES = 1429 + 1180;
 /** The number of cases in a page by a WebSocket. */
 const PAGE_CASES = 312;
 /** The exit status for a missing program, as opposed to a failed case. `scripts/check.js` recognizes it. */
@@ -125,16 +125,18 @@ async function runMode(
   return { ok: status === 0, passed };
 }
 
-/** Runs the cases of the client in a Cloudflare Worker. Without workerd, none is run. */
+/** Runs the cases of the client and of the server in a Cloudflare Worker. Without workerd, none is run. */
 async function runInWorker(runner: string): Promise<Result> {
   if (!isWorkerdInstalled()) {
-    console.log("SKIPPED the client in workerd; CONTRIBUTING.md says how to install examples/workers\n");
+    console.log("SKIPPED client and server in workerd; CONTRIBUTING.md says how to install examples/workers\n");
     return { ok: true, passed: 0 };
   }
   const worker = await startWorker("test/conformance/worker.ts");
   try {
-    const options = ["--worker", `http://127.0.0.1:${worker.port}/`];
-    return await runMode(runner, "client", here("client-worker.yaml"), options);
+    const config = here("worker.yaml");
+    const client = await runMode(runner, "client", config, ["--worker", `http://127.0.0.1:${worker.port}/`]);
+    const server = await runMode(runner, "server", config, ["--worker", String(worker.tcpPort)]);
+    return { ok: client.ok && server.ok, passed: client.passed + server.passed };
   } finally {
     await worker.stop();
   }
