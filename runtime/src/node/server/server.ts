@@ -49,8 +49,9 @@ export interface SocketServer {
   /**
    * Serves a connection that the platform has accepted, as those of the port: HTTP/2 or HTTP/1.1 on two streams of bytes, such
    * as the socket that the handler `connect` of a Cloudflare Worker receives. Settles when the connection has closed, with or
-   * without an error. A connection beyond `maxConnections`, or of a server that closes, is closed at once. Rejects with a
-   * `TypeError` for what is not a pair of streams.
+   * without an error. A connection beyond `maxConnections`, or of a server that closes, is closed at once. In Workers, create the
+   * server in the handler or in a Durable Object, because requests do not share timers. Rejects with a `TypeError` for what is
+   * not a pair of streams.
    */
   readonly accept: (socket: {
     readonly readable: ReadableStream<Uint8Array>;
