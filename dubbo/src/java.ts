@@ -24,12 +24,12 @@ export { findException, JavaException, type JavaExceptionOptions } from "./inter
 export { createGenericClient, type GenericCallOptions, type GenericClient } from "./interface/generic/client.ts";
 export type { GenericMode } from "./interface/generic/method.ts";
 export { addGenericCalls } from "./interface/generic/server.ts";
-export { jsonSerialization } from "./interface/json-serialization.ts";
-export type { InterfaceMethod } from "./interface/method.ts";
 export { interfacePayload } from "./interface/payload.ts";
 export { createProtobufSerialization } from "./interface/protobuf-serialization.ts";
 export type { Serialization } from "./interface/serialization.ts";
+export { jsonSerialization } from "./interface/serialization.ts";
 export type {
+  InterfaceMethod,
   JavaBuiltIn,
   JavaClass,
   JavaEnum,

@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { signatureOf } from "../../dubbo/src/interface/method.ts";
+import { signatureOf } from "../../dubbo/src/interface/signature.ts";
 import { nameOf } from "../../dubbo/src/interface/type.ts";
 import { ClassesDef } from "../../fixtures/interface/gen/classes_triple.ts";
 import { CollectionsDef } from "../../fixtures/interface/gen/collections_triple.ts";

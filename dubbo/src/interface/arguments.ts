@@ -1,11 +1,10 @@
 /** The arguments of a method in JSON: by position in an array, or by name in an object (as Dubbo for Java reads them). */
 import type { JsonValue } from "@bufbuild/protobuf";
 import type { Cost } from "./cost.ts";
-import { ExactNumber } from "./exact-number.ts";
 import { toJson } from "./json.ts";
 import { fromJson } from "./read-json.ts";
 import type { JavaType, Signature } from "./signature.ts";
-import { isBytes, isRecord, scalarOf, within } from "./type.ts";
+import { ExactNumber, isBytes, isRecord, scalarOf, within } from "./type.ts";
 
 /** The array of the arguments. */
 export function argumentsToJson({ parameters }: Signature, values: readonly unknown[], cost: Cost): JsonValue[] {

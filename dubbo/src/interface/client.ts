@@ -1,9 +1,15 @@
 /** Clients of interface methods: functions with positional arguments, whose messages are arrays of values. */
-import type { Method, ServiceDef } from "triple-es";
-import { type CallDefaults, type CallOptions, createClient, type Transport } from "triple-es";
-import { type InterfaceMethod, isInterfaceMethod } from "./method.ts";
+import {
+  type CallDefaults,
+  type CallOptions,
+  createClient,
+  type Method,
+  type ServiceDef,
+  type Transport,
+} from "triple-es";
 import { overloadPayload } from "./payload.ts";
 import { toMessages, toValues } from "./positional.ts";
+import { type InterfaceMethod, isInterfaceMethod } from "./signature.ts";
 
 /**
  * Creates a client with a function for every method. Its parameters are the arguments by position, then the options of the

@@ -4,8 +4,7 @@
  */
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Method } from "triple-es";
-import { signatureOf } from "./method.ts";
-import type { JavaType } from "./signature.ts";
+import { type JavaType, signatureOf } from "./signature.ts";
 import { nameOf } from "./type.ts";
 
 /** Returns the names of a method's types, the result last. Adds each type, and those that it refers to, to `types`. */

@@ -5,8 +5,7 @@
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { decodeJsonText, setEntry } from "triple-es/internal";
 import type { Cost } from "./cost.ts";
-import { ExactNumber, MAX_DIGITS } from "./exact-number.ts";
-import { createRecord } from "./record.ts";
+import { createRecord, ExactNumber, MAX_DIGITS } from "./type.ts";
 
 /** Shorter numbers without an exponent are exact: a double holds any 15 digits. */
 const LONG_NUMBER = /[0-9.]{16}|[0-9][eE]/;

@@ -2,9 +2,9 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { type Notation, setEntry } from "triple-es/internal";
 import { Cost, LEAF } from "./cost.ts";
-import { createRecord } from "./record.ts";
 import type { JavaBuiltIn, JavaClass, JavaPrimitive, JavaType } from "./signature.ts";
 import {
+  createRecord,
   errorIn,
   isBytes,
   isChars,

@@ -2,8 +2,14 @@
 import type { JsonObject } from "@bufbuild/protobuf";
 import type { Method } from "triple-es";
 import type { MessageSchemas, SharedSchemas } from "triple-es/internal";
-import { signatureOf } from "./method.ts";
-import type { JavaClass, JavaPrimitive, JavaType, Parameter, Signature } from "./signature.ts";
+import {
+  type JavaClass,
+  type JavaPrimitive,
+  type JavaType,
+  type Parameter,
+  type Signature,
+  signatureOf,
+} from "./signature.ts";
 import { isBytes, isChars, isPrimitive, scalarOf } from "./type.ts";
 
 const integer = (bits: number): JsonObject => ({

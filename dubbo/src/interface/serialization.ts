@@ -3,9 +3,12 @@
  * type).
  */
 import { Code, RpcError } from "triple-es";
-import type { PayloadOptions } from "triple-es/internal";
-import type { Cost } from "./cost.ts";
+import { encodeJson, type PayloadOptions } from "triple-es/internal";
+import { Cost } from "./cost.ts";
 import type { JavaException } from "./exception.ts";
+import { toJson } from "./json.ts";
+import { parseExactJson } from "./json-text.ts";
+import { fromJson } from "./read-json.ts";
 import type { JavaType, Signature } from "./signature.ts";
 
 /**
@@ -55,3 +58,10 @@ export function requireSerialization(
   const message = `${path} needs the serialization "${name}": register it with serializations: [${name}]`;
   throw new RpcError(Code.Internal, message);
 }
+
+/** Encodes values as JSON text. Its name on the wire is `json`. Dubbo for Java does not support it. */
+export const jsonSerialization: Serialization = {
+  name: "json",
+  encode: (type, value, cost) => encodeJson(toJson(type, value, cost)),
+  decode: (type, bytes, cost = new Cost()) => fromJson(type, parseExactJson(bytes, cost), cost),
+};

@@ -6,6 +6,7 @@
  * The message of an interface method is an array: all arguments of a request, or the single value of a response or of a
  * streamed message. The message of a void result is `[undefined]`.
  */
+import type { Method, PayloadMethod } from "triple-es";
 
 /** Parameters and result of a method of a Java interface. */
 export interface Signature {
@@ -74,4 +75,20 @@ export interface JavaEnum {
   readonly name: string;
   /** The names of its constants, in order. */
   readonly values: readonly string[];
+}
+
+/** An interface method in generated code: a TypeScript or Java interface declares it, not a proto file. */
+export interface InterfaceMethod extends PayloadMethod {
+  /** The Java types of its parameters and result. */
+  readonly signature: Signature;
+}
+
+export function isInterfaceMethod(method: Method): method is InterfaceMethod {
+  return "signature" in method;
+}
+
+/** Returns the signature of a method. Throws a `TypeError` if it is not an interface method. */
+export function signatureOf(method: Method): Signature {
+  if (isInterfaceMethod(method)) return method.signature;
+  throw new TypeError(`${method.path} has no signature: it is not declared by an interface`);
 }

@@ -1,7 +1,6 @@
 /** Java types: their names, and the TypeScript values of scalar types. */
 import { Code, RpcError } from "triple-es";
 import { reasonOf } from "triple-es/internal";
-import { ExactNumber, MAX_DIGITS } from "./exact-number.ts";
 import type { JavaClass, JavaEnum, JavaPrimitive, JavaType, Signature } from "./signature.ts";
 
 /** The primitive types, with the simple names of their boxed types and their codes in the names of arrays. */
@@ -134,6 +133,22 @@ function isWhole(value: unknown): value is number | bigint {
   return typeof value === "bigint" || Number.isSafeInteger(value);
 }
 
+/** Most digits accepted, because arithmetic on digits takes more than linear time. */
+export const MAX_DIGITS = 10_000;
+
+/** A number of JSON text that a JavaScript number cannot represent. It is not accepted for a string. */
+export class ExactNumber {
+  readonly #text: string;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  toString(): string {
+    return this.#text;
+  }
+}
+
 const BIG_DECIMAL = /^[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,10})?$/;
 const BIG_INTEGER = /^[+-]?[0-9]+$/;
 
@@ -181,6 +196,20 @@ export function isRecord(value: unknown): value is Readonly<Record<string, unkno
   if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
   if (value instanceof Date || value instanceof ExactNumber) return false;
   return !(value instanceof Uint8Array || value instanceof Map || value instanceof Set);
+}
+
+/** The largest name that engines treat as an index of an array. */
+const LARGEST_INDEX = 2 ** 32 - 2;
+
+/**
+ * Creates an object for names that a peer chooses. Engines keep members whose names are integers in an array up to the
+ * largest name, 12 KB for the only name 1000, unless there has been a far larger one: then they keep them in a hash table.
+ */
+export function createRecord(): Record<string, unknown> {
+  const record: Record<string, unknown> = {};
+  record[LARGEST_INDEX] = undefined;
+  delete record[LARGEST_INDEX];
+  return record;
 }
 
 /** Returns a member of an object or its class, but not of `Object.prototype`. */

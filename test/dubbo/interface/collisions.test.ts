@@ -2,8 +2,7 @@
 import { hessian2 } from "triple-es-dubbo/hessian2";
 import { describe, expect, it } from "vitest";
 import { Cost } from "../../../dubbo/src/interface/cost.ts";
-import { jsonSerialization } from "../../../dubbo/src/interface/json-serialization.ts";
-import type { Serialization } from "../../../dubbo/src/interface/serialization.ts";
+import { jsonSerialization, type Serialization } from "../../../dubbo/src/interface/serialization.ts";
 import type { JavaType } from "../../../dubbo/src/interface/signature.ts";
 
 /** The multiplicative inverse of an odd number, modulo 2 to the power of 32. */

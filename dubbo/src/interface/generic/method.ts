@@ -3,9 +3,8 @@
  * of the called method, the names of its parameter types, and the arguments as plain data.
  */
 import { JavaException } from "../exception.ts";
-import type { InterfaceMethod } from "../method.ts";
 import { interfacePayload } from "../payload.ts";
-import type { Signature } from "../signature.ts";
+import type { InterfaceMethod, Signature } from "../signature.ts";
 
 /** The header with the form of arguments and result: a {@link GenericMode}, by default `true`. */
 export const GENERIC = "generic";

@@ -5,13 +5,13 @@
 import { setEntry } from "triple-es/internal";
 import { type Cost, LEAF, OBJECT } from "../cost.ts";
 import type { JavaException } from "../exception.ts";
-import { createRecord } from "../record.ts";
 import type { JavaBuiltIn, JavaClass, JavaEnum, JavaPrimitive, JavaType } from "../signature.ts";
 import {
   ANY,
   ANY_LIST,
   ANY_MAP,
   ANY_SET,
+  createRecord,
   type DeclaredTypes,
   errorIn,
   initialValue,

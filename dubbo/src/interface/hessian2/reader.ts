@@ -6,8 +6,8 @@
  * double of four bytes is a number of thousandths, as in all implementations; the specification calls it a float.
  */
 import { concat } from "triple-es/internal";
+import { ByteCursor } from "../bytes.ts";
 import { type Cost, LEAF, limitError, OBJECT } from "../cost.ts";
-import { ByteCursor } from "./bytes.ts";
 import { ClassDefinition, RawList, RawMap, RawObject, type RawValue, type ResolvedHessian2Limits } from "./raw.ts";
 
 /** Reads the bytes of exactly one value. Throws for malformed data and for data that exceeds the limits. */
@@ -34,7 +34,7 @@ class Reader {
 
   readAll(): RawValue {
     const value = this.#value();
-    if (!this.#bytes.ended) throw new Error(`the value ends at byte ${this.#bytes.offset}, but data follows`);
+    if (this.#bytes.left > 0) throw new Error(`the value ends at byte ${this.#bytes.offset}, but data follows`);
     return value;
   }
 

@@ -8,8 +8,8 @@ import { encodeJson, type PayloadOptions, streamError } from "triple-es/internal
 import { argumentsToJson } from "../arguments.ts";
 import { Cost } from "../cost.ts";
 import { parseExactJson } from "../json-text.ts";
-import { signatureOf } from "../method.ts";
 import { fromJson } from "../read-json.ts";
+import { signatureOf } from "../signature.ts";
 import { orInvalid } from "../type.ts";
 
 export function encodePositional(

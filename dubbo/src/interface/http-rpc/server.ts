@@ -4,11 +4,17 @@
  */
 import type { JsonValue } from "@bufbuild/protobuf";
 import { Code, type Method, RpcError, Status } from "triple-es";
-import type { HttpRpcPayloadCall, NamedResult, Notation, PayloadBody, PayloadOptions } from "triple-es/internal";
-import { badRequest } from "triple-es/internal";
+import {
+  badRequest,
+  type HttpRpcPayloadCall,
+  type NamedResult,
+  type Notation,
+  type PayloadBody,
+  type PayloadOptions,
+} from "triple-es/internal";
 import { type Fit, valuesOf } from "../arguments.ts";
 import { Cost, isLimitError } from "../cost.ts";
-import { signatureOf } from "../method.ts";
+import { signatureOf } from "../signature.ts";
 import { type ArgumentBody, argumentsOf } from "./arguments.ts";
 import { jsonResult, namedResult } from "./results.ts";
 

@@ -5,9 +5,9 @@
  */
 import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { setEntry } from "triple-es/internal";
+import { ByteCursor } from "../bytes.ts";
 import { type Cost, LEAF, OBJECT } from "../cost.ts";
-import { createRecord } from "../record.ts";
-import { shortText } from "../short-text.ts";
+import { createRecord } from "../type.ts";
 
 /** Deepest nesting accepted, as in JSON. */
 const MAX_MSGPACK_DEPTH = 100;
@@ -20,27 +20,19 @@ const decoder = new TextDecoder("utf-8", { fatal: true, ignoreBOM: true });
 
 /** Reads the bytes of exactly one value. Throws for malformed data, and for data that exceeds the limits of `cost`. */
 export function readMsgpack(bytes: Uint8Array, cost: Cost): JsonValue {
-  const reader = new Reader(bytes, cost);
-  const value = reader.value(0);
-  reader.end();
+  const cursor = new ByteCursor(bytes);
+  const value = new Reader(cursor, cost).value(0);
+  if (cursor.left > 0) throw new Error(`the value ends at byte ${cursor.offset}, but data follows`);
   return value;
 }
 
 class Reader {
-  readonly #bytes: Uint8Array;
-  readonly #view: DataView;
+  readonly #bytes: ByteCursor;
   readonly #cost: Cost;
-  #offset = 0;
 
-  constructor(bytes: Uint8Array, cost: Cost) {
+  constructor(bytes: ByteCursor, cost: Cost) {
     this.#bytes = bytes;
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#cost = cost;
-  }
-
-  end(): void {
-    const rest = this.#bytes.byteLength - this.#offset;
-    if (rest > 0) throw new Error(`the value ends at byte ${this.#offset}, but data follows`);
   }
 
   /** Reads a value inside of `depth` lists and maps. */
@@ -78,8 +70,7 @@ class Reader {
 
   /** Throws for more items than there are bytes: an item takes at least one. */
   #announce(items: number): void {
-    if (items > this.#bytes.byteLength - this.#offset)
-      throw new Error("the data announces more values than it contains");
+    if (items > this.#bytes.left) throw new Error("the data announces more values than it contains");
   }
 
   //     nil 0xc0, false 0xc2, true 0xc3; fixint 0x00-0x7f, 0xe0-0xff; fixstr 0xa0-0xbf; str 0xd9-0xdb; bin 0xc4-0xc6;
@@ -96,28 +87,25 @@ class Reader {
   }
 
   #extended(format: number): number | bigint | Uint8Array | Date {
-    if (format >= 0xc4 && format < 0xc7) return this.#take(this.#uint(2 ** (format - 0xc4)));
+    if (format >= 0xc4 && format < 0xc7) return this.#bytes.take(this.#uint(2 ** (format - 0xc4)));
     if (format >= 0xc7 && format < 0xca) return this.#time(this.#uint(2 ** (format - 0xc7)));
     if (format >= 0xd4 && format < 0xd9) return this.#time(2 ** (format - 0xd4));
-    if (format === 0xca) return this.#view.getFloat32(this.#skip(4));
-    if (format === 0xcb) return this.#view.getFloat64(this.#skip(8));
-    if (format === 0xcf) return this.#view.getBigUint64(this.#skip(8));
-    if (format === 0xd3) return this.#view.getBigInt64(this.#skip(8));
+    if (format === 0xca) return this.#bytes.view.getFloat32(this.#bytes.skip(4));
+    if (format === 0xcb) return this.#bytes.float64();
+    if (format === 0xcf) return this.#bytes.view.getBigUint64(this.#bytes.skip(8));
+    if (format === 0xd3) return this.#bytes.int64();
     if (format >= 0xcc && format < 0xcf) return this.#uint(2 ** (format - 0xcc));
-    if (format === 0xd0) return this.#view.getInt8(this.#skip(1));
-    if (format === 0xd1) return this.#view.getInt16(this.#skip(2));
-    if (format === 0xd2) return this.#view.getInt32(this.#skip(4));
-    throw new Error(`byte ${this.#offset - 1} is 0x${format.toString(16)}, which is no format`);
+    if (format === 0xd0) return this.#bytes.int8();
+    if (format === 0xd1) return this.#bytes.int16();
+    if (format === 0xd2) return this.#bytes.int32();
+    throw new Error(`byte ${this.#bytes.offset - 1} is 0x${format.toString(16)}, which is no format`);
   }
 
   /** Reads text. A lone surrogate is not valid UTF-8, but is accepted because it may be a `char`. */
   #text(length: number): string {
-    const short = shortText(this.#bytes, this.#offset, length);
-    if (short !== undefined) {
-      this.#offset += length;
-      return short;
-    }
-    const bytes = this.#take(length);
+    const short = this.#bytes.shortText(length);
+    if (short !== undefined) return short;
+    const bytes = this.#bytes.take(length);
     const [first, second = 0, third = 0] = bytes;
     if (length === 3 && first === 0xed && second >= 0xa0) {
       return String.fromCharCode(0xd000 | ((second & 0x3f) << 6) | (third & 0x3f));
@@ -127,11 +115,11 @@ class Reader {
 
   /** Reads the timestamp extension: seconds in four bytes, or nanoseconds and seconds in eight or twelve. */
   #time(size: number): Date {
-    const view = this.#view;
-    const type = view.getInt8(this.#skip(1));
+    const { view } = this.#bytes;
+    const type = this.#bytes.int8();
     if (type !== TIMESTAMP) throw new Error(`the extension ${type} is not supported`);
     if (![4, 8, 12].includes(size)) throw new Error("a timestamp is invalid");
-    const at = this.#skip(size);
+    const at = this.#bytes.skip(size);
     if (size === 4) return new Date(view.getUint32(at) * 1_000);
     const first = view.getUint32(at);
     const nanoseconds = size === 8 ? first >>> 2 : first;
@@ -141,21 +129,8 @@ class Reader {
   }
 
   #uint(size: number): number {
-    const at = this.#skip(size);
-    return size === 1 ? this.#view.getUint8(at) : size === 2 ? this.#view.getUint16(at) : this.#view.getUint32(at);
-  }
-
-  /** Returns a view of the next bytes, without a copy. */
-  #take(length: number): Uint8Array {
-    const start = this.#skip(length);
-    return this.#bytes.subarray(start, start + length);
-  }
-
-  #skip(length: number): number {
-    const start = this.#offset;
-    if (length > this.#bytes.byteLength - start) throw new Error("the data ends in the middle of a value");
-    this.#offset = start + length;
-    return start;
+    if (size === 1) return this.#bytes.uint8();
+    return size === 2 ? this.#bytes.uint16() : this.#bytes.view.getUint32(this.#bytes.skip(4));
   }
 }
 

@@ -3,7 +3,6 @@ import { Code, type Method, RpcError } from "triple-es";
 import { decodingReason, type GrpcResponse, type PayloadOptions, userMetadata } from "triple-es/internal";
 import { Cost } from "../cost.ts";
 import { JavaException } from "../exception.ts";
-import { signatureOf } from "../method.ts";
 import {
   findSerialization,
   requireSerialization,
@@ -11,6 +10,7 @@ import {
   serializationsOf,
   wireNameOf,
 } from "../serialization.ts";
+import { signatureOf } from "../signature.ts";
 import { orInvalid, parameterNames, show, within } from "../type.ts";
 import { decodeWrapper, EXCEPTION_CODE, encodeWrapper } from "./wrapper.ts";
 

@@ -6,7 +6,6 @@ import { Code, Metadata, type Method, RpcError } from "triple-es";
 import { type GrpcPayloadCall, type PayloadError, type PayloadOptions, userMetadata } from "triple-es/internal";
 import { Cost } from "../cost.ts";
 import { JavaException, thrownException } from "../exception.ts";
-import { signatureOf } from "../method.ts";
 import {
   findSerialization,
   requireSerialization,
@@ -14,7 +13,7 @@ import {
   serializationsOf,
   wireNameOf,
 } from "../serialization.ts";
-import type { Signature } from "../signature.ts";
+import { type Signature, signatureOf } from "../signature.ts";
 import { nameOf, orInvalid, parameterNames, show, within } from "../type.ts";
 import { decodeWrapper, EXCEPTION_CODE, encodeWrapper, type Wrapper } from "./wrapper.ts";
 

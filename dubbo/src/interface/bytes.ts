@@ -1,5 +1,4 @@
 /** A cursor over received bytes, in big-endian order. Reading beyond the end throws an error. */
-import { shortText } from "../short-text.ts";
 
 /**
  * The number of UTF-16 units that are converted to text in one call, because the number of arguments of a function is
@@ -7,24 +6,28 @@ import { shortText } from "../short-text.ts";
  */
 const TEXT_STEP = 4096;
 
+/** The longest text that engines copy when they append to it, in characters. */
+const MAX_SHORT = 12;
+
 /** Decodes ASCII. */
 const decoder = new TextDecoder();
 
 export class ByteCursor {
   readonly #bytes: Uint8Array;
-  readonly #view: DataView;
+  readonly view: DataView;
   #offset = 0;
 
   constructor(bytes: Uint8Array) {
     this.#bytes = bytes;
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    this.view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   }
 
   get offset(): number {
     return this.#offset;
   }
-  get ended(): boolean {
-    return this.#offset >= this.#bytes.byteLength;
+  /** The number of bytes that have not been read. */
+  get left(): number {
+    return this.#bytes.byteLength - this.#offset;
   }
 
   /** Returns the next byte without consuming it. */
@@ -39,27 +42,43 @@ export class ByteCursor {
     return byte;
   }
   int8(): number {
-    return this.#view.getInt8(this.#skip(1));
+    return this.view.getInt8(this.skip(1));
   }
   uint16(): number {
-    return this.#view.getUint16(this.#skip(2));
+    return this.view.getUint16(this.skip(2));
   }
   int16(): number {
-    return this.#view.getInt16(this.#skip(2));
+    return this.view.getInt16(this.skip(2));
   }
   int32(): number {
-    return this.#view.getInt32(this.#skip(4));
+    return this.view.getInt32(this.skip(4));
   }
   int64(): bigint {
-    return this.#view.getBigInt64(this.#skip(8));
+    return this.view.getBigInt64(this.skip(8));
   }
   float64(): number {
-    return this.#view.getFloat64(this.#skip(8));
+    return this.view.getFloat64(this.skip(8));
   }
   /** Returns a view of the next bytes, without a copy. */
   take(length: number): Uint8Array {
-    const start = this.#skip(length);
+    const start = this.skip(length);
     return this.#bytes.subarray(start, start + length);
+  }
+
+  /**
+   * Reads text without the objects that a `TextDecoder` or a view of the bytes needs. Returns `undefined`, and reads nothing, if it
+   * is long, incomplete or not ASCII.
+   */
+  shortText(length: number): string | undefined {
+    if (length > MAX_SHORT) return undefined;
+    let text = "";
+    for (let i = this.#offset; i < this.#offset + length; i += 1) {
+      const byte = this.#bytes[i] ?? 0xff;
+      if (byte >= 0x80) return undefined;
+      text += String.fromCharCode(byte);
+    }
+    this.#offset += length;
+    return text;
   }
 
   /**
@@ -67,11 +86,8 @@ export class ByteCursor {
    * (CESU-8). The four-byte form of UTF-8 is also accepted.
    */
   text(units: number): string {
-    const short = shortText(this.#bytes, this.#offset, units);
-    if (short !== undefined) {
-      this.#offset += units;
-      return short;
-    }
+    const short = this.shortText(units);
+    if (short !== undefined) return short;
     const start = this.#offset;
     let ascii = start;
     while (ascii < start + units && (this.#bytes[ascii] ?? 0x80) < 0x80) ascii += 1;
@@ -111,9 +127,10 @@ export class ByteCursor {
     return byte & 0x3f;
   }
 
-  #skip(length: number): number {
+  /** Moves over bytes. Returns the offset at which they begin. */
+  skip(length: number): number {
     const start = this.#offset;
-    if (start + length > this.#bytes.byteLength) throw this.#cut();
+    if (length > this.left) throw this.#cut();
     this.#offset = start + length;
     return start;
   }
