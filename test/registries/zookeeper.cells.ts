@@ -27,7 +27,7 @@ async function using<T>({ port }: RegistryProcess, work: (tree: ReturnType<typeo
     connectTimeoutMs: 5_000,
   });
   try {
-    return await work(createZooKeeperTree(client, "zookeeper", false));
+    return await work(createZooKeeperTree(client, false));
   } finally {
     await client.close();
   }

@@ -8,8 +8,7 @@ import {
   createMetadataServiceV2Client,
   MetadataServiceV2Def,
 } from "../gen/org/apache/dubbo/metadata/metadata_service_v2_triple.ts";
-import type { DescribedService } from "./dubbo/described-service.ts";
-import { describeServices, matchKeyOf, revisionOf } from "./dubbo/metadata.ts";
+import { type DescribedService, describeServices, matchKeyOf, revisionOf } from "./dubbo/metadata.ts";
 import { METADATA_VERSION } from "./dubbo/service-instance.ts";
 
 /** The instances that a server describes, by application and revision. */

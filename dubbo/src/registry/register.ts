@@ -5,11 +5,12 @@
 import { type AddressInfo, isIP } from "node:net";
 import type { AddedService, Router } from "triple-es";
 import type { Instance, OfferedService, Registration, RegistrationEvent, Registry } from "triple-es/discovery";
-import { delay, delayInBackground, wallClock } from "triple-es/internal";
+import { assertOneOf, delay, delayInBackground, wallClock } from "triple-es/internal";
 import { checkAttributes } from "./dubbo/attributes.ts";
+import { LEVELS } from "./dubbo/resolver.ts";
 import { checkApplicationName } from "./dubbo/service-key.ts";
 import { serveMetadata } from "./metadata-service.ts";
-import { externalHost } from "./servers.ts";
+import { checkPort, externalHost } from "./servers.ts";
 
 /** The parts of a server that registration needs. */
 export interface RegisteredServer extends Router {
@@ -85,9 +86,7 @@ export function register(server: RegisteredServer, registry: Registry, options: 
   checkApplicationName(application);
   checkAttributes(attributes);
   checkWeight(weight);
-  if (!["all", "instance", "interface"].includes(mode)) {
-    throw new TypeError(`mode must be "all", "instance" or "interface", not ${JSON.stringify(mode)}`);
-  }
+  assertOneOf("mode", mode, LEVELS);
   if (!(typeof propagationMs === "number" && propagationMs >= 0)) {
     throw new TypeError(`propagationMs must be 0 or more milliseconds, not ${propagationMs}`);
   }
@@ -97,7 +96,7 @@ export function register(server: RegisteredServer, registry: Registry, options: 
   const instance: Instance = {
     application,
     host: options.host === undefined ? advertisedHost(address.address) : checkHost(options.host),
-    port: checkPort(options.port ?? address.port),
+    port: checkPort("port", options.port ?? address.port),
     services,
     weight,
     since: warmUp ? wallClock() : undefined,
@@ -159,11 +158,6 @@ function checkHost(host: string): string {
   const bare = typeof host === "string" ? host.replace(/^\[(.*)\]$/, "$1") : "";
   if (isIP(bare) === 6 || /^[^\s:/?#@[\]&=]+$/.test(bare)) return bare;
   throw new TypeError(`host must be a name or an IP address, not ${JSON.stringify(host)}`);
-}
-
-function checkPort(port: number): number {
-  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
-  throw new RangeError(`port must be an integer between 1 and 65,535, not ${port}`);
 }
 
 /** Returns the address to register for one that the server listens on. */

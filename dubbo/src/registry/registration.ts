@@ -181,14 +181,14 @@ class Entries<S extends Session> {
   }
 }
 
-interface Deferred<T> {
+export interface Deferred<T> {
   readonly promise: Promise<T>;
   readonly resolve: (value: T) => void;
   readonly reject: (reason: unknown) => void;
 }
 
 /** Makes a promise that need not be handled. */
-function deferred<T>(): Deferred<T> {
+export function deferred<T>(): Deferred<T> {
   let [resolve, reject]: [(value: T) => void, (reason: unknown) => void] = [() => {}, () => {}];
   const promise = new Promise<T>((onResolve, onReject) => {
     [resolve, reject] = [onResolve, onReject];

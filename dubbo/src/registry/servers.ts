@@ -27,6 +27,12 @@ export function parseServers(registry: string, servers: readonly string[], defau
   });
 }
 
+/** Validates the number of a port. Throws a `RangeError` if it is out of range. */
+export function checkPort(option: string, port: number): number {
+  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
+  throw new RangeError(`${option} must be an integer between 1 and 65,535, not ${port}`);
+}
+
 /** Validates the option `auth`. Throws a `TypeError` if it is not a user and a password. */
 export function checkCredentials(registry: string, auth: Credentials | undefined): void {
   if (auth === undefined || (typeof auth.username === "string" && typeof auth.password === "string")) return;

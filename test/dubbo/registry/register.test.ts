@@ -79,7 +79,7 @@ describe("register", () => {
     ["application must consist", { application: "" }],
     ["weight must be an integer between 0 and 1,000,000, not -1", { weight: -1 }],
     ["weight must be an integer", { weight: 1.5 }],
-    ["mode must be", { mode: "both" as never }],
+    ["mode must be in", { mode: "both" as never }],
     ["propagationMs must be 0 or more", { propagationMs: -1 }],
     ["host must be a name or an IP address", { host: "a:b" }],
     ["port must be an integer", { port: 0 }],
@@ -121,8 +121,8 @@ describe("options of registries", () => {
     ],
     ["auth of nacos must be { username, password }", () => nacos({ servers: ["a:1"], auth: {} as never })],
     ["auth of zookeeper must be", () => zookeeper({ servers: ["a:1"], auth: { username: "a" } as never })],
-    ['levels must be "all", "instance" or', () => nacos({ servers: ["a:1"], levels: "application" as never })],
-    ['levels must be "all", "instance" or', () => etcd({ servers: ["a:1"], levels: "application" as never })],
+    ['levels must be in ["all"', () => nacos({ servers: ["a:1"], levels: "application" as never })],
+    ['levels must be in ["all"', () => etcd({ servers: ["a:1"], levels: "application" as never })],
     ['root must be a path such as "dubbo"', () => etcd({ servers: ["a:1"], root: "a b" })],
   ])("throw an error that begins with %j", (message, open) => {
     expect(open).toThrow(message);

@@ -2,8 +2,7 @@
 import type { Endpoint, Resolver } from "triple-es/discovery";
 import { expect, it, onTestFinished } from "vitest";
 import { writeGoInstance } from "../../../dubbo/src/registry/dubbo/service-instance.ts";
-import type { NacosInstance } from "../../../dubbo/src/registry/nacos/naming.ts";
-import { watchUrls } from "../../../dubbo/src/registry/nacos/provider-urls.ts";
+import { type NacosInstance, watchUrls } from "../../../dubbo/src/registry/nacos/naming.ts";
 import { createTreeRegistry, type Tree } from "../../../dubbo/src/registry/tree.ts";
 import type { Watcher } from "../../../dubbo/src/registry/watch.ts";
 

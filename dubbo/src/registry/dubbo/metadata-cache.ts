@@ -5,7 +5,7 @@
 import type { InstanceConnection } from "triple-es/discovery";
 import { now, startTimer } from "triple-es/internal";
 import { readInstanceMetadata } from "../metadata-service.ts";
-import type { DescribedService } from "./described-service.ts";
+import type { DescribedService } from "./metadata.ts";
 import { metadataAddress, revisionOfInstance, type ServiceInstance } from "./service-instance.ts";
 import type { DubboSource } from "./source.ts";
 

@@ -2,10 +2,21 @@
  * The metadata of an application: its services, and the revision, which tells consumers whether they know them already.
  */
 import { createHash } from "node:crypto";
-import type { Instance } from "triple-es/discovery";
-import type { DescribedService } from "./described-service.ts";
+import type { Instance, ServiceKey } from "triple-es/discovery";
 import { serviceParameters } from "./provider-url.ts";
 import { formatServiceKey, TRIPLE } from "./service-key.ts";
+
+/** The services of an instance, as its metadata service describes them. */
+export interface DescribedService extends ServiceKey {
+  /** The protocol: `tri` for Triple. */
+  readonly protocol: string;
+  /** The port that serves it. */
+  readonly port: number;
+  /** The path of the service: its name, for Triple. */
+  readonly path: string;
+  /** The parameters of its URL, such as `prefer.serialization`. */
+  readonly parameters: Readonly<Record<string, string>>;
+}
 
 /** The revision of an application without services. */
 export const EMPTY_REVISION = "0";

@@ -6,9 +6,8 @@
  */
 import type { Endpoint, Instance, OfferedService, ServiceKey } from "triple-es/discovery";
 import { endpointProblem, VERSION } from "triple-es/internal";
-import { readAttributes } from "./attributes.ts";
+import { parseSince, parseWeight, readAttributes } from "./attributes.ts";
 import { formatAddress, TRIPLE } from "./service-key.ts";
-import { parseSince, parseWeight } from "./weight.ts";
 
 /** The version of Dubbo's protocol of parameters that other implementations write. */
 const DUBBO_VERSION = "2.0.2";

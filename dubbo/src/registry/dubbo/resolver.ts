@@ -10,14 +10,14 @@
  */
 import { Code, RpcError } from "triple-es";
 import type { Balancer, Endpoint, Registry, Resolver, ServiceKey } from "triple-es/discovery";
-import { onAbort, reasonOf, startBackgroundTimer } from "triple-es/internal";
+import { assertOneOf, onAbort, reasonOf, startBackgroundTimer } from "triple-es/internal";
 import type { Rules, ServiceRules } from "../../rules/service-rules.ts";
 import { externalHost } from "../servers.ts";
 import { EntryCounter } from "../steps.ts";
 import { Changes, type StopWatch, type Watcher } from "../watch.ts";
 import { createConsumers } from "./consumer.ts";
-import type { DescribedService } from "./described-service.ts";
 import { checkApplications, MAX_PROVIDERS, takeFirst } from "./limits.ts";
+import type { DescribedService } from "./metadata.ts";
 import { MetadataCache } from "./metadata-cache.ts";
 import { type Provider, parseProvider } from "./provider-url.ts";
 import { endpointOfInstance, type ServiceInstance } from "./service-instance.ts";
@@ -58,7 +58,7 @@ interface ParsedInstance {
   readonly endpoint: Endpoint | undefined;
 }
 
-const LEVELS: ReadonlySet<Levels> = new Set<Levels>(["all", "instance", "interface"]);
+export const LEVELS: readonly Levels[] = ["all", "instance", "interface"];
 
 /**
  * Maximum number of problems that a resolver remembers, in order to report each of them once. Then it forgets all of
@@ -75,9 +75,7 @@ export function createDubboResolvers(
   if (rules !== undefined && typeof rules?.of !== "function") {
     throw new TypeError("rules must be made by the function rules of triple-es-dubbo/rules");
   }
-  if (!LEVELS.has(levels)) {
-    throw new TypeError(`levels must be "all", "instance" or "interface", not ${JSON.stringify(levels)}`);
-  }
+  assertOneOf("levels", levels, LEVELS);
   const cache = new MetadataCache(source);
   const listConsumer = createConsumers(source, application);
   return (key, resolverOptions) => {

@@ -3,11 +3,16 @@
  */
 import type { Endpoint, Instance, ServiceKey } from "triple-es/discovery";
 import { endpointProblem } from "triple-es/internal";
-import { readAttributes } from "./attributes.ts";
-import type { DescribedService } from "./described-service.ts";
-import { describeServices, EMPTY_REVISION, parseMetadata, readStrings, revisionOf } from "./metadata.ts";
+import { parseSince, parseWeight, readAttributes } from "./attributes.ts";
+import {
+  type DescribedService,
+  describeServices,
+  EMPTY_REVISION,
+  parseMetadata,
+  readStrings,
+  revisionOf,
+} from "./metadata.ts";
 import { formatAddress, servesKey, TRIPLE } from "./service-key.ts";
-import { parseSince, parseWeight } from "./weight.ts";
 
 /** The version under which MetadataServiceV2 is served, and which the metadata of an instance names. */
 export const METADATA_VERSION = "2.0.0";

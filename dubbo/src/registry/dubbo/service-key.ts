@@ -1,5 +1,6 @@
 /**
- * Names in Dubbo's registries: applications, the service key, with group and version, and the host of an address.
+ * Names in Dubbo's registries: applications, the service key, with group and version, the host of an address, and the mapping from
+ * services to applications.
  */
 import type { ServiceKey } from "triple-es/discovery";
 
@@ -38,4 +39,16 @@ export function formatAddress(host: string, port: number): string {
 export function checkApplicationName(name: string): void {
   if (typeof name === "string" && /^[\w.-]+$/.test(name)) return;
   throw new TypeError(`application must consist of letters, digits, ".", "_" and "-", not ${JSON.stringify(name)}`);
+}
+
+/** Parses the mapping of a service: the applications that provide it, separated by commas. No provider removes one. */
+export function parseMapping(content: string | undefined): string[] {
+  const names = (content ?? "").split(",").map((name) => name.trim());
+  return [...new Set(names.filter((name) => name !== ""))];
+}
+
+/** Returns the mapping with the application; `undefined` if it is there already. */
+export function addToMapping(content: string | undefined, application: string): string | undefined {
+  const names = parseMapping(content);
+  return names.includes(application) ? undefined : [...names, application].join(",");
 }

@@ -3,7 +3,7 @@
  */
 import type { Instance, Registration, RegistrationEvent, ServiceKey } from "triple-es/discovery";
 import type { StopWatch, Watcher } from "../watch.ts";
-import type { DescribedService } from "./described-service.ts";
+import type { DescribedService } from "./metadata.ts";
 import type { ServiceInstance } from "./service-instance.ts";
 
 /** Reports an entry that is malformed. The rest of the list is used. */

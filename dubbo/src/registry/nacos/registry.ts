@@ -13,21 +13,19 @@ import type { Instance, Registration, Registry, ServiceKey } from "triple-es/dis
 import { type ClientTlsOptions, createTransport } from "triple-es/node";
 import { configured } from "../configured.ts";
 import { type DefinitionStore, withDefinitions } from "../dubbo/definition.ts";
-import { addToMapping, parseMapping } from "../dubbo/mapping.ts";
 import { parseMetadata } from "../dubbo/metadata.ts";
 import { providerParameters } from "../dubbo/provider-url.ts";
 import { type ConsumerOptions, createDubboResolvers, shorten } from "../dubbo/resolver.ts";
 import { instanceMetadata } from "../dubbo/service-instance.ts";
-import { TRIPLE } from "../dubbo/service-key.ts";
+import { addToMapping, parseMapping, TRIPLE } from "../dubbo/service-key.ts";
 import type { DubboSource } from "../dubbo/source.ts";
 import { keepRegistered, type Publisher } from "../registration.ts";
-import { checkCredentials, parseServers } from "../servers.ts";
+import { checkCredentials, checkPort, parseServers } from "../servers.ts";
 import { NacosClient } from "./client.ts";
 import { Configs } from "./configs.ts";
 import type { NacosConnection, NacosModule } from "./connection.ts";
 import { createTokenSource } from "./login.ts";
-import { type NacosInstance, Naming } from "./naming.ts";
-import { watchUrls } from "./provider-urls.ts";
+import { type NacosInstance, Naming, watchUrls } from "./naming.ts";
 
 export interface NacosOptions extends ConsumerOptions {
   /** The servers of the cluster, each `host:port` with the port of HTTP, such as `127.0.0.1:8848`. */
@@ -56,17 +54,17 @@ export function nacos(options: NacosOptions): Registry {
   const { namespace = "", group = "DEFAULT_GROUP" } = options;
   checkText("namespace", namespace, /^[^\s/?&]*$/);
   checkText("group", group, /^[\w.:-]+$/);
-  const clients = new Clients(options);
-  const configs = new Configs(clients.create("config"), namespace);
+  const createClient = clientFactory(options);
+  const [configClient, reader] = [createClient("config"), createClient("naming")];
+  const configs = new Configs(configClient, namespace);
   const scope = { namespace, group };
-  const reader = clients.create("naming");
   const source = createSource(reader, new Naming(reader, scope), configs);
   const registrations = new Set<Registration>();
   return {
     resolver: createDubboResolvers(source, options),
     register(instance, onEvent) {
       // A connection has one instance of each service, so each registration has a connection of its own.
-      const client = clients.create("naming");
+      const client = createClient("naming");
       const publisher = createPublisher(client, new Naming(client, scope), configs);
       const plain = configured(keepRegistered(publisher, instance, onEvent), instance, options.rules, source, onEvent);
       const store: DefinitionStore = (offered, change) =>
@@ -77,7 +75,7 @@ export function nacos(options: NacosOptions): Registry {
         async close(closeOptions) {
           await kept.close(closeOptions);
           registrations.delete(registration);
-          clients.close(client);
+          client.close();
         },
       };
       registrations.add(registration);
@@ -85,7 +83,8 @@ export function nacos(options: NacosOptions): Registry {
     },
     async close() {
       await Promise.all([...registrations].map((registration) => registration.close()));
-      clients.closeAll();
+      configClient.close();
+      reader.close();
     },
   };
 }
@@ -95,44 +94,20 @@ function checkText(name: string, value: unknown, pattern: RegExp): void {
   throw new TypeError(`${name} of nacos is invalid: ${JSON.stringify(value)}`);
 }
 
-/** Makes clients with the same options, and closes them. */
-class Clients {
-  readonly #make: (module: NacosModule) => NacosClient;
-  readonly #open = new Set<NacosClient>();
-
-  constructor(options: NacosOptions) {
-    const { auth, tls, grpcPort, namespace = "" } = options;
-    const servers = parseServers("nacos", options.servers, 8848);
-    if (grpcPort !== undefined && !(Number.isInteger(grpcPort) && grpcPort >= 1 && grpcPort <= 65_535)) {
-      throw new RangeError(`grpcPort must be an integer between 1 and 65,535, not ${grpcPort}`);
-    }
-    checkCredentials("nacos", auth);
-    const token = auth === undefined ? async () => undefined : createTokenSource(servers, auth, tls);
-    this.#make = (module) =>
-      new NacosClient({
-        servers,
-        grpcPort,
-        module,
-        namespace,
-        token,
-        openTransport: (address) => openTransport(address, tls),
-      });
-  }
-
-  create(module: NacosModule): NacosClient {
-    const client = this.#make(module);
-    this.#open.add(client);
-    return client;
-  }
-
-  close(client: NacosClient): void {
-    this.#open.delete(client);
-    client.close();
-  }
-
-  closeAll(): void {
-    for (const client of [...this.#open]) this.close(client);
-  }
+/** Returns the function that makes clients with the options. Throws a `TypeError` or `RangeError` for an invalid option. */
+function clientFactory({ servers: given, auth, tls, grpcPort, namespace = "" }: NacosOptions) {
+  const servers = parseServers("nacos", given, 8848);
+  if (grpcPort !== undefined) checkPort("grpcPort", grpcPort);
+  checkCredentials("nacos", auth);
+  const token = auth === undefined ? async () => undefined : createTokenSource(servers, auth, tls);
+  const shared = {
+    servers,
+    grpcPort,
+    namespace,
+    token,
+    openTransport: (address: string) => openTransport(address, tls),
+  };
+  return (module: NacosModule): NacosClient => new NacosClient({ ...shared, module });
 }
 
 /** Makes a transport with one connection, which the server knows as a client. */

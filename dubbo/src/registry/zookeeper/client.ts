@@ -8,33 +8,25 @@
  */
 import { Code, RpcError } from "triple-es";
 import { Backoff, delayInBackground, now, random, settledWithin } from "triple-es/internal";
-import type { ClientTlsOptions } from "triple-es/node";
+import { type Deferred, deferred } from "../registration.ts";
+import type { ServerAddress } from "../servers.ts";
 import { REGISTRY_CLOSED } from "../tree.ts";
-import { ZooKeeperConnection } from "./connection.ts";
+import { type ConnectionSettings, ZooKeeperConnection } from "./connection.ts";
 import type { JuteReader, JuteWriter } from "./jute.ts";
-import { NEW_SESSION, type NodeEvent, Op, type SessionState } from "./protocol.ts";
+import { NEW_SESSION, Op, type SessionState } from "./protocol.ts";
 import { Watches, type WatchKind } from "./watches.ts";
 
 /** Time for the server to confirm the end of a session, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
-export interface ClientSettings {
-  readonly servers: readonly { readonly host: string; readonly port: number }[];
-  readonly tls: ClientTlsOptions | undefined;
-  readonly auth: { readonly scheme: string; readonly credentials: string } | undefined;
-  readonly sessionTimeoutMs: number;
-  readonly connectTimeoutMs: number;
+interface ClientSettings extends Omit<ConnectionSettings, keyof ServerAddress> {
+  readonly servers: readonly ServerAddress[];
 }
 
 /** A watch to set with a request: its callback runs once, when the node changes. */
-export interface WatchRequest {
+interface WatchRequest {
   readonly kind: WatchKind;
   readonly callback: () => void;
-}
-
-interface Waiter {
-  readonly resolve: (connection: ZooKeeperConnection) => void;
-  readonly reject: (reason: unknown) => void;
 }
 
 /**
@@ -59,7 +51,8 @@ export class ZooKeeperClient {
   /** The connection that is being made or is in use. */
   #current: ZooKeeperConnection | undefined;
   #session = new AbortController();
-  #waiters = new Set<Waiter>();
+  /** The next connection. `undefined` while there is one, or nobody waits for it. */
+  #next: Deferred<ZooKeeperConnection> | undefined;
   #outageListeners = new Set<(reason: Error) => void>();
   #server: number;
   /** The time at which the last connection was lost. */
@@ -86,10 +79,10 @@ export class ZooKeeperClient {
   connected(): Promise<ZooKeeperConnection> {
     if (this.#closed.signal.aborted) return Promise.reject(REGISTRY_CLOSED);
     if (this.#connection !== undefined) return Promise.resolve(this.#connection);
-    return new Promise((resolve, reject) => {
-      this.#waiters.add({ resolve, reject });
-      if (!this.#isRunning) void this.#run();
-    });
+    this.#next ??= deferred();
+    const { promise } = this.#next;
+    if (!this.#isRunning) void this.#run();
+    return promise;
   }
 
   /** Rejects if there is no connection, and none within {@link CHANGE_MS} of the loss of the last one. */
@@ -185,8 +178,8 @@ export class ZooKeeperClient {
   /** Connects to the next server, and resumes the session or begins a new one. */
   async #connect(): Promise<ZooKeeperConnection> {
     const { servers } = this.#settings;
-    const server = servers[this.#server++ % servers.length] as { readonly host: string; readonly port: number };
-    const connection = new ZooKeeperConnection({ ...this.#settings, ...server }, (event) => this.#onEvent(event));
+    const server = servers[this.#server++ % servers.length] as ServerAddress;
+    const connection = new ZooKeeperConnection({ ...this.#settings, ...server }, (event) => this.watches.fire(event));
     this.#current = connection;
     const earlier = this.#state;
     try {
@@ -207,9 +200,8 @@ export class ZooKeeperClient {
       throw reason;
     }
     this.#connection = connection;
-    const waiters = this.#waiters;
-    this.#waiters = new Set();
-    for (const { resolve } of waiters) resolve(connection);
+    this.#next?.resolve(connection);
+    this.#next = undefined;
     return connection;
   }
 
@@ -222,14 +214,9 @@ export class ZooKeeperClient {
     this.watches.fireAll();
   }
 
-  #onEvent(event: NodeEvent): void {
-    this.watches.fire(event);
-  }
-
   #reject(reason: Error): void {
-    const waiters = this.#waiters;
-    this.#waiters = new Set();
-    for (const { reject } of waiters) reject(reason);
+    this.#next?.reject(reason);
+    this.#next = undefined;
     for (const listener of [...this.#outageListeners]) listener(reason);
   }
 }

@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import { now, repeat, startTimer } from "triple-es/internal";
 import { connect, connectionError, currentTlsOptions } from "triple-es/internal/node";
 import type { ClientTlsOptions } from "triple-es/node";
+import type { ServerAddress } from "../servers.ts";
 import { FrameSplitter, JuteReader, type JuteWriter } from "./jute.ts";
 import {
   type NodeEvent,
@@ -24,9 +25,7 @@ const MAX_FRAME_BYTES = 64 * 1024 * 1024;
 /** Time for a ping's answer beyond two thirds of the timeout, because timers of a busy process are late. */
 const PING_ALLOWANCE_MS = 20;
 
-export interface ConnectionSettings {
-  readonly host: string;
-  readonly port: number;
+export interface ConnectionSettings extends ServerAddress {
   readonly tls: ClientTlsOptions | undefined;
   readonly connectTimeoutMs: number;
   readonly sessionTimeoutMs: number;

@@ -46,7 +46,7 @@ export function zookeeper(options: ZooKeeperOptions): Registry {
     sessionTimeoutMs: checkDuration("sessionTimeoutMs", options.sessionTimeoutMs ?? 15_000, 100, 3_600_000),
     connectTimeoutMs: checkDuration("connectTimeoutMs", options.connectTimeoutMs ?? 5_000, 1, 600_000),
   });
-  const tree = createZooKeeperTree(client, "zookeeper", auth !== undefined);
+  const tree = createZooKeeperTree(client, auth !== undefined);
   const registeredAt = wallClock();
   return createTreeRegistry(tree, (instance) => writeCuratorInstance(instance, registeredAt), options);
 }

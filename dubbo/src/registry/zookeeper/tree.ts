@@ -18,7 +18,7 @@ interface Node {
   readonly stat: Stat;
 }
 
-export function createZooKeeperTree(client: ZooKeeperClient, name: string, hasAuth: boolean): Tree {
+export function createZooKeeperTree(client: ZooKeeperClient, hasAuth: boolean): Tree {
   const nodes = new Nodes(client, hasAuth);
   const sessions = new WeakMap<AbortSignal, TreeSession>();
 
@@ -48,7 +48,7 @@ export function createZooKeeperTree(client: ZooKeeperClient, name: string, hasAu
   }
 
   return {
-    name,
+    name: "zookeeper",
     hasConsoles: true,
     watchNames: (path, watcher) =>
       startWatch(watcher, (report, signal) =>
@@ -215,21 +215,16 @@ class Nodes {
   }
 
   /** Creates or replaces an ephemeral node of the session. One of another session is deleted first. */
-  async put(path: string, content: string, session: bigint): Promise<void> {
-    for (let tries = 0; ; tries++) {
-      if (await this.#create(path, content, EPHEMERAL)) return;
+  put(path: string, content: string, session: bigint): Promise<void> {
+    return repeatUntil(async () => {
+      if (await this.#create(path, content, EPHEMERAL)) return true;
       const known = await this.get(path);
-      if (known === undefined) continue;
-      try {
-        if (known.stat.ephemeralOwner !== session) await this.#delete(path, known.stat.version);
-        else if (known.content === content) return;
-        else return await this.#set(path, content, known.stat.version);
-      } catch (reason) {
-        if (tries >= MAX_TRIES || !(isFailure(reason, Failure.BadVersion) || isFailure(reason, Failure.NoNode))) {
-          throw reason;
-        }
-      }
-    }
+      if (known === undefined) return false;
+      const isOwn = known.stat.ephemeralOwner === session;
+      if (!isOwn) await this.#delete(path, known.stat.version);
+      else if (known.content !== content) await this.#set(path, content, known.stat.version);
+      return isOwn;
+    });
   }
 
   /** Deletes a node that the session holds. A node of another session, and a missing one, stay as they are. */
@@ -237,25 +232,20 @@ class Nodes {
     const known = await this.get(path);
     if (known === undefined || known.stat.ephemeralOwner !== session) return;
     await this.#delete(path, known.stat.version).catch((reason: unknown) => {
-      if (!isFailure(reason, Failure.NoNode) && !isFailure(reason, Failure.BadVersion)) throw reason;
+      if (!isChanged(reason)) throw reason;
     });
   }
 
   /** Changes a persistent node by compare-and-set. */
-  async change(path: string, change: (content: string | undefined) => string | undefined): Promise<void> {
-    for (let tries = 0; ; tries++) {
+  change(path: string, change: (content: string | undefined) => string | undefined): Promise<void> {
+    return repeatUntil(async () => {
       const known = await this.get(path);
       const content = change(known?.content);
-      if (content === undefined) return;
-      try {
-        if (known !== undefined) return await this.#set(path, content, known.stat.version);
-        if (await this.#create(path, content, PERSISTENT)) return;
-      } catch (reason) {
-        if (tries >= MAX_TRIES || !(isFailure(reason, Failure.BadVersion) || isFailure(reason, Failure.NoNode))) {
-          throw reason;
-        }
-      }
-    }
+      if (content === undefined) return true;
+      if (known === undefined) return await this.#create(path, content, PERSISTENT);
+      await this.#set(path, content, known.stat.version);
+      return true;
+    });
   }
 
   /** Creates a node and its parents. Returns false if it exists already. */
@@ -293,6 +283,20 @@ class Nodes {
     );
   }
 }
+
+/** Repeats an attempt until it returns true. Attempts may fail because others have changed the node meanwhile. */
+async function repeatUntil(attempt: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      if (await attempt()) return;
+    } catch (reason) {
+      if (tries >= MAX_TRIES || !isChanged(reason)) throw reason;
+    }
+  }
+}
+
+const isChanged = (reason: unknown): boolean =>
+  isFailure(reason, Failure.BadVersion) || isFailure(reason, Failure.NoNode);
 
 function readNode(reader: JuteReader): Node {
   const content = reader.string();

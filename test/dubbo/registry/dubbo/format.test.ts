@@ -5,7 +5,6 @@
 import fc from "fast-check";
 import type { Instance } from "triple-es/discovery";
 import { describe, expect, it } from "vitest";
-import { addToMapping, parseMapping } from "../../../../dubbo/src/registry/dubbo/mapping.ts";
 import { matchKeyOf, parseMetadata, revisionOf } from "../../../../dubbo/src/registry/dubbo/metadata.ts";
 import { decodeName, parseProvider, writeProviderUrl } from "../../../../dubbo/src/registry/dubbo/provider-url.ts";
 import {
@@ -16,6 +15,7 @@ import {
   writeCuratorInstance,
   writeGoInstance,
 } from "../../../../dubbo/src/registry/dubbo/service-instance.ts";
+import { addToMapping, parseMapping } from "../../../../dubbo/src/registry/dubbo/service-key.ts";
 
 const SERVICE = "greet.v1.GreetService";
 

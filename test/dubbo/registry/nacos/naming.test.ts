@@ -1,8 +1,7 @@
 /** Lists of Nacos with instances that their owners have written wrongly. */
 import { describe, expect, it } from "vitest";
 import { parseProvider } from "../../../../dubbo/src/registry/dubbo/provider-url.ts";
-import { type NacosInstance, usableInstances } from "../../../../dubbo/src/registry/nacos/naming.ts";
-import { watchUrls } from "../../../../dubbo/src/registry/nacos/provider-urls.ts";
+import { type NacosInstance, usableInstances, watchUrls } from "../../../../dubbo/src/registry/nacos/naming.ts";
 
 const good = { ip: "10.0.0.1", port: 50051, metadata: { interface: "a.B" } };
 

@@ -150,7 +150,7 @@ it.each<[string, (peer: Peer, xid: number) => void]>([
     (peer, { xid }) => reply(peer, xid),
   );
   const watcher = { onValue: () => {}, onFailure: () => {} };
-  const stop = createZooKeeperTree(client, "zookeeper", false).watchNames("/p", watcher);
+  const stop = createZooKeeperTree(client, false).watchNames("/p", watcher);
   onTestFinished(() => void stop());
   const start = performance.now();
   await expect.poll(() => sessions, { timeout: 60_000 }).toBe(7);
@@ -164,7 +164,7 @@ it("the removal of a node fails if no server can be reached soon, before the ses
     if (sockets.push(peer.socket) === 1) peer.session(60_000);
     else peer.socket.destroy();
   });
-  const session = await createZooKeeperTree(client, "zookeeper", false).session(new AbortController().signal);
+  const session = await createZooKeeperTree(client, false).session(new AbortController().signal);
   sockets[0]?.destroy();
   await expect.poll(() => sockets.length, { timeout: 10_000 }).toBeGreaterThan(1);
   await expect(session.remove("/p")).rejects.toThrow("no server can be reached");
@@ -201,7 +201,7 @@ it("contents that were read before the connection was lost are current after it 
     },
   );
   const reports: object[] = [];
-  const stop = createZooKeeperTree(client, "zookeeper", false).watchContents("/p", {
+  const stop = createZooKeeperTree(client, false).watchContents("/p", {
     onValue: (contents) => reports.push(Object.fromEntries(contents)),
     onFailure: (reason) => reports.push(reason as object),
   });
