@@ -2,14 +2,14 @@
  * OpenAPI 3.1 documents of services: the paths of sub-protocol A and of REST routes, the schemas of messages in JSON, and
  * errors.
  */
-import type { DescFile, JsonObject } from "@bufbuild/protobuf";
+import type { DescFile, JsonObject, JsonValue } from "@bufbuild/protobuf";
+import { isObject } from "../codec/values/json.ts";
 import type { Route } from "../rest/rule.ts";
 import { Comments } from "./comments.ts";
 import { errorComponents } from "./error-schema.ts";
 import { callOperation, descriptionOf, PARAMETERS, type ServiceDescription } from "./operation.ts";
 import { describePath, isDescribed, restOperation } from "./rest-operation.ts";
 import { SchemaCollection } from "./schema.ts";
-import { copyTexts } from "./texts.ts";
 
 /** An OpenAPI document (OpenAPI 3.1.1, section 4.8.1), as JSON. */
 export interface OpenApiDocument {
@@ -177,4 +177,34 @@ class Paths {
     this.#ids.add(unique);
     return unique;
   }
+}
+
+/** Values, not schemas: their members may have these names too. */
+const VALUE_KEYWORDS: ReadonlySet<string> = new Set(["example", "examples", "const", "enum", "default"]);
+
+/**
+ * Copies each `summary` and `description` of a document that the plugin has written to the same place in the target, if it exists
+ * there: comments of proto files, which generated code does not contain.
+ */
+function copyTexts(target: JsonObject, source: JsonObject): void {
+  for (const name of ["summary", "description"]) {
+    if (typeof source[name] === "string") target[name] = source[name];
+  }
+  for (const [name, value] of Object.entries(target)) {
+    const found = source[name];
+    if (VALUE_KEYWORDS.has(name) || found === undefined) continue;
+    if (!Array.isArray(value)) {
+      if (isObject(value) && isObject(found)) copyTexts(value, found);
+    } else if (Array.isArray(found)) {
+      for (const [index, one] of value.entries()) copyToElement(one, found, index);
+    }
+  }
+}
+
+/** Elements with names, such as parameters and tags, may have other places in the source. */
+function copyToElement(one: JsonValue, found: readonly JsonValue[], index: number): void {
+  if (!isObject(one)) return;
+  const { name } = one;
+  const same = name === undefined ? found[index] : found.find((other) => isObject(other) && other["name"] === name);
+  if (isObject(same)) copyTexts(one, same);
 }

@@ -2,6 +2,7 @@
  * gRPC's health checking protocol, by which load balancers, Kubernetes and Dubbo clients check whether a server can handle
  * calls.
  */
+
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import type { CallDefaults, CallOptions, Transport } from "../client/client.ts";
@@ -12,9 +13,15 @@ import {
   type HealthHandler,
 } from "../gen/grpc/health/v1/health_triple.ts";
 import { checkServiceLimits, type ServiceLimits } from "../server/call-limits.ts";
-import type { AddedService } from "../server/resource.ts";
+import {
+  type AddedService,
+  assertResourcePath,
+  type Resource,
+  readOnly,
+  TEXT_TYPE,
+  textResponse,
+} from "../server/resource.ts";
 import type { Router, ServiceOptions } from "../server/router.ts";
-import { createProbes } from "./probes.ts";
 
 export { HealthCheckResponse_ServingStatus as ServingStatus } from "../gen/grpc/health/v1/health_pb.ts";
 
@@ -95,6 +102,8 @@ export function createHealthClient(transport: Transport, defaults?: CallDefaults
   return createGeneratedClient(transport, defaults);
 }
 
+type Probes = Exclude<NonNullable<HealthOptions["probes"]>, boolean>;
+
 /** Maximum number of services in a response of `List`, as `health.proto` defines it. */
 const MAX_LISTED = 100;
 
@@ -108,7 +117,7 @@ const MAX_LISTED = 100;
 export function addHealth(router: Router, options: HealthOptions = {}): Health {
   const { probes = false, ...serviceOptions } = options;
   const health = new RouterHealth(router);
-  if (probes !== false) router.mount(createProbes((service) => health.get(service), probes === true ? {} : probes));
+  if (probes !== false) router.mount(createProbes(health, probes === true ? {} : probes));
   router.add(HealthDef, createHealthHandler(health), { ...serviceOptions, limits: limitsOf(options) });
   router.onClose?.(() => health.shutdown());
   return health;
@@ -120,6 +129,27 @@ function limitsOf({ limits = {} }: HealthOptions): ServiceLimits {
   const { maxTimeoutMs = Number.POSITIVE_INFINITY, methods } = limits;
   const watch = { ...methods?.["watch"], maxTimeoutMs: methods?.["watch"]?.maxTimeoutMs ?? maxTimeoutMs };
   return { ...limits, methods: { ...methods, watch } };
+}
+
+/**
+ * Creates the resource that answers probes over plain HTTP, one for liveness and one for readiness. Throws a `TypeError` for an
+ * invalid path.
+ */
+function createProbes(health: Health, { live = "/healthz", ready = "/readyz" }: Probes): Resource {
+  for (const path of [live, ready]) assertResourcePath("a probe", path);
+  if (live === ready) throw new TypeError(`the probes must have different paths; both have ${live}`);
+  return {
+    path: live,
+    serves: ({ path }) => path === live || path === ready,
+    exchange: readOnly(({ path }) => {
+      const { pathname, searchParams } = new URL(path, "http://localhost");
+      if (pathname === live) return textResponse(200, TEXT_TYPE, "alive\n");
+      const service = searchParams.get("service") ?? "";
+      const status = health.get(service);
+      if (status === undefined) return textResponse(404, TEXT_TYPE, `there is no service "${service}"\n`);
+      return textResponse(status === "serving" ? 200 : 503, TEXT_TYPE, `${status}\n`);
+    }),
+  };
 }
 
 class RouterHealth implements Health {

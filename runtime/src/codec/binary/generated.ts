@@ -25,12 +25,12 @@ export {
 } from "./scalar-reader.ts";
 export { MessageWriter } from "./slab.ts";
 export { structFromJson, structToJson } from "./struct.ts";
-export type { UnknownField } from "./unknown.ts";
 export {
   beginField,
   checkType,
   endField,
   requiredField,
+  type UnknownField,
   writeBool,
   writeBytes,
   writeDouble,

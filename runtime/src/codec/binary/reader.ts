@@ -7,8 +7,7 @@
 import { RECURSION_LIMIT } from "./limits.ts";
 import { fail } from "./numbers.ts";
 import { advance, bytesSince, delimited, type MessageReader, readVarint32 } from "./scalar-reader.ts";
-import { addUnknown, type UnknownField } from "./unknown.ts";
-import { encodeInto, writeInt32 } from "./writer.ts";
+import { encodeInto, type UnknownField, writeInt32 } from "./writer.ts";
 
 /** The default of bytes fields. It is shared, because it has no bytes that could be changed. */
 export const EMPTY_BYTES: Uint8Array = new Uint8Array(0);
@@ -55,6 +54,12 @@ export function readUnknown(reader: MessageReader, fields: UnknownField[] | unde
 /** Adds a number that a closed enum does not have to the unknown fields. */
 export function unknownEnum(fields: UnknownField[] | undefined, tag: number, value: number): UnknownField[] {
   return addUnknown(fields, tag, encodeInto((writer) => writeInt32(writer, 0, value), undefined, 0).slice());
+}
+
+/** Adds an unknown field to the list of a message and returns the list. The list is created for the first unknown field. */
+function addUnknown(fields: UnknownField[] = [], tag: number, data: Uint8Array): UnknownField[] {
+  fields.push({ no: tag >>> 3, wireType: tag & 7, data });
+  return fields;
 }
 
 /** Reports whether the tag ends the group with the field number `no`. Throws for the end tag of another group. */

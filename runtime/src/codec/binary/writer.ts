@@ -6,7 +6,6 @@ import { MAX_TAG_AND_VARINT, SHORT_STRING } from "./limits.ts";
 import { fail, HIGH, invalid, LOW, signed, toFloat, toInt32, toLong, toUint32, unsigned, words } from "./numbers.ts";
 import { finishMessage, MessageWriter, reserve } from "./slab.ts";
 import { nodeText } from "./text.ts";
-import type { UnknownField } from "./unknown.ts";
 
 const text = new TextEncoder();
 
@@ -192,6 +191,16 @@ function putShort(writer: MessageWriter, value: string): boolean {
   bytes[pos] = at - pos - 1;
   writer.pos = at;
   return true;
+}
+
+/** A field that the reader's schema does not have, as protobuf-es keeps it in `$unknown`. */
+export interface UnknownField {
+  /** The number of the field. */
+  readonly no: number;
+  /** The wire type, from 0 to 5. */
+  readonly wireType: number;
+  /** The encoded value, without its tag. */
+  readonly data: Uint8Array;
 }
 
 /** Writes the unknown fields, after all others. */
