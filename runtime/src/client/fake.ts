@@ -5,7 +5,7 @@ import { create, type DescMessage } from "@bufbuild/protobuf";
 import type { Call, ServiceDef } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
-import type { Method, ProtoMethod } from "../call/method.ts";
+import type { ProtoMethod } from "../call/method.ts";
 import { type CallOptions, createClient } from "./client.ts";
 
 /**
@@ -32,23 +32,20 @@ export function createFakeClient<C extends object>(service: ServiceDef<C, object
     if (typeof fake !== "function") throw new TypeError(`${name} of a fake ${service.typeName} must be a function`);
     const bound: Fake = fake.bind(methods);
     // Messages without a schema are passed unchanged.
-    client[name] = method.payload === undefined ? fakes[method.kind](method, bound) : bound;
+    client[name] = method.payload === undefined ? fakeOf(method, bound) : bound;
   }
   return client as C;
 }
 
 type Fake = (request: unknown, options?: CallOptions) => unknown;
 
-const fakes: Readonly<Record<Method["kind"], (method: ProtoMethod, fake: Fake) => Fake>> = {
-  unary: (method, fake) => async (request, options) =>
-    responseOf(method, await fake(requestOf(method, request), options)),
-  server_streaming: (method, fake) => (request, options) =>
-    responsesOf(method, () => fake(requestOf(method, request), options)),
-  client_streaming: (method, fake) => async (requests, options) =>
-    responseOf(method, await fake(requestsOf(method, requests), options)),
-  bidi_streaming: (method, fake) => (requests, options) =>
-    responsesOf(method, () => fake(requestsOf(method, requests), options)),
-};
+function fakeOf(method: ProtoMethod, fake: Fake): Fake {
+  const { kind } = method;
+  const given = kind === "unary" || kind === "server_streaming" ? requestOf : requestsOf;
+  if (kind === "unary" || kind === "client_streaming")
+    return async (request, options) => responseOf(method, await fake(given(method, request), options));
+  return (request, options) => responsesOf(method, () => fake(given(method, request), options));
+}
 
 function requestOf({ input, path }: ProtoMethod, request: unknown): object {
   return fakeMessage(input, request, `the request of ${path}`);

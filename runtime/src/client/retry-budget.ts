@@ -3,9 +3,8 @@
  * load when most calls fail. The default counts the calls of the last ten seconds, as Finagle's `RetryBudget` does; a service
  * config may select gRPC's token bucket instead (gRFC A6, "Throttling Retry Attempts and Hedged RPCs").
  */
-
 import { assertAmount, assertMembers } from "../call/option.ts";
-import { now as defaultNow } from "../call/platform.ts";
+import { now } from "../call/platform.ts";
 
 /** A limit on the retries of a target. */
 export interface RetryThrottle {
@@ -38,18 +37,16 @@ const RECENT_SECONDS = 10;
 export class RecentRetries implements RetryThrottle {
   readonly #ratio: number;
   readonly #min: number;
-  readonly #now: () => number;
   readonly #succeeded = new RecentCount();
   readonly #failed = new RecentCount();
   readonly #retried = new RecentCount();
 
-  /** `now` reads a monotonic clock, in milliseconds. Throws a `TypeError` for an invalid budget. */
-  constructor(budget: RetryBudget = {}, now: () => number = defaultNow) {
+  /** Throws a `TypeError` for an invalid budget. */
+  constructor(budget: RetryBudget = {}) {
     assertMembers("budget", budget, ["ratio", "minPerSecond"]);
     const { ratio = 0.2, minPerSecond = 10 } = budget;
     this.#ratio = assertAmount("budget.ratio", ratio);
     this.#min = assertAmount("budget.minPerSecond", minPerSecond) * RECENT_SECONDS;
-    this.#now = now;
   }
 
   refusal(): string | undefined {
@@ -75,7 +72,7 @@ export class RecentRetries implements RetryThrottle {
   }
 
   #second(): number {
-    return Math.floor(this.#now() / 1_000);
+    return Math.floor(now() / 1_000);
   }
 }
 

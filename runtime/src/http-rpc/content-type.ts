@@ -9,7 +9,7 @@ import { createBodyJson, jsonValuesOf } from "../codec/bounded-codec.ts";
 import { type Codec, jsonCodec } from "../codec/codec.ts";
 import { countOf } from "../codec/values/values.ts";
 import type { HttpRequest } from "../http/exchange.ts";
-import { clipText, quote } from "../protocol/error.ts";
+import { clipText } from "../protocol/error.ts";
 import type { RequestHeaders } from "../protocol/headers.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import type { BodyContent, HttpRpcPayloadCall, PayloadBody } from "../protocol/payload.ts";
@@ -18,7 +18,7 @@ import type { RequestFormat, ServerCall } from "../server/receive.ts";
 import { decodeArguments } from "./arguments.ts";
 import type { BodyContext, BodyFormat, BodyResponse } from "./body/format.ts";
 import { BODY_FORMATS } from "./body/formats.ts";
-import { Refusal, serializationError } from "./error-response.ts";
+import { notAcceptable, Refusal, serializationError, unsupportedType } from "./error-response.ts";
 import { chooseMediaType, isUtf8, JSON_TYPE, type MediaType, parseMediaType, qualityOf } from "./media-type.ts";
 
 /** The decoder of a request, and the format of its response unless `accept` selects another. */
@@ -177,11 +177,7 @@ export function chooseResponse(
   const chosen = responses.get(chooseMediaType(accept, names) ?? "");
   if (chosen !== undefined) return chosen;
   const supported = [...responses.keys()].filter((name) => !PROTO_ALIASES.includes(name)).join(", ");
-  throw new Refusal(
-    406,
-    Code.InvalidArgument,
-    `nothing that ${quote(`accept: ${accept}`)} names is supported; supported are: ${supported}`,
-  );
+  throw notAcceptable(accept, `supported are: ${supported}`);
 }
 
 function subtypeOf(mediaType: string): string {
@@ -236,12 +232,8 @@ function checkRequest({ method: httpMethod }: HttpRequest, { method }: Handler):
 /** Creates the error for a call of a streaming method that cannot be answered with server-sent events. */
 export function needsGrpc({ kind, path }: Method): Refusal {
   const streaming = "application/grpc, application/grpc+proto, application/grpc+json, application/grpc-web";
-  return new Refusal(
-    415,
-    Code.Unimplemented,
-    `${path} is ${kind.replace("_", " ")}; that needs gRPC over HTTP/2, or gRPC-Web, with one of the content types ${streaming}`,
-    { "accept-post": streaming },
-  );
+  const needed = `gRPC over HTTP/2, or gRPC-Web, with one of the content types ${streaming}`;
+  return unsupportedType(`${path} is ${kind.replace("_", " ")}; that needs ${needed}`, { "accept-post": streaming });
 }
 
 function responseHead(contentType: string): Pick<ResponseFormat, "mediaType" | "fields"> {
@@ -269,5 +261,5 @@ export function unsupported(contentType: string, mediaTypes: readonly string[]):
   const supported = mediaTypes.join(", ");
   const problem =
     contentType === "" ? "the content type is missing" : `content type ${clipText(contentType, 100)} is not supported`;
-  return new Refusal(415, Code.Unimplemented, `${problem}; supported are: ${supported}`, { "accept-post": supported });
+  return unsupportedType(`${problem}; supported are: ${supported}`, { "accept-post": supported });
 }

@@ -6,7 +6,7 @@ import { encodeBase64 } from "../call/base64.ts";
 import { Code, Status } from "../call/code.ts";
 import { type ErrorDetail, RpcError } from "../call/error.ts";
 import { encodeJson } from "../codec/codec.ts";
-import { errorBody } from "../protocol/error.ts";
+import { errorBody, quote } from "../protocol/error.ts";
 
 /** The HTTP status for each protocol error code (spec: Errors, sub-protocol A, protocol error codes). */
 const HTTP_STATUS_OF_STATUS: Readonly<Record<Status, number>> = {
@@ -50,6 +50,17 @@ export class Refusal extends RpcError {
     super(code, message, { status: Status.BadRequest, headers });
     this.httpStatus = httpStatus;
   }
+}
+
+/** Creates the refusal of a content type, a charset or a coding that is not supported. `headers` name the supported ones. */
+export function unsupportedType(message: string, headers?: Record<string, string>): Refusal {
+  return new Refusal(415, Code.Unimplemented, message, headers);
+}
+
+/** Creates the refusal of a request whose `accept` allows no response. */
+export function notAcceptable(accept: string, supported: string): Refusal {
+  const problem = `nothing that ${quote(`accept: ${accept}`)} names is supported; ${supported}`;
+  return new Refusal(406, Code.InvalidArgument, problem);
 }
 
 /** Creates the error for a body that is malformed. */

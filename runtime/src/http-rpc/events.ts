@@ -3,21 +3,18 @@
  * JSON of the message. The last event is `end`, or `failure` with the body of an error: without them, a page could not tell
  * the end of the stream from a lost connection, and `EventSource` would repeat the call.
  */
-
 import { joinAll } from "../call/bytes.ts";
 import type { StreamResponse } from "../call/call.ts";
-import { Code } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
 import { DONE, iteration } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { startBackgroundTimer } from "../call/platform.ts";
 import type { OnError, OnStep, Step } from "../http/body.ts";
-import { quote } from "../protocol/error.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import type { Handler } from "../protocol/protocol.ts";
 import { ResponseStream } from "../server/response-stream.ts";
 import { type Formats, type HttpRpcCall, needsGrpc, type ResponseFormat } from "./content-type.ts";
-import { encodeErrorBody, Refusal } from "./error-response.ts";
+import { encodeErrorBody, notAcceptable } from "./error-response.ts";
 import { nextEvent } from "./event-fields.ts";
 import { EVENT_TYPE, JSON_TYPE, qualityOf } from "./media-type.ts";
 
@@ -44,8 +41,7 @@ export function chooseEvents(accept: string | undefined, formats: Formats, handl
   const json = formats.responsesOf(handler).get(JSON_TYPE);
   if (json === undefined) throw needsGrpc(handler.method);
   if (accept === undefined || accept === "" || qualityOf(accept, EVENT_TYPE) > 0) return json;
-  const problem = `nothing that ${quote(`accept: ${accept}`)} names is supported`;
-  throw new Refusal(406, Code.InvalidArgument, `${problem}; a server stream over HTTP RPC is ${EVENT_TYPE}`);
+  throw notAcceptable(accept, `a server stream over HTTP RPC is ${EVENT_TYPE}`);
 }
 
 /**

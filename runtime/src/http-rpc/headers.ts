@@ -9,7 +9,7 @@ import type { HttpRequest } from "../http/exchange.ts";
 import { clipText, quote } from "../protocol/error.ts";
 import { checkHeaders, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
 import type { OriginPolicy, ServerProtocolOptions } from "../protocol/options.ts";
-import { Refusal } from "./error-response.ts";
+import { Refusal, unsupportedType } from "./error-response.ts";
 import { canonicalType } from "./media-type.ts";
 
 /** The value of `tri-protocol-version` that clients send (spec: Versioning, points 1 and 3). */
@@ -43,7 +43,7 @@ export function readCallHeaders(
   const compression = compressionOf(options.compressions, given, (encoding) => {
     const supported = encodingList(options.compressions, ", ");
     const problem = `content encoding ${quote(encoding)} is not supported; supported are: ${supported || "none"}`;
-    return new Refusal(415, Code.Unimplemented, problem, supported === "" ? {} : { "accept-encoding": supported });
+    return unsupportedType(problem, supported === "" ? {} : { "accept-encoding": supported });
   });
   return {
     timeoutMs: readTimeout(headers),
@@ -70,12 +70,8 @@ export function checkOrigin(request: HttpRequest, what: string, allowsOrigin: Or
   } else if (site === "same-origin" || site === "none") return;
   if (origin !== undefined && allowsOrigin(origin, headers.has("cookie") || headers.has("authorization"))) return;
   const field = clipText(site === undefined ? `origin: ${origin}` : `sec-fetch-site: ${site}`, 100);
-  throw new Refusal(
-    403,
-    Code.PermissionDenied,
-    `${what} is refused from pages of other sites (${field}); ` +
-      `allow the origin with the option cors, or send tri-protocol-version: ${PROTOCOL_VERSION}`,
-  );
+  const remedy = `allow the origin with the option cors, or send tri-protocol-version: ${PROTOCOL_VERSION}`;
+  throw new Refusal(403, Code.PermissionDenied, `${what} is refused from pages of other sites (${field}); ${remedy}`);
 }
 
 /** Compares an origin with the host. Its scheme gives the default port: that of the request is unknown behind proxies. */

@@ -40,25 +40,16 @@ export function acceptExchange(exchange: Exchange, codec: Codec | undefined): Ex
   };
 }
 
-/** Creates the client half of sub-protocol A on an exchange. `schemas` is the payload of methods with schemas. */
-export function createUnaryCall(
+/**
+ * Creates the client half of sub-protocol A on an exchange. `schemas` is the payload of methods with schemas. `read` reads
+ * responses with status 200 in place of it.
+ */
+export function createUnaryCall<Response = UnaryResponse>(
   exchange: Exchange,
   schemas: HttpRpcPayload,
   options: UnaryOptions & PayloadOptions,
-): UnaryCall;
-/** The same for responses that `read` reads. */
-export function createUnaryCall<Response>(
-  exchange: Exchange,
-  schemas: HttpRpcPayload,
-  options: UnaryOptions & PayloadOptions,
-  read: ReadResponse<Response>,
-): UnaryCall<Response>;
-export function createUnaryCall(
-  exchange: Exchange,
-  schemas: HttpRpcPayload,
-  options: UnaryOptions & PayloadOptions,
-  read?: ReadResponse<unknown>,
-): UnaryCall<unknown> {
+  read?: ReadResponse<Response>,
+): UnaryCall<Response> {
   /** Makes the call. Returns errors that the server sent, and throws local errors. */
   async function call(request: UnaryRequest): Promise<unknown> {
     const { method, message } = request;
@@ -128,7 +119,7 @@ export function createUnaryCall(
       throw localError(reason);
     });
     if (outcome instanceof RpcError) throw outcome;
-    return outcome;
+    return outcome as Response;
   };
 }
 

@@ -13,6 +13,7 @@ import { isObject } from "../codec/values/json.ts";
 import { countOf } from "../codec/values/values.ts";
 import { type Body, emptyBody, streamBody, tooLarge, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
+import { EventReader, type ReceivedEvent } from "../http-rpc/event-reader.ts";
 import { EVENT_HEADERS } from "../http-rpc/events.ts";
 import { PROTOCOL_VERSION } from "../http-rpc/headers.ts";
 import { EVENT_TYPE, JSON_TYPE, parseMediaType, qualityOf } from "../http-rpc/media-type.ts";
@@ -150,11 +151,8 @@ export class ToolResource implements CallingResource {
       throw new ProtocolError(400, PARSE_ERROR, isSyntax ? "the body is not JSON" : reasonOf(reason));
     }
     if (!isObject(message) || message["jsonrpc"] !== "2.0") {
-      throw new ProtocolError(
-        400,
-        INVALID_REQUEST,
-        "the body must be one message of JSON-RPC 2.0; batches are not supported",
-      );
+      const problem = "the body must be one message of JSON-RPC 2.0; batches are not supported";
+      throw new ProtocolError(400, INVALID_REQUEST, problem);
     }
     return message;
   }
@@ -230,11 +228,11 @@ export class ToolResource implements CallingResource {
     const { maxMessageBytes } = this.#routes.options;
     const messages: string[] = [];
     let size = 0;
-    for await (const { event, data } of readEvents(body)) {
+    for await (const { name, data } of readEvents(body)) {
       // The result is not sent. The return from this loop ends the messages of the handler.
       if (signal?.aborted) return yield errorResult({ code: "canceled", message: "the client has left" });
-      if (event === "end") return yield succeeded(tool, `{"messages":[${messages.join(",")}]}`);
-      if (event === "failure") return yield failed(data);
+      if (name === "end") return yield succeeded(tool, `{"messages":[${messages.join(",")}]}`);
+      if (name === "failure") return yield failed(data);
       size += data.length;
       if (size > maxMessageBytes) {
         const problem = `the messages of the stream have more than ${maxMessageBytes} characters in JSON; ask for fewer`;
@@ -273,19 +271,11 @@ async function* notify(
 }
 
 /** Yields the server-sent events of a call of HTTP RPC, without comments. */
-async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<{ event: string; data: string }, void> {
-  const decoder = new TextDecoder();
-  let rest = "";
+async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<ReceivedEvent, void> {
+  const reader = new EventReader(Number.POSITIVE_INFINITY);
   for await (const chunk of body) {
-    const blocks = (rest + decoder.decode(chunk, { stream: true })).split("\n\n");
-    rest = blocks.pop() ?? "";
-    for (const block of blocks) {
-      const lines = block.split("\n");
-      const valuesOf = (name: string) => lines.flatMap((one) => (one.startsWith(name) ? [one.slice(name.length)] : []));
-      const event = valuesOf("event: ").join("");
-      const data = valuesOf("data: ").join("\n");
-      if (event !== "" || data !== "") yield { event, data };
-    }
+    reader.push(chunk);
+    for (let event = reader.next(); event !== undefined; event = reader.next()) yield event;
   }
 }
 

@@ -2,11 +2,10 @@
  * Form bodies: `application/x-www-form-urlencoded` (spec: Additional request content types).
  */
 import type { DescField, DescMessage, JsonValue } from "@bufbuild/protobuf";
-import { Code } from "../../call/code.ts";
 import type { BodyJson } from "../../codec/bounded-codec.ts";
 import { quote } from "../../protocol/error.ts";
 import type { BodyContent, NamedValue } from "../../protocol/payload.ts";
-import { Refusal } from "../error-response.ts";
+import { unsupportedType } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
 import type { BodyFormat } from "./format.ts";
 import { bindParameters, type FieldValue, messageFrom, parseItem, parseText } from "./parameters.ts";
@@ -22,11 +21,7 @@ export const form: BodyFormat = {
   parse(bytes, { parameters }, { limits }) {
     const charset = parameters.get("charset") ?? "utf-8";
     if (!/^utf-?8$/i.test(charset)) {
-      throw new Refusal(
-        415,
-        Code.Unimplemented,
-        `charset ${quote(charset)} is not supported in a form; supported is: UTF-8`,
-      );
+      throw unsupportedType(`charset ${quote(charset)} is not supported in a form; supported is: UTF-8`);
     }
     return { shape: "pairs", values: parseForm(bytes, limits.formValues) };
   },

@@ -5,13 +5,12 @@
 import type { DescField, DescMessage, JsonValue, Message } from "@bufbuild/protobuf";
 import { reflect } from "@bufbuild/protobuf/reflect";
 import type { MultipartError, PartInfo } from "multipasta";
-import { Code } from "../../call/code.ts";
 import type { RpcError } from "../../call/error.ts";
 import type { BodyJson } from "../../codec/bounded-codec.ts";
 import type { Codec } from "../../codec/codec.ts";
 import { clipText, quote } from "../../protocol/error.ts";
 import type { BodyContent, BodyPart, NamedValue } from "../../protocol/payload.ts";
-import { Refusal } from "../error-response.ts";
+import { unsupportedType } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
 import { isUtf8, JSON_TYPE, type MediaType, parseMediaType } from "../media-type.ts";
 import { mapOfPairs } from "./form.ts";
@@ -93,11 +92,7 @@ class Part implements BodyPart {
   parse(): BodyContent {
     if (this.#isJson) {
       if (isUtf8(this.#mediaType)) return { shape: "json", bytes: this.bytes };
-      throw new Refusal(
-        415,
-        Code.Unimplemented,
-        `the charset of the part ${quote(this.name)}, which is JSON, must be UTF-8`,
-      );
+      throw unsupportedType(`the charset of the part ${quote(this.name)}, which is JSON, must be UTF-8`);
     }
     const format = this.#format;
     if (format === undefined) throw this.unsupported(this.#formats.flatMap(({ mediaTypes }) => mediaTypes));
@@ -119,7 +114,7 @@ class Part implements BodyPart {
     const supported = [...new Set(["text/plain", JSON_TYPE, ...others])].join(", ");
     const type = clipText(this.#mediaType.name, 100);
     const problem = `content type ${type} is not supported for the part ${quote(this.name)}`;
-    return new Refusal(415, Code.Unimplemented, `${problem}; supported are: ${supported}`);
+    return unsupportedType(`${problem}; supported are: ${supported}`);
   }
 }
 

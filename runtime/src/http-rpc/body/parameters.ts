@@ -13,11 +13,10 @@ import {
 } from "@bufbuild/protobuf";
 import { isReflectMessage, type ReflectList, type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
-import { Code } from "../../call/code.ts";
 import { RpcError, reasonOf } from "../../call/error.ts";
 import type { BodyJson } from "../../codec/bounded-codec.ts";
 import type { NamedValue } from "../../protocol/payload.ts";
-import { Refusal } from "../error-response.ts";
+import { unsupportedType } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
 
 /** A value and its field. A repeated field has one such entry for each item. */
@@ -41,7 +40,7 @@ const JSON_START = /^\s*[{[]/;
 export function bindParameters<V>(type: DescMessage, values: readonly NamedValue<V>[]): FieldValue<V>[] {
   if (isTextual(type) && !isWrapperDesc(type)) {
     const problem = `the parameter is one ${type.typeName}, and the values of this content type are for several`;
-    throw new Refusal(415, Code.Unimplemented, `${problem}; send it as application/json`);
+    throw unsupportedType(`${problem}; send it as application/json`);
   }
   const byName = values.flatMap(({ name, value }) => {
     const field = findField(type, name);

@@ -3,11 +3,10 @@
  * types).
  */
 import { type DescField, type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
-import { Code } from "../../call/code.ts";
 import type { BodyJson } from "../../codec/bounded-codec.ts";
 import { clipText, quote } from "../../protocol/error.ts";
 import type { BodyContent, NamedResult, Notation } from "../../protocol/payload.ts";
-import { Refusal } from "../error-response.ts";
+import { unsupportedType } from "../error-response.ts";
 import type { BodyFormat } from "./format.ts";
 import { messageFrom } from "./parameters.ts";
 
@@ -40,7 +39,7 @@ function decodeTextBody(json: BodyJson, type: DescMessage, value: string): objec
   const field = stringField(type);
   if (field !== undefined) return messageFrom(json, type, [{ field, value }]);
   const problem = `text/plain is for methods with one string parameter, and ${type.typeName} has none or several`;
-  throw new Refusal(415, Code.Unimplemented, problem);
+  throw unsupportedType(problem);
 }
 
 /** Encodes a response that is a single string as text, the reverse of {@link decodeTextBody}. */
@@ -104,11 +103,7 @@ function createDecoder(label: string, charset: string): Decode {
   const decoder = findDecoder(label);
   if (decoder === undefined) {
     const supported = "UTF-8, UTF-16, US-ASCII, ISO-8859-1, GBK and others of the WHATWG encoding standard";
-    throw new Refusal(
-      415,
-      Code.Unimplemented,
-      `charset ${quote(charset)} is not supported; supported are: ${supported}`,
-    );
+    throw unsupportedType(`charset ${quote(charset)} is not supported; supported are: ${supported}`);
   }
   return (bytes) => {
     try {
