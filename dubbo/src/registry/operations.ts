@@ -3,8 +3,14 @@
  * for a machine that misbehaves, `ls`, and the probe `ready`.
  */
 import type { ErrorHook, Exchange, HttpRequest, HttpResponse, Router } from "triple-es";
-import { type CallingResource, readOnly, settledWithin, TEXT_TYPE, textResponse } from "triple-es/internal";
-import { formatAddress } from "./dubbo/service-key.ts";
+import {
+  type CallingResource,
+  formatAddress,
+  readOnly,
+  settledWithin,
+  TEXT_TYPE,
+  textResponse,
+} from "triple-es/internal";
 import type { ServerRegistration } from "./register.ts";
 
 /** Options of {@link addOperations}. */

@@ -11,14 +11,14 @@
  */
 import { Code, RpcError } from "triple-es";
 import type { Instance, Registry, ServiceKey } from "triple-es/discovery";
-import { reasonOf } from "triple-es/internal";
+import { formatAddress, reasonOf } from "triple-es/internal";
 import { configured } from "./configured.ts";
 import { type DefinitionStore, withDefinitions } from "./dubbo/definition.ts";
 import { parseMetadata } from "./dubbo/metadata.ts";
 import { decodeName, writeProviderUrl, writeUrl } from "./dubbo/provider-url.ts";
 import { type ConsumerOptions, createDubboResolvers, shorten } from "./dubbo/resolver.ts";
 import { parseInstance, type ServiceInstance } from "./dubbo/service-instance.ts";
-import { addToMapping, formatAddress, parseMapping } from "./dubbo/service-key.ts";
+import { addToMapping, parseMapping } from "./dubbo/service-key.ts";
 import type { Consumer, DubboSource, Warn } from "./dubbo/source.ts";
 import { keepRegistered, type Publisher, type Session } from "./registration.ts";
 import { EntryCounter } from "./steps.ts";

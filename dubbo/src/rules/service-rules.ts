@@ -1,5 +1,6 @@
 /** The rules of a service that a consumer calls: their keys in a config center, their texts, and their order. */
 import type { Balancer, Endpoint, Instance, Registry, RoutedBalancer, ServiceKey } from "triple-es/discovery";
+import { formatAddress, formatServiceKey } from "triple-es/internal";
 import { callSettingsIn, overridesOf, weightIn } from "./configurators.ts";
 import { booleanOf } from "./document.ts";
 import { addressOf, routed } from "./routed.ts";
@@ -71,7 +72,7 @@ export function rules(options: RulesOptions): Rules {
 const weightsOf: Rules["weights"] = ({ application, host, port, attributes = {} }, warn) => {
   const rule = new RuleText(CONFIGURATORS, warn);
   const parameters = new Map(Object.entries(attributes));
-  const address = `${host.includes(":") ? `[${host}]` : host}:${port}`;
+  const address = formatAddress(host, port);
   const subject = { side: "provider", own: host, host, address, application, parameters } as const;
   return (text) => {
     rule.set(text);
@@ -115,7 +116,7 @@ export class ServiceRules {
     const own = { ...this.#service, application, side: "consumer", ...parameters };
     this.#consumer = new Map(Object.entries({ ...own, protocol: "consumer", host, address: host }));
     this.#names = { service: `${service}:${version}:${group}`, consumer: application, provider: undefined };
-    this.#key = `${group && `${group}/`}${service}${version && `:${version}`}`;
+    this.#key = formatServiceKey({ service, group, version });
     this.#configurators = [application, this.#names.service].map((name) =>
       this.#create(CONFIGURATORS, `${name}.configurators`),
     );

@@ -123,6 +123,12 @@ export function parseAddress(address: string): Address | undefined {
   return host === undefined || port < 1 || port > 65_535 ? undefined : { host, port };
 }
 
+/** Joins host and port, unless it is 0. IPv6 addresses get brackets. */
+export function formatAddress(host: string, port: number): string {
+  const name = host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
+  return port === 0 ? name : `${name}:${port}`;
+}
+
 /** Lists up to three endpoints with the reasons of their failures: the address, unless the reason contains it, and the reason. */
 export function listFailures(failed: readonly (readonly [endpoint: Endpoint, reason: string])[]): string {
   const named = failed.map(([{ address }, reason]) => (reason.includes(address) ? reason : `${address}: ${reason}`));

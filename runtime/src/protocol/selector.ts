@@ -27,6 +27,15 @@ export function writeSelector(headers: Metadata, { version, group }: Selector): 
 }
 
 /**
+ * Returns Dubbo's service key. Empty parts are left out.
+ *
+ *     Service-Key → [ group "/" ] service [ ":" version ]
+ */
+export function formatServiceKey({ service, group, version }: Selector & { readonly service: string }): string {
+  return `${group ? `${group}/` : ""}${service}${version ? `:${version}` : ""}`;
+}
+
+/**
  * Returns the path of a method by its alias. `nameOf` returns the name of the method in the alias. Throws an `RpcError` with
  * `invalid_argument` for a method without an alias.
  */

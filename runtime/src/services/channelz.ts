@@ -7,6 +7,7 @@ import { timestampFromMs } from "@bufbuild/protobuf/wkt";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import type { Transport } from "../client/client.ts";
+import { formatAddress } from "../discovery/endpoint.ts";
 import {
   type AddressSchema,
   type ChannelSchema,
@@ -211,12 +212,8 @@ function connectivityOf({ isClosed, subchannels }: Pick<TransportState, "isClose
 }
 
 function nameOf({ local, remote }: SocketState): string {
-  return textOf(remote ?? local);
-}
-
-function textOf({ address = "", port }: SocketAddress): string {
-  if (port === undefined) return address;
-  return `${address.includes(":") ? `[${address}]` : address}:${port}`;
+  const { address = "", port } = remote ?? local;
+  return port === undefined ? address : formatAddress(address, port);
 }
 
 function socketOf(

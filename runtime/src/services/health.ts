@@ -2,7 +2,6 @@
  * gRPC's health checking protocol, by which load balancers, Kubernetes and Dubbo clients check whether a server can handle
  * calls.
  */
-
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import type { CallDefaults, CallOptions, Transport } from "../client/client.ts";
@@ -12,15 +11,9 @@ import {
   HealthDef,
   type HealthHandler,
 } from "../gen/grpc/health/v1/health_triple.ts";
+import { formatServiceKey } from "../protocol/selector.ts";
 import { checkServiceLimits, type ServiceLimits } from "../server/call-limits.ts";
-import {
-  type AddedService,
-  assertResourcePath,
-  type Resource,
-  readOnly,
-  TEXT_TYPE,
-  textResponse,
-} from "../server/resource.ts";
+import { assertResourcePath, type Resource, readOnly, TEXT_TYPE, textResponse } from "../server/resource.ts";
 import type { Router, ServiceOptions } from "../server/router.ts";
 
 export { HealthCheckResponse_ServingStatus as ServingStatus } from "../gen/grpc/health/v1/health_pb.ts";
@@ -207,14 +200,12 @@ class RouterHealth implements Health {
   #isAdded(name: string): boolean {
     return (
       name === "" ||
-      this.#router.services.some((added) => added.service.typeName === name || serviceKey(added) === name)
+      this.#router.services.some(
+        ({ service: { typeName: service }, selector }) =>
+          service === name || formatServiceKey({ service, ...selector }) === name,
+      )
     );
   }
-}
-
-/** Returns Dubbo's service key, `group/name:version`. */
-function serviceKey({ service, selector: { group, version } }: AddedService): string {
-  return `${group ? `${group}/` : ""}${service.typeName}${version ? `:${version}` : ""}`;
 }
 
 function createHealthHandler(health: RouterHealth): HealthHandler {

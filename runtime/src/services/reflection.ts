@@ -101,10 +101,8 @@ async function* answerEach<R extends Request>(
   for await (const request of requests) {
     count += 1;
     if (count > MAX_REQUESTS) {
-      throw new RpcError(
-        Code.ResourceExhausted,
-        `a reflection stream takes at most ${MAX_REQUESTS} requests; open another`,
-      );
+      const problem = `a reflection stream takes at most ${MAX_REQUESTS} requests; open another`;
+      throw new RpcError(Code.ResourceExhausted, problem);
     }
     schema.refresh();
     yield { validHost: request.host, originalRequest: request, messageResponse: answer(request, schema, sent) };

@@ -3,10 +3,10 @@
  * writes them: a consumer URL while a resolver of the service runs, and a definition, which is never deleted.
  */
 import type { Registration, ServiceKey } from "triple-es/discovery";
-import { onAbort, random, wallClock } from "triple-es/internal";
+import { formatServiceKey, onAbort, random, wallClock } from "triple-es/internal";
 import { externalHost } from "../servers.ts";
 import { serviceParameters } from "./provider-url.ts";
-import { checkApplicationName, formatServiceKey } from "./service-key.ts";
+import { checkApplicationName } from "./service-key.ts";
 import type { Consumer, DubboSource, Warn } from "./source.ts";
 
 /** Lists a consumer until the signal of its resolver fires. A resolver may call it again. */

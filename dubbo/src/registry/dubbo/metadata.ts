@@ -3,8 +3,9 @@
  */
 import { createHash } from "node:crypto";
 import type { Instance, ServiceKey } from "triple-es/discovery";
+import { formatServiceKey } from "triple-es/internal";
 import { serviceParameters } from "./provider-url.ts";
-import { formatServiceKey, TRIPLE } from "./service-key.ts";
+import { TRIPLE } from "./service-key.ts";
 
 /** The services of an instance, as its metadata service describes them. */
 export interface DescribedService extends ServiceKey {

@@ -5,9 +5,9 @@
  *     Provider-URL → protocol "://" host ":" port "/" path "?" name "=" value *( "&" name "=" value )
  */
 import type { Endpoint, Instance, OfferedService, ServiceKey } from "triple-es/discovery";
-import { endpointProblem, VERSION } from "triple-es/internal";
+import { endpointProblem, formatAddress, VERSION } from "triple-es/internal";
 import { parseSince, parseWeight, readAttributes } from "./attributes.ts";
-import { formatAddress, TRIPLE } from "./service-key.ts";
+import { TRIPLE } from "./service-key.ts";
 
 /** The version of Dubbo's protocol of parameters that other implementations write. */
 const DUBBO_VERSION = "2.0.2";

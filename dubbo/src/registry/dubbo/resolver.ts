@@ -10,7 +10,7 @@
  */
 import { Code, RpcError } from "triple-es";
 import type { Balancer, Endpoint, Registry, Resolver, ServiceKey } from "triple-es/discovery";
-import { assertOneOf, onAbort, reasonOf, startBackgroundTimer } from "triple-es/internal";
+import { assertOneOf, formatServiceKey, onAbort, reasonOf, startBackgroundTimer } from "triple-es/internal";
 import type { Rules, ServiceRules } from "../../rules/service-rules.ts";
 import { externalHost } from "../servers.ts";
 import { EntryCounter } from "../steps.ts";
@@ -21,7 +21,7 @@ import type { DescribedService } from "./metadata.ts";
 import { MetadataCache } from "./metadata-cache.ts";
 import { type Provider, parseProvider } from "./provider-url.ts";
 import { endpointOfInstance, type ServiceInstance } from "./service-instance.ts";
-import { formatServiceKey, servesKey } from "./service-key.ts";
+import { servesKey } from "./service-key.ts";
 import type { DubboSource, Warn } from "./source.ts";
 
 /** Which levels consumers read. */

@@ -2,7 +2,7 @@
  * Entries of the application level: the instances of an application, with the metadata that Dubbo keeps with each.
  */
 import type { Endpoint, Instance, ServiceKey } from "triple-es/discovery";
-import { endpointProblem } from "triple-es/internal";
+import { endpointProblem, formatAddress } from "triple-es/internal";
 import { parseSince, parseWeight, readAttributes } from "./attributes.ts";
 import {
   type DescribedService,
@@ -12,7 +12,7 @@ import {
   readStrings,
   revisionOf,
 } from "./metadata.ts";
-import { formatAddress, servesKey, TRIPLE } from "./service-key.ts";
+import { servesKey, TRIPLE } from "./service-key.ts";
 
 /** The version under which MetadataServiceV2 is served, and which the metadata of an instance names. */
 export const METADATA_VERSION = "2.0.0";

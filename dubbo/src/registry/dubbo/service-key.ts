@@ -1,20 +1,10 @@
 /**
- * Names in Dubbo's registries: applications, the service key, with group and version, the host of an address, and the mapping from
- * services to applications.
+ * Names in Dubbo's registries: applications, services with group and version, and the mapping from services to applications.
  */
 import type { ServiceKey } from "triple-es/discovery";
 
 /** Dubbo's name of the protocol Triple in registries. */
 export const TRIPLE = "tri";
-
-/**
- * Returns the service key. Empty parts are left out.
- *
- *     Service-Key → [ group "/" ] service [ ":" version ]
- */
-export function formatServiceKey({ service, group, version }: ServiceKey): string {
-  return `${group ? `${group}/` : ""}${service}${version ? `:${version}` : ""}`;
-}
 
 /** Compares service, group and version. `*` in the wanted key matches each value, as in Dubbo. */
 export function servesKey(offered: ServiceKey, wanted: ServiceKey): boolean {
@@ -27,12 +17,6 @@ export function servesKey(offered: ServiceKey, wanted: ServiceKey): boolean {
 
 function matches(offered: string | undefined, wanted: string | undefined): boolean {
   return wanted === "*" || (offered || "") === (wanted || "");
-}
-
-/** Joins host and port, unless it is 0. IPv6 addresses get brackets. */
-export function formatAddress(host: string, port: number): string {
-  const name = host.includes(":") && !host.startsWith("[") ? `[${host}]` : host;
-  return port === 0 ? name : `${name}:${port}`;
 }
 
 /** Throws a `TypeError` for an invalid name of an application. Such names are parts of paths, lists and headers. */

@@ -31,7 +31,10 @@ export interface DubboSource {
   readonly keepConsumer: (consumer: Consumer, onEvent: (event: RegistrationEvent) => void) => Registration;
   /** Watches the text of a rule, in the config center of the registry; `undefined` if there is none. */
   readonly watchRule: (key: string, watcher: Watcher<string | undefined>) => StopWatch;
-  /** Reads the services that a provider has stored in the registry (storage type `remote`). `undefined`: there are none. */
+  /**
+   * Reads the services that a provider has stored in the registry (storage type `remote`). `undefined`: there are none. Rejects if
+   * they are malformed.
+   */
   readonly readStoredMetadata: (
     application: string,
     revision: string,

@@ -2,9 +2,9 @@
  * The registry in etcd. dubbo-go writes and reads the same keys; Dubbo for Java 3 has no registry in etcd.
  */
 import { fixed, pickFirst, type Registry } from "triple-es/discovery";
+import { formatAddress } from "triple-es/internal";
 import { type ClientTlsOptions, createTransport } from "triple-es/node";
 import { writeGoInstance } from "../dubbo/service-instance.ts";
-import { formatAddress } from "../dubbo/service-key.ts";
 import { checkCredentials, checkDuration, parseServers } from "../servers.ts";
 import { createTreeRegistry, type DubboOptions } from "../tree.ts";
 import { createEtcdClient } from "./client.ts";

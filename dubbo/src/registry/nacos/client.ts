@@ -3,8 +3,7 @@
  * when it is lost: at once, or after a backoff if the connection was a short one or no server has accepted one.
  */
 import { type ClosableTransport, Code, RpcError } from "triple-es";
-import { Backoff, delayInBackground, now, random, reasonOf } from "triple-es/internal";
-import { formatAddress } from "../dubbo/service-key.ts";
+import { Backoff, delayInBackground, formatAddress, now, random, reasonOf } from "triple-es/internal";
 import { parseServers, type ServerAddress } from "../servers.ts";
 import { NacosConnection, type NacosConnectionOptions } from "./connection.ts";
 

@@ -212,8 +212,6 @@ function readBody({ metadata, body }: Payload): NacosMessage {
   } catch {
     // reported below
   }
-  throw new RpcError(
-    Code.Unavailable,
-    `a message of the server is malformed: ${metadata?.type ?? "no type"} is not JSON`,
-  );
+  const problem = `a message of the server is malformed: ${metadata?.type ?? "no type"} is not JSON`;
+  throw new RpcError(Code.Unavailable, problem);
 }

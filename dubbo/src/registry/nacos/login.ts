@@ -4,10 +4,9 @@
 import { request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { Code, RpcError } from "triple-es";
-import { now, reasonOf, startBackgroundTimer } from "triple-es/internal";
+import { formatAddress, now, reasonOf, startBackgroundTimer } from "triple-es/internal";
 import { currentTlsOptions } from "triple-es/internal/node";
 import type { ClientTlsOptions } from "triple-es/node";
-import { formatAddress } from "../dubbo/service-key.ts";
 import type { Credentials, ServerAddress } from "../servers.ts";
 
 /** The paths of the login, in Nacos 2 and 3. */

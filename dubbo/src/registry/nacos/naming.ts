@@ -2,9 +2,9 @@
  * Instances of services in Nacos: subscriptions, which the server answers with the whole list after each change, and the
  * registration of instances.
  */
-import { onAbort } from "triple-es/internal";
+import { formatAddress, onAbort } from "triple-es/internal";
 import { writeUrl } from "../dubbo/provider-url.ts";
-import { formatAddress, TRIPLE } from "../dubbo/service-key.ts";
+import { TRIPLE } from "../dubbo/service-key.ts";
 import { EntryCounter } from "../steps.ts";
 import { type StopWatch, startWatch, type Watcher } from "../watch.ts";
 import type { NacosClient } from "./client.ts";

@@ -182,11 +182,7 @@ function createSource(client: NacosClient, naming: Naming, configs: Configs): Du
     watchRule: (key, watcher) => configs.watch(configOf(key), watcher),
     async readStoredMetadata(application, revision) {
       const content = await configs.read({ dataId: application, group: revision });
-      try {
-        return content === undefined ? undefined : parseMetadata(JSON.parse(content));
-      } catch {
-        return undefined;
-      }
+      return content === undefined ? undefined : parseMetadata(JSON.parse(content));
     },
   };
 }
