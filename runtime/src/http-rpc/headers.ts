@@ -9,7 +9,7 @@ import type { HttpRequest } from "../http/exchange.ts";
 import { clipText, quote } from "../protocol/error.ts";
 import { checkHeaders, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
 import type { OriginPolicy, ServerProtocolOptions } from "../protocol/options.ts";
-import { Refusal, unsupportedType } from "./error-response.ts";
+import { Refusal } from "./error-response.ts";
 import { canonicalType } from "./media-type.ts";
 
 /** The value of `tri-protocol-version` that clients send (spec: Versioning, points 1 and 3). */
@@ -43,7 +43,7 @@ export function readCallHeaders(
   const compression = compressionOf(options.compressions, given, (encoding) => {
     const supported = encodingList(options.compressions, ", ");
     const problem = `content encoding ${quote(encoding)} is not supported; supported are: ${supported || "none"}`;
-    return unsupportedType(problem, supported === "" ? {} : { "accept-encoding": supported });
+    return new Refusal(415, Code.Unimplemented, problem, supported === "" ? {} : { "accept-encoding": supported });
   });
   return {
     timeoutMs: readTimeout(headers),
