@@ -15,6 +15,7 @@ import {
   nameOf,
   scalarOf,
   show,
+  toBytes,
   toDate,
   toDigits,
   toEntries,
@@ -145,11 +146,6 @@ class PlainWriter {
 function scalarToPlain(value: boolean | number | bigint | string, notation: Notation): unknown {
   if (typeof value === "bigint") return notation.long(value);
   return typeof value === "number" ? notation.double(value) : value;
-}
-
-function toBytes(value: unknown): Uint8Array {
-  if (value instanceof Uint8Array) return value;
-  throw new TypeError(`${show(value)} is not a Uint8Array`);
 }
 
 function builtInToPlain(type: JavaPrimitive | JavaBuiltIn, value: unknown, notation: Notation, cost: Cost): unknown {

@@ -107,7 +107,9 @@ export function toScalar(type: JavaPrimitive, value: unknown): boolean | number 
   if (type === "char" && typeof value === "string" && value.length === 1) return value;
   if (type === "double" || type === "float") {
     const number = typeof value === "bigint" ? Number(value) : value;
-    if (typeof number === "number" && (type === "double" || isFloat(number))) return number;
+    // A float may be NaN or infinite. A finite number beyond its range is invalid.
+    const isInRange = (one: number) => type === "double" || Number.isFinite(one) === Number.isFinite(Math.fround(one));
+    if (typeof number === "number" && isInRange(number)) return number;
   }
   if (type === "long" && isWhole(value)) {
     const long = BigInt(value);
@@ -119,14 +121,6 @@ export function toScalar(type: JavaPrimitive, value: unknown): boolean | number 
     if (number >= -limit && number < limit) return number;
   }
   throw new TypeError(`${show(value)} is not a valid ${type}`);
-}
-
-/**
- * Reports whether a number is valid for a float. NaN and the infinities are; a finite number beyond the range of a float is
- * not.
- */
-function isFloat(value: number): boolean {
-  return Number.isFinite(Math.fround(value)) || !Number.isFinite(value);
 }
 
 function isWhole(value: unknown): value is number | bigint {
@@ -170,6 +164,12 @@ export function toEnum({ name, values }: JavaEnum, value: unknown): string {
 export function toDate(value: unknown): Date {
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value;
   throw new TypeError(`${show(value)} is not a valid date`);
+}
+
+/** Validates bytes. Throws a `TypeError` for other values. */
+export function toBytes(value: unknown): Uint8Array {
+  if (value instanceof Uint8Array) return value;
+  throw new TypeError(`${show(value)} is not a Uint8Array`);
 }
 
 /** Returns the items of a list or array, or of a set. Throws a `TypeError` for other values. */

@@ -1,7 +1,7 @@
 /**
  * Error responses of a server of sub-protocol A: the tables of the specification, and the error body.
  */
-import { fromBinary, type JsonValue, type Registry, toJson } from "@bufbuild/protobuf";
+import { fromBinary, type JsonObject, type JsonValue, type Registry, toJson } from "@bufbuild/protobuf";
 import { encodeBase64 } from "../call/base64.ts";
 import { Code, Status } from "../call/code.ts";
 import { type ErrorDetail, RpcError } from "../call/error.ts";
@@ -77,13 +77,6 @@ export function httpStatusOf(error: RpcError): number {
   return HTTP_STATUS_OF_STATUS[status];
 }
 
-/** A detail of an error, with the fields of Connect. */
-type DetailBody = {
-  readonly type: string;
-  readonly value: string;
-  readonly debug?: JsonValue;
-};
-
 /** Encodes the body of an error. A detail whose type is in the registry has the member `debug`, its JSON. */
 export function encodeErrorBody(error: RpcError, registry: Registry | undefined): Uint8Array {
   const { code, details, status = Status.ServiceError } = error;
@@ -92,7 +85,8 @@ export function encodeErrorBody(error: RpcError, registry: Registry | undefined)
   return encodeJson({ ...body, details: details.map((detail) => detailToJson(detail, registry)) });
 }
 
-function detailToJson(detail: ErrorDetail, registry: Registry | undefined): DetailBody {
+/** Converts a detail of an error to JSON with the members of Connect. */
+function detailToJson(detail: ErrorDetail, registry: Registry | undefined): JsonObject {
   const { typeUrl, value } = detail;
   const type = typeUrl.slice(typeUrl.lastIndexOf("/") + 1);
   const debug = (detail.debug as JsonValue | undefined) ?? readable(type, value, registry);

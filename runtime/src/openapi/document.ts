@@ -8,7 +8,7 @@ import type { Route } from "../rest/rule.ts";
 import { Comments } from "./comments.ts";
 import { errorComponents } from "./error-schema.ts";
 import { callOperation, descriptionOf, PARAMETERS, type ServiceDescription } from "./operation.ts";
-import { describePath, isDescribed, restOperation } from "./rest-operation.ts";
+import { DESCRIBED_METHODS, describePath, restOperation } from "./rest-operation.ts";
 import { SchemaCollection } from "./schema.ts";
 
 /** An OpenAPI document (OpenAPI 3.1.1, section 4.8.1), as JSON. */
@@ -124,7 +124,7 @@ const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]
 function addRoutes(paths: Paths, service: RoutedService, schemas: SchemaCollection): void {
   for (const route of service.routes) {
     const method = route.method.toLowerCase();
-    if (!isDescribed(route)) {
+    if (!DESCRIBED_METHODS.has(route.method)) {
       paths.note(
         route.target.path,
         `Also at \`${route.method} ${route.template.text}\`, which OpenAPI cannot express.`,

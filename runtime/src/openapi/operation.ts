@@ -16,15 +16,15 @@ export interface ServiceDescription {
   readonly selectors: readonly Selector[];
 }
 
-const TIMEOUT_PARAMETER: JsonObject = {
-  name: "tri-service-timeout",
-  in: "header",
-  description: "The deadline of the call in milliseconds.",
-  schema: { type: "integer", minimum: 1 },
-};
-
 /** Components to which operations refer. */
-export const PARAMETERS: JsonObject = { Timeout: TIMEOUT_PARAMETER };
+export const PARAMETERS: JsonObject = {
+  Timeout: {
+    name: "tri-service-timeout",
+    in: "header",
+    description: "The deadline of the call in milliseconds.",
+    schema: { type: "integer", minimum: 1 },
+  },
+};
 
 /** The notes on the kinds of streams. Those of clients are not calls of sub-protocol A. */
 export const STREAMING_NOTES: Readonly<Record<Method["kind"], string>> = {

@@ -17,7 +17,7 @@ import { queryLeaves } from "./query-leaves.ts";
 import { isRequired, type SchemaCollection } from "./schema.ts";
 
 /** HTTP methods that a path item of OpenAPI 3.1 can have. */
-const DESCRIBED_METHODS: ReadonlySet<string> = new Set([
+export const DESCRIBED_METHODS: ReadonlySet<string> = new Set([
   "GET",
   "PUT",
   "POST",
@@ -27,10 +27,6 @@ const DESCRIBED_METHODS: ReadonlySet<string> = new Set([
   "PATCH",
   "TRACE",
 ]);
-
-export function isDescribed({ method }: Route): boolean {
-  return DESCRIBED_METHODS.has(method);
-}
 
 /** One segment of a path that is a parameter. */
 interface PathParameter {

@@ -3,7 +3,8 @@
  * the map is created only for a second type.
  */
 export class ValueMemo {
-  readonly #first = new Map<object, Result>();
+  /** The first declared type of each raw value, and the result for it. */
+  readonly #first = new Map<object, { readonly as: unknown; result: unknown }>();
   readonly #others = new Map<object, Map<unknown, unknown>>();
 
   get(raw: object, as: unknown): unknown {
@@ -21,10 +22,4 @@ export class ValueMemo {
       else others.set(as, result);
     }
   }
-}
-
-interface Result {
-  /** The declared type. */
-  readonly as: unknown;
-  result: unknown;
 }

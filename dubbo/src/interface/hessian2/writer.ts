@@ -16,6 +16,7 @@ import {
   memberOf,
   scalarOf,
   show,
+  toBytes,
   toDate,
   toDigits,
   toEntries,
@@ -89,7 +90,7 @@ class Writer {
     this.#cost.add(LEAF);
     const scalar = scalarOf(type);
     if (scalar !== undefined) this.#scalar(scalar, toScalar(scalar, value));
-    else if (isBytes(type)) this.#bytes(value);
+    else if (isBytes(type)) this.#sink.binary(toBytes(value));
     else this.#builtIn(type as JavaPrimitive | JavaBuiltIn, value);
   }
 
@@ -99,11 +100,6 @@ class Writer {
     else if (typeof value === "bigint") this.#sink.long(value);
     else if (type === "float" || type === "double") this.#sink.double(value);
     else this.#sink.int(value);
-  }
-
-  #bytes(value: unknown): void {
-    if (!(value instanceof Uint8Array)) throw new TypeError(`${show(value)} is not a Uint8Array`);
-    this.#sink.binary(value);
   }
 
   #builtIn(type: JavaPrimitive | JavaBuiltIn, value: unknown): void {

@@ -70,14 +70,6 @@ export function writeUrl(scheme: string, address: string, path: string, given: I
   return `${scheme}://${address}/${path}?${query.join("&")}`;
 }
 
-/** The parts of a provider URL. */
-interface ProviderUrl {
-  readonly protocol: string;
-  readonly address: string;
-  readonly path: string;
-  readonly parameters: ReadonlyMap<string, string>;
-}
-
 /** Decodes a name as Java's `URLDecoder` does. Returns `undefined` if it is malformed. */
 export function decodeName(name: string): string | undefined {
   try {
@@ -87,10 +79,11 @@ export function decodeName(name: string): string | undefined {
   }
 }
 
-/** Parses a provider URL that is not encoded. Returns `undefined` if it is malformed. */
-function parseUrl(url: string): ProviderUrl | undefined {
+/** Parses a provider URL that is not encoded. Throws an `Error` with the reason if it is malformed. */
+function parseUrl(url: string) {
+  if (url.length > MAX_URL_LENGTH) throw new Error(`it is longer than ${MAX_URL_LENGTH} characters`);
   const match = /^([a-z][a-z0-9+.-]*):\/\/(?:[^@/?]*@)?([^/?]+)(?:\/([^?]*))?(?:\?(.*))?$/s.exec(url);
-  if (match === null) return undefined;
+  if (match === null) throw new Error("it is not a URL");
   const [, protocol = "", address = "", path = "", query = ""] = match;
   const pairs = query.split("&").filter((pair) => pair !== "");
   if (pairs.length > MAX_URL_PARAMETERS) throw new Error(`it has more than ${MAX_URL_PARAMETERS} parameters`);
@@ -108,10 +101,7 @@ function parseUrl(url: string): ProviderUrl | undefined {
  * another protocol, or a disabled one. Throws an `Error` with the reason if the entry is malformed.
  */
 export function parseProvider(url: string): Provider | undefined {
-  if (url.length > MAX_URL_LENGTH) throw new Error(`it is longer than ${MAX_URL_LENGTH} characters`);
-  const parsed = parseUrl(url);
-  if (parsed === undefined) throw new Error("it is not a URL");
-  const { protocol, address, path, parameters } = parsed;
+  const { protocol, address, path, parameters } = parseUrl(url);
   const get = (name: string): string | undefined => parameters.get(name) || undefined;
   if (protocol !== TRIPLE || (get("category") ?? "providers") !== "providers") return undefined;
   if (get("disabled") === "true" || get("enabled") === "false") return undefined;
