@@ -321,7 +321,7 @@ describe("excerpts", () => {
 });
 
 describe("generation", () => {
-  it("uses the README's buf.gen.yaml and writes messages and services", () => {
+  it("uses the buf.gen.yaml of docs/generator.md and writes messages and services", () => {
     const files = readdirSync(join(project, "src/gen/greet/v1")).sort();
     expect(files).toEqual(["greet_codec.ts", "greet_pb.ts", "greet_triple.ts"]);
   });

@@ -4,6 +4,8 @@
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { parse } from "yaml";
+import { readBlocks } from "../support/documents.ts";
 import { Project } from "./support/project.ts";
 import { compile, requestFor } from "./support/protos.ts";
 import { LanguageServer, placeOf, type TextSpan } from "./support/tsserver.ts";
@@ -142,6 +144,21 @@ export class Greeter implements GreetServiceHandler {
     expect(definition?.file).toBe(join(project.folder, "proto/a/v1/a.proto"));
     const lines = proto.slice(0, proto.indexOf(target)).split("\n");
     expect(definition?.start).toEqual({ line: lines.length, offset: (lines.at(-1)?.length ?? 0) + 1 });
+  });
+
+  it("leads from the client of the README's quick start to the proto file, by its buf.gen.yaml", async () => {
+    using quickStart = new Project();
+    const files = Object.fromEntries(readBlocks("README.md").map(({ path, text }) => [path, text]));
+    quickStart.write("tsconfig.json", JSON.stringify({ compilerOptions: { module: "NodeNext", types: [] } }));
+    for (const path of ["proto/hello/v1/hello.proto", "src/client.ts"]) quickStart.write(path, files[path] as string);
+    const hello = compile({ "hello/v1/hello.proto": files["proto/hello/v1/hello.proto"] as string });
+    const [messages, services] = parse(files["buf.gen.yaml"] as string).plugins;
+    quickStart.generateMessages(requestFor(hello, String(messages.opt)), messages.out);
+    quickStart.generate(requestFor(hello, String(services.opt)), services.out);
+    const client = join(quickStart.folder, "src/client.ts");
+    const [definition] = await server.ask<TextSpan[]>("definition", placeOf(client, "hello.sayHello", "sayHello"));
+    expect(definition?.file).toBe(join(quickStart.folder, "proto/hello/v1/hello.proto"));
+    expect(definition?.start).toEqual({ line: 4, offset: 28 });
   });
 
   it("implements the handler with code that compiles", async () => {
