@@ -17,7 +17,7 @@ const TOOLS = testsOf("contract", "openapi", "plugin", "validate");
 /** Tests of what users install and read: packages, projects that are made of them, and the site. `npm test` leaves them out. */
 const PACKAGES = [
   ...testsOf("examples", "release"),
-  ...["create", "packages", "playground", "site"].map((name) => `test/${name}.test.ts`),
+  ...["create", "llms", "packages", "playground", "site"].map((name) => `test/${name}.test.ts`),
 ];
 /** Tests that replace modules, which must not be loaded yet, count all errors of sockets, or collect the garbage of a worker. */
 const ISOLATED = [

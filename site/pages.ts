@@ -33,10 +33,9 @@ export function writePages(root: string, pages: string): void {
   const read = (path: string): string => readFileSync(join(root, path), "utf8");
   const readme = read("README.md");
   writeFileSync(join(pages, "index.md"), withoutNotes(rewriteLinks(homeOf(readme), "README.md", linkTo)));
-  const demo = { proto: read("proto/greet/v1/greet.proto"), service: read("examples/demo/service.ts") };
   // Links are relative, because the site may have a base path.
-  const guide = assistantGuide(readme, demo, (path) => copyOf(root, path, join(pages, "public")).slice(1));
-  writeFileSync(join(pages, "public/llms.txt"), guide);
+  const relativeTo = (path: string): string => copyOf(root, path, join(pages, "public")).slice(1);
+  writeFileSync(join(pages, "public/llms.txt"), rewriteLinks(assistantGuide(read), "README.md", relativeTo));
   // Linked documents that the navigation does not list, such as those of examples, are added during the iteration.
   for (const document of documents) {
     const file = join(pages, `${addressOf(document)}.md`);

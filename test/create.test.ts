@@ -1,50 +1,24 @@
 /** The program of `npm create triple-es`, with each answer; test/release installs what it creates. */
 import { execFile } from "node:child_process";
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from "node:fs";
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { delimiter, join } from "node:path";
+import { join } from "node:path";
 import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { parse } from "yaml";
 import { compiled } from "./support/compiled.ts";
-import { ROOT } from "./support/documents.ts";
+import { linkPackages } from "./support/linked-packages.ts";
 import { freePort } from "./support/port.ts";
 import { startProgram } from "./support/program.ts";
-import { TSC, TSC_ENVIRONMENT } from "./support/tsc.ts";
 
 const run = promisify(execFile);
-const PACKAGES = ["typescript", "tsx", "esbuild", "ts-morph", "@bufbuild", "@types", "yaml"];
 
 let folder: string;
 let env: NodeJS.ProcessEnv;
 
 beforeAll(async () => {
-  await run(process.execPath, ["scripts/build.js", "runtime", "dubbo"], { cwd: ROOT });
   folder = mkdtempSync(join(tmpdir(), "triple-es-create-"));
-  const modules = join(folder, "node_modules");
-  const commands = join(modules, ".bin");
-  mkdirSync(commands, { recursive: true });
-  for (const name of PACKAGES) symlinkSync(`${ROOT}node_modules/${name}`, join(modules, name));
-  symlinkSync(`${ROOT}runtime`, join(modules, "triple-es"));
-  symlinkSync(`${ROOT}dubbo`, join(modules, "triple-es-dubbo"));
-  for (const [name, command] of [
-    ["protoc-gen-triple-es", `"${process.execPath}" "${compiled("src/main.ts")}"`],
-    ["triple-es", `"${process.execPath}" "${compiled("src/triple-es.ts")}"`],
-    ["tsc", `"${TSC}" --singleThreaded`],
-  ]) {
-    writeFileSync(join(commands, name as string), `#!/bin/sh\nexec ${command} "$@"\n`, { mode: 0o755 });
-  }
-  env = { ...TSC_ENVIRONMENT, PATH: [commands, join(ROOT, "node_modules/.bin"), process.env["PATH"]].join(delimiter) };
+  env = await linkPackages(folder);
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));

@@ -24,14 +24,18 @@ export interface Block {
 }
 
 const FENCED = /^```(\S*)([^\n]*)\n(.*?)^```$/gms;
-const PATH_COMMENT = /^(?:\/\/|#) (\S+\.\w+)$/m;
+const PATH_COMMENT = /^(?:\/\/|#) (\S+\.\w+|Dockerfile)$/m;
 
 export function readDocument(document: string): string {
   return readFileSync(`${ROOT}${document}`, "utf8");
 }
 
 export function readBlocks(document: string): Block[] {
-  const source = readDocument(document);
+  return blocksOf(document, readDocument(document));
+}
+
+/** The blocks of a text, which is called by the name of a document. */
+export function blocksOf(document: string, source: string): Block[] {
   return Array.from(source.matchAll(FENCED), ({ index, 1: language = "", 2: words = "", 3: text = "" }) => ({
     document,
     line: source.slice(0, index).split("\n").length,
