@@ -12,7 +12,7 @@ const RULES = `- Node 20.19 or newer, ES modules only. Relative imports end in \
   \`triple-es/health\`, \`addReflection\` from \`triple-es/reflection\`, all else below, and the types \`CallOptions\` and
   \`HandlerContext\`, from \`triple-es\`.
 - Messages are plain objects. Requests of a call and results of a handler may have some of the fields; a message that has the type
-  \`Order\`, to keep it or pass it on, is made by \`create(OrderSchema, { … })\`. \`int64\` is a \`bigint\`, in JSON a string; \`bytes\` is a
+  \`Order\`, to keep it or pass it on, is made by \`create(OrderSchema, { … })\` of \`@bufbuild/protobuf\`. \`int64\` is a \`bigint\`, in JSON a string; \`bytes\` is a
   \`Uint8Array\`; a field with a message may be \`undefined\`; a oneof is \`{ case, value }\`; the enum value \`ORDER_STATUS_PLACED\`
   is \`OrderStatus.PLACED\`; a timestamp is made by \`timestampFromDate\` of \`@bufbuild/protobuf/wkt\`.
 - A handler is an object with a function \`(request, context)\` for each rpc. \`context\` has \`requestHeaders\`, \`responseHeaders\` and

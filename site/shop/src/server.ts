@@ -8,7 +8,7 @@ import { createShop } from "./shop.js";
 const server = createServer({
   authorize,
   interceptors: [logged],
-  // The origins of pages that another server serves.
+  // The origins of pages that another server serves, or "*" in place of the list.
   cors: { origins: ["http://localhost:5173"] },
 });
 server.add(ShopServiceDef, createShop());
