@@ -41,7 +41,8 @@ export async function runReplay(args: ReplayArguments, folder: string): Promise<
   }
   result.differing.sort((a, b) => a.line - b.line);
   const stdout = args.json ? `${JSON.stringify(result)}\n` : report(result);
-  return { status: result.differing.length === 0 ? 0 : 1, stdout, stderr: "" };
+  const stderr = result.sent === 0 ? `triple-es: no call of ${args.file} was sent\n` : "";
+  return { status: stderr === "" && result.differing.length === 0 ? 0 : 1, stdout, stderr };
 }
 
 async function replay(

@@ -110,7 +110,14 @@ describe("a replay", () => {
       "1 sent, 0 differ\n",
     );
     expect((await replay(file, handler, "--only", "greet.v1.GreetService")).stdout).toContain("4 sent, 1 differ");
-    expect((await replay(file, handler, "--only", "greet.v1.Greet")).stdout).toBe("0 sent, 0 differ\n");
+  });
+
+  it("fails if no call was sent, as for a misspelled method or the wrong file", async () => {
+    const file = await record(unary);
+    const failed = { status: 1, stdout: "0 sent, 0 differ\n", stderr: `triple-es: no call of ${file} was sent\n` };
+    expect(await replay(file, {}, "--only", "greet.v1.Greet")).toEqual(failed);
+    writeFileSync(file, "");
+    expect(await replay(file)).toEqual(failed);
   });
 
   it("prints JSON", async () => {
