@@ -317,14 +317,14 @@ describe.each(Object.keys(WAYS))("a transport on fetch %s", (name) => {
     for (const call of [client.greetTogether(arriving()), client.greetOnArrival(arriving())]) {
       const error = await failureOf(call);
       expect([error.code, error.status]).toEqual([Code.Unimplemented, Status.ClientError]);
-      expect(error.rawMessage).toContain("which fetch cannot carry: use triple-es/node");
+      expect(error.rawMessage).toContain("which fetch cannot carry: use createWebSocketTransport or triple-es/node");
     }
   });
 });
 
 describe("a transport on fetch", () => {
   it("refuses an unknown protocol", () => {
-    expect(() => connect("/", { protocol: "grpc" as never })).toThrow(/protocol.*grpc-web/);
+    expect(() => connect("/", { protocol: "grpc" as never })).toThrow(/createWebSocketTransport.*grpc-web/);
   });
 
   it("ends a stream as unavailable when the server stops, and works again after its restart", async () => {

@@ -137,7 +137,9 @@ describe("a client of gRPC-Web", () => {
     const { exchange } = routeGreeter();
     const error = await failureOf(call(connect(exchange)));
     expect([error.code, error.status]).toEqual([Code.Unimplemented, Status.ClientError]);
-    expect(error.rawMessage).toContain(`is ${kind}, which fetch cannot carry: use triple-es/node`);
+    expect(error.rawMessage).toContain(
+      `is ${kind}, which fetch cannot carry: use createWebSocketTransport or triple-es/node`,
+    );
   });
 
   it("refuses methods without IDL, which need HTTP RPC", async () => {

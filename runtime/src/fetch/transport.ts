@@ -56,7 +56,8 @@ export function resolveFetchOptions(options: FetchTransportOptions): ResolvedFet
 /** Selects the call by the option `protocol`; default: `httpRpc`, and `grpcWeb` for streams. Throws a `TypeError` for others. */
 export function selectProtocol(protocol: FetchTransportOptions["protocol"], httpRpc: Call, grpcWeb: Call): Call {
   if (protocol === undefined) return (request) => (request.stream ? grpcWeb : httpRpc)(request);
-  return assertOneOf("protocol", protocol, ["http-rpc", "grpc-web"]) === "grpc-web" ? grpcWeb : httpRpc;
+  assertOneOf("protocol (gRPC: createWebSocketTransport)", protocol, ["http-rpc", "grpc-web"]);
+  return protocol === "grpc-web" ? grpcWeb : httpRpc;
 }
 
 /** The payload of streaming methods that contains the code for streams, for transports that do not contain it. */

@@ -117,7 +117,7 @@ function checkResponse(response: HttpResponse, { name }: HttpRpcPayload): HttpRe
 function unsupported({ path, kind }: Method): RpcError {
   const message =
     kind === "client_streaming" || kind === "bidi_streaming"
-      ? `${path} is ${kind.replace("_", " ")}, which fetch cannot carry: use triple-es/node`
+      ? `${path} is ${kind.replace("_", " ")}, which fetch cannot carry: use createWebSocketTransport or triple-es/node`
       : `${path} has messages that travel over HTTP RPC only; use the protocol "http-rpc" for it`;
   return new RpcError(Code.Unimplemented, message, { status: Status.ClientError });
 }

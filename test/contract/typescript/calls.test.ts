@@ -123,7 +123,8 @@ it("refuses streams of requests in pages", async () => {
   const client = createShopClient(createJsonTransport({ baseUrl: url }));
   await expect(client.total(each({ thing: "a", count: 2 }))).rejects.toMatchObject({
     code: Code.Unimplemented,
-    rawMessage: "/shop.v1.Shop/total is client streaming, which fetch cannot carry: use triple-es/node",
+    rawMessage:
+      "/shop.v1.Shop/total is client streaming, which fetch cannot carry: use createWebSocketTransport or triple-es/node",
   });
 });
 
