@@ -246,6 +246,22 @@ describe("a transport by a WebSocket", () => {
     await transport.close();
   });
 
+  it("names the options of the server if a browser does not tell why the socket did not open", async () => {
+    class Refused {
+      onclose = (_: { readonly code: number; readonly reason: string }): void => {};
+      constructor() {
+        queueMicrotask(() => this.onclose({ code: 1006, reason: "" }));
+      }
+      close(): void {}
+    }
+    vi.stubGlobal("WebSocket", Refused);
+    onTestFinished(() => void vi.stubGlobal("WebSocket", WebSocket));
+    const transport = createWebSocketTransport({ baseUrl: "http://host" });
+    const { message } = await failureOf(createGreetServiceClient(transport).greet({}));
+    expect(message).toContain("no server listens there with the option webSocket, or its cors does not allow");
+    await transport.close();
+  });
+
   it("uses the given codec, and refuses the name of one", async () => {
     const { port } = await startServer();
     const { baseUrl } = await bridgeTo(port);
@@ -256,6 +272,7 @@ describe("a transport by a WebSocket", () => {
   });
 
   it.each(["", "/api", "ws://host", "http://host/?a=b", "http://host/#a"])("refuses the base URL %j", (baseUrl) => {
-    expect(() => createWebSocketTransport({ baseUrl })).toThrow(`baseUrl "${baseUrl}" must start with`);
+    const message = `baseUrl "${baseUrl}" must start with http://, https:// or, in a page, / and have no query`;
+    expect(() => createWebSocketTransport({ baseUrl })).toThrow(new TypeError(message));
   });
 });

@@ -27,7 +27,7 @@ const ENDS = [1000, 1001, 1005, 1006];
 
 /** The cause for a WebSocket that did not open, which browsers do not tell. */
 const NOT_OPENED = new Error(
-  "the WebSocket was refused: no server listens there, or it does not allow this origin (option cors)",
+  "the WebSocket was refused: no server listens there with the option webSocket, or its cors does not allow this origin",
 );
 
 /** A WebSocket as a byte stream. Each event has one listener, the last one. */
@@ -163,7 +163,7 @@ function webSocketUrl(baseUrl: string): URL {
   const { location } = globalThis as { readonly location?: { readonly href: string } };
   const url = URL.canParse(baseUrl, location?.href) ? new URL(baseUrl, location?.href) : undefined;
   if (url === undefined || !["http:", "https:"].includes(url.protocol) || url.search + url.hash !== "") {
-    throw new TypeError(`baseUrl "${baseUrl}" must start with http://, https:// or / and have no query`);
+    throw new TypeError(`baseUrl "${baseUrl}" must start with http://, https:// or, in a page, / and have no query`);
   }
   url.protocol = url.protocol.replace("http", "ws");
   return url;
