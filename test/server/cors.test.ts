@@ -146,7 +146,11 @@ describe("options", () => {
     [{ origins: ["https://a.example/"] }, '"https://a.example/" is not an origin'],
     [{ origins: ["https://a.example/path"] }, "is not an origin"],
     [{ origins: ["a.example"] }, "is not an origin"],
-    [{ origins: ["*"] }, "is not an origin"],
+    [
+      { origins: ["*"] },
+      '"*" is not an origin; it must be like https://app.example.com, with no path; origins: "*" allows all',
+    ],
+    [{ origins: [APP, undefined as never] }, '"undefined" is not an origin'],
     [{ origins: ["null"] }, "is not an origin"],
     [{ origins: ["https://A.example"] }, "is not an origin"],
     [{ origins: [APP], maxAge: -1 }, "maxAge must be whole seconds"],
