@@ -53,7 +53,7 @@ export function createWebSocketTransport(
   },
 ): ClosableTransport {
   const { codec = protoCodec, interceptors } = options;
-  checkCodecNames("codec", [codec]);
+  checkCodecNames("codec (an object, such as jsonCodec)", [codec]);
   const connections = connectWebSocket(options.baseUrl);
   const resolved = resolveClientOptions({ ...options, codec, compressions: [] });
   const attempt = interceptAttempts(createGrpcClient(connections.exchange, resolved), interceptors);

@@ -268,7 +268,9 @@ describe("a transport by a WebSocket", () => {
     const transport = createWebSocketTransport({ baseUrl, codec: jsonCodec });
     expect((await createGreetServiceClient(transport).greet({ name: "Ann" })).greeting).toBe("Hello, Ann!");
     await transport.close();
-    expect(() => createWebSocketTransport({ baseUrl, codec: "json" as never })).toThrow("codec: the name undefined");
+    expect(() => createWebSocketTransport({ baseUrl, codec: "json" as never })).toThrow(
+      "codec (an object, such as jsonCodec): the name undefined must be",
+    );
   });
 
   it.each(["", "/api", "ws://host", "http://host/?a=b", "http://host/#a"])("refuses the base URL %j", (baseUrl) => {
