@@ -1,0 +1,88 @@
+/**
+ * Schemas from the descriptors that `@grpc/proto-loader` makes. They have one file for each package, relative names of types, no
+ * imports and no syntax.
+ */
+import { create, createFileRegistry, type FileRegistry, fromBinary } from "@bufbuild/protobuf";
+import {
+  type DescriptorProto,
+  Edition,
+  type FieldDescriptorProto,
+  type FileDescriptorProto,
+  FileDescriptorProtoSchema,
+  FileDescriptorSetSchema,
+} from "@bufbuild/protobuf/wkt";
+
+/** Creates the schemas of encoded files. Throws an `Error` for packages that import each other. */
+export function createSchemas(encoded: readonly Uint8Array[]): FileRegistry {
+  const files = encoded.map((bytes) => fromBinary(FileDescriptorProtoSchema, bytes));
+  /** The files of all messages and enums, by their full names. */
+  const fileOf = new Map<string, FileDescriptorProto>();
+  for (const file of files) {
+    for (const [, message] of messagesOf(file)) renameEntries(message);
+    for (const [name, message] of messagesOf(file)) {
+      fileOf.set(name, file);
+      for (const one of message.enumType) fileOf.set(`${name}.${one.name}`, file);
+    }
+    for (const one of file.enumType) fileOf.set(`${scopeOf(file)}.${one.name}`, file);
+  }
+
+  /** Returns the full name of a type, which is relative to the innermost scope that has it. */
+  const resolve = (scope: string, name: string): string => {
+    if (name.startsWith(".")) return name;
+    for (let outer = scope; ; outer = outer.slice(0, outer.lastIndexOf("."))) {
+      const full = `${outer}.${name}`;
+      if (fileOf.has(full)) return full;
+      if (outer === "") throw new Error(`the type ${name} in ${scope.slice(1)} is not declared`);
+    }
+  };
+
+  const imports = (file: FileDescriptorProto): Set<FileDescriptorProto> => {
+    const fields = messagesOf(file).flatMap(([, { field }]) => field.map(({ typeName }) => typeName));
+    const messages = file.service.flatMap(({ method }) => method.flatMap((one) => [one.inputType, one.outputType]));
+    return new Set([...fields, ...messages].map((name) => fileOf.get(name)).filter((one) => one !== undefined));
+  };
+
+  for (const file of files) {
+    // Explicit presence keeps a value of 0 that was received or returned, whatever the syntax of the proto file.
+    Object.assign(file, { syntax: "editions", edition: Edition.EDITION_2023, extension: [] });
+    for (const [scope, message] of messagesOf(file)) {
+      message.field = message.field.filter(({ extendee }) => extendee === "");
+      for (const field of message.field) if (field.typeName) field.typeName = resolve(scope, field.typeName);
+    }
+  }
+
+  const ordered = new Set<FileDescriptorProto>();
+  const add = (file: FileDescriptorProto, importing: readonly FileDescriptorProto[]): void => {
+    if (ordered.has(file)) return;
+    if (importing.includes(file)) {
+      const packages = importing.map((one) => one.package).join(", ");
+      throw new Error(`the packages ${packages} import each other: generate code, and set the option services`);
+    }
+    const imported = [...imports(file)].filter((one) => one !== file);
+    file.dependency = imported.map(({ name }) => name);
+    for (const one of imported) add(one, [...importing, file]);
+    ordered.add(file);
+  };
+  for (const file of files) add(file, []);
+  return createFileRegistry(create(FileDescriptorSetSchema, { file: [...ordered] }));
+}
+
+/** Renames the entries of maps, which are named after their fields, as a message beside them may be. */
+function renameEntries({ field, nestedType }: DescriptorProto): void {
+  for (const entry of nestedType.filter(({ options }) => options?.mapEntry)) {
+    const nameOf = ({ name }: FieldDescriptorProto): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
+    const map = field.find((one) => one.typeName === entry.name && nameOf(one) === entry.name);
+    if (map !== undefined) map.typeName = entry.name = `${entry.name}Entry`;
+  }
+}
+
+const scopeOf = (file: FileDescriptorProto): string => (file.package === "" ? "" : `.${file.package}`);
+
+/** The messages of a file with their full names, nested ones included. */
+function messagesOf(file: FileDescriptorProto): [name: string, message: DescriptorProto][] {
+  const withNested = (scope: string, message: DescriptorProto): [string, DescriptorProto][] => {
+    const name = `${scope}.${message.name}`;
+    return [[name, message], ...message.nestedType.flatMap((one) => withNested(name, one))];
+  };
+  return file.messageType.flatMap((message) => withNested(scopeOf(file), message));
+}
