@@ -43,7 +43,7 @@ export interface HeroById {
 
 const HEROES = [
   { id: "1", names: { firstName: "John" }, kind: "FLYING", powers: { speed: 3 }, city: "Rome", age: 0 },
-  { id: "2", names: { firstName: "Doe" }, team: { name: "A" }, badge: Buffer.from("ab") },
+  { id: "2", team: { name: "A" }, badge: Buffer.from("ab") },
 ];
 
 /** What has happened, in order. */
@@ -83,11 +83,11 @@ class BusyFilter implements RpcExceptionFilter<Busy> {
 }
 
 @Controller()
-@UseGuards(TokenGuard)
 @UseFilters(BusyFilter)
 @UseInterceptors(Recorder)
 class HeroController {
   @GrpcMethod("HeroService")
+  @UseGuards(TokenGuard)
   @UsePipes(IdPipe)
   findOne({ id }: HeroById, metadata: GrpcMetadata, call: GrpcCall): object {
     if (id === "3") throw new Busy("the heroes are busy");
