@@ -1,47 +1,149 @@
-/** Calls in the shape of `@grpc/grpc-js`, which handlers of Nest get as their last argument. */
-import type { EventEmitter } from "node:events";
-import type { HandlerContext } from "triple-es";
-import { fieldsOf, GrpcMetadata, type MetadataSource } from "./metadata.ts";
+/** Calls in the form of `@grpc/grpc-js`, for which Nest makes functions of handlers, as handlers of `triple-es`. */
+import { Duplex, PassThrough } from "node:stream";
+import { Metadata } from "@grpc/grpc-js";
+import { RpcException } from "@nestjs/microservices";
+import { Code, type HandlerContext, type Method, RpcError } from "triple-es";
+import { userMetadata } from "triple-es/internal";
 
-/** The members of a call. It is an event emitter, or a duplex stream of messages for `@GrpcStreamCall`. */
-export interface GrpcCall {
-  /** The message of a request that has one. */
-  readonly request: object | undefined;
-  /** The metadata of the request. */
-  readonly metadata: GrpcMetadata;
-  /** True if the call has ended early. The event `cancelled` tells when. */
-  cancelled: boolean;
-  /** Sends the leading metadata of a response. */
-  sendMetadata(metadata: MetadataSource): void;
-  /** Returns the address of the client. */
-  getPeer(): string;
-  /** Returns the time at which the call ends: `Infinity` without a deadline. */
-  getDeadline(): Date | number;
-  /** Returns the path of the method. */
-  getPath(): string;
+/** Conversions of messages of protobuf-es to and from those of handlers. */
+export interface MessageShape {
+  readonly request: (message: object) => object;
+  readonly response: (value: unknown) => object;
 }
 
-/** Adds the members of a call to an emitter or a stream. */
-export function createCall<E extends EventEmitter>(emitter: E, context: HandlerContext, request?: object): E & GrpcCall {
-  const call = Object.assign(emitter, {
-    request,
-    metadata: new GrpcMetadata(context.requestHeaders),
-    cancelled: false,
-    sendMetadata(metadata: MetadataSource): void {
-      context.responseHeaders.appendAll(fieldsOf(metadata));
-      context.sendHeaders();
-    },
-    getPeer: () => `${context.peer.address}:${context.peer.port}`,
-    getDeadline() {
-      const timeoutMs = context.timeoutMs();
-      return timeoutMs === undefined ? Number.POSITIVE_INFINITY : new Date(Date.now() + timeoutMs);
-    },
-    getPath: () => context.method.path,
-  });
-  const onAbort = (): void => {
-    call.cancelled = true;
-    call.emit("cancelled", "cancelled");
+/** A method of a service of `@grpc/grpc-js`: calls `respond` with an error or a message, or writes messages to the call. */
+export type GrpcMethod = (call: GrpcCall, respond: Respond) => unknown;
+type Respond = (error: unknown, value?: unknown, trailers?: Metadata) => void;
+
+/** A handler of `triple-es`: takes a message or the messages of a stream, and returns either. */
+export type Handler = (input: object, context: HandlerContext) => unknown;
+
+/** Creates the handler that runs a method of a service of `@grpc/grpc-js`. */
+export function createHandler({ kind }: Method, run: GrpcMethod, shape: MessageShape): Handler {
+  if (kind === "unary" || kind === "client_streaming") {
+    return (input, context) =>
+      new Promise((resolve, reject) => {
+        const call = new GrpcCall(input, context, shape, reject);
+        call.run(run, (error, value, trailers) => {
+          if (error) call.emit("error", error);
+          else resolve(value);
+          if (trailers) call.addTrailers(trailers);
+        });
+      }).then(shape.response);
+  }
+  return async function* (input, context) {
+    let failure: unknown;
+    const call = new GrpcCall(input, context, shape, (reason) => (failure ??= reason));
+    call.run(run, (error) => call.emit("error", error));
+    for await (const value of call.responses) yield shape.response(value);
+    if (failure !== undefined) throw failure;
   };
-  context.signal.addEventListener("abort", onAbort, { once: true });
-  return call;
+}
+
+/** A call, with the members of all kinds of calls of `@grpc/grpc-js`. Messages of streams are read from it and written to it. */
+export class GrpcCall extends Duplex {
+  readonly request: object | undefined;
+  readonly metadata: Metadata = new Metadata();
+  /** True if the call has ended early. The event `cancelled` tells when. */
+  cancelled = false;
+  /** The messages that were written. */
+  readonly responses: PassThrough = new PassThrough({ objectMode: true });
+  readonly #context: HandlerContext;
+  readonly #messages: AsyncIterator<object> | undefined;
+  readonly #shape: MessageShape;
+
+  /** Opens a call. `fail` receives its error. */
+  constructor(input: object, context: HandlerContext, shape: MessageShape, fail: (reason: unknown) => void) {
+    super({ objectMode: true });
+    this.#context = context;
+    this.#shape = shape;
+    if (Symbol.asyncIterator in input) this.#messages = (input as AsyncIterable<object>)[Symbol.asyncIterator]();
+    else this.request = shape.request(input);
+    for (const [name, value] of userMetadata(context.requestHeaders)) {
+      this.metadata.merge(Metadata.fromHttp2Headers({ [name]: value }));
+    }
+    // The responses that were written before the error are sent.
+    this.on("error", (reason) => {
+      fail(toRpcError(reason));
+      this.end();
+    });
+    const onAbort = (): void => {
+      fail(context.signal.reason);
+      this.cancelled = true;
+      this.emit("cancelled", "cancelled");
+      this.destroy();
+    };
+    context.signal.addEventListener("abort", onAbort, { once: true });
+  }
+
+  /** Runs the method. What it throws is the error of the call. */
+  run(method: GrpcMethod, respond: Respond): void {
+    const running = (async () => method(this, respond))();
+    running.catch((error: unknown) => this.emit("error", error));
+  }
+
+  sendMetadata(metadata: Metadata): void {
+    this.#context.responseHeaders.appendAll(metadata.toJSON());
+    this.#context.sendHeaders();
+  }
+
+  addTrailers(metadata: Metadata): void {
+    this.#context.responseTrailers.appendAll(metadata.toJSON());
+  }
+
+  getPeer(): string {
+    return `${this.#context.peer.address}:${this.#context.peer.port}`;
+  }
+
+  getHost(): string {
+    return this.#context.peer.authority ?? "";
+  }
+
+  getPath(): string {
+    return this.#context.method.path;
+  }
+
+  getDeadline(): Date | number {
+    const timeoutMs = this.#context.timeoutMs();
+    return timeoutMs === undefined ? Number.POSITIVE_INFINITY : new Date(Date.now() + timeoutMs);
+  }
+
+  override end(trailers?: unknown): this {
+    if (trailers instanceof Metadata) this.addTrailers(trailers);
+    return super.end();
+  }
+
+  override async _read(): Promise<void> {
+    try {
+      const { done, value } = (await this.#messages?.next()) ?? { done: true };
+      this.push(done ? null : this.#shape.request(value));
+    } catch (error) {
+      this.emit("error", error);
+    }
+  }
+
+  override _write(value: unknown, _encoding: string, done: () => void): void {
+    this.responses.write(value, done);
+  }
+
+  override _final(done: () => void): void {
+    this.responses.end(done);
+  }
+
+  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
+    this.responses.end();
+    done(error);
+  }
+}
+
+/** Converts an error as `@grpc/grpc-js` does. An `Error` without a code is returned unchanged: it is reported, and not sent. */
+function toRpcError(cause: unknown): unknown {
+  const given = cause instanceof RpcException ? cause.getError() : cause;
+  const reason = typeof given === "object" && given !== null ? given : { message: given };
+  const { code, details, message, metadata } = reason as { [name: string]: unknown; metadata?: Metadata };
+  const hasCode = Number.isInteger(code);
+  if (reason instanceof RpcError || (reason instanceof Error && !hasCode)) return reason;
+  const text = [details, message].find((one) => typeof one === "string") ?? "Unknown Error";
+  const options = { trailers: metadata?.toJSON(), cause };
+  return new RpcError(hasCode ? (code as Code) : Code.Unknown, text as string, options);
 }

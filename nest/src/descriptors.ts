@@ -3,6 +3,7 @@
  * imports and no syntax.
  */
 import { create, createFileRegistry, type FileRegistry, fromBinary } from "@bufbuild/protobuf";
+import { protoCamelCase } from "@bufbuild/protobuf/reflect";
 import {
   type DescriptorProto,
   Edition,
@@ -47,7 +48,10 @@ export function createSchemas(encoded: readonly Uint8Array[]): FileRegistry {
     Object.assign(file, { syntax: "editions", edition: Edition.EDITION_2023, extension: [] });
     for (const [scope, message] of messagesOf(file)) {
       message.field = message.field.filter(({ extendee }) => extendee === "");
-      for (const field of message.field) if (field.typeName) field.typeName = resolve(scope, field.typeName);
+      for (const field of message.field) {
+        field.jsonName ||= protoCamelCase(field.name);
+        if (field.typeName) field.typeName = resolve(scope, field.typeName);
+      }
     }
   }
 

@@ -3,7 +3,4 @@
  *
  * @module triple-es-nest
  */
-export type { GrpcCall } from "./call.ts";
-export type { ProtoOptions } from "./loaded-services.ts";
-export { GrpcMetadata, type MetadataSource, type MetadataValue } from "./metadata.ts";
 export { TripleServer, type TripleServerOptions } from "./server.ts";

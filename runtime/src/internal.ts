@@ -1,6 +1,6 @@
 /**
- * Entry point `triple-es/internal`: what the package `triple-es-dubbo` of the same version needs in addition to the public
- * API. It is no part of that API, and changes without notice.
+ * Entry point `triple-es/internal`: what `triple-es-dubbo` and `triple-es-nest` of the same version need in addition to the
+ * public API. It is no part of that API, and changes without notice.
  *
  * @module triple-es/internal
  */

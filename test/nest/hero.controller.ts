@@ -11,18 +11,13 @@ import {
   Module,
   type NestInterceptor,
   type PipeTransform,
+  type RpcExceptionFilter,
   UseFilters,
   UseGuards,
   UseInterceptors,
   UsePipes,
 } from "@nestjs/common";
-import {
-  GrpcMethod,
-  GrpcStreamCall,
-  GrpcStreamMethod,
-  type RpcExceptionFilter,
-  RpcException,
-} from "@nestjs/microservices";
+import { GrpcMethod, GrpcStreamCall, GrpcStreamMethod, RpcException } from "@nestjs/microservices";
 import { count, from, map, mergeMap, type Observable, Subject, tap, throwError } from "rxjs";
 
 /** The part of the metadata and call of `@grpc/grpc-js` that the handlers use. */

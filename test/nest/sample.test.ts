@@ -113,7 +113,10 @@ describe.each(STRATEGIES)("an application with %s", (name, strategy) => {
   it("passes streams to handlers as observables", async () => {
     expect(await read(write(client.findMany(), ["2", "1"]))).toEqual([doe, john]);
     const total = new Promise((resolve) => {
-      write(client.countPowers((_error: unknown, value: unknown) => resolve(value)), ["1", "2", "3"]);
+      write(
+        client.countPowers((_error: unknown, value: unknown) => resolve(value)),
+        ["1", "2", "3"],
+      );
     });
     expect(await total).toEqual({ total: 3 });
   });
@@ -134,7 +137,10 @@ describe.each(STRATEGIES)("an application with %s", (name, strategy) => {
   it("passes streams to handlers as duplex streams", async () => {
     expect(await read(write(client.echoMany(), ["1", "2"]))).toEqual([{ id: "1" }, { id: "2" }]);
     const total = new Promise((resolve) => {
-      write(client.sumIds((_error: unknown, value: unknown) => resolve(value)), ["1", "2", "3"]);
+      write(
+        client.sumIds((_error: unknown, value: unknown) => resolve(value)),
+        ["1", "2", "3"],
+      );
     });
     expect(await total).toEqual({ total: 6 });
   });
