@@ -3,7 +3,7 @@ import { Duplex, PassThrough } from "node:stream";
 import { Metadata } from "@grpc/grpc-js";
 import { RpcException } from "@nestjs/microservices";
 import { Code, type HandlerContext, type Method, RpcError } from "triple-es";
-import { userMetadata } from "triple-es/internal";
+import { userMetadata, wallClock } from "triple-es/internal";
 
 /** Conversions of messages of protobuf-es to and from those of handlers. */
 export interface MessageShape {
@@ -67,6 +67,7 @@ export class GrpcCall extends Duplex {
       fail(toRpcError(reason));
       this.end();
     });
+    for (const end of ["finish", "close"]) this.on(end, () => this.responses.end());
     const onAbort = (): void => {
       fail(context.signal.reason);
       this.cancelled = true;
@@ -78,41 +79,34 @@ export class GrpcCall extends Duplex {
 
   /** Runs the method. What it throws is the error of the call. */
   run(method: GrpcMethod, respond: Respond): void {
-    const running = (async () => method(this, respond))();
-    running.catch((error: unknown) => this.emit("error", error));
+    (async () => method(this, respond))().catch((error: unknown) => this.emit("error", error));
   }
 
   sendMetadata(metadata: Metadata): void {
     this.#context.responseHeaders.appendAll(metadata.toJSON());
     this.#context.sendHeaders();
   }
-
   addTrailers(metadata: Metadata): void {
     this.#context.responseTrailers.appendAll(metadata.toJSON());
   }
-
   getPeer(): string {
     return `${this.#context.peer.address}:${this.#context.peer.port}`;
   }
-
   getHost(): string {
     return this.#context.peer.authority ?? "";
   }
-
   getPath(): string {
     return this.#context.method.path;
   }
-
   getDeadline(): Date | number {
     const timeoutMs = this.#context.timeoutMs();
-    return timeoutMs === undefined ? Number.POSITIVE_INFINITY : new Date(Date.now() + timeoutMs);
+    return timeoutMs === undefined ? Number.POSITIVE_INFINITY : new Date(wallClock() + timeoutMs);
   }
 
   override end(trailers?: unknown): this {
-    if (trailers instanceof Metadata) this.addTrailers(trailers);
+    if (trailers) this.addTrailers(trailers as Metadata);
     return super.end();
   }
-
   override async _read(): Promise<void> {
     try {
       const { done, value } = (await this.#messages?.next()) ?? { done: true };
@@ -121,18 +115,8 @@ export class GrpcCall extends Duplex {
       this.emit("error", error);
     }
   }
-
   override _write(value: unknown, _encoding: string, done: () => void): void {
     this.responses.write(value, done);
-  }
-
-  override _final(done: () => void): void {
-    this.responses.end(done);
-  }
-
-  override _destroy(error: Error | null, done: (error: Error | null) => void): void {
-    this.responses.end();
-    done(error);
   }
 }
 

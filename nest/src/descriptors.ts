@@ -7,7 +7,6 @@ import { protoCamelCase } from "@bufbuild/protobuf/reflect";
 import {
   type DescriptorProto,
   Edition,
-  type FieldDescriptorProto,
   type FileDescriptorProto,
   FileDescriptorProtoSchema,
   FileDescriptorSetSchema,
@@ -20,11 +19,10 @@ export function createSchemas(encoded: readonly Uint8Array[]): FileRegistry {
   const fileOf = new Map<string, FileDescriptorProto>();
   for (const file of files) {
     for (const [, message] of messagesOf(file)) renameEntries(message);
-    for (const [name, message] of messagesOf(file)) {
-      fileOf.set(name, file);
-      for (const one of message.enumType) fileOf.set(`${name}.${one.name}`, file);
+    for (const [scope, { enumType }] of [[scopeOf(file), file] as const, ...messagesOf(file)]) {
+      fileOf.set(scope, file);
+      for (const { name } of enumType) fileOf.set(`${scope}.${name}`, file);
     }
-    for (const one of file.enumType) fileOf.set(`${scopeOf(file)}.${one.name}`, file);
   }
 
   /** Returns the full name of a type, which is relative to the innermost scope that has it. */
@@ -37,10 +35,11 @@ export function createSchemas(encoded: readonly Uint8Array[]): FileRegistry {
     }
   };
 
-  const imports = (file: FileDescriptorProto): Set<FileDescriptorProto> => {
+  const importsOf = (file: FileDescriptorProto): FileDescriptorProto[] => {
     const fields = messagesOf(file).flatMap(([, { field }]) => field.map(({ typeName }) => typeName));
     const messages = file.service.flatMap(({ method }) => method.flatMap((one) => [one.inputType, one.outputType]));
-    return new Set([...fields, ...messages].map((name) => fileOf.get(name)).filter((one) => one !== undefined));
+    const imported = new Set([...fields, ...messages].map((name) => fileOf.get(name)));
+    return [...imported].filter((one) => one !== undefined && one !== file) as FileDescriptorProto[];
   };
 
   for (const file of files) {
@@ -62,7 +61,7 @@ export function createSchemas(encoded: readonly Uint8Array[]): FileRegistry {
       const packages = importing.map((one) => one.package).join(", ");
       throw new Error(`the packages ${packages} import each other: generate code, and set the option services`);
     }
-    const imported = [...imports(file)].filter((one) => one !== file);
+    const imported = importsOf(file);
     file.dependency = imported.map(({ name }) => name);
     for (const one of imported) add(one, [...importing, file]);
     ordered.add(file);
@@ -73,10 +72,9 @@ export function createSchemas(encoded: readonly Uint8Array[]): FileRegistry {
 
 /** Renames the entries of maps, which are named after their fields, as a message beside them may be. */
 function renameEntries({ field, nestedType }: DescriptorProto): void {
-  for (const entry of nestedType.filter(({ options }) => options?.mapEntry)) {
-    const nameOf = ({ name }: FieldDescriptorProto): string => `${name.charAt(0).toUpperCase()}${name.slice(1)}`;
-    const map = field.find((one) => one.typeName === entry.name && nameOf(one) === entry.name);
-    if (map !== undefined) map.typeName = entry.name = `${entry.name}Entry`;
+  for (const map of field) {
+    const entry = nestedType.find(({ name, options }) => options?.mapEntry && name === map.typeName);
+    if (entry?.name.slice(1) === map.name.slice(1)) map.typeName = entry.name = `${entry.name}Entry`;
   }
 }
 

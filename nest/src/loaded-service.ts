@@ -18,35 +18,33 @@ interface LoadedMethod {
 /** A service as the loader describes it. */
 export type LoadedService = Readonly<Record<string, LoadedMethod>>;
 
+export type Definition = ServiceDef<object, object>;
+/** Returns the conversions of the messages of a method. */
+export type ShapeOf = (method: Method) => MessageShape;
+
 /** The schemas of the files of a loaded package, which all its methods share. */
 const schemasOf = new WeakMap<readonly Uint8Array[], FileRegistry>();
 
-/** Returns the definition of a service, and the conversions of the messages of its methods. Throws an `Error` without descriptors. */
-export function defineService(service: LoadedService): {
-  readonly def: ServiceDef<object, object>;
-  readonly shapeOf: (method: Method) => MessageShape;
-} {
+/** Returns the definition of a service, and the shapes of its messages. Throws an `Error` for a service without descriptors. */
+export function defineService(service: LoadedService): [Definition, ShapeOf] {
   const [{ path, requestType } = { path: "" }] = Object.values(service);
   const typeName = path.slice(1, path.lastIndexOf("/"));
   const files = requestType?.fileDescriptorProtos;
-  const schemas = files && (schemasOf.get(files) ?? createSchemas(files));
-  const found = schemas?.getService(typeName);
-  if (!files || !schemas || !found) throw new Error(`the service ${typeName} has no descriptors: load its proto file`);
+  if (files === undefined) throw new Error(`the service ${typeName} has no descriptors: load its proto file`);
+  const schemas = schemasOf.get(files) ?? createSchemas(files);
   schemasOf.set(files, schemas);
-  const methods = found.methods.map((method) => {
-    const { name, methodKind: kind, input, output, localName } = method;
-    const descriptor = (): typeof method => method;
-    return [localName, { kind, service: typeName, name, path: `/${typeName}/${name}`, input, output, descriptor }];
+  const methods = schemas.getService(typeName)?.methods.map((method) => {
+    const { name, methodKind: kind, input, output } = method;
+    const own = { kind, service: typeName, name, path: `/${typeName}/${name}`, input, output };
+    return [method.localName, { ...own, descriptor: () => method }];
   });
-  return {
-    def: { typeName, methods: Object.fromEntries(methods) },
-    shapeOf({ name, input, output }) {
-      const { requestDeserialize, responseSerialize } = service[name] as LoadedMethod;
-      return {
-        // protobufjs reads bytes from a Buffer only.
-        request: (message) => requestDeserialize(Buffer.from(toBinary(input as DescMessage, message as Message))),
-        response: (value) => fromBinary(output as DescMessage, responseSerialize(value)),
-      };
-    },
+  const shapeOf: ShapeOf = ({ name, input, output }) => {
+    const { requestDeserialize, responseSerialize } = service[name] as LoadedMethod;
+    return {
+      // protobufjs reads bytes from a Buffer only.
+      request: (message) => requestDeserialize(Buffer.from(toBinary(input as DescMessage, message as Message))),
+      response: (value) => fromBinary(output as DescMessage, responseSerialize(value)),
+    };
   };
+  return [{ typeName, methods: Object.fromEntries(methods ?? []) }, shapeOf];
 }

@@ -1,11 +1,15 @@
 /** The transport strategy of Nest: serves `@GrpcMethod`, `@GrpcStreamMethod` and `@GrpcStreamCall` with a server of `triple-es`. */
 import { type GrpcOptions, ServerGrpc } from "@nestjs/microservices";
+import { defer, type Observable } from "rxjs";
 import type { ServiceDef } from "triple-es";
 import { createServer, type ListenOptions, type Server, type ServerOptions } from "triple-es/node";
-import { createHandler, type GrpcMethod, type Handler, type MessageShape } from "./call.ts";
-import { defineService, type LoadedService } from "./loaded-service.ts";
+import { createHandler, type GrpcCall, type GrpcMethod, type Handler, type MessageShape } from "./call.ts";
+import { type Definition, defineService, type LoadedService, type ShapeOf } from "./loaded-service.ts";
 
 type NestOptions = GrpcOptions["options"];
+type StreamMethod = ServerGrpc["createRequestStreamMethod"];
+type Requests = Observable<unknown> & { drainBuffer?(): void };
+type Implementation = Readonly<Record<string, GrpcMethod>>;
 
 /** The options of `@grpc/grpc-js`, for which the server has its own. */
 const OTHER_OPTIONS = ["channelOptions", "credentials", "keepalive", "maxSendMessageLength"] as const;
@@ -16,7 +20,7 @@ export interface TripleServerOptions extends Partial<Omit<NestOptions, (typeof O
    * Definitions of generated code, such as `GreetServiceDef`, which need no proto files. Handlers then get messages of protobuf-es,
    * and return them or init objects. Default: none.
    */
-  readonly services?: readonly ServiceDef<never, never>[] | undefined;
+  readonly services?: readonly ServiceDef<object, object>[] | undefined;
   /** Options of the server, such as `tls`, `cors` and `limits`. Default: none. */
   readonly server?: ServerOptions | undefined;
 }
@@ -39,15 +43,13 @@ export class TripleServer extends ServerGrpc {
     super(options as NestOptions);
     const other = OTHER_OPTIONS.find((name) => name in options);
     if (other)
-      throw new TypeError(`TripleServer has no option ${other}: set the options of triple-es in the option server`);
-    if ((options.services ?? options.package) === undefined)
-      throw new TypeError("TripleServer needs package or services");
-    const { maxReceiveMessageLength: maxMessageBytes, maxMetadataSize: bytes } = options;
+      throw new TypeError(`${other} is an option of @grpc/grpc-js: set those of triple-es in the option server`);
+    if (!(options.services ?? options.package)) throw new TypeError("TripleServer needs package or services");
     this.#options = options;
     this.#server = createServer({
       onError: (error, path) => this.logger.error(path, error),
-      ...(maxMessageBytes === undefined ? {} : { maxMessageBytes }),
-      ...(bytes === undefined ? {} : { headerLimits: { request: { bytes } } }),
+      maxMessageBytes: options.maxReceiveMessageLength,
+      headerLimits: { request: { bytes: options.maxMetadataSize } },
       ...options.server,
     });
   }
@@ -58,29 +60,39 @@ export class TripleServer extends ServerGrpc {
   }
 
   /** Creates the server to which Nest adds the services of `package`: the part of a server of `@grpc/grpc-js` that it calls. */
-  override async createClient(): Promise<{
-    addService(service: LoadedService, implementation: Readonly<Record<string, GrpcMethod>>): void;
-  }> {
-    return {
-      addService: (service, implementation) => {
-        const { def, shapeOf } = defineService(service);
-        this.#add(def, implementation, shapeOf);
-      },
+  override async createClient(): Promise<object> {
+    const addService = (service: LoadedService, implementation: Implementation): void =>
+      this.#add(...defineService(service), implementation);
+    return { addService };
+  }
+
+  /** Reads requests when the handler subscribes. Nest loses, or passes on late, what arrives while the handler is called. */
+  override createRequestStreamMethod(...[handler, isStream]: Parameters<StreamMethod>): ReturnType<StreamMethod> {
+    const run = (requests: Requests, metadata: unknown, call: GrpcCall): unknown => {
+      call.pause();
+      requests.drainBuffer?.();
+      return handler(
+        defer(() => call.resume() && requests),
+        metadata,
+        call,
+      );
     };
+    return super.createRequestStreamMethod(run, isStream);
   }
 
   /** Adds the handlers of the application, and listens. */
   override async bindEvents(): Promise<void> {
     const { package: packages, services = [] } = this.#options;
     if (packages !== undefined) await super.bindEvents();
-    for (const def of services as readonly ServiceDef<object, object>[]) {
+    for (const def of services) {
       const methods = Object.entries(def.methods).flatMap(([name, { kind, path, name: declared }]) => {
         const requestStream = kind === "client_streaming" || kind === "bidi_streaming";
         const responseStream = kind === "server_streaming" || kind === "bidi_streaming";
         return [name, declared].map((one) => [one, { path, requestStream, responseStream }]);
       });
       const name = def.typeName.slice(def.typeName.lastIndexOf(".") + 1);
-      this.#add(def, await this.createService({ prototype: Object.fromEntries(methods) }, name), () => SAME_SHAPE);
+      const implementation = await this.createService({ prototype: Object.fromEntries(methods) }, name);
+      this.#add(def, () => SAME_SHAPE, implementation);
     }
     await this.#server.listen(addressOf(this.url));
   }
@@ -90,11 +102,7 @@ export class TripleServer extends ServerGrpc {
     await this.#server.close(this.#options.gracefulShutdown ? {} : { graceMs: 0 });
   }
 
-  #add(
-    def: ServiceDef<object, object>,
-    implementation: Readonly<Record<string, GrpcMethod>>,
-    shapeOf: (method: ServiceDef<object, object>["methods"][string]) => MessageShape,
-  ): void {
+  #add(def: Definition, shapeOf: ShapeOf, implementation: Implementation): void {
     const handlers: Record<string, Handler> = {};
     for (const [name, method] of Object.entries(def.methods)) {
       const run = implementation[method.name] ?? implementation[name];
