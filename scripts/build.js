@@ -51,6 +51,7 @@ const TIERS = {
     openapi: ["mcp", "openapi/console", "rest"],
   },
   dubbo: { java: ["hessian2", "msgpack"], index: ["etcd", "nacos", "rules", "zookeeper"] },
+  nest: {},
 };
 
 /** Tiers of bundlers: entry points for Node alone are in the files of `triple-es/node`, because no page has them. */
@@ -205,6 +206,9 @@ const parts = {
 
   /** `triple-es-dubbo`, which needs the runtime. */
   dubbo: () => buildLibrary("dubbo"),
+
+  /** `triple-es-nest`, which needs the runtime. */
+  nest: () => buildLibrary("nest"),
 
   /** Bundles the script and the styles of the page of the option `console`, for browsers. */
   console: () =>

@@ -43,6 +43,7 @@ export const GROUPS: readonly Group[] = [
       ["docs/browsers.md", "Browsers"],
       ["docs/bundle-size.md", "Bundle size"],
       ["docs/frameworks.md", "Frameworks"],
+      ["nest/README.md", "NestJS"],
     ],
   },
   {

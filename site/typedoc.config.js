@@ -12,7 +12,7 @@ const entryPointsOf = (workspace) =>
   );
 
 export default {
-  entryPoints: [...entryPointsOf("runtime"), ...entryPointsOf("dubbo")],
+  entryPoints: [...entryPointsOf("runtime"), ...entryPointsOf("dubbo"), ...entryPointsOf("nest")],
   tsconfig: path("tsconfig.reference.json"),
   // `npm run types` checks them, with a compiler that takes a tenth of the time.
   skipErrorChecking: true,

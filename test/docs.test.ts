@@ -33,13 +33,14 @@ import { TSC, TSC_ENVIRONMENT, TSC_FLAGS } from "./support/tsc.ts";
 const run = promisify(execFile);
 /** Next to the guide's `tsconfig.json`, which test/packages.test.ts compiles with. */
 const STRICT = "tsconfig.strict.json";
-const OUR_PACKAGES = ["triple-es", "triple-es-dubbo", "protoc-gen-triple-es"];
+const OUR_PACKAGES = ["triple-es", "triple-es-dubbo", "triple-es-nest", "protoc-gen-triple-es"];
 
 const inDocs = existsSync(`${ROOT}docs`) ? readdirSync(`${ROOT}docs`).filter((name) => name.endsWith(".md")) : [];
 const DOCUMENTS = [
   "README.md",
   "runtime/README.md",
   "dubbo/README.md",
+  "nest/README.md",
   "CONTRIBUTING.md",
   "CHANGELOG.md",
   "SECURITY.md",
@@ -456,7 +457,7 @@ describe("documents", () => {
     );
   }
 
-  it.each(["runtime", "dubbo"])(
+  it.each(["runtime", "dubbo", "nest"])(
     "in the workspace %s have no relative links, because a package page has no other files",
     (workspace) => {
       const links = Array.from(

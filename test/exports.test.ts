@@ -8,7 +8,7 @@ import { ROOT, readDocument } from "./support/documents.ts";
 
 const SOURCES = join(ROOT, "runtime/src/");
 /** Packages by the folder of their workspace. */
-const PACKAGES = { runtime: "triple-es", dubbo: "triple-es-dubbo" };
+const PACKAGES = { runtime: "triple-es", dubbo: "triple-es-dubbo", nest: "triple-es-nest" };
 
 /** The sources alone, without the declarations of packages and of the platform, which no export of ours declares. */
 const project = new Project({
@@ -16,11 +16,12 @@ const project = new Project({
   compilerOptions: { noLib: true, noResolve: true, types: [] },
   skipAddingFilesFromTsConfig: true,
 });
-project.addSourceFilesAtPaths([join(ROOT, "runtime/src/**/*.ts"), join(ROOT, "dubbo/src/**/*.ts")]);
+project.addSourceFilesAtPaths(Object.keys(PACKAGES).map((folder) => join(ROOT, folder, "src/**/*.ts")));
 const entryPoints = readEntryPoints();
 /** The entry points whose types the exports of all others may mention, by package. */
 const GENERAL: readonly (readonly [folder: string, entryPoints: readonly string[]])[] = [
   ["dubbo", ["triple-es", "triple-es/discovery", "triple-es/node", "triple-es-dubbo/java", "triple-es-dubbo/rules"]],
+  ["nest", ["triple-es", "triple-es/node"]],
   ["runtime", ["triple-es"]],
 ];
 
@@ -102,7 +103,7 @@ function missingFrom(file: SourceFile): string[] {
         if (first === undefined || Node.isTypeParameterDeclaration(first)) continue;
         const path = first.getSourceFile().getFilePath();
         const from = relative(ROOT, path);
-        if (!/^(?:runtime|dubbo)\/src\//.test(from) || exported.has(target) || general.has(target)) continue;
+        if (!/^(?:runtime|dubbo|nest)\/src\//.test(from) || exported.has(target) || general.has(target)) continue;
         missing.add(`${target.getName()} of ${from}, for ${symbol.getName()}`);
       }
     }

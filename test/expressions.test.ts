@@ -122,7 +122,7 @@ function joined(parts: readonly (string | undefined)[]): string | undefined {
   return parts.includes(undefined) ? undefined : parts.join("");
 }
 
-const files = ["runtime/src", "dubbo/src", "src"].flatMap((folder) =>
+const files = ["runtime/src", "dubbo/src", "nest/src", "src"].flatMap((folder) =>
   readdirSync(join(ROOT, folder), { recursive: true, encoding: "utf8" })
     .filter((name) => /\.c?[jt]s$/.test(name))
     .map((name) => `${folder}/${name}`),

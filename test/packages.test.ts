@@ -206,7 +206,7 @@ const builtFrom = (name: string): string[] => [
 ];
 
 describe("a tarball", () => {
-  it.each(["triple-es", "triple-es-dubbo", "protoc-gen-triple-es"])(
+  it.each(["triple-es", "triple-es-dubbo", "triple-es-nest", "protoc-gen-triple-es"])(
     "has code, types, a README, a license and a notice, and no other files: %s",
     (name) => {
       const files = packed.get(name) ?? [];
@@ -230,6 +230,7 @@ describe("a tarball", () => {
       ],
     ],
     ["triple-es-dubbo", [...["java", "hessian2"].flatMap(builtFrom), "dist/node/index.js", "dist/node/zookeeper.js"]],
+    ["triple-es-nest", ["dist/node/index.js", "dist/types/index.d.ts"]],
     ["protoc-gen-triple-es", ["dist/main.js", "dist/triple-es.js"]],
     [
       "create-triple-es",

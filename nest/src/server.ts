@@ -6,16 +6,14 @@ import { createServer, type ListenOptions, type Server, type ServerOptions } fro
 import { createHandler, type GrpcCall, type GrpcMethod, type Handler, type MessageShape } from "./call.ts";
 import { type Definition, defineService, type LoadedService, type ShapeOf } from "./loaded-service.ts";
 
-type NestOptions = GrpcOptions["options"];
-type StreamMethod = ServerGrpc["createRequestStreamMethod"];
 type Requests = Observable<unknown> & { drainBuffer?(): void };
 type Implementation = Readonly<Record<string, GrpcMethod>>;
 
 /** The options of `@grpc/grpc-js`, for which the server has its own. */
-const OTHER_OPTIONS = ["channelOptions", "credentials", "keepalive", "maxSendMessageLength"] as const;
+const OTHER_OPTIONS = ["channelOptions", "credentials", "keepalive", "maxSendMessageLength"];
 
-/** Options of {@link TripleServer}: most of Nest's gRPC transport, with the same meaning, and two more. */
-export interface TripleServerOptions extends Partial<Omit<NestOptions, (typeof OTHER_OPTIONS)[number]>> {
+/** Options of {@link TripleServer}: those of Nest's gRPC transport, but for the four of `@grpc/grpc-js`, and two more. */
+export interface TripleServerOptions extends Partial<GrpcOptions["options"]> {
   /**
    * Definitions of generated code, such as `GreetServiceDef`, which need no proto files. Handlers then get messages of protobuf-es,
    * and return them or init objects. Default: none.
@@ -40,7 +38,7 @@ export class TripleServer extends ServerGrpc {
 
   /** Creates the strategy. Throws a `TypeError` or `RangeError` for an invalid option. */
   constructor(options: TripleServerOptions) {
-    super(options as NestOptions);
+    super(options as GrpcOptions["options"]);
     const other = OTHER_OPTIONS.find((name) => name in options);
     if (other)
       throw new TypeError(`${other} is an option of @grpc/grpc-js: set those of triple-es in the option server`);
@@ -67,7 +65,9 @@ export class TripleServer extends ServerGrpc {
   }
 
   /** Reads requests when the handler subscribes. Nest loses, or passes on late, what arrives while the handler is called. */
-  override createRequestStreamMethod(...[handler, isStream]: Parameters<StreamMethod>): ReturnType<StreamMethod> {
+  override createRequestStreamMethod(
+    ...[handler, isStream]: Parameters<ServerGrpc["createRequestStreamMethod"]>
+  ): ReturnType<ServerGrpc["createRequestStreamMethod"]> {
     const run = (requests: Requests, metadata: unknown, call: GrpcCall): unknown => {
       call.pause();
       requests.drainBuffer?.();

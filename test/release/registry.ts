@@ -16,7 +16,7 @@ import { freePort } from "../support/port.ts";
 const run = promisify(execFile);
 const VERDACCIO = join(ROOT, "test/release/verdaccio/node_modules/verdaccio/bin/verdaccio");
 /** The packages of this repository, which are served only after they were published. */
-const OWN = "{triple-es,triple-es-dubbo,create-triple-es,protoc-gen-triple-es}";
+const OWN = "{triple-es,triple-es-dubbo,triple-es-nest,create-triple-es,protoc-gen-triple-es}";
 
 /** Reports whether Verdaccio is installed. Tests that need it are skipped where it is not. */
 export const hasVerdaccio: boolean = existsSync(VERDACCIO);

@@ -17,7 +17,7 @@ import { hasVerdaccio, type Registry, startRegistry } from "./registry.ts";
 
 const run = promisify(execFile);
 const { version } = JSON.parse(readFileSync(`${ROOT}package.json`, "utf8"));
-const PACKAGES = ["triple-es", "triple-es-dubbo", "create-triple-es", "protoc-gen-triple-es"];
+const PACKAGES = ["triple-es", "triple-es-dubbo", "triple-es-nest", "create-triple-es", "protoc-gen-triple-es"];
 
 describe.skipIf(!hasVerdaccio)("a rehearsal of the release", () => {
   let folder: string;

@@ -28,7 +28,7 @@ export function isExampleInstalled(name: string): boolean {
 
 /** Builds the runtime, which takes less than a second if it is up to date, and checks the example's types. */
 export async function prepareExample(name: string): Promise<void> {
-  await run("npm", ["run", "--silent", "build", "--", "runtime", "dubbo"], { cwd: ROOT });
+  await run("npm", ["run", "--silent", "build", "--", "runtime", "dubbo", "nest"], { cwd: ROOT });
   const tsc = run(process.execPath, [TSC, "--noEmit", "-p", join(FOLDER, name)]);
   await tsc.catch(({ stdout }) => {
     throw new Error(`examples/${name} has type errors:\n${stdout}`);

@@ -1,13 +1,8 @@
 import { Module } from "@nestjs/common";
-import { Authentication } from "./authentication.ts";
-import { Customers } from "./customers.ts";
-import { RpcServer } from "./rpc.server.ts";
+import { Customers } from "./customer.guard.ts";
+import { Orders } from "./orders.ts";
 import { SalesController } from "./sales.controller.ts";
-import { Sales } from "./sales.ts";
-import { ShopService } from "./shop.service.ts";
+import { ShopController } from "./shop.controller.ts";
 
-@Module({
-  controllers: [SalesController],
-  providers: [Authentication, Customers, RpcServer, Sales, ShopService],
-})
+@Module({ controllers: [SalesController, ShopController], providers: [Customers, Orders] })
 export class AppModule {}

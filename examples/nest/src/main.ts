@@ -1,12 +1,18 @@
 import "reflect-metadata";
 import { NestFactory } from "@nestjs/core";
+import type { MicroserviceOptions } from "@nestjs/microservices";
+import { TripleServer } from "triple-es-nest";
+import { ShopServiceDef } from "../../gen/shop/v1/shop_triple.ts";
 import { AppModule } from "./app.module.ts";
-import { RpcServer } from "./rpc.server.ts";
 
-// Streams to pages have no end, so the server closes their connections when it shuts down.
-const app = await NestFactory.create(AppModule, { forceCloseConnections: true });
-// Before `listen`, which adds the body parsers of Nest: calls have bodies of their own.
-app.use("/rpc", app.get(RpcServer).handler);
+const app = await NestFactory.create(AppModule);
+const strategy = new TripleServer({
+  services: [ShopServiceDef],
+  url: `localhost:${process.env["RPC_PORT"] ?? 50051}`,
+});
+app.connectMicroservice<MicroserviceOptions>({ strategy });
 app.enableShutdownHooks();
+await app.startAllMicroservices();
 await app.listen(Number(process.env["PORT"] ?? 3000));
 console.log(`HTTP at ${(await app.getUrl()).replace("[::1]", "localhost")}`);
+console.log(`RPC at http://localhost:${strategy.unwrap().address.port}`);

@@ -1,13 +1,13 @@
 import { Controller, Get } from "@nestjs/common";
-import { Sales } from "./sales.ts";
+import { Orders } from "./orders.ts";
 
-/** A controller beside the RPC methods. */
+/** An HTTP controller beside the RPC methods. */
 @Controller("sales")
 export class SalesController {
-  constructor(private readonly sales: Sales) {}
+  constructor(private readonly orders: Orders) {}
 
   @Get()
   read(): { orders: number } {
-    return { orders: this.sales.count };
+    return { orders: this.orders.count };
   }
 }
