@@ -17,7 +17,6 @@ interface LoadedMethod {
 
 /** A service as the loader describes it. */
 export type LoadedService = Readonly<Record<string, LoadedMethod>>;
-
 export type Definition = ServiceDef<object, object>;
 /** Returns the conversions of the messages of a method. */
 export type ShapeOf = (method: Method) => MessageShape;
