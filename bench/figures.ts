@@ -90,6 +90,6 @@ export function plotsOf({ machine, contests }: Figures): ReadonlyMap<string, str
 }
 
 /** Rounds to three significant digits. */
-function rounded(value: number): number {
+export function rounded(value: number): number {
   return Number(value.toPrecision(3));
 }

@@ -18,6 +18,11 @@ export interface Running {
 const START_TIMEOUT_MS = 30_000;
 const RUN_TIMEOUT_MS = 60_000;
 
+/** A program, with the process that it runs in. */
+export interface RunningProgram extends Running {
+  readonly pid: number;
+}
+
 /**
  * Starts a program that listens on the given port, and waits until it does. `ready`: a line that the program prints when it
  * serves, if that is later.
@@ -25,7 +30,7 @@ const RUN_TIMEOUT_MS = 60_000;
 export async function startProgram(
   commandFor: (port: number) => readonly string[],
   { ready }: { readonly ready?: string } = {},
-): Promise<Running> {
+): Promise<RunningProgram> {
   const port = await freePort();
   const command = commandFor(port);
   const { child, output } = launch(command);
@@ -51,7 +56,7 @@ export async function startProgram(
     }
     await delay(50);
   }
-  return { port, stop };
+  return { port, pid: child.pid ?? 0, stop };
 }
 
 /** Runs a program to its end, and returns its output. If it fails, throws an error with the end of the output. */

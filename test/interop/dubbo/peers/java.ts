@@ -131,14 +131,9 @@ function buildJava(dubbo: string, compiler: string): string {
       `org.apache.curator:curator-x-discovery:${CURATOR}`,
       `com.alibaba.nacos:nacos-client:${NACOS_CLIENT}`,
     ]);
-    const compilerJars = fetchJars(building, "compiler", [`org.apache.dubbo:dubbo-compiler:${compiler}`]);
-    const plugin = join(building, "protoc-gen-dubbo");
-    const main = "org.apache.dubbo.gen.tri.Dubbo3TripleGenerator";
-    writeFileSync(plugin, `#!/bin/sh\nexec java -cp '${compilerJars}/*' ${main}\n`);
-    chmodSync(plugin, 0o755);
     const generated = join(building, "generated");
     mkdirSync(generated);
-    const generate = [`--java_out=${generated}`, `--plugin=protoc-gen-dubbo=${plugin}`, `--dubbo_out=${generated}`];
+    const generate = [`--java_out=${generated}`, ...stubOptions(building, generated, compiler)];
     step(building, "protoc", ["-I", PROTOS, ...generate, ...protos]);
     if (isOld(dubbo)) adaptStubs(filesIn(generated));
     const options = [
@@ -155,6 +150,16 @@ function buildJava(dubbo: string, compiler: string): string {
     // An archive of classes must not depend on folders.
     step(building, "jar", ["--create", "--file", "program.jar", "-C", "classes", "."]);
   });
+}
+
+/** Fetches the compiler of stubs. Returns the options with which protoc runs it. */
+export function stubOptions(building: string, generated: string, compiler: string): string[] {
+  const jars = fetchJars(building, "compiler", [`org.apache.dubbo:dubbo-compiler:${compiler}`]);
+  const plugin = join(building, "protoc-gen-dubbo");
+  const main = "org.apache.dubbo.gen.tri.Dubbo3TripleGenerator";
+  writeFileSync(plugin, `#!/bin/sh\nexec java -cp '${jars}/*' ${main}\n`);
+  chmodSync(plugin, 0o755);
+  return [`--plugin=protoc-gen-dubbo=${plugin}`, `--dubbo_out=${generated}`];
 }
 
 /**

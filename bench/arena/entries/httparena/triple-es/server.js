@@ -18,9 +18,7 @@ if (cluster.isPrimary && processes > 1) {
     .add(BenchmarkServiceDef, { getSum: ({ a, b }) => ({ result: a + b }) })
     .add(ItemServiceDef, {
       list({ count, m }) {
-        const items = dataset
-          .slice(0, count)
-          .map((item) => ({ ...item, total: item.price * item.quantity * m }));
+        const items = dataset.slice(0, count).map((item) => ({ ...item, total: item.price * item.quantity * m }));
         return { items, count: items.length };
       },
     });
