@@ -55,7 +55,7 @@ export function ownEntry(folder: string, env: readonly string[] = []): SetUp {
 }
 
 export function setUpGrpcGo(): Server {
-  const { folder, program } = goProgram("grpc-go", here("../scenarios/goodput-go"), "arena", true);
+  const { folder, program } = goProgram("grpc-go", here("../scenarios/goodput-go"), "triple-es/bench/arena", true);
   return {
     version: requiredVersion(folder, "google.golang.org/grpc"),
     command: (port) => [program, "grpc", String(port)],
@@ -65,7 +65,7 @@ export function setUpGrpcGo(): Server {
 /** Returns `net/http`, which serves the items of the dataset. */
 export function netHttp(dataset: string): SetUp {
   return () => {
-    const { program } = goProgram("grpc-go", here("../scenarios/goodput-go"), "arena", true);
+    const { program } = goProgram("grpc-go", here("../scenarios/goodput-go"), "triple-es/bench/arena", true);
     return { version: goVersion()?.slice(2) ?? "", command: (port) => [program, "http", String(port), dataset] };
   };
 }
@@ -127,7 +127,7 @@ export function setUpTonic(): Server {
 }
 
 export function setUpCpp(): Server {
-  installDebianPackages("libgrpc++-dev", "protobuf-compiler-grpc");
+  installDebianPackages("libgrpc++-dev", "libprotobuf-dev", "protobuf-compiler-grpc");
   requireProgram("g++", "--version");
   const plugin = outputOf("which", "grpc_cpp_plugin");
   if (plugin === undefined)

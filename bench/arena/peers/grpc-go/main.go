@@ -12,9 +12,9 @@ import (
 
 	"google.golang.org/grpc"
 
-	"arena/api"
-	"arena/benchmark"
-	"arena/helloworld"
+	"triple-es/bench/arena/api"
+	"triple-es/bench/arena/benchmark"
+	"triple-es/bench/arena/helloworld"
 )
 
 type sum struct {
