@@ -1,18 +1,22 @@
 /** The plots of the benchmarks. */
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
+import { type Figures as ArenaFigures, plotsOf as arenaPlotsOf } from "../bench/arena/figures.ts";
 import { type Figures, plotsOf } from "../bench/figures.ts";
 import { ROOT, readDocument } from "./support/documents.ts";
 
-const plots = plotsOf(JSON.parse(readDocument("bench/figures.json")) as Figures);
+describe.each([
+  ["bench", "", plotsOf(JSON.parse(readDocument("bench/figures.json")) as Figures)],
+  ["bench/arena", "arena/", arenaPlotsOf(JSON.parse(readDocument("bench/arena/figures.json")) as ArenaFigures)],
+])("%s", (folder, prefix, plots) => {
+  it("the committed plots are drawn from the committed figures", () => {
+    expect(readdirSync(join(ROOT, folder, "plots")).sort()).toEqual([...plots.keys()].sort());
+    for (const [name, plot] of plots) expect(readDocument(`${folder}/plots/${name}`), name).toBe(plot);
+  });
 
-it("the committed plots are drawn from the committed figures", () => {
-  expect(readdirSync(join(ROOT, "bench/plots")).sort()).toEqual([...plots.keys()].sort());
-  for (const [name, plot] of plots) expect(readDocument(`bench/plots/${name}`), name).toBe(plot);
-});
-
-it("the page of benchmarks shows each plot", () => {
-  const page = readDocument("bench/README.md");
-  for (const name of plots.keys()) expect(page).toContain(`](plots/${name})`);
+  it("the page of benchmarks shows each plot", () => {
+    const page = readDocument("bench/README.md");
+    for (const name of plots.keys()) expect(page).toContain(`](${prefix}plots/${name})`);
+  });
 });

@@ -15,6 +15,8 @@ export interface Measurement {
   readonly callsPerSecond: number;
   /** The share of the time that the server was on a CPU. */
   readonly busy: number;
+  /** The share of the calls that failed. They are not counted as calls, but their CPU time is. */
+  readonly failed: number;
 }
 
 /** An arena, with the versions of its servers, and their measurements in the order of the rounds. */
@@ -30,6 +32,7 @@ interface ServerFigures {
   readonly cpuMicros: Spread;
   readonly callsPerSecond: Spread;
   readonly busy: Spread;
+  readonly failed: Spread;
   /** The CPU time of triple-es divided by that of this server, round by round; its median. */
   readonly ratio?: number;
 }
@@ -78,6 +81,7 @@ export function figuresOf(
             cpuMicros: figure("cpuMicros"),
             callsPerSecond: figure("callsPerSecond"),
             busy: figure("busy"),
+            failed: figure("failed"),
             ...(server !== ours && ratios !== undefined && { ratio: rounded(spread(ratios).median) }),
           },
         ];
@@ -98,15 +102,16 @@ export function tableOf({ command, date, load, machine, skipped, arenas }: Figur
     "",
     `${title} (${shape})`,
     "",
-    "| server | CPU us/call | min - max | calls/s | busy | triple-es / server |",
-    "|---|---|---|---|---|---|",
-    ...Object.entries(servers).map(([name, { version, cpuMicros, callsPerSecond, busy, ratio }]) => {
+    "| server | CPU us/call | min - max | calls/s | busy | failed | triple-es / server |",
+    "|---|---|---|---|---|---|---|",
+    ...Object.entries(servers).map(([name, { version, cpuMicros, callsPerSecond, busy, failed, ratio }]) => {
       const cells = [
         `${name} ${version}`,
         cpuMicros.median,
         `${cpuMicros.min} - ${cpuMicros.max}`,
         callsPerSecond.median,
         `${Math.round(busy.median * 100)} %`,
+        `${(failed.max * 100).toFixed(1)} %`,
         ratio ?? "",
       ];
       return `| ${cells.join(" | ")} |`;

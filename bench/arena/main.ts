@@ -14,7 +14,7 @@ Compares the CPU time of a call in public benchmarks of servers. What is missing
 with a note.
 
   --rounds N     visits to every server (default 5)
-  --seconds S    length of each visit in seconds (default 5); each server is warmed up for twice that time
+  --seconds S    length of each visit in seconds (default 5); each server is warmed up for four times that time
   --only A,B     only these arenas or servers
   --json         prints the figures as JSON instead of tables
   --write        also writes bench/arena/figures.json and plots
@@ -115,7 +115,8 @@ async function visit(
       started.push(one);
       await arena.verify(program.port);
       progress(`${name}: warming up ${server} ${version}`);
-      await measure(one, drive, 2 * seconds);
+      // The first run may be short, because the rate is not known yet.
+      for (const length of [seconds, seconds, 2 * seconds]) await measure(one, drive, length);
       versions.set(server, version);
       measured.set(server, []);
     }
@@ -136,10 +137,15 @@ async function visit(
 async function measure(one: Started, drive: Drive, seconds: number): Promise<Measurement> {
   const { pid, port } = one.program;
   const before = processCpuMicros(pid);
-  const { calls, seconds: took } = await drive(port, seconds, one.rate);
+  const { calls, failed, seconds: took } = await drive(port, seconds, one.rate);
   const micros = processCpuMicros(pid) - before;
   one.rate = calls / took;
-  return { cpuMicros: micros / calls, callsPerSecond: one.rate, busy: micros / 1e6 / took };
+  return {
+    cpuMicros: micros / calls,
+    callsPerSecond: one.rate,
+    busy: micros / 1e6 / took,
+    failed: failed / (calls + failed),
+  };
 }
 
 function pinTo(cpu: number | undefined): readonly string[] {

@@ -136,7 +136,7 @@ export function setUpCpp(): Server {
   const folder = buildOnce("arena-grpc-cpp", [source, ...protos], (building) => {
     generate(building, [`--cpp_out=${building}`, `--plugin=protoc-gen-grpc=${plugin}`, `--grpc_out=${building}`]);
     const generated = filesIn(building).filter((file) => file.endsWith(".cc"));
-    const libraries = ["-lgrpc++", "-lgrpc", "-lgpr", "-lprotobuf", "-pthread"];
+    const libraries = ["-Wl,--copy-dt-needed-entries", "-lgrpc++", "-lgrpc", "-lgpr", "-lprotobuf"];
     step(building, "g++", ["-std=c++17", "-O2", "-I.", "-o", "server", source, ...generated, ...libraries]);
   });
   const version = outputOf("dpkg-query", "--show", "libgrpc++-dev")?.split("\t")[1] ?? "";
