@@ -1,7 +1,6 @@
 /** `npm run bench:arena`: our entries for public benchmarks of servers beside peers, with the load generators of those benchmarks. */
 import { loadavg } from "node:os";
 import { parseArgs } from "node:util";
-import { unlessMissing } from "../../test/interop/peer.ts";
 import { type RunningProgram, startProgram } from "../../test/interop/program.ts";
 import { processCpuMicros } from "../cpu-time.ts";
 import { pinnedCpus } from "../machine.ts";
@@ -75,7 +74,7 @@ async function run({ rounds, seconds, only }: Options, skipped: string[]): Promi
       (server) => onlyServers.length === 0 || onlyServers.includes(server),
     );
     const pinned = pinnedCpus();
-    const drive = await unlessMissing(name, skipped, () => arena.generator(pinTo(pinned?.other)));
+    const drive = await orSkip(name, skipped, async () => arena.generator(pinTo(pinned?.other)));
     if (drive !== undefined) {
       results.push(await visit(name, arena, chosen, drive, pinTo(pinned?.subject), rounds, seconds, skipped));
     }
@@ -106,26 +105,31 @@ async function visit(
   const started: Started[] = [];
   try {
     for (const server of chosen) {
-      const setUp = await unlessMissing(`${server} in ${name}`, skipped, () => arena.servers[server]?.());
-      if (setUp === undefined) continue;
-      const { version, command, ready } = setUp;
-      const options = ready === undefined ? {} : { ready };
-      const program = await startProgram((port) => [...pinned, ...command(port)], options);
-      const one: Started = { server, program, rate: undefined };
-      started.push(one);
-      await arena.verify(program.port);
-      progress(`${name}: warming up ${server} ${version}`);
-      // The first run may be short, because the rate is not known yet.
-      for (const length of [seconds, seconds, 2 * seconds]) await measure(one, drive, length);
-      versions.set(server, version);
-      measured.set(server, []);
+      await orSkip(`${server} in ${name}`, skipped, async () => {
+        const setUp = arena.servers[server]?.();
+        if (setUp === undefined) return;
+        const { version, command, ready } = setUp;
+        const options = ready === undefined ? {} : { ready };
+        const program = await startProgram((port) => [...pinned, ...command(port)], options);
+        const one: Started = { server, program, rate: undefined };
+        started.push(one);
+        await arena.verify(program.port);
+        progress(`${name}: warming up ${server} ${version}`);
+        // The first run may be short, because the rate is not known yet.
+        for (const length of [seconds, seconds, 2 * seconds]) await measure(one, drive, length);
+        versions.set(server, version);
+        measured.set(server, []);
+      });
     }
     for (let round = 0; round < rounds; round++) {
       for (let i = 0; i < started.length; i++) {
         const one = started[(round + i) % started.length] as Started;
-        const measurement = await measure(one, drive, seconds);
-        measured.get(one.server)?.push(measurement);
-        progress(`${name}, round ${round + 1} of ${rounds}: ${one.server} ${measurement.cpuMicros.toFixed(1)} us`);
+        const measurements = measured.get(one.server);
+        if (measurements === undefined) continue;
+        const measurement = await orSkip(`${one.server} in ${name}`, skipped, () => measure(one, drive, seconds));
+        if (measurement === undefined) measured.delete(one.server);
+        else measurements.push(measurement);
+        progress(`${name}, round ${round + 1} of ${rounds}: ${one.server} ${measurement?.cpuMicros.toFixed(1)} us`);
       }
     }
   } finally {
@@ -146,6 +150,18 @@ async function measure(one: Started, drive: Drive, seconds: number): Promise<Mea
     busy: micros / 1e6 / took,
     failed: failed / (calls + failed),
   };
+}
+
+/** Runs a step. If it fails, what it belongs to is skipped, and the rest of the run goes on. */
+async function orSkip<T>(name: string, skipped: string[], run: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await run();
+  } catch (error) {
+    const line = `SKIPPED ${name}: ${(error instanceof Error ? error.message : String(error)).slice(0, 500)}`;
+    skipped.push(line);
+    progress(line);
+    return undefined;
+  }
 }
 
 function pinTo(cpu: number | undefined): readonly string[] {
