@@ -42,7 +42,7 @@ export interface Figures {
   readonly date: string;
   /** The load average at the beginning and at the end of the run, over a minute. */
   readonly load: readonly [begin: number, end: number];
-  readonly machine: Pick<Machine, "processor" | "cores" | "pinned">;
+  readonly machine: Pick<Machine, "node" | "processor" | "cores" | "pinned">;
   readonly skipped: readonly string[];
   readonly arenas: readonly {
     readonly name: string;
@@ -59,12 +59,12 @@ export function figuresOf(
   results: readonly Result[],
   skipped: readonly string[],
 ): Figures {
-  const { processor, cores, pinned } = describeMachine();
+  const { node, processor, cores, pinned } = describeMachine();
   return {
     command: `npm run bench:arena${args.length > 0 ? ` -- ${args.join(" ")}` : ""}`,
     date: new Date().toISOString().slice(0, 10),
     load: [rounded(begin), rounded(loadavg()[0] ?? 0)],
-    machine: { processor, cores, pinned },
+    machine: { node, processor, cores, pinned },
     skipped,
     arenas: results.map(({ name, arena: { title, shape }, versions, rounds }) => {
       const own = rounds.get(ours);
@@ -93,7 +93,7 @@ export function figuresOf(
 
 /** The table of a run, in Markdown. */
 export function tableOf({ command, date, load, machine, skipped, arenas }: Figures): string {
-  const { processor, cores, pinned } = machine;
+  const { pinned } = machine;
   const cpus =
     pinned === undefined
       ? "not tied to CPUs"
@@ -117,8 +117,8 @@ export function tableOf({ command, date, load, machine, skipped, arenas }: Figur
       return `| ${cells.join(" | ")} |`;
     }),
   ]);
-  const conditions = `${date}, ${cores} x ${processor}, ${cpus}, load average ${load.join(" to ")}`;
-  return [`${command}: ${conditions}`, ...rows, "", ...skipped].join("\n");
+  const conditions = conditionsOf(date, machine, load);
+  return [`${command}: ${conditions}, ${cpus}`, ...rows, "", ...skipped].join("\n");
 }
 
 export function writeFigures(figures: Figures): void {
@@ -131,7 +131,7 @@ export function writeFigures(figures: Figures): void {
 
 /** The plots by the names of their files. */
 export function plotsOf({ date, load, machine, arenas }: Figures): ReadonlyMap<string, string> {
-  const conditions = `${date}, ${machine.cores} x ${machine.processor}, load average ${load.join(" to ")}`;
+  const conditions = conditionsOf(date, machine, load);
   return new Map(
     arenas.map(({ name, title, shape, servers }) => {
       const rows = Object.entries(servers).map(([server, { cpuMicros, ratio }]) => ({
@@ -145,4 +145,8 @@ export function plotsOf({ date, load, machine, arenas }: Figures): ReadonlyMap<s
       return [`${name}.svg`, plotOf({ title, unit: "CPU us per call, less is better", rows, notes })];
     }),
   );
+}
+
+function conditionsOf(date: string, { node, cores, processor }: Figures["machine"], load: Figures["load"]): string {
+  return `${date}, Node ${node}, ${cores} x ${processor}, load average ${load.join(" to ")}`;
 }
