@@ -89,7 +89,11 @@ function keepsState(file: SourceFile): boolean {
 }
 
 const project = new Project({ compilerOptions: { allowImportingTsExtensions: true } });
-project.addSourceFilesAtPaths([join(ROOT, "runtime/src/**/*.ts"), join(ROOT, "dubbo/src/**/*.ts"), join(ROOT, "nest/src/**/*.ts")]);
+project.addSourceFilesAtPaths([
+  join(ROOT, "runtime/src/**/*.ts"),
+  join(ROOT, "dubbo/src/**/*.ts"),
+  join(ROOT, "nest/src/**/*.ts"),
+]);
 
 describe("the platform", () => {
   it("is taken from two modules, but for exceptions", () => {
