@@ -1,8 +1,7 @@
 /** A body format for tests: one line of names and one line of values. It is what a file in `http-rpc/body/` would be. */
-
-import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
+import type { JsonObject } from "@bufbuild/protobuf";
 import type { BodyFormat } from "../../runtime/src/http-rpc/body/format.ts";
-import { bindParameters, type FieldValue, messageFrom, parseText } from "../../runtime/src/http-rpc/body/parameters.ts";
+import { decodeParameters, parseText } from "../../runtime/src/http-rpc/body/parameters.ts";
 import { decodeText } from "../../runtime/src/http-rpc/body/text.ts";
 import type { BodyContent, NamedResult, NamedValue } from "../../runtime/src/protocol/payload.ts";
 
@@ -20,12 +19,7 @@ export const csv: BodyFormat = {
     return { shape: "pairs", values: names.map((name, index) => ({ name, value: values[index] as string })) };
   },
   decode(type, { values }: Row, { json }) {
-    const fields: FieldValue<JsonValue>[] = [];
-    for (const { field, value: text } of bindParameters(type, values)) {
-      const value = parseText(json, field, text);
-      if (value !== undefined) fields.push({ field, value });
-    }
-    return messageFrom(json, type, fields);
+    return decodeParameters(json, type, values, (field, text) => parseText(json, field, text));
   },
   response: {
     onRequest: false,

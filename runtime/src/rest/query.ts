@@ -2,12 +2,13 @@
 import type { JsonValue } from "@bufbuild/protobuf";
 import { RpcError, reasonOf } from "../call/error.ts";
 import type { BodyJson } from "../codec/bounded-codec.ts";
+import { splitPairs } from "../http-rpc/body/form.ts";
 import { parseItem } from "../http-rpc/body/parameters.ts";
 import { badRequest } from "../http-rpc/headers.ts";
 import { clipText, quote } from "../protocol/error.ts";
-import type { NamedValue } from "../protocol/payload.ts";
 import { type FieldPath, keyOf, resolvePath } from "./field-path.ts";
 import type { Route } from "./rule.ts";
+import { decodeSegment } from "./template.ts";
 
 /** Maximum number of query parameters of a request. */
 const MAX_PARAMETERS = 1_000;
@@ -24,7 +25,8 @@ export interface FieldMember {
  */
 export function parseQuery(json: BodyJson, route: Route, query: string): FieldMember[] {
   const members = new Map<string, { readonly path: FieldPath; value: JsonValue }>();
-  for (const { name, value: text } of splitQuery(query)) {
+  const problem = `the query has more than ${MAX_PARAMETERS} parameters`;
+  for (const { name, value: text } of splitPairs(query, MAX_PARAMETERS, problem, decodePart)) {
     const path = findParameter(route, name);
     if (path === undefined) continue;
     const value = parseValue(json, path, text, `query parameter ${quote(name)}`);
@@ -53,23 +55,10 @@ function findParameter({ target, body, variables }: Route, name: string): FieldP
   return found.path;
 }
 
-//     query = [ parameter *( "&" parameter ) ]     parameter = *char [ "=" *char ]     char = "+" / "%" 2HEXDIG / any other
-function splitQuery(query: string): NamedValue<string>[] {
-  const pairs = query.split("&").filter((pair) => pair !== "");
-  if (pairs.length > MAX_PARAMETERS) throw badRequest(`the query has more than ${MAX_PARAMETERS} parameters`);
-  return pairs.map((pair) => {
-    const equals = pair.indexOf("=");
-    const name = equals < 0 ? pair : pair.slice(0, equals);
-    return { name: decodePart(name), value: equals < 0 ? "" : decodePart(pair.slice(equals + 1)) };
-  });
-}
-
 function decodePart(text: string): string {
-  try {
-    return decodeURIComponent(text.replaceAll("+", " "));
-  } catch {
-    throw badRequest(`${quote(text)} in the query is not percent-encoded UTF-8`);
-  }
+  const decoded = decodeSegment(text.replaceAll("+", " "));
+  if (decoded !== undefined) return decoded;
+  throw badRequest(`${quote(text)} in the query is not percent-encoded UTF-8`);
 }
 
 /** Parses a text as the JSON value of a field. Returns `undefined`, which leaves the field unset, for an empty number. */

@@ -8,7 +8,7 @@ import type { BodyContent, NamedValue } from "../../protocol/payload.ts";
 import { unsupportedType } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
 import type { BodyFormat } from "./format.ts";
-import { bindParameters, type FieldValue, messageFrom, parseItem, parseText } from "./parameters.ts";
+import { decodeParameters, parseItem, parseText } from "./parameters.ts";
 import { decodeText } from "./text.ts";
 
 type FormContent = Extract<BodyContent, { shape: "pairs" }>;
@@ -37,12 +37,7 @@ function decodeForm(json: BodyJson, type: DescMessage, pairs: readonly NamedValu
   if (map !== undefined) {
     return json.fromValue(type, { [map.jsonName]: mapOfPairs(json, map, pairs) });
   }
-  const values: FieldValue<JsonValue>[] = [];
-  for (const { field, value: text } of bindParameters(type, pairs)) {
-    const value = parseText(json, field, text);
-    if (value !== undefined) values.push({ field, value });
-  }
-  return messageFrom(json, type, values);
+  return decodeParameters(json, type, pairs, (field, text) => parseText(json, field, text));
 }
 
 /** Converts the pairs of a form to the JSON value of a map field. */
@@ -52,20 +47,29 @@ export function mapOfPairs(json: BodyJson, map: DescField, pairs: readonly Named
   return Object.fromEntries(entries);
 }
 
-//     form = [ pair *( "&" pair ) ]      pair = *char [ "=" *char ]      char = "+" / "%" 2HEXDIG / any other
 /** Parses the pairs of a form, in order. Throws for invalid percent-encoding and for bytes that are not UTF-8. */
 export function parseForm(bytes: Uint8Array, maxValues: number): NamedValue<string>[] {
-  const text = decodeText(withSpaces(bytes));
+  return splitPairs(decodeText(withSpaces(bytes)), maxValues, `the form has more than ${maxValues} values`, decodePair);
+}
+
+//     form = [ pair *( "&" pair ) ]      pair = *char [ "=" *char ]      char = "+" / "%" 2HEXDIG / any other
+/** Splits a form, or the query of a path. `decode` decodes names and values. Throws `problem` for more than `max` pairs. */
+export function splitPairs(
+  text: string,
+  max: number,
+  problem: string,
+  decode: (text: string) => string,
+): NamedValue<string>[] {
   const pairs: NamedValue<string>[] = [];
   for (let start = 0; start < text.length; ) {
     const next = text.indexOf("&", start);
     const end = next < 0 ? text.length : next;
     if (end > start) {
-      if (pairs.length >= maxValues) throw badRequest(`the form has more than ${maxValues} values`);
+      if (pairs.length >= max) throw badRequest(problem);
       const pair = text.slice(start, end);
       const equals = pair.indexOf("=");
-      const name = decodePair(equals < 0 ? pair : pair.slice(0, equals));
-      pairs.push({ name, value: equals < 0 ? "" : decodePair(pair.slice(equals + 1)) });
+      const name = decode(equals < 0 ? pair : pair.slice(0, equals));
+      pairs.push({ name, value: equals < 0 ? "" : decode(pair.slice(equals + 1)) });
     }
     start = end + 1;
   }

@@ -15,15 +15,7 @@ import { badRequest } from "../headers.ts";
 import { isUtf8, JSON_TYPE, type MediaType, parseMediaType } from "../media-type.ts";
 import { mapOfPairs } from "./form.ts";
 import type { BodyContext, BodyFormat } from "./format.ts";
-import {
-  bindParameters,
-  type FieldValue,
-  holdsBytes,
-  Items,
-  messageFrom,
-  type PartValue,
-  parseText,
-} from "./parameters.ts";
+import { decodeParameters, holdsBytes, Items, type PartValue, parseText } from "./parameters.ts";
 import { noteUpload } from "./upload.ts";
 import { fieldValue, xml } from "./xml.ts";
 
@@ -41,7 +33,8 @@ export function createMultipart(formats: readonly BodyFormat[]): BodyFormat {
       const values = parts.map(({ name, value }) => ({ name, value: new Part(name, value, formats, context) }));
       return { shape: "parts", values };
     },
-    decode: (type, { values }: MultipartContent, { json }) => decodeParts(json, type, values),
+    decode: (type, { values }: MultipartContent, { json }) =>
+      decodeParameters(json, type, values, (field, part) => decodePart(json, field, part as Part)),
   };
 }
 
@@ -116,16 +109,6 @@ class Part implements BodyPart {
     const problem = `content type ${type} is not supported for the part ${quote(this.name)}`;
     return unsupportedType(`${problem}; supported are: ${supported}`);
   }
-}
-
-/** Decodes parts into a request message: by name, or by position if no name is known. */
-function decodeParts(json: BodyJson, type: DescMessage, parts: readonly NamedValue<BodyPart>[]): object {
-  const values: FieldValue<PartValue>[] = [];
-  for (const { field, value: part } of bindParameters(type, parts)) {
-    const value = decodePart(json, field, part as Part);
-    if (value !== undefined) values.push({ field, value });
-  }
-  return messageFrom(json, type, values);
 }
 
 /** Decodes the value of a part for its field: `undefined` for an empty text, all items for a list in JSON. */

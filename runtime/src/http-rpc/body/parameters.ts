@@ -20,7 +20,7 @@ import { unsupportedType } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
 
 /** A value and its field. A repeated field has one such entry for each item. */
-export interface FieldValue<V> {
+interface FieldValue<V> {
   readonly field: DescField;
   readonly value: V;
 }
@@ -37,7 +37,7 @@ const JSON_START = /^\s*[{[]/;
  * Finds the field of each value. If at least one name is known, values are bound by name, and unknown names are ignored
  * as in JSON. Otherwise values are bound by position. A message that wraps one scalar is a single parameter.
  */
-export function bindParameters<V>(type: DescMessage, values: readonly NamedValue<V>[]): FieldValue<V>[] {
+function bindParameters<V>(type: DescMessage, values: readonly NamedValue<V>[]): FieldValue<V>[] {
   if (isTextual(type) && !isWrapperDesc(type)) {
     const problem = `the parameter is one ${type.typeName}, and the values of this content type are for several`;
     throw unsupportedType(`${problem}; send it as application/json`);
@@ -74,6 +74,21 @@ export type PartValue = JsonValue | Items | Uint8Array | ReflectMessage;
 /** A value that is set after the other values have been decoded from JSON, with its index in a list. */
 interface PlacedValue extends FieldValue<Uint8Array | ReflectMessage> {
   readonly index: number;
+}
+
+/** Decodes named values into a message. `decode` returns `undefined` for a value that leaves its field unset. */
+export function decodeParameters<V>(
+  json: BodyJson,
+  type: DescMessage,
+  named: readonly NamedValue<V>[],
+  decode: (field: DescField, value: V) => PartValue | undefined,
+): object {
+  const values: FieldValue<PartValue>[] = [];
+  for (const { field, value: given } of bindParameters(type, named)) {
+    const value = decode(field, given);
+    if (value !== undefined) values.push({ field, value });
+  }
+  return messageFrom(json, type, values);
 }
 
 /** Creates a message from the values of its fields. */
