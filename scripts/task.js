@@ -19,9 +19,11 @@ const tasks = {
     "publint --strict",
     "publint --strict runtime",
     "publint --strict dubbo",
+    "publint --strict nest",
     "publint --strict create",
     "attw --pack runtime --profile esm-only",
     "attw --pack dubbo --profile esm-only",
+    "attw --pack nest --profile esm-only",
   ],
 };
 

@@ -35,7 +35,11 @@ export function createHandler({ kind }: Method, run: GrpcMethod, shape: MessageS
     let failure: unknown;
     const call = new GrpcCall(input, context, shape, (reason) => (failure ??= reason));
     call.run(run, (error) => call.emit("error", error));
-    for await (const value of call.responses) yield shape.response(value);
+    try {
+      for await (const value of call.responses) yield shape.response(value);
+    } catch (error) {
+      call.cancel(error);
+    }
     if (failure !== undefined) throw failure;
   };
 }
@@ -51,12 +55,14 @@ export class GrpcCall extends Duplex {
   readonly #context: HandlerContext;
   readonly #messages: AsyncIterator<object> | undefined;
   readonly #shape: MessageShape;
+  readonly #fail: (reason: unknown) => void;
 
   /** Opens a call. `fail` receives its error. */
   constructor(input: object, context: HandlerContext, shape: MessageShape, fail: (reason: unknown) => void) {
     super({ objectMode: true });
     this.#context = context;
     this.#shape = shape;
+    this.#fail = fail;
     if (Symbol.asyncIterator in input) this.#messages = (input as AsyncIterable<object>)[Symbol.asyncIterator]();
     else this.request = shape.request(input);
     for (const [name, value] of userMetadata(context.requestHeaders)) {
@@ -68,13 +74,15 @@ export class GrpcCall extends Duplex {
       this.end();
     });
     for (const end of ["finish", "close"]) this.on(end, () => this.responses.end());
-    const onAbort = (): void => {
-      fail(context.signal.reason);
-      this.cancelled = true;
-      this.emit("cancelled", "cancelled");
-      this.destroy();
-    };
-    context.signal.addEventListener("abort", onAbort, { once: true });
+    context.signal.addEventListener("abort", () => this.cancel(context.signal.reason), { once: true });
+  }
+
+  /** Ends the call early. Nest then unsubscribes from the observable of the handler. */
+  cancel(reason: unknown): void {
+    this.#fail(reason);
+    this.cancelled = true;
+    this.emit("cancelled", "cancelled");
+    this.destroy();
   }
 
   /** Runs the method. What it throws is the error of the call. */
@@ -89,15 +97,9 @@ export class GrpcCall extends Duplex {
   addTrailers(metadata: Metadata): void {
     this.#context.responseTrailers.appendAll(metadata.toJSON());
   }
-  getPeer(): string {
-    return `${this.#context.peer.address}:${this.#context.peer.port}`;
-  }
-  getHost(): string {
-    return this.#context.peer.authority ?? "";
-  }
-  getPath(): string {
-    return this.#context.method.path;
-  }
+  readonly getPeer = (): string => `${this.#context.peer.address}:${this.#context.peer.port}`;
+  readonly getHost = (): string => this.#context.peer.authority ?? "";
+  readonly getPath = (): string => this.#context.method.path;
   getDeadline(): Date | number {
     const timeoutMs = this.#context.timeoutMs();
     return timeoutMs === undefined ? Number.POSITIVE_INFINITY : new Date(wallClock() + timeoutMs);

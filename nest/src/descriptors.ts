@@ -27,12 +27,9 @@ export function createSchemas(encoded: readonly Uint8Array[]): FileRegistry {
 
   /** Returns the full name of a type, which is relative to the innermost scope that has it. */
   const resolve = (scope: string, name: string): string => {
-    if (name.startsWith(".")) return name;
-    for (let outer = scope; ; outer = outer.slice(0, outer.lastIndexOf("."))) {
-      const full = `${outer}.${name}`;
-      if (fileOf.has(full)) return full;
-      if (outer === "") throw new Error(`the type ${name} in ${scope.slice(1)} is not declared`);
-    }
+    let outer = scope;
+    while (outer !== "" && !fileOf.has(`${outer}.${name}`)) outer = outer.slice(0, outer.lastIndexOf("."));
+    return name.startsWith(".") ? name : `${outer}.${name}`;
   };
 
   const importsOf = (file: FileDescriptorProto): FileDescriptorProto[] => {

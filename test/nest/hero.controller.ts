@@ -18,7 +18,20 @@ import {
   UsePipes,
 } from "@nestjs/common";
 import { GrpcMethod, GrpcStreamCall, GrpcStreamMethod, RpcException } from "@nestjs/microservices";
-import { count, from, map, mergeMap, type Observable, Subject, tap, throwError } from "rxjs";
+import {
+  concat,
+  count,
+  finalize,
+  from,
+  map,
+  mergeMap,
+  NEVER,
+  type Observable,
+  of,
+  Subject,
+  tap,
+  throwError,
+} from "rxjs";
 
 /** The part of the metadata and call of `@grpc/grpc-js` that the handlers use. */
 interface GrpcMetadata {
@@ -97,6 +110,10 @@ class HeroController {
 
   @GrpcMethod("HeroService")
   listHeroes({ id }: HeroById): Observable<object> {
+    if (id === "6") {
+      const endless = concat(of({ id: "1", powers: [] }, { id: 7 }, []), NEVER);
+      return endless.pipe(finalize(() => events.push("unsubscribed")));
+    }
     return from(HEROES).pipe(
       mergeMap((hero) => (id === "5" && hero.id === "2" ? throwError(() => new RpcException("no more")) : [hero])),
     );

@@ -150,6 +150,12 @@ describe.each(STRATEGIES)("an application with %s", (name, strategy) => {
     expect(values.at(-1)).toEqual({ code: 9, details: "enough" });
   });
 
+  it.runIf(name === "TripleServer")("unsubscribes from an observable whose messages cannot be sent", async () => {
+    const [first, , failure] = await read(client.listHeroes({ id: "6" }));
+    expect([first, failure]).toEqual([{ id: "1" }, { code: 2, details: expect.any(String) }]);
+    expect(events).toContain("unsubscribed");
+  });
+
   it.runIf(name === "TripleServer")("answers over HTTP RPC and gRPC-Web too", async () => {
     const post = async (body: string, type = "application/json") =>
       await fetch(`http://${url}/hero.v1.HeroService/FindOne`, {
