@@ -62,9 +62,8 @@ export function readReplayArguments(args: readonly string[]): ReplayArguments | 
 }
 
 function checkUrl(url: string): string {
-  const { protocol } = parse(() => new URL(url));
-  if (protocol === "http:" || protocol === "https:") return url;
-  throw new ArgumentsError(`--url must begin with http:// or https://, not ${protocol}`);
+  if (URL.canParse(url) && ["http:", "https:"].includes(new URL(url).protocol)) return url;
+  throw new ArgumentsError(`--url must be like http://localhost:50051, not ${url}`);
 }
 
 function readNumber(flag: string, text: string, maximum: number): number {

@@ -221,8 +221,8 @@ describe("the arguments", () => {
   it.each([
     [[], "replay needs one file, such as calls.jsonl"],
     [["a"], "--url is missing: the server, such as http://localhost:50051"],
-    [["a", "--url", "localhost:1"], "--url must begin with http:// or https://, not localhost:"],
-    [["a", "--url", "x"], "Invalid URL"],
+    [["a", "--url", "localhost:1"], "--url must be like http://localhost:50051, not localhost:1"],
+    [["a", "--url", "x"], "--url must be like http://localhost:50051, not x"],
     [["a", "--url", "http://a", "--concurrency", "0"], "--concurrency must be a whole number from 1 to 1000, not 0"],
     [["a", "--urls"], "Unknown option '--urls'"],
   ])("are refused if they are invalid: %j", (args, message) => {
