@@ -176,6 +176,8 @@ describe("a server", () => {
     expect(() => addChannelz(router, { servers: [{} as typeof router] })).toThrow(TypeError);
     const transports: Transport[] = [createInMemoryTransport(router)];
     expect(() => addChannelz(router, { transports })).toThrow("createTransport of triple-es/node");
+    const [transport] = transports;
+    expect(() => addChannelz(router, { transports: transport as never })).toThrow("is not iterable");
   });
 });
 

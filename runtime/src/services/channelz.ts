@@ -80,12 +80,12 @@ class States {
   }
 
   servers(): Numbered<ServerState>[] {
-    return Array.from(this.#servers, (one) => this.#stateOf<ServerState>(one, "a server of channelz must be a router"));
+    return [...this.#servers].map((one) => this.#stateOf<ServerState>(one, "a server of channelz must be a router"));
   }
 
   transports(): Numbered<TransportState>[] {
     const problem = "a transport of channelz must be one of createTransport of triple-es/node";
-    return Array.from(this.#transports, (one) => this.#stateOf<TransportState>(one, problem));
+    return [...this.#transports].map((one) => this.#stateOf<TransportState>(one, problem));
   }
 
   subchannels(): SubchannelState[] {
