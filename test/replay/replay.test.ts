@@ -153,6 +153,17 @@ describe("a call that cannot be repeated", () => {
     expect((await replay(response, { greet: () => ({ greeting: "Hi" }) })).stdout).toBe("1 sent, 0 differ\n");
   });
 
+  it("is sent without masked metadata", async () => {
+    const headers = { authorization: "Bearer a", "x-id": "7" };
+    const seen: unknown[] = [];
+    const greet: GreetServiceHandler["greet"] = ({ name }, { requestHeaders }) => {
+      seen.push([requestHeaders.get("authorization"), requestHeaders.get("x-id")]);
+      return { greeting: name };
+    };
+    await replay(await record((client) => client.greet({ name: "Ada" }, { headers })), { greet });
+    expect(seen).toEqual([[undefined, "7"]]);
+  });
+
   it("is skipped if messages are missing, or it was cancelled", async () => {
     const file = await record(async (client) => {
       await client.greet({ name: "a".repeat(70_000) });
