@@ -9,20 +9,22 @@ const RULES = `- Node 20.19 or newer, ES modules only. Relative imports end in \
   \`ShopService\`: \`ShopServiceDef\` and the type \`ShopServiceHandler\` for servers, \`createShopServiceClient\` and the type
   \`ShopServiceClient\` for clients.
 - Servers and transports of Node are imported from \`triple-es/node\`, transports of pages from \`triple-es/proto\`, \`addHealth\` from
-  \`triple-es/health\`, \`addReflection\` from \`triple-es/reflection\`, all else below, and the types \`CallOptions\` and
+  \`triple-es/health\`, \`addReflection\` from \`triple-es/reflection\`, and all else, such as the types \`CallOptions\` and
   \`HandlerContext\`, from \`triple-es\`.
 - Messages are plain objects. Requests of a call and results of a handler may have some of the fields; a message that has the type
   \`Order\`, to keep it or pass it on, is made by \`create(OrderSchema, { … })\` of \`@bufbuild/protobuf\`. \`int64\` is a \`bigint\`, in JSON a string; \`bytes\` is a
   \`Uint8Array\`; a field with a message may be \`undefined\`; a oneof is \`{ case, value }\`; the enum value \`ORDER_STATUS_PLACED\`
   is \`OrderStatus.PLACED\`; a timestamp is made by \`timestampFromDate\` of \`@bufbuild/protobuf/wkt\`.
-- A handler is an object with a function \`(request, context)\` for each rpc. \`context\` has \`requestHeaders\`, \`responseHeaders\` and
-  \`responseTrailers\` (\`get\`, \`set\`), \`values\`, \`signal\`, \`draining\`, \`peer.address\` and \`timeoutMs()\`, the rest of the deadline.
+- A handler is an object with a function of the request and the context for each rpc. The context is
+  \`{ requestHeaders, responseHeaders, responseTrailers, values, signal, draining, peer, timeoutMs }: HandlerContext\`: \`get\` and \`set\`
+  of headers, \`peer.address\`, and \`timeoutMs()\`, the rest of the deadline in milliseconds.
 - A stream of requests is an \`AsyncIterable\`, a stream of responses an async generator. Both have backpressure: \`yield\` returns when the
   connection can send, and a request is read when the loop asks for it. A caller iterates a response once; leaving the loop cancels
   the call, and nothing is sent before the first message is asked for.
 - A handler throws \`new RpcError(Code.NotFound, "…")\`. Other errors reach the caller as \`unknown\` without their text; the option
   \`onError\` of the server gets them, by default it prints them.
-- The second argument of a call: \`{ timeoutMs, signal, headers, onHeaders, onTrailers, waitForReady }\`. Calls have no timeout by default.
+- The second argument of a call is \`{ timeoutMs, signal, headers, onHeaders, onTrailers, waitForReady }: CallOptions\`. Calls have no
+  timeout by default.
 - An interceptor reads \`request.method\` (\`service\`, \`name\`, \`path\`), \`request.headers\` and \`request.context.values\`. Servers, routers and
   transports take \`interceptors\`. \`authorize\` of servers and routers runs before a message is read, also for health.
 - Pages have unary calls and server streaming by \`fetch\`; for all kinds use \`createWebSocketTransport\` of \`triple-es/fetch\`, and

@@ -13,11 +13,25 @@ import { environment, startProgram } from "./support/program.ts";
 const run = promisify(execFile);
 const hasCurl = spawnSync("curl", ["--version"]).status === 0;
 if (!hasCurl) console.warn("skipped: the commands of llms.txt; curl is missing");
-const blocks = blocksOf("llms.txt", assistantGuide(readDocument));
+const guide = assistantGuide(readDocument);
+const blocks = blocksOf("llms.txt", guide);
 const files = new Map(blocks.flatMap(({ path, text }) => (path === undefined ? [] : [[path, text]])));
 const commands = blocks.filter(({ language }) => language === "sh").map(({ text }) => text.trim().split("\n"));
 const lines = commands.at(-1) ?? [];
 const start = lines.indexOf("# In the first terminal:");
+
+/** A module that has type errors if the guide's rules name something that does not exist. */
+const rules = [
+  'import type { CallOptions, HandlerContext } from "triple-es";',
+  ...Array.from(
+    guide.matchAll(/`(\w+)[^`]*`\s+(?:from|of)\s+`([@a-z/-]+)`/g),
+    ([, name, from]) => `export { ${name} } from "${from}";`,
+  ),
+  ...Array.from(
+    guide.matchAll(/`(\{ [\w, ]+ \}: \w+)`/g),
+    ([, value], index) => `export const f${index} = (${value}) => {};`,
+  ),
+];
 
 let folder: string;
 let env: NodeJS.ProcessEnv;
@@ -30,6 +44,7 @@ beforeAll(async () => {
     mkdirSync(join(folder, dirname(path)), { recursive: true });
     writeFileSync(join(folder, path), text);
   }
+  writeFileSync(join(folder, "src/rules.ts"), rules.join("\n"));
 });
 
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -56,6 +71,7 @@ it("installs packages of this repository and its dependencies", () => {
 it("leads to a project without type errors whose tests pass", async () => {
   let output = "";
   for (const line of lines.slice(0, start)) output = await shell(line);
+  expect(rules).toHaveLength(8);
   expect(output).toMatch(/^# pass 5\n# fail 0$/m);
 });
 
