@@ -7,7 +7,7 @@ import { Metadata } from "../call/metadata.ts";
 import { compressionOf, encodingList, type Negotiation } from "../codec/compression.ts";
 import type { HttpRequest } from "../http/exchange.ts";
 import { clipText, quote } from "../protocol/error.ts";
-import { checkHeaders, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
+import { checkHeaders, isOriginOfHost, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
 import type { OriginPolicy, ServerProtocolOptions } from "../protocol/options.ts";
 import { Refusal } from "./error-response.ts";
 import { canonicalType } from "./media-type.ts";
@@ -72,12 +72,6 @@ export function checkOrigin(request: HttpRequest, what: string, allowsOrigin: Or
   const field = clipText(site === undefined ? `origin: ${origin}` : `sec-fetch-site: ${site}`, 100);
   const remedy = `allow the origin with the option cors, or send tri-protocol-version: ${PROTOCOL_VERSION}`;
   throw new Refusal(403, Code.PermissionDenied, `${what} is refused from pages of other sites (${field}); ${remedy}`);
-}
-
-/** Compares an origin with the host. Its scheme gives the default port: that of the request is unknown behind proxies. */
-function isOriginOfHost(origin: string, host: string | undefined): boolean {
-  const [, secure, originHost] = /^http(s?):\/\/(.+)$/.exec(origin) ?? [];
-  return originHost !== undefined && originHost === host?.toLowerCase().replace(secure ? /:443$/ : /:80$/, "");
 }
 
 /** Validates the protocol version: the specification's grammar has `1`, its examples `1.0.0`; `1.0` is equal. */

@@ -101,3 +101,9 @@ const CALL_TYPE = /^application\/(?:grpc|triple\+|svc\+)/;
 export function isMarkedCall(headers: Metadata): boolean {
   return CALL_TYPE.test(headers.get("content-type") ?? "") || headers.has("tri-protocol-version");
 }
+
+/** Compares an origin with the host. Its scheme gives the default port: that of the request is unknown behind proxies. */
+export function isOriginOfHost(origin: string, host: string | undefined): boolean {
+  const [, secure, originHost] = /^http(s?):\/\/(.+)$/.exec(origin) ?? [];
+  return originHost !== undefined && originHost === host?.toLowerCase().replace(secure ? /:443$/ : /:80$/, "");
+}

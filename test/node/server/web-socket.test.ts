@@ -63,6 +63,14 @@ describe("a server with the option webSocket", () => {
     expect(raw.received()).toMatch(/^HTTP\/1\.1 404 .*HTTP\/1\.1 101 /s);
   });
 
+  it.each([
+    ["https://a.example", "A.example:443", 101],
+    ["http://a.example", "a.example:80", 101],
+    ["http://a.example", "a.example:443", 403],
+  ])("compares the origin %s with the host %s and its default port", async (origin, host, status) => {
+    expect((await open(await listen(), { origin, headers: { host } })).status).toBe(status);
+  });
+
   it("leaves a WebSocket of another subprotocol to the application", async () => {
     expect((await open(await listen(), {}, "chat")).status).toBe(404);
     expect((await open(await listen({ webSocket: false }))).status).toBe(404);

@@ -4,6 +4,7 @@ import { Metadata } from "../../../call/metadata.ts";
 import type { PeerConnection } from "../../../call/peer.ts";
 import { MessageError, malformed } from "../../../http1/error.ts";
 import type { RequestHead } from "../../../http1/request.ts";
+import { isOriginOfHost } from "../../../protocol/headers.ts";
 import type { OriginPolicy } from "../../../protocol/options.ts";
 import { SUBPROTOCOL } from "../../../websocket/tunnel.ts";
 
@@ -47,7 +48,7 @@ export function openWebSocket(
   }
   if (!KEY.test(key) || length !== 0) throw malformed("a WebSocket needs the header sec-websocket-key, and no body");
   const origin = headers.get("origin");
-  const isOwn = origin === undefined || (URL.canParse(origin) && new URL(origin).host === headers.get("host"));
+  const isOwn = origin === undefined || isOriginOfHost(origin, headers.get("host"));
   const hasCredentials = isOwn || allowsOrigin(origin, true);
   // A browser adds cookies and certificates without a question. Cookies can be dropped.
   if (!hasCredentials && (peer.tls?.verified || !allowsOrigin(origin, false))) {
