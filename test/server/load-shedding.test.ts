@@ -23,6 +23,16 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
+/** Creates one hook for all methods. */
+function shedding(...options: Parameters<typeof createLoadShedding>): Authorize {
+  const hookOf = createLoadShedding(...options);
+  const hooks = new Map<Method, Authorize | undefined>();
+  return (call) => {
+    if (!hooks.has(call.method)) hooks.set(call.method, hookOf(call.method));
+    return hooks.get(call.method)?.(call);
+  };
+}
+
 /** The time that a call costs, whether it is refused or not. */
 const COST_MS = 0.02;
 const TIMEOUT_MS = 200;
@@ -139,7 +149,7 @@ const handlers: readonly [string, number, () => Handle][] = [
 
 describe.each(handlers)("a server whose handlers take %s", (_, peak, make) => {
   it.each([2, 5, 10])("answers nearly as many calls in time at %i times the load as at its peak", async (times) => {
-    const authorize = createLoadShedding();
+    const authorize = shedding();
     const handle = make();
     // The time in which it notices is a part of the load.
     await send(authorize, { handle, rate: peak * times, seconds: 1 });
@@ -159,7 +169,7 @@ describe.each(handlers)("a server whose handlers take %s", (_, peak, make) => {
   });
 
   it("refuses nothing at half of its peak", async () => {
-    const { good } = await send(createLoadShedding(), { handle: make(), rate: peak / 2, seconds: 2 });
+    const { good } = await send(shedding(), { handle: make(), rate: peak / 2, seconds: 2 });
     expect(good).toBe(peak);
   });
 
@@ -171,12 +181,12 @@ describe.each(handlers)("a server whose handlers take %s", (_, peak, make) => {
 
 it("calls that take most of their deadlines without overload are not refused", async () => {
   const handle: Handle = (done) => at(loop.now + 150, done);
-  const { good } = await send(createLoadShedding(), { handle, rate: 1_000, seconds: 1 });
+  const { good } = await send(shedding(), { handle, rate: 1_000, seconds: 1 });
   expect(good).toBe(1_000);
 });
 
 it("a call with a timeout that is too short does not limit those with longer ones", async () => {
-  const authorize = createLoadShedding();
+  const authorize = shedding();
   const late = new RpcError(Code.DeadlineExceeded, "late");
   await send(authorize, { handle: (done) => at(loop.now + 1, () => done(late)), rate: 1, seconds: 1, timeoutMs: 1 });
   const { good } = await send(authorize, { handle: (done) => at(loop.now + 150, done), rate: 1_000, seconds: 1 });
@@ -184,7 +194,7 @@ it("a call with a timeout that is too short does not limit those with longer one
 });
 
 it("a pause of the process does not limit methods whose calls take half of their timeouts for long", async () => {
-  const authorize = createLoadShedding();
+  const authorize = shedding();
   const load = { handle: ((done) => at(loop.now + 100, done)) as Handle, rate: 500, seconds: 1 };
   await send(authorize, load);
   at(loop.now + 500, () => {
@@ -195,13 +205,13 @@ it("a pause of the process does not limit methods whose calls take half of their
 });
 
 it("a burst is spread over turns, and nothing of it is refused", async () => {
-  const authorize = createLoadShedding();
+  const authorize = shedding();
   const { good } = await send(authorize, { handle: computing(0.1), rate: 1e6, seconds: 0.0004 });
   expect(good).toBe(400);
 });
 
 it("a burst after an idle time may wait as long as any other", async () => {
-  const authorize = createLoadShedding();
+  const authorize = shedding();
   await send(authorize, { handle: computing(1), rate: 100, seconds: 0.1 });
   loop.now += 1_000;
   const { good } = await send(authorize, { handle: computing(1), rate: 1e6, seconds: 0.00004 });
@@ -209,7 +219,7 @@ it("a burst after an idle time may wait as long as any other", async () => {
 });
 
 it("most calls of a server that is not overloaded defer nothing, also after a long turn", async () => {
-  const authorize = createLoadShedding();
+  const authorize = shedding();
   await send(authorize, { handle: computing(50), rate: 10, seconds: 0.2 });
   let deferred = 0;
   vi.stubGlobal("setImmediate", (callback: () => void) => {
@@ -222,7 +232,7 @@ it("most calls of a server that is not overloaded defer nothing, also after a lo
 });
 
 it("most calls of a server that is not overloaded read no clock, also while many of them wait", async () => {
-  const authorize = createLoadShedding();
+  const authorize = shedding();
   const handle: Handle = (done) => at(loop.now + 100, done);
   await send(authorize, { handle, rate: 10, seconds: 1 });
   let read = 0;
@@ -237,7 +247,7 @@ it("most calls of a server that is not overloaded read no clock, also while many
 
 it("calls that may not be refused begin at once, beside others that are", async () => {
   const pay = { ...(greet as Method), name: "Pay" } as Method;
-  const authorize = createLoadShedding(({ method }) => method !== pay);
+  const authorize = shedding(({ method }) => method !== pay);
   let calls = 0;
   const begun: unknown[] = [];
   const mixed: Authorize = (call) => {
@@ -263,7 +273,7 @@ describe("the limit of a method", () => {
 
   /** Overloads the method until it has a limit. */
   async function limited(): Promise<Authorize> {
-    const authorize = createLoadShedding();
+    const authorize = shedding();
     await send(authorize, { handle: waitingFor(10, 20), rate: 2_500, seconds: 2 });
     expect(await widthOf(authorize)).toBeLessThan(60);
     return authorize;
@@ -287,7 +297,7 @@ describe("the limit of a method", () => {
 });
 
 it("calls without a deadline wait, and are refused too", async () => {
-  const authorize = createLoadShedding();
+  const authorize = shedding();
   const load = { handle: computing(5), rate: 2_000, seconds: 2, timeoutMs: undefined };
   const { good, refused } = await send(authorize, load);
   expect(good).toBeGreaterThan(300);
@@ -298,7 +308,7 @@ it.each([
   ["streams", greetEach],
   ["calls of health", { ...greet, service: "grpc.health.v1.Health" }],
 ])("%s always begin", async (_, method) => {
-  const authorize = createLoadShedding();
+  const authorize = shedding();
   const { refused } = await send(authorize, {
     handle: computing(5),
     rate: 2_000,

@@ -7,26 +7,26 @@ import { abortError, type ErrorHook, maskUnknownError } from "../call/error.ts";
 import { asOwn } from "./interceptors.ts";
 
 /**
- * Combines hooks, the first one first. Returns a promise only if one of them does, because a call would wait for it. Their errors are masked like those of interceptors. A call that has ended while a hook
- * waited must not begin. `undefined`: there is no hook.
+ * Combines hooks, the first one first. Returns a promise only if one of them does, because a call would wait for it. Their errors
+ * are masked like those of interceptors. A call that has ended while a hook waited must not begin. `undefined`: there is no hook.
  */
 export function createAuthorize(
-  hooks: readonly Authorize[],
+  hooks: readonly (Authorize | undefined)[],
   onError: ErrorHook,
 ): ((call: Omit<CallRequest, "stream">) => Promise<void> | undefined) | undefined {
-  if (hooks.length === 0) return undefined;
+  const [first, ...others] = hooks.filter((hook) => hook !== undefined);
+  if (first === undefined) return undefined;
+  const rest = createAuthorize(others, onError);
   return (call) => {
-    for (let next = 0; next < hooks.length; ) {
-      let result: unknown;
-      try {
-        result = hooks[next++]?.(call);
-        if (!(result instanceof Promise)) assertNothing(result);
-      } catch (reason) {
-        throw asOwn(maskUnknownError(reason, call, onError));
-      }
-      if (result !== undefined) return wait(call, result, hooks.slice(next), onError);
+    let result: unknown;
+    try {
+      result = first(call);
+      if (result !== undefined && !(result instanceof Promise)) assertNothing(result);
+    } catch (reason) {
+      throw asOwn(maskUnknownError(reason, call, onError));
     }
-    return undefined;
+    if (result === undefined) return rest?.(call);
+    return wait(call, result, others, onError);
   };
 }
 

@@ -17,11 +17,14 @@ import { defer, now } from "../call/platform.ts";
 /** The time in milliseconds for which the calls of one turn of the event loop may run. */
 const LONG_TURN_MS = 16;
 
-/**
- * The number of calls that begin in a turn before any turn has been measured. While turns allow so many, one call of as many is
- * measured, with the rest of its turn: clocks and callbacks at the end of a turn are a large part of the cost of a call.
- */
+/** The number of calls that begin in a turn before any turn has been measured. */
 const FIRST_CALLS = 32;
+
+/**
+ * While turns allow {@link FIRST_CALLS}, one call of so many is measured, with the rest of its turn, or of those that fit into a
+ * long turn: clocks and callbacks at the end of a turn are a large part of the cost of a call.
+ */
+const CALLS_PER_MEASUREMENT = 128;
 
 /** The share of its timeout for which a call may wait, and which calls of a limited method should take. */
 const SHARE = 1 / 4;
@@ -52,8 +55,6 @@ interface MethodLoad {
   limit: number;
   /** The time of a call while few run, in milliseconds. */
   usualMs: number;
-  /** Called after a call that was not measured. */
-  readonly onAnswered: () => void;
 }
 
 interface WaitingCall {
@@ -64,11 +65,12 @@ interface WaitingCall {
 }
 
 /**
- * Creates the hook that decides whether and when a unary call begins. Streams, health, reflection and channelz always begin, and so
- * do calls for which `mayRefuse` returns false.
+ * Creates the function that returns a method's hook, which decides whether and when a call begins. Streams, health, reflection and
+ * channelz have none: their calls always begin, and so do those for which `mayRefuse` returns false.
  */
-export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authorize>[0]) => boolean) = true): Authorize {
-  const loads = new Map<Method, MethodLoad>();
+export function createLoadShedding(
+  mayRefuse: true | ((call: Parameters<Authorize>[0]) => boolean) = true,
+): (method: Method) => Authorize | undefined {
   let waiting: WaitingCall[] = [];
   let callsPerTurn = FIRST_CALLS;
   /** The number of calls that may begin in this turn; if it is not watched, before a call is measured. */
@@ -81,23 +83,6 @@ export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authoriz
   const overloaded = new RpcError(Code.Unavailable, "the server is overloaded (its option shedLoad refuses calls)", {
     trailers: { [RETRY_PUSHBACK]: String(PUSHBACK_MS) },
   });
-
-  /** Returns `undefined` for a method whose calls always begin. */
-  function loadOf(method: Method): MethodLoad | undefined {
-    const known = loads.get(method);
-    if (known !== undefined) return known;
-    if (method.kind !== "unary" || EXEMPT.test(method.service)) return undefined;
-    const load = {
-      running: 0,
-      limit: Number.POSITIVE_INFINITY,
-      usualMs: 0,
-      onAnswered() {
-        load.running--;
-      },
-    };
-    loads.set(method, load);
-    return load;
-  }
 
   /** Ends the turn after the input that is ready. */
   function watch(time: number): void {
@@ -116,7 +101,8 @@ export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authoriz
     if (took > LONG_TURN_MS) callsPerTurn = Math.max(1, Math.floor((begun * LONG_TURN_MS) / took));
     else if (took * callsPerTurn < (begun * LONG_TURN_MS) / 2 && (left === 0 || callsPerTurn < FIRST_CALLS))
       callsPerTurn *= 2;
-    left = callsPerTurn < FIRST_CALLS ? 0 : FIRST_CALLS - 1;
+    left =
+      callsPerTurn < FIRST_CALLS ? 0 : Math.floor(Math.min((begun * LONG_TURN_MS) / took, CALLS_PER_MEASUREMENT)) - 1;
     const share = time - waitingSince > STANDING_MS ? STANDING_SHARE : SHARE;
     waiting = waiting.filter(({ since, timeoutMs, begin, refuse }) => {
       const isLate = time - since > share * timeoutMs;
@@ -143,15 +129,8 @@ export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authoriz
     });
   }
 
-  return (call) => {
-    const { method, context } = call;
-    const load = loadOf(method);
-    if (load === undefined || !isAnswered(context) || !(mayRefuse === true || mayRefuse(call))) return;
-    if (left > 0 && load.usualMs > 0 && load.running < load.limit - 2) {
-      left--;
-      load.running++;
-      return context.onAnswered(load.onAnswered);
-    }
+  /** Begins a call now or later, and measures it. */
+  function measure(load: MethodLoad, context: AnsweredContext): ReturnType<Authorize> {
     const timeoutMs = context.timeoutMs();
     if (left > 0 || !isWatched) return begin(load, context, timeoutMs);
     const since = now();
@@ -172,6 +151,22 @@ export function createLoadShedding(mayRefuse: true | ((call: Parameters<Authoriz
         },
       });
     });
+  }
+
+  return ({ kind, service }) => {
+    if (kind !== "unary" || EXEMPT.test(service)) return undefined;
+    const load: MethodLoad = { running: 0, limit: Number.POSITIVE_INFINITY, usualMs: 0 };
+    const onAnswered = (): void => {
+      load.running--;
+    };
+    return (call) => {
+      const { context } = call;
+      if (!isAnswered(context) || !(mayRefuse === true || mayRefuse(call))) return;
+      if (left === 0 || load.usualMs === 0 || load.running >= load.limit - 2) return measure(load, context);
+      left--;
+      load.running++;
+      return context.onAnswered(onAnswered);
+    };
   };
 }
 

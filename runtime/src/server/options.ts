@@ -133,9 +133,8 @@ export function resolveRouterOptions(
     ...resolveServerOptions(options),
     serializations,
     allowsOrigin: cors && createOriginPolicy(cors),
-    authorize: [shedLoad && !dropsCallbacks ? createLoadShedding(shedLoad) : undefined, authorize].filter(
-      (hook) => hook !== undefined,
-    ),
+    authorize,
+    shedding: shedLoad && !dropsCallbacks ? createLoadShedding(shedLoad) : undefined,
     interceptors,
     cors,
     maxTimeoutMs: checkMaxTimeout(options.maxTimeoutMs, "maxTimeoutMs"),

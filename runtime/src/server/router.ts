@@ -119,8 +119,10 @@ interface AnsweredDestination extends Destination {
 
 /** The rules of a router that do not depend on its protocols. */
 export interface RouterPolicy {
-  /** The hooks that decide whether a call may begin, in order. */
-  readonly authorize: readonly Authorize[];
+  /** Decides whether a call may begin. */
+  readonly authorize: Authorize | undefined;
+  /** Returns the hook of a method that runs before, and refuses calls that come too many (load shedding). */
+  readonly shedding: ((method: Method) => Authorize | undefined) | undefined;
   readonly interceptors: readonly Interceptor[];
   readonly onError: ErrorHook;
   readonly versionMatch: "exact" | "fallback";
@@ -200,8 +202,6 @@ export function createRouterWith(settings: RouterSettings): Router {
       const bodies = bodiesOf(bodyKinds, options, Object.keys(service.methods));
       const compressMinBytes = compressionOf(options, Object.keys(service.methods));
       assertFunction("authorize", options.authorize);
-      const own = options.authorize === undefined ? [] : [options.authorize];
-      const authorize = createAuthorize([...settings.authorize, ...own], onError);
       const limited = limiterOf(service, options.limits, settings);
       for (const [index, made] of createHandlers(service, implementation, all, calls).entries()) {
         const { method } = made;
@@ -211,7 +211,7 @@ export function createRouterWith(settings: RouterSettings): Router {
           payload: payloadOf<Payload>(method)?.server,
           call,
           limits: { ...limits, compressMinBytes: compressMinBytes[index] ?? settings.compressMinBytes },
-          authorize,
+          authorize: createAuthorize([settings.shedding?.(method), settings.authorize, options.authorize], onError),
           bodies: bodies[index] ?? [],
           csrf: options.csrf ?? true,
         };
