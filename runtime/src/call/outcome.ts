@@ -8,6 +8,8 @@ import { RpcError } from "./error.ts";
 
 /** The context of a call on a server. */
 export interface AnsweredContext extends CallContext {
+  /** False if the signal has not fired, which is known without creating it. `undefined`: only the signal tells. */
+  readonly isAborted?: boolean | undefined;
   /**
    * Calls back once with the error that the caller receives, if any: when the call has been answered, or at once if it
    * already has. The error may occur after the last interceptor, for example if a message cannot be encoded.

@@ -40,6 +40,8 @@ export interface HttpRequest {
    * nothing can abort the exchange.
    */
   readonly signal: AbortSignal | undefined;
+  /** On a server, false if the signal has not fired, which is known without creating it. `undefined`: only the signal tells. */
+  readonly isAborted?: boolean | undefined;
   /** On a server, fires when the server begins to close and still answers. `undefined` if nothing closes it. */
   readonly draining?: AbortSignal | undefined;
   /** On a client, the context of the call. `undefined` for a request that belongs to no call. */

@@ -1,17 +1,42 @@
 /**
  * gRPC's metrics of calls and attempts for OpenTelemetry (gRFC A66): their number, durations and sizes.
  */
-import type { Attributes, Meter } from "@opentelemetry/api";
+import type { Attributes, Context, Meter } from "@opentelemetry/api";
 import type { RequestContext } from "../call/attempt.ts";
 import type { RpcError } from "../call/error.ts";
 import { now } from "../call/platform.ts";
-import { LATENCIES, statusOf } from "./attempt-telemetry.ts";
+import { LATENCIES } from "./attempt-telemetry.ts";
 
+/** Boundaries of durations in seconds, as the semantic conventions recommend. */
+const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 /** Boundaries of sizes in bytes. */
 const SIZES = [0, 1024, 2048, 4096, ...[14, 16, 18, 20, 22, 24, 26, 28, 30, 32].map((power) => 2 ** power)];
 
-/** Counts the start of a call or attempt with these attributes. Returns the function that records its end. */
-export type Measure = (context: RequestContext, labels: Attributes) => (error: RpcError | undefined) => void;
+/** The attributes of the metrics of a method, which are made once. */
+export class Labels {
+  /** The attributes that do not depend on the outcome. */
+  readonly common: Attributes;
+  readonly #outcomeOf: (error: RpcError | undefined) => Attributes;
+  /** All attributes, by code. */
+  readonly #ended: Attributes[] = [];
+
+  /** `outcomeOf` depends on the code only. */
+  constructor(common: Attributes, outcomeOf: (error: RpcError | undefined) => Attributes) {
+    this.common = common;
+    this.#outcomeOf = outcomeOf;
+  }
+
+  /** Returns all attributes of a call or attempt that has ended. */
+  ended(error: RpcError | undefined): Attributes {
+    const code = error?.code ?? 0;
+    const known = this.#ended[code] ?? { ...this.common, ...this.#outcomeOf(error) };
+    this.#ended[code] = known;
+    return known;
+  }
+}
+
+/** Begins the metrics of a call or attempt. The function that it returns records the end, in the context of the call's span. */
+type Measure = (context: RequestContext, labels: Labels) => (error: RpcError | undefined, active?: Context) => unknown;
 
 const DESCRIPTIONS = {
   "grpc.client.attempt": {
@@ -41,7 +66,7 @@ export function createMeasure(meter: Meter, prefix: keyof typeof DESCRIPTIONS): 
   const sent = size("sent", descriptions.sent);
   const received = size("rcvd", descriptions.received);
   return (context, labels) => {
-    started.add(1, labels);
+    started.add(1, labels.common);
     const record = ended(context, labels);
     return (error) => {
       const outcome = record(error);
@@ -52,15 +77,29 @@ export function createMeasure(meter: Meter, prefix: keyof typeof DESCRIPTIONS): 
   };
 }
 
-/** Creates the metric of durations. The function that records the end returns the attributes with the status. */
-export function createDuration(meter: Meter, prefix: string, description: string) {
-  const advice = { explicitBucketBoundaries: LATENCIES };
-  const histogram = meter.createHistogram(`${prefix}.duration`, { unit: "s", description, advice });
-  return (_: RequestContext, labels: Attributes) => {
+/** Creates the metrics of calls: gRPC's, or the histogram of the semantic conventions. */
+export function createCallMetrics(meter: Meter, side: "client" | "server", isGrpc: boolean): Measure {
+  const direction = side === "client" ? "outbound" : "inbound";
+  if (!isGrpc) return createDuration(meter, `rpc.${side}.call`, `Duration of ${direction} calls`, BUCKETS);
+  if (side === "server") return createMeasure(meter, "grpc.server.call");
+  return createDuration(
+    meter,
+    "grpc.client.call",
+    "Time taken by gRPC to complete an RPC from application's perspective.",
+  );
+}
+
+function createDuration(meter: Meter, prefix: string, description: string, explicitBucketBoundaries = LATENCIES) {
+  const histogram = meter.createHistogram(`${prefix}.duration`, {
+    unit: "s",
+    description,
+    advice: { explicitBucketBoundaries },
+  });
+  return (_: RequestContext, labels: Labels) => {
     const start = now();
-    return (error: RpcError | undefined): Attributes => {
-      const outcome = { ...labels, "grpc.status": statusOf(error) };
-      histogram.record((now() - start) / 1000, outcome);
+    return (error: RpcError | undefined, active?: Context): Attributes => {
+      const outcome = labels.ended(error);
+      histogram.record((now() - start) / 1000, outcome, active);
       return outcome;
     };
   };

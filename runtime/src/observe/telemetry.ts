@@ -19,12 +19,11 @@ import {
   type Tracer,
   trace,
 } from "@opentelemetry/api";
-import type { CallContext, CallRequest, Interceptor } from "../call/call.ts";
+import type { CallRequest, Interceptor, Method } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
 import { type Metadata, TripleHeader } from "../call/metadata.ts";
 import { assertOneOf } from "../call/option.ts";
-import { now } from "../call/platform.ts";
 import { VERSION } from "../version.ts";
 import {
   type CallSpans,
@@ -36,7 +35,7 @@ import {
   statusOf,
   traceAttempts,
 } from "./attempt-telemetry.ts";
-import { createDuration, createMeasure } from "./call-metrics.ts";
+import { createCallMetrics, createMeasure, Labels } from "./call-metrics.ts";
 import { observe } from "./observer.ts";
 
 /** Options of the interceptors for traces and metrics. */
@@ -70,9 +69,6 @@ export interface ClientTelemetryOptions extends TelemetryOptions {
   readonly baseUrl?: string | undefined;
 }
 
-/** Histogram boundaries in seconds, as the semantic conventions recommend. */
-const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
-
 /**
  * Codes that mark a server's span as failed, because they report a fault of the server. The other codes report a fault of
  * the client.
@@ -95,38 +91,32 @@ const SERVER_ERRORS: ReadonlySet<Code> = new Set([
  */
 export function createClientTelemetry(options: ClientTelemetryOptions = {}): Interceptor {
   const { baseUrl } = options;
-  const { tracer, meter, isGrpc, isTracedAsGrpc, spanName, begin, attributes } = prepare("client", options);
-  const retries = createRetryInstruments(meter);
-  const server = serverAttributes(baseUrl);
   const target = baseUrl && { "grpc.target": canonicalTarget(baseUrl) };
-  const labelsOf = (request: CallRequest) => ({ "grpc.method": methodName(request), ...target });
+  const { tracer, meter, isGrpc, isTracedAsGrpc, grpcLabelsOf, start } = prepare("client", options, baseUrl, target);
+  const retries = createRetryInstruments(meter);
   const calls: CallSpans | undefined = isTracedAsGrpc ? new WeakMap() : undefined;
   const interceptor: Interceptor = (next) => (request) => {
-    const known = { ...attributes, ...server, "rpc.method": methodName(request) };
-    const span = tracer.startSpan(spanName(request), { kind: SpanKind.CLIENT, attributes: known });
-    const active = trace.setSpan(context.active(), span);
+    const outer = context.active();
+    const { span, active, run, ended } = start(request, outer);
     calls?.set(request.context.values, active);
-    const ids = span.spanContext();
-    // Without a tracer provider, the ids are invalid.
-    if (isSpanContextValid(ids)) {
+    if (active !== outer) {
+      const ids = span.spanContext();
       setDefault(request.headers, TripleHeader.TraceId, ids.traceId);
       setDefault(request.headers, TripleHeader.SpanId, ids.spanId);
     }
     inject(active, request.headers);
-    const ended = begin(request.context, isGrpc ? labelsOf(request) : known);
-    const observer = record({ span, ended, active, isTracedAsGrpc, isError: () => true });
     return observe(next, request, {
-      run: observer.run,
+      run,
       ended(error) {
-        if (hasRetries()) recordRetries(request.context, labelsOf(request), span, retries);
-        span.setAttributes(endpointAttributes(request.context.target));
-        observer.ended(error);
+        if (hasRetries()) recordRetries(request.context, grpcLabelsOf(request).common, span, retries);
+        if (span.isRecording()) span.setAttributes(endpointAttributes(request.context.target));
+        ended(error);
       },
     });
   };
   const measure = isGrpc ? createMeasure(meter, "grpc.client.attempt") : undefined;
   observeAttempts(interceptor, [
-    ...(measure ? [(request: CallRequest) => measure(request.context, labelsOf(request))] : []),
+    ...(measure ? [(request: CallRequest) => measure(request.context, grpcLabelsOf(request))] : []),
     ...(calls ? [traceAttempts(tracer, calls, inject, endAttempt)] : []),
   ]);
   return interceptor;
@@ -137,79 +127,74 @@ export function createClientTelemetry(options: ClientTelemetryOptions = {}): Int
  * client's span if the metadata carries its context. The span is active while the handler runs.
  */
 export function createServerTelemetry(options: TelemetryOptions = {}): Interceptor {
-  const { tracer, isGrpc, isTracedAsGrpc, spanName, begin, attributes } = prepare("server", options);
+  const { start } = prepare("server", options);
   return (next) => (request) => {
-    const parent = propagation.extract(context.active(), request.headers, metadataGetter);
-    const known = { ...attributes, "rpc.method": methodName(request) };
-    const ofSpan = { ...known, ...peerAttributes(request.context.peer?.address, request.context.peer?.port) };
-    const span = tracer.startSpan(spanName(request), { kind: SpanKind.SERVER, attributes: ofSpan }, parent);
-    const active = trace.setSpan(parent, span);
-    const isError = ({ code }: RpcError): boolean => isTracedAsGrpc || SERVER_ERRORS.has(code);
-    const ended = begin(request.context, isGrpc ? { "grpc.method": known["rpc.method"] } : known);
-    return observe(next, request, record({ span, ended, active, isTracedAsGrpc, isError }));
+    const call = start(request, propagation.extract(context.active(), request.headers, metadataGetter));
+    if (call.span.isRecording()) {
+      const { peer } = request.context;
+      call.span.setAttributes(peerAttributes(peer?.address, peer?.port));
+    }
+    return observe(next, request, call);
   };
 }
 
-/** Records the end of a call in the context of its span, with the attributes of its outcome. */
-type RecordEnd = (error: RpcError | undefined, outcome: Attributes, active: Context) => void;
-
-function prepare(side: "client" | "server", options: TelemetryOptions) {
+function prepare(side: "client" | "server", options: TelemetryOptions, url?: string, target?: Attributes | "") {
+  const isClient = side === "client";
   const isGrpc = assertOneOf("metrics", options.metrics ?? "rpc", ["rpc", "grpc"]) === "grpc";
   const tracer = options.tracer ?? trace.getTracer("triple-es", VERSION);
   const meter = options.meter ?? metrics.getMeter("triple-es", VERSION);
-  const begin = isGrpc ? beginGrpc(side, meter) : beginRpc(side, meter);
+  const begin = createCallMetrics(meter, side, isGrpc);
   const isTracedAsGrpc = assertOneOf("traces", options.traces ?? "rpc", ["rpc", "grpc"]) === "grpc";
-  const prefix = side === "client" ? "Sent" : "Recv";
-  const spanName = isTracedAsGrpc
-    ? ({ method }: CallRequest) => `${prefix}.${method.service}.${method.name}`
-    : methodName;
-  const attributes = { "rpc.system.name": options.system ?? "dubbo" };
-  return { tracer, meter, isGrpc, isTracedAsGrpc, spanName, begin, attributes };
-}
-
-function beginGrpc(side: "client" | "server", meter: Meter): (context: CallContext, labels: Attributes) => RecordEnd {
-  if (side === "server") return createMeasure(meter, "grpc.server.call");
-  const description = "Time taken by gRPC to complete an RPC from application's perspective.";
-  return createDuration(meter, "grpc.client.call", description);
-}
-
-function beginRpc(side: "client" | "server", meter: Meter): (context: CallContext, known: Attributes) => RecordEnd {
-  const histogram = meter.createHistogram(`rpc.${side}.call.duration`, {
-    unit: "s",
-    description: side === "client" ? "Duration of outbound calls" : "Duration of inbound calls",
-    advice: { explicitBucketBoundaries: BUCKETS },
-  });
-  return (_, known) => {
-    const start = now();
-    return (_, outcome, active) => histogram.record((now() - start) / 1000, { ...known, ...outcome }, active);
+  const common = { "rpc.system.name": options.system ?? "dubbo", ...serverAttributes(url) };
+  const outcomeOf = (error: RpcError | undefined): Attributes => {
+    const code = statusOf(error);
+    const isFault = error !== undefined && (isClient || isTracedAsGrpc || SERVER_ERRORS.has(error.code));
+    return { "rpc.status_code": code, ...(isFault && { "error.type": code }) };
   };
-}
-
-interface Recording {
-  readonly span: Span;
-  readonly ended: RecordEnd;
-  readonly active: Context;
-  /** True if the span of a successful call has the status OK. */
-  readonly isTracedAsGrpc: boolean;
-  readonly isError: (error: RpcError) => boolean;
-}
-
-/** Creates the observer that runs a call in the span's context and records its outcome. */
-function record({ span, ended, active, isTracedAsGrpc, isError }: Recording) {
-  return {
-    run: <T>(work: () => T): T => context.with(active, work),
-    ended(error: RpcError | undefined): void {
-      const code = statusOf(error);
-      const outcome: Attributes = { "rpc.status_code": code };
-      if (error !== undefined && isError(error)) {
-        outcome["error.type"] = code;
-        span.setStatus({ code: SpanStatusCode.ERROR, message: error.rawMessage });
-        span.recordException(error.cause instanceof Error ? error.cause : error);
-      } else if (isTracedAsGrpc) span.setStatus({ code: SpanStatusCode.OK });
-      span.setAttributes(outcome);
+  const spansOf = byMethod(({ service, name }) => {
+    const attributes = { ...common, "rpc.method": `${service}/${name}` };
+    return {
+      name: isTracedAsGrpc ? `${isClient ? "Sent" : "Recv"}.${service}.${name}` : attributes["rpc.method"],
+      options: { kind: isClient ? SpanKind.CLIENT : SpanKind.SERVER, attributes },
+      rpcLabels: new Labels(attributes, outcomeOf),
+    };
+  });
+  const grpcLabelsOf = byMethod(
+    ({ service, name }) =>
+      new Labels({ "grpc.method": `${service}/${name}`, ...target }, (error) => ({ "grpc.status": statusOf(error) })),
+  );
+  /** Starts the span and the metrics of a call. Returns its observer. */
+  const start = (request: CallRequest, outer: Context) => {
+    const { name, options, rpcLabels } = spansOf(request);
+    const span = tracer.startSpan(name, options, outer);
+    // A span without ids, such as one without a tracer provider, is not active.
+    const active = isSpanContextValid(span.spanContext()) ? trace.setSpan(outer, span) : outer;
+    const record = begin(request.context, isGrpc ? grpcLabelsOf(request) : rpcLabels);
+    const run = <T>(work: () => T): T => (active === context.active() ? work() : context.with(active, work));
+    const ended = (error: RpcError | undefined): void => {
+      if (span.isRecording()) {
+        const outcome = outcomeOf(error);
+        if (error !== undefined && "error.type" in outcome) {
+          span.setStatus({ code: SpanStatusCode.ERROR, message: error.rawMessage });
+          span.recordException(error.cause instanceof Error ? error.cause : error);
+        } else if (isTracedAsGrpc) span.setStatus({ code: SpanStatusCode.OK });
+        span.setAttributes(outcome);
+      }
       span.end();
-      ended(error, outcome, active);
-    },
+      record(error, active);
+    };
+    return { span, active, run, ended };
+  };
+  return { tracer, meter, isGrpc, isTracedAsGrpc, grpcLabelsOf, start };
+}
+
+/** Returns a function that makes a value for each method once: copies of attributes would cost more than the rest of a call. */
+function byMethod<T>(make: (method: Method) => T): (request: CallRequest) => T {
+  const made = new WeakMap<Method, T>();
+  return ({ method }) => {
+    const known = made.get(method) ?? make(method);
+    if (!made.has(method)) made.set(method, known);
+    return known;
   };
 }
 
@@ -223,11 +208,6 @@ function endAttempt(span: Span, error: RpcError | undefined, request: CallReques
 /** Writes the trace context of an active span into the headers, as the global propagator encodes it. */
 function inject(active: Context, headers: Metadata): void {
   propagation.inject(active, headers, metadataSetter);
-}
-
-/** Returns the name of a method in the form of the conventions, `service/Method`, which is also the name of the span. */
-function methodName({ method }: CallRequest): string {
-  return `${method.service}/${method.name}`;
 }
 
 function serverAttributes(url: string | undefined): Attributes {

@@ -47,6 +47,10 @@ export class ServerContext extends OpenContext implements AnsweredContext {
     return controller.signal;
   }
 
+  get isAborted(): boolean | undefined {
+    return this.hasEnded || this.#exchange.isAborted;
+  }
+
   /** The client of the call. Created on first use, because most calls do not read it. */
   get peer(): Peer {
     const { version, headers, authority, peer } = this.#exchange;

@@ -259,6 +259,10 @@ export abstract class ReceivedRequest<
     return this.#controller.signal;
   }
 
+  get isAborted(): boolean {
+    return this.#controller?.signal.aborted ?? (this.owner.aborted !== undefined || this.isGone);
+  }
+
   /** True if the client has cancelled the call. */
   protected get isGone(): boolean {
     return this.stream.closed && !this.isOver;
