@@ -2,7 +2,16 @@
 import { once } from "node:events";
 import { constants, createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { context, metrics, propagation, SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
+import {
+  context,
+  INVALID_SPAN_CONTEXT,
+  metrics,
+  propagation,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from "@opentelemetry/api";
 import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
 import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import {
@@ -129,6 +138,22 @@ describe("a call", () => {
     expect([span?.parentSpanContext?.spanId, span?.spanContext().traceId]).toEqual([spanId, traceId]);
     expect(seen.get("traceparent")).toBe(`00-${traceId}-${own}-01`);
     expect([seen.get(TripleHeader.TraceId), seen.get(TripleHeader.SpanId)]).toEqual([traceId, own]);
+  });
+
+  it("leaves the active span in place if its own has no ids", async () => {
+    let seen: string | undefined;
+    const greet: GreetServiceHandler["greet"] = (_, { requestHeaders }) => {
+      seen = requestHeaders.get("traceparent");
+      return {};
+    };
+    const tracer = { startSpan: () => trace.wrapSpanContext(INVALID_SPAN_CONTEXT) } as unknown as Tracer;
+    const client = connect({ greet }, { tracer });
+    const { traceId, spanId } = await tracers.getTracer("test").startActiveSpan("outer", async (outer) => {
+      await client.greet({});
+      outer.end();
+      return outer.spanContext();
+    });
+    expect(seen).toBe(`00-${traceId}-${spanId}-01`);
   });
 
   it("keeps the ids that a caller gave it", async () => {

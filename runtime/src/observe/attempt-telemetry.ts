@@ -19,7 +19,7 @@ import {
   type RetryEvent,
   type TransparentRetryEvent,
 } from "../call/attempt.ts";
-import type { CallContext, CallRequest, ContextValues, Interceptor } from "../call/call.ts";
+import type { CallRequest, ContextValues, Interceptor } from "../call/call.ts";
 import { Code, codeName } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
@@ -45,38 +45,14 @@ const retriesOf = new WeakMap<ContextValues, NotedRetry[]>();
 /** True after the first further attempt. Most processes have none, and their calls need no look-up. */
 let isUsed = false;
 
-export interface RetryInstruments {
-  readonly counts: Readonly<Record<Kind, Histogram>>;
-  readonly delay: Histogram;
-}
-
 /** Boundaries that gRFC A96 recommends for numbers of attempts. */
 const COUNTS = [1, 2, 3, 4, 5];
-const TRANSPARENT_COUNTS = [...COUNTS, 10];
 /** Boundaries of durations in seconds (gRFC A66). */
 export const LATENCIES: number[] = [
   ...[0, 0.00001, 0.00005, 0.0001, 0.0003, 0.0006, 0.0008, 0.001, 0.002, 0.003, 0.004, 0.005, 0.006, 0.008, 0.01],
   ...[0.013, 0.016, 0.02, 0.025, 0.03, 0.04, 0.05, 0.065, 0.08, 0.1, 0.13, 0.16, 0.2, 0.25, 0.3, 0.4, 0.5, 0.65, 0.8],
   ...[1, 2, 5, 10, 20, 50, 100],
 ];
-
-export function createRetryInstruments(meter: Meter): RetryInstruments {
-  const histogram = (name: string, unit: string, description: string, explicitBucketBoundaries: number[]): Histogram =>
-    meter.createHistogram(`grpc.client.call.${name}`, { unit, description, advice: { explicitBucketBoundaries } });
-  return {
-    counts: {
-      retry: histogram("retries", "{retry}", "Retries of a call, if there were any", COUNTS),
-      hedge: histogram("hedges", "{hedge}", "Hedged attempts of a call, if there were any", COUNTS),
-      "transparent retry": histogram(
-        "transparent_retries",
-        "{transparent_retry}",
-        "Transparent retries of a call, if there were any",
-        TRANSPARENT_COUNTS,
-      ),
-    },
-    delay: histogram("retry_delay", "s", "Delays before the retries of a call", LATENCIES),
-  };
-}
 
 /** Notes a further attempt until its call has ended. */
 export function noteRetry({ context, attempt, delayMs, error, isHedge }: RetryEvent, target: string): void {
@@ -104,43 +80,50 @@ export function canonicalTarget(target: string): string {
   return `dns:///${hostname}:${port || (protocol === "https:" ? 443 : 80)}`;
 }
 
-/** Records the further attempts of a call that has ended, with the attributes of its other metrics. */
-export function recordRetries(
-  { values }: Pick<CallContext, "values">,
-  labels: Attributes,
-  span: Span,
-  instruments: RetryInstruments,
-): void {
-  const noted = retriesOf.get(values);
-  if (noted === undefined) return;
-  retriesOf.delete(values);
-  const common: Attributes = { "grpc.target": noted[0]?.target ?? "", ...labels };
-  for (const { kind, attempt, delayMs, error, time } of noted) {
-    const attributes = {
-      ...(attempt !== undefined && { "rpc.attempt": attempt }),
-      ...(kind !== "hedge" && { "rpc.attempt.delay_ms": delayMs }),
-      ...(error !== undefined && { "rpc.status_code": statusOf(error) }),
-    };
-    span.addEvent(kind, attributes, time);
-  }
-  for (const [kind, histogram] of Object.entries(instruments.counts)) {
-    const count = noted.filter((one) => one.kind === kind).length;
-    if (count > 0) histogram.record(count, common);
-  }
-  const delayed = noted.filter(({ kind }) => kind !== "hedge");
-  if (delayed.length === 0) return;
-  instruments.delay.record(delayed.reduce((sum, { delayMs }) => sum + delayMs, 0) / 1_000, common);
+/** Creates the function that records the further attempts of a call that has ended, with the attributes of its other metrics. */
+export function createRetryMetrics(
+  meter: Meter,
+  labelsOf: (request: CallRequest) => Attributes,
+): (request: CallRequest, span: Span) => void {
+  const histogram = (name: string, unit: string, description: string, explicitBucketBoundaries: number[]): Histogram =>
+    meter.createHistogram(`grpc.client.call.${name}`, { unit, description, advice: { explicitBucketBoundaries } });
+  const count = (name: string, unit: string, attempts: string, boundaries = COUNTS): Histogram =>
+    histogram(name, unit, `${attempts} of a call, if there were any`, boundaries);
+  const counts: Readonly<Record<Kind, Histogram>> = {
+    retry: count("retries", "{retry}", "Retries"),
+    hedge: count("hedges", "{hedge}", "Hedged attempts"),
+    "transparent retry": count("transparent_retries", "{transparent_retry}", "Transparent retries", [...COUNTS, 10]),
+  };
+  const delay = histogram("retry_delay", "s", "Delays before the retries of a call", LATENCIES);
+  return (request, span) => {
+    if (!isUsed) return;
+    const { values } = request.context;
+    const noted = retriesOf.get(values);
+    if (noted === undefined) return;
+    retriesOf.delete(values);
+    const common: Attributes = { "grpc.target": noted[0]?.target ?? "", ...labelsOf(request) };
+    for (const { kind, attempt, delayMs, error, time } of noted) {
+      const attributes = {
+        ...(attempt !== undefined && { "rpc.attempt": attempt }),
+        ...(kind !== "hedge" && { "rpc.attempt.delay_ms": delayMs }),
+        ...(error !== undefined && { "rpc.status_code": statusOf(error) }),
+      };
+      span.addEvent(kind, attributes, time);
+    }
+    for (const [kind, histogram] of Object.entries(counts)) {
+      const count = noted.filter((one) => one.kind === kind).length;
+      if (count > 0) histogram.record(count, common);
+    }
+    const delayed = noted.filter(({ kind }) => kind !== "hedge");
+    if (delayed.length === 0) return;
+    delay.record(delayed.reduce((sum, { delayMs }) => sum + delayMs, 0) / 1_000, common);
+  };
 }
 
 /** Returns the name of a status in gRPC, such as `NOT_FOUND`. */
 export function statusOf(error: RpcError | undefined): string {
   if (error === undefined) return "OK";
   return error.code === Code.Canceled ? "CANCELLED" : codeName(error.code).toUpperCase();
-}
-
-/** Reports whether any call has had a further attempt. */
-export function hasRetries(): boolean {
-  return isUsed;
 }
 
 /**

@@ -12,27 +12,23 @@ const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 
 /** Boundaries of sizes in bytes. */
 const SIZES = [0, 1024, 2048, 4096, ...[14, 16, 18, 20, 22, 24, 26, 28, 30, 32].map((power) => 2 ** power)];
 
-/** The attributes of the metrics of a method, which are made once. */
-export class Labels {
-  /** The attributes that do not depend on the outcome. */
+/** The attributes of the metrics of a method. */
+export interface Labels {
   readonly common: Attributes;
-  readonly #outcomeOf: (error: RpcError | undefined) => Attributes;
-  /** All attributes, by code. */
-  readonly #ended: Attributes[] = [];
-
-  /** `outcomeOf` depends on the code only. */
-  constructor(common: Attributes, outcomeOf: (error: RpcError | undefined) => Attributes) {
-    this.common = common;
-    this.#outcomeOf = outcomeOf;
-  }
-
   /** Returns all attributes of a call or attempt that has ended. */
-  ended(error: RpcError | undefined): Attributes {
+  readonly ended: (error: RpcError | undefined) => Attributes;
+}
+
+/** Creates labels, whose attributes are made once. `outcomeOf` depends on the code of the error only. */
+export function createLabels(common: Attributes, outcomeOf: (error: RpcError | undefined) => Attributes): Labels {
+  const byCode: Attributes[] = [];
+  const ended = (error: RpcError | undefined): Attributes => {
     const code = error?.code ?? 0;
-    const known = this.#ended[code] ?? { ...this.common, ...this.#outcomeOf(error) };
-    this.#ended[code] = known;
+    const known = byCode[code] ?? { ...common, ...outcomeOf(error) };
+    byCode[code] = known;
     return known;
-  }
+  };
+  return { common, ended };
 }
 
 /** Begins the metrics of a call or attempt. The function that it returns records the end, in the context of the call's span. */

@@ -24,18 +24,17 @@ import { Code } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
 import { type Metadata, TripleHeader } from "../call/metadata.ts";
 import { assertOneOf } from "../call/option.ts";
+import type { Peer } from "../call/peer.ts";
 import { VERSION } from "../version.ts";
 import {
   type CallSpans,
   canonicalTarget,
-  createRetryInstruments,
-  hasRetries,
+  createRetryMetrics,
   observeAttempts,
-  recordRetries,
   statusOf,
   traceAttempts,
 } from "./attempt-telemetry.ts";
-import { createCallMetrics, createMeasure, Labels } from "./call-metrics.ts";
+import { createCallMetrics, createLabels, createMeasure } from "./call-metrics.ts";
 import { observe } from "./observer.ts";
 
 /** Options of the interceptors for traces and metrics. */
@@ -90,25 +89,24 @@ const SERVER_ERRORS: ReadonlySet<Code> = new Set([
  *     createTransport({ baseUrl, interceptors: [createClientTelemetry({ baseUrl })] });
  */
 export function createClientTelemetry(options: ClientTelemetryOptions = {}): Interceptor {
-  const { baseUrl } = options;
-  const target = baseUrl && { "grpc.target": canonicalTarget(baseUrl) };
-  const { tracer, meter, isGrpc, isTracedAsGrpc, grpcLabelsOf, start } = prepare("client", options, baseUrl, target);
-  const retries = createRetryInstruments(meter);
+  const { tracer, meter, isGrpc, isTracedAsGrpc, grpcLabelsOf, start } = prepare("client", options, options.baseUrl);
+  const recordRetries = createRetryMetrics(meter, (request) => grpcLabelsOf(request).common);
   const calls: CallSpans | undefined = isTracedAsGrpc ? new WeakMap() : undefined;
   const interceptor: Interceptor = (next) => (request) => {
+    const { headers } = request;
     const outer = context.active();
     const { span, active, run, ended } = start(request, outer);
     calls?.set(request.context.values, active);
     if (active !== outer) {
       const ids = span.spanContext();
-      setDefault(request.headers, TripleHeader.TraceId, ids.traceId);
-      setDefault(request.headers, TripleHeader.SpanId, ids.spanId);
+      if (!headers.has(TripleHeader.TraceId)) headers.set(TripleHeader.TraceId, ids.traceId);
+      if (!headers.has(TripleHeader.SpanId)) headers.set(TripleHeader.SpanId, ids.spanId);
     }
-    inject(active, request.headers);
+    inject(active, headers);
     return observe(next, request, {
       run,
       ended(error) {
-        if (hasRetries()) recordRetries(request.context, grpcLabelsOf(request).common, span, retries);
+        recordRetries(request, span);
         if (span.isRecording()) span.setAttributes(endpointAttributes(request.context.target));
         ended(error);
       },
@@ -130,15 +128,12 @@ export function createServerTelemetry(options: TelemetryOptions = {}): Intercept
   const { start } = prepare("server", options);
   return (next) => (request) => {
     const call = start(request, propagation.extract(context.active(), request.headers, metadataGetter));
-    if (call.span.isRecording()) {
-      const { peer } = request.context;
-      call.span.setAttributes(peerAttributes(peer?.address, peer?.port));
-    }
+    if (call.span.isRecording()) call.span.setAttributes(peerAttributes(request.context.peer));
     return observe(next, request, call);
   };
 }
 
-function prepare(side: "client" | "server", options: TelemetryOptions, url?: string, target?: Attributes | "") {
+function prepare(side: "client" | "server", options: TelemetryOptions, url?: string) {
   const isClient = side === "client";
   const isGrpc = assertOneOf("metrics", options.metrics ?? "rpc", ["rpc", "grpc"]) === "grpc";
   const tracer = options.tracer ?? trace.getTracer("triple-es", VERSION);
@@ -146,6 +141,7 @@ function prepare(side: "client" | "server", options: TelemetryOptions, url?: str
   const begin = createCallMetrics(meter, side, isGrpc);
   const isTracedAsGrpc = assertOneOf("traces", options.traces ?? "rpc", ["rpc", "grpc"]) === "grpc";
   const common = { "rpc.system.name": options.system ?? "dubbo", ...serverAttributes(url) };
+  const target = url && { "grpc.target": canonicalTarget(url) };
   const outcomeOf = (error: RpcError | undefined): Attributes => {
     const code = statusOf(error);
     const isFault = error !== undefined && (isClient || isTracedAsGrpc || SERVER_ERRORS.has(error.code));
@@ -156,12 +152,11 @@ function prepare(side: "client" | "server", options: TelemetryOptions, url?: str
     return {
       name: isTracedAsGrpc ? `${isClient ? "Sent" : "Recv"}.${service}.${name}` : attributes["rpc.method"],
       options: { kind: isClient ? SpanKind.CLIENT : SpanKind.SERVER, attributes },
-      rpcLabels: new Labels(attributes, outcomeOf),
+      rpcLabels: createLabels(attributes, outcomeOf),
     };
   });
-  const grpcLabelsOf = byMethod(
-    ({ service, name }) =>
-      new Labels({ "grpc.method": `${service}/${name}`, ...target }, (error) => ({ "grpc.status": statusOf(error) })),
+  const grpcLabelsOf = byMethod(({ service, name }) =>
+    createLabels({ "grpc.method": `${service}/${name}`, ...target }, (error) => ({ "grpc.status": statusOf(error) })),
   );
   /** Starts the span and the metrics of a call. Returns its observer. */
   const start = (request: CallRequest, outer: Context) => {
@@ -223,18 +218,14 @@ const ENDPOINT = /^(?:\[([\da-f:.]+)\]|([\d.]+)):(\d+)$/i;
 
 /** Returns the attributes of the last endpoint of a call. Names of hosts and targets are no addresses. */
 function endpointAttributes(target: string | undefined = ""): Attributes {
-  if (target.startsWith("/")) return peerAttributes(target, undefined);
+  if (target.startsWith("/")) return peerAttributes({ address: target });
   const [, ipv6, ipv4, port] = ENDPOINT.exec(target) ?? [];
-  return peerAttributes(ipv6 ?? ipv4, Number(port));
+  return peerAttributes({ address: ipv6 ?? ipv4, port: Number(port) });
 }
 
 /** Returns the attributes of a peer. Only spans have them: in metrics, their cardinality would be too high. */
-function peerAttributes(address: string | undefined, port: number | undefined): Attributes {
+function peerAttributes({ address, port }: Partial<Pick<Peer, "address" | "port">> = {}): Attributes {
   return address === undefined ? {} : { "network.peer.address": address, ...(port && { "network.peer.port": port }) };
-}
-
-function setDefault(headers: Metadata, name: string, value: string): void {
-  if (!headers.has(name)) headers.set(name, value);
 }
 
 const metadataSetter: TextMapSetter<Metadata> = {
