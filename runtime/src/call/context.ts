@@ -104,11 +104,6 @@ export class OpenContext implements CallContext {
     this.#release = NOTHING_TO_RELEASE;
   }
 
-  /** True if the call has ended early. */
-  get hasEnded(): boolean {
-    return this.#ended !== undefined;
-  }
-
   /** True if a deadline or the caller's signal can end the call early. */
   get limited(): boolean {
     return (this.#deadline ?? this.#options.signal) !== undefined;
@@ -140,10 +135,17 @@ export class OpenContext implements CallContext {
 
 /** The context of a client's streaming call, which is also cancelled when the reader of the responses leaves its loop. */
 export class StreamContext extends OpenContext {
+  /** True if the call has ended early. */
+  hasEnded = false;
   #closed = false;
 
   override get signal(): AbortSignal {
     return this.controller.signal;
+  }
+
+  protected override end(error: RpcError): void {
+    this.hasEnded = true;
+    super.end(error);
   }
 
   /** Cancels the call. No effect on a closed context. */

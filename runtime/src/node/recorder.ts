@@ -11,7 +11,7 @@ import { repeat } from "../call/platform.ts";
 import { recordCall, redactedNames } from "../observe/call-record.ts";
 
 /** Interval at which lines are written, and further calls may be recorded, in milliseconds. */
-const WRITE_MS = 50;
+const WRITE_MS = 250;
 /** Length of the lines that wait to be written above which further ones are dropped, in characters. */
 const MAX_WAITING = 4 * 1024 * 1024;
 
