@@ -1,5 +1,5 @@
 /** Response streams that handlers return as iterables, such as arrays, whose messages need no waiting. */
-import { createInMemoryTransport, createRouter, type Interceptor } from "triple-es";
+import { createInMemoryTransport, createRouter, type Interceptor, Metadata } from "triple-es";
 import { createTransport } from "triple-es/fetch";
 import { describe, expect, it } from "vitest";
 import {
@@ -10,7 +10,7 @@ import {
 import { Code } from "../../runtime/src/call/code.ts";
 import { RpcError } from "../../runtime/src/call/error.ts";
 import { routeGreeter } from "../support/greeter.ts";
-import { connectGreeter, failureOf, greetings, signalled, startServer } from "../support/server.ts";
+import { connectGreeter, failureOf, greetings, openTransport, signalled, startServer } from "../support/server.ts";
 
 const passing: Interceptor = (next) => next;
 
@@ -78,6 +78,17 @@ describe.each(Object.entries(WAYS))("%s", (_way, connect) => {
     }
     await left.promise;
   });
+});
+
+it("the responses of another server are passed on, which wait for messages", async () => {
+  const { baseUrl } = await startServer();
+  const upstream = openTransport(baseUrl);
+  const passingOn: Interceptor = () => async (request) => {
+    const response = await upstream.call({ ...request, headers: new Metadata() });
+    return { ...response, headers: new Metadata(), trailers: new Metadata() };
+  };
+  const client = inMemory({}, [passingOn]);
+  expect(await greetings(client.greetEach({ names: ["Ada", "Bob"] }))).toEqual(["Hello, Ada!", "Hello, Bob!"]);
 });
 
 describe("a generator without an end", () => {

@@ -6,7 +6,7 @@ import type { CallResponse } from "./call.ts";
 
 /** Messages to send. Those that need no waiting, such as the items of an array, are also read without a promise for each. */
 export interface SentStream extends AsyncIterable<object> {
-  readonly ready?: Iterator<object> | undefined;
+  readonly readyMessages?: Iterator<object> | undefined;
 }
 
 /** The result of the last step of an iteration. */

@@ -32,8 +32,8 @@ export class SentMessages implements AsyncIterable<Uint8Array>, ChunkSource {
     try {
       if (this.#interruption !== undefined) throw this.#interruption;
       const messages = this.#messages ?? this.begin();
-      const { ready } = this.#source;
-      if (ready !== undefined) return this.#answer(ready.next());
+      const { readyMessages } = this.#source;
+      if (readyMessages !== undefined) return this.#answer(readyMessages.next());
       this.#pending = Promise.resolve(messages.next());
       this.#pending.then(this.#onMessage, this.#onFailure);
     } catch (reason) {

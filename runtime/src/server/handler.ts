@@ -230,7 +230,7 @@ function outputsOf(
   const leave = (): Promise<unknown> => converted(() => outputs.return?.());
   if (interceptors.length > 0) return iteration(() => converted(step), leave);
   if (!isReady) return iteration(step as AsyncIterator<object>["next"], leave);
-  return { ...iteration(async () => step(), leave), ready: { next: step as Iterator<object>["next"] } };
+  return { ...iteration(async () => step(), leave), readyMessages: { next: step as Iterator<object>["next"] } };
 }
 
 /** Throws `unimplemented`, as methods without an implementation do. Generated base classes call it in every method. */
