@@ -1,5 +1,12 @@
 /** Response streams that handlers return as iterables, such as arrays, whose messages need no waiting. */
-import { createInMemoryTransport, createRouter, type Interceptor, Metadata } from "triple-es";
+import {
+  createInMemoryTransport,
+  createRouter,
+  type ErrorHook,
+  type Interceptor,
+  Metadata,
+  type RouterOptions,
+} from "triple-es";
 import { createTransport } from "triple-es/fetch";
 import { describe, expect, it } from "vitest";
 import {
@@ -15,16 +22,21 @@ import { connectGreeter, failureOf, greetings, openTransport, signalled, startSe
 const passing: Interceptor = (next) => next;
 
 /** How messages reach the client: from the handler by one function after the other, or by an interceptor or a socket. */
-const WAYS: Record<string, (handler: Partial<GreetServiceHandler>) => Promise<GreetServiceClient>> = {
-  "in memory": async (handler) => inMemory(handler, []),
-  "with an interceptor": async (handler) => inMemory(handler, [passing]),
-  "over gRPC": async (handler) => connectGreeter((await startServer(handler)).baseUrl),
-  "over gRPC-Web": async (handler) =>
-    createGreetServiceClient(createTransport({ baseUrl: (await startServer(handler)).baseUrl, protocol: "grpc-web" })),
+const WAYS: Record<
+  string,
+  (handler: Partial<GreetServiceHandler>, onError?: ErrorHook) => Promise<GreetServiceClient>
+> = {
+  "in memory": async (handler, onError) => inMemory(handler, { onError }),
+  "with an interceptor": async (handler, onError) => inMemory(handler, { interceptors: [passing], onError }),
+  "over gRPC": async (handler, onError) => connectGreeter((await startServer(handler, { onError })).baseUrl),
+  "over gRPC-Web": async (handler, onError) =>
+    createGreetServiceClient(
+      createTransport({ baseUrl: (await startServer(handler, { onError })).baseUrl, protocol: "grpc-web" }),
+    ),
 };
 
-function inMemory(handler: Partial<GreetServiceHandler>, interceptors: readonly Interceptor[]): GreetServiceClient {
-  const { exchange } = routeGreeter(handler, { interceptors });
+function inMemory(handler: Partial<GreetServiceHandler>, options: RouterOptions): GreetServiceClient {
+  const { exchange } = routeGreeter(handler, options);
   return createGreetServiceClient(createInMemoryTransport({ ...createRouter(), exchange }));
 }
 
@@ -61,6 +73,14 @@ describe.each(Object.entries(WAYS))("%s", (_way, connect) => {
     expect([(await failureOf(reading)).code, got]).toEqual([Code.DataLoss, ["a"]]);
   });
 
+  it("promises of messages are refused", async () => {
+    const errors: unknown[] = [];
+    const greetEach = () => [Promise.resolve({ greeting: "Ada" })] as never;
+    const client = await connect({ greetEach }, (error) => errors.push(error));
+    expect((await failureOf(client.greetEach({}))).code).toBe(Code.Unknown);
+    expect(String(errors)).toContain("must return messages, not promises of them");
+  });
+
   it("a client that leaves ends a generator without an end", async () => {
     const left = signalled();
     const client = await connect({
@@ -87,7 +107,7 @@ it("the responses of another server are passed on, which wait for messages", asy
     const response = await upstream.call({ ...request, headers: new Metadata() });
     return { ...response, headers: new Metadata(), trailers: new Metadata() };
   };
-  const client = inMemory({}, [passingOn]);
+  const client = inMemory({}, { interceptors: [passingOn] });
   expect(await greetings(client.greetEach({ names: ["Ada", "Bob"] }))).toEqual(["Hello, Ada!", "Hello, Bob!"]);
 });
 

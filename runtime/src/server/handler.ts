@@ -218,6 +218,9 @@ function outputsOf(
   const step = (): ReturnType<Outputs["next"]> => {
     const result = first ?? outputs.next();
     first = undefined;
+    if (isReady && (result as IteratorResult<object>).value instanceof Promise) {
+      throw new TypeError(`${request.method.path} must return messages, not promises of them`);
+    }
     return result;
   };
   const converted = async <T>(work: () => T): Promise<Awaited<T>> => {
