@@ -130,6 +130,6 @@ function toRpcError(cause: unknown): unknown {
   const hasCode = Number.isInteger(code);
   if (reason instanceof RpcError || (reason instanceof Error && !hasCode)) return reason;
   const text = [details, message].find((one) => typeof one === "string") ?? "Unknown Error";
-  const options = { trailers: metadata?.toJSON(), cause };
+  const options = { trailers: metadata instanceof Metadata ? metadata.toJSON() : undefined, cause };
   return new RpcError(hasCode ? (code as Code) : Code.Unknown, text as string, options);
 }

@@ -100,6 +100,7 @@ class HeroController {
   findOne({ id }: HeroById, metadata: GrpcMetadata, call: GrpcCall): object {
     if (id === "3") throw new Busy("the heroes are busy");
     if (id === "4") throw new Error("a secret");
+    if (id === "7") throw new RpcException({ code: 5, message: "nobody", metadata: {} });
     const answer = metadata.clone();
     answer.set("path", call.getPath());
     call.sendMetadata(answer);

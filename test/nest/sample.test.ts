@@ -156,6 +156,11 @@ describe.each(STRATEGIES)("an application with %s", (name, strategy) => {
     expect(events).toContain("unsubscribed");
   });
 
+  it.runIf(name === "TripleServer")("answers an error whose metadata is no metadata", async () => {
+    const error = await new Promise((resolve) => client.findOne({ id: "7" }, resolve));
+    expect(error).toMatchObject({ code: 5, details: "nobody" });
+  });
+
   it.runIf(name === "TripleServer")("answers over HTTP RPC and gRPC-Web too", async () => {
     const post = async (body: string, type = "application/json") =>
       await fetch(`http://${url}/hero.v1.HeroService/FindOne`, {
