@@ -15,8 +15,8 @@ describe.each(EXAMPLES)("the example %s", (name) => {
 
   it("is private and has exact versions, those of this repository if it uses the same packages", () => {
     expect(isPrivate).toBe(true);
-    const { "triple-es": own, ...others } = packages;
-    expect(own).toBe("file:../../runtime");
+    const { "triple-es": own, "triple-es-nest": nest = "file:../../nest", ...others } = packages;
+    expect([own, nest]).toEqual(["file:../../runtime", "file:../../nest"]);
     for (const [dependency, version] of Object.entries(others)) {
       expect(version, dependency).toMatch(/^\d+\.\d+\.\d+/);
       expect(version, dependency).toBe(devDependencies[dependency] ?? version);

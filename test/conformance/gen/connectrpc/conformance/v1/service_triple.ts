@@ -279,7 +279,7 @@ export interface ConformanceServiceHandler {
    *
    * @generated from rpc connectrpc.conformance.v1.ConformanceService.ServerStream
    */
-  serverStream(request: ServerStreamRequest, context: HandlerContext): AsyncIterable<ServerStreamResponseInit>;
+  serverStream(request: ServerStreamRequest, context: HandlerContext): AsyncIterable<ServerStreamResponseInit> | Iterable<ServerStreamResponseInit>;
 
   /**
    * A client-streaming operation. The first request indicates the response
@@ -356,7 +356,7 @@ export interface ConformanceServiceHandler {
    *
    * @generated from rpc connectrpc.conformance.v1.ConformanceService.BidiStream
    */
-  bidiStream(requests: AsyncIterable<BidiStreamRequest>, context: HandlerContext): AsyncIterable<BidiStreamResponseInit>;
+  bidiStream(requests: AsyncIterable<BidiStreamRequest>, context: HandlerContext): AsyncIterable<BidiStreamResponseInit> | Iterable<BidiStreamResponseInit>;
 
   /**
    * A unary endpoint that the server should not implement and should instead
