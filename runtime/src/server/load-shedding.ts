@@ -24,7 +24,7 @@ const FIRST_CALLS = 32;
  * While turns allow {@link FIRST_CALLS}, one call of so many is measured, with the rest of its turn, or of those that fit into a
  * long turn: clocks and callbacks at the end of a turn are a large part of the cost of a call.
  */
-const CALLS_PER_MEASUREMENT = 128;
+const CALLS_PER_MEASUREMENT = 32;
 
 /** The share of its timeout for which a call may wait, and which calls of a limited method should take. */
 const SHARE = 1 / 4;
