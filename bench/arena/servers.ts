@@ -71,10 +71,10 @@ export function netHttp(dataset: string): SetUp {
 }
 
 export function setUpDubboGo(): Server {
-  const { folder } = dubboGo();
+  const { folder, program } = dubboGo();
   return {
     version: requiredVersion(folder, "dubbo.apache.org/dubbo-go/v3"),
-    command: (port) => [dubboGo().program, "server", String(port)],
+    command: (port) => [program, "server", String(port)],
   };
 }
 

@@ -54,7 +54,7 @@ const HEROES = [
   { id: "2", team: { name: "A" }, badge: Buffer.from("ab") },
 ];
 
-/** What has happened, in order. */
+/** Events of the handlers and interceptors, in order. */
 export const events: string[] = [];
 
 @Injectable()
@@ -100,7 +100,7 @@ class HeroController {
   findOne({ id }: HeroById, metadata: GrpcMetadata, call: GrpcCall): object {
     if (id === "3") throw new Busy("the heroes are busy");
     if (id === "4") throw new Error("a secret");
-    if (id === "7") throw new RpcException({ code: 5, message: "nobody", metadata: {} });
+    if (id === "7") throw new RpcException({ code: 5, message: "not found", metadata: {} });
     const answer = metadata.clone();
     answer.set("path", call.getPath());
     call.sendMetadata(answer);

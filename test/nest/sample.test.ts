@@ -158,7 +158,7 @@ describe.each(STRATEGIES)("an application with %s", (name, strategy) => {
 
   it.runIf(name === "TripleServer")("answers an error whose metadata is no metadata", async () => {
     const error = await new Promise((resolve) => client.findOne({ id: "7" }, resolve));
-    expect(error).toMatchObject({ code: 5, details: "nobody" });
+    expect(error).toMatchObject({ code: 5, details: "not found" });
   });
 
   it.runIf(name === "TripleServer")("answers over HTTP RPC and gRPC-Web too", async () => {

@@ -24,7 +24,7 @@ const greetingOf = ({ name }: { readonly name: string }): Greeting => ({ greetin
 class GreetController {
   @GrpcMethod("GreetService")
   greet(request: GreetRequest): Greeting | Observable<Greeting> {
-    return request.name === "nobody" ? NEVER : greetingOf(request);
+    return request.name === "silent" ? NEVER : greetingOf(request);
   }
 
   @GrpcMethod("greet.v1.GreetService", "greetEach")
@@ -70,7 +70,7 @@ describe("TripleServer with definitions of generated code", () => {
   it("ends the call of a handler that never responds", async () => {
     const server = await start({ services: [GreetServiceDef], gracefulShutdown: true });
     const greeter = createGreetServiceClient(openTransport(`http://127.0.0.1:${server.address.port}`));
-    const failure = await failureOf(greeter.greet({ name: "nobody" }, { timeoutMs: 50 }));
+    const failure = await failureOf(greeter.greet({ name: "silent" }, { timeoutMs: 50 }));
     expect(failure.code).toBe(Code.DeadlineExceeded);
     // A call whose handler were still running would keep the server open.
     await server.close({ graceMs: 60_000 });

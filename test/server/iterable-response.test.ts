@@ -21,7 +21,7 @@ import { connectGreeter, failureOf, greetings, openTransport, signalled, startSe
 
 const passing: Interceptor = (next) => next;
 
-/** How messages reach the client: from the handler by one function after the other, or by an interceptor or a socket. */
+/** Ways of messages to the client: in memory, through an interceptor, or over a socket. */
 const WAYS: Record<
   string,
   (handler: Partial<GreetServiceHandler>, onError?: ErrorHook) => Promise<GreetServiceClient>
@@ -52,7 +52,7 @@ describe.each(Object.entries(WAYS))("%s", (_way, connect) => {
       // biome-ignore lint/correctness/useYield: it fails before it has anything to yield
       *greetEach(_request, { responseHeaders }) {
         responseHeaders.set("x-why", "closed");
-        throw new RpcError(Code.NotFound, "nobody");
+        throw new RpcError(Code.NotFound, "not found");
       },
     });
     const { code, headers } = await failureOf(client.greetEach({}));

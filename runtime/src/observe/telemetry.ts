@@ -187,8 +187,11 @@ function prepare(side: "client" | "server", options: TelemetryOptions, url?: str
 function byMethod<T>(make: (method: Method) => T): (request: CallRequest) => T {
   const made = new WeakMap<Method, T>();
   return ({ method }) => {
-    const known = made.get(method) ?? make(method);
-    if (!made.has(method)) made.set(method, known);
+    let known = made.get(method);
+    if (known === undefined) {
+      known = make(method);
+      made.set(method, known);
+    }
     return known;
   };
 }

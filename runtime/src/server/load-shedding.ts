@@ -17,14 +17,12 @@ import { defer, now } from "../call/platform.ts";
 /** The time in milliseconds for which the calls of one turn of the event loop may run. */
 const LONG_TURN_MS = 16;
 
-/** The number of calls that begin in a turn before any turn has been measured. */
-const FIRST_CALLS = 32;
-
 /**
- * While turns allow {@link FIRST_CALLS}, one call of so many is measured, with the rest of its turn, or of those that fit into a
- * long turn: clocks and callbacks at the end of a turn are a large part of the cost of a call.
+ * The number of calls that begin in a turn before any turn has been measured. While turns allow so many, one call of as many is
+ * measured, with the rest of its turn, or of those that fit into a long turn, if they are fewer: clocks and callbacks at the end
+ * of a turn are a large part of the cost of a call. Measured less often, a queue that takes no CPU time is seen too late.
  */
-const CALLS_PER_MEASUREMENT = 32;
+const FIRST_CALLS = 32;
 
 /** The share of its timeout for which a call may wait, and which calls of a limited method should take. */
 const SHARE = 1 / 4;
@@ -101,8 +99,7 @@ export function createLoadShedding(
     if (took > LONG_TURN_MS) callsPerTurn = Math.max(1, Math.floor((begun * LONG_TURN_MS) / took));
     else if (took * callsPerTurn < (begun * LONG_TURN_MS) / 2 && (left === 0 || callsPerTurn < FIRST_CALLS))
       callsPerTurn *= 2;
-    left =
-      callsPerTurn < FIRST_CALLS ? 0 : Math.floor(Math.min((begun * LONG_TURN_MS) / took, CALLS_PER_MEASUREMENT)) - 1;
+    left = callsPerTurn < FIRST_CALLS ? 0 : Math.floor(Math.min((begun * LONG_TURN_MS) / took, FIRST_CALLS)) - 1;
     const share = time - waitingSince > STANDING_MS ? STANDING_SHARE : SHARE;
     waiting = waiting.filter(({ since, timeoutMs, begin, refuse }) => {
       const isLate = time - since > share * timeoutMs;

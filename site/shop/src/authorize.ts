@@ -1,7 +1,7 @@
 import { type Authorize, Code, createContextKey, RpcError } from "triple-es";
 
 /** The caller, for handlers: `context.values.get(user)`. */
-export const user = createContextKey("nobody");
+export const user = createContextKey("anonymous");
 
 const USERS = new Map([["Bearer secret", "Ann"]]);
 

@@ -51,7 +51,7 @@ export class ZooKeeperClient {
   /** The connection that is being made or is in use. */
   #current: ZooKeeperConnection | undefined;
   #session = new AbortController();
-  /** The next connection. `undefined` while there is one, or nobody waits for it. */
+  /** The next connection. `undefined` while there is one, or no operation waits for it. */
   #next: Deferred<ZooKeeperConnection> | undefined;
   #outageListeners = new Set<(reason: Error) => void>();
   #server: number;
