@@ -22,6 +22,7 @@ import { OrcaLoadReportCodec } from "../../runtime/src/gen/xds/data/orca/v3/orca
 import { OrcaLoadReportSchema } from "../../runtime/src/gen/xds/data/orca/v3/orca_load_report_pb.ts";
 import { emptyBody } from "../../runtime/src/http/body.ts";
 import type { Exchange, HttpRequest } from "../../runtime/src/http/exchange.ts";
+import { observedBy } from "../../test/discovery/observed.ts";
 import { mainThreadNanoseconds } from "../cpu-time.ts";
 
 const PICKS = 1_000_000;
@@ -115,6 +116,7 @@ const connections = {
   connect: () => new Promise<void>((resolve) => void setImmediate(resolve)),
   check: async () => true,
   exchange: plain,
+  observed: observedBy(plain),
   close: async () => {},
   destroy: () => {},
 };
@@ -199,27 +201,23 @@ function startServer(slots: number): typeof connections & { calls: number } {
     trailers = new Metadata({ "endpoint-load-metrics-bin": OrcaLoadReportCodec.encode(report) });
     [busyMs, ended, since] = [0, 0, performance.now()];
   };
-  const server = {
-    ...connections,
-    active: 0,
-    calls: 0,
-    async exchange() {
-      server.active++;
-      server.calls++;
-      if (running === slots) await new Promise<void>((resolve) => waiting.push(resolve));
-      else running++;
-      const begun = performance.now();
-      await new Promise((resolve) => setTimeout(resolve, CALL_MS));
-      busyMs += performance.now() - begun;
-      ended++;
-      sample();
-      const next = waiting.shift();
-      if (next === undefined) running--;
-      else next();
-      server.active--;
-      return { status: 200, headers: new Metadata(), body: emptyBody, trailers };
-    },
+  const exchange: Exchange = async () => {
+    server.active++;
+    server.calls++;
+    if (running === slots) await new Promise<void>((resolve) => waiting.push(resolve));
+    else running++;
+    const begun = performance.now();
+    await new Promise((resolve) => setTimeout(resolve, CALL_MS));
+    busyMs += performance.now() - begun;
+    ended++;
+    sample();
+    const next = waiting.shift();
+    if (next === undefined) running--;
+    else next();
+    server.active--;
+    return { status: 200, headers: new Metadata(), body: emptyBody, trailers };
   };
+  const server = { ...connections, active: 0, calls: 0, exchange, observed: observedBy(exchange) };
   return server;
 }
 

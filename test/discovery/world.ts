@@ -13,6 +13,7 @@ import type { ZoneOptions } from "../../runtime/src/discovery/zone.ts";
 import { emptyBody } from "../../runtime/src/http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../runtime/src/http/exchange.ts";
 import { ExchangeFailure } from "../../runtime/src/http/transparent-retry.ts";
+import { observedBy } from "./observed.ts";
 import { seeded } from "./random.ts";
 
 export const settle = (ms = 0): Promise<unknown> => vi.advanceTimersByTimeAsync(ms);
@@ -125,6 +126,11 @@ export function createWorld(
           return one.active;
         },
         get backoffMs() {
+      const exchange: Exchange = async (sent) => {
+        if (!one.isUp) throw new ExchangeFailure(refused, "notSent");
+        one.calls++;
+        return one.answer(sent);
+      };
           return one.backoffMs;
         },
         async connect() {
@@ -136,11 +142,8 @@ export function createWorld(
           one.checks++;
           return one.isUp && one.answersChecks;
         },
-        async exchange(sent) {
-          if (!one.isUp) throw new ExchangeFailure(refused, "notSent");
-          one.calls++;
-          return one.answer(sent);
-        },
+        exchange,
+        observed: observedBy(exchange),
         async close() {
           one.isClosed = true;
           await one.streams;

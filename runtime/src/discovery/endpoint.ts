@@ -1,7 +1,6 @@
 /**
  * Endpoints of a target, the resolvers that find them, and the connections that carry calls to them.
  */
-import { abortError } from "../call/error.ts";
 import type { Connections, Exchange, ExchangeObserver } from "../http/exchange.ts";
 
 /** An address that serves a target. Two endpoints with the same address are the same endpoint. */
@@ -68,11 +67,8 @@ export interface EndpointConnections extends Connections {
   readonly active: number;
   /** Time until the next attempt to connect may be made, in milliseconds. */
   readonly backoffMs: number;
-  /**
-   * Makes an exchange function that reports to the observer. Default: the observer is chained to the promises of `exchange`,
-   * and the ends of responses are unknown.
-   */
-  readonly observed?: ((observer: ExchangeObserver) => Exchange) | undefined;
+  /** Makes an exchange function that reports to the observer. */
+  observed(observer: ExchangeObserver): Exchange;
   /** Connects before there are calls. Rejects if that fails. */
   connect(): Promise<void>;
   /**
@@ -80,24 +76,6 @@ export interface EndpointConnections extends Connections {
    * HTTP/1.1 an attempt to connect.
    */
   check(): Promise<boolean>;
-}
-
-/** Makes the exchange function of connections that reports to the observer. */
-export function observedBy(connections: EndpointConnections, observer: ExchangeObserver): Exchange {
-  return (
-    connections.observed?.(observer) ??
-    ((request) => {
-      const { signal } = request;
-      if (signal?.aborted) return Promise.reject(abortError(signal));
-      return connections.exchange(request).then(
-        (received) => {
-          observer.onEnd?.(request, received, "unknown");
-          return received;
-        },
-        (reason) => observer.onFailure(request, reason),
-      );
-    })
-  );
 }
 
 /**

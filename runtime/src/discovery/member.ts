@@ -11,13 +11,7 @@ import type { RpcError } from "../call/error.ts";
 import { now } from "../call/platform.ts";
 import type { Exchange, ExchangeObserver } from "../http/exchange.ts";
 import { EQUAL_LATENCY, type ReadyEndpoint } from "./balancer.ts";
-import {
-  type ConnectEndpoint,
-  DEFAULT_WEIGHT,
-  type Endpoint,
-  type EndpointConnections,
-  observedBy,
-} from "./endpoint.ts";
+import { type ConnectEndpoint, DEFAULT_WEIGHT, type Endpoint, type EndpointConnections } from "./endpoint.ts";
 import type { LoadWeight } from "./policy/weighted-round-robin.ts";
 import type { EndpointStatus } from "./target-options.ts";
 
@@ -141,7 +135,7 @@ export class Member implements ReadyEndpoint {
 
   /** Makes an exchange function whose outcomes the observer receives. */
   exchangeOf(observer: ExchangeObserver): Exchange {
-    return observedBy(this.connections as EndpointConnections, observer);
+    return (this.connections as EndpointConnections).observed(observer);
   }
 
   isEjected(now: number): boolean {

@@ -10,7 +10,6 @@ import {
   type Address,
   type ConnectEndpoint,
   type EndpointConnections,
-  observedBy,
   parseAddress,
 } from "../../discovery/endpoint.ts";
 import type { Connections, Exchange } from "../../http/exchange.ts";
@@ -59,7 +58,7 @@ export function createConnector(options: ConnectOptions): Connections {
   const target: Target = { origin, socketPath, tls, peer: socketPath ?? origin.host };
   const prefix = origin.pathname.replace(/\/$/, "");
   const connections = connectTo({ ...target, proxy: proxyFor(proxy, addressOf(target)) }, options);
-  const exchange = observedBy(connections, WITHOUT_OTHERS);
+  const exchange = connections.observed(WITHOUT_OTHERS);
   return {
     state: () => connections.state?.(),
     exchange: prefix === "" ? exchange : withPrefix(exchange, prefix),

@@ -4,7 +4,7 @@
  */
 import type { Selector } from "../../call/call.ts";
 import type { RpcError } from "../../call/error.ts";
-import { type ConnectEndpoint, type EndpointConnections, observedBy, type Resolver } from "../../discovery/endpoint.ts";
+import type { ConnectEndpoint, EndpointConnections, Resolver } from "../../discovery/endpoint.ts";
 import type { Registry } from "../../discovery/registry.ts";
 import { readSelector } from "../../protocol/selector.ts";
 import type { TargetConnections } from "./target-connector.ts";
@@ -86,7 +86,7 @@ export function shareConnections(connect: ConnectEndpoint): ConnectEndpoint {
     return {
       exchange: connections.exchange,
       state: () => connections.state?.(),
-      observed: (observer) => observedBy(connections, observer),
+      observed: (observer) => connections.observed(observer),
       get active() {
         return connections.active;
       },
