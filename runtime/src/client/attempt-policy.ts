@@ -104,9 +104,10 @@ export function isIdempotent({ idempotency }: Method): boolean {
   return idempotency !== undefined;
 }
 
-/** Reports whether the request is a single message, which can be sent again. */
-export function isRepeatable({ kind }: Method): boolean {
-  return kind === "unary" || kind === "server_streaming";
+/** Reports whether a policy may repeat calls of a method: the request is a single message, and hedged methods are idempotent. */
+export function isRepeatable(method: Method, { hedgingDelayMs }: AttemptPolicy): boolean {
+  const { kind } = method;
+  return (kind === "unary" || kind === "server_streaming") && (hedgingDelayMs === undefined || isIdempotent(method));
 }
 
 /**

@@ -8,7 +8,7 @@ import { type ContextOptions, eachWithin, OpenContext, StreamContext } from "../
 import { isIdempotent, MAX_ATTEMPTS, type RetryOptions, resolvePolicy } from "./attempt-policy.ts";
 import { attemptCalls } from "./retry.ts";
 import { RecentRetries, type RetryThrottle, RetryTokens } from "./retry-budget.ts";
-import { allowedPolicy, type MethodConfig, type ServiceConfig } from "./service-config.ts";
+import type { MethodConfig, ServiceConfig } from "./service-config.ts";
 
 /** Settings of a registry for a call: a timeout in place of that of the config, and the number of attempts after the first one. */
 export type CallOverrides = Readonly<{ timeoutMs?: number | undefined; retries?: number | undefined }>;
@@ -29,8 +29,7 @@ export function configureCalls(
   const begin = (request: CallRequest, overrides: Overridden): Promise<CallResponse> => {
     const config = configOf(current(), request, overrides);
     if (config === undefined) return next(request);
-    const policy = allowedPolicy(config, request.method);
-    const call: Call = (configured) => attempted(configured, policy);
+    const call: Call = (configured) => attempted(configured, config.policy);
     return changesContext(config, request) ? callWithin(call, request, config) : call(request);
   };
   return (request) => {

@@ -61,8 +61,7 @@ export function createRetry(options: RetryOptions = {}): Interceptor {
 export function retryConfig(options: RetryOptions): ServiceConfig {
   const config: MethodConfig = { timeoutMs: undefined, waitForReady: undefined, policy: resolvePolicy(options) };
   const { applies = isIdempotent } = options;
-  const methodConfigOf = (method: Method) =>
-    (config.policy?.hedgingDelayMs === undefined || isIdempotent(method)) && applies(method) ? config : undefined;
+  const methodConfigOf = (method: Method) => (applies(method) ? config : undefined);
   return { methodConfigOf, retryThrottling: undefined, loadBalancing: [] };
 }
 
@@ -72,7 +71,9 @@ export function attemptCalls(
   options: AttemptOptions,
 ): (request: CallRequest, policy: AttemptPolicy | undefined) => Promise<CallResponse> {
   return (request, policy) =>
-    policy !== undefined && isRepeatable(request.method) ? attempt(next, request, policy, options) : next(request);
+    policy !== undefined && isRepeatable(request.method, policy)
+      ? attempt(next, request, policy, options)
+      : next(request);
 }
 
 async function attempt(

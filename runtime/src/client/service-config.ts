@@ -6,7 +6,7 @@
 import type { Method } from "../call/call.ts";
 import { type Code, codeFromName, codeFromNumber } from "../call/code.ts";
 import { assertAmount } from "../call/option.ts";
-import { type AttemptPolicy, attemptsOf, isIdempotent, MAX_ATTEMPTS } from "./attempt-policy.ts";
+import { type AttemptPolicy, attemptsOf, MAX_ATTEMPTS } from "./attempt-policy.ts";
 import { type RetryThrottling, RetryTokens } from "./retry-budget.ts";
 
 /** The service config of one method. */
@@ -141,11 +141,6 @@ function maxAttemptsOf({ maxAttempts }: Fields, at: string): number {
   } catch (cause) {
     throw new TypeError(`${at}: ${(cause as Error).message}`, { cause });
   }
-}
-
-/** Returns the policy of a method, unless it must not be used: only idempotent methods are hedged. */
-export function allowedPolicy({ policy }: MethodConfig, method: Method): AttemptPolicy | undefined {
-  return policy?.hedgingDelayMs !== undefined && !isIdempotent(method) ? undefined : policy;
 }
 
 function codesOf(given: unknown, at: string): ReadonlySet<Code> {
