@@ -6,7 +6,7 @@ import type { Selector } from "../../call/call.ts";
 import type { RpcError } from "../../call/error.ts";
 import type { ConnectEndpoint, EndpointConnections, Resolver } from "../../discovery/endpoint.ts";
 import type { Registry } from "../../discovery/registry.ts";
-import { readSelector } from "../../protocol/selector.ts";
+import { formatServiceKey, readSelector } from "../../protocol/selector.ts";
 import type { TargetConnections } from "./target-connector.ts";
 import type { RegistryTransportOptions } from "./transport-options.ts";
 
@@ -20,7 +20,7 @@ export function createRegistryConnector(
   let isPlain = false;
 
   function targetOf(service: string, { group = "", version = "" }: Selector): TargetConnections {
-    const name = `${group === "" ? "" : `${group}/`}${service}${version === "" ? "" : `:${version}`}`;
+    const name = formatServiceKey({ service, group, version });
     const known = targets.get(name);
     if (known !== undefined) return known;
     const resolver = registry.resolver({ service, group, version }, options);
