@@ -36,8 +36,7 @@ import {
   PREFIX_BYTES,
 } from "./envelope.ts";
 import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompression, requestFields } from "./headers.ts";
-import { inflate } from "./inflate.ts";
-import { internalError, type ReceivedMessages } from "./messages.ts";
+import { inflate, internalError, type ReceivedMessages } from "./messages.ts";
 import { failure, receiveMessages } from "./response.ts";
 import { httpStatusError, markReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
 

@@ -3,7 +3,9 @@ import type { RequestContext } from "../call/attempt.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { DONE, MessageStream } from "../call/message-stream.ts";
+import type { Compression } from "../codec/compression.ts";
 import type { Body, ChunkSource } from "../http/body.ts";
+import { decompressMessage } from "../protocol/message.ts";
 import type { ProtocolOptions } from "../protocol/options.ts";
 import { EnvelopeReader } from "./envelope.ts";
 
@@ -93,6 +95,16 @@ export class ReceivedMessages extends MessageStream {
     if (inflate === undefined) throw unnamedCompression();
     return inflate(data).then((inflated) => this.#reading.decode(inflated));
   }
+}
+
+/** Decompresses a message that is marked as compressed. Throws `internal` if the headers name no compression. */
+export function inflate(
+  data: Uint8Array,
+  compression: Compression | undefined,
+  options: Pick<ProtocolOptions, "maxMessageBytes">,
+): Promise<Uint8Array> {
+  if (compression === undefined) throw unnamedCompression();
+  return decompressMessage(data, compression, options, internalError);
 }
 
 /** The error of a message that is marked as compressed, if the headers name no compression. */

@@ -27,8 +27,7 @@ import {
 } from "./content-type.ts";
 import { checkPrefix, compressEnvelope, countReceived, onlyEnvelope, PREFIX_BYTES } from "./envelope.ts";
 import { readRequestHeaders } from "./headers.ts";
-import { inflate } from "./inflate.ts";
-import { ReceivedMessages, unnamedCompression } from "./messages.ts";
+import { inflate, ReceivedMessages, unnamedCompression } from "./messages.ts";
 import { ResponseEnvelopes } from "./response-envelopes.ts";
 import { okTrailers, writeError } from "./status.ts";
 
