@@ -14,7 +14,7 @@ import type { Compression } from "../runtime/src/codec/compression.ts";
 import { createGrpcClient } from "../runtime/src/grpc/client.ts";
 import { streamBody } from "../runtime/src/http/body.ts";
 import { createHttpRpcClient } from "../runtime/src/http-rpc/client.ts";
-import type { HandlerContext } from "../runtime/src/server/handler.ts";
+import type { HandlerContext } from "../runtime/src/server/handler-context.ts";
 import { chunked, routeGreeter, wireClient } from "./support/greeter.ts";
 import { ECHO, EVERY_BODY } from "./support/parameters.ts";
 import { greeter } from "./support/server.ts";

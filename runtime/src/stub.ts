@@ -13,4 +13,4 @@ export {
   type UnaryMethod,
 } from "./client/client.ts";
 export * from "./codec/binary/generated.ts";
-export type { HandlerContext } from "./server/handler.ts";
+export type { HandlerContext } from "./server/handler-context.ts";
