@@ -1,12 +1,15 @@
 /** The waits of exponential backoff: their growth, bounds, jitter and restart. */
-import { describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { Backoff, type BackoffOptions } from "../../runtime/src/call/backoff.ts";
 
 /** Returns the first waits, in whole milliseconds. */
 function waits(count: number, options: BackoffOptions, random = 0.5): number[] {
-  const backoff = new Backoff({ ...options, random: () => random });
+  vi.spyOn(Math, "random").mockReturnValue(random);
+  const backoff = new Backoff(options);
   return Array.from({ length: count }, () => Math.round(backoff.next()));
 }
+
+afterEach(() => void vi.restoreAllMocks());
 
 describe("exponential backoff", () => {
   it("has the first wait and the multiplier of gRPC", () => {
@@ -37,7 +40,8 @@ describe("exponential backoff", () => {
       [0, 500, 640],
       [1, 400, 960],
     ] as const) {
-      const backoff = new Backoff({ maxMs: 10_000, random: () => random });
+      vi.spyOn(Math, "random").mockReturnValue(random);
+      const backoff = new Backoff({ maxMs: 10_000 });
       for (let i = 0; i < 4; i++) backoff.next();
       expect(backoff.next(500)).toBe(bounded);
       expect(Math.round(backoff.next())).toBe(last);
@@ -45,7 +49,8 @@ describe("exponential backoff", () => {
   });
 
   it("begins again after a reset", () => {
-    const backoff = new Backoff({ initialMs: 200, maxMs: 3_000, random: () => 0.5 });
+    vi.spyOn(Math, "random").mockReturnValue(0.5);
+    const backoff = new Backoff({ initialMs: 200, maxMs: 3_000 });
     for (let i = 0; i < 10; i++) backoff.next();
     backoff.reset();
     expect([backoff.next(), backoff.next()]).toEqual([200, 320]);

@@ -177,7 +177,7 @@ it("a connection that is lost before its last stream has ended is not kept by it
     pingIntervalMs: undefined,
     pingTimeoutMs: 1_000,
     waitForReady: undefined,
-    backoff: new ConnectionBackoff({ maxMs: 1_000 }),
+    backoff: new ConnectionBackoff(1_000),
   });
   await pool.connect();
   connection.streams = 2;

@@ -3,7 +3,7 @@
  */
 import { Code, Metadata, RpcError, type TransparentRetryEvent } from "triple-es";
 import { type Endpoint, type Resolver, roundRobin } from "triple-es/discovery";
-import { vi } from "vitest";
+import { onTestFinished, vi } from "vitest";
 import { balance } from "../../runtime/src/discovery/balanced.ts";
 import type { EndpointLimits } from "../../runtime/src/discovery/call-limiter.ts";
 import { resolveEjection } from "../../runtime/src/discovery/ejection-options.ts";
@@ -104,9 +104,14 @@ export interface World {
 }
 
 export function createWorld(
-  options: Partial<TargetOptions> & ZoneOptions & EndpointLimits = {},
+  {
+    random = seeded(1),
+    ...options
+  }: Partial<TargetOptions> & ZoneOptions & EndpointLimits & { readonly random?: () => number } = {},
   resolver?: Resolver,
 ): World {
+  const randomNumbers = vi.spyOn(Math, "random").mockImplementation(random);
+  onTestFinished(() => randomNumbers.mockRestore());
   const servers = new Map<string, FakeServer>();
   const server = (address: string): FakeServer => {
     const known = servers.get(address) ?? new FakeServer();
@@ -121,16 +126,16 @@ export function createWorld(
       const one = server(address);
       one.onReadiness = onReadiness;
       const refused = new RpcError(Code.Unavailable, `${address} refuses`);
-      return {
-        get active() {
-          return one.active;
-        },
-        get backoffMs() {
       const exchange: Exchange = async (sent) => {
         if (!one.isUp) throw new ExchangeFailure(refused, "notSent");
         one.calls++;
         return one.answer(sent);
       };
+      return {
+        get active() {
+          return one.active;
+        },
+        get backoffMs() {
           return one.backoffMs;
         },
         async connect() {
@@ -163,7 +168,6 @@ export function createWorld(
       warmUpMs: undefined,
       ejection: resolveEjection(undefined),
       onEvent: (event) => events.push(event),
-      random: seeded(1),
       ...options,
     },
   );

@@ -1,7 +1,7 @@
 /**
  * Exponential backoff, by default with the constants of gRPC's document "connection-backoff".
  */
-import { random as defaultRandom } from "./platform.ts";
+import { random } from "./platform.ts";
 
 /** The share by which a wait is lengthened or shortened at random, so that clients do not all repeat at the same time. */
 const JITTER = 0.2;
@@ -13,8 +13,6 @@ export interface BackoffOptions {
   readonly maxMs: number;
   /** The factor by which each wait is longer than the one before. Default: 1.6. */
   readonly multiplier?: number;
-  /** Returns a random number from 0 to 1. Default: `Math.random`. */
-  readonly random?: () => number;
 }
 
 /** The waits between attempts: `min(initialMs * multiplier ** n, maxMs)`, with 20 % jitter. */
@@ -22,14 +20,12 @@ export class Backoff {
   readonly #initialMs: number;
   readonly #maxMs: number;
   readonly #multiplier: number;
-  readonly #random: () => number;
   #nextMs: number;
 
-  constructor({ initialMs = 1_000, maxMs, multiplier = 1.6, random = defaultRandom }: BackoffOptions) {
+  constructor({ initialMs = 1_000, maxMs, multiplier = 1.6 }: BackoffOptions) {
     this.#initialMs = initialMs;
     this.#maxMs = maxMs;
     this.#multiplier = multiplier;
-    this.#random = random;
     this.#nextMs = initialMs;
   }
 
@@ -41,7 +37,7 @@ export class Backoff {
     if (boundMs !== undefined) this.#nextMs = Math.min(this.#nextMs, boundMs);
     const waitMs = Math.min(this.#nextMs, this.#maxMs);
     this.#nextMs *= this.#multiplier;
-    return waitMs * (1 + JITTER * (boundMs === undefined ? 2 * this.#random() - 1 : -this.#random()));
+    return waitMs * (1 + JITTER * (boundMs === undefined ? 2 * random() - 1 : -random()));
   }
 
   /** Begins with the first wait again. */

@@ -7,7 +7,7 @@
 import { Backoff } from "../call/backoff.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
-import { now as defaultNow } from "../call/platform.ts";
+import { now } from "../call/platform.ts";
 import { isRefusedLocally } from "./error.ts";
 
 /** The default of `maxBackoffMs`. */
@@ -15,19 +15,9 @@ export const DEFAULT_MAX_BACKOFF_MS: number = 120_000;
 /** The upper bound of waits, jitter included, if this machine itself refused the connection. */
 const LOCAL_MAX_MS = 1_000;
 
-export interface ConnectionBackoffOptions {
-  /** Upper bound of the waits, without jitter, in milliseconds. */
-  readonly maxMs: number;
-  /** Reads a monotonic clock, in milliseconds. Default: `performance.now`. */
-  readonly now?: () => number;
-  /** Returns a random number from 0 to 1. Default: `Math.random`. */
-  readonly random?: () => number;
-}
-
 /** The backoff of the attempts to connect to one server. */
 export class ConnectionBackoff {
   readonly #backoff: Backoff;
-  readonly #now: () => number;
   /** The number of attempts that have failed since the last success. */
   #failures = 0;
   /** The time at which the current attempt began. */
@@ -35,9 +25,9 @@ export class ConnectionBackoff {
   #nextAt = 0;
   #last: RpcError | undefined;
 
-  constructor({ now = defaultNow, ...options }: ConnectionBackoffOptions) {
-    this.#backoff = new Backoff(options);
-    this.#now = now;
+  /** `maxMs` is the upper bound of the waits, without jitter, in milliseconds. */
+  constructor(maxMs: number = DEFAULT_MAX_BACKOFF_MS) {
+    this.#backoff = new Backoff({ maxMs });
   }
 
   /** True if the last attempt was the first one of an outage. */
@@ -47,7 +37,7 @@ export class ConnectionBackoff {
 
   /** The time until the next attempt is allowed, in milliseconds. */
   get remainingMs(): number {
-    return Math.max(0, this.#nextAt - this.#now());
+    return Math.max(0, this.#nextAt - now());
   }
 
   /** Returns the error for calls that need a connection during backoff; `undefined` if an attempt is allowed. */
@@ -60,7 +50,7 @@ export class ConnectionBackoff {
 
   /** Records the start of an attempt. The wait before the next attempt is measured from here. */
   started(): void {
-    this.#startedAt = this.#now();
+    this.#startedAt = now();
   }
 
   /** Records the failure of the attempt, and computes the next wait. */

@@ -12,6 +12,7 @@
  */
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
+import { random } from "../call/platform.ts";
 import type { EjectionSettings } from "./ejection-options.ts";
 import type { Member } from "./member.ts";
 import type { TargetEvent } from "./target-options.ts";
@@ -47,15 +48,13 @@ export class OutlierDetector {
   options: EjectionSettings;
   readonly #members: Iterable<Member>;
   readonly #onOutlier: OnOutlier;
-  readonly #random: () => number;
   #sweptAt = 0;
 
   /** `members` are all endpoints of the target, ready or not. */
-  constructor(members: Iterable<Member>, onOutlier: OnOutlier, options: EjectionSettings, random: () => number) {
+  constructor(members: Iterable<Member>, onOutlier: OnOutlier, options: EjectionSettings) {
     this.#members = members;
     this.#onOutlier = onOutlier;
     this.options = options;
-    this.#random = random;
   }
 
   /**
@@ -100,7 +99,7 @@ export class OutlierDetector {
     for (const count of outliers) {
       const { member, calls, failed } = count;
       if (member.isEjected(now) || !standsOut(count, counts)) continue;
-      if (this.#random() * 100 >= enforcementPercentage) continue;
+      if (random() * 100 >= enforcementPercentage) continue;
       const reason = `${failed} of ${calls} calls to ${member.endpoint.address} have failed`;
       this.#eject(member, new RpcError(Code.Unavailable, reason), method, now);
     }

@@ -2,7 +2,7 @@
  * The endpoints of a target that take calls, and the picker that chooses among them. A change of the endpoints, of
  * their weights or of the policy replaces the picker.
  */
-import { random as defaultRandom, now, startBackgroundTimer, wallClock } from "../call/platform.ts";
+import { now, random, startBackgroundTimer, wallClock } from "../call/platform.ts";
 import type { HttpRequest } from "../http/exchange.ts";
 import type { RoutedBalancer, RoutedPicker } from "./balancer.ts";
 import type { OutlierDetector } from "./ejection.ts";
@@ -11,7 +11,7 @@ import { weighByLoad } from "./policy/weighted-round-robin.ts";
 import type { TargetOptions } from "./target-options.ts";
 import type { ZoneOptions } from "./zone.ts";
 
-type ReadySetOptions = Pick<TargetOptions, "warmUpMs" | "random"> & ZoneOptions;
+type ReadySetOptions = Pick<TargetOptions, "warmUpMs"> & ZoneOptions;
 
 /** The target of a {@link ReadySet}. */
 export interface ReadySetOwner {
@@ -70,7 +70,6 @@ export class ReadySet {
       if (picked === undefined || !tried.has(picked)) return picked;
     }
     const others = this.among(request).filter((member) => !tried.has(member));
-    const { random = defaultRandom } = this.#options;
     return others[Math.floor(random() * others.length)];
   }
 

@@ -6,7 +6,7 @@ import { Backoff } from "../call/backoff.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { now, startBackgroundTimer } from "../call/platform.ts";
-import { onAbort } from "../call/timer.ts";
+import { delayInBackground, onAbort } from "../call/timer.ts";
 import type { Endpoint, Resolver } from "./endpoint.ts";
 
 const MAX_BACKOFF_MS = 30_000;
@@ -26,16 +26,15 @@ export interface ResolutionOwner {
 export class Resolution {
   readonly #resolver: Resolver;
   readonly #owner: ResolutionOwner;
-  readonly #backoff: Backoff;
+  readonly #backoff = new Backoff({ maxMs: MAX_BACKOFF_MS });
   #running: AbortController | undefined;
   #lastNews = Number.NEGATIVE_INFINITY;
   /** Ends a wait of the resolver in `next` early. */
   #wake = (): void => {};
 
-  constructor(resolver: Resolver, owner: ResolutionOwner, random: () => number) {
+  constructor(resolver: Resolver, owner: ResolutionOwner) {
     this.#resolver = resolver;
     this.#owner = owner;
-    this.#backoff = new Backoff({ maxMs: MAX_BACKOFF_MS, random });
   }
 
   get isRunning(): boolean {
@@ -70,15 +69,16 @@ export class Resolution {
       } catch (reason) {
         if (signal.aborted) return;
         this.#owner.onFailure(RpcError.from(reason, Code.Unavailable));
-        await this.#wait(this.#backoff.next(), signal, false).catch(() => {});
+        await delayInBackground(this.#backoff.next(), signal);
         if (signal.aborted) return;
+        this.#lastNews = now();
       }
     }
   }
 
   #context(signal: AbortSignal) {
     return {
-      next: (maxMs: number): Promise<void> => this.#wait(maxMs, signal, true),
+      next: (maxMs: number): Promise<void> => this.#wait(maxMs, signal),
       configure: (serviceConfig: unknown): void => {
         if (!signal.aborted) this.#owner.onServiceConfig(serviceConfig);
       },
@@ -88,10 +88,10 @@ export class Resolution {
     };
   }
 
-  /** Waits for `maxMs`, or, if `mayWake`, until {@link refresh} is called. Rejects when the signal fires. */
-  #wait(maxMs: number, signal: AbortSignal, mayWake: boolean): Promise<void> {
+  /** Waits for `maxMs`, or until {@link refresh} is called. Rejects when the signal fires. */
+  #wait(maxMs: number, signal: AbortSignal): Promise<void> {
     return new Promise((resolve, reject) => {
-      const leastMs = mayWake ? Math.max(0, this.#lastNews + MIN_INTERVAL_MS - now()) : 0;
+      const leastMs = Math.max(0, this.#lastNews + MIN_INTERVAL_MS - now());
       let stopTimer = (): void => {};
       let unlink = (): void => {};
       const settle = (how: () => void): void => {
@@ -106,7 +106,7 @@ export class Resolution {
       };
       stopTimer = startBackgroundTimer(Math.max(maxMs, leastMs), done);
       unlink = onAbort(signal, (error) => settle(() => reject(error)));
-      if (!mayWake || signal.aborted) return;
+      if (signal.aborted) return;
       this.#wake = () => {
         this.#wake = () => {};
         const left = this.#lastNews + MIN_INTERVAL_MS - now();

@@ -104,6 +104,4 @@ export interface TargetOptions {
   readonly healthService?: string | undefined;
   readonly onEvent?: ((event: TargetEvent) => void) | undefined;
   readonly onServiceConfig?: ((serviceConfig: unknown) => void) | undefined;
-  /** A source of random numbers from 0 to 1. Default: `Math.random`. */
-  readonly random?: () => number;
 }

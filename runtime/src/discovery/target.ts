@@ -13,7 +13,7 @@ import { Code } from "../call/code.ts";
 import { noteObstacle } from "../call/context.ts";
 import { subscribed } from "../call/diagnostics.ts";
 import { callHook, RpcError, reasonOf, transportClosed } from "../call/error.ts";
-import { random as defaultRandom, now, startBackgroundTimer, startTimer } from "../call/platform.ts";
+import { now, random, startBackgroundTimer, startTimer } from "../call/platform.ts";
 import { onAbort } from "../call/timer.ts";
 import { type ChannelState, NO_STREAMS } from "../http/channel-state.ts";
 import { type EjectionMethod, OutlierDetector } from "./ejection.ts";
@@ -35,7 +35,7 @@ export class TargetDriver {
   used = false;
   readonly #options: TargetOptions & ZoneOptions;
   readonly #resolution: Resolution;
-  readonly #seed: number;
+  readonly #seed = Math.floor(random() * 2 ** 32);
   readonly #list: EndpointList;
   readonly #members: Members;
   readonly #outliers: OutlierDetector;
@@ -49,7 +49,6 @@ export class TargetDriver {
   onChange = (): void => {};
 
   constructor(resolver: Resolver, connect: ConnectEndpoint, options: TargetOptions & ZoneOptions) {
-    const { random = defaultRandom } = options;
     this.name = options.name;
     this.#options = options;
     this.#members = new Members(
@@ -87,7 +86,6 @@ export class TargetDriver {
       this.#members,
       (member, error, method, isEjected) => this.#onOutlier(member, error, method, isEjected),
       options.ejection,
-      random,
     );
     this.ready = new ReadySet(
       {
@@ -104,17 +102,12 @@ export class TargetDriver {
       options,
     );
     this.#list = new EndpointList((problem) => this.#event({ type: "invalid endpoint", problem }));
-    this.#seed = Math.floor(random() * 2 ** 32);
-    this.#resolution = new Resolution(
-      resolver,
-      {
-        onList: (endpoints) => this.#listed(endpoints),
-        onFailure: (error) => this.#resolverFailed(error),
-        onServiceConfig: (config) => this.#configured(config),
-        onProblem: (problem) => this.#list.warn(problem),
-      },
-      random,
-    );
+    this.#resolution = new Resolution(resolver, {
+      onList: (endpoints) => this.#listed(endpoints),
+      onFailure: (error) => this.#resolverFailed(error),
+      onServiceConfig: (config) => this.#configured(config),
+      onProblem: (problem) => this.#list.warn(problem),
+    });
   }
 
   /** Resumes the resolver if it is paused. */

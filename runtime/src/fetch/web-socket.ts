@@ -7,7 +7,7 @@ import { startTimer } from "../call/platform.ts";
 import { onAbort } from "../call/timer.ts";
 import type { ByteStream } from "../connection/byte-stream.ts";
 import { type Connect, type Connection, DEFAULT_CONNECT_TIMEOUT_MS } from "../connection/connection.ts";
-import { ConnectionBackoff, DEFAULT_MAX_BACKOFF_MS } from "../connection/connection-backoff.ts";
+import { ConnectionBackoff } from "../connection/connection-backoff.ts";
 import { CLOSED_BY_PEER, connectionError } from "../connection/error.ts";
 import { Http2Connection } from "../connection/http2-connection.ts";
 import { Pool } from "../connection/pool.ts";
@@ -214,7 +214,7 @@ export function connectWebSocket(baseUrl: string): Connections {
     peer: url.host,
     maxConnections: 1,
     waitForReady: false,
-    backoff: new ConnectionBackoff({ maxMs: DEFAULT_MAX_BACKOFF_MS }),
+    backoff: new ConnectionBackoff(),
   });
   return {
     exchange: pool.observed(WITHOUT_OTHERS),

@@ -5,7 +5,7 @@
 import { connect } from "node:net";
 import { Code, RpcError } from "triple-es";
 import { createTransport } from "triple-es/node";
-import { describe, expect, it, vi } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import { Metadata } from "../../../runtime/src/call/metadata.ts";
 import type { Connect, Connection } from "../../../runtime/src/connection/connection.ts";
@@ -32,11 +32,17 @@ const REFUSED = new RpcError(Code.Unavailable, "connection to host:1 failed: con
 /** A random number without jitter. */
 const MIDDLE = 0.5;
 
-/** A clock that only the test advances. */
+/** A clock that only the test advances, and random numbers that the test sets. */
 class Clock {
-  now = 1_000_000;
-  readonly read = (): number => this.now;
+  now: number = Math.floor(performance.now());
+
+  constructor(random = MIDDLE) {
+    vi.spyOn(performance, "now").mockImplementation(() => this.now);
+    vi.spyOn(Math, "random").mockReturnValue(random);
+  }
 }
+
+afterEach(() => void vi.restoreAllMocks());
 
 /** An address of this machine on which no server listens. */
 const localRefusal = (address: string): RpcError =>
@@ -44,8 +50,8 @@ const localRefusal = (address: string): RpcError =>
 
 /** Returns the delays after the given number of consecutive failures. */
 function waits(failures: number, maxMs: number, random = MIDDLE, error = REFUSED): number[] {
-  const clock = new Clock();
-  const backoff = new ConnectionBackoff({ maxMs, now: clock.read, random: () => random });
+  const clock = new Clock(random);
+  const backoff = new ConnectionBackoff(maxMs);
   return Array.from({ length: failures }, () => {
     backoff.started();
     backoff.failed(error);
@@ -99,7 +105,7 @@ describe("the wait before the next attempt", () => {
 
   it("counts from the beginning of the attempt that failed, which may have taken long", () => {
     const clock = new Clock();
-    const backoff = new ConnectionBackoff({ maxMs: 10_000, now: clock.read, random: () => MIDDLE });
+    const backoff = new ConnectionBackoff(10_000);
     for (let i = 0; i < 2; i++) {
       backoff.started();
       clock.now += 900;
@@ -111,7 +117,8 @@ describe("the wait before the next attempt", () => {
   });
 
   it("is forgotten with the first attempt that succeeds", () => {
-    const backoff = new ConnectionBackoff({ maxMs: 10_000, now: () => 0 });
+    void new Clock();
+    const backoff = new ConnectionBackoff(10_000);
     const fail = (): void => {
       backoff.started();
       backoff.failed(REFUSED);
@@ -138,8 +145,9 @@ describe("calls to a server that cannot be connected to", () => {
     destroy: () => {},
   };
 
-  /** A pool whose attempts to connect end as the test specifies. */
-  function startPool(clock: Clock, connect: Connect, waitForReady = false): Omit<Connections, "destroy"> {
+  /** A pool whose attempts to connect end as the test specifies, and its clock. */
+  function startPool(connect: Connect): Omit<Connections, "destroy"> & { readonly clock: Clock } {
+    const clock = new Clock();
     const pool = new Pool(connect, {
       peer: "127.0.0.1:1",
       maxConnections: 2,
@@ -147,18 +155,18 @@ describe("calls to a server that cannot be connected to", () => {
       verifyAfterMs: 60_000,
       pingIntervalMs: undefined,
       pingTimeoutMs: 60_000,
-      waitForReady,
-      backoff: new ConnectionBackoff({ maxMs: 120_000, now: clock.read, random: () => MIDDLE }),
+      waitForReady: false,
+      backoff: new ConnectionBackoff(),
     });
     // The outcome beside the error is for balancers.
     const exchange: Exchange = (sent) => pool.exchange(sent).catch((reason) => Promise.reject(errorOf(reason)));
-    return { exchange, close: () => pool.close() };
+    return { clock, exchange, close: () => pool.close() };
   }
 
   it("do not fail because other calls take each new connection", async () => {
     const CALLS = 40;
     let connections = 0;
-    const pool = startPool(new Clock(), async (owner) => {
+    const pool = startPool(async (owner) => {
       connections++;
       // Each connection serves one call, and then leaves as after GOAWAY.
       const leaving: Connection = {
@@ -182,7 +190,7 @@ describe("calls to a server that cannot be connected to", () => {
 
   it("fail as not sent if the server closes every connection before it can be used", async () => {
     let connections = 0;
-    const pool = startPool(new Clock(), async () => {
+    const pool = startPool(async () => {
       connections++;
       return { ...answering, open: false };
     });
@@ -194,9 +202,8 @@ describe("calls to a server that cannot be connected to", () => {
   });
 
   it("make two attempts, and then fail at once, naming the last failure, until it is time for the next", async () => {
-    const clock = new Clock();
     let attempts = 0;
-    const pool = startPool(clock, async () => {
+    const pool = startPool(async () => {
       attempts++;
       throw new RpcError(Code.Unavailable, `failure ${attempts}`);
     });
@@ -208,22 +215,22 @@ describe("calls to a server that cannot be connected to", () => {
       expect([code, rawMessage]).toEqual([Code.Unavailable, "failure 2 (next attempt in 1.0 s)"]);
       expect(cause).toMatchObject({ rawMessage: "failure 2" });
     }
-    clock.now += 999;
+    pool.clock.now += 999;
     expect((await fail()).rawMessage).toContain("failure 2");
-    clock.now += 1;
+    pool.clock.now += 1;
     expect((await fail()).rawMessage).toBe("failure 3");
     expect(attempts).toBe(3);
     await pool.close();
   });
 
   it("make nine connections in 70 s, as grpc-js, to a server that closes each one after accepting it", async () => {
-    const clock = new Clock();
-    const start = clock.now;
     const times: number[] = [];
-    const pool = startPool(clock, async () => {
+    const pool = startPool(async () => {
       times.push((clock.now - start) / 1_000);
       throw connectionError(CLOSED_BY_PEER, "127.0.0.1:1");
     });
+    const { clock } = pool;
+    const start = clock.now;
     for (; clock.now <= start + 70_000; clock.now += 500) await failureOf(pool.exchange(request()));
     // Only the first one is repeated at once.
     expect(times).toEqual([0, 0, 1, 3, 6, 10.5, 17.5, 28, 45]);
@@ -250,7 +257,7 @@ describe("calls to a server that cannot be connected to", () => {
 
   it("share the attempt that is under way", async () => {
     let attempts = 0;
-    const pool = startPool(new Clock(), async () => {
+    const pool = startPool(async () => {
       attempts++;
       throw REFUSED;
     });
@@ -260,16 +267,15 @@ describe("calls to a server that cannot be connected to", () => {
   });
 
   it("are answered when it is time and the server is there again", async () => {
-    const clock = new Clock();
     let up = false;
-    const pool = startPool(clock, async () => {
+    const pool = startPool(async () => {
       if (up) return answering;
       throw REFUSED;
     });
     for (let i = 0; i < 3; i++) await failureOf(pool.exchange(request()));
     up = true;
     await failureOf(pool.exchange(request()));
-    clock.now += 1_000;
+    pool.clock.now += 1_000;
     expect((await pool.exchange(request())).status).toBe(200);
     await pool.close();
   });

@@ -154,7 +154,7 @@ it("an idle connection keeps no body of its last exchange", async () => {
       connectTimeoutMs: 10_000,
       idleTimeoutMs: 60_000,
       waitForReady: undefined,
-      backoff: new ConnectionBackoff({ maxMs: 0 }),
+      backoff: new ConnectionBackoff(0),
       maxHeaderBytes: 65_536,
     },
   );

@@ -185,7 +185,7 @@ async function run(scenario: Scenario) {
     pingIntervalMs: undefined,
     pingTimeoutMs: 60_000,
     waitForReady: true,
-    backoff: new ConnectionBackoff({ maxMs: 0 }),
+    backoff: new ConnectionBackoff(0),
   });
   const make = async ({ startTurn, bytes, isStreamed }: Scenario["calls"][number], index: number) => {
     for (let i = 0; i < startTurn; i++) await turn();
@@ -311,7 +311,7 @@ describe("a request stream that fails with the error of another call", () => {
       pingIntervalMs: undefined,
       pingTimeoutMs: 60_000,
       waitForReady: true,
-      backoff: new ConnectionBackoff({ maxMs: 0 }),
+      backoff: new ConnectionBackoff(0),
     });
     const body = streamBody(
       (async function* () {

@@ -452,7 +452,7 @@ describe("a pool that is closed while a request waits for its connection", () =>
     ["leaves it to another endpoint, if there are several", undefined, "unprocessed", "a:1 is no longer an endpoint"],
     ["fails it, if there is one server", false, "unknown", "the transport is closed"],
   ] as const)("%s", async (_, waitForReady, outcome, message) => {
-    const backoff = new ConnectionBackoff({ maxMs: 1_000 });
+    const backoff = new ConnectionBackoff(1_000);
     const times = { idleTimeoutMs: 1_000, verifyAfterMs: 1_000, pingIntervalMs: undefined, pingTimeoutMs: 1_000 };
     const options = { ...times, peer: "a:1", maxConnections: 1, waitForReady, backoff };
     const pool = new Pool((_owner, signal) => new Promise((_resolve, reject) => onAbort(signal, reject)), options);

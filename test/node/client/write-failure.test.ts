@@ -19,7 +19,7 @@ const OPTIONS = {
   connectTimeoutMs: 1_000,
   idleTimeoutMs: 1_000,
   waitForReady: undefined,
-  backoff: new ConnectionBackoff({ maxMs: 0 }),
+  backoff: new ConnectionBackoff(0),
   maxHeaderBytes: 65_536,
 };
 const body = wholeBody(new Uint8Array(100_000));

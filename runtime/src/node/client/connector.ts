@@ -3,7 +3,7 @@
  */
 
 import { DEFAULT_CONNECT_TIMEOUT_MS } from "../../connection/connection.ts";
-import { ConnectionBackoff, DEFAULT_MAX_BACKOFF_MS } from "../../connection/connection-backoff.ts";
+import { ConnectionBackoff } from "../../connection/connection-backoff.ts";
 import { Pool } from "../../connection/pool.ts";
 import { DEFAULT_TIMES } from "../../connection/pooled-connection.ts";
 import {
@@ -104,7 +104,7 @@ function connectTo(
   const { idleTimeoutMs = DEFAULT_TIMES.idleTimeoutMs } = options;
   // Requests to one of several endpoints wait for any of them, not for this one.
   const waitForReady = onReadiness === undefined ? (options.waitForReady ?? false) : undefined;
-  const backoff = new ConnectionBackoff({ maxMs: options.maxBackoffMs ?? DEFAULT_MAX_BACKOFF_MS });
+  const backoff = new ConnectionBackoff(options.maxBackoffMs);
   return options.httpVersion === "1.1"
     ? new Http1Pool(target, { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff, maxHeaderBytes })
     : new Pool(connectHttp2(target, connectTimeoutMs), {
