@@ -50,8 +50,5 @@ function positional({ kind, signature }: InterfaceMethod, stub: Stub): (...given
   if (kind === "server_streaming" || kind === "bidi_streaming") {
     return (...given) => toValues(call(given) as AsyncIterable<object>);
   }
-  return async (...given) => {
-    const [value] = (await call(given)) as unknown[];
-    return value;
-  };
+  return async (...given) => ((await call(given)) as unknown[])[0];
 }

@@ -26,8 +26,17 @@ function mapEach<T, U>(items: AsyncIterable<T>, map: (item: T) => U): AsyncItera
   };
 }
 
-export const toMessages = (values: AsyncIterable<unknown>): AsyncIterable<Message> =>
-  mapEach(values, (value) => [value]);
+/** Converts values to messages. Those of an iterable need no waiting, and stay one: the caller refuses promises. */
+export function toMessages(values: Partial<AsyncIterable<unknown> & Iterable<unknown>>): AsyncIterable<Message> {
+  const isReady = typeof values === "object" && values?.[Symbol.iterator] && !values[Symbol.asyncIterator];
+  if (isReady) return readyMessages(values as Iterable<unknown>) as never;
+  return mapEach(values as AsyncIterable<unknown>, (value) => [value]);
+}
+
+function* readyMessages(values: Iterable<unknown>): Generator<unknown, void> {
+  for (const value of values) yield value instanceof Promise ? value : [value];
+}
+
 export const toValues = (messages: AsyncIterable<object>): AsyncIterable<unknown> =>
   mapEach(messages, (message) => (message as Message)[0]);
 
@@ -35,15 +44,9 @@ type Implementation = (...values: unknown[]) => unknown;
 
 /** Adapts an implementation with positional arguments to messages. */
 export function withMessages(kind: Method["kind"], run: Implementation): (input: never, context: unknown) => unknown {
-  switch (kind) {
-    case "unary":
-      return async (message: Message, context) => [await run(...message, context)];
-    case "server_streaming":
-      return (message: Message, context) => toMessages(run(...message, context) as AsyncIterable<unknown>);
-    case "client_streaming":
-      return async (messages: AsyncIterable<object>, context) => [await run(toValues(messages), context)];
-    case "bidi_streaming":
-      return (messages: AsyncIterable<object>, context) =>
-        toMessages(run(toValues(messages), context) as AsyncIterable<unknown>);
-  }
+  const start = (input: Message & AsyncIterable<object>, context: unknown): unknown =>
+    kind === "unary" || kind === "server_streaming" ? run(...input, context) : run(toValues(input), context);
+  return kind === "unary" || kind === "client_streaming"
+    ? async (input, context) => [await start(input, context)]
+    : (input, context) => toMessages(start(input, context) as AsyncIterable<unknown>);
 }

@@ -272,6 +272,24 @@ describe("streams", () => {
     expect(await all(client.everything())).toEqual([["a", "b"], []]);
     expect(await client.sink(from("a"))).toBeUndefined();
   });
+
+  it("are iterables too, whose items are the values of responses", async () => {
+    const errors: unknown[] = [];
+    const router = createRouter({ serializations, onError: (error) => errors.push(error) });
+    router.add(StreamsDef, {
+      ...handler,
+      *serverStreaming(word) {
+        for (const letter of word) yield letter.charCodeAt(0);
+      },
+      bidiStreaming: () => [Promise.resolve(true)] as never,
+      everything: () => [["a", "b"], []],
+    });
+    const client = createStreamsClient(createInMemoryTransport(router, { serializations }));
+    expect(await all(client.serverStreaming("ab"))).toEqual([97, 98]);
+    expect(await all(client.everything())).toEqual([["a", "b"], []]);
+    await expect(all(client.bidiStreaming(from("a")))).rejects.toMatchObject({ code: 2 });
+    expect(String(errors)).toContain("must return messages, not promises of them");
+  });
 });
 
 function leaf(name: string): Node {
