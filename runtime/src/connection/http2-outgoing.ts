@@ -32,7 +32,8 @@ export class OutgoingBody {
   onDrain(): void {
     if (!this.#isBlocked) return;
     this.#isBlocked = false;
-    this.#request();
+    // The connection takes its output. The user's code, which may end the stream, runs after that.
+    queueMicrotask(() => this.send());
   }
 
   /** Cancels the body, because the stream is closed. */
@@ -41,13 +42,8 @@ export class OutgoingBody {
     void this.#cancel();
   }
 
-  /** Sends the body except its end. */
+  /** Sends the body except its end: chunks until one has to be waited for, or the stream accepts no more. */
   send(): void {
-    this.#request();
-  }
-
-  /** Sends chunks until one has to be waited for, or the stream accepts no more. */
-  #request(): void {
     try {
       while (!this.#sender.stream.closed) {
         const step = requestChunk(this.#chunks, this.#onChunk, this.#onError);
@@ -65,7 +61,7 @@ export class OutgoingBody {
   readonly #onError = (reason: unknown): void => this.#sender.onSendError(reason);
 
   readonly #onChunk = (step: Step): void => {
-    if (this.#accepts(step)) this.#request();
+    if (this.#accepts(step)) this.send();
   };
 
   /** Sends a chunk. Returns whether the stream accepts more. */

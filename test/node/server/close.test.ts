@@ -164,6 +164,22 @@ describe("closing a server", () => {
     expect(await within(SOON_MS, closed)).toBe(true);
   });
 
+  it("sends the status of a stream whose last message waits for its reader", async () => {
+    const { server, port } = await startServer({ greetEach: () => [{ greeting: "x".repeat(100_000) }] });
+    const connection = await RawConnection.open(port);
+    connection.write(frame(Type.headers, Flag.endHeaders, 1, request("GreetEach")));
+    connection.write(frame(Type.data, Flag.endStream, 1, Buffer.alloc(5)));
+    await connection.frame(Type.data, 1);
+    const closed = server.close();
+    const count = (wanted: number): number => connection.received.filter(({ type }) => type === wanted).length;
+    // After the final one, the connection ends with the stream.
+    await expect.poll(() => count(Type.goaway)).toBe(2);
+    for (const stream of [0, 1]) connection.write(frame(Type.windowUpdate, 0, stream, words(100_000)));
+    await connection.end();
+    expect(count(Type.headers)).toBe(2);
+    expect(await within(SOON_MS, closed)).toBe(true);
+  });
+
   it.each(TRANSPORTS)(
     "cancels a call over $protocol, HTTP/$httpVersion that takes longer than the grace period",
     async (options) => {
