@@ -73,10 +73,12 @@ describe.each(Object.entries(WAYS))("%s", (_way, connect) => {
     expect([(await failureOf(reading)).code, got]).toEqual([Code.DataLoss, ["a"]]);
   });
 
-  it("promises of messages are refused", async () => {
+  it.each([
+    ["messages", () => [Promise.resolve({ greeting: "Ada" })]],
+    ["steps", () => ({ [Symbol.iterator]: () => ({ next: async () => ({ value: { greeting: "Ada" } }) }) })],
+  ])("promises of %s are refused", async (_what, greetEach) => {
     const errors: unknown[] = [];
-    const greetEach = () => [Promise.resolve({ greeting: "Ada" })] as never;
-    const client = await connect({ greetEach }, (error) => errors.push(error));
+    const client = await connect({ greetEach: greetEach as never }, (error) => errors.push(error));
     expect((await failureOf(client.greetEach({}))).code).toBe(Code.Unknown);
     expect(String(errors)).toContain("must return messages, not promises of them");
   });
@@ -98,6 +100,28 @@ describe.each(Object.entries(WAYS))("%s", (_way, connect) => {
     }
     await left.promise;
   });
+});
+
+it.each([[], [passing]])("a generator that ends its own call is ended after its turn", async (...interceptors) => {
+  const left = signalled();
+  const errors: unknown[] = [];
+  const handler = {
+    *greetEach() {
+      try {
+        yield { greeting: "a" };
+        void messages.return?.();
+        yield { greeting: "b" };
+      } finally {
+        left.resolve();
+      }
+    },
+  };
+  const client = inMemory(handler, { interceptors, onError: (error) => errors.push(error) });
+  const messages = client.greetEach({})[Symbol.asyncIterator]();
+  await messages.next();
+  expect(await messages.next()).toMatchObject({ done: true });
+  await left.promise;
+  expect(errors).toEqual([]);
 });
 
 it("the responses of another server are passed on, which wait for messages", async () => {

@@ -152,9 +152,7 @@ function streamCall(
       const isReady = typeof started?.[Symbol.asyncIterator] !== "function";
       const outputs: Outputs | undefined = started?.[isReady ? Symbol.iterator : Symbol.asyncIterator]?.();
       if (outputs === undefined || typeof started !== "object") {
-        throw new TypeError(
-          `${request.method.path} must return an iterable or async iterable, such as a generator makes`,
-        );
+        throw new TypeError(`${request.method.path} must return an iterable or async iterable, such as a generator`);
       }
       // The response begins with the first message, so that an error before it fails the whole call.
       const first = outputs.next();
@@ -185,7 +183,7 @@ function outputsOf(
   const step = (): ReturnType<Outputs["next"]> => {
     const result = first ?? outputs.next();
     first = undefined;
-    if (isReady && (result as IteratorResult<object>).value instanceof Promise) {
+    if (isReady && (result instanceof Promise || result.value instanceof Promise)) {
       throw new TypeError(`${request.method.path} must return messages, not promises of them`);
     }
     return result;
@@ -197,7 +195,12 @@ function outputsOf(
       throw maskUnknownError(reason, request, onError);
     }
   };
-  const leave = (): Promise<unknown> => converted(() => outputs.return?.());
+  const leave = (): Promise<unknown> =>
+    converted(async () => {
+      // A generator that ends its own call cannot end before its turn does.
+      if (isReady) await undefined;
+      return outputs.return?.();
+    });
   if (interceptors.length > 0) return iteration(() => converted(step), leave);
   if (!isReady) return iteration(step as AsyncIterator<object>["next"], leave);
   return { ...iteration(async () => step(), leave), readyMessages: { next: step as Iterator<object>["next"] } };
