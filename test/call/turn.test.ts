@@ -1,6 +1,6 @@
 /** Messages of all calls share the turns of the event loop. */
 import { beforeEach, expect, it } from "vitest";
-import { takeTurn } from "../../runtime/src/call/turn.ts";
+import { isTurnOver, takeTurn } from "../../runtime/src/call/turn.ts";
 
 const BYTES_PER_TURN = 131_072;
 const MESSAGE_BYTES = 64;
@@ -35,22 +35,32 @@ async function turnsOf(sizes: readonly number[]): Promise<number[][]> {
   return turns.filter((turn) => turn.length > 0);
 }
 
-it("2,048 messages without bytes are decoded in a turn", async () => {
+it("2,048 messages without bytes are decoded in a turn, and half as many in one that begins with messages that wait", async () => {
+  await nextTurn();
   const turns = await turnsOf(Array<number>(5_000).fill(0));
   expect(turns.flat()).toEqual(Array.from({ length: 5_000 }, (_, i) => i));
-  expect(Math.max(...turns.map((turn) => turn.length))).toBe(BYTES_PER_TURN / MESSAGE_BYTES);
-  expect(turns.length).toBe(3);
+  const all = BYTES_PER_TURN / MESSAGE_BYTES;
+  expect(turns.map((turn) => turn.length)).toEqual([all, all / 2, all / 2, 5_000 - 2 * all]);
 });
 
 it.each([
   [1_048_576, 1],
   [BYTES_PER_TURN - MESSAGE_BYTES, 1],
-  [BYTES_PER_TURN / 2, 2],
-  [16_384, 8],
-])("messages of %j bytes are decoded in their order, %j in a turn", async (size, each) => {
+  [BYTES_PER_TURN / 2, 1],
+  [16_384, 4],
+])("messages of %j bytes that wait are decoded in their order, %j in a turn", async (size, each) => {
   const turns = await turnsOf(Array<number>(40).fill(size));
   expect(turns.flat()).toEqual(Array.from({ length: 40 }, (_, i) => i));
   expect(Math.max(...turns.map((turn) => turn.length))).toBe(each);
+});
+
+it("a turn is over when messages have used it up, and not yet when those that waited have had their half", async () => {
+  await nextTurn();
+  expect(isTurnOver()).toBe(false);
+  const waits = Array.from({ length: 3 }, () => takeTurn(BYTES_PER_TURN / 2));
+  expect(isTurnOver()).toBe(true);
+  await Promise.all([nextTurn(), waits[2]]);
+  expect(isTurnOver()).toBe(false);
 });
 
 it("a message that arrives while others wait is decoded after them", async () => {

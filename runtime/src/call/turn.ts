@@ -19,30 +19,33 @@ let isWatched = false;
 /** The messages that wait for a turn, in order. */
 const waiting: { readonly bytes: number; readonly resume: () => void }[] = [];
 
+/** Reports whether messages have used this turn up, so that input which is read now should wait for a later one. */
+export function isTurnOver(): boolean {
+  return decoded >= BYTES_PER_TURN;
+}
+
 /** Counts a message of `size` bytes. Returns a promise to await before it is decoded if other callbacks must run first. */
 export function takeTurn(size: number): Promise<void> | undefined {
   if (dropsCallbacks) return undefined;
   const bytes = size + MESSAGE_BYTES;
-  if (decoded < BYTES_PER_TURN && waiting.length === 0) {
-    decoded += bytes;
-    if (decoded >= UNWATCHED_BYTES && !isWatched) watch();
-    return undefined;
-  }
-  return new Promise((resume) => waiting.push({ bytes, resume }));
+  if (isTurnOver() || waiting.length > 0) return new Promise((resume) => waiting.push({ bytes, resume }));
+  decoded += bytes;
+  if (!isWatched) watch();
+  return undefined;
 }
 
 function watch(): void {
-  isWatched = true;
-  defer(beginTurn);
+  isWatched = decoded >= UNWATCHED_BYTES || waiting.length > 0;
+  if (isWatched) defer(beginTurn);
 }
 
+/** Gives half of a turn to the messages that wait, and the rest to new ones, so that neither starves. */
 function beginTurn(): void {
   decoded = 0;
-  isWatched = false;
-  for (let next = waiting[0]; next !== undefined && decoded < BYTES_PER_TURN; next = waiting[0]) {
+  for (let next = waiting[0]; next !== undefined && decoded < BYTES_PER_TURN / 2; next = waiting[0]) {
     waiting.shift();
     decoded += next.bytes;
     next.resume();
   }
-  if (decoded >= UNWATCHED_BYTES || waiting.length > 0) watch();
+  watch();
 }

@@ -4,6 +4,7 @@
  */
 
 import { defer, dropsCallbacks, now, startBackgroundTimer } from "../call/platform.ts";
+import { isTurnOver } from "../call/turn.ts";
 import type { ByteConnection, OutputOwner, Segments } from "../wire/output.ts";
 import type { ByteStream } from "./byte-stream.ts";
 
@@ -40,11 +41,8 @@ function beginTurn(): void {
 
 /** Continues with the reads that wait. Those that exceed the time follow after other callbacks of the event loop. */
 function nextTurn(): void {
-  if (waiting.length === 0) {
-    turnEnds = undefined;
-    return;
-  }
-  beginTurn();
+  turnEnds = undefined;
+  if (waiting.length > 0) beginTurn();
   do waiting.shift()?.();
   while (waiting.length > 0 && isInTime());
 }
@@ -167,35 +165,34 @@ export class Http2Socket<Bytes extends ByteStream = ByteStream> implements Outpu
     this.#connection?.receiveEnd();
   }
 
-  /** Handles received bytes. */
+  /**
+   * Handles received bytes, large reads in steps. When the time of the turn is over, the rest waits and nothing more is read:
+   * otherwise a peer that sends costly frames would delay all other connections by the frames of its whole read. When messages
+   * have used the turn up, small reads wait too: as bytes they take far less memory than as calls.
+   */
   receive(chunk: Uint8Array): void {
     const connection = this.#connection;
     if (connection === undefined) return;
-    if (chunk.length < LARGE_READ_BYTES || dropsCallbacks) connection.receive(chunk);
-    else this.#receiveLarge(connection, chunk);
-  }
-
-  /**
-   * Passes a large read on in steps. When the time of the turn is over, the rest waits and nothing more is read:
-   * otherwise a peer that sends costly frames would delay all other connections by the frames of its whole read.
-   */
-  #receiveLarge(connection: ByteConnection, chunk: Uint8Array): void {
+    const isOver = isTurnOver();
+    if (!isOver && (chunk.length < LARGE_READ_BYTES || dropsCallbacks)) {
+      connection.receive(chunk);
+      return;
+    }
     if (turnEnds === undefined) beginTurn();
     let rest = chunk;
-    while (rest.length > 0 && isInTime()) rest = rest.subarray(connection.receive(rest, FRAMES_PER_STEP));
+    while (!isOver && rest.length > 0 && isInTime()) rest = rest.subarray(connection.receive(rest, FRAMES_PER_STEP));
     if (rest.length === 0) return;
     this.#rest = rest;
     this.socket.pause();
-    waiting.push(this.#continue);
+    if (isOver) defer(this.#continue);
+    else waiting.push(this.#continue);
   }
 
-  /** Continues with the rest of a large read, for at least a step. */
   readonly #continue = (): void => {
     const rest = this.#rest;
     if (rest === undefined) return;
     this.#rest = undefined;
-    const connection = this.#connection as ByteConnection;
-    this.#receiveLarge(connection, rest.subarray(connection.receive(rest, FRAMES_PER_STEP)));
+    this.receive(rest);
     this.#resume();
   };
 

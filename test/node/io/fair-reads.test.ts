@@ -4,6 +4,7 @@ import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { isTurnOver, takeTurn } from "../../../runtime/src/call/turn.ts";
 import { Http2Socket } from "../../../runtime/src/connection/http2-socket.ts";
 import type { EngineConnection } from "../../../runtime/src/http2/connection.ts";
 
@@ -92,4 +93,18 @@ describe("a connection whose input takes long", () => {
     await once(socket, "close");
     expect(sum(received)).toBe(32_768);
   });
+});
+
+it("small reads wait for a later turn, in their order, when messages have used this one up", async () => {
+  const [one, two] = [attach(0), attach(0)];
+  await setImmediate();
+  while (!isTurnOver()) void takeTurn(1_024);
+  const order: string[] = [];
+  for (const [name, { socket, received }] of Object.entries({ one, two })) {
+    socket.push(new Uint8Array(100));
+    socket.on("resume", () => order.push(`${name} ${received.length}`));
+    expect([received.length, socket.isPaused()]).toEqual([0, true]);
+  }
+  while (order.length < 2) await setImmediate();
+  expect(order).toEqual(["one 1", "two 1"]);
 });
