@@ -2,8 +2,8 @@
 import { Duplex, PassThrough } from "node:stream";
 import { Metadata } from "@grpc/grpc-js";
 import { RpcException } from "@nestjs/microservices";
-import { Code, type HandlerContext, type Method, RpcError } from "triple-es";
-import { userMetadata, wallClock } from "triple-es/internal";
+import { Code, Metadata as Fields, type HandlerContext, type Method, RpcError } from "triple-es";
+import { onAbort, readDetails, userMetadata, wallClock } from "triple-es/internal";
 
 /** Conversions of messages of protobuf-es to and from those of handlers. */
 export interface MessageShape {
@@ -21,15 +21,18 @@ export type Handler = (input: object, context: HandlerContext) => unknown;
 /** Creates the handler that runs a method of a service of `@grpc/grpc-js`. */
 export function createHandler({ kind }: Method, run: GrpcMethod, shape: MessageShape): Handler {
   if (kind === "unary" || kind === "client_streaming") {
-    return (input, context) =>
-      new Promise((resolve, reject) => {
-        const call = new GrpcCall(input, context, shape, reject);
+    return (input, context) => {
+      let call: GrpcCall;
+      const answer = new Promise((resolve, reject) => {
+        call = new GrpcCall(input, context, shape, reject);
         call.run(run, (error, value, trailers) => {
           if (error) call.emit("error", error);
           else resolve(value);
           if (trailers) call.addTrailers(trailers);
         });
-      }).then(shape.response);
+      });
+      return answer.then(shape.response).finally(() => call.leave());
+    };
   }
   return async function* (input, context) {
     let failure: unknown;
@@ -38,7 +41,9 @@ export function createHandler({ kind }: Method, run: GrpcMethod, shape: MessageS
     try {
       for await (const value of call.responses) yield shape.response(value);
     } catch (error) {
-      call.cancel(error);
+      failure ??= error;
+    } finally {
+      call.leave();
     }
     if (failure !== undefined) throw failure;
   };
@@ -48,21 +53,19 @@ export function createHandler({ kind }: Method, run: GrpcMethod, shape: MessageS
 export class GrpcCall extends Duplex {
   readonly request: object | undefined;
   readonly metadata: Metadata = new Metadata();
-  /** True if the call has ended early. The event `cancelled` tells when. */
+  /** True if the call has ended, early or not, as in `@grpc/grpc-js`. The event `cancelled` tells when. */
   cancelled = false;
   /** The messages that were written. */
   readonly responses: PassThrough = new PassThrough({ objectMode: true });
   readonly #context: HandlerContext;
   readonly #messages: AsyncIterator<object> | undefined;
   readonly #shape: MessageShape;
-  readonly #fail: (reason: unknown) => void;
 
   /** Opens a call. `fail` receives its error. */
   constructor(input: object, context: HandlerContext, shape: MessageShape, fail: (reason: unknown) => void) {
     super({ objectMode: true });
     this.#context = context;
     this.#shape = shape;
-    this.#fail = fail;
     if (Symbol.asyncIterator in input) this.#messages = (input as AsyncIterable<object>)[Symbol.asyncIterator]();
     else this.request = shape.request(input);
     for (const [name, value] of userMetadata(context.requestHeaders)) {
@@ -74,12 +77,15 @@ export class GrpcCall extends Duplex {
       this.end();
     });
     for (const end of ["finish", "close"]) this.on(end, () => this.responses.end());
-    context.signal.addEventListener("abort", () => this.cancel(context.signal.reason), { once: true });
+    onAbort(context.signal, (reason) => {
+      fail(reason);
+      this.leave();
+    });
   }
 
-  /** Ends the call early. Nest then unsubscribes from the observable of the handler. */
-  cancel(reason: unknown): void {
-    this.#fail(reason);
+  /** Ends the call for the handler. Nest then unsubscribes from its observable. */
+  leave(): void {
+    if (this.cancelled) return;
     this.cancelled = true;
     this.emit("cancelled", "cancelled");
     this.destroy();
@@ -91,11 +97,11 @@ export class GrpcCall extends Duplex {
   }
 
   sendMetadata(metadata: Metadata): void {
-    this.#context.responseHeaders.appendAll(metadata.toJSON());
+    this.#context.responseHeaders.appendAll(userMetadata(fieldsOf(metadata)));
     this.#context.sendHeaders();
   }
   addTrailers(metadata: Metadata): void {
-    this.#context.responseTrailers.appendAll(metadata.toJSON());
+    this.#context.responseTrailers.appendAll(userMetadata(fieldsOf(metadata)));
   }
   readonly getPeer = (): string => `${this.#context.peer.address}:${this.#context.peer.port}`;
   readonly getHost = (): string => this.#context.peer.authority ?? "";
@@ -114,7 +120,7 @@ export class GrpcCall extends Duplex {
       const { done, value } = (await this.#messages?.next()) ?? { done: true };
       this.push(done ? null : this.#shape.request(value));
     } catch (error) {
-      this.emit("error", error);
+      if (!this.destroyed) this.emit("error", error);
     }
   }
   override _write(value: unknown, _encoding: string, done: () => void): void {
@@ -129,7 +135,21 @@ function toRpcError(cause: unknown): unknown {
   const { code, details, message, metadata } = reason as { [name: string]: unknown; metadata?: Metadata };
   const hasCode = Number.isInteger(code);
   if (reason instanceof RpcError || (reason instanceof Error && !hasCode)) return reason;
-  const text = [details, message].find((one) => typeof one === "string") ?? "Unknown Error";
-  const options = { trailers: metadata instanceof Metadata ? metadata.toJSON() : undefined, cause };
+  const text = [hasCode && details, message].find((one) => typeof one === "string") ?? "Unknown Error";
+  const fields = metadata instanceof Metadata ? fieldsOf(metadata) : new Fields();
+  const options = { trailers: userMetadata(fields), details: readDetails(fields), cause };
   return new RpcError(hasCode ? (code as Code) : Code.Unknown, text as string, options);
+}
+
+/** Returns the fields that can be sent: metadata of `@grpc/grpc-js` may have others, such as empty ones. */
+function fieldsOf(metadata: Metadata): Fields {
+  const fields = new Fields();
+  for (const [name, values] of Object.entries(metadata.toJSON())) {
+    for (const value of values) {
+      try {
+        fields.append(name, typeof value === "string" ? value.trim() : value);
+      } catch {}
+    }
+  }
+  return fields;
 }

@@ -2,6 +2,7 @@
 import { type GrpcOptions, ServerGrpc } from "@nestjs/microservices";
 import { defer, type Observable } from "rxjs";
 import type { ServiceDef } from "triple-es";
+import { assertMembers } from "triple-es/internal";
 import { createServer, type ListenOptions, type Server, type ServerOptions } from "triple-es/node";
 import { createHandler, type GrpcCall, type GrpcMethod, type Handler, type MessageShape } from "./call.ts";
 import { type Definition, defineService, type LoadedService, type ShapeOf } from "./loaded-service.ts";
@@ -9,8 +10,27 @@ import { type Definition, defineService, type LoadedService, type ShapeOf } from
 type Requests = Observable<unknown> & { drainBuffer?(): void };
 type Implementation = Readonly<Record<string, GrpcMethod>>;
 
-/** The options of `@grpc/grpc-js`, for which the server has its own. */
-const OTHER_OPTIONS = ["channelOptions", "credentials", "keepalive", "maxSendMessageLength"];
+/** The names of options: false for those of `@grpc/grpc-js`, in whose place the server has its own. */
+const OPTIONS: Readonly<Record<keyof TripleServerOptions, boolean>> = {
+  url: true,
+  package: true,
+  protoPath: true,
+  protoLoader: true,
+  packageDefinition: true,
+  loader: true,
+  onLoadPackageDefinition: true,
+  gracefulShutdown: true,
+  maxReceiveMessageLength: true,
+  maxMetadataSize: true,
+  services: true,
+  server: true,
+  channelOptions: false,
+  credentials: false,
+  keepalive: false,
+  maxSendMessageLength: false,
+};
+/** The limit in place of none. */
+const MAX_MESSAGE_BYTES = 2 ** 31 - 1;
 
 /** Options of {@link TripleServer}: those of Nest's gRPC transport, but for the four of `@grpc/grpc-js`, and two more. */
 export interface TripleServerOptions extends Partial<GrpcOptions["options"]> {
@@ -39,14 +59,17 @@ export class TripleServer extends ServerGrpc {
   /** Creates the strategy. Throws a `TypeError` or `RangeError` for an invalid option. */
   constructor(options: TripleServerOptions) {
     super(options as GrpcOptions["options"]);
-    const other = OTHER_OPTIONS.find((name) => name in options);
+    assertMembers("TripleServer", options, Object.keys(OPTIONS));
+    const { package: packages, services, maxReceiveMessageLength: maxMessageBytes } = options;
+    const names = Object.keys(options) as (keyof TripleServerOptions)[];
+    const other = names.find((name) => !OPTIONS[name] && options[name] !== undefined);
     if (other)
       throw new TypeError(`${other} is an option of @grpc/grpc-js: set those of triple-es in the option server`);
-    if (!(options.services ?? options.package)) throw new TypeError("TripleServer needs package or services");
+    if (!(services ?? packages)) throw new TypeError("TripleServer needs package or services");
     this.#options = options;
     this.#server = createServer({
       onError: (error, path) => this.logger.error(path, error),
-      maxMessageBytes: options.maxReceiveMessageLength,
+      maxMessageBytes: maxMessageBytes === -1 ? MAX_MESSAGE_BYTES : maxMessageBytes || undefined,
       headerLimits: { request: { bytes: options.maxMetadataSize } },
       ...options.server,
     });

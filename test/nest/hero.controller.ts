@@ -38,7 +38,7 @@ interface GrpcMetadata {
   get(key: string): (string | Buffer)[];
   getMap(): Record<string, string | Buffer>;
   clone(): GrpcMetadata;
-  set(key: string, value: string): void;
+  set(key: string, value: string | Buffer): void;
 }
 interface GrpcCall {
   sendMetadata(metadata: GrpcMetadata): void;
@@ -102,6 +102,11 @@ class HeroController {
     if (id === "4") throw new Error("a secret");
     if (id === "7") throw new RpcException({ code: 5, message: "not found", metadata: {} });
     const answer = metadata.clone();
+    if (id === "8") {
+      for (const name of ["empty", "date", ":name"]) answer.set(name, name === "empty" ? "" : "1");
+      answer.set("grpc-status-details-bin", Buffer.from([8, 9, 26, 3, 10, 1, 97]));
+      throw new RpcException({ code: 9, message: "no", metadata: answer });
+    }
     answer.set("path", call.getPath());
     call.sendMetadata(answer);
     const hero = HEROES.find((one) => one.id === id);
@@ -144,6 +149,7 @@ class HeroController {
 
   @GrpcStreamCall("HeroService")
   echoMany(call: Duplex): void {
+    call.on("cancelled", () => events.push("echoMany ended"));
     call.on("data", ({ id }: HeroById) => {
       if (id === "0") call.emit("error", { code: 9, message: "enough" });
       else call.write({ id });

@@ -148,12 +148,24 @@ describe.each(STRATEGIES)("an application with %s", (name, strategy) => {
   it("sends the error of a duplex stream", async () => {
     const values = await read(write(client.echoMany(), ["1", "0"]));
     expect(values.at(-1)).toEqual({ code: 9, details: "enough" });
+    await expect.poll(() => events).toContain("echoMany ended");
   });
 
   it.runIf(name === "TripleServer")("unsubscribes from an observable whose messages cannot be sent", async () => {
     const [first, , failure] = await read(client.listHeroes({ id: "6" }));
     expect([first, failure]).toEqual([{ id: "1" }, { code: 2, details: expect.any(String) }]);
     expect(events).toContain("unsubscribed");
+  });
+
+  it("sends the metadata of an error, with its details", async () => {
+    const metadata = new grpc.Metadata();
+    metadata.set("colour", "blue");
+    const { code, metadata: sent } = await new Promise<grpc.ServiceError>((resolve) =>
+      client.findOne({ id: "8" }, metadata, resolve),
+    );
+    expect([code, sent.get("colour")]).toEqual([9, ["blue"]]);
+    const [details] = sent.get("grpc-status-details-bin");
+    expect(details?.toString("hex")).toContain("1a030a0161");
   });
 
   it.runIf(name === "TripleServer")("answers an error whose metadata is no metadata", async () => {

@@ -67,6 +67,14 @@ describe("TripleServer with definitions of generated code", () => {
     expect((await failureOf(greeter.greetOnArrival(arriving("Ann")))).code).toBe(Code.Unimplemented);
   });
 
+  it("takes the options of grpc-js that mean its own defaults", async () => {
+    const options = { credentials: undefined, maxReceiveMessageLength: -1 };
+    const { address } = await start({ services: [GreetServiceDef], ...options });
+    const greeter = createGreetServiceClient(openTransport(`http://127.0.0.1:${address.port}`));
+    const name = "a".repeat(2_500_000);
+    expect(await greetings(greeter.greetEach({ names: [name, name] }))).toHaveLength(2);
+  });
+
   it("ends the call of a handler that never responds", async () => {
     const server = await start({ services: [GreetServiceDef], gracefulShutdown: true });
     const greeter = createGreetServiceClient(openTransport(`http://127.0.0.1:${server.address.port}`));
@@ -81,6 +89,7 @@ describe("TripleServer refuses", () => {
   it.each([
     ["options without services", {}, "TripleServer needs package or services"],
     ["options of grpc-js", { package: "a", credentials: {} }, "credentials is an option of @grpc/grpc-js"],
+    ["unknown options", { package: "a", tls: {} }, 'TripleServer: "tls" is not among: url,'],
     ["unknown options of the server", { package: "a", server: { csfr: true } }, "csfr"],
   ])("%s", (_name, options, message) => {
     expect(() => new TripleServer(options as TripleServerOptions)).toThrow(message);

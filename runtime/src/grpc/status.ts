@@ -131,7 +131,7 @@ export function userMetadata(fields: Metadata): Metadata {
 }
 
 /** Reads the typed details. Details that cannot be decoded are omitted, so that the code and message remain. */
-function readDetails(trailers: Metadata): ErrorDetail[] {
+export function readDetails(trailers: Metadata): ErrorDetail[] {
   try {
     const bytes = trailers.getBinary("grpc-status-details-bin");
     return bytes === undefined ? [] : decodeDetails(bytes);
