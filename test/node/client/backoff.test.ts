@@ -390,11 +390,11 @@ describe("calls that wait for the server to be ready", () => {
 
 describe("options of connections", () => {
   it.each([
-    [{ connectTimeoutMs: 0 }, "connectTimeoutMs must be more than 0 milliseconds, not 0"],
-    [{ maxBackoffMs: -1 }, "maxBackoffMs must be 0 or more milliseconds, not -1"],
-    [{ idleTimeoutMs: Number.NaN }, "idleTimeoutMs must be 0 or more milliseconds, not NaN"],
-    [{ pingIntervalMs: "1s" }, "pingIntervalMs must be more than 0 milliseconds, not 1s"],
-    [{ maxConnections: 0 }, "maxConnections must be 1 or more, not 0"],
+    [{ connectTimeoutMs: 0 }, "connectTimeoutMs must be more than 0, not 0"],
+    [{ maxBackoffMs: -1 }, "maxBackoffMs must be 0 or more, not -1"],
+    [{ idleTimeoutMs: Number.NaN }, "idleTimeoutMs must be 0 or more, not NaN"],
+    [{ pingIntervalMs: "1s" }, 'pingIntervalMs must be more than 0, not "1s"'],
+    [{ maxConnections: 0 }, "maxConnections must be more than 0, not 0"],
     [{ waitForReady: "yes" }, "waitForReady must be true or false, not yes"],
   ])("are checked when they are given: %j", (options, message) => {
     expect(() => createTransport({ baseUrl: "http://127.0.0.1:1", ...(options as object) })).toThrow(

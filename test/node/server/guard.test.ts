@@ -144,9 +144,9 @@ describe("limits", () => {
     });
   });
 
-  it.each([0, -1, Number.NaN])("are refused with their name if they are %d", (value) => {
-    expect(() => resolveLimits({ stallTimeoutMs: value })).toThrow(
-      new RangeError(`limits.stallTimeoutMs must be more than 0, not ${value}`),
+  it.each([0, -1, Number.NaN, "5000"])("are refused with their name if they are %j", (value) => {
+    expect(() => resolveLimits({ stallTimeoutMs: value as number })).toThrow(
+      new TypeError(`limits.stallTimeoutMs must be more than 0, not ${typeof value === "string" ? '"5000"' : value}`),
     );
   });
 

@@ -165,8 +165,10 @@ it("a server accepts maxConnections connections at a time", async () => {
   expect(greeting).toBe("Hello, Ada!");
 });
 
-it.each([0, -1, Number.NaN])("refuses maxConnections of %d", async (maxConnections) => {
-  await expect(startServer({}, { maxConnections })).rejects.toThrow("maxConnections must be more than 0");
+it.each([0, -1, Number.NaN, "5"])("refuses maxConnections of %j", async (maxConnections) => {
+  await expect(startServer({}, { maxConnections: maxConnections as number })).rejects.toThrow(
+    "maxConnections must be more than 0",
+  );
 });
 
 it.each([

@@ -2,6 +2,7 @@
  * Connectors: the checks of options of connections, and the choice between HTTP/1.1 and HTTP/2.
  */
 
+import { assertAmount } from "../../call/option.ts";
 import { DEFAULT_CONNECT_TIMEOUT_MS } from "../../connection/connection.ts";
 import { ConnectionBackoff } from "../../connection/connection-backoff.ts";
 import { Pool } from "../../connection/pool.ts";
@@ -124,14 +125,10 @@ function connectTo(
 
 function checkOptions(options: Omit<ConnectOptions, "baseUrl">): void {
   for (const [name, mayBeZero] of Object.entries(DURATIONS) as [keyof typeof DURATIONS, boolean][]) {
-    const value: unknown = options[name];
-    if (value === undefined || (typeof value === "number" && (value > 0 || (mayBeZero && value === 0)))) continue;
-    throw new TypeError(`${name} must be ${mayBeZero ? "0 or more" : "more than 0"} milliseconds, not ${value}`);
+    if (options[name] !== undefined) assertAmount(name, options[name], !mayBeZero);
   }
   const { maxConnections = 1, waitForReady = false } = options;
-  if (!(typeof maxConnections === "number" && maxConnections >= 1)) {
-    throw new TypeError(`maxConnections must be 1 or more, not ${maxConnections}`);
-  }
+  assertAmount("maxConnections", maxConnections, true);
   if (typeof waitForReady !== "boolean") throw new TypeError(`waitForReady must be true or false, not ${waitForReady}`);
   if (options.tls !== undefined) checkTlsOptions(options.tls);
 }

@@ -2,7 +2,7 @@
  * Limits of one connection to a server: their names, defaults and validation. The HTTP/2 engine enforces the counts
  * (`http2/limits.ts`), and the periodic sweep of the server enforces the times.
  */
-import { assertMembers, assertObject } from "../../../call/option.ts";
+import { assertAmount, assertMembers, assertObject } from "../../../call/option.ts";
 import { random } from "../../../call/platform.ts";
 import { DEFAULT_LIMITS } from "../../../http2/limits.ts";
 
@@ -95,15 +95,13 @@ const DEFAULT_CONNECTION_LIMITS: Limits = {
   maxConnectionAgeGraceMs: Number.POSITIVE_INFINITY,
 };
 
-/** Adds the defaults. Throws a `TypeError` for an unknown name, and a `RangeError` for a limit that is not more than 0. */
+/** Adds the defaults. Throws a `TypeError` for an unknown name, and for a limit that is not more than 0. */
 export function resolveLimits(given: ConnectionLimits = {}): Limits {
   assertObject("limits", given, "{ maxStreams: 100 }");
   assertMembers("limits", given, Object.keys(DEFAULT_CONNECTION_LIMITS));
   const limits: { -readonly [Name in keyof Limits]: number } = { ...DEFAULT_CONNECTION_LIMITS };
   for (const name of Object.keys(DEFAULT_CONNECTION_LIMITS) as (keyof Limits)[]) {
-    const value = given[name] ?? DEFAULT_CONNECTION_LIMITS[name];
-    if (!(value > 0)) throw new RangeError(`limits.${name} must be more than 0, not ${value}`);
-    limits[name] = value;
+    limits[name] = assertAmount(`limits.${name}`, given[name] ?? limits[name], true);
   }
   return { ...limits, maxStreams: Math.min(limits.maxStreams, limits.maxHandlers) };
 }

@@ -8,6 +8,7 @@ import type { Duplex } from "node:stream";
 import type { TLSSocket, TlsOptions, Server as TlsServer } from "node:tls";
 import { Code } from "../../../call/code.ts";
 import { callHook, RpcError } from "../../../call/error.ts";
+import { assertAmount } from "../../../call/option.ts";
 import { defer, startBackgroundTimer, startTimer } from "../../../call/platform.ts";
 import { ignore } from "../../../connection/error.ts";
 import { MemoryBudget, resolveBudgetBytes } from "../../../connection/memory-budget.ts";
@@ -47,7 +48,7 @@ export class Listener {
 
   constructor(exchange: Exchange, options: ListenerOptions) {
     const { tls, maxBufferedBytes, maxMessageBytes, maxConnections = 10_000, onTlsError } = options;
-    if (!(maxConnections > 0)) throw new RangeError(`maxConnections must be more than 0, not ${maxConnections}`);
+    assertAmount("maxConnections", maxConnections, true);
     const limits = resolveLimits(options.limits);
     this.#limits = limits;
     const engineOptions: ServerEngineOptions = {
