@@ -95,7 +95,7 @@ async function start(tags: readonly string[], { consumer, others = [], silent = 
   onTestFinished(() => transport.close());
   const client = createGreetServiceClient(transport);
   const call = async (headers: Record<string, string> = {}): Promise<string> =>
-    (await client.greet({}, { headers, timeoutMs: 2_000 })).greeting;
+    (await client.greet({}, { headers, timeoutMs: 20_000 })).greeting;
   const addressOf = (tag: string): string => [...names].find(([, name]) => name === tag)?.[0] ?? "";
   return { texts, problems, call, client, transport, addressOf };
 }
