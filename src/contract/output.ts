@@ -10,6 +10,7 @@ export interface Change {
 }
 
 export interface OutputFile {
+  /** The path below the output folder. */
   readonly path: string;
   readonly text: string;
 }

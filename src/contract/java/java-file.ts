@@ -3,14 +3,9 @@ import { fileHead } from "../../print/file-head.ts";
 import type { Contract, Method } from "../model/contract.ts";
 import { classOfJdk, isException, isJavaName } from "../model/java-name.ts";
 import { boxed, type ClassShape, type Field, type JavaTypeModel } from "../model/java-type.ts";
+import type { OutputFile } from "../output.ts";
 import { accessorsOf, type JavaDeclaration } from "./java-check.ts";
 import { JavaImports, splitName } from "./java-imports.ts";
-
-export interface JavaFile {
-  /** The path below the output folder. */
-  readonly path: string;
-  readonly text: string;
-}
 
 /** A Java class with its nested classes. */
 interface Unit {
@@ -25,7 +20,7 @@ const INDENT = "    ";
 const VERSION = "serialVersionUID";
 
 /** Prints the Java files of valid contracts. `out` is the absolute path of the output folder. */
-export function javaFiles(contracts: readonly Contract[], out: string): JavaFile[] {
+export function javaFiles(contracts: readonly Contract[], out: string): OutputFile[] {
   const packages = new Map<string, Map<string, Unit>>();
   const placed = new Set<string>();
   for (const contract of contracts) {

@@ -1,6 +1,7 @@
 /** Contracts: services declared as TypeScript interfaces, and the data that they exchange. */
 import type { Node } from "ts-morph";
 import type { Documented } from "../../print/jsdoc.ts";
+import type { MethodKind } from "../service-interfaces.ts";
 import type { ClassShape, EnumShape, Home, JavaTypeModel } from "./java-type.ts";
 
 /** The declarations of one file. */
@@ -33,7 +34,7 @@ export interface Method extends Documented {
   readonly name: string;
   /** Its name in Java and on the wire. Overloads share this name. */
   readonly javaName: string;
-  readonly kind: "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
+  readonly kind: MethodKind;
   /** The parameters. A method that takes a stream has one parameter, whose type is that of one value. */
   readonly parameters: readonly MethodParameter[];
   /** The type of the result, or of one value of a resulting stream. `undefined` stands for `void`. */

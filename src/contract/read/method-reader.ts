@@ -7,6 +7,7 @@ import type { DataType, Method, MethodParameter, Service } from "../model/contra
 import type { Problems } from "../model/diagnostics.ts";
 import { isAscii, isJavaName, notAscii } from "../model/java-name.ts";
 import { boxed } from "../model/java-type.ts";
+import { kindOf } from "../service-interfaces.ts";
 import { resolve } from "./resolve.ts";
 import { commentOf, deprecationOf, exceptionsOf, hasTag, parameterDocs, tagValue } from "./tags.ts";
 import { type TypeContext, type TypeReader, unreadable } from "./type-reader.ts";
@@ -117,11 +118,6 @@ export class MethodReader {
     const type = this.#types.read(node, signature);
     return { ...type, java: boxed(type.java) };
   }
-}
-
-function kindOf(takesStream: boolean, answersStream: boolean): Method["kind"] {
-  if (takesStream) return answersStream ? "bidi_streaming" : "client_streaming";
-  return answersStream ? "server_streaming" : "unary";
 }
 
 /** Returns the type of one value of a stream; `undefined` if the type is not a stream. */

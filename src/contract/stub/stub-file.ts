@@ -3,13 +3,15 @@ import { relative } from "node:path";
 import { type Declaration, objectLiteral, printDeclaration, type Target } from "../../print/declaration.ts";
 import { fileHead } from "../../print/file-head.ts";
 import { type ImportedModule, Imports, type PathOptions } from "../../print/imports.ts";
-import { describe, describeAgain, jsDoc } from "../../print/jsdoc.ts";
+import { describeAgain, jsDoc } from "../../print/jsdoc.ts";
 import { literal, propertyKey } from "../../print/literal.ts";
 import { Scope } from "../../print/names.ts";
 import { FORMAT } from "../../version.ts";
 import type { Method, MethodParameter, TypeNames } from "../model/contract.ts";
 import { type Field, type JavaTypeModel, typeLiteral } from "../model/java-type.ts";
 import { JAVA_MODULE } from "../model/known-types.ts";
+import type { OutputFile } from "../output.ts";
+import { clientResult, givenType, handlerResult, serviceInterfaces } from "../service-interfaces.ts";
 import { reserved, type Shape, type StubOutline, type StubServiceOutline, sourceExtension } from "./stub-outline.ts";
 
 export interface StubOptions {
@@ -19,14 +21,8 @@ export interface StubOptions {
   readonly importExtension: PathOptions["importExtension"];
 }
 
-export interface StubFile {
-  /** The path below the output folder. */
-  readonly path: string;
-  readonly text: string;
-}
-
 /** Prints the file of an outline. It may import from the files of `all`. */
-export function stubFile(outline: StubOutline, all: readonly StubOutline[], options: StubOptions): StubFile {
+export function stubFile(outline: StubOutline, all: readonly StubOutline[], options: StubOptions): OutputFile {
   const { target, out, importExtension } = options;
   const path = `${outline.path}.${target === "dts" ? "d.ts" : target}`;
   const imports = new Imports(path, new Scope([...reserved, ...outline.claimed]), {
@@ -111,21 +107,13 @@ function shapeConstant(shape: Shape, name: string, isLocal: boolean, tools: Tool
 function serviceDeclarations(outline: StubServiceOutline, tools: Tools): Declaration[] {
   const { service, client, handler, definition, factory, methods } = outline;
   const { runtime } = tools;
-  const members = (print: (method: Method) => string) => () =>
-    methods.map(({ method }) => `${describe(method, "  ")}\n  ${method.name}${print(method)};\n`).join("\n");
   return [
-    {
-      kind: "interface",
-      doc: describe(service),
-      name: client,
-      members: members((method) => clientSignature(method, tools)),
-    },
-    {
-      kind: "interface",
-      doc: describe(service),
-      name: handler,
-      members: members((method) => handlerSignature(method, tools)),
-    },
+    ...serviceInterfaces(
+      service,
+      methods.map(({ method }) => method),
+      { name: client, signature: (method) => clientSignature(method, tools) },
+      { name: handler, signature: (method) => handlerSignature(method, tools) },
+    ),
     ...methods.map(
       ({ method, constant }): Declaration => ({
         kind: "const",
@@ -159,12 +147,11 @@ function serviceDeclarations(outline: StubServiceOutline, tools: Tools): Declara
 /** Prints the contract's method with the call options as an additional last parameter. */
 function clientSignature(method: Method, { types, runtime }: Tools): string {
   const given = method.parameters.map(({ name, isOptional, type }) => {
-    const text = type.text(types);
-    return `${name}${isOptional ? "?" : ""}: ${takesStream(method) ? `AsyncIterable<${text}>` : text}`;
+    return `${name}${isOptional ? "?" : ""}: ${givenType(method.kind, type.text(types))}`;
   });
   const options = `${freeName("options", method)}?: ${runtime.type("CallOptions")}`;
   const result = method.result?.text(types) ?? "void";
-  return `(${[...given, options].join(", ")}): ${answersStream(method) ? "AsyncIterable" : "Promise"}<${result}>`;
+  return `(${[...given, options].join(", ")}): ${clientResult(method.kind, result)}`;
 }
 
 /**
@@ -173,15 +160,11 @@ function clientSignature(method: Method, { types, runtime }: Tools): string {
  */
 function handlerSignature(method: Method, { types, runtime }: Tools): string {
   const given = method.parameters.map((parameter) => {
-    const text = parameterText(parameter, types);
-    return `${parameter.name}: ${takesStream(method) ? `AsyncIterable<${text}>` : text}`;
+    return `${parameter.name}: ${givenType(method.kind, parameterText(parameter, types))}`;
   });
   const context = `${freeName("context", method)}: ${runtime.type("HandlerContext")}`;
   const result = method.result?.text(types) ?? "void";
-  const returns = answersStream(method)
-    ? `AsyncIterable<${result}> | Iterable<${result}>`
-    : `${result} | Promise<${result}>`;
-  return `(${[...given, context].join(", ")}): ${returns}`;
+  return `(${[...given, context].join(", ")}): ${handlerResult(method.kind, result)}`;
 }
 
 function parameterText({ isOptional, type }: MethodParameter, types: TypeNames): string {
@@ -191,14 +174,6 @@ function parameterText({ isOptional, type }: MethodParameter, types: TypeNames):
 /** Returns a name for an additional parameter that differs from the names of the author's parameters. */
 function freeName(wanted: string, { parameters }: Method): string {
   return new Scope(parameters.map(({ name }) => name)).claim(wanted);
-}
-
-function takesStream({ kind }: Method): boolean {
-  return kind === "client_streaming" || kind === "bidi_streaming";
-}
-
-function answersStream({ kind }: Method): boolean {
-  return kind === "server_streaming" || kind === "bidi_streaming";
 }
 
 function methodValue(method: Method, { service }: StubServiceOutline, { runtime, constantOf }: Tools): string {

@@ -3,11 +3,12 @@ import { relative } from "node:path";
 import { type Declaration, objectLiteral, printDeclaration } from "../../print/declaration.ts";
 import { fileHead } from "../../print/file-head.ts";
 import { type ImportedModule, Imports, type PathOptions } from "../../print/imports.ts";
-import { describe, describeAgain, jsDoc } from "../../print/jsdoc.ts";
+import { describeAgain, jsDoc } from "../../print/jsdoc.ts";
 import { literal, propertyKey } from "../../print/literal.ts";
 import { Scope, unbindable } from "../../print/names.ts";
 import { FORMAT } from "../../version.ts";
 import type { OutputFile } from "../output.ts";
+import { clientResult, givenType, handlerResult, serviceInterfaces } from "../service-interfaces.ts";
 import { converter } from "./wire-code.ts";
 import type {
   ContractMethod,
@@ -119,24 +120,16 @@ function serviceDeclarations(service: ContractService, tools: Tools): Declaratio
   const { name, wireName, methods, deprecated } = service;
   const { core, json } = tools;
   const [client = "", handler = "", definition = "", factory = "", ofClients = ""] = namesOf(service);
-  const members = (print: (method: ContractMethod) => string) => () =>
-    methods.map((method) => `${describe(method, "  ")}\n  ${method.name}${print(method)};\n`).join("\n");
   const constant = (method: ContractMethod): string => `${name}_${method.name}`;
   const isUnary = methods.every(({ kind }) => kind === "unary");
   const create = isUnary ? "createClient" : "createStreamingClient";
   return [
-    {
-      kind: "interface",
-      doc: describe(service),
-      name: client,
-      members: members((method) => clientSignature(method, tools)),
-    },
-    {
-      kind: "interface",
-      doc: describe(service),
-      name: handler,
-      members: members((method) => handlerSignature(method, tools)),
-    },
+    ...serviceInterfaces(
+      service,
+      methods,
+      { name: client, signature: (method) => clientSignature(method, tools) },
+      { name: handler, signature: (method) => handlerSignature(method, tools) },
+    ),
     ...methods.map(
       (method): Declaration => ({
         kind: "const",
@@ -191,30 +184,17 @@ const NOTHING = "Record<string, never>";
 function clientSignature(method: ContractMethod, tools: Tools): string {
   const { kind, request, response, parameter } = method;
   const type = request === undefined ? NOTHING : tools.text(request);
-  const given = takesStream(method) ? `AsyncIterable<${type}>` : type;
   const result = response === undefined ? "void" : tools.text(response);
   const options = `${parameter === "options" ? "callOptions" : "options"}?: ${tools.core.type("CallOptions")}`;
-  return `(${parameter}${request === undefined ? "?" : ""}: ${given}, ${options}): ${answersStream({ kind }) ? "AsyncIterable" : "Promise"}<${result}>`;
+  return `(${parameter}${request === undefined ? "?" : ""}: ${givenType(kind, type)}, ${options}): ${clientResult(kind, result)}`;
 }
 
 function handlerSignature(method: ContractMethod, tools: Tools): string {
-  const { request, response, parameter } = method;
+  const { kind, request, response, parameter } = method;
   const type = request === undefined ? NOTHING : tools.text(request);
-  const given = takesStream(method) ? `AsyncIterable<${type}>` : type;
   const result = response === undefined ? "void" : tools.text(response);
   const context = `${parameter === "context" ? "callContext" : "context"}: ${tools.core.type("HandlerContext")}`;
-  const returns = answersStream(method)
-    ? `AsyncIterable<${result}> | Iterable<${result}>`
-    : `${result} | Promise<${result}>`;
-  return `(${parameter}: ${given}, ${context}): ${returns}`;
-}
-
-function takesStream({ kind }: Pick<ContractMethod, "kind">): boolean {
-  return kind === "client_streaming" || kind === "bidi_streaming";
-}
-
-function answersStream({ kind }: Pick<ContractMethod, "kind">): boolean {
-  return kind === "server_streaming" || kind === "bidi_streaming";
+  return `(${parameter}: ${givenType(kind, type)}, ${context}): ${handlerResult(kind, result)}`;
 }
 
 const METHOD_TYPES = {

@@ -7,6 +7,7 @@ import { homeOf, resolve } from "../read/resolve.ts";
 import { checkSyntax, readDeep } from "../read/syntax.ts";
 import { checkPlaces } from "../read/tag-check.ts";
 import { commentOf, deprecationOf, hasTag, tagValue } from "../read/tags.ts";
+import { kindOf } from "../service-interfaces.ts";
 import { isOfLibrary } from "./compiler-types.ts";
 import { WireReader } from "./wire-reader.ts";
 import type {
@@ -148,14 +149,7 @@ class ServiceReader {
     }
     return {
       name,
-      kind:
-        streamed === undefined
-          ? answers
-            ? "server_streaming"
-            : "unary"
-          : answers
-            ? "bidi_streaming"
-            : "client_streaming",
+      kind: kindOf(streamed !== undefined, answers !== undefined),
       parameter: parameter?.getName() ?? "request",
       request: requestNode && this.#message(streamed ?? requestNode),
       response:

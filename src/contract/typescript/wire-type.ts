@@ -1,13 +1,14 @@
 /** The types of messages of contracts in TypeScript, as they travel in JSON. */
 import type { Node } from "ts-morph";
 import type { Documented } from "../../print/jsdoc.ts";
+import type { MethodKind } from "../service-interfaces.ts";
 
 export type Constant = string | number | boolean | null;
 
 /** The forms of values in JSON. */
 export type Form = "null" | "boolean" | "number" | "string" | "array" | "object";
 
-/** ValueRules of a value, from tags of comments. `min` and `max` of a string or an array limit its length. */
+/** The rules of a value, from tags of comments. `min` and `max` of a string or an array limit its length. */
 export interface ValueRules {
   readonly min?: number;
   readonly max?: number;
@@ -73,7 +74,7 @@ export interface MessageType {
 
 export interface ContractMethod extends Documented {
   readonly name: string;
-  readonly kind: "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
+  readonly kind: MethodKind;
   /** The name of the parameter. */
   readonly parameter: string;
   /** `undefined`: the method has no parameter. */

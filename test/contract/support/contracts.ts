@@ -1,10 +1,11 @@
 /** Contracts for tests, read from text instead of files. */
 import { checkJava } from "../../../src/contract/java/java-check.ts";
-import { type JavaFile, javaFiles } from "../../../src/contract/java/java-file.ts";
+import { javaFiles } from "../../../src/contract/java/java-file.ts";
 import type { Contract } from "../../../src/contract/model/contract.ts";
 import { Problems } from "../../../src/contract/model/diagnostics.ts";
+import type { OutputFile } from "../../../src/contract/output.ts";
 import { openProject, readContracts } from "../../../src/contract/read/contract-reader.ts";
-import { type StubFile, stubFile } from "../../../src/contract/stub/stub-file.ts";
+import { stubFile } from "../../../src/contract/stub/stub-file.ts";
 import { outlineStubs } from "../../../src/contract/stub/stub-outline.ts";
 import type { Target } from "../../../src/print/declaration.ts";
 
@@ -29,7 +30,7 @@ export function problemsOf(text: string, others: Record<string, string> = {}): s
 }
 
 /** Returns the files generated from contracts into the adjacent folder `/gen`. */
-export function stubs({ contracts }: Reading, target: Target = "ts"): StubFile[] {
+export function stubs({ contracts }: Reading, target: Target = "ts"): OutputFile[] {
   const outlines = outlineStubs(contracts, "/");
   return outlines.map((one) => stubFile(one, outlines, { target, out: "/gen", importExtension: "js" }));
 }
@@ -43,6 +44,6 @@ export function javaProblems(contracts: Record<string, string>): string[] {
   return problems.lines();
 }
 
-export function java({ contracts }: Reading): JavaFile[] {
+export function java({ contracts }: Reading): OutputFile[] {
   return javaFiles(contracts, "/java");
 }
