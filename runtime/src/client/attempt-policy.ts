@@ -52,8 +52,8 @@ export interface RetryOptions {
    */
   readonly hedgingDelayMs?: number | undefined;
   /**
-   * Selects methods. It is called only for unary and server streaming ones: requests that are streams are never
-   * repeated. Default: methods whose `idempotency_level` in the proto file is `NO_SIDE_EFFECTS` or `IDEMPOTENT`.
+   * Selects methods. Calls whose requests are streams are never repeated, whatever it returns. Default: methods whose
+   * `idempotency_level` in the proto file is `NO_SIDE_EFFECTS` or `IDEMPOTENT`.
    */
   readonly applies?: ((method: Method) => boolean) | undefined;
   /** Called for each further attempt before its delay. Errors that it throws are printed. Default: none. */
