@@ -100,6 +100,26 @@ describe.each(Object.entries(WAYS))("%s", (_way, connect) => {
     }
     await left.promise;
   });
+
+  it.each(["an iterator", "an async iterator"])("a client that leaves ends %s once", async (kind) => {
+    const ended = signalled();
+    let ends = 0;
+    const next = () => ({ done: false, value: { greeting: "x".repeat(100) } });
+    const end = () => {
+      ends++;
+      ended.resolve();
+      return { done: true, value: undefined };
+    };
+    const greetEach = () =>
+      kind === "an iterator"
+        ? { [Symbol.iterator]: () => ({ next, return: end }) }
+        : { [Symbol.asyncIterator]: () => ({ next: async () => next(), return: async () => end() }) };
+    const client = await connect({ greetEach: greetEach as GreetServiceHandler["greetEach"] });
+    for await (const _ of client.greetEach({})) break;
+    await ended.promise;
+    await client.greet({});
+    expect(ends).toBe(1);
+  });
 });
 
 it.each([[], [passing]])("a generator that ends its own call is ended after its turn", async (...interceptors) => {

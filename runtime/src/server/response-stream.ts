@@ -29,6 +29,7 @@ export async function answerStream(
 export abstract class ResponseStream extends SentMessages {
   readonly #call: ServerCall;
   readonly #onError: ErrorHook;
+  #left: Promise<unknown> | undefined;
 
   constructor(
     call: ServerCall,
@@ -75,8 +76,8 @@ export abstract class ResponseStream extends SentMessages {
     const { context } = this.#call;
     context.close();
     // A source that never settles would delay the response past the deadline.
-    const left = this.begin().return?.();
-    if (context.limited) context.waitUntil(left);
-    return context.limited ? undefined : left;
+    this.#left ??= this.begin().return?.();
+    if (context.limited) context.waitUntil(this.#left);
+    return context.limited ? undefined : this.#left;
   }
 }
