@@ -1,5 +1,6 @@
 /** Connections that a server accepts as two web streams. Those in workerd are in test/platforms. */
 import { once } from "node:events";
+import { connect as connectSocket } from "node:net";
 import { Duplex } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { Code } from "triple-es";
@@ -154,6 +155,11 @@ describe("a server that accepts web streams", () => {
     void server.accept(streams);
     await server.accept(connection().streams);
     expect((await new Http1Connection(client).post(GREET, JSON_TYPE, "{}")).status).toBe(200);
+    const { address } = await server.listen({ port: 0, host: "127.0.0.1" });
+    await once(
+      connectSocket(address.port, address.address).on("error", () => {}),
+      "close",
+    );
     await server.close({ graceMs: 0 });
     await server.accept(connection().streams);
   });
@@ -188,6 +194,12 @@ describe("a server that accepts web streams", () => {
     fail(new Error("the network is gone"));
     await ended;
     expect(await reason.promise).toMatchObject({ code: Code.Canceled });
+  });
+
+  it("ends a connection whose writable has been closed", async () => {
+    const writable = new WritableStream();
+    await writable.close();
+    await create().accept(sending(post("{}"), writable));
   });
 
   it("ends a connection whose stream has chunks that are not bytes", async () => {
@@ -258,8 +270,12 @@ describe("a server that accepts web streams", () => {
     for (const one of [undefined, {}, { readable: 1, writable: 2 }]) {
       await expect(server.accept(one as never)).rejects.toThrow(TypeError);
     }
-    const { streams } = connection();
-    streams.readable.getReader();
-    await expect(server.accept(streams)).rejects.toThrow(/locked/);
+    for (const isRead of [true, false]) {
+      const { readable, writable } = connection().streams;
+      if (isRead) readable.getReader();
+      else writable.getWriter();
+      await expect(server.accept({ readable, writable })).rejects.toThrow(/locked/);
+      expect([readable.locked, writable.locked]).toEqual([isRead, !isRead]);
+    }
   });
 });

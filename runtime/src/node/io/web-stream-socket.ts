@@ -13,7 +13,8 @@ export class WebStreamSocket extends Duplex {
   /** Throws a `TypeError` for what is not a pair of streams, and for streams in use. */
   constructor(readable: ReadableStream<Uint8Array>, writable: WritableStream<Uint8Array>) {
     super({ allowHalfOpen: false });
-    if (!readable?.getReader || !writable?.getWriter) throw new TypeError("accept takes { readable, writable }");
+    if (readable?.locked !== false || writable?.locked !== false)
+      throw new TypeError("accept takes { readable, writable }, two streams that are not locked");
     this.#reader = readable.getReader();
     this.#writer = writable.getWriter();
     for (const { closed } of [this.#reader, this.#writer]) closed.catch((error: Error) => this.destroy(error));
@@ -32,9 +33,9 @@ export class WebStreamSocket extends Duplex {
   }
 
   override _writev(chunks: readonly { chunk: Uint8Array }[], done: (error?: Error) => void): void {
-    // A stream may keep what is written to it, while the caller uses the memory again.
+    // A stream may keep what is written to it, while the caller uses the memory again. Node 20 throws for one that is closed.
     const bytes = joinAll(chunks.map(({ chunk }) => chunk));
-    this.#writer.write(bytes).then(() => {
+    new Promise<void>((resolve) => resolve(this.#writer.write(bytes))).then(() => {
       this.#sent += bytes.byteLength;
       done();
     }, done);

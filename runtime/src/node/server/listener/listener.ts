@@ -35,7 +35,7 @@ const FIRST_BYTES_MS = 500;
 export class Listener {
   readonly #server: Server;
   readonly #sockets = new Set<Socket>();
-  /** The ends of accepted sockets, which the server of Node does not count. */
+  /** The ends of accepted sockets, which the server of Node does not count, nor its maximum. */
   readonly #accepted = new Set<Promise<void>>();
   /** Sockets whose version of HTTP is not known yet. */
   readonly #undecided = new Set<Socket>();
@@ -70,6 +70,7 @@ export class Listener {
       undecided.delete(this);
     }
     this.#server.on("connection", (socket: Socket) => {
+      if (sockets.size >= maxConnections) return void socket.destroy();
       sockets.add(socket);
       undecided.add(socket);
       socket.on("close", forget);
@@ -194,8 +195,7 @@ export class Listener {
       const refusal = spiffeIds && refusalOf(socket, spiffeIds);
       if (refusal !== undefined) {
         report(refusal, socket);
-        socket.destroy();
-        return;
+        return void socket.destroy();
       }
       // HTTP/2 over TLS is negotiated by ALPN (RFC 9113, section 3.2), but clients of Dubbo for Java do not offer ALPN.
       if (socket.alpnProtocol) return (socket.alpnProtocol === "h2" ? this.#http2 : this.#http1).accept(socket);
