@@ -8,12 +8,12 @@ import { MAX_TRAILER_FIELDS, MAX_TRAILER_SECTION_BYTES } from "./limits.ts";
 export class MessageError extends Error {
   /** The status code of the response. */
   readonly status: number;
-  /** An additional field of the response. */
-  readonly field: readonly string[];
-  constructor(status: number, message: string, field: readonly string[] = []) {
+  /** Additional fields of the response: names and values in turn. */
+  readonly fields: readonly string[];
+  constructor(status: number, message: string, fields: readonly string[] = []) {
     super(message);
     this.status = status;
-    this.field = field;
+    this.fields = fields;
   }
 }
 

@@ -219,16 +219,17 @@ export class ServerExchange extends MessageExchange<ExchangeSink, ServerExchange
     // RFC 9112, section 6.3: such responses have no body.
     this.hasBody = this.#head?.method !== "HEAD" && status !== 204 && status !== 304;
     if (this.hasBody) checkLength(length, body);
-    // A body that the client has announced and not begun may follow or not: the next request could not be found.
-    if (isLeaving || this.#isWaiting) this.closes = true;
     this.left = length ?? body?.length ?? (this.#head?.minor === 1 ? CHUNKED : UNTIL_CLOSE);
-    if (this.left === UNTIL_CLOSE && this.hasBody) this.closes = true;
+    // A body that the client has announced and not begun may follow or not: the next request could not be found.
+    if (isLeaving || this.#isWaiting || (this.left === UNTIL_CLOSE && this.hasBody)) this.closes = true;
     this.hasBegun = true;
     writeStatusLine(output, status, reasons);
     output.payload(bytes);
     // A 204 has no field that frames it (RFC 9110, section 8.6).
     const framing = length !== undefined || status === 204 ? "" : this.framingField();
-    writeText(output, (isDated ? "" : dateLine()) + framing + (this.closes ? "connection: close\r\n\r\n" : "\r\n"));
+    const upgrade = status === 426 ? "connection: upgrade\r\n" : "";
+    const end = this.closes ? "connection: close\r\n\r\n" : "\r\n";
+    writeText(output, (isDated ? "" : dateLine()) + framing + upgrade + end);
     this.sendBody(body);
   }
 

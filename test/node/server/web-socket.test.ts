@@ -79,6 +79,8 @@ describe("a server with the option webSocket", () => {
   it.each([
     [400, { "Sec-WebSocket-Key": "short" }, "sec-websocket-key"],
     [426, { "Sec-WebSocket-Version": "8" }, "must be 13"],
+    [426, { "Sec-WebSocket-Version": "8" }, "upgrade: websocket\r\n"],
+    [426, { "Sec-WebSocket-Version": "8" }, "connection: upgrade\r\n"],
     [400, { "Content-Length": "1" }, "no body"],
     [403, { Origin: "https://other.example" }, "https://other.example may not call"],
     [403, { Origin: "null" }, "null may not call"],

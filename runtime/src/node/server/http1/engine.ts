@@ -140,9 +140,9 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
     new AsyncResource("TRIPLE_REQUEST", MANUAL).runInAsyncScope(serve, undefined, this.service.exchange, request);
   }
 
-  onInvalid(exchange: ServerExchange, { status, message, field }: MessageError): void {
+  onInvalid(exchange: ServerExchange, { status, message, fields }: MessageError): void {
     const { headers, body } = errorResponse(status, errorOf(status, message));
-    exchange.respond(status, { raw: [...headers.raw, ...field], frozen: false }, body.whole);
+    exchange.respond(status, { raw: [...headers.raw, ...fields], frozen: false }, body.whole);
   }
 
   onPause(isPaused: boolean): void {

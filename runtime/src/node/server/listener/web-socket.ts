@@ -41,10 +41,8 @@ export function openWebSocket(
   if (!opens || !lists("sec-websocket-protocol", SUBPROTOCOL)) return undefined;
   const key = headers.get("sec-websocket-key") ?? "";
   if (headers.get("sec-websocket-version") !== HANDSHAKE_VERSION) {
-    throw new MessageError(426, `the version of the WebSocket must be ${HANDSHAKE_VERSION}`, [
-      "sec-websocket-version",
-      HANDSHAKE_VERSION,
-    ]);
+    const fields = ["upgrade", "websocket", "sec-websocket-version", HANDSHAKE_VERSION];
+    throw new MessageError(426, `the version of the WebSocket must be ${HANDSHAKE_VERSION}`, fields);
   }
   if (!KEY.test(key) || length !== 0) throw malformed("a WebSocket needs the header sec-websocket-key, and no body");
   const origin = headers.get("origin");
