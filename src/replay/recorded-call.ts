@@ -37,10 +37,11 @@ export function readLine(line: string): RecordedCall | "end" | undefined {
 }
 
 /** Returns the reason why a call cannot be repeated; `undefined` if it can. */
-export function obstacleOf({ requests, omitted, code, payload }: RecordedCall): string | undefined {
+export function obstacleOf({ kind, requests, omitted, code, payload }: RecordedCall): string | undefined {
   if (payload !== undefined) return "of a Java interface";
   if (omitted !== undefined) return "with messages that were not recorded";
   if (code === "canceled" || code === "deadline_exceeded") return "that ended early";
+  if ((kind === "unary" || kind === "server_streaming") && requests.length === 0) return "without a request";
   if (JSON.stringify(requests).includes(`"${REDACTED}"`)) return "with masked fields in the request";
   return undefined;
 }

@@ -30,7 +30,7 @@ export async function runReplay(args: ReplayArguments, folder: string): Promise<
   await using file = await open(resolve(folder, args.file));
   const lines = numbered(file.readLines());
   const result: Result = { sent: 0, skipped: {}, differing: [] };
-  const sender = createSender(args.url, args.timeoutMs);
+  const sender = createSender(args);
   const work = async (): Promise<void> => {
     for await (const [line, text] of lines) await replay(line, text, args, sender, result);
   };

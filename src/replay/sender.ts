@@ -11,6 +11,7 @@ import { REDACTED } from "../../runtime/src/observe/redaction.ts";
 import { isReservedName } from "../../runtime/src/protocol/headers.ts";
 import type { Payload } from "../../runtime/src/protocol/payload.ts";
 import { plainJsonMessages } from "../../runtime/src/protocol/plain-json.ts";
+import type { ReplayArguments } from "./arguments.ts";
 import type { RecordedCall } from "./recorded-call.ts";
 
 /** The part of an answer that is compared. */
@@ -32,7 +33,7 @@ const payload: Payload = {
 /** Headers that a client library adds to each request. */
 const OF_LIBRARY = ["accept", "user-agent"];
 
-export function createSender(baseUrl: string, timeoutMs: number): Sender {
+export function createSender({ url: baseUrl, timeoutMs, headers }: ReplayArguments): Sender {
   const protocols = { grpc: createGrpcClient, "http-rpc": createHttpRpcClient };
   const grpc = createNodeTransport(protocols, { baseUrl, protocol: "grpc" });
   // Servers of both HTTP versions exist: those in other frameworks have HTTP/1.1 alone.
@@ -40,7 +41,7 @@ export function createSender(baseUrl: string, timeoutMs: number): Sender {
   return {
     send(call) {
       const isGrpc = call.headers["content-type"]?.startsWith("application/grpc") ?? true;
-      return send(call, isGrpc || call.kind !== "unary" ? grpc : httpRpc, timeoutMs);
+      return send(call, isGrpc || call.kind !== "unary" ? grpc : httpRpc, { headers, timeoutMs });
     },
     async close() {
       await Promise.all([grpc.close(), httpRpc.close()]);
@@ -48,7 +49,11 @@ export function createSender(baseUrl: string, timeoutMs: number): Sender {
   };
 }
 
-async function send(call: RecordedCall, transport: Transport, timeoutMs: number): Promise<Answer> {
+async function send(
+  call: RecordedCall,
+  transport: Transport,
+  { headers: given, timeoutMs }: Pick<ReplayArguments, "headers" | "timeoutMs">,
+): Promise<Answer> {
   const { method: path, kind, headers, selector, requests } = call;
   const [, service = "", name = ""] = path.split("/");
   const method: Method = { kind, service, name, path, payload };
@@ -56,12 +61,13 @@ async function send(call: RecordedCall, transport: Transport, timeoutMs: number)
     run(input: unknown, options: object): Promise<object> | AsyncIterable<object>;
   };
   const sent = Object.entries(headers).filter(
-    ([name, value]) => !isReservedName(name) && !OF_LIBRARY.includes(name) && value !== REDACTED && value !== "",
+    ([name, value]) =>
+      !isReservedName(name) && !OF_LIBRARY.includes(name) && !given.has(name) && value !== REDACTED && value !== "",
   );
   const input = kind === "client_streaming" || kind === "bidi_streaming" ? each(requests) : requests[0];
   const responses: object[] = [];
   try {
-    const output = run(input, { headers: sent, timeoutMs, ...selector });
+    const output = run(input, { headers: [...sent, ...given], timeoutMs, ...selector });
     if (Symbol.asyncIterator in output) for await (const message of output) responses.push(message);
     else responses.push(await output);
     return { responses, code: "ok" };

@@ -5,6 +5,7 @@ import { join } from "node:path";
 import { createServer, createTransport, recordCalls, type Server } from "triple-es/node";
 import { expect, it, onTestFinished } from "vitest";
 import { createShopClient, ShopDef, type ShopHandler } from "../../fixtures/contract/gen/shop_triple.ts";
+import { type ReplayArguments, readReplayArguments } from "../../src/replay/arguments.ts";
 import { runReplay } from "../../src/replay/replay.ts";
 import { everything, receipt, shop } from "../contract/typescript/shop.ts";
 import * as java from "../support/shop.ts";
@@ -23,8 +24,8 @@ async function listen(server: Server): Promise<string> {
 
 async function replay(file: string, server: Server): Promise<string> {
   const url = await listen(server);
-  const args = { file, url, only: undefined, ignore: [], concurrency: 1, timeoutMs: 30_000, json: false };
-  return (await runReplay(args, "/")).stdout;
+  const args = readReplayArguments([file, "--url", url]);
+  return (await runReplay(args as ReplayArguments, "/")).stdout;
 }
 
 async function* each<T>(...values: T[]): AsyncGenerator<T> {
