@@ -273,6 +273,15 @@ describe("a transport by a WebSocket", () => {
     );
   });
 
+  it("is created on a server, where its calls tell that there is no WebSocket", async () => {
+    vi.stubGlobal("WebSocket", undefined);
+    onTestFinished(() => void vi.stubGlobal("WebSocket", WebSocket));
+    const transport = createWebSocketTransport({ baseUrl: "http://host" });
+    const failure = await failureOf(createGreetServiceClient(transport).greet({}));
+    expect(failure.message).toBe("[unavailable] this platform has no WebSocket: Node has it since version 22");
+    await transport.close();
+  });
+
   it.each(["", "/api", "ws://host", "http://host/?a=b", "http://host/#a"])("refuses the base URL %j", (baseUrl) => {
     const message = `baseUrl "${baseUrl}" must start with http://, https:// or, in a page, / and have no query`;
     expect(() => createWebSocketTransport({ baseUrl })).toThrow(new TypeError(message));

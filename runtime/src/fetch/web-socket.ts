@@ -174,6 +174,7 @@ function connectTo(url: URL): Connect {
   const { host } = url;
   return (owner, signal) =>
     new Promise<Connection>((resolve, reject) => {
+      if (!globalThis.WebSocket) throw new Error("this platform has no WebSocket: Node has it since version 22");
       const socket = new WebSocket(url, SUBPROTOCOL);
       const stream = new WebSocketStream(socket);
       const release: (() => void)[] = [];

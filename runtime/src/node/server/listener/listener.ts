@@ -183,8 +183,7 @@ export class Listener {
       current = currentTls(options);
       if (current !== previous) server.setSecureContext(resolve(current));
     });
-    const report = (error: Error, socket: TLSSocket): void => {
-      const { remoteAddress: address } = socket;
+    const report = (error: Error, { remoteAddress: address }: TLSSocket): void => {
       if (onTlsError !== undefined) callHook("the hook onTlsError", () => onTlsError(error, { address }));
     };
     const { spiffeIds } = options;
