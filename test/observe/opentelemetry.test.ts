@@ -27,7 +27,17 @@ import {
   type ReadableSpan,
   SimpleSpanProcessor,
 } from "@opentelemetry/sdk-trace-base";
-import { Code, createInMemoryTransport, createRetry, createRouter, Metadata, RpcError, TripleHeader } from "triple-es";
+import {
+  type CallRequest,
+  type CallResponse,
+  Code,
+  createInMemoryTransport,
+  createRetry,
+  createRouter,
+  Metadata,
+  RpcError,
+  TripleHeader,
+} from "triple-es";
 import { createTransport } from "triple-es/fetch";
 import { type ClientTelemetryOptions, createClientTelemetry, createServerTelemetry } from "triple-es/opentelemetry";
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from "vitest";
@@ -394,6 +404,18 @@ it("does not affect calls if there is no SDK", async () => {
   });
   await client.greet({});
   expect([...seen].map(([name]) => name).filter((name) => /trac/.test(name))).toEqual([]);
+});
+
+it("adds nothing to a call if there is no SDK, and traces it if there is one later", async () => {
+  for (const api of [context, propagation, trace, metrics]) api.disable();
+  const interceptors = [createServerTelemetry(), createClientTelemetry()];
+  const answer = new Promise<CallResponse>(() => {});
+  const { greet: method } = GreetServiceDef.methods;
+  const request = { method, headers: new Metadata(), context: {} } as unknown as CallRequest;
+  for (const interceptor of interceptors) expect(interceptor(() => answer)(request)).toBe(answer);
+  trace.setGlobalTracerProvider(tracers);
+  for (const interceptor of interceptors) interceptor(() => Promise.reject(new Error("no")))(request).catch(() => {});
+  await bothSpans();
 });
 
 it("sends no field that metadata cannot carry", async () => {

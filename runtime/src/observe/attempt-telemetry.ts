@@ -67,10 +67,9 @@ export function noteTransparentRetry({ context, delayMs, error }: TransparentRet
 
 function note(values: ContextValues, retry: Omit<NotedRetry, "time">): void {
   isUsed = true;
-  const noted = { ...retry, time: wallClock() };
-  const all = retriesOf.get(values);
-  if (all === undefined) retriesOf.set(values, [noted]);
-  else all.push(noted);
+  const all = retriesOf.get(values) ?? [];
+  all.push({ ...retry, time: wallClock() });
+  retriesOf.set(values, all);
 }
 
 /** Returns the canonical URI of a target (gRFC A66). A name without a scheme stays as it is. */
@@ -97,10 +96,9 @@ export function createRetryMetrics(
   const delay = histogram("retry_delay", "s", "Delays before the retries of a call", LATENCIES);
   return (request, span) => {
     if (!isUsed) return;
-    const { values } = request.context;
-    const noted = retriesOf.get(values);
+    const noted = retriesOf.get(request.context.values);
     if (noted === undefined) return;
-    retriesOf.delete(values);
+    retriesOf.delete(request.context.values);
     const common: Attributes = { "grpc.target": noted[0]?.target ?? "", ...labelsOf(request) };
     for (const { kind, attempt, delayMs, error, time } of noted) {
       const attributes = {
@@ -115,8 +113,7 @@ export function createRetryMetrics(
       if (count > 0) histogram.record(count, common);
     }
     const delayed = noted.filter(({ kind }) => kind !== "hedge");
-    if (delayed.length === 0) return;
-    delay.record(delayed.reduce((sum, { delayMs }) => sum + delayMs, 0) / 1_000, common);
+    if (delayed.length > 0) delay.record(delayed.reduce((sum, { delayMs }) => sum + delayMs, 0) / 1_000, common);
   };
 }
 
@@ -142,16 +139,15 @@ export function observeAttempts(interceptor: Interceptor, begins: readonly Begin
   attemptInterceptors.set(interceptor, (next) => (request) => {
     const begin = (headers: Metadata, isTransparent: boolean) =>
       begins.map((one) => one(request, headers, isTransparent));
-    const context: RequestContext = request.context;
     let ends = begin(request.headers, false);
     const ended = (error: RpcError | undefined): void => {
       for (const end of ends) end(error);
     };
-    context.onResend = (error, headers) => {
+    (request.context as RequestContext).onResend = (error, headers) => {
       ended(error);
       ends = begin(headers, true);
     };
-    return observe(next, request, { run: (work) => work(), ended });
+    return observe(next, request, { ended });
   });
 }
 

@@ -24,9 +24,8 @@ export function createLabels(common: Attributes, outcomeOf: (error: RpcError | u
   const byCode: Attributes[] = [];
   const ended = (error: RpcError | undefined): Attributes => {
     const code = error?.code ?? 0;
-    const known = byCode[code] ?? { ...common, ...outcomeOf(error) };
-    byCode[code] = known;
-    return known;
+    byCode[code] ??= { ...common, ...outcomeOf(error) };
+    return byCode[code];
   };
   return { common, ended };
 }

@@ -58,7 +58,6 @@ export function recordCall(
   if (!request.stream) requests.add(request.message);
   const tapped = request.stream ? { ...request, messages: requests.tap(request.messages) } : request;
   return observe(call, tapped, {
-    run: (work) => work(),
     ended(error) {
       const { headers, trailers } = error ?? response ?? {};
       const omitted = requests.omitted + responses.omitted;

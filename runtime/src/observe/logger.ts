@@ -73,13 +73,11 @@ function createLogger(
   return (next) => (request) => {
     const start = now();
     return observe(next, request, {
-      run: (work) => work(),
       ended(error) {
         const { service, name: method, kind } = request.method;
         const code = error === undefined ? "ok" : codeName(error.code);
-        const durationMs = now() - start;
         const clientAddress = request.context.peer?.address;
-        const call = { side, service, method, kind, code, durationMs, clientAddress, error };
+        const call = { side, service, method, kind, code, durationMs: now() - start, clientAddress, error };
         callHook("a logger", () => report(call, request));
       },
     });

@@ -10,7 +10,7 @@ import { onAbort } from "../call/timer.ts";
 
 export interface Observer {
   /** Runs a part of the call: its start, or the step to its next message. A tracer activates its context here. */
-  run<T>(work: () => T): T;
+  readonly run?: (<T>(work: () => T) => T) | undefined;
   /** Handles the end of the call. Called once, with the error if the call has failed. It must not throw. */
   ended(error: RpcError | undefined): void;
 }
@@ -23,7 +23,7 @@ export interface Observer {
 export async function observe(next: Call, request: CallRequest, observer: Observer): Promise<CallResponse> {
   let response: CallResponse;
   try {
-    response = await observer.run(() => next(request));
+    response = await (observer.run ? observer.run(() => next(request)) : next(request));
   } catch (reason) {
     observer.ended(failure(request, reason));
     throw reason;
@@ -36,6 +36,7 @@ export async function observe(next: Call, request: CallRequest, observer: Observ
 }
 
 function observeEach(response: StreamResponse, request: CallRequest, observer: Observer): AsyncIterable<object> {
+  const { run = (work) => work() } = observer;
   let over = false;
   const end = (error: RpcError | undefined): void => {
     if (over) return;
@@ -52,10 +53,10 @@ function observeEach(response: StreamResponse, request: CallRequest, observer: O
   if (over) release();
   const observed = {
     [Symbol.asyncIterator]() {
-      const messages = observer.run(() => response.messages[Symbol.asyncIterator]());
+      const messages = run(() => response.messages[Symbol.asyncIterator]());
       return iteration<object>(
-        () => observer.run(() => messages.next()),
-        () => observer.run(() => messages.return?.()),
+        () => run(() => messages.next()),
+        () => run(() => messages.return?.()),
       );
     },
   };
@@ -70,9 +71,7 @@ function observeEach(response: StreamResponse, request: CallRequest, observer: O
 /** Returns the error as the caller receives it: on a server, errors that must not be revealed are hidden. */
 function failure(request: CallRequest, reason: unknown): RpcError {
   if (reason instanceof RpcError) return reason;
-  const aborted = abortErrorFor(reason, request);
-  if (aborted !== undefined) return aborted;
-  return isAnswered(request.context) ? hiddenError(reason) : RpcError.from(reason);
+  return abortErrorFor(reason, request) ?? (isAnswered(request.context) ? hiddenError : RpcError.from)(reason);
 }
 
 /** Returns the reason for which the call was aborted; `undefined` if it was not. Does not create the signal, which is costly. */

@@ -7,6 +7,7 @@ import {
   type Attributes,
   type Context,
   context,
+  createNoopMeter,
   isSpanContextValid,
   type Meter,
   metrics,
@@ -95,14 +96,17 @@ export function createClientTelemetry(options: ClientTelemetryOptions = {}): Int
   const interceptor: Interceptor = (next) => (request) => {
     const { headers } = request;
     const outer = context.active();
-    const { span, active, run, ended } = start(request, outer);
+    const call = start(request, outer, outer);
+    inject(call?.active ?? outer, headers);
+    if (call === undefined) return next(request);
+    const { span, active, run, ended } = call;
     calls?.set(request.context.values, active);
     if (active !== outer) {
-      const ids = span.spanContext();
-      if (!headers.has(TripleHeader.TraceId)) headers.set(TripleHeader.TraceId, ids.traceId);
-      if (!headers.has(TripleHeader.SpanId)) headers.set(TripleHeader.SpanId, ids.spanId);
+      // The ids of an active span are valid, so they are hexadecimal.
+      const { traceId, spanId } = span.spanContext();
+      if (!headers.has(TripleHeader.TraceId)) headers.appendRaw([TripleHeader.TraceId, traceId]);
+      if (!headers.has(TripleHeader.SpanId)) headers.appendRaw([TripleHeader.SpanId, spanId]);
     }
-    inject(active, headers);
     return observe(next, request, {
       run,
       ended(error) {
@@ -127,7 +131,9 @@ export function createClientTelemetry(options: ClientTelemetryOptions = {}): Int
 export function createServerTelemetry(options: TelemetryOptions = {}): Interceptor {
   const { start } = prepare("server", options);
   return (next) => (request) => {
-    const call = start(request, propagation.extract(context.active(), request.headers, metadataGetter));
+    const current = context.active();
+    const call = start(request, current, propagation.extract(current, request.headers, metadataGetter));
+    if (call === undefined) return next(request);
     if (call.span.isRecording()) call.span.setAttributes(peerAttributes(request.context.peer));
     return observe(next, request, call);
   };
@@ -138,15 +144,16 @@ function prepare(side: "client" | "server", options: TelemetryOptions, url?: str
   const isGrpc = assertOneOf("metrics", options.metrics ?? "rpc", ["rpc", "grpc"]) === "grpc";
   const tracer = options.tracer ?? trace.getTracer("triple-es", VERSION);
   const meter = options.meter ?? metrics.getMeter("triple-es", VERSION);
+  const isSilent = meter === createNoopMeter();
   const begin = createCallMetrics(meter, side, isGrpc);
   const isTracedAsGrpc = assertOneOf("traces", options.traces ?? "rpc", ["rpc", "grpc"]) === "grpc";
   const common = { "rpc.system.name": options.system ?? "dubbo", ...serverAttributes(url) };
   const target = url && { "grpc.target": canonicalTarget(url) };
-  const outcomeOf = (error: RpcError | undefined): Attributes => {
+  const outcomeOf = createLabels({}, (error) => {
     const code = statusOf(error);
     const isFault = error !== undefined && (isClient || isTracedAsGrpc || SERVER_ERRORS.has(error.code));
     return { "rpc.status_code": code, ...(isFault && { "error.type": code }) };
-  };
+  }).ended;
   const spansOf = byMethod(({ service, name }) => {
     const attributes = { ...common, "rpc.method": `${service}/${name}` };
     return {
@@ -158,14 +165,15 @@ function prepare(side: "client" | "server", options: TelemetryOptions, url?: str
   const grpcLabelsOf = byMethod(({ service, name }) =>
     createLabels({ "grpc.method": `${service}/${name}`, ...target }, (error) => ({ "grpc.status": statusOf(error) })),
   );
-  /** Starts the span and the metrics of a call. Returns its observer. */
-  const start = (request: CallRequest, outer: Context) => {
+  /** Starts the span and the metrics of a call. Returns its observer; `undefined` if there is nothing to observe. */
+  const start = (request: CallRequest, current: Context, outer: Context) => {
     const { name, options, rpcLabels } = spansOf(request);
     const span = tracer.startSpan(name, options, outer);
     // A span without ids, such as one without a tracer provider, is not active.
     const active = isSpanContextValid(span.spanContext()) ? trace.setSpan(outer, span) : outer;
+    if (isSilent && active === current && !span.isRecording()) return undefined;
     const record = begin(request.context, isGrpc ? grpcLabelsOf(request) : rpcLabels);
-    const run = <T>(work: () => T): T => (active === context.active() ? work() : context.with(active, work));
+    const run = <T>(work: () => T): T => (active === current ? work() : context.with(active, work));
     const ended = (error: RpcError | undefined): void => {
       if (span.isRecording()) {
         const outcome = outcomeOf(error);
@@ -180,7 +188,7 @@ function prepare(side: "client" | "server", options: TelemetryOptions, url?: str
     };
     return { span, active, run, ended };
   };
-  return { tracer, meter, isGrpc, isTracedAsGrpc, grpcLabelsOf, start };
+  return { tracer, meter, isGrpc: isGrpc && !isSilent, isTracedAsGrpc, grpcLabelsOf, start };
 }
 
 /** Returns a function that makes a value for each method once: copies of attributes would cost more than the rest of a call. */
@@ -198,8 +206,7 @@ function byMethod<T>(make: (method: Method) => T): (request: CallRequest) => T {
 
 function endAttempt(span: Span, error: RpcError | undefined, request: CallRequest): void {
   span.setAttributes({ "rpc.status_code": statusOf(error), ...endpointAttributes(request.context.target) });
-  if (error === undefined) span.setStatus({ code: SpanStatusCode.OK });
-  else span.setStatus({ code: SpanStatusCode.ERROR, message: error.rawMessage });
+  span.setStatus(error ? { code: SpanStatusCode.ERROR, message: error.rawMessage } : { code: SpanStatusCode.OK });
   span.end();
 }
 
@@ -222,13 +229,14 @@ const ENDPOINT = /^(?:\[([\da-f:.]+)\]|([\d.]+)):(\d+)$/i;
 /** Returns the attributes of the last endpoint of a call. Names of hosts and targets are no addresses. */
 function endpointAttributes(target: string | undefined = ""): Attributes {
   if (target.startsWith("/")) return peerAttributes({ address: target });
-  const [, ipv6, ipv4, port] = ENDPOINT.exec(target) ?? [];
-  return peerAttributes({ address: ipv6 ?? ipv4, port: Number(port) });
+  const matched = ENDPOINT.exec(target);
+  return peerAttributes({ address: matched?.[1] ?? matched?.[2], port: Number(matched?.[3]) });
 }
 
 /** Returns the attributes of a peer. Only spans have them: in metrics, their cardinality would be too high. */
 function peerAttributes({ address, port }: Partial<Pick<Peer, "address" | "port">> = {}): Attributes {
-  return address === undefined ? {} : { "network.peer.address": address, ...(port && { "network.peer.port": port }) };
+  if (address === undefined) return {};
+  return port ? { "network.peer.address": address, "network.peer.port": port } : { "network.peer.address": address };
 }
 
 const metadataSetter: TextMapSetter<Metadata> = {

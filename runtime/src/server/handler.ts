@@ -96,7 +96,7 @@ export function createHandlers<H extends object>(
     const run = bound && payload ? (payload.bind(method, bound) as Implementation) : bound;
     const call =
       run === undefined ? async () => unimplemented({ method }) : implementations[method.kind](run, method, options);
-    const handled = interceptHandler(call, options);
+    const handled = interceptHandler(call, options, run !== undefined && method.kind === "unary");
     const published = publishCalls(handled, "server", calls);
     return {
       method,

@@ -19,9 +19,10 @@ export interface HandlerOptions {
 /**
  * Wraps a handler's call in interceptors. If they drop a stream that the handler has begun, the stream is ended, so
  * that the handler's `finally` runs. Errors of interceptors are masked like those of handlers; an `RpcError` from a
- * call that an interceptor made loses its headers and status. An error of the handler is passed on unchanged.
+ * call that an interceptor made loses its headers and status. An error of the handler is passed on unchanged: those of a call
+ * that is plain, which has no stream, have nothing to lose.
  */
-export function interceptHandler(call: Call, { interceptors, onError }: HandlerOptions): Call {
+export function interceptHandler(call: Call, { interceptors, onError }: HandlerOptions, isPlain: boolean): Call {
   if (interceptors.length === 0) return call;
   const begun = new WeakMap<CallContext, StreamResponse>();
   const judged = new WeakSet<object>();
@@ -36,7 +37,7 @@ export function interceptHandler(call: Call, { interceptors, onError }: HandlerO
       throw error;
     }
   };
-  const intercepted = intercept(handle, interceptors);
+  const intercepted = intercept(isPlain ? call : handle, interceptors);
 
   return async (request) => {
     let response: CallResponse | undefined;
@@ -47,7 +48,7 @@ export function interceptHandler(call: Call, { interceptors, onError }: HandlerO
       const error = maskUnknownError(reason, request, onError);
       throw judged.has(error) ? error : asOwn(error);
     } finally {
-      const left = response?.stream ? undefined : begun.get(request.context);
+      const left = isPlain || response?.stream ? undefined : begun.get(request.context);
       if (left !== undefined) endMessages(left).catch(() => {});
     }
   };
