@@ -1,0 +1,8 @@
+npm create triple-es@latest . -- --contract typescript --page --registry none
+npm install
+# the files
+npm run generate
+npm run types
+npm run dev &
+npm run client Ada
+npm test
