@@ -105,6 +105,16 @@ describe.each(["proto", "typescript"] as const)("a project of %s", (contract) =>
     expect(filesOf(`${contract}-more`).filter((path) => path.startsWith("src/gen/other/v1/hello"))).not.toEqual([]);
   });
 
+  it.each(projects)("starts from the folder of a build alone: $page $registry", async ({ name }) => {
+    await run("npm", ["run", "build"], { cwd: join(folder, name), env });
+    const deployed = mkdtempSync(join(tmpdir(), "triple-es-deployed-"));
+    onTestFinished(() => rmSync(deployed, { recursive: true }));
+    cpSync(join(folder, name, "dist"), join(deployed, "dist"), { recursive: true });
+    const server = startProgram(deployed, [process.execPath, "dist/server.js"], { PORT: "0" });
+    onTestFinished(async () => void (await server.stop()));
+    await server.line(/listening/);
+  });
+
   it("serves a changed page without a further command", async () => {
     const { name } = projects[0] as { name: string };
     const port = String(await freePort());

@@ -1,18 +1,9 @@
 import { readFile } from "node:fs/promises";
 import type { RequestListener } from "node:http";
-import { build } from "esbuild";
 
-const { outputFiles } = await build({
-  entryPoints: ["page/main.ts"],
-  bundle: true,
-  format: "esm",
-  minify: true,
-  sourcemap: "inline",
-  write: false,
-});
 const files = new Map([
-  ["/", { type: "text/html; charset=utf-8", body: await readFile("page/index.html") }],
-  ["/main.js", { type: "text/javascript; charset=utf-8", body: outputFiles[0]?.contents }],
+  ["/", { type: "text/html; charset=utf-8", body: await readFile("dist/page/index.html") }],
+  ["/main.js", { type: "text/javascript; charset=utf-8", body: await readFile("dist/page/main.js") }],
 ]);
 
 /** Answers all requests that are not calls: the page and its script, which are read when the server starts. */
