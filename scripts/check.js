@@ -16,6 +16,9 @@ const temporary = mkdtempSync(join(tmpdir(), "triple-es-check-"));
 const testReport = join(temporary, "tests.json");
 const env = { ...process.env, PATH: `${join(root, "node_modules", ".bin")}${delimiter}${process.env.PATH}` };
 
+/** Options of commands whose output is printed when they have ended. */
+const QUIET = { cwd: root, env, stderr: "pipe", print: () => {} };
+
 /** Generated files and folders. Running the generators must not change them. */
 const GENERATED = [
   "docs/options.md",
@@ -57,13 +60,12 @@ const OTHER_PACKAGES = [
 /** Steps that run at the same time, list after list. Generators and builds write files that the other steps read. */
 const steps = [
   [
-    ["format", () => run("biome format . && buf format --diff --exit-code")],
-    ["lint", () => run("biome lint . && buf lint")],
+    ["format and lint", () => run("npm run --silent lint && buf format --diff --exit-code")],
     ["types", () => run("npm run --silent types")],
     ["unused code", () => run("knip")],
-    ["functions of a call", () => show("npm run --silent bench:functions")],
+    ["functions of a call", () => run("npm run --silent bench:functions", true)],
     ["lock files", checkLockFiles],
-    ["budgets", () => show("node scripts/budgets.js")],
+    ["budgets", () => run("node scripts/budgets.js", true)],
     ["manifests", () => run("node scripts/manifests.js")],
   ],
   [["generated files", checkGenerated]],
@@ -139,18 +141,10 @@ async function runStep(name, step) {
   if (problem !== undefined) console.log(`\n${problem.trim()}\n`);
 }
 
-/** Runs a command. Returns its output if it fails, `undefined` if it succeeds. */
-async function run(command) {
-  const options = { cwd: root, env, stderr: "pipe", print: () => {} };
-  const { status, output } = await runGroup(command, STEP_TIMEOUT_MS, options);
-  return status === 0 ? undefined : `$ ${command}\n${output}`;
-}
-
-/** Runs a command and prints its output. Returns it if the command fails. */
-async function show(command) {
-  const options = { cwd: root, env, stderr: "pipe", print: () => {} };
-  const { status, output } = await runGroup(command, STEP_TIMEOUT_MS, options);
-  if (status === 0) console.log(output.trim());
+/** Runs a command. Returns its output if it fails; otherwise `undefined`, and prints it if it `isReport`. */
+async function run(command, isReport = false) {
+  const { status, output } = await runGroup(command, STEP_TIMEOUT_MS, QUIET);
+  if (status === 0 && isReport) console.log(output.trim());
   return status === 0 ? undefined : `$ ${command}\n${output}`;
 }
 
@@ -213,10 +207,7 @@ async function runTests() {
 
 /** Prepares the judges one after the other. A judge that cannot be prepared reports the reason when it runs. */
 async function prepareJudges() {
-  const options = { cwd: root, env, stderr: "pipe", print: () => {} };
-  for (const command of PREPARATIONS) {
-    await runGroup(`${LOW_PRIORITY}${command}`, JUDGE_TIMEOUT_MS, options);
-  }
+  for (const command of PREPARATIONS) await runGroup(`${LOW_PRIORITY}${command}`, JUDGE_TIMEOUT_MS, QUIET);
 }
 
 async function runJudges(list) {
@@ -227,8 +218,7 @@ async function runJudges(list) {
 async function runJudge(name, priority) {
   const start = Date.now();
   const CANNOT_RUN = 3;
-  const options = { cwd: root, env, stderr: "pipe", print: () => {} };
-  const { status, output } = await runGroup(`${priority}npm run --silent ${name}`, JUDGE_TIMEOUT_MS, options);
+  const { status, output } = await runGroup(`${priority}npm run --silent ${name}`, JUDGE_TIMEOUT_MS, QUIET);
   const ok = status === 0 || status === CANNOT_RUN;
   count.skipped += output.match(/^SKIPPED /gm)?.length ?? 0;
   if (status === 0) count.passed += 1;
