@@ -8,7 +8,7 @@ import { checkSyntax, readDeep } from "../read/syntax.ts";
 import { checkPlaces } from "../read/tag-check.ts";
 import { commentOf, deprecationOf, hasTag, tagValue } from "../read/tags.ts";
 import { kindOf } from "../service-interfaces.ts";
-import { isOfLibrary } from "./compiler-types.ts";
+import { isOfLibrary, isOfLibraryType } from "./compiler-types.ts";
 import { WireReader } from "./wire-reader.ts";
 import type {
   ContractMethod,
@@ -193,5 +193,5 @@ class ServiceReader {
 /** Returns the argument of a type of the standard library, such as `T` of `Promise<T>`. */
 function argumentOf(node: TypeNode | undefined, name: string): TypeNode | undefined {
   if (!Node.isTypeReference(node) || node.getTypeName().getText() !== name) return undefined;
-  return node.getTypeArguments()[0];
+  return isOfLibraryType(node) ? node.getTypeArguments()[0] : undefined;
 }

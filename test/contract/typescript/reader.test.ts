@@ -178,6 +178,10 @@ describe("an error", () => {
       "1:27: error: a method returns Promise<T>, or AsyncIterable<T> for a stream",
     ],
     [
+      "interface Promise<T> { value: T }\nexport interface S { m(): Promise<string> }",
+      "2:27: error: a method returns Promise<T>, or AsyncIterable<T> for a stream",
+    ],
+    [
       "export interface S { m<T>(a: string): Promise<void> }",
       "1:22: error: a method cannot have type parameters, which are unknown on the wire; name the types",
     ],
