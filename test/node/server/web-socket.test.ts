@@ -9,7 +9,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "v
 import { type ClientOptions, WebSocket } from "ws";
 import { createGreetServiceClient, GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import { PREFACE, settings } from "../../support/frames.ts";
-import { failureOf, greeter, greetings, openSocket, signalled } from "../../support/server.ts";
+import { aborted, failureOf, greeter, greetings, openSocket, signalled } from "../../support/server.ts";
 
 async function listen(options: ServerOptions = {}, greet = greeter.greet): Promise<Server> {
   const server = createServer({ webSocket: true, ...options }).add(GreetServiceDef, { ...greeter, greet });
@@ -97,6 +97,18 @@ describe("a server with the option webSocket", () => {
     raw.socket.write(`${upgrade()}more`);
     await once(raw.socket, "close");
     expect(raw.received()).toMatch(/^HTTP\/1\.1 400 /);
+  });
+
+  it("refuses a client that has ended its side before the response", async () => {
+    const server = await listen({}, async (_, { signal }) => {
+      await aborted(signal);
+      return { greeting: "late" };
+    });
+    const raw = await rawSocket(server);
+    const head = "POST /greet.v1.GreetService/Greet HTTP/1.1\r\nHost: a\r\nContent-Type: application/json\r\n";
+    raw.socket.end(`${head}Content-Length: 2\r\n\r\n{}${upgrade()}`);
+    await once(raw.socket, "close");
+    expect(raw.received()).toMatch(/late.* 400 /s);
   });
 
   it("refuses them too if they wait for a later turn, because others have used the time of this one", async () => {

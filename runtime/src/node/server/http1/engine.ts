@@ -125,7 +125,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
   #upgrade(exchange: ServerExchange, upgrade: WebSocketUpgrade): void {
     this.#socket.finishReading();
     if (exchange.closed) return;
-    if (this.#connection.waiting > 0) {
+    if (this.hasEnded || this.#connection.waiting > 0) {
       exchange.closes = true;
       this.onInvalid(exchange, malformed("nothing may follow a request for a WebSocket before its response"));
       return;
