@@ -43,7 +43,7 @@ export function createSchemas(encoded: readonly Uint8Array[]): FileRegistry {
     // Explicit presence keeps a value of 0 that was received or returned, whatever the syntax of the proto file.
     Object.assign(file, { syntax: "editions", edition: Edition.EDITION_2023, extension: [] });
     for (const [scope, message] of messagesOf(file)) {
-      message.field = message.field.filter(({ extendee }) => extendee === "");
+      message.field = message.field.filter(({ name, extendee }) => extendee === "" && !name.startsWith("."));
       for (const field of message.field) {
         field.jsonName ||= protoCamelCase(field.name);
         if (field.typeName) field.typeName = resolve(scope, field.typeName);

@@ -85,6 +85,19 @@ describe("TripleServer with definitions of generated code", () => {
   });
 });
 
+function temporaryFolder(): string {
+  const folder = mkdtempSync(join(tmpdir(), "triple-es-nest-"));
+  onTestFinished(() => rmSync(folder, { recursive: true }));
+  return folder;
+}
+
+it("TripleServer serves a package that extends its own messages", async () => {
+  const protoPath = join(temporaryFolder(), "a.proto");
+  const extended = "message A { extensions 100 to 199; } extend A { optional string note = 100; }";
+  writeFileSync(protoPath, `syntax = "proto2"; package a; ${extended} service S { rpc Get(A) returns (A); }`);
+  await start({ package: "a", protoPath });
+});
+
 describe("TripleServer refuses", () => {
   it.each([
     ["options without services", {}, "TripleServer needs package or services"],
@@ -102,8 +115,7 @@ describe("TripleServer refuses", () => {
   });
 
   it("packages that import each other", async () => {
-    const folder = mkdtempSync(join(tmpdir(), "triple-es-nest-"));
-    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const folder = temporaryFolder();
     const write = (name: string, text: string): void =>
       writeFileSync(join(folder, name), `syntax = "proto3"; package ${text}`);
     write("a.proto", 'a; import "b.proto"; service A { rpc Get(b.B) returns (b.B); }');
