@@ -1,13 +1,14 @@
 /** The command `triple-es interface`, which generates files from contracts. */
 import { existsSync } from "node:fs";
 import { join, relative, resolve } from "node:path";
+import type { OutputFile } from "../print/file-head.ts";
 import { type Arguments, ArgumentsError } from "./arguments.ts";
 import { findContracts } from "./contract-files.ts";
 import { checkJava } from "./java/java-check.ts";
 import { javaFiles } from "./java/java-file.ts";
 import type { Contract } from "./model/contract.ts";
 import { Problems } from "./model/diagnostics.ts";
-import { apply, type Change, changes, type OutputFile, obstacles } from "./output.ts";
+import { apply, type Change, changes, obstacles } from "./output.ts";
 import { readContracts } from "./read/contract-reader.ts";
 import { stubFile } from "./stub/stub-file.ts";
 import { outlineStubs } from "./stub/stub-outline.ts";

@@ -1,18 +1,12 @@
 /** Writes generated files, and finds outdated files of earlier runs. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join, relative } from "node:path";
-import { sourceOf } from "../print/file-head.ts";
+import { type OutputFile, sourceOf } from "../print/file-head.ts";
 
 export interface Change {
   readonly kind: "missing" | "different" | "stale";
   /** The path below the output folder. */
   readonly path: string;
-}
-
-export interface OutputFile {
-  /** The path below the output folder. */
-  readonly path: string;
-  readonly text: string;
 }
 
 /**

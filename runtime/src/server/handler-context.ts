@@ -1,5 +1,6 @@
-/** The contexts of calls that handlers receive, with the metadata of the response. */
+/** The context of a call that its handler receives, and the answer of methods without a handler. */
 import type { CallContext, CallRequest, ContextValues, Method } from "../call/call.ts";
+import { Code, Status } from "../call/code.ts";
 import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { Peer } from "../call/peer.ts";
@@ -115,4 +116,9 @@ export class OpenHandlerContext implements HandlerContext {
       cause: error,
     });
   }
+}
+
+/** Throws `unimplemented`, as methods without an implementation do. Generated base classes call it in every method. */
+export function unimplemented({ method }: Pick<HandlerContext, "method">): never {
+  throw new RpcError(Code.Unimplemented, `${method.path} is not implemented`, { status: Status.ServiceNotFound });
 }

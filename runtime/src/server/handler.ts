@@ -12,16 +12,15 @@ import {
   type StreamRequest,
   type UnaryRequest,
 } from "../call/call.ts";
-import { Code, Status } from "../call/code.ts";
 import { channels } from "../call/diagnostics.ts";
-import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
+import { type ErrorHook, maskUnknownError } from "../call/error.ts";
 import { iteration, oneMessage, onlyMessage, type SentStream } from "../call/message-stream.ts";
 import { similarName } from "../call/option.ts";
 import { requestCountError } from "../call/outcome.ts";
 import type { CallCounts } from "../http/channel-state.ts";
 import { publishCalls } from "../observe/logger.ts";
 import type { Payload } from "../protocol/payload.ts";
-import { type HandlerContext, OpenHandlerContext } from "./handler-context.ts";
+import { type HandlerContext, OpenHandlerContext, unimplemented } from "./handler-context.ts";
 import { type HandlerOptions, interceptHandler } from "./interceptors.ts";
 
 /** The implementation of a method: takes one message or a stream, returns one message or a stream. */
@@ -204,9 +203,4 @@ function outputsOf(
   if (interceptors.length > 0) return iteration(() => converted(step), leave);
   if (!isReady) return iteration(step as AsyncIterator<object>["next"], leave);
   return { ...iteration(async () => step(), leave), readyMessages: { next: step as Iterator<object>["next"] } };
-}
-
-/** Throws `unimplemented`, as methods without an implementation do. Generated base classes call it in every method. */
-export function unimplemented({ method }: Pick<HandlerContext, "method">): never {
-  throw new RpcError(Code.Unimplemented, `${method.path} is not implemented`, { status: Status.ServiceNotFound });
 }

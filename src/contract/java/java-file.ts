@@ -1,9 +1,8 @@
 /** The Java files of contracts: an interface for each service, and classes for its data. */
-import { fileHead } from "../../print/file-head.ts";
+import { fileHead, type OutputFile } from "../../print/file-head.ts";
 import type { Contract, Method } from "../model/contract.ts";
 import { classOfJdk, isException, isJavaName } from "../model/java-name.ts";
 import { boxed, type ClassShape, type Field, type JavaTypeModel } from "../model/java-type.ts";
-import type { OutputFile } from "../output.ts";
 import { accessorsOf, type JavaDeclaration } from "./java-check.ts";
 import { JavaImports, splitName } from "./java-imports.ts";
 

@@ -1,8 +1,8 @@
 /** Contracts: services declared as TypeScript interfaces, and the data that they exchange. */
 import type { Node } from "ts-morph";
 import type { Documented } from "../../print/jsdoc.ts";
-import type { MethodKind } from "../service-interfaces.ts";
 import type { ClassShape, EnumShape, Home, JavaTypeModel } from "./java-type.ts";
+import type { MethodKind } from "./service-interfaces.ts";
 
 /** The declarations of one file. */
 export interface Contract {

@@ -7,7 +7,7 @@ import type { DataType, Method, MethodParameter, Service } from "../model/contra
 import type { Problems } from "../model/diagnostics.ts";
 import { isAscii, isJavaName, notAscii } from "../model/java-name.ts";
 import { boxed } from "../model/java-type.ts";
-import { kindOf } from "../service-interfaces.ts";
+import { kindOf } from "../model/service-interfaces.ts";
 import { resolve } from "./resolve.ts";
 import { commentOf, deprecationOf, exceptionsOf, hasTag, parameterDocs, tagValue } from "./tags.ts";
 import { type TypeContext, type TypeReader, unreadable } from "./type-reader.ts";

@@ -1,7 +1,7 @@
 /** Prints a file generated from a contract: clients and handlers of services without a proto file. */
 import { relative } from "node:path";
 import { type Declaration, objectLiteral, printDeclaration, type Target } from "../../print/declaration.ts";
-import { fileHead } from "../../print/file-head.ts";
+import { fileHead, type OutputFile } from "../../print/file-head.ts";
 import { type ImportedModule, Imports, type PathOptions } from "../../print/imports.ts";
 import { describeAgain, jsDoc } from "../../print/jsdoc.ts";
 import { literal, propertyKey } from "../../print/literal.ts";
@@ -10,8 +10,7 @@ import { FORMAT } from "../../version.ts";
 import type { Method, MethodParameter, TypeNames } from "../model/contract.ts";
 import { type Field, type JavaTypeModel, typeLiteral } from "../model/java-type.ts";
 import { JAVA_MODULE } from "../model/known-types.ts";
-import type { OutputFile } from "../output.ts";
-import { clientResult, givenType, handlerResult, serviceInterfaces } from "../service-interfaces.ts";
+import { clientResult, givenType, handlerResult, serviceInterfaces } from "../model/service-interfaces.ts";
 import { reserved, type Shape, type StubOutline, type StubServiceOutline, sourceExtension } from "./stub-outline.ts";
 
 export interface StubOptions {

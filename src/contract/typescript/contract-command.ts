@@ -2,12 +2,11 @@
 import { existsSync, type FSWatcher, readFileSync, watch } from "node:fs";
 import { dirname, relative, resolve } from "node:path";
 import { Project, type ProjectOptions, type SourceFile, ts } from "ts-morph";
-import { fileHead, sourceOf } from "../../print/file-head.ts";
+import { fileHead, type OutputFile, sourceOf } from "../../print/file-head.ts";
 import { type Arguments, ArgumentsError } from "../arguments.ts";
 import { type Outcome, writeOutput } from "../command.ts";
 import { findContracts } from "../contract-files.ts";
 import { Problems } from "../model/diagnostics.ts";
-import type { OutputFile } from "../output.ts";
 import { contractDocument } from "./openapi-document.ts";
 import { protoFile } from "./proto-file.ts";
 import { type Numbers, readNumbers } from "./proto-numbers.ts";

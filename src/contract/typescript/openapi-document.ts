@@ -2,8 +2,8 @@
 import { dirname, relative } from "node:path";
 import { buildDocument } from "../../../runtime/src/openapi/document.ts";
 import type { MessageSchemas, Payload, ServerPayload, SharedSchemas } from "../../../runtime/src/protocol/payload.ts";
+import type { OutputFile } from "../../print/file-head.ts";
 import { version } from "../../version.ts";
-import type { OutputFile } from "../output.ts";
 import { descriptionOf, type JsonSchema, jsonSchema } from "./json-schema.ts";
 import type { ContractMethod, ContractService, MessageType, NamedType, TypeScriptContract } from "./wire-type.ts";
 

@@ -2,11 +2,10 @@
  * Prints contracts as a proto file whose messages have the same JSON. Fields have explicit presence (`optional`), because
  * ProtoJSON omits the zero values of others. A type that protobuf has no type for is `google.protobuf.Value`, any JSON.
  */
-import { fileHead } from "../../print/file-head.ts";
+import { fileHead, type OutputFile } from "../../print/file-head.ts";
 import { lineComments } from "../../print/jsdoc.ts";
 import { literal } from "../../print/literal.ts";
 import type { Problems } from "../model/diagnostics.ts";
-import type { OutputFile } from "../output.ts";
 import { areEnumValues, defaultJsonName, fieldNames, pascal } from "./proto-names.ts";
 import { assignNumbers, type Member, type Numbers } from "./proto-numbers.ts";
 import { shapeOf, taggedFields } from "./tagged-fields.ts";

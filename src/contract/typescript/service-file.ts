@@ -1,14 +1,13 @@
 /** Prints the file of a contract: clients, handlers, service definitions and the conversion of messages. */
 import { relative } from "node:path";
 import { type Declaration, objectLiteral, printDeclaration } from "../../print/declaration.ts";
-import { fileHead } from "../../print/file-head.ts";
+import { fileHead, type OutputFile } from "../../print/file-head.ts";
 import { type ImportedModule, Imports, type PathOptions } from "../../print/imports.ts";
 import { describeAgain, jsDoc } from "../../print/jsdoc.ts";
 import { literal, propertyKey } from "../../print/literal.ts";
 import { Scope, unbindable } from "../../print/names.ts";
 import { FORMAT } from "../../version.ts";
-import type { OutputFile } from "../output.ts";
-import { clientResult, givenType, handlerResult, serviceInterfaces } from "../service-interfaces.ts";
+import { clientResult, givenType, handlerResult, serviceInterfaces } from "../model/service-interfaces.ts";
 import { converter } from "./wire-code.ts";
 import type {
   ContractMethod,

@@ -3,11 +3,11 @@ import { type InterfaceDeclaration, type MethodSignature, Node, type SourceFile,
 import { unsafeMethodNames } from "../../print/names.ts";
 import type { Problems } from "../model/diagnostics.ts";
 import { isAscii } from "../model/java-name.ts";
+import { kindOf } from "../model/service-interfaces.ts";
 import { homeOf, resolve } from "../read/resolve.ts";
 import { checkSyntax, readDeep } from "../read/syntax.ts";
 import { checkPlaces } from "../read/tag-check.ts";
 import { commentOf, deprecationOf, hasTag, tagValue } from "../read/tags.ts";
-import { kindOf } from "../service-interfaces.ts";
 import { isOfLibrary, isOfLibraryType } from "./compiler-types.ts";
 import { WireReader } from "./wire-reader.ts";
 import type {

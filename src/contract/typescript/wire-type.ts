@@ -1,7 +1,7 @@
 /** The types of messages of contracts in TypeScript, as they travel in JSON. */
 import type { Node } from "ts-morph";
 import type { Documented } from "../../print/jsdoc.ts";
-import type { MethodKind } from "../service-interfaces.ts";
+import type { MethodKind } from "../model/service-interfaces.ts";
 
 export type Constant = string | number | boolean | null;
 

@@ -3,11 +3,11 @@ import { checkJava } from "../../../src/contract/java/java-check.ts";
 import { javaFiles } from "../../../src/contract/java/java-file.ts";
 import type { Contract } from "../../../src/contract/model/contract.ts";
 import { Problems } from "../../../src/contract/model/diagnostics.ts";
-import type { OutputFile } from "../../../src/contract/output.ts";
 import { openProject, readContracts } from "../../../src/contract/read/contract-reader.ts";
 import { stubFile } from "../../../src/contract/stub/stub-file.ts";
 import { outlineStubs } from "../../../src/contract/stub/stub-outline.ts";
 import type { Target } from "../../../src/print/declaration.ts";
+import type { OutputFile } from "../../../src/print/file-head.ts";
 
 export interface Reading {
   readonly contracts: readonly Contract[];

@@ -1,6 +1,6 @@
 /** The interfaces of a service's client and handler, and how the kind of a method shows in the types of both. */
-import type { Declaration } from "../print/declaration.ts";
-import { type Documented, describe } from "../print/jsdoc.ts";
+import type { Declaration } from "../../print/declaration.ts";
+import { type Documented, describe } from "../../print/jsdoc.ts";
 
 export type MethodKind = "unary" | "server_streaming" | "client_streaming" | "bidi_streaming";
 
