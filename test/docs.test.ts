@@ -15,7 +15,6 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -25,9 +24,8 @@ import { hasJudges, judgePath } from "./openapi/installed.ts";
 import { hasOpenssl, sharedCertificates } from "./support/certificate.ts";
 import { compiled } from "./support/compiled.ts";
 import { type Block, expectedOutput, ROOT, readBlocks, readDocument } from "./support/documents.ts";
-import { pause } from "./support/pause.ts";
 import { isInstalled, PLATFORMS, platformEnvironment } from "./support/platforms.ts";
-import { freePort } from "./support/port.ts";
+import { freePort, listening } from "./support/port.ts";
 import { TSC, TSC_ENVIRONMENT, TSC_FLAGS } from "./support/tsc.ts";
 
 const run = promisify(execFile);
@@ -258,17 +256,7 @@ async function startServer(path: string, text: string): Promise<void> {
   servers.push(server);
   const port = ports.get(/port: ([0-9]+)/.exec(text)?.[1] ?? "");
   if (port === undefined) throw new Error(`${path} names no port`);
-  for (;;) {
-    if (server.exitCode !== null) throw new Error(`${path} has ended`);
-    const socket = connect(port, "localhost");
-    const reachable = await new Promise<boolean>((resolve) => {
-      socket.on("connect", () => resolve(true));
-      socket.on("error", () => resolve(false));
-    });
-    socket.destroy();
-    if (reachable) return;
-    await pause(50);
-  }
+  await listening(server, port);
 }
 
 describe("code", () => {

@@ -5,7 +5,6 @@
 import { type ChildProcess, execFile, spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { connect } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { createInterface } from "node:readline";
@@ -14,8 +13,7 @@ import { promisify } from "node:util";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Block, expectedOutput, ROOT, readBlocks, readDocument } from "./support/documents.ts";
-import { pause } from "./support/pause.ts";
-import { freePort } from "./support/port.ts";
+import { freePort, listening } from "./support/port.ts";
 import { TSC_ENVIRONMENT } from "./support/tsc.ts";
 
 const run = promisify(execFile);
@@ -181,21 +179,6 @@ function withTarballs(line: string): string {
 
 function withPort(text: string): string {
   return text.replaceAll(/\b(?:808[01]|50051)\b/g, (documented) => String(ports.get(documented)));
-}
-
-/** Waits until the process listens on the port. */
-async function listening(child: ChildProcess, port: number): Promise<void> {
-  for (;;) {
-    if (child.exitCode !== null) throw new Error(`${child.spawnargs.join(" ")} has ended`);
-    const socket = connect(port, "localhost");
-    const reachable = await new Promise<boolean>((resolve) => {
-      socket.on("connect", () => resolve(true));
-      socket.on("error", () => resolve(false));
-    });
-    socket.destroy();
-    if (reachable) return;
-    await pause(50);
-  }
 }
 
 /** The files of an entry point for all platforms. */

@@ -3,11 +3,10 @@
  */
 import { type ChildProcess, type ChildProcessByStdio, spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
-import { connect } from "node:net";
 import { createInterface } from "node:readline";
 import type { Readable } from "node:stream";
 import { setTimeout as delay } from "node:timers/promises";
-import { freePort } from "../support/port.ts";
+import { freePort, isListening } from "../support/port.ts";
 
 /** A server of a peer, or a proxy in front of one. */
 export interface Running {
@@ -49,7 +48,7 @@ export async function startProgram(
     clearTimeout(kill);
   };
   const deadline = Date.now() + START_TIMEOUT_MS;
-  while (!isReady || !(await isListening(port))) {
+  while (!isReady || !(await isListening(port, "127.0.0.1"))) {
     if (child.exitCode !== null || Date.now() > deadline) {
       await stop();
       throw new Error(`${command[0]} does not listen: ${output()}`);
@@ -181,16 +180,4 @@ function launch(
   child.stdout.on("data", add);
   child.stderr.on("data", add);
   return { child, output: () => text.trim() };
-}
-
-function isListening(port: number): Promise<boolean> {
-  return new Promise((resolve) => {
-    const socket = connect(port, "127.0.0.1");
-    const settle = (listening: boolean) => (): void => {
-      socket.destroy();
-      resolve(listening);
-    };
-    socket.once("connect", settle(true));
-    socket.once("error", settle(false));
-  });
 }
