@@ -32,7 +32,7 @@ it("a body that is still being sent when the response begins is not cancelled", 
   expect((await reader.next()).value).toHaveLength(2);
 });
 
-it("a body whose reader has left is cancelled as soon as no other reader may follow", async () => {
+it("a body whose reader has left is cancelled once, as soon as no other reader may follow", async () => {
   const { body, cancelled } = counted(1, 2, 3);
   const replay = new ReplayBody(body);
   const reader = replay[Symbol.asyncIterator]();
@@ -40,6 +40,8 @@ it("a body whose reader has left is cancelled as soon as no other reader may fol
   await reader.return?.();
   expect(cancelled()).toBe(0);
   replay.settle();
+  expect(cancelled()).toBe(1);
+  await reader.return?.();
   expect(cancelled()).toBe(1);
 });
 

@@ -64,7 +64,7 @@ export class ReplayBody implements Body {
       request,
       next: () => nextChunk(request),
       return: async () => {
-        if (reader === this.#readers) {
+        if (reader === this.#readers && !this.#abandoned) {
           this.#abandoned = true;
           if (this.#settled) this.#close();
         }
