@@ -22,16 +22,17 @@ export type Handler = (input: object, context: HandlerContext) => unknown;
 export function createHandler({ kind }: Method, run: GrpcMethod, shape: MessageShape): Handler {
   if (kind === "unary" || kind === "client_streaming") {
     return (input, context) => {
-      let call: GrpcCall;
+      let leave = (): void => {};
       const answer = new Promise((resolve, reject) => {
-        call = new GrpcCall(input, context, shape, reject);
+        const call = new GrpcCall(input, context, shape, reject);
+        leave = () => call.leave();
         call.run(run, (error, value, trailers) => {
           if (error) call.emit("error", error);
           else resolve(value);
           if (trailers) call.addTrailers(trailers);
         });
       });
-      return answer.then(shape.response).finally(() => call.leave());
+      return answer.then(shape.response).finally(() => leave());
     };
   }
   return async function* (input, context) {
@@ -60,6 +61,8 @@ export class GrpcCall extends Duplex {
   readonly #context: HandlerContext;
   readonly #messages: AsyncIterator<object> | undefined;
   readonly #shape: MessageShape;
+  /** Ends the wait for the signal. `undefined` if it had fired before the call. */
+  readonly #unwatch: (() => void) | undefined;
 
   /** Opens a call. `fail` receives its error. */
   constructor(input: object, context: HandlerContext, shape: MessageShape, fail: (reason: unknown) => void) {
@@ -77,7 +80,7 @@ export class GrpcCall extends Duplex {
       this.end();
     });
     for (const end of ["finish", "close"]) this.on(end, () => this.responses.end());
-    onAbort(context.signal, (reason) => {
+    this.#unwatch = onAbort(context.signal, (reason) => {
       fail(reason);
       this.leave();
     });
@@ -87,6 +90,7 @@ export class GrpcCall extends Duplex {
   leave(): void {
     if (this.cancelled) return;
     this.cancelled = true;
+    this.#unwatch?.();
     this.emit("cancelled", "cancelled");
     this.destroy();
   }
