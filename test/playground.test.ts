@@ -154,7 +154,7 @@ describe.skipIf(!isInstalled || !hasChromium)("the page of the playground in Chr
 
   it.each([
     ["gRPC", "POST /hello.v1.HelloService/SayHello\n", "grpc-status: 0"],
-    ["HTTP RPC, JSON", "content-type: application/json", '{"greeting":"Hello, Ann!"}'],
+    ["HTTP RPC", "content-type: application/json", '{"greeting":"Hello, Ann!"}'],
   ])("calls the handlers over %s, and shows the exchange", async (protocol, ...wire) => {
     const page = await open();
     await page.locator("#protocol").selectOption(protocol);
