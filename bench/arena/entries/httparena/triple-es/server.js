@@ -1,4 +1,4 @@
-/** The profiles `unary-grpc` and `json` of HttpArena on one port, in one process for each CPU. */
+/** The profiles `unary-grpc` and `json-comp` of HttpArena on one port, in one process for each CPU. */
 import cluster from "node:cluster";
 import { readFileSync } from "node:fs";
 import { availableParallelism } from "node:os";
