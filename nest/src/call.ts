@@ -41,6 +41,7 @@ export function createHandler({ kind }: Method, run: GrpcMethod, shape: MessageS
     call.run(run, (error) => call.emit("error", error));
     try {
       for await (const value of call.responses) yield shape.response(value);
+      if (!call.writableFinished) failure ??= new Error("the handler has destroyed its call");
     } catch (error) {
       failure ??= error;
     } finally {

@@ -152,6 +152,7 @@ class HeroController {
     call.on("cancelled", () => events.push("echoMany ended"));
     call.on("data", ({ id }: HeroById) => {
       if (id === "0") call.emit("error", { code: 9, message: "enough" });
+      else if (id === "9") call.destroy();
       else call.write({ id });
     });
     call.on("end", () => call.end());

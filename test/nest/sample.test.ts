@@ -168,6 +168,11 @@ describe.each(STRATEGIES)("an application with %s", (name, strategy) => {
     expect(details?.toString("hex")).toContain("1a030a0161");
   });
 
+  it.runIf(name === "TripleServer")("fails a call that its handler destroys", async () => {
+    const values = await read(write(client.echoMany(), ["1", "9"]));
+    expect(values.at(-1)).toEqual({ code: 2, details: "the service failed to handle the call" });
+  });
+
   it.runIf(name === "TripleServer")("answers an error whose metadata is no metadata", async () => {
     const error = await new Promise((resolve) => client.findOne({ id: "7" }, resolve));
     expect(error).toMatchObject({ code: 5, details: "not found" });
