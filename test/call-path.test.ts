@@ -24,10 +24,7 @@ function addModules(found: Set<string>, innermost = ""): void {
   Error.stackTraceLimit = 100;
   const { stack = "" } = new Error("trace");
   for (const [, module = ""] of stack.slice(stack.indexOf(innermost)).matchAll(/runtime\/src\/([\w/-]+\.ts)/g)) {
-    if (
-      !/^(?:call|http|codec|http2|protocol|node\/io|connection\/http2-socket)\b/.test(module) &&
-      module !== "index.ts"
-    )
+    if (!/^(?:call|http|codec|http2|protocol|node\/io|connection\/socket)\b/.test(module) && module !== "index.ts")
       found.add(module);
   }
 }

@@ -25,10 +25,10 @@ const EXCEPTIONS: readonly (readonly [file: string, names: readonly string[], re
 /** The modules that keep state beyond their objects, and what this state belongs to. Each world of a simulation has its own. */
 const STATE: Readonly<Record<string, string>> = {
   "runtime/src/call/turn.ts": "the event loop: the messages of its turn",
-  "runtime/src/connection/http2-socket.ts": "the event loop: the time for large reads; memory: free slabs",
+  "runtime/src/connection/socket.ts": "the event loop: the time for large reads; memory: free slabs",
   "runtime/src/node/thread-pool.ts": "the thread pool",
   "runtime/src/node/dns.ts": "the process: answers of the last second",
-  "runtime/src/connection/http2-collecting.ts": "memory: bytes of all connections",
+  "runtime/src/connection/collecting.ts": "memory: bytes of all connections",
   "runtime/src/connection/chunk-queue.ts": "memory",
   "runtime/src/codec/binary/writer.ts": "memory that is unused between messages",
   "runtime/src/codec/binary/map.ts": "memory that is unused between messages",

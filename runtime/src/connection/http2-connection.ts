@@ -16,11 +16,11 @@ import type { EngineConnection } from "../http2/connection.ts";
 import type { ConnectionEvent, ConnectionHandler } from "../http2/events.ts";
 import { HeadersTooLarge } from "../http2/header-writer.ts";
 import type { ByteStream } from "./byte-stream.ts";
+import { Collecting } from "./collecting.ts";
 import type { Connection, ConnectionOwner } from "./connection.ts";
 import { CLOSED_BY_PEER, connectionError, hostileServer } from "./error.ts";
-import { Collecting } from "./http2-collecting.ts";
-import { type ExchangeOwner, Http2Exchange } from "./http2-exchange.ts";
-import { Http2Socket, type SocketOwner } from "./http2-socket.ts";
+import { ConnectionExchange, type ExchangeOwner } from "./exchange.ts";
+import { ConnectionSocket, type SocketOwner } from "./socket.ts";
 
 /** Interval at which the token buckets of the engine's limits are refilled, in milliseconds. */
 const TICK_MS = 1_000;
@@ -58,7 +58,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   quietSince: number = now();
   readonly #role: ClientRole;
   readonly #engine: EngineConnection;
-  readonly #io: Http2Socket;
+  readonly #io: ConnectionSocket;
   readonly #socket: ByteStream;
   readonly #owner: ConnectionOwner;
   readonly #stateOf: Http2Server["stateOf"];
@@ -69,7 +69,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   /** The number of open streams and unacknowledged PINGs, which keep the program running. */
   #refs = 0;
   /** The open exchanges that do not count. */
-  readonly #background = new Set<Http2Exchange>();
+  readonly #background = new Set<ConnectionExchange>();
   #isClosing = false;
   /** True once the server's SETTINGS have arrived. */
   #wasReady = false;
@@ -94,7 +94,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     this.#closed = new Promise((resolve) => {
       this.#onClosed = resolve;
     });
-    this.#io = new Http2Socket(socket);
+    this.#io = new ConnectionSocket(socket);
     this.#role = new ClientRole(this, {
       output: this.#io,
       latin1,
@@ -205,7 +205,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   }
 
   exchange(request: HttpRequest, observer?: ExchangeObserver, onEnd?: OnResponseEnd): Promise<HttpResponse> {
-    const exchange = new Http2Exchange(this, request, observer, onEnd);
+    const exchange = new ConnectionExchange(this, request, observer, onEnd);
     const { body } = request;
     const { whole } = body;
     try {
@@ -283,7 +283,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   }
 
   /** Handles the end of an exchange or of a {@link ping}. */
-  onExchangeClosed(exchange?: Http2Exchange): void {
+  onExchangeClosed(exchange?: ConnectionExchange): void {
     if (this.#background.size > 0) {
       if (exchange !== undefined && this.#background.delete(exchange)) return;
       this.quietSince = now();

@@ -13,8 +13,8 @@ import { Metadata } from "../../../runtime/src/call/metadata.ts";
 import type { Connect, Connection } from "../../../runtime/src/connection/connection.ts";
 import { ConnectionBackoff } from "../../../runtime/src/connection/connection-backoff.ts";
 import { Http2Connection } from "../../../runtime/src/connection/http2-connection.ts";
-import { Http2Socket } from "../../../runtime/src/connection/http2-socket.ts";
 import { Pool } from "../../../runtime/src/connection/pool.ts";
+import { ConnectionSocket } from "../../../runtime/src/connection/socket.ts";
 import { streamBody, wholeBody } from "../../../runtime/src/http/body.ts";
 import type { HttpRequest } from "../../../runtime/src/http/exchange.ts";
 import { ExchangeFailure, errorOf } from "../../../runtime/src/http/transparent-retry.ts";
@@ -101,7 +101,7 @@ class Network {
   };
 
   #serve(socket: MemorySocket): void {
-    const io = new Http2Socket(socket as unknown as Socket);
+    const io = new ConnectionSocket(socket as unknown as Socket);
     const handler = {
       onEvent: () => {},
       onRequest: (stream: Stream, { path }: { readonly path: string }, early: readonly Uint8Array[]) => {

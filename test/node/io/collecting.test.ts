@@ -1,7 +1,7 @@
 /** The count of bytes of bodies that are collected as a whole. */
 import { expect, it } from "vitest";
-import { Collecting } from "../../../runtime/src/connection/http2-collecting.ts";
-import { IncomingBody } from "../../../runtime/src/connection/http2-incoming.ts";
+import { Collecting } from "../../../runtime/src/connection/collecting.ts";
+import { IncomingBody } from "../../../runtime/src/connection/incoming-body.ts";
 import type { MemoryShare } from "../../../runtime/src/connection/memory-budget.ts";
 import type { Stream } from "../../../runtime/src/http2/sink.ts";
 

@@ -5,7 +5,7 @@ import { Duplex } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { isTurnOver, takeTurn } from "../../../runtime/src/call/turn.ts";
-import { Http2Socket } from "../../../runtime/src/connection/http2-socket.ts";
+import { ConnectionSocket } from "../../../runtime/src/connection/socket.ts";
 import type { EngineConnection } from "../../../runtime/src/http2/connection.ts";
 
 /** A socket whose bytes a test pushes, as the platform does after each read. */
@@ -34,7 +34,7 @@ function attach(workMs: number, stepBytes = 65_536): { socket: PushedSocket; rec
     isOver: false,
   };
   const owner = { onPeerEnd() {}, onFlushed: () => true, onClose() {} };
-  new Http2Socket(socket as unknown as Socket).attach(connection as EngineConnection, owner);
+  new ConnectionSocket(socket as unknown as Socket).attach(connection as EngineConnection, owner);
   return { socket, received };
 }
 

@@ -2,7 +2,7 @@
 import { queryObjects } from "node:v8";
 import { Code, RpcError } from "triple-es";
 import { describe, expect, it } from "vitest";
-import { IncomingBody } from "../../../runtime/src/connection/http2-incoming.ts";
+import { IncomingBody } from "../../../runtime/src/connection/incoming-body.ts";
 import { arriving, connectGreeter, failureOf, greetings, startServer } from "../../support/server.ts";
 
 const CALLS = 50;

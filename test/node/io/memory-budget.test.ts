@@ -2,8 +2,8 @@
 import { Code } from "triple-es";
 import { createServer } from "triple-es/node";
 import { describe, expect, it } from "vitest";
-import type { Collecting } from "../../../runtime/src/connection/http2-collecting.ts";
-import { IncomingBody } from "../../../runtime/src/connection/http2-incoming.ts";
+import type { Collecting } from "../../../runtime/src/connection/collecting.ts";
+import { IncomingBody } from "../../../runtime/src/connection/incoming-body.ts";
 import { MemoryBudget, MemoryShare } from "../../../runtime/src/connection/memory-budget.ts";
 import type { Stream } from "../../../runtime/src/http2/sink.ts";
 import { arriving, connectGreeter, failureOf, greetings, startServer } from "../../support/server.ts";

@@ -3,7 +3,7 @@ import type { Socket } from "node:net";
 import { Duplex } from "node:stream";
 import { setImmediate } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
-import { Http2Socket } from "../../../runtime/src/connection/http2-socket.ts";
+import { ConnectionSocket } from "../../../runtime/src/connection/socket.ts";
 import type { EngineConnection } from "../../../runtime/src/http2/connection.ts";
 import { Output } from "../../../runtime/src/wire/output.ts";
 
@@ -22,7 +22,7 @@ class UnreadSocket extends Duplex {
 describe("a connection whose peer does not read", () => {
   it("collects small output in one slab, and sends it in one write when the peer reads", async () => {
     const socket = new UnreadSocket();
-    const http2 = new Http2Socket(socket as unknown as Socket);
+    const http2 = new ConnectionSocket(socket as unknown as Socket);
     let slabs = 0;
     const output = new Output({
       wake: () => http2.wake(),

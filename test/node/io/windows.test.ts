@@ -8,9 +8,9 @@ import fc from "fast-check";
 import { Code, type HttpRequest, Metadata, RpcError } from "triple-es";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { GreetRequestSchema } from "../../../examples/gen/greet/v1/greet_pb.ts";
-import { Collecting } from "../../../runtime/src/connection/http2-collecting.ts";
-import { Http2Exchange } from "../../../runtime/src/connection/http2-exchange.ts";
-import type { IncomingBody } from "../../../runtime/src/connection/http2-incoming.ts";
+import { Collecting } from "../../../runtime/src/connection/collecting.ts";
+import { ConnectionExchange } from "../../../runtime/src/connection/exchange.ts";
+import type { IncomingBody } from "../../../runtime/src/connection/incoming-body.ts";
 import { MemoryBudget, MemoryShare } from "../../../runtime/src/connection/memory-budget.ts";
 import { SwapList } from "../../../runtime/src/connection/swap-list.ts";
 import { streamBody, wholeBody } from "../../../runtime/src/http/body.ts";
@@ -311,11 +311,11 @@ async function call(steps: readonly Step[]): Promise<void> {
   const peer = new Peer(connection);
   peer.send(settings(), settingsAck());
   peer.deliver();
-  const exchanges: { exchange: Http2Exchange; abort: AbortController; reader: Reader | undefined }[] = [];
+  const exchanges: { exchange: ConnectionExchange; abort: AbortController; reader: Reader | undefined }[] = [];
   const open = (): void => {
     if (connection.state !== "open" || exchanges.length === 8) return;
     const request = { method: "POST", path: "/a" } as HttpRequest;
-    const exchange = new Http2Exchange(
+    const exchange = new ConnectionExchange(
       {
         collecting,
         peer: "peer",

@@ -5,7 +5,7 @@
 import type { Socket } from "node:net";
 import { Code, type RpcError } from "triple-es";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import type { IncomingBody } from "../../../runtime/src/connection/http2-incoming.ts";
+import type { IncomingBody } from "../../../runtime/src/connection/incoming-body.ts";
 import { MemoryBudget, MemoryShare } from "../../../runtime/src/connection/memory-budget.ts";
 import { SwapList } from "../../../runtime/src/connection/swap-list.ts";
 import { ErrorCode, FrameType } from "../../../runtime/src/http2/codes.ts";

@@ -10,11 +10,11 @@ import { abortError, RpcError, transportClosed } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { now, startBackgroundTimer } from "../../call/platform.ts";
 import { ConnectionAttempts } from "../../connection/attempts.ts";
+import { Collecting } from "../../connection/collecting.ts";
 import { CLOSED_BY_PEER, connectionError, responseError } from "../../connection/error.ts";
-import { Collecting } from "../../connection/http2-collecting.ts";
-import { type ExchangeOwner, Http2Exchange } from "../../connection/http2-exchange.ts";
-import { Http2Socket, type SocketOwner } from "../../connection/http2-socket.ts";
+import { ConnectionExchange, type ExchangeOwner } from "../../connection/exchange.ts";
 import { closedError, type PoolOptions } from "../../connection/pool.ts";
+import { ConnectionSocket, type SocketOwner } from "../../connection/socket.ts";
 import { type Indexed, SwapList } from "../../connection/swap-list.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
 import { type ChannelState, NO_STREAMS, type SocketState } from "../../http/channel-state.ts";
@@ -192,7 +192,7 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
   isDestroyed = false;
   readonly #pool: Http1Pool;
   readonly #socket: Socket;
-  readonly #io: Http2Socket;
+  readonly #io: ConnectionSocket;
   readonly #engine: ClientConnection;
   /** The reason why the connection ended, if it is known. */
   #reason: RpcError | undefined;
@@ -214,7 +214,7 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
     };
     socket.on("error", onError);
     readAfterFailedWrite(socket, onError);
-    this.#io = new Http2Socket(socket);
+    this.#io = new ConnectionSocket(socket);
     this.#engine = new ClientConnection(this, {
       output: this.#io,
       latin1: nodeLatin1,
@@ -243,7 +243,7 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
   }
 
   exchange(request: HttpRequest, onEnd?: OnResponseEnd): Promise<HttpResponse> {
-    const exchange = new Http2Exchange(this, request, undefined, onEnd);
+    const exchange = new ConnectionExchange(this, request, undefined, onEnd);
     const { body, signal } = request;
     const { whole } = body;
     this.#socket.ref();

@@ -3,7 +3,7 @@
  */
 import type { Readable, Writable } from "node:stream";
 import { clientGone } from "../../call/error.ts";
-import { OutgoingBody } from "../../connection/http2-outgoing.ts";
+import { OutgoingBody } from "../../connection/outgoing-body.ts";
 import { type Body, streamBody } from "../../http/body.ts";
 
 /**

@@ -8,8 +8,8 @@ import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
 import { RpcError } from "../../../call/error.ts";
 import { now, wallClock } from "../../../call/platform.ts";
-import { Http2Socket, type SocketOwner } from "../../../connection/http2-socket.ts";
 import { outOfMemory, STALLED_MS } from "../../../connection/memory-budget.ts";
+import { ConnectionSocket, type SocketOwner } from "../../../connection/socket.ts";
 import type { SocketState } from "../../../http/channel-state.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import { type MessageError, malformed } from "../../../http1/error.ts";
@@ -69,7 +69,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
   /** True if the client has ended its side: over HTTP/1.1 that is all that most clients do when they cancel. */
   hasEnded = false;
   readonly #connection: ServerConnection;
-  readonly #socket: Http2Socket<Socket>;
+  readonly #socket: ConnectionSocket<Socket>;
   readonly #http2: ServedConnections;
   /** The time at which the connection ends after its next response. */
   readonly #oldAt: number;
@@ -87,7 +87,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
     this.#sweptAt = startedAt;
     this.#stalledSince = startedAt;
     this.#oldAt = oldAt(service.limits, startedAt);
-    this.#socket = new Http2Socket(socket);
+    this.#socket = new ConnectionSocket(socket);
     this.#connection = new ServerConnection(this, {
       output: this.#socket,
       latin1: nodeLatin1,

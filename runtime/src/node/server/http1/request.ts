@@ -3,8 +3,8 @@
  */
 import { NO_BYTES } from "../../../call/bytes.ts";
 import { clientGone } from "../../../call/error.ts";
-import { type BodySender, OutgoingBody } from "../../../connection/http2-outgoing.ts";
 import { SMALL_SHARE_BYTES } from "../../../connection/memory-budget.ts";
+import { type BodySender, OutgoingBody } from "../../../connection/outgoing-body.ts";
 import type { Body } from "../../../http/body.ts";
 import type { HttpResponse } from "../../../http/exchange.ts";
 import type { ExchangeSink, ServerExchange } from "../../../http1/exchange.ts";

@@ -8,7 +8,7 @@ import { Code, Status } from "../../../call/code.ts";
 import { reportConnection } from "../../../call/diagnostics.ts";
 import { RpcError } from "../../../call/error.ts";
 import { startTimer } from "../../../call/platform.ts";
-import { Http2Socket, type SocketOwner } from "../../../connection/http2-socket.ts";
+import { ConnectionSocket, type SocketOwner } from "../../../connection/socket.ts";
 import { SwapList } from "../../../connection/swap-list.ts";
 import type { SocketState } from "../../../http/channel-state.ts";
 import type { Exchange, HttpResponse } from "../../../http/exchange.ts";
@@ -56,7 +56,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   readonly role: ServerRole;
   readonly connection: EngineConnection;
   readonly requests: SwapList<ServedRequest> = new SwapList();
-  readonly #socket: Http2Socket<Socket>;
+  readonly #socket: ConnectionSocket<Socket>;
   /** The WebSocket that carries the connection; `undefined` if the socket does. */
   readonly #tunnel: WebSocketTunnel | undefined;
   readonly #inherit: WebSocketUpgrade["inherit"] | undefined;
@@ -70,7 +70,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   constructor(service: Http2Service, socket: Socket, connections: ServedConnections, upgrade?: WebSocketUpgrade) {
     super(service, socket, "h2", connections);
     this.#report("connected", upgrade === undefined ? "over HTTP/2" : "over HTTP/2 in a WebSocket");
-    this.#socket = new Http2Socket(socket);
+    this.#socket = new ConnectionSocket(socket);
     this.role = new ServerRole(this, {
       output: this.#socket,
       latin1: nodeLatin1,

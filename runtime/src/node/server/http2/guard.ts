@@ -12,7 +12,7 @@ import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
 import { RpcError } from "../../../call/error.ts";
 import { now } from "../../../call/platform.ts";
-import type { IncomingBody } from "../../../connection/http2-incoming.ts";
+import type { IncomingBody } from "../../../connection/incoming-body.ts";
 import { outOfMemory, STALLED_MS } from "../../../connection/memory-budget.ts";
 import type { Indexed, SwapList } from "../../../connection/swap-list.ts";
 import { ErrorCode } from "../../../http2/codes.ts";

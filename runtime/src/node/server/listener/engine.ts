@@ -9,9 +9,8 @@ import { clientGone, RpcError } from "../../../call/error.ts";
 import { Metadata } from "../../../call/metadata.ts";
 import type { PeerConnection } from "../../../call/peer.ts";
 import { defer, now, repeat } from "../../../call/platform.ts";
-import { Collecting } from "../../../connection/http2-collecting.ts";
-import { IncomingBody } from "../../../connection/http2-incoming.ts";
-import type { OutgoingBody } from "../../../connection/http2-outgoing.ts";
+import { Collecting } from "../../../connection/collecting.ts";
+import { IncomingBody } from "../../../connection/incoming-body.ts";
 import {
   type MemoryBudget,
   type MemoryHolder,
@@ -19,6 +18,7 @@ import {
   outOfMemory,
   UNCOUNTED_BYTES,
 } from "../../../connection/memory-budget.ts";
+import type { OutgoingBody } from "../../../connection/outgoing-body.ts";
 import { type Indexed, SwapList } from "../../../connection/swap-list.ts";
 import { type Body, emptyBody, onRead, wholeBody } from "../../../http/body.ts";
 import type { SocketState } from "../../../http/channel-state.ts";

@@ -59,17 +59,17 @@ function giveBack(slabs: readonly Uint8Array[]): void {
 export interface SocketOwner {
   /** The peer has ended its side of the socket, and may be gone. */
   onPeerEnd?(): void;
-  /** {@link Http2Socket.unsent} has changed. Returns whether the peer may send more. Default: it may. */
+  /** {@link ConnectionSocket.unsent} has changed. Returns whether the peer may send more. Default: it may. */
   onFlushed?(): boolean;
   /** The socket has closed, with or without an error. The connection has ended. */
   onClose(error: Error | undefined): void;
 }
 
-/** The property of a socket with its {@link Http2Socket}. */
+/** The property of a socket with its {@link ConnectionSocket}. */
 const ATTACHED = Symbol("HTTP/2");
 
 interface AttachedSocket extends ByteStream {
-  [ATTACHED]?: Http2Socket;
+  [ATTACHED]?: ConnectionSocket;
 }
 
 // All sockets share their listeners: with closures, an idle connection would take about 300 bytes more.
@@ -90,7 +90,7 @@ function onData(this: AttachedSocket, chunk: Uint8Array): void {
   this[ATTACHED]?.receive(chunk);
 }
 
-export class Http2Socket<Bytes extends ByteStream = ByteStream> implements OutputOwner {
+export class ConnectionSocket<Bytes extends ByteStream = ByteStream> implements OutputOwner {
   readonly socket: Bytes;
   /** True if the socket ends after its output has been written. */
   #ends = false;

@@ -8,7 +8,7 @@ import { DONE } from "../call/message-stream.ts";
 import { type Body, type BodyCheck, type ChunkSource, tooLarge } from "../http/body.ts";
 import type { Stream } from "../http2/sink.ts";
 import { ChunkQueue } from "./chunk-queue.ts";
-import type { CollectedBody, Collecting } from "./http2-collecting.ts";
+import type { CollectedBody, Collecting } from "./collecting.ts";
 import { type MemoryShare, outOfMemory } from "./memory-budget.ts";
 
 /** A reader that waits for the whole of a body. */

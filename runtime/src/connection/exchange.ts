@@ -14,10 +14,10 @@ import { ExchangeFailure } from "../http/transparent-retry.ts";
 import { ErrorCode } from "../http2/codes.ts";
 import { MAX_HEADER_BYTES } from "../http2/limits.ts";
 import type { ResetBy, Stream, StreamSink } from "../http2/sink.ts";
+import type { Collecting } from "./collecting.ts";
 import { hostileServer, resetError } from "./error.ts";
-import type { Collecting } from "./http2-collecting.ts";
-import { IncomingBody } from "./http2-incoming.ts";
-import { type BodySender, OutgoingBody } from "./http2-outgoing.ts";
+import { IncomingBody } from "./incoming-body.ts";
+import { type BodySender, OutgoingBody } from "./outgoing-body.ts";
 
 /** The connection of an exchange. */
 export interface ExchangeOwner {
@@ -32,13 +32,13 @@ export interface ExchangeOwner {
   lost(): RpcError;
   /** Returns fields that were received as frozen metadata: the same object for the same list. */
   metadataOf(fields: readonly string[]): Metadata;
-  onExchangeClosed(exchange?: Http2Exchange): void;
+  onExchangeClosed(exchange?: ConnectionExchange): void;
 }
 
 /** The stream of an exchange. Over HTTP/1.1, its id is the number of the exchange on the connection. */
 type ExchangeStream = Pick<Stream, "id" | "closed" | "unsent" | "sendData" | "consumed" | "reset">;
 
-export class Http2Exchange implements StreamSink, BodySender {
+export class ConnectionExchange implements StreamSink, BodySender {
   readonly response: Promise<HttpResponse>;
   stream!: ExchangeStream;
   readonly #owner: ExchangeOwner;
