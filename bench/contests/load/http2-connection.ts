@@ -1,4 +1,4 @@
-/** What connections over HTTP/2 have in common, whatever their calls are: a run, and the frames of the server. */
+/** Connections over HTTP/2, whatever their calls are: a run, and the frames of the server. */
 import type { Socket } from "node:net";
 import { ack, endStream, frame, frameType, preface, receiveWindow, windowUpdate } from "./http2-frames.ts";
 import { openSocket } from "./http2-socket.ts";
@@ -9,7 +9,7 @@ export abstract class Http2Connection<Call extends { readonly startedAt: number 
   protected readonly inFlight: number;
   protected readonly calls = new Map<number, Call>();
   protected nextStream = 1;
-  /** What the server's window for the connection still allows. */
+  /** The bytes that the server's window for the connection still allows. */
   protected window = 65_535;
   readonly #opened: () => void;
   /** Rejects the promise of the run, or of opening before the first run. */
