@@ -1,11 +1,12 @@
 /** Methods of contracts in TypeScript: the server's half of their payload. */
-import { joinAll } from "../call/bytes.ts";
 import type { ServiceDef } from "../call/call.ts";
 import { Code } from "../call/code.ts";
-import { type ErrorDetail, RpcError } from "../call/error.ts";
+import { RpcError } from "../call/error.ts";
+import { createDetail } from "../call/error-detail.ts";
 import type { Method, PayloadMethod } from "../call/method.ts";
 import { parseBounded } from "../codec/bounded-codec.ts";
 import { countOf, DEFAULT_MAX_MESSAGE_VALUES } from "../codec/values/values.ts";
+import { BadRequestSchema } from "../gen/google/rpc/error_details_pb.ts";
 import { type ContractMessage, type ContractPayload, encodeContract } from "../protocol/contract.ts";
 import { clipText } from "../protocol/error.ts";
 import type { PayloadBody, ServerPayload } from "../protocol/payload.ts";
@@ -63,30 +64,9 @@ function read(request: ContractMessage, json: unknown): object {
   } catch (cause) {
     const { issues, message } = cause as Error & { issues?: readonly Issue[] };
     if (issues === undefined) throw cause;
-    throw new RpcError(Code.InvalidArgument, clipText(message), { details: [badRequestOf(issues)], cause });
+    const fieldViolations = issues.map(([field, description]) => ({ field, description }));
+    // The JSON of protobuf would leave an empty field out.
+    const details = [{ ...createDetail(BadRequestSchema, { fieldViolations }), debug: { fieldViolations } }];
+    throw new RpcError(Code.InvalidArgument, clipText(message), { details, cause });
   }
-}
-
-//     message BadRequest { repeated FieldViolation field_violations = 1; }
-//     message FieldViolation { string field = 1; string description = 2; }
-function badRequestOf(issues: readonly Issue[]): ErrorDetail {
-  const text = new TextEncoder();
-  const violations = issues.map((issue) => {
-    const [field, description] = issue.map((one, index) => delimited(index + 1, text.encode(one))) as [
-      Uint8Array,
-      Uint8Array,
-    ];
-    return delimited(1, joinAll([field, description]));
-  });
-  return {
-    typeUrl: "type.googleapis.com/google.rpc.BadRequest",
-    value: joinAll(violations),
-    debug: { fieldViolations: issues.map(([field, description]) => ({ field, description })) },
-  };
-}
-
-/** Encodes a field of fewer than 2^14 bytes. */
-function delimited(number: number, content: Uint8Array): Uint8Array {
-  const { byteLength } = content;
-  return new Uint8Array([number * 8 + 2, (byteLength & 127) | 128, byteLength >> 7, ...content]);
 }
