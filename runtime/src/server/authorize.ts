@@ -14,19 +14,19 @@ export function createAuthorize(
   hooks: readonly (Authorize | undefined)[],
   onError: ErrorHook,
 ): ((call: Omit<CallRequest, "stream">) => Promise<void> | undefined) | undefined {
-  const [first, ...others] = hooks.filter((hook) => hook !== undefined);
-  if (first === undefined) return undefined;
-  const rest = createAuthorize(others, onError);
+  const given = hooks.filter((hook) => hook !== undefined);
+  if (given.length === 0) return undefined;
   return (call) => {
-    let result: unknown;
     try {
-      result = first(call);
-      if (result !== undefined && !(result instanceof Promise)) assertNothing(result);
+      for (let i = 0; i < given.length; i++) {
+        const result: unknown = given[i]?.(call);
+        if (result instanceof Promise) return wait(call, result, given.slice(i + 1), onError);
+        assertNothing(result);
+      }
+      return undefined;
     } catch (reason) {
       throw asOwn(maskUnknownError(reason, call, onError));
     }
-    if (result === undefined) return rest?.(call);
-    return wait(call, result, others, onError);
   };
 }
 
