@@ -12,8 +12,8 @@ import type { Body } from "../http/body.ts";
 import type { ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd, ResponseEnd } from "../http/exchange.ts";
 import { ExchangeFailure } from "../http/transparent-retry.ts";
 import { ErrorCode } from "../http2/codes.ts";
+import type { ResetBy, Stream, StreamSink } from "../http2/events.ts";
 import { MAX_HEADER_BYTES } from "../http2/limits.ts";
-import type { ResetBy, Stream, StreamSink } from "../http2/sink.ts";
 import type { Collecting } from "./collecting.ts";
 import { hostileServer, resetError } from "./error.ts";
 import { IncomingBody } from "./incoming-body.ts";
@@ -102,10 +102,6 @@ export class ConnectionExchange implements StreamSink, BodySender {
     this.#outgoing.send();
   }
 
-  mayWait(): boolean {
-    return true;
-  }
-
   onSent(isOpen: boolean): void {
     this.#outgoing = undefined;
     if (isOpen) this.stream.sendData(NO_BYTES, true);
@@ -184,8 +180,6 @@ export class ConnectionExchange implements StreamSink, BodySender {
   onDrain(): void {
     this.#outgoing?.onDrain();
   }
-
-  onRespondedEarly(): void {}
 
   onClosed(): void {
     this.#unlink?.();

@@ -2,14 +2,14 @@
  * Bodies over HTTP/2 and HTTP/1.1, sent on a stream that tells when it accepts no more.
  */
 import { type Body, type ChunkSource, requestChunk, type Step } from "../http/body.ts";
-import type { Stream } from "../http2/sink.ts";
+import type { Stream } from "../http2/events.ts";
 import { outOfMemory } from "./memory-budget.ts";
 
 /** The exchange whose body is sent. One of `onSent` and `onSendError` is called, once. */
 export interface BodySender {
   readonly stream: Pick<Stream, "closed" | "sendData">;
-  /** The stream accepts no more data. Returns whether there is memory for the queued data. */
-  mayWait(): boolean;
+  /** The stream accepts no more data. Returns whether there is memory for the queued data. Default: there is. */
+  mayWait?(): boolean;
   /** The body has been sent except its end. `isOpen`: the stream is still open. */
   onSent(isOpen: boolean): void;
   /** The body has failed, or there is no memory for data that the peer does not read: an `RpcError`. */
@@ -69,7 +69,7 @@ export class OutgoingBody {
     const { stream } = this.#sender;
     if (done) this.#sender.onSent(!stream.closed);
     else if (stream.sendData(value, false)) return true;
-    else if (this.#sender.mayWait()) this.#isBlocked = true;
+    else if (this.#sender.mayWait?.() !== false) this.#isBlocked = true;
     else {
       void this.#cancel();
       this.#sender.onSendError(outOfMemory());

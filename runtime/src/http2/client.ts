@@ -4,12 +4,12 @@
  */
 import { ConnectionError, ErrorCode, LAST_STREAM_ID, Setting } from "./codes.ts";
 import { EngineConnection, type EngineOptions } from "./connection.ts";
-import type { ConnectionHandler } from "./events.ts";
+import type { ConnectionHandler, StreamSink } from "./events.ts";
+import type { HeadersFrame } from "./frame.ts";
 import { MAX_HEADER_BYTES, MAX_INTERIM_RESPONSES } from "./limits.ts";
 import { BlockKind } from "./messages.ts";
-import { type HeadersFrame, PREFACE } from "./receiver.ts";
+import { PREFACE } from "./receiver.ts";
 import type { Role } from "./role.ts";
-import type { StreamSink } from "./sink.ts";
 import { EngineStream, State } from "./stream.ts";
 import type { StreamRequestHead, Streams } from "./streams.ts";
 import { STREAM_WINDOW_BYTES } from "./windows.ts";
@@ -136,7 +136,7 @@ export class ClientRole implements Role {
     stream.hasHeaders = true;
     // Responses to HEAD and with status 204 or 304 may have a content-length without a body (RFC 9110, section 8.6).
     stream.expected = stream.isHead || status === 204 || status === 304 ? -1 : block.contentLength;
-    stream.sink.onResponse(block);
+    stream.sink.onResponse?.(block);
     if (isEnd && !stream.closed) streams.endRemote(stream, undefined);
   }
 }

@@ -10,7 +10,6 @@ import { flowControlError } from "./flow-control.ts";
 import { readUint31, readUint32, writePing, writeSettingsAck } from "./frame.ts";
 import { Glitch, type Meters } from "./limits.ts";
 import { Pings } from "./pings.ts";
-import type { FrameHandler } from "./receiver.ts";
 import type { Role } from "./role.ts";
 import type { PeerSettings } from "./settings.ts";
 import { Action, ON_RESET, ON_WINDOW_UPDATE, State } from "./stream.ts";
@@ -26,7 +25,8 @@ export interface ControlOwner {
   readonly peer: PeerSettings;
 }
 
-export class ControlFrames implements FrameHandler {
+/** Handles frames whose form is valid. Throws a `ConnectionError` for frames that are invalid in the current state. */
+export class ControlFrames {
   readonly pings: Pings = new Pings();
   /** The number of our SETTINGS frames that the peer has not acknowledged. */
   settingsOwed = 1;
@@ -46,6 +46,7 @@ export class ControlFrames implements FrameHandler {
     this.#handler = handler;
   }
 
+  /** Handles the begin of a frame of an unknown type. Its payload is skipped. */
   onUnknown(length: number): void {
     this.#owner.meters.glitch(Glitch.Unknown + Math.floor(length / 4_096));
   }

@@ -5,11 +5,10 @@
 import { ConnectionError, ErrorCode } from "./codes.ts";
 import { flowControlError } from "./flow-control.ts";
 import { Glitch, type Meters } from "./limits.ts";
-import type { DataHandler } from "./receiver.ts";
 import { Action, type EngineStream, ON_DATA } from "./stream.ts";
 import type { Streams } from "./streams.ts";
 
-export class ReceivedData implements DataHandler {
+export class ReceivedData {
   readonly #streams: Streams;
   readonly #meters: Meters;
   /** The stream of the DATA frame that is being received. `undefined`: the data is dropped. */
@@ -58,6 +57,7 @@ export class ReceivedData implements DataHandler {
     }
   }
 
+  /** Passes on a part of the data. */
   onDataBytes(bytes: Uint8Array): void {
     const stream = this.#stream;
     if (stream === undefined || stream.closed || stream.discardable !== undefined) return;

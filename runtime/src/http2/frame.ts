@@ -33,6 +33,18 @@ const RULES: readonly FrameRule[] = [
   /* 6.10 */ { name: "CONTINUATION", scope: "stream", min: 0, max: ANY_LENGTH, unit: 1 },
 ];
 
+/** A complete header block. It is valid during the call that receives it: the receiver has one object for all blocks. */
+export interface HeadersFrame {
+  readonly streamId: number;
+  readonly isEnd: boolean;
+  /** The block is in these bytes, from `start` to `end`. */
+  readonly bytes: Uint8Array;
+  readonly start: number;
+  readonly end: number;
+  /** The stream that the priority of the frame names; -1 if there is none. */
+  readonly dependsOn: number;
+}
+
 /** Throws a `ConnectionError` for a frame that is invalid in any state; first for its length, which bounds the read. */
 export function checkFrame(type: number, length: number, flags: number, streamId: number): void {
   if (length > DEFAULT_MAX_FRAME_SIZE) {

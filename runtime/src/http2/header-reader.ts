@@ -4,11 +4,11 @@
 
 import type { Latin1Decoder } from "../wire/fields.ts";
 import { ConnectionError, ErrorCode } from "./codes.ts";
+import type { HeadersFrame } from "./frame.ts";
 import { BlockCache } from "./hpack/block-cache.ts";
 import { Decoder } from "./hpack/decoder.ts";
 import { Glitch, type Meters } from "./limits.ts";
 import { BlockBuilder, type BlockKind, type HeaderBlock, MESSAGE_RULES } from "./messages.ts";
-import type { HeadersFrame } from "./receiver.ts";
 
 /** The builder of all connections: a block is decoded without interruption. */
 const builder = new BlockBuilder();

@@ -5,42 +5,14 @@
  */
 import { viewOf } from "../wire/output.ts";
 import { ConnectionError, ErrorCode, Flag, FRAME_HEADER_BYTES, FrameType } from "./codes.ts";
-import { checkFrame, readUint31 } from "./frame.ts";
+import type { ControlFrames } from "./control.ts";
+import type { ReceivedData } from "./data.ts";
+import { checkFrame, type HeadersFrame, readUint31 } from "./frame.ts";
 import { MAX_CONTINUATIONS } from "./limits.ts";
 
-/** A complete header block. It is valid during the call that receives it: the receiver has one object for all blocks. */
-export interface HeadersFrame {
-  readonly streamId: number;
-  readonly isEnd: boolean;
-  /** The block is in these bytes, from `start` to `end`. */
-  readonly bytes: Uint8Array;
-  readonly start: number;
-  readonly end: number;
-  /** The stream that the priority of the frame names; -1 if there is none. */
-  readonly dependsOn: number;
-}
-
-/** Handles DATA frames whose form is valid, like {@link FrameHandler}. */
-export interface DataHandler {
-  /** A DATA frame begins. Its payload has this many bytes of data and of padding. */
-  onDataStart(streamId: number, length: number, padding: number, isEnd: boolean): void;
-  /** Part of the data has been received. */
-  onDataBytes(bytes: Uint8Array): void;
-  onDataEnd(isEnd: boolean): void;
-}
-
-/** Handles header blocks, like {@link FrameHandler}. */
+/** Handles complete header blocks. */
 export interface HeadersHandler {
-  /** A header block is complete. */
   onHeaders(frame: HeadersFrame): void;
-}
-
-/** Handles frames whose form is valid. Throws a `ConnectionError` for frames that are invalid in the current state. */
-export interface FrameHandler {
-  /** A frame of an unknown type begins. Its payload is skipped. */
-  onUnknown(length: number): void;
-  /** A frame of any other type is complete. */
-  onFrame(type: number, flags: number, streamId: number, bytes: Uint8Array, start: number, end: number): void;
 }
 
 /** The first bytes of a client (RFC 9113, section 3.4). */
@@ -58,9 +30,9 @@ const NO_OCTETS: Uint8Array = new Uint8Array(0);
 export class Receiver {
   /** True if no more frames are accepted. */
   isStopped = false;
-  readonly #data: DataHandler;
+  readonly #data: ReceivedData;
   readonly #blocks: HeadersHandler;
-  readonly #others: FrameHandler;
+  readonly #others: ControlFrames;
   #phase: number;
   /** The received part of an incomplete frame: its nine-byte header, then its payload. */
   #header: Uint8Array | undefined;
@@ -85,7 +57,7 @@ export class Receiver {
   /** The number of frames that may still be read in this step, see {@link receive}. */
   #work = 0;
 
-  constructor(data: DataHandler, blocks: HeadersHandler, others: FrameHandler, expectsPreface: boolean) {
+  constructor(data: ReceivedData, blocks: HeadersHandler, others: ControlFrames, expectsPreface: boolean) {
     this.#data = data;
     this.#blocks = blocks;
     this.#others = others;

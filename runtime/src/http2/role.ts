@@ -1,7 +1,7 @@
 /**
  * The difference between the two ends of a connection: clients open streams, servers receive them.
  */
-import type { HeadersFrame } from "./receiver.ts";
+import type { HeadersFrame } from "./frame.ts";
 import type { EngineStream } from "./stream.ts";
 
 export interface Role {

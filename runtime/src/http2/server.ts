@@ -5,9 +5,9 @@
 import { ConnectionError, ErrorCode, LAST_STREAM_ID, MAX_31_BITS, Setting } from "./codes.ts";
 import { EngineConnection, type EngineOptions } from "./connection.ts";
 import type { ServerHandler } from "./events.ts";
+import type { HeadersFrame } from "./frame.ts";
 import { DEFAULT_LIMITS, type EngineLimits, Glitch, MAX_BUFFERED_BYTES } from "./limits.ts";
 import { BlockKind } from "./messages.ts";
-import type { HeadersFrame } from "./receiver.ts";
 import type { Role } from "./role.ts";
 import { EngineStream, NO_SINK, State } from "./stream.ts";
 import type { Streams } from "./streams.ts";

@@ -4,9 +4,9 @@
  */
 
 import type { FieldList } from "../wire/fields.ts";
+import type { Stream, StreamSink } from "./events.ts";
 import { ReceiveWindow } from "./flow-control.ts";
 import type { HeaderBlock } from "./messages.ts";
-import type { Stream, StreamSink } from "./sink.ts";
 
 /** The states of a stream. A closed one has no object: `ClosedStreams` remembers how the last ones ended. */
 export const State = {
@@ -83,15 +83,7 @@ export interface StreamOwner {
 }
 
 /** The sink of a stream that has not been passed to a handler yet. It ignores all events. */
-export const NO_SINK: StreamSink = {
-  onResponse() {},
-  onData() {},
-  onEnd() {},
-  onReset() {},
-  onDrain() {},
-  onRespondedEarly() {},
-  onClosed() {},
-};
+export const NO_SINK: StreamSink = { onData() {}, onEnd() {}, onReset() {}, onDrain() {}, onClosed() {} };
 
 const EMPTY_QUEUE: Uint8Array[] = [];
 

@@ -144,7 +144,7 @@ export class Streams implements StreamOwner, SchedulerOwner {
     if (stream.state === State.HalfRemote) this.close(stream, State.Ended);
     else {
       stream.state = State.HalfLocal;
-      if (this.#isServer) stream.sink.onRespondedEarly();
+      if (this.#isServer) stream.sink.onRespondedEarly?.();
     }
   }
 

@@ -43,7 +43,6 @@ export function pump(
         },
         sendData,
       },
-      mayWait: () => true,
       onSent(isOpen) {
         if (isOpen) stream.end();
         resolve();
