@@ -14,19 +14,13 @@ import { REGISTRY_CLOSED } from "../tree.ts";
 import { type ConnectionSettings, ZooKeeperConnection } from "./connection.ts";
 import type { JuteReader, JuteWriter } from "./jute.ts";
 import { NEW_SESSION, Op, type SessionState } from "./protocol.ts";
-import { Watches, type WatchKind } from "./watches.ts";
+import { Watches } from "./watches.ts";
 
 /** Time for the server to confirm the end of a session, in milliseconds. */
 const CLOSE_TIMEOUT_MS = 1_000;
 
 interface ClientSettings extends Omit<ConnectionSettings, keyof ServerAddress> {
   readonly servers: readonly ServerAddress[];
-}
-
-/** A watch to set with a request: its callback runs once, when the node changes. */
-interface WatchRequest {
-  readonly kind: WatchKind;
-  readonly callback: () => void;
 }
 
 /**
@@ -106,18 +100,11 @@ export class ZooKeeperClient {
     write: (writer: JuteWriter) => unknown,
     read: (reader: JuteReader, failure: number) => T,
     accepts: readonly number[] = [],
-    watch?: (failure: number) => WatchRequest | undefined,
     lost?: AbortSignal,
   ): Promise<T> {
     const connection = await this.connected();
     lost?.throwIfAborted();
-    const readAndWatch = (reader: JuteReader, failure: number): T => {
-      // The watch is added before later events are read.
-      const added = watch?.(failure);
-      if (added !== undefined) this.watches.add(added.kind, path, added.callback);
-      return read(reader, failure);
-    };
-    return connection.request(type, path, write, readAndWatch, accepts);
+    return connection.request(type, path, write, read, accepts);
   }
 
   /** Ends the session, which removes its ephemeral nodes. Never rejects. */
@@ -192,9 +179,7 @@ export class ZooKeeperClient {
         return await this.#connect();
       }
       this.#state = state;
-      for (const { data, exist, child } of this.watches.batches()) {
-        await connection.setWatches(this.#lastZxid, data, exist, child);
-      }
+      for (const batch of this.watches.batches()) await connection.setWatches(this.#lastZxid, batch);
     } catch (reason) {
       connection.destroy(reason as Error);
       throw reason;

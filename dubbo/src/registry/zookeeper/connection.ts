@@ -5,6 +5,7 @@ import type { Socket } from "node:net";
 import { now, repeat, startTimer } from "triple-es/internal";
 import { connect, connectionError, currentTlsOptions } from "triple-es/internal/node";
 import type { ClientTlsOptions } from "triple-es/node";
+import { deferred } from "../registration.ts";
 import type { ServerAddress } from "../servers.ts";
 import { FrameSplitter, JuteReader, type JuteWriter } from "./jute.ts";
 import {
@@ -12,13 +13,13 @@ import {
   Op,
   readConnect,
   readNodeEvent,
-  readReplyHead,
   type SessionState,
   startRequest,
   writeConnect,
   Xid,
   ZooKeeperError,
 } from "./protocol.ts";
+import type { WatchBatch } from "./watches.ts";
 
 /** The largest reply, in bytes: a list of all providers of a service may be large. */
 const MAX_FRAME_BYTES = 64 * 1024 * 1024;
@@ -35,10 +36,8 @@ export interface ConnectionSettings extends ServerAddress {
 /** A request that waits for its reply. */
 interface Pending {
   readonly xid: number;
-  readonly path: string;
-  /** Reads the reply. Runs before later replies and events are read. `failure` is 0 or a code that `accepts` contains. */
+  /** Reads the reply. Runs before later replies and events are read. */
   readonly onReply: (reader: JuteReader, failure: number) => void;
-  readonly accepts: readonly number[];
   readonly onError: (error: unknown) => void;
 }
 
@@ -46,8 +45,10 @@ export class ZooKeeperConnection {
   /** The last transaction that this connection has seen. */
   lastZxid = 0n;
   state: SessionState | undefined;
+  readonly #answered = deferred<void>();
+  readonly #closed = deferred<Error>();
   /** Resolves with the reason when the connection is lost or closed. */
-  readonly closed: Promise<Error>;
+  readonly closed: Promise<Error> = this.#closed.promise;
   readonly #peer: string;
   readonly #settings: ConnectionSettings;
   readonly #socket: Socket;
@@ -58,22 +59,17 @@ export class ZooKeeperConnection {
   #isClosed = false;
   #lastReceived = now();
   #stopPings = (): void => {};
-  #onClosed!: (reason: Error) => void;
-  #onConnect: (() => void) | undefined;
 
   constructor(settings: ConnectionSettings, onEvent: (event: NodeEvent) => void) {
     const { host, port, tls } = settings;
     this.#settings = settings;
     this.#onEvent = onEvent;
     this.#peer = `${host}:${port}`;
-    this.closed = new Promise((resolve) => {
-      this.#onClosed = resolve;
-    });
     this.#socket = connect({ host, port }, tls && currentTlsOptions(tls));
     this.#socket.setNoDelay(true);
-    this.#socket.on("error", (error) => this.#end(connectionError(error, this.#peer)));
+    this.#socket.on("error", (error) => this.destroy(connectionError(error, this.#peer)));
     this.#socket.on("close", () =>
-      this.#end(connectionError(new Error("the server closed the connection"), this.#peer)),
+      this.destroy(connectionError(new Error("the server closed the connection"), this.#peer)),
     );
     this.#socket.on("data", (chunk: Buffer) => this.#receive(chunk));
   }
@@ -83,16 +79,13 @@ export class ZooKeeperConnection {
     const { connectTimeoutMs, sessionTimeoutMs, tls, auth } = this.#settings;
     this.lastZxid = lastZxid;
     const stop = startTimer(connectTimeoutMs, () => {
-      this.#end(connectionError(new Error(`no session within ${connectTimeoutMs} ms`), this.#peer));
+      this.destroy(connectionError(new Error(`no session within ${connectTimeoutMs} ms`), this.#peer));
     });
     try {
       this.#socket.once(tls === undefined ? "connect" : "secureConnect", () => {
         this.#socket.write(writeConnect(state, lastZxid, sessionTimeoutMs));
       });
-      const answered = new Promise<void>((resolve) => {
-        this.#onConnect = resolve;
-      });
-      const reason = await Promise.race([answered, this.closed]);
+      const reason = await Promise.race([this.#answered.promise, this.closed]);
       if (reason !== undefined) throw reason;
       if (this.state === undefined) throw new Error("the server has not answered the connect request");
       if (this.state.timeoutMs > 0 && auth !== undefined) {
@@ -124,23 +117,9 @@ export class ZooKeeperConnection {
   }
 
   /** Sets watches again after a reconnection; the server reports changes since `lastZxid` at once. */
-  setWatches(
-    lastZxid: bigint,
-    data: readonly string[],
-    exist: readonly string[],
-    child: readonly string[],
-  ): Promise<void> {
-    const writer = startRequest(Xid.SetWatches, Op.SetWatches)
-      .long(lastZxid)
-      .strings(data)
-      .strings(exist)
-      .strings(child);
-    return this.#enqueue(Xid.SetWatches, writer, "", () => {}, []);
-  }
-
-  /** Ends the connection at once. */
-  destroy(reason: Error): void {
-    this.#end(reason);
+  setWatches(lastZxid: bigint, { data, exist, child }: WatchBatch): Promise<void> {
+    const writer = startRequest(Xid.SetWatches, Op.SetWatches).long(lastZxid);
+    return this.#enqueue(Xid.SetWatches, writer.strings(data).strings(exist).strings(child), "", () => {}, []);
   }
 
   #enqueue<T>(
@@ -157,13 +136,14 @@ export class ZooKeeperConnection {
       }
       const onReply = (reader: JuteReader, failure: number): void => {
         try {
-          resolve(read(reader, failure));
+          if (failure !== 0 && !accepts.includes(failure)) reject(new ZooKeeperError(failure, path));
+          else resolve(read(reader, failure));
         } catch (reason) {
           reject(reason);
           throw reason;
         }
       };
-      this.#pending.push({ xid, path, onReply, accepts, onError: reject });
+      this.#pending.push({ xid, onReply, onError: reject });
       // The process must not end while a reply is expected.
       this.#socket.ref();
       this.#socket.write(writer.frame());
@@ -175,7 +155,7 @@ export class ZooKeeperConnection {
     try {
       for (const body of this.#frames.push(chunk)) this.#handle(body);
     } catch (error) {
-      this.#end(connectionError(new Error(`the server sent ${(error as Error).message}`), this.#peer));
+      this.destroy(connectionError(new Error(`the server sent ${(error as Error).message}`), this.#peer));
     }
   }
 
@@ -183,11 +163,11 @@ export class ZooKeeperConnection {
     if (this.#isClosed) return;
     if (this.state === undefined) {
       this.state = readConnect(body);
-      this.#onConnect?.();
+      this.#answered.resolve();
       return;
     }
     const reader = new JuteReader(body);
-    const { xid, zxid, failure } = readReplyHead(reader);
+    const [xid, zxid, failure] = [reader.int(), reader.long(), reader.int()];
     if (zxid > this.lastZxid) this.lastZxid = zxid;
     if (xid === Xid.Ping) return;
     if (xid === Xid.Watch) {
@@ -201,8 +181,7 @@ export class ZooKeeperConnection {
       throw new RangeError(`a reply to the request ${xid} instead of ${pending.xid}`);
     }
     if (this.#pending.length === 0) this.#socket.unref();
-    if (failure === 0 || pending.accepts.includes(failure)) pending.onReply(reader, failure);
-    else pending.onError(new ZooKeeperError(failure, pending.path));
+    pending.onReply(reader, failure);
   }
 
   /** Sends pings, and ends the connection if the server does not answer for two thirds of the session's timeout. */
@@ -211,19 +190,20 @@ export class ZooKeeperConnection {
     this.#socket.unref();
     this.#stopPings = repeat(Math.max(10, timeoutMs / 3), () => {
       if (now() - this.#lastReceived > (timeoutMs * 2) / 3 + PING_ALLOWANCE_MS) {
-        this.#end(connectionError(new Error("the server does not answer"), this.#peer));
+        this.destroy(connectionError(new Error("the server does not answer"), this.#peer));
       } else {
         this.#socket.write(startRequest(Xid.Ping, Op.Ping).frame());
       }
     });
   }
 
-  #end(reason: Error): void {
+  /** Ends the connection at once. */
+  destroy(reason: Error): void {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#stopPings();
     this.#socket.destroy();
     for (const { onError } of this.#pending.splice(0)) onError(reason);
-    this.#onClosed(reason);
+    this.#closed.resolve(reason);
   }
 }

@@ -91,16 +91,6 @@ export function startRequest(xid: number, type: number): JuteWriter {
   return new JuteWriter().int(xid).int(type);
 }
 
-export interface ReplyHead {
-  readonly xid: number;
-  readonly zxid: bigint;
-  readonly failure: number;
-}
-
-export function readReplyHead(reader: JuteReader): ReplyHead {
-  return { xid: reader.int(), zxid: reader.long(), failure: reader.int() };
-}
-
 /** A change of a node that is watched. */
 export interface NodeEvent {
   readonly type: number;

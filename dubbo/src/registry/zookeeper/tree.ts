@@ -7,8 +7,9 @@ import { EntryCounter } from "../steps.ts";
 import { MAX_TRIES, type Tree, type TreeSession } from "../tree.ts";
 import { Changes, startWatch } from "../watch.ts";
 import type { ZooKeeperClient } from "./client.ts";
-import type { JuteReader } from "./jute.ts";
+import type { JuteReader, JuteWriter } from "./jute.ts";
 import { Failure, isFailure, Op, readStat, type Stat, writeAcl, ZooKeeperError } from "./protocol.ts";
+import type { WatchKind } from "./watches.ts";
 
 const EPHEMERAL = 1;
 const PERSISTENT = 0;
@@ -160,44 +161,43 @@ class Scope {
 
 /** Operations on nodes: in one session if it has a signal of its loss, otherwise in any. */
 class Nodes {
+  readonly #watches: ZooKeeperClient["watches"];
   readonly #request: ZooKeeperClient["request"];
   readonly #hasAuth: boolean;
 
   constructor(client: ZooKeeperClient, hasAuth: boolean, lost?: AbortSignal) {
-    this.#request = (type, path, write, read, accepts, watch) =>
-      client.request(type, path, write, read, accepts, watch, lost);
+    this.#watches = client.watches;
+    this.#request = (type, path, write, read, accepts) => client.request(type, path, write, read, accepts, lost);
     this.#hasAuth = hasAuth;
   }
 
   /** Returns the names of a node's children; `undefined` without the node. The callback reports a change. */
-  async children(path: string, callback: () => void): Promise<string[] | undefined> {
-    for (;;) {
-      const names = await this.#request(
-        Op.GetChildren2,
-        path,
-        (writer) => writer.string(path).bool(true),
-        (reader, failure) => (failure === 0 ? reader.strings() : undefined),
-        [Failure.NoNode],
-        (failure) => (failure === 0 ? { kind: "child", callback } : undefined),
-      );
-      if (names !== undefined) return names;
-      if (!(await this.#exists(path, callback))) return undefined;
-    }
+  children(path: string, callback: () => void): Promise<string[] | undefined> {
+    return this.#read(Op.GetChildren2, "child", path, (reader) => reader.strings(), callback);
   }
 
   /** Returns a node; `undefined` if there is none. The callback reports a change. */
-  async get(path: string, callback?: () => void): Promise<Node | undefined> {
-    const watch = callback !== undefined;
+  get(path: string, callback?: () => void): Promise<Node | undefined> {
+    return this.#read(Op.GetData, "data", path, readNode, callback);
+  }
+
+  /** Reads a part of a node. Watches are added before later events are read. */
+  async #read<T>(
+    type: number,
+    kind: WatchKind,
+    path: string,
+    readPart: (reader: JuteReader) => T,
+    callback?: () => void,
+  ): Promise<T | undefined> {
+    const write = (writer: JuteWriter) => writer.string(path).bool(callback !== undefined);
+    const read = (reader: JuteReader, failure: number): T | undefined => {
+      if (failure !== 0) return undefined;
+      if (callback !== undefined) this.#watches.add(kind, path, callback);
+      return readPart(reader);
+    };
     for (;;) {
-      const node = await this.#request(
-        Op.GetData,
-        path,
-        (writer) => writer.string(path).bool(watch),
-        (reader, failure) => (failure === 0 ? readNode(reader) : undefined),
-        [Failure.NoNode],
-        (failure) => (failure === 0 && watch ? { kind: "data", callback } : undefined),
-      );
-      if (node !== undefined || !watch) return node;
+      const part = await this.#request(type, path, write, read, [Failure.NoNode]);
+      if (part !== undefined || callback === undefined) return part;
       if (!(await this.#exists(path, callback))) return undefined;
     }
   }
@@ -208,9 +208,11 @@ class Nodes {
       Op.Exists,
       path,
       (writer) => writer.string(path).bool(true),
-      (_reader, failure) => failure === 0,
+      (_reader, failure) => {
+        if (failure !== 0) this.#watches.add("exist", path, callback);
+        return failure === 0;
+      },
       [Failure.NoNode],
-      (failure) => (failure === 0 ? undefined : { kind: "exist", callback }),
     );
   }
 
