@@ -3,7 +3,8 @@
  * and reflection need schemas.
  */
 import { type DescMessage, type FileRegistry, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
-import type { Method, ServiceDef } from "triple-es";
+import { Code, type ErrorHook, type Method, RpcError, type ServiceDef } from "triple-es";
+import { callHook } from "triple-es/internal";
 import type { MessageShape } from "./call.ts";
 import { createSchemas } from "./descriptors.ts";
 
@@ -25,7 +26,7 @@ export type ShapeOf = (method: Method) => MessageShape;
 const schemasOf = new WeakMap<readonly Uint8Array[], FileRegistry>();
 
 /** Returns the definition of a service, and the shapes of its messages. Throws an `Error` for a service without descriptors. */
-export function defineService(service: LoadedService): [Definition, ShapeOf] {
+export function defineService(service: LoadedService, onError: ErrorHook): [Definition, ShapeOf] {
   const [{ path, requestType } = { path: "" }] = Object.values(service);
   const typeName = path.slice(1, path.lastIndexOf("/"));
   const files = requestType?.fileDescriptorProtos;
@@ -37,12 +38,19 @@ export function defineService(service: LoadedService): [Definition, ShapeOf] {
     const own = { kind, service: typeName, name, path: `/${typeName}/${name}`, input, output };
     return [method.localName, { ...own, descriptor: () => method }];
   });
-  const shapeOf: ShapeOf = ({ name, input, output }) => {
+  const shapeOf: ShapeOf = ({ name, path, input, output }) => {
     const { requestDeserialize, responseSerialize } = service[name] as LoadedMethod;
     return {
       // protobufjs reads bytes from a Buffer only.
       request: (message) => requestDeserialize(Buffer.from(toBinary(input as DescMessage, message as Message))),
-      response: (value) => fromBinary(output as DescMessage, responseSerialize(value)),
+      response(value) {
+        try {
+          return fromBinary(output as DescMessage, responseSerialize(value));
+        } catch (cause) {
+          callHook("onError", () => onError(cause, path));
+          throw new RpcError(Code.Internal, "internal server error", { cause });
+        }
+      },
     };
   };
   return [{ typeName, methods: Object.fromEntries(methods ?? []) }, shapeOf];

@@ -1,7 +1,7 @@
 /** The transport strategy of Nest: serves `@GrpcMethod`, `@GrpcStreamMethod` and `@GrpcStreamCall` with a server of `triple-es`. */
 import { type GrpcOptions, ServerGrpc } from "@nestjs/microservices";
 import { defer, type Observable } from "rxjs";
-import type { ServiceDef } from "triple-es";
+import type { ErrorHook, ServiceDef } from "triple-es";
 import { assertMembers } from "triple-es/internal";
 import { createServer, type ListenOptions, type Server, type ServerOptions } from "triple-es/node";
 import { createHandler, type GrpcCall, type GrpcMethod, type Handler, type MessageShape } from "./call.ts";
@@ -55,6 +55,7 @@ const SAME_SHAPE: MessageShape = { request: (message) => message, response: (val
 export class TripleServer extends ServerGrpc {
   readonly #options: TripleServerOptions;
   readonly #server: Server;
+  readonly #onError: ErrorHook;
 
   /** Creates the strategy. Throws a `TypeError` or `RangeError` for an invalid option. */
   constructor(options: TripleServerOptions) {
@@ -67,11 +68,12 @@ export class TripleServer extends ServerGrpc {
       throw new TypeError(`${other} is an option of @grpc/grpc-js: set those of triple-es in the option server`);
     if (!(services ?? packages)) throw new TypeError("TripleServer needs package or services");
     this.#options = options;
+    this.#onError = options.server?.onError ?? ((error, path) => this.logger.error(path, error));
     this.#server = createServer({
-      onError: (error, path) => this.logger.error(path, error),
       maxMessageBytes: maxMessageBytes === -1 ? MAX_MESSAGE_BYTES : maxMessageBytes || undefined,
       headerLimits: { request: { bytes: options.maxMetadataSize } },
       ...options.server,
+      onError: this.#onError,
     });
   }
 
@@ -83,7 +85,7 @@ export class TripleServer extends ServerGrpc {
   /** Creates the server to which Nest adds the services of `package`: the part of a server of `@grpc/grpc-js` that it calls. */
   override async createClient(): Promise<object> {
     const addService = (service: LoadedService, implementation: Implementation): void =>
-      this.#add(...defineService(service), implementation);
+      this.#add(...defineService(service, this.#onError), implementation);
     return { addService };
   }
 

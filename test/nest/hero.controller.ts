@@ -101,6 +101,7 @@ class HeroController {
     if (id === "3") throw new Busy("the heroes are busy");
     if (id === "4") throw new Error("a secret");
     if (id === "7") throw new RpcException({ code: 5, message: "not found", metadata: {} });
+    if (id === "10") return { names: 7 };
     const answer = metadata.clone();
     if (id === "8") {
       for (const name of ["empty", "date", ":name"]) answer.set(name, name === "empty" ? "" : "1");

@@ -151,9 +151,13 @@ describe.each(STRATEGIES)("an application with %s", (name, strategy) => {
     await expect.poll(() => events).toContain("echoMany ended");
   });
 
+  it("answers `internal` if a message cannot be encoded", async () => {
+    expect(await unary("findOne", { id: "10" })).toMatchObject({ code: 13 });
+  });
+
   it.runIf(name === "TripleServer")("unsubscribes from an observable whose messages cannot be sent", async () => {
     const [first, , failure] = await read(client.listHeroes({ id: "6" }));
-    expect([first, failure]).toEqual([{ id: "1" }, { code: 2, details: expect.any(String) }]);
+    expect([first, failure]).toEqual([{ id: "1" }, { code: 13, details: "internal server error" }]);
     expect(events).toContain("unsubscribed");
   });
 
