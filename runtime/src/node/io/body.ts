@@ -1,8 +1,9 @@
 /**
- * Bodies on Node streams: requests and responses of adapters and fallbacks.
+ * Bodies on Node streams: requests and responses of adapters and fallbacks. Bounds for the rest of a request, for all servers.
  */
 import type { Readable, Writable } from "node:stream";
 import { clientGone } from "../../call/error.ts";
+import { startBackgroundTimer } from "../../call/platform.ts";
 import { OutgoingBody } from "../../connection/outgoing-body.ts";
 import { type Body, streamBody } from "../../http/body.ts";
 
@@ -74,4 +75,40 @@ export async function discard(body: Body): Promise<void> {
   } catch {
     // The peer is gone: the error has no receiver.
   }
+}
+
+/**
+ * Maximum number of bytes that are dropped of the rest of a request that is answered before its end (RFC 9112, section 9.6; RFC
+ * 9113, section 8.1): after that, backpressure stops the client. If the stream were reset or ended at once, clients such as curl
+ * 7.88 would lose the response.
+ */
+export const DISCARD_BYTES: number = 64 * 1024;
+/** Time in milliseconds in which a client may read the response and end its request. */
+export const DISCARD_MS = 100;
+
+/**
+ * Drops the rest of a request within the bounds above. Calls back when the request has ended or the time is over: then the
+ * response can be ended, and the request can be reset if it has not ended. Does not call back if the stream closes earlier.
+ */
+export function discardRest(stream: Readable, callback: () => void): void {
+  let bytes = 0;
+  const onData = (chunk: Uint8Array): void => {
+    bytes += chunk.byteLength;
+    if (bytes > DISCARD_BYTES) stream.pause();
+  };
+  const stop = (): void => {
+    stopTimer();
+    stream.off("end", onEnd);
+    // A paused Node stream does not close.
+    stream.off("data", onData).resume();
+  };
+  const onEnd = (): void => {
+    stop();
+    callback();
+  };
+  const stopTimer = startBackgroundTimer(DISCARD_MS, onEnd);
+  stream.on("data", onData);
+  stream.once("end", onEnd);
+  stream.once("close", stop);
+  stream.resume();
 }

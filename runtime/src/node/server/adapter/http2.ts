@@ -4,8 +4,7 @@
 import type { Http2ServerRequest, Http2ServerResponse, ServerHttp2Stream } from "node:http2";
 import type { HttpRequest, HttpResponse } from "../../../http/exchange.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
-import { discard, pump, readableBody, writeCorked } from "../../io/body.ts";
-import { discardRest } from "../../io/discard.ts";
+import { discard, discardRest, pump, readableBody, writeCorked } from "../../io/body.ts";
 import { peerOf } from "../peer.ts";
 import { readFields, setHead, toHttp2Headers } from "./headers.ts";
 import { signalOf } from "./signal.ts";

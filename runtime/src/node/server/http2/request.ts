@@ -15,8 +15,7 @@ import { ErrorCode } from "../../../http2/codes.ts";
 import type { ResetBy, Stream, StreamSink } from "../../../http2/events.ts";
 import type { HeaderBlock } from "../../../http2/messages.ts";
 import type { ServerRole } from "../../../http2/server.ts";
-import { discard } from "../../io/body.ts";
-import { DISCARD_BYTES, DISCARD_MS } from "../../io/discard.ts";
+import { DISCARD_BYTES, DISCARD_MS, discard } from "../../io/body.ts";
 import { OUT_OF_MEMORY, ReceivedRequest, type ReceivedRequestOwner } from "../listener/engine.ts";
 import type { WatchedRequest } from "./guard.ts";
 
