@@ -42,7 +42,7 @@ export class IncomingBody<Source extends BodySource = Stream> implements Body, C
   index = 0;
   number = 0;
   readonly #stream: Source;
-  readonly #collecting: Collecting | undefined;
+  readonly #collecting: Collecting;
   readonly #cancel: (stream: Source) => void;
   /** The share of the memory budget in which unread and kept bytes are counted, until {@link release}. */
   #memory: MemoryShare | undefined;
@@ -56,13 +56,12 @@ export class IncomingBody<Source extends BodySource = Stream> implements Body, C
 
   /**
    * `cancel` is called when the reader stops before the end. It resets the stream, or makes it discard what follows. With a
-   * share of a memory budget, a body that does not fit into it fails as unavailable. Without `collecting`, whole bodies have
-   * no limits but those of their readers.
+   * share of a memory budget, a body that does not fit into it fails as unavailable.
    */
   constructor(
     stream: Source,
     early: readonly Uint8Array[],
-    collecting: Collecting | undefined,
+    collecting: Collecting,
     cancel: (stream: Source) => void,
     memory?: MemoryShare,
   ) {
@@ -81,11 +80,6 @@ export class IncomingBody<Source extends BodySource = Stream> implements Body, C
   /** Bytes that have been received and not read. */
   get unread(): number {
     return this.#chunks.byteLength;
-  }
-
-  /** True if the body is complete or has failed. */
-  get isOver(): boolean {
-    return this.#end !== undefined;
   }
 
   /** True if a reader waits for the whole of the body. */
@@ -163,7 +157,7 @@ export class IncomingBody<Source extends BodySource = Stream> implements Body, C
     return new Promise((resolve, reject) => {
       const waiting = { limit, maxBytes: limit + framing, check, resolve, reject };
       this.#waiting = waiting;
-      this.#collecting?.begin(this);
+      this.#collecting.begin(this);
       this.#collect(waiting, this.unread);
     });
   }
@@ -174,8 +168,8 @@ export class IncomingBody<Source extends BodySource = Stream> implements Body, C
   }
 
   #collect(waiting: Waiting, bytes: number): void {
-    this.#collecting?.add(bytes);
-    if (this.#collecting?.mayCredit(this)) this.credit();
+    this.#collecting.add(bytes);
+    if (this.#collecting.mayCredit(this)) this.credit();
     const { unread } = this;
     if (unread > waiting.maxBytes) {
       const size = unread - (waiting.maxBytes - waiting.limit);
@@ -194,7 +188,7 @@ export class IncomingBody<Source extends BodySource = Stream> implements Body, C
     const waiting = this.#waiting;
     if (waiting === undefined) return undefined;
     this.#waiting = undefined;
-    this.#collecting?.end(this);
+    this.#collecting.end(this);
     return waiting;
   }
 
