@@ -3,9 +3,7 @@
  */
 import { ConnectionError, ErrorCode } from "../codes.ts";
 
-/** The maximum integer. All valid lengths and indices are far below it. */
-const MAX_INTEGER: number = 2 ** 28;
-/** The maximum number of continuation bytes. Without it, an integer could have any number of leading zeros. */
+/** The maximum number of continuation bytes, which bounds an integer to 2^28 + 126: all valid lengths and indices are below. */
 const MAX_CONTINUATION_BYTES = 4;
 
 /** Creates the connection error for a header block that cannot be decoded (RFC 9113, section 4.3). */
@@ -32,7 +30,6 @@ export class IntegerReader {
         if (byte < 0x80) break;
         factor *= 128;
       }
-      if (value > MAX_INTEGER) throw compressionError("an integer is too large");
     }
     this.at = next;
     return value;
