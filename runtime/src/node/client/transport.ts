@@ -37,6 +37,20 @@ export interface BalancedTransport extends ClosableTransport, AsyncDisposable {
 
 type AnyOptions = NodeTransportOptions | BalancedTransportOptions | RegistryTransportOptions;
 
+/** The options that have an effect with several endpoints only. */
+const DISCOVERY_OPTION_NAMES: MemberNames<
+  Omit<BalancedTransportOptions, keyof NodeTransportOptions | "resolver" | "authority">
+> = {
+  balancer: true,
+  subset: true,
+  zone: true,
+  maxRequestsPerEndpoint: true,
+  maxPendingRequests: true,
+  warmUpMs: true,
+  keepUnlistedMs: true,
+  ejection: true,
+  onEndpoint: true,
+};
 const TRANSPORT_OPTION_NAMES: MemberNames<
   NodeTransportOptions &
     Omit<BalancedTransportOptions, "baseUrl"> &
@@ -76,15 +90,7 @@ const TRANSPORT_OPTION_NAMES: MemberNames<
   pingTimeoutMs: true,
   onTransparentRetry: true,
   authority: true,
-  balancer: true,
-  subset: true,
-  zone: true,
-  maxRequestsPerEndpoint: true,
-  maxPendingRequests: true,
-  warmUpMs: true,
-  keepUnlistedMs: true,
-  ejection: true,
-  onEndpoint: true,
+  ...DISCOVERY_OPTION_NAMES,
 };
 const TRANSPORT_OPTIONS = Object.keys(TRANSPORT_OPTION_NAMES);
 
@@ -143,14 +149,11 @@ export function createNodeTransport(
 
 /** Throws a `TypeError` for an option that has an effect with several endpoints only. */
 function refuseDiscovery(options: AnyOptions): void {
-  for (const name of DISCOVERY_OPTIONS) {
+  for (const name of Object.keys(DISCOVERY_OPTION_NAMES)) {
     if ((options as object as Readonly<Record<string, unknown>>)[name] === undefined) continue;
     throw new TypeError(`${name} needs a resolver or a registry, and has no effect beside baseUrl`);
   }
 }
-
-const LIMITS = ["maxRequestsPerEndpoint", "maxPendingRequests", "ejection"];
-const DISCOVERY_OPTIONS = ["balancer", "subset", "zone", "warmUpMs", "keepUnlistedMs", "onEndpoint", ...LIMITS];
 
 /** Makes a target for each service that is called, with connections that they share. */
 function connectRegistry(
