@@ -2,7 +2,6 @@
 import { ClientConnection } from "../../runtime/src/http1/client.ts";
 import type { ClientExchange, ResponseSink } from "../../runtime/src/http1/exchange.ts";
 import type { ResponseHead } from "../../runtime/src/http1/response.ts";
-import { nodeLatin1 } from "../../runtime/src/node/io/latin1.ts";
 
 /** The response of an exchange as a client receives it: its status, its body, and how it ended. */
 export class Seen implements ResponseSink {
@@ -53,7 +52,6 @@ export class Client {
       },
       {
         output: { wake() {}, slab: () => new Uint8Array(64 * 1024) },
-        latin1: nodeLatin1,
         host: "a",
         maxHeadBytes: 2048,
       },

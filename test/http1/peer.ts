@@ -4,7 +4,6 @@ import type { ExchangeSink, ServerExchange } from "../../runtime/src/http1/excha
 import type { Http1Limits } from "../../runtime/src/http1/limits.ts";
 import type { RequestHead } from "../../runtime/src/http1/request.ts";
 import { ServerConnection } from "../../runtime/src/http1/server.ts";
-import { nodeLatin1 } from "../../runtime/src/node/io/latin1.ts";
 
 const LIMITS: Http1Limits = { headBytes: 32 * 1024, headMs: 10_000, requestMs: 60_000, idleMs: 60_000 };
 
@@ -87,7 +86,6 @@ export class Peer {
       {
         output: { wake() {}, slab: () => new Uint8Array(64 * 1024) },
         limits: { ...LIMITS, ...limits },
-        latin1: nodeLatin1,
         dateLine: () => "",
         reasons: STATUS_CODES,
       },

@@ -8,6 +8,7 @@ import { Decoder, type FieldRules } from "../../runtime/src/http2/hpack/decoder.
 import { Encoder } from "../../runtime/src/http2/hpack/encoder.ts";
 import { decodeHuffman, huffmanLength, maxDecodedLength, writeHuffman } from "../../runtime/src/http2/hpack/huffman.ts";
 import { IntegerReader, writeInteger } from "../../runtime/src/http2/hpack/integer.ts";
+import { decodeLatin1, portableLatin1 } from "../../runtime/src/wire/fields.ts";
 import { STORIES } from "./record/stories.ts";
 import { encode } from "./support/frames.ts";
 import { runs } from "./support/runs.ts";
@@ -47,6 +48,14 @@ const LAST = [
 ];
 const STATUS_307 = [":status", "307", ...REDIRECT.slice(2)];
 const NO_CACHE = [...GET, "cache-control", "no-cache"];
+
+describe("Latin-1", () => {
+  it("is decoded in the same way with the conversion of Node and without it", () => {
+    const bytes = Uint8Array.from({ length: 3 * 4_096 + 100 }, (_, i) => i % 256);
+    expect(portableLatin1(bytes, 5, bytes.length - 3)).toBe(Buffer.from(bytes).subarray(5, -3).toString("latin1"));
+    expect(decodeLatin1(bytes, 5, bytes.length - 3)).toBe(portableLatin1(bytes, 5, bytes.length - 3));
+  });
+});
 
 describe("the examples of RFC 7541, appendix C", () => {
   it.each([

@@ -10,7 +10,7 @@ import { defer, now, repeat, startBackgroundTimer, startTimer } from "../call/pl
 import type { SocketState } from "../http/channel-state.ts";
 import type { ExchangeObserver, HttpRequest, HttpResponse, OnResponseEnd } from "../http/exchange.ts";
 import { ExchangeFailure } from "../http/transparent-retry.ts";
-import { type ClientOptions, ClientRole, NotOpen } from "../http2/client.ts";
+import { ClientRole, NotOpen } from "../http2/client.ts";
 import { ErrorCode } from "../http2/codes.ts";
 import type { EngineConnection } from "../http2/connection.ts";
 import type { ConnectionEvent, ConnectionHandler } from "../http2/events.ts";
@@ -31,7 +31,7 @@ const NO_KNOWN_FIELDS: Metadata = new Metadata().freeze();
 const NO_HTTP2 = new Error("the server does not speak HTTP/2");
 
 /** The server of a connection. */
-interface Http2Server extends Pick<ClientOptions, "latin1"> {
+interface Http2Server {
   readonly origin: Pick<URL, "protocol" | "host">;
   /** Its name in error messages. */
   readonly peer: string;
@@ -82,7 +82,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
 
   constructor(
     socket: ByteStream,
-    { origin, peer, latin1, stateOf }: Http2Server,
+    { origin, peer, stateOf }: Http2Server,
     owner: ConnectionOwner,
     handshake: HandshakeOwner,
   ) {
@@ -97,7 +97,6 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     this.#io = new ConnectionSocket(socket);
     this.#role = new ClientRole(this, {
       output: this.#io,
-      latin1,
       scheme: origin.protocol.slice(0, -1),
       authority: origin.host,
     });

@@ -2,7 +2,7 @@
  * Blocks of lines: heads and trailer sections, up to and including their empty line (RFC 9112, section 2.1). A block that is
  * in one chunk is parsed without a copy. Otherwise its lines are parsed as they arrive.
  */
-import type { Latin1Decoder } from "../wire/fields.ts";
+import { decodeLatin1 } from "../wire/fields.ts";
 import { EMPTY } from "../wire/output.ts";
 import { type MessageError, malformed } from "./error.ts";
 import { BITS, Bit, Character } from "./syntax.ts";
@@ -14,7 +14,6 @@ export interface LineParser {
 }
 
 export class BlockReader {
-  readonly #latin1: Latin1Decoder;
   readonly #maxBytes: number;
   readonly #parser: LineParser;
   readonly #tooLarge: () => MessageError;
@@ -27,9 +26,8 @@ export class BlockReader {
   isWhole = false;
 
   /** `tooLarge` creates the error of a block of more than `maxBytes`. */
-  constructor(latin1: Latin1Decoder, maxBytes: number, parser: LineParser, tooLarge: () => MessageError) {
+  constructor(maxBytes: number, parser: LineParser, tooLarge: () => MessageError) {
     this.#tooLarge = tooLarge;
-    this.#latin1 = latin1;
     this.#maxBytes = maxBytes;
     this.#parser = parser;
   }
@@ -39,7 +37,7 @@ export class BlockReader {
     const end = this.held === 0 ? endOfBlock(chunk, at) : -1;
     if (end < 0) return this.#readPart(chunk, at);
     if (end - at > this.#maxBytes) throw this.#tooLarge();
-    const length = this.#parser.parse(this.#latin1(chunk, at, end));
+    const length = this.#parser.parse(decodeLatin1(chunk, at, end));
     this.isWhole = length >= 0;
     if (this.isWhole) return at + length;
     // These were empty lines before a request line.
@@ -63,7 +61,7 @@ export class BlockReader {
     while (end > before && this.#bytes[end - 1] !== Character.Lf) end--;
     this.isWhole = false;
     if (end > before) {
-      const parsed = this.#parser.parse(this.#latin1(this.#bytes, this.#parsed, end));
+      const parsed = this.#parser.parse(decodeLatin1(this.#bytes, this.#parsed, end));
       if (parsed >= 0) {
         const last = this.#parsed + parsed;
         this.#bytes = EMPTY;

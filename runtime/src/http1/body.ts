@@ -5,7 +5,6 @@
  *     size ── ";" ──> extension ─┐        ┌── size 0 ──> last ──> trailers ──> ended
  *       └──────── CR ───────> sizeLf ─────┴──> data ──> dataCr ──> dataLf ──> size
  */
-import type { Latin1Decoder } from "../wire/fields.ts";
 import { viewOf } from "../wire/output.ts";
 import { BlockReader, type LineParser, parseFields } from "./block.ts";
 import { malformed, trailersTooLarge } from "./error.ts";
@@ -57,11 +56,6 @@ export class BodyReader implements LineParser {
   #extensions = 0;
   #trailers: BlockReader | undefined;
   #fields: string[] = [];
-  readonly #latin1: Latin1Decoder;
-
-  constructor(latin1: Latin1Decoder) {
-    this.#latin1 = latin1;
-  }
 
   /** True if the end of the body has been read, or if none has begun. */
   get isEnded(): boolean {
@@ -174,7 +168,7 @@ export class BodyReader implements LineParser {
   }
 
   #readTrailers(input: Uint8Array, at: number): number {
-    this.#trailers ??= new BlockReader(this.#latin1, MAX_TRAILER_SECTION_BYTES, this, trailersTooLarge);
+    this.#trailers ??= new BlockReader(MAX_TRAILER_SECTION_BYTES, this, trailersTooLarge);
     const end = this.#trailers.read(input, at);
     if (this.#trailers.isWhole) this.#state = State.Ended;
     return end;

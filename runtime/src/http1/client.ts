@@ -36,7 +36,7 @@ export class ClientConnection extends MessageConnection<ClientExchange, MessageH
   constructor(handler: MessageHandler, options: ClientConnectionOptions) {
     super(handler, options);
     this.#host = options.host;
-    this.#reader = new HeadReader(options.latin1, options.maxHeadBytes, RESPONSE_SYNTAX);
+    this.#reader = new HeadReader(options.maxHeadBytes, RESPONSE_SYNTAX);
   }
 
   /**

@@ -1,5 +1,4 @@
 /** A connection without I/O, in either role: its output, and the end of both. `receive` takes input and `take` returns output. */
-import type { Latin1Decoder } from "../wire/fields.ts";
 import { Output, type OutputOwner, type Segments, viewOf } from "../wire/output.ts";
 import { BodyReader } from "./body.ts";
 import type { MessageError } from "./error.ts";
@@ -18,7 +17,6 @@ export interface MessageHandler {
 
 export interface ConnectionOptions {
   readonly output: OutputOwner;
-  readonly latin1: Latin1Decoder;
 }
 
 export abstract class MessageConnection<X extends MessageExchange, Handler extends MessageHandler>
@@ -28,7 +26,7 @@ export abstract class MessageConnection<X extends MessageExchange, Handler exten
   /** True if nothing more is sent, except the output that has not been taken. */
   isOver = false;
   protected readonly handler: Handler;
-  protected readonly body: BodyReader;
+  protected readonly body: BodyReader = new BodyReader();
   protected exchange: X | undefined;
   #isPaused = false;
   /** A large body that is being sent, and the bytes of it that have been. */
@@ -37,10 +35,9 @@ export abstract class MessageConnection<X extends MessageExchange, Handler exten
   /** Bytes of the large bodies of which parts are in the last output or wait. */
   #kept = 0;
 
-  constructor(handler: Handler, { output, latin1 }: ConnectionOptions) {
+  constructor(handler: Handler, { output }: ConnectionOptions) {
     this.handler = handler;
     this.output = new Output(output);
-    this.body = new BodyReader(latin1);
   }
 
   /** Bytes of output that have not been taken. */

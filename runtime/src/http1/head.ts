@@ -2,7 +2,7 @@
  * Heads: the first line of a message and its fields (RFC 9112, section 2.1). A head that equals the one before it is not parsed
  * again.
  */
-import type { Latin1Decoder } from "../wire/fields.ts";
+import { decodeLatin1 } from "../wire/fields.ts";
 import { BlockReader, type LineParser, parseFields } from "./block.ts";
 import { headTooLarge, malformed } from "./error.ts";
 import { MAX_EMPTY_LINES, MAX_MEMO_BYTES } from "./limits.ts";
@@ -19,7 +19,6 @@ export interface HeadSyntax<Line, Head> {
 export class HeadReader<Line, Head> implements LineParser {
   /** The head, after its end. */
   head: Head | undefined;
-  readonly #latin1: Latin1Decoder;
   readonly #block: BlockReader;
   readonly #syntax: HeadSyntax<Line, Head>;
   /** The last head and its text. */
@@ -30,9 +29,8 @@ export class HeadReader<Line, Head> implements LineParser {
   #line: Line | undefined;
   #fields: string[] = [];
 
-  constructor(latin1: Latin1Decoder, maxBytes: number, syntax: HeadSyntax<Line, Head>) {
-    this.#latin1 = latin1;
-    this.#block = new BlockReader(latin1, maxBytes, this, headTooLarge);
+  constructor(maxBytes: number, syntax: HeadSyntax<Line, Head>) {
+    this.#block = new BlockReader(maxBytes, this, headTooLarge);
     this.#syntax = syntax;
   }
 
@@ -48,7 +46,7 @@ export class HeadReader<Line, Head> implements LineParser {
     const { length } = this.#memoText;
     const end = at + length;
     if (length > 0 && chunk[end - 1] === Character.Lf && chunk[end - 3] === Character.Lf && held === 0) {
-      if (this.#latin1(chunk, at, end) === this.#memoText) {
+      if (decodeLatin1(chunk, at, end) === this.#memoText) {
         this.head = this.#memo;
         return end;
       }

@@ -60,7 +60,7 @@ export class ServerConnection extends MessageConnection<ServerExchange, Http1Han
     this.#limits = options.limits;
     this.dateLine = options.dateLine;
     this.reasons = options.reasons;
-    this.#reader = new HeadReader(options.latin1, options.limits.headBytes, REQUEST_SYNTAX);
+    this.#reader = new HeadReader(options.limits.headBytes, REQUEST_SYNTAX);
   }
 
   receive(chunk: Uint8Array): number {

@@ -5,7 +5,6 @@
  *     open ── goAway, GOAWAY ──> leaving ── fail, lost, last stream ──> over
  */
 
-import type { Latin1Decoder } from "../wire/fields.ts";
 import { Output, type OutputOwner, type Segments, viewOf } from "../wire/output.ts";
 import { ConnectionError, ErrorCode, MAX_31_BITS } from "./codes.ts";
 import { ControlFrames, type ControlOwner } from "./control.ts";
@@ -25,8 +24,6 @@ import { Streams, type StreamsOwner } from "./streams.ts";
 export interface EngineOptions {
   readonly output: OutputOwner;
   readonly limits?: EngineLimits | undefined;
-  /** The platform's fast conversion of Latin-1 bytes to a string, if it has one. */
-  readonly latin1?: Latin1Decoder | undefined;
 }
 
 export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOwner {
@@ -66,7 +63,7 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
     });
     this.streams = new Streams(this.output, this.meters, isServer, this);
     this.peer = new PeerSettings(!isServer);
-    this.reader = new HeaderReader(this.meters, options.latin1);
+    this.reader = new HeaderReader(this.meters);
     this.#control = new ControlFrames(this, role, handler);
     this.#receiver = new Receiver(new ReceivedData(this.streams, this.meters), this, this.#control, isServer);
     if (preface !== undefined) this.output.payload(preface);

@@ -2,7 +2,6 @@
  * Decoding and validation of received header blocks, with a cache of repeated blocks.
  */
 
-import type { Latin1Decoder } from "../wire/fields.ts";
 import { ConnectionError, ErrorCode } from "./codes.ts";
 import type { HeadersFrame } from "./frame.ts";
 import { BlockCache } from "./hpack/block-cache.ts";
@@ -22,13 +21,12 @@ interface KnownBlock {
 export class HeaderReader {
   /** The problem of the last block; `undefined` if the block is valid. */
   problem: "malformed" | "too large" | undefined;
-  readonly #decoder: Decoder;
+  readonly #decoder = new Decoder(MESSAGE_RULES);
   readonly #meters: Meters;
   readonly #cache = new BlockCache<KnownBlock>();
 
-  constructor(meters: Meters, latin1?: Latin1Decoder) {
+  constructor(meters: Meters) {
     this.#meters = meters;
-    this.#decoder = new Decoder(MESSAGE_RULES, latin1);
   }
 
   /** Bytes that the cache holds. */

@@ -22,7 +22,6 @@ import type { Stream, StreamSink } from "../../../runtime/src/http2/events.ts";
 import { DEFAULT_LIMITS } from "../../../runtime/src/http2/limits.ts";
 import { ServerRole } from "../../../runtime/src/http2/server.ts";
 import { MemorySocket } from "../../../runtime/src/node/io/duplex-pair.ts";
-import { nodeLatin1 } from "../../../runtime/src/node/io/latin1.ts";
 import { runs } from "../../http2/support/runs.ts";
 import { cuttableProxy } from "../../support/cuttable-proxy.ts";
 import { pause } from "../../support/pause.ts";
@@ -110,7 +109,7 @@ class Network {
       },
     };
     const limits = { ...DEFAULT_LIMITS, maxStreams: this.#scenario.maxStreams };
-    const { connection } = new ServerRole(handler, { output: io, latin1: nodeLatin1, limits });
+    const { connection } = new ServerRole(handler, { output: io, limits });
     io.attach(connection, { onPeerEnd: () => io.end(), onFlushed: () => true, onClose: () => {} });
   }
 

@@ -2,7 +2,7 @@
  * The decoder of header blocks (RFC 7541, section 3.2). Every block is decoded to its end, because it can change the dynamic
  * table. Fields beyond {@link MAX_HEADER_BYTES} are not passed on.
  */
-import type { Latin1Decoder } from "../../wire/fields.ts";
+import { decodeLatin1 } from "../../wire/fields.ts";
 import { DEFAULT_HEADER_TABLE_SIZE } from "../codes.ts";
 import { MAX_HEADER_BYTES } from "../limits.ts";
 import { DynamicTable, ENTRY_OVERHEAD_BYTES, type Entry } from "./dynamic-table.ts";
@@ -43,15 +43,6 @@ function entryOf(rules: FieldRules, name: string, nameKind: number, value: strin
   return { name, value, size, nameKind, kind: rules.fieldKind(nameKind, value) };
 }
 
-/** Decodes Latin-1 on any platform, slowly for long strings. It works in chunks, because arguments are on the stack. */
-const decodeLatin1: Latin1Decoder = (bytes, start, end) => {
-  let text = "";
-  for (let at = start; at < end; at += 4_096) {
-    text += String.fromCharCode.apply(null, bytes.subarray(at, Math.min(at + 4_096, end)) as unknown as number[]);
-  }
-  return text;
-};
-
 /** The buffer of all decoders for decoded Huffman strings. It grows when a longer string arrives. */
 let scratch = new Uint8Array(256);
 /** The reader of all decoders: a block is decoded without interruption. */
@@ -67,11 +58,9 @@ export class Decoder {
   readonly #table = new DynamicTable(DEFAULT_HEADER_TABLE_SIZE);
   readonly #static: readonly Entry[];
   readonly #rules: FieldRules;
-  readonly #latin1: Latin1Decoder;
 
-  constructor(rules: FieldRules, latin1: Latin1Decoder = decodeLatin1) {
+  constructor(rules: FieldRules) {
     this.#rules = rules;
-    this.#latin1 = latin1;
     this.#static = staticEntriesFor(rules);
   }
 
@@ -159,17 +148,17 @@ export class Decoder {
     if (length > end - at) throw compressionError("a string is longer than the rest of the header block");
     integers.at = at + length;
     if (!isWanted || length === 0) return "";
-    if (!isHuffman) return this.#text(bytes, at, at + length);
+    if (!isHuffman) return textOf(bytes, at, at + length);
     const needed = maxDecodedLength(length);
     if (needed > scratch.length) scratch = new Uint8Array(2 * needed);
     const decoded = decodeHuffman(bytes, at, at + length, scratch);
-    return this.#text(scratch, 0, decoded);
+    return textOf(scratch, 0, decoded);
   }
+}
 
-  #text(bytes: Uint8Array, start: number, end: number): string {
-    if (end - start > MAX_BYTEWISE_LENGTH) return this.#latin1(bytes, start, end);
-    let text = "";
-    for (let i = start; i < end; i++) text += String.fromCharCode(bytes[i] as number);
-    return text;
-  }
+function textOf(bytes: Uint8Array, start: number, end: number): string {
+  if (end - start > MAX_BYTEWISE_LENGTH) return decodeLatin1(bytes, start, end);
+  let text = "";
+  for (let i = start; i < end; i++) text += String.fromCharCode(bytes[i] as number);
+  return text;
 }

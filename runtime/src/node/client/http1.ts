@@ -23,7 +23,6 @@ import { ExchangeFailure } from "../../http/transparent-retry.ts";
 import { ClientConnection } from "../../http1/client.ts";
 import type { MessageHandler } from "../../http1/connection.ts";
 import type { MessageError } from "../../http1/error.ts";
-import { nodeLatin1 } from "../io/latin1.ts";
 import { socketState } from "../io/socket-state.ts";
 import { establish, explainEnd, inConnectionContext, readAfterFailedWrite, type Target } from "./socket.ts";
 
@@ -217,7 +216,6 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
     this.#io = new ConnectionSocket(socket);
     this.#engine = new ClientConnection(this, {
       output: this.#io,
-      latin1: nodeLatin1,
       host: target.origin.host,
       maxHeadBytes: options.maxHeaderBytes,
     });

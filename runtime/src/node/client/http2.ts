@@ -6,7 +6,6 @@ import type { Connect, Connection } from "../../connection/connection.ts";
 import { Http2Connection } from "../../connection/http2-connection.ts";
 import type { SocketState } from "../../http/channel-state.ts";
 import type { EngineConnection } from "../../http2/connection.ts";
-import { nodeLatin1 } from "../io/latin1.ts";
 import { socketState } from "../io/socket-state.ts";
 import { establish, type Target, usesAlpn } from "./socket.ts";
 
@@ -27,7 +26,7 @@ export function connectHttp2(target: Target, timeoutMs: number): Connect {
         socket.once("secureConnect", () => (socket as TLSSocket).alpnProtocol === false && socket.destroy(NO_ALPN));
       }
       const stateOf = (key: object, engine: EngineConnection): SocketState => socketState(key, socket, engine);
-      const connection = new Http2Connection(socket, { ...target, latin1: nodeLatin1, stateOf }, owner, {
+      const connection = new Http2Connection(socket, { ...target, stateOf }, owner, {
         // The event "connect" shows only that the kernel accepted the connection. The SETTINGS frame shows that the server
         // speaks HTTP/2, and contains its limits.
         onReady() {

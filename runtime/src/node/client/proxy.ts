@@ -5,7 +5,6 @@ import type { Socket } from "node:net";
 import { HeadReader, type HeadSyntax } from "../../http1/head.ts";
 import { RESPONSE_SYNTAX, type StatusLine } from "../../http1/response.ts";
 import { VERSION } from "../../version.ts";
-import { nodeLatin1 } from "../io/latin1.ts";
 import { bypassesProxy, type ProxiedAddress } from "./no-proxy.ts";
 
 /** A proxy. Its name, which errors contain, has no credentials. */
@@ -68,7 +67,7 @@ export function openTunnel(
   const to = host.includes(":") ? `[${host}]:${port}` : `${host}:${port}`;
   const fields = [`host: ${to}`, `user-agent: triple-es/${VERSION}`];
   if (authorization !== undefined) fields.push(`proxy-authorization: ${authorization}`);
-  const reader = new HeadReader(nodeLatin1, MAX_PROXY_HEAD_BYTES, ANSWER_SYNTAX);
+  const reader = new HeadReader(MAX_PROXY_HEAD_BYTES, ANSWER_SYNTAX);
   const onReadable = (): void => {
     const chunk: Buffer | null = socket.read();
     if (chunk === null) return;

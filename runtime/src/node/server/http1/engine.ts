@@ -18,7 +18,6 @@ import type { Http1Limits } from "../../../http1/limits.ts";
 import type { RequestHead } from "../../../http1/request.ts";
 import { type Http1Handler, ServerConnection } from "../../../http1/server.ts";
 import type { OriginPolicy } from "../../../protocol/options.ts";
-import { nodeLatin1 } from "../../io/latin1.ts";
 import { socketState } from "../../io/socket-state.ts";
 import {
   errorResponse,
@@ -90,7 +89,6 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
     this.#socket = new ConnectionSocket(socket);
     this.#connection = new ServerConnection(this, {
       output: this.#socket,
-      latin1: nodeLatin1,
       dateLine,
       reasons: STATUS_CODES,
       limits: service.engineLimits,

@@ -19,7 +19,6 @@ import type { EngineLimits } from "../../../http2/limits.ts";
 import type { HeaderBlock } from "../../../http2/messages.ts";
 import { ServerRole } from "../../../http2/server.ts";
 import { CloseCode, WebSocketTunnel } from "../../../websocket/tunnel.ts";
-import { nodeLatin1 } from "../../io/latin1.ts";
 import { socketState } from "../../io/socket-state.ts";
 import {
   errorResponse,
@@ -72,7 +71,6 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     this.#socket = new ConnectionSocket(socket);
     this.role = new ServerRole(this, {
       output: this.#socket,
-      latin1: nodeLatin1,
       limits: service.engineLimits,
     });
     this.connection = this.role.connection;
