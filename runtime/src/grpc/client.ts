@@ -29,7 +29,6 @@ import { VERSION } from "../version.ts";
 import {
   checkPrefix,
   compressEnvelope,
-  countReceived,
   encodeEnvelope,
   encodeMessage,
   onlyEnvelope,
@@ -70,6 +69,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
 
   async function callUnary(request: UnaryRequest): ReturnType<Call> {
     const { method, context } = request;
+    const counted: RequestContext = context;
     let response: HttpResponse | undefined;
     try {
       const encoded = encode(request, request.message);
@@ -89,7 +89,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       const failed = readEnd(response, headers, bytes.byteLength > 0);
       if (failed !== undefined) throw failed;
       const envelope = onlyEnvelope(bytes, maxMessageBytes, responseCountError, method);
-      countReceived(context, envelope);
+      if (counted.receivedBytes !== undefined) counted.receivedBytes = envelope.data.byteLength;
       const data = envelope.compressed ? await inflate(envelope.data, compression, options) : envelope.data;
       const { trailers } = response;
       const error = method.payload && grpcPayload(method).readError?.({ headers, trailers, bytes: data }, options);

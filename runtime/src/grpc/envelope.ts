@@ -93,11 +93,6 @@ export function compressEnvelope(
   );
 }
 
-/** Counts the message of a received envelope in the context. */
-export function countReceived(context: RequestContext, { data }: Envelope): void {
-  if (context.receivedBytes !== undefined) context.receivedBytes += data.byteLength;
-}
-
 function writePrefix(envelope: Uint8Array, flags: number): Uint8Array {
   const length = envelope.byteLength - PREFIX_BYTES;
   envelope[0] = flags;

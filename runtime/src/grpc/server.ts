@@ -25,7 +25,7 @@ import {
   isGrpcContentType,
   refuse,
 } from "./content-type.ts";
-import { checkPrefix, compressEnvelope, countReceived, onlyEnvelope, PREFIX_BYTES } from "./envelope.ts";
+import { checkPrefix, compressEnvelope, onlyEnvelope, PREFIX_BYTES } from "./envelope.ts";
 import { readRequestHeaders } from "./headers.ts";
 import { inflate, ReceivedMessages, unnamedCompression } from "./messages.ts";
 import { ResponseEnvelopes } from "./response-envelopes.ts";
@@ -158,10 +158,10 @@ export class GrpcServer implements ServerProtocol {
 }
 
 function readMessage(call: GrpcCall, body: Uint8Array): object | Promise<object> {
-  const { handler, headers } = call;
-  const envelope = onlyEnvelope(body, handler.limits.maxMessageBytes, requestCountError, handler.method);
-  countReceived(call.context, envelope);
-  const { compressed, data } = envelope;
+  const { handler, headers, context } = call;
+  const { maxMessageBytes } = handler.limits;
+  const { compressed, data } = onlyEnvelope(body, maxMessageBytes, requestCountError, handler.method);
+  context.receivedBytes = data.byteLength;
   if (!compressed) return receive(call, data, undefined);
   if (headers.compression === undefined) throw unnamedCompression();
   return receive(call, data, headers.compression);
