@@ -4,7 +4,7 @@ import { EngineStream, NO_SINK, type StreamOwner } from "../../runtime/src/http2
 import { StreamTable } from "../../runtime/src/http2/stream-table.ts";
 
 const OWNER = {} as StreamOwner;
-const stream = (id: number): EngineStream => new EngineStream(OWNER, id, NO_SINK, 0, 0);
+const stream = (id: number): EngineStream => new EngineStream(OWNER, id, NO_SINK, 0);
 
 function check(table: StreamTable, model: ReadonlyMap<number, EngineStream>, maxId: number): void {
   expect(table.size).toBe(model.size);

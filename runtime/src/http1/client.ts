@@ -7,9 +7,10 @@
  *
  * A response may end before its request has been sent (RFC 9112, section 9.5). The connection is over then, too.
  */
+import type { SentHead } from "../wire/fields.ts";
 import { type ConnectionOptions, MessageConnection, type MessageHandler } from "./connection.ts";
 import { MessageError, malformed } from "./error.ts";
-import { ClientExchange, type ResponseSink, type SentHead } from "./exchange.ts";
+import { ClientExchange, type ResponseSink } from "./exchange.ts";
 import { UNTIL_CLOSE } from "./framing.ts";
 import { HeadReader } from "./head.ts";
 import { MAX_INTERIM_HEADS } from "./limits.ts";

@@ -2,7 +2,7 @@
  * One exchange of a connection, as its user sees it: a message that is received, and the body of one that is sent. Its methods may be
  * called at any time: on a closed exchange they do nothing.
  */
-import type { FieldList } from "../wire/fields.ts";
+import type { FieldList, SentHead } from "../wire/fields.ts";
 import type { Output } from "../wire/output.ts";
 import { CHUNKED, UNTIL_CLOSE } from "./framing.ts";
 import { MAX_UNREAD_BODY_BYTES, MAX_UNSENT_BODY_BYTES } from "./limits.ts";
@@ -237,13 +237,6 @@ export class ServerExchange extends MessageExchange<ExchangeSink, ServerExchange
   abort(): void {
     if (!this.closed) this.owner.lost();
   }
-}
-
-/** The head of a request to send. */
-export interface SentHead {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: FieldList;
 }
 
 /** Receives the events of a client's exchange. */

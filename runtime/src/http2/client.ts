@@ -2,17 +2,18 @@
  * The client's role on a connection: opens streams, queues requests while the server allows no more streams, and reads
  * responses.
  */
+import type { SentHead } from "../wire/fields.ts";
 import { ConnectionError, ErrorCode, LAST_STREAM_ID, Setting } from "./codes.ts";
 import { EngineConnection, type EngineOptions } from "./connection.ts";
 import type { ConnectionHandler, StreamSink } from "./events.ts";
+import { STREAM_WINDOW_BYTES } from "./flow-control.ts";
 import type { HeadersFrame } from "./frame.ts";
 import { MAX_HEADER_BYTES, MAX_INTERIM_RESPONSES } from "./limits.ts";
 import { BlockKind } from "./messages.ts";
 import { PREFACE } from "./receiver.ts";
 import type { Role } from "./role.ts";
 import { EngineStream, State } from "./stream.ts";
-import type { StreamRequestHead, Streams } from "./streams.ts";
-import { STREAM_WINDOW_BYTES } from "./windows.ts";
+import type { Streams } from "./streams.ts";
 
 /** A stream cannot be opened, because the connection shuts down or has used up its stream ids. */
 export class NotOpen extends Error {}
@@ -37,7 +38,7 @@ export class ClientRole implements Role {
   readonly #scheme: string;
   readonly #authority: string;
   /** Passes each waiting request once: a new iterator would first pass all removed ones. Used only if there is one. */
-  readonly #inOrder: Iterator<[EngineStream, StreamRequestHead]>;
+  readonly #inOrder: Iterator<[EngineStream, SentHead]>;
 
   constructor(handler: ConnectionHandler, options: ClientOptions) {
     this.connection = new EngineConnection(this, handler, options, SETTINGS, PREFACE);
@@ -51,12 +52,12 @@ export class ClientRole implements Role {
    * Opens a stream for a request. `body` is all or the first part of its body; `isEnd`: nothing follows. Throws
    * `NotOpen`, or a `TypeError` for a request that cannot be sent.
    */
-  open(head: StreamRequestHead, sink: StreamSink, body: Uint8Array | undefined, isEnd: boolean): EngineStream {
+  open(head: SentHead, sink: StreamSink, body: Uint8Array | undefined, isEnd: boolean): EngineStream {
     const streams = this.#streams;
     const { state, peer } = this.connection;
     if (state !== "open") throw new NotOpen("the connection takes no more requests");
     streams.headers.checkRequest(head.method, head.path, this.#authority, head.headers);
-    const stream = new EngineStream(streams, 0, sink, peer.windowSize, STREAM_WINDOW_BYTES);
+    const stream = new EngineStream(streams, 0, sink, peer.windowSize);
     stream.isHead = head.method === "HEAD";
     streams.opened++;
     const isEmpty = body === undefined || body.length === 0;
@@ -71,7 +72,7 @@ export class ClientRole implements Role {
     return stream;
   }
 
-  #start(stream: EngineStream, { method, path, headers }: StreamRequestHead, isEnd: boolean): void {
+  #start(stream: EngineStream, { method, path, headers }: SentHead, isEnd: boolean): void {
     const streams = this.#streams;
     const { connection } = this;
     stream.id = (streams.lastId + 1) | 1;
@@ -91,7 +92,7 @@ export class ClientRole implements Role {
     const streams = this.#streams;
     const { connection } = this;
     while (streams.waiting.size > 0 && streams.live.size < connection.peer.maxStreams && connection.state === "open") {
-      const [stream, head] = this.#inOrder.next().value as [EngineStream, StreamRequestHead];
+      const [stream, head] = this.#inOrder.next().value as [EngineStream, SentHead];
       streams.waiting.delete(stream);
       this.#start(stream, head, stream.endsAfterQueue && stream.unsent === 0);
       streams.scheduler.resume(stream);
@@ -107,8 +108,6 @@ export class ClientRole implements Role {
     this.#streams.waiting.clear();
     for (const stream of waiting) this.#streams.lose(stream, ErrorCode.RefusedStream, "connection", true);
   }
-
-  dispatch(): void {}
 
   onRequest(): void {
     throw new ConnectionError(ErrorCode.ProtocolError, "HEADERS on an idle stream");

@@ -117,7 +117,7 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
     let taken = chunk.length;
     try {
       taken = this.#receiver.receive(viewOf(chunk, 0, chunk.length), frames);
-      if (!this.#receiver.isStopped) this.#role.dispatch();
+      if (!this.#receiver.isStopped) this.#role.dispatch?.();
     } catch (reason) {
       if (reason instanceof ConnectionError) this.fail(reason.code, reason.message);
       else this.#end(ErrorCode.InternalError, "internal error", true, reason);
@@ -215,7 +215,7 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
 
   onStreamClosed(): void {
     const { streams } = this;
-    if (streams.waiting.size > 0) this.#role.openWaiting();
+    if (streams.waiting.size > 0) this.#role.openWaiting?.();
     else if (streams.live.size === 0 && this.state !== "over") this.#handler.onEvent({ type: "idle" });
   }
 
@@ -246,7 +246,7 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
     switch (ON_HEADERS[stream === undefined ? streams.stateOf(frame.streamId) : stream.state]) {
       case Action.Accept:
         if (stream?.hasHeaders) this.#onTrailers(stream, frame);
-        else if (stream !== undefined) this.#role.onResponse(stream, frame);
+        else if (stream !== undefined) this.#role.onResponse?.(stream, frame);
         break;
       case Action.Open:
         this.#role.onRequest(frame);

@@ -46,7 +46,7 @@ export class ControlFrames {
     this.#handler = handler;
   }
 
-  /** Handles the begin of a frame of an unknown type. Its payload is skipped. */
+  /** Handles the beginning of a frame of an unknown type. Its payload is skipped. */
   onUnknown(length: number): void {
     this.#owner.meters.glitch(Glitch.Unknown + Math.floor(length / 4_096));
   }
@@ -110,7 +110,7 @@ export class ControlFrames {
     }
     writeSettingsAck(this.#owner.output);
     this.#owner.meters.owe();
-    this.#role.openWaiting();
+    this.#role.openWaiting?.();
     this.#handler.onEvent({ type: "settings" });
   }
 

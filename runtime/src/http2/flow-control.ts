@@ -3,6 +3,9 @@
  */
 import { ConnectionError, ErrorCode } from "./codes.ts";
 
+/** The receive window of a stream, in bytes. It bounds what is held for its reader. */
+export const STREAM_WINDOW_BYTES: number = 256 * 1024;
+
 /**
  * Number of bytes that the peer may send. Consumed bytes are announced once they are half of the window: later would stop the
  * peer, earlier would cost more frames.

@@ -164,12 +164,6 @@ export function writeGoAway(output: Output, lastStreamId: number, code: number, 
   output.commit(at + 8 + length);
 }
 
-/** Writes a DATA frame. Small payloads are copied; large ones become a segment of their own. */
-export function writeData(output: Output, streamId: number, bytes: Uint8Array, isEnd: boolean): void {
-  writeDataHeader(output, streamId, bytes.length, isEnd);
-  if (bytes.length > 0) output.payload(bytes);
-}
-
 /** Writes the frame header of a DATA frame. */
 export function writeDataHeader(output: Output, streamId: number, length: number, isEnd: boolean): void {
   output.reserve(FRAME_HEADER_BYTES);

@@ -43,6 +43,7 @@ export class HeaderWriter {
     this.#checkSize(list, 0);
   }
 
+  /** Writes a response, or trailers, which have the status 0. */
   writeResponse(streamId: number, status: number, list: FieldList, isEnd: boolean): void {
     const { encoder } = this;
     const bound = encoder.prepare(list);
@@ -51,10 +52,6 @@ export class HeaderWriter {
     let at = encoder.begin(out, this.#start);
     if (status > 0) at = encoder.writeStatus(out, at, status);
     this.#finish(streamId, out, encoder.write(out, at, list), isEnd);
-  }
-
-  writeTrailers(streamId: number, list: FieldList): void {
-    this.writeResponse(streamId, 0, list, true);
   }
 
   /** Writes a request. Scheme and authority are those of the connection. */
@@ -71,7 +68,8 @@ export class HeaderWriter {
     const { generation } = encoder;
     const isRepeated = list === this.#list && method === this.#method && path === this.#path;
     if (isRepeated && this.#block !== undefined && this.#generation === generation) {
-      this.#writeFrame(streamId, FrameType.Headers, flagsOf(isEnd), this.#block);
+      const flags = isEnd ? Flag.EndHeaders | Flag.EndStream : Flag.EndHeaders;
+      this.#writeFrame(streamId, FrameType.Headers, flags, this.#block);
       return;
     }
     const out = this.#memoryFor(encoder.prepare(list, path, authority));
@@ -130,7 +128,8 @@ export class HeaderWriter {
     const output = this.#output;
     const start = this.#start;
     if (start > 0) {
-      writeFrameHeader(out, start - FRAME_HEADER_BYTES, end - start, FrameType.Headers, flagsOf(isEnd), streamId);
+      const flags = isEnd ? Flag.EndHeaders | Flag.EndStream : Flag.EndHeaders;
+      writeFrameHeader(out, start - FRAME_HEADER_BYTES, end - start, FrameType.Headers, flags, streamId);
       output.commit(end);
       return;
     }
@@ -149,9 +148,4 @@ export class HeaderWriter {
     output.slab.set(payload, output.at);
     output.commit(output.at + payload.length);
   }
-}
-
-/** Returns the flags of a block in one frame. */
-function flagsOf(isEnd: boolean): number {
-  return isEnd ? Flag.EndHeaders | Flag.EndStream : Flag.EndHeaders;
 }

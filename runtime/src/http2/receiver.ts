@@ -3,7 +3,7 @@
  * when they are complete, and header blocks when all their frames are complete. The parser keeps copies only, no views of
  * received chunks.
  */
-import { viewOf } from "../wire/output.ts";
+import { EMPTY, viewOf } from "../wire/output.ts";
 import { ConnectionError, ErrorCode, Flag, FRAME_HEADER_BYTES, FrameType } from "./codes.ts";
 import type { ControlFrames } from "./control.ts";
 import type { ReceivedData } from "./data.ts";
@@ -25,8 +25,6 @@ const Phase = { Preface: 0, Header: 1, Payload: 2, PadLength: 3, Data: 4, Paddin
 /** Bytes of a header block that count as much work as another frame: about as many fields may be in them. */
 const HEADER_BYTES_PER_FRAME = 32;
 
-const NO_OCTETS: Uint8Array = new Uint8Array(0);
-
 export class Receiver {
   /** True if no more frames are accepted. */
   isStopped = false;
@@ -36,7 +34,7 @@ export class Receiver {
   #phase: number;
   /** The received part of an incomplete frame: its nine-byte header, then its payload. */
   #header: Uint8Array | undefined;
-  #held: Uint8Array = NO_OCTETS;
+  #held: Uint8Array = EMPTY;
   /** Received bytes of the preface, the header or the payload. */
   #got = 0;
   #type = 0;
@@ -47,10 +45,10 @@ export class Receiver {
   /** Bytes of a DATA frame, or of a frame of an unknown type, that have not been received yet. */
   #dataLeft = 0;
   #paddingLeft = 0;
-  readonly #headers = { streamId: 0, isEnd: false, bytes: NO_OCTETS, start: 0, end: 0, dependsOn: -1 };
+  readonly #headers = { streamId: 0, isEnd: false, bytes: EMPTY, start: 0, end: 0, dependsOn: -1 };
   /** The header block in progress, which is in {@link #headers}: its stream id (0: none), and the bytes received so far. */
   #blockStreamId = 0;
-  #block: Uint8Array = NO_OCTETS;
+  #block: Uint8Array = EMPTY;
   #continuations = 0;
   /** Number of complete frames and header blocks. */
   completed = 0;
@@ -252,7 +250,7 @@ export class Receiver {
   #finishIfEmpty(): void {
     if (this.#phase !== Phase.Payload || this.#got < this.#length) return;
     const payload = this.#held;
-    this.#held = NO_OCTETS;
+    this.#held = EMPTY;
     this.#got = 0;
     this.#phase = Phase.Header;
     this.#onPayload(payload, 0, this.#length);
@@ -306,7 +304,7 @@ export class Receiver {
     this.#block = block;
     if ((this.#flags & Flag.EndHeaders) === 0) return;
     this.#blockStreamId = 0;
-    this.#block = NO_OCTETS;
+    this.#block = EMPTY;
     this.#onBlock(block, 0, block.length);
   }
 
@@ -317,6 +315,6 @@ export class Receiver {
     headers.end = end;
     this.completed++;
     this.#blocks.onHeaders(headers);
-    headers.bytes = NO_OCTETS;
+    headers.bytes = EMPTY;
   }
 }

@@ -10,12 +10,12 @@ export interface Role {
   readonly lastProcessedId: number;
   /** Handles the header block of a stream that the peer has opened. */
   onRequest(frame: HeadersFrame): void;
-  /** Handles a header block before the body of a stream that this side has opened. */
-  onResponse(stream: EngineStream, frame: HeadersFrame): void;
-  /** Passes on the requests of the received chunk. */
-  dispatch(): void;
-  /** Called when more streams may be opened: a stream has closed, or the peer has sent SETTINGS. */
-  openWaiting(): void;
+  /** Handles a header block before the body of a stream that this side has opened. Clients only. */
+  onResponse?(stream: EngineStream, frame: HeadersFrame): void;
+  /** Passes on the requests of the received chunk. Servers only. */
+  dispatch?(): void;
+  /** Called when more streams may be opened: a stream has closed, or the peer has sent SETTINGS. Clients only. */
+  openWaiting?(): void;
   /** Called when either side has sent GOAWAY. `isFinal`: it was this side, and it has named the last stream. */
   onLeaving(isFinal: boolean): void;
 }

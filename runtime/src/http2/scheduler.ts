@@ -4,9 +4,10 @@
  */
 
 import { type Output, viewOf } from "../wire/output.ts";
-import { DEFAULT_MAX_FRAME_SIZE } from "./codes.ts";
-import { writeData, writeDataHeader } from "./frame.ts";
+import { DEFAULT_MAX_FRAME_SIZE, DEFAULT_WINDOW_SIZE, ErrorCode } from "./codes.ts";
+import { writeDataHeader } from "./frame.ts";
 import type { HeaderWriter } from "./header-writer.ts";
+import { Glitch, type Meters } from "./limits.ts";
 import type { EngineStream } from "./stream.ts";
 
 /** High-water marks of queued bytes, per stream and connection. Above either, streams accept no data (backpressure). */
@@ -29,15 +30,13 @@ const DRIBBLE_BYTES = 256;
 export interface SchedulerOwner {
   /** The last frame of a stream has been written. */
   onSent(stream: EngineStream): void;
-  /** The trailers of a stream exceed a limit that the peer has lowered since they were queued. */
-  onUnsendable(stream: EngineStream): void;
-  /** The peer's window has forced a tiny frame. */
-  onDribble(): void;
+  /** Ends a stream with an error. */
+  fail(stream: EngineStream, code: number): void;
 }
 
 export class Scheduler {
   /** Bytes that may be sent on the connection. */
-  window: number;
+  window: number = DEFAULT_WINDOW_SIZE;
   /** Number of bytes that all streams have queued. */
   queued = 0;
   /** Bytes sent of chunks that stay in memory, because the rest of them has not been written. */
@@ -50,6 +49,7 @@ export class Scheduler {
   hasEnded = false;
   readonly #output: Output;
   readonly #headers: HeaderWriter;
+  readonly #meters: Meters;
   readonly #owner: SchedulerOwner;
   #first: EngineStream | undefined;
   #last: EngineStream | undefined;
@@ -57,11 +57,11 @@ export class Scheduler {
   #isBlocked = false;
   #drained: EngineStream[] | undefined;
 
-  constructor(output: Output, headers: HeaderWriter, owner: SchedulerOwner, windowBytes: number) {
+  constructor(output: Output, headers: HeaderWriter, meters: Meters, owner: SchedulerOwner) {
     this.#output = output;
     this.#headers = headers;
+    this.#meters = meters;
     this.#owner = owner;
-    this.window = windowBytes;
   }
 
   /** Writes data immediately if nothing is queued before it and flow control allows it; otherwise queues it. */
@@ -80,7 +80,8 @@ export class Scheduler {
       stream.sendWindow -= length;
       this.window -= length;
       this.frames++;
-      writeData(this.#output, stream.id, bytes, isEnd);
+      writeDataHeader(this.#output, stream.id, length, isEnd);
+      if (length > 0) this.#output.payload(bytes);
       if (isEnd) this.#owner.onSent(stream);
     }
   }
@@ -210,7 +211,7 @@ export class Scheduler {
     const allowed = Math.min(stream.sendWindow, this.window);
     const length = Math.min(stream.unsent, allowed, DEFAULT_MAX_FRAME_SIZE);
     if (length === allowed && length < DRIBBLE_BYTES && length < stream.unsent) {
-      this.#owner.onDribble();
+      this.#meters.glitch(Glitch.Dribble);
       // The connection may have ended.
       if (stream.closed) return;
     }
@@ -231,9 +232,10 @@ export class Scheduler {
     const { trailersAfterQueue } = stream;
     if (trailersAfterQueue !== undefined) {
       try {
-        this.#headers.writeTrailers(stream.id, trailersAfterQueue);
+        this.#headers.writeResponse(stream.id, 0, trailersAfterQueue, true);
       } catch {
-        this.#owner.onUnsendable(stream);
+        // They exceed a limit that the peer has lowered since they were queued.
+        this.#owner.fail(stream, ErrorCode.InternalError);
         return;
       }
     }

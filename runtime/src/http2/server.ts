@@ -5,13 +5,13 @@
 import { ConnectionError, ErrorCode, LAST_STREAM_ID, MAX_31_BITS, Setting } from "./codes.ts";
 import { EngineConnection, type EngineOptions } from "./connection.ts";
 import type { ServerHandler } from "./events.ts";
+import { STREAM_WINDOW_BYTES } from "./flow-control.ts";
 import type { HeadersFrame } from "./frame.ts";
 import { DEFAULT_LIMITS, type EngineLimits, Glitch, MAX_BUFFERED_BYTES } from "./limits.ts";
 import { BlockKind } from "./messages.ts";
 import type { Role } from "./role.ts";
 import { EngineStream, NO_SINK, State } from "./stream.ts";
 import type { Streams } from "./streams.ts";
-import { STREAM_WINDOW_BYTES } from "./windows.ts";
 
 /** SETTINGS_MAX_HEADER_LIST_SIZE, which is advisory: larger blocks, up to 64 KiB, get a response that says so. */
 const DEFAULT_HEADER_LIST_BYTES: number = 16 * 1024;
@@ -49,10 +49,6 @@ export class ServerRole implements Role {
     return Math.min(this.#streams.lastId, this.#lastAccepted);
   }
 
-  openWaiting(): void {}
-
-  onResponse(): void {}
-
   onLeaving(isFinal: boolean): void {
     if (isFinal) this.#lastAccepted = this.lastProcessedId;
   }
@@ -81,7 +77,7 @@ export class ServerRole implements Role {
       this.#refuse(streamId, ErrorCode.RefusedStream, isEnd);
       return;
     }
-    const stream = new EngineStream(streams, streamId, NO_SINK, connection.peer.windowSize, STREAM_WINDOW_BYTES);
+    const stream = new EngineStream(streams, streamId, NO_SINK, connection.peer.windowSize);
     stream.state = State.Open;
     stream.hasHeaders = true;
     stream.expected = block.contentLength;

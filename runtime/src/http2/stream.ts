@@ -5,7 +5,7 @@
 
 import type { FieldList } from "../wire/fields.ts";
 import type { Stream, StreamSink } from "./events.ts";
-import { ReceiveWindow } from "./flow-control.ts";
+import { ReceiveWindow, STREAM_WINDOW_BYTES } from "./flow-control.ts";
 import type { HeaderBlock } from "./messages.ts";
 
 /** The states of a stream. A closed one has no object: `ClosedStreams` remembers how the last ones ended. */
@@ -98,7 +98,7 @@ export class EngineStream implements Stream {
   readonly owner: StreamOwner;
   /** Bytes that may be sent. Negative after SETTINGS that reduced the window (RFC 9113, section 6.9.2). */
   sendWindow: number;
-  readonly receiveWindow: ReceiveWindow;
+  readonly receiveWindow: ReceiveWindow = new ReceiveWindow(STREAM_WINDOW_BYTES);
   /** Bytes received and not consumed, which count against the window of the stream. */
   unconsumed = 0;
   /** Bytes that are still credited to the stream, if its data is discarded. */
@@ -137,12 +137,11 @@ export class EngineStream implements Stream {
   block: HeaderBlock | undefined;
   trailers: readonly string[] | undefined;
 
-  constructor(owner: StreamOwner, id: number, sink: StreamSink, sendBytes: number, receiveBytes: number) {
+  constructor(owner: StreamOwner, id: number, sink: StreamSink, sendBytes: number) {
     this.owner = owner;
     this.id = id;
     this.sink = sink;
     this.sendWindow = sendBytes;
-    this.receiveWindow = new ReceiveWindow(receiveBytes);
   }
 
   sendInformational(status: number, headers: FieldList): void {

@@ -3,24 +3,18 @@
  * how they close.
  */
 
-import type { FieldList } from "../wire/fields.ts";
+import type { FieldList, SentHead } from "../wire/fields.ts";
 import type { Output } from "../wire/output.ts";
 import { ClosedStreams } from "./closed-streams.ts";
-import { DEFAULT_WINDOW_SIZE, ErrorCode } from "./codes.ts";
+import { ErrorCode } from "./codes.ts";
+import { STREAM_WINDOW_BYTES } from "./flow-control.ts";
 import { writeRstStream } from "./frame.ts";
 import { HeadersTooLarge, HeaderWriter } from "./header-writer.ts";
-import { Glitch, type Meters } from "./limits.ts";
+import type { Meters } from "./limits.ts";
 import { Scheduler, type SchedulerOwner } from "./scheduler.ts";
 import { type EngineStream, State, type StreamOwner } from "./stream.ts";
 import { StreamTable } from "./stream-table.ts";
-import { ReceiveWindows, STREAM_WINDOW_BYTES } from "./windows.ts";
-
-/** The head of a request that opens a stream. */
-export interface StreamRequestHead {
-  readonly method: string;
-  readonly path: string;
-  readonly headers: FieldList;
-}
+import { ReceiveWindows } from "./windows.ts";
 
 /** The connection of streams. */
 export interface StreamsOwner {
@@ -35,7 +29,7 @@ export class Streams implements StreamOwner, SchedulerOwner {
    * Requests of a client whose streams have no id yet, in the order of their calls: ids must increase in the order in which
    * HEADERS are sent. Thousands may wait, and each may be cancelled: all is O(1).
    */
-  readonly waiting: Map<EngineStream, StreamRequestHead> = new Map();
+  readonly waiting: Map<EngineStream, SentHead> = new Map();
   readonly closed: ClosedStreams = new ClosedStreams();
   readonly headers: HeaderWriter;
   readonly scheduler: Scheduler;
@@ -58,7 +52,7 @@ export class Streams implements StreamOwner, SchedulerOwner {
     this.#isServer = isServer;
     this.#owner = owner;
     this.headers = new HeaderWriter(output);
-    this.scheduler = new Scheduler(output, this.headers, this, DEFAULT_WINDOW_SIZE);
+    this.scheduler = new Scheduler(output, this.headers, meters, this);
     this.windows = new ReceiveWindows(output);
   }
 
@@ -124,7 +118,7 @@ export class Streams implements StreamOwner, SchedulerOwner {
 
   sendTrailers(stream: EngineStream, trailers: FieldList): void {
     if (stream.unsent === 0 && stream.id !== 0) {
-      this.headers.writeTrailers(stream.id, trailers);
+      this.headers.writeResponse(stream.id, 0, trailers, true);
       this.onSent(stream);
       return;
     }
@@ -146,14 +140,6 @@ export class Streams implements StreamOwner, SchedulerOwner {
       stream.state = State.HalfLocal;
       if (this.#isServer) stream.sink.onRespondedEarly?.();
     }
-  }
-
-  onUnsendable(stream: EngineStream): void {
-    this.fail(stream, ErrorCode.InternalError);
-  }
-
-  onDribble(): void {
-    this.#meters.glitch(Glitch.Dribble);
   }
 
   /** Handles the end of a stream by the peer (half-closed, remote). */

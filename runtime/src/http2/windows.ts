@@ -8,11 +8,7 @@ import { flowControlError, ReceiveWindow } from "./flow-control.ts";
 import { writeWindowUpdate } from "./frame.ts";
 import type { EngineStream } from "./stream.ts";
 
-/**
- * Receive windows, in bytes. That of a stream bounds what is held for its reader; that of the connection is credited on
- * receipt, and bounds only what is on its way.
- */
-export const STREAM_WINDOW_BYTES: number = 256 * 1024;
+/** The receive window of the connection, in bytes. It is credited on receipt, and bounds only what is on its way. */
 const CONNECTION_WINDOW_BYTES: number = 4 * 1024 * 1024;
 
 export class ReceiveWindows {

@@ -10,6 +10,13 @@ export interface FieldList {
   readonly frozen: boolean;
 }
 
+/** The head of a request to send. */
+export interface SentHead {
+  readonly method: string;
+  readonly path: string;
+  readonly headers: FieldList;
+}
+
 /** The fast conversion of Node and of platforms like it. Those of polyfills take a `Buffer` only. */
 const { latin1Slice } = (globalThis.Buffer?.prototype ?? {}) as {
   latin1Slice?: (this: Uint8Array, start: number, end: number) => string;

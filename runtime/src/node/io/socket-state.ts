@@ -1,10 +1,9 @@
 /** The state of a socket and of the HTTP/2 connection on it, for channelz. */
 import type { Socket } from "node:net";
 import { TLSSocket } from "node:tls";
+import { NO_BYTES } from "../../call/bytes.ts";
 import type { SocketState } from "../../http/channel-state.ts";
 import type { EngineConnection } from "../../http2/connection.ts";
-
-const NONE = new Uint8Array(0);
 
 export function socketState(key: object, socket: Socket, engine?: EngineConnection): SocketState {
   return {
@@ -27,7 +26,7 @@ export function socketState(key: object, socket: Socket, engine?: EngineConnecti
 function tlsState(socket: TLSSocket): NonNullable<SocketState["tls"]> {
   return {
     cipher: socket.getCipher().standardName,
-    local: socket.getX509Certificate()?.raw ?? NONE,
-    remote: socket.getPeerX509Certificate()?.raw ?? NONE,
+    local: socket.getX509Certificate()?.raw ?? NO_BYTES,
+    remote: socket.getPeerX509Certificate()?.raw ?? NO_BYTES,
   };
 }
