@@ -199,18 +199,24 @@ export function createRouterWith(settings: RouterSettings): Router {
       const { version = service.selector?.version, group = service.selector?.group } = options;
       const selector: Selector = { version, group };
       const all = { interceptors: [...interceptors, ...(options.interceptors ?? [])], onError };
-      const bodies = bodiesOf(bodyKinds, options, Object.keys(service.methods));
-      const compressMinBytes = compressionOf(options, Object.keys(service.methods));
+      const methods = Object.keys(service.methods);
+      const bodies = byMethod("bodies", options.bodies, methods, Array.isArray).map((kinds) =>
+        checkBodies(bodyKinds, kinds),
+      );
+      const isOne = (given: unknown): boolean => typeof given !== "object";
+      const compressMinBytes = byMethod("compressMinBytes", options.compressMinBytes, methods, isOne).map((bytes) =>
+        checkCompressMinBytes(bytes === undefined ? settings.compressMinBytes : bytes),
+      );
       assertFunction("authorize", options.authorize);
       const limited = limiterOf(service, options.limits, settings);
       for (const [index, made] of createHandlers(service, implementation, all, calls).entries()) {
         const { method } = made;
-        const { call, limits } = limited(Object.keys(service.methods)[index] as string, made);
+        const { call, limits } = limited(methods[index] as string, made);
         const handler: Handler = {
           method,
           payload: payloadOf<Payload>(method)?.server,
           call,
-          limits: { ...limits, compressMinBytes: compressMinBytes[index] ?? settings.compressMinBytes },
+          limits: { ...limits, compressMinBytes: compressMinBytes[index] as number },
           authorize: createAuthorize([settings.shedding?.(method), settings.authorize, options.authorize], onError),
           bodies: bodies[index] ?? [],
           csrf: options.csrf ?? true,
@@ -298,32 +304,24 @@ function limiterOf(
   };
 }
 
-/** Returns the kinds of body of each method. Throws a `TypeError` for an unknown kind or method. */
-function bodiesOf(
-  all: readonly string[],
-  { bodies = all }: ServiceOptions,
+/** Returns an option of each method, which is given for all (`isOne`) or by name. Throws a `TypeError` for an unknown method. */
+function byMethod<Value>(
+  option: string,
+  given: Value | { readonly [method: string]: Value } | undefined,
   methods: readonly string[],
-): (readonly string[])[] {
-  const byMethod = Array.isArray(bodies) ? {} : (bodies as { readonly [method: string]: readonly string[] });
-  assertMembers("bodies", byMethod, methods);
-  return methods.map((name) => {
-    const kinds: readonly string[] = Array.isArray(bodies) ? bodies : (byMethod[name] ?? all);
-    const unknown = kinds.find((kind) => !all.includes(kind));
-    if (unknown === undefined) return kinds;
-    throw new TypeError(`bodies: "${unknown}" is not among: ${all.join(", ")}`);
-  });
+  isOne: (given: unknown) => boolean,
+): (Value | undefined)[] {
+  if (given === undefined || isOne(given)) return methods.map(() => given as Value | undefined);
+  const byName = given as { readonly [method: string]: Value };
+  assertMembers(option, byName, methods);
+  return methods.map((name) => byName[name]);
 }
 
-/** Returns the size from which each method compresses. Throws a `TypeError` or `RangeError` for invalid values. */
-function compressionOf(
-  { compressMinBytes: given }: ServiceOptions,
-  methods: readonly string[],
-): (number | undefined)[] {
-  if (typeof given === "object") assertMembers("compressMinBytes", given, methods);
-  return methods.map((name) => {
-    const bytes = typeof given === "object" ? given[name] : given;
-    return bytes === undefined ? undefined : checkCompressMinBytes(bytes);
-  });
+/** Returns the kinds of body of a method. Throws a `TypeError` for an unknown kind. */
+function checkBodies(all: readonly string[], kinds: readonly string[] = all): readonly string[] {
+  const unknown = kinds.find((kind) => !all.includes(kind));
+  if (unknown === undefined) return kinds;
+  throw new TypeError(`bodies: "${unknown}" is not among: ${all.join(", ")}`);
 }
 
 /** Returns the name of the service in a path of a call, `/<service>/<method>`; empty for other paths. */
