@@ -20,12 +20,6 @@ interface Waiting {
   readonly reject: (reason: RpcError) => void;
 }
 
-/** The source of a body: a stream of HTTP/2, for example. */
-interface BodySource {
-  /** Reports that the reader has consumed this many bytes, so that the peer may send as many more. */
-  consumed(bytes: number): void;
-}
-
 /** A reader that waits for the next chunk. */
 interface ChunkReader {
   readonly resolve: (step: IteratorResult<Uint8Array, undefined>) => void;
@@ -35,7 +29,9 @@ interface ChunkReader {
 const COMPLETE = "complete";
 
 /** The body that is received on a stream. Bytes that it holds are not consumed there; those passed on or dropped are. */
-export class IncomingBody<Source extends BodySource = Stream> implements Body, ChunkSource, CollectedBody {
+export class IncomingBody<Source extends Pick<Stream, "consumed"> = Stream>
+  implements Body, ChunkSource, CollectedBody
+{
   /** Bytes received so far. */
   received = 0;
   /** Index in the connection's list of collected bodies, and number by their start: older ones have smaller numbers. */

@@ -105,10 +105,6 @@ function withoutPadding(value: string): string {
   return value.slice(start, end);
 }
 
-function isContentLength(value: string): boolean {
-  return DIGITS.test(value) && Number(value) <= Number.MAX_SAFE_INTEGER;
-}
-
 /** Converts a host to lower case and removes the default port of the scheme (RFC 3986, sections 6.2.2.1 and 6.2.3). */
 function normalizeHost(host: string, scheme: string): string {
   return host.toLowerCase().replace(scheme === "https" ? /:(?:443)?$/ : /:(?:80)?$/, "");
@@ -135,7 +131,7 @@ export const MESSAGE_RULES: FieldRules = {
       case Kind.Status:
         return STATUS.test(value) ? nameKind : Kind.Malformed;
       case Kind.ContentLength:
-        return isContentLength(value) ? nameKind : Kind.Malformed;
+        return DIGITS.test(value) && Number(value) <= Number.MAX_SAFE_INTEGER ? nameKind : Kind.Malformed;
       case Kind.Te:
         return value === "trailers" ? Kind.Plain : Kind.Malformed;
       default:

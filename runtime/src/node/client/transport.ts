@@ -100,11 +100,6 @@ export interface ClientProtocols {
   readonly "http-rpc": ClientProtocol;
 }
 
-const WRAPPER_CONTENT_TYPES: readonly NonNullable<NodeTransportOptions["wrapperContentType"]>[] = [
-  "application/grpc+proto",
-  "application/triple+wrapper",
-];
-
 /** Creates a transport to a server or its endpoints. Throws a `TypeError` or `RangeError` for an invalid option. */
 export function createNodeTransport(
   protocols: ClientProtocols,
@@ -194,7 +189,7 @@ function resolveProtocolOptions(options: AnyOptions): ClientProtocolOptions {
   const { protocol = "grpc", codec = "proto", compressions = nodeCompressions } = options;
   const { serializations, wrapperContentType = "application/grpc+proto", jsonBody = "array" } = options;
   assertOneOf("jsonBody", jsonBody, ["array", "object"]);
-  assertOneOf("wrapperContentType", wrapperContentType, WRAPPER_CONTENT_TYPES);
+  assertOneOf("wrapperContentType", wrapperContentType, ["application/grpc+proto", "application/triple+wrapper"]);
   checkWireNames("compressions", compressions, ["identity", "*"]);
   if (protocol === "grpc" && options.accept !== undefined) throw new TypeError(`accept needs protocol "http-rpc"`);
   const general = resolveClientOptions({

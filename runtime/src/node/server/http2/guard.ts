@@ -18,6 +18,7 @@ import type { Indexed, SwapList } from "../../../connection/swap-list.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
 import type { EngineConnection } from "../../../http2/connection.ts";
 import type { Stream } from "../../../http2/events.ts";
+import type { ServedConnection } from "../listener/engine.ts";
 import { ABORT_GRACE_MS, type Limits, MIB, oldAt } from "../listener/limits.ts";
 
 /** A request whose stream is open. */
@@ -41,12 +42,7 @@ interface Progress {
 }
 
 /** The ways in which a guard ends its connection, other than at once. */
-export interface GuardedConnection {
-  /** Ends the connection after its open calls. */
-  leave(): void;
-  /** Aborts the open calls. */
-  abort(reason: RpcError): void;
-}
+type GuardedConnection = Pick<ServedConnection, "leave" | "abort">;
 
 /** Enforces the time limits of one connection. The periodic sweep of the server calls it. */
 export class ConnectionGuard {
