@@ -26,7 +26,6 @@ import {
   ServedConnection,
   ServedConnections,
   type ServerEngineOptions,
-  type Service,
 } from "../listener/engine.ts";
 import { MIB, oldAt } from "../listener/limits.ts";
 import { openWebSocket, type WebSocketUpgrade } from "../listener/web-socket.ts";
@@ -36,7 +35,7 @@ import { type Http1RequestOwner, ServedHttp1Request } from "./request.ts";
 const HEADROOM_BYTES = 16 * 1024;
 
 /** The options of an engine of HTTP/1.1. */
-interface Http1Service extends Service {
+interface Http1Service extends ServerEngineOptions {
   readonly engineLimits: Http1Limits;
   /** The connections that take WebSockets over. */
   readonly http2: ServedConnections;
@@ -46,8 +45,8 @@ interface Http1Service extends Service {
 export function serveHttp1(options: ServerEngineOptions, http2: ServedConnections): ServedConnections {
   const { headersTimeoutMs: headMs, requestTimeoutMs: requestMs, http1IdleTimeoutMs: idleMs } = options.limits;
   const engineLimits = { headBytes: options.maxHeaderBytes + HEADROOM_BYTES, headMs, requestMs, idleMs };
-  const service: Http1Service = { ...options, engineLimits, http2, isLeaving: false, aborted: undefined };
-  return new ServedConnections(service, (socket, all) => new ServedHttp1Connection(service, socket, all));
+  const service: Http1Service = { ...options, engineLimits, http2 };
+  return new ServedConnections(options.limits, (socket, all) => new ServedHttp1Connection(service, socket, all));
 }
 
 let dateSecond = -1;
@@ -93,7 +92,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
       reasons: STATUS_CODES,
       limits: service.engineLimits,
     });
-    this.#connection.isLeaving = service.isLeaving;
+    this.#connection.isLeaving = connections.isLeaving;
     this.#socket.attach(this.#connection, this);
   }
 

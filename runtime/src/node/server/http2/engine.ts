@@ -27,7 +27,6 @@ import {
   ServedConnection,
   ServedConnections,
   type ServerEngineOptions,
-  type Service,
 } from "../listener/engine.ts";
 import type { WebSocketUpgrade } from "../listener/web-socket.ts";
 import { ConnectionGuard } from "./guard.ts";
@@ -37,15 +36,15 @@ import { type RequestOwner, ServedRequest } from "./request.ts";
 const LEAVE_MS = 1_000;
 
 /** The options of an engine of HTTP/2. */
-interface Http2Service extends Service {
+interface Http2Service extends ServerEngineOptions {
   readonly engineLimits: EngineLimits;
 }
 
 /** Creates the engine that serves HTTP/2 connections. */
 export function serveHttp2(options: ServerEngineOptions): ServedConnections {
   const engineLimits = { ...options.limits, maxHeaderListBytes: options.maxHeaderBytes };
-  const service: Http2Service = { ...options, engineLimits, isLeaving: false, aborted: undefined };
-  return new ServedConnections(service, (...one) => new ServedHttp2Connection(service, ...one));
+  const service: Http2Service = { ...options, engineLimits };
+  return new ServedConnections(options.limits, (...one) => new ServedHttp2Connection(service, ...one));
 }
 
 /** One connection of a client. */
@@ -80,7 +79,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
       this.#inherit = upgrade.inherit;
     }
     this.#socket.attach(this.#tunnel ?? this.connection, this);
-    if (service.isLeaving) this.leave();
+    if (connections.isLeaving) this.leave();
   }
 
   /** The client, for diagnostics. */
@@ -95,7 +94,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   }
 
   override get aborted(): RpcError | undefined {
-    return this.service.aborted ?? this.#aborted;
+    return this.connections.aborted ?? this.#aborted;
   }
 
   onRequest(stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]): void {

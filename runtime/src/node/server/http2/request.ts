@@ -23,6 +23,7 @@ import type { WatchedRequest } from "./guard.ts";
 const RECEIPT_MS = 2_000;
 
 const NO_HEADERS: Metadata = new Metadata().freeze();
+const CONTINUE = "100-continue";
 
 /** The connection of a request. */
 export interface RequestOwner extends ReceivedRequestOwner {
@@ -51,7 +52,9 @@ export class ServedRequest
   #pings = 0;
 
   constructor(owner: RequestOwner, stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]) {
-    super(owner, stream, block, early, block.fields.includes(CONTINUE) && expects(block.fields));
+    const { fields } = block;
+    const mayExpect = fields.includes(CONTINUE);
+    super(owner, stream, block, early, mayExpect && Metadata.fromShared(fields).get("expect") === CONTINUE);
     this.memo = block;
     this.authority = block.authority === "" ? undefined : block.authority;
   }
@@ -96,7 +99,8 @@ export class ServedRequest
     else {
       // Clients such as curl 7.88 lose a response that ends before their request. With a content-length they recognise its
       // end, and stop sending.
-      stream.respond(status, withLength(headers, byteLength), whole, undefined, false);
+      const withLength = new Metadata(headers).set("content-length", String(byteLength));
+      stream.respond(status, withLength, whole, undefined, false);
       this.#endsLater = true;
       this.#discard();
     }
@@ -117,23 +121,18 @@ export class ServedRequest
     this.outgoing = undefined;
     this.isOver = true;
     this.hasResponded = true;
-    if (isOpen) this.#end(this.#trailers);
+    try {
+      if (isOpen && this.#trailers.size > 0) this.stream.sendTrailers(this.#trailers);
+      else if (isOpen) this.stream.sendData(NO_BYTES, true);
+    } catch {
+      // For example, a field cannot be sent.
+      this.stream.reset(ErrorCode.InternalError);
+    }
     this.#finish();
   }
 
   onSendError(reason: unknown): void {
     this.fail(reason instanceof RpcError ? ErrorCode.EnhanceYourCalm : ErrorCode.InternalError);
-  }
-
-  /** Ends a response after its body. */
-  #end(trailers: Metadata): void {
-    try {
-      if (trailers.size > 0) this.stream.sendTrailers(trailers);
-      else this.stream.sendData(NO_BYTES, true);
-    } catch {
-      // For example, a field cannot be sent.
-      this.stream.reset(ErrorCode.InternalError);
-    }
   }
 
   /** Resets the stream of a call whose response is missing or incomplete. The connection stays open. */
@@ -182,7 +181,8 @@ export class ServedRequest
 
   /**
    * Resets the stream after the time limit for discarding. If the end of the response was delayed, it is sent when the client
-   * has received the response: no fixed time is enough for a process that the operating system does not schedule.
+   * has received the response: no fixed time is enough for a process that the operating system does not schedule. A PING is
+   * acknowledged after the frames before it have been processed (RFC 9113, section 6.7).
    */
   #onDiscarded(): void {
     if (!this.#endsLater) {
@@ -190,13 +190,8 @@ export class ServedRequest
       return;
     }
     // A PING that waits for its acknowledgement may have been sent before the response.
-    this.#pings = this.#ping() ? 1 : 2;
+    this.#pings = this.owner.role.connection.ping("receipt") ? 1 : 2;
     this.#stopTimer = startBackgroundTimer(RECEIPT_MS, () => this.#endDiscarded());
-  }
-
-  /** Sends a PING, which is acknowledged after the frames before it have been processed (RFC 9113, section 6.7). */
-  #ping(): boolean {
-    return this.owner.role.connection.ping("receipt");
   }
 
   /** Handles the acknowledgement of a PING of {@link #onDiscarded}. */
@@ -204,7 +199,7 @@ export class ServedRequest
     if (this.#pings === 0) return;
     this.#pings--;
     if (this.#pings === 0) this.#endDiscarded();
-    else this.#ping();
+    else this.owner.role.connection.ping("receipt");
   }
 
   #endDiscarded(): void {
@@ -225,16 +220,4 @@ export class ServedRequest
     if (!this.stream.ended) this.incoming?.fail(clientGone());
     this.outgoing?.onClosed();
   }
-}
-
-const CONTINUE = "100-continue";
-
-function expects(fields: readonly string[]): boolean {
-  return Metadata.fromShared(fields).get("expect") === CONTINUE;
-}
-
-function withLength(headers: Metadata, length: number): Metadata {
-  const copy = new Metadata(headers);
-  copy.set("content-length", String(length));
-  return copy;
 }

@@ -4,8 +4,8 @@
  */
 import type { Socket } from "node:net";
 import { concat } from "../../../call/bytes.ts";
-import { Code, Status } from "../../../call/code.ts";
-import { clientGone, RpcError } from "../../../call/error.ts";
+import { Status } from "../../../call/code.ts";
+import { clientGone, type RpcError } from "../../../call/error.ts";
 import { Metadata } from "../../../call/metadata.ts";
 import type { PeerConnection } from "../../../call/peer.ts";
 import { defer, now, repeat } from "../../../call/platform.ts";
@@ -43,14 +43,6 @@ export interface ServerEngineOptions {
   readonly allowsWebSocket?: OriginPolicy | undefined;
 }
 
-/** The options of an engine, and the state that its connections share. */
-export interface Service extends ServerEngineOptions {
-  /** True after {@link ServedConnections.drain}. */
-  isLeaving: boolean;
-  /** The reason of {@link ServedConnections.abort}; `undefined` before that call. */
-  aborted: RpcError | undefined;
-}
-
 /** Creates the connection of a socket. */
 type CreateConnection = (
   socket: Socket,
@@ -60,13 +52,17 @@ type CreateConnection = (
 
 /** The connections of a port that use one version of HTTP. They are swept about once a second while there are any. */
 export class ServedConnections extends SwapList<ServedConnection> {
-  readonly #service: Service;
+  /** True after {@link drain}. */
+  isLeaving = false;
+  /** The reason of {@link abort}; `undefined` before that call. */
+  aborted: RpcError | undefined;
+  readonly #limits: Limits;
   readonly #create: CreateConnection;
   #stopSweeping: (() => void) | undefined;
 
-  constructor(service: Service, create: CreateConnection) {
+  constructor(limits: Limits, create: CreateConnection) {
     super();
-    this.#service = service;
+    this.#limits = limits;
     this.#create = create;
   }
 
@@ -78,12 +74,12 @@ export class ServedConnections extends SwapList<ServedConnection> {
       for (const one of this) one.sweep(time);
     };
     // If the event loop was blocked, input that was sent in time is read before deferred calls run.
-    this.#stopSweeping ??= repeat(sweepIntervalMs(this.#service.limits), () => defer(sweep));
+    this.#stopSweeping ??= repeat(sweepIntervalMs(this.#limits), () => defer(sweep));
   }
 
   /** Begins graceful shutdown: running exchanges finish, and new ones are not started. */
   drain(): void {
-    this.#service.isLeaving = true;
+    this.isLeaving = true;
     for (const connection of this) connection.leave();
   }
 
@@ -94,7 +90,7 @@ export class ServedConnections extends SwapList<ServedConnection> {
 
   /** Aborts running exchanges: fires their signals, and fails readers that wait for more of a request. */
   abort(reason: RpcError): void {
-    this.#service.aborted = reason;
+    this.aborted = reason;
     for (const connection of this) connection.abort(reason);
   }
 
@@ -109,17 +105,17 @@ export class ServedConnections extends SwapList<ServedConnection> {
 /** One connection of a client. */
 export abstract class ServedConnection implements MemoryHolder, Indexed {
   index = 0;
-  readonly service: Service;
+  readonly service: ServerEngineOptions;
   readonly memory: MemoryShare;
   readonly peer: PeerConnection;
-  readonly #connections: ServedConnections;
+  protected readonly connections: ServedConnections;
   /** Bytes of output, and of input that waits, that are taken from the memory budget. */
   protected held = 0;
   #collecting: Collecting | undefined;
 
-  constructor(service: Service, socket: Socket, version: "h1" | "h2", connections: ServedConnections) {
+  constructor(service: ServerEngineOptions, socket: Socket, version: "h1" | "h2", connections: ServedConnections) {
     this.service = service;
-    this.#connections = connections;
+    this.connections = connections;
     // Clients such as `nc -N` half-close the connection after their requests, and still expect the responses.
     socket.allowHalfOpen = true;
     this.peer = readPeer(socket, version);
@@ -128,7 +124,7 @@ export abstract class ServedConnection implements MemoryHolder, Indexed {
 
   /** The reason why the server aborts its requests; `undefined` before that. */
   get aborted(): RpcError | undefined {
-    return this.service.aborted;
+    return this.connections.aborted;
   }
 
   get collecting(): Collecting {
@@ -181,7 +177,7 @@ export abstract class ServedConnection implements MemoryHolder, Indexed {
 
   onClose(): void {
     this.memory.close();
-    this.#connections.delete(this);
+    this.connections.delete(this);
   }
 }
 
@@ -342,7 +338,4 @@ export function errorResponse(httpStatus: number, error: RpcError): HttpResponse
 }
 
 /** The response that replaces one that exceeds the memory budget. gRPC maps 503 to unavailable. */
-export const OUT_OF_MEMORY: HttpResponse = errorResponse(
-  503,
-  new RpcError(Code.Unavailable, outOfMemory().rawMessage, { status: Status.ServiceError }),
-);
+export const OUT_OF_MEMORY: HttpResponse = errorResponse(503, outOfMemory());
