@@ -64,7 +64,7 @@ export function keepRegistered<S extends Session>(
     // Registrations share a session. Node prints a warning from the eleventh listener on.
     setMaxListeners(0, session.lost);
     session.lost.addEventListener("abort", wake);
-    if (entries?.session !== session) entries = new Entries(publisher, session);
+    if (entries?.session.lost !== session.lost) entries = new Entries(publisher, session);
     try {
       while (!session.lost.aborted && !ended.signal.aborted) {
         const current = instance;

@@ -70,7 +70,8 @@ async function start(tags: readonly string[], { consumer, others = [], silent = 
   }
   const source: DubboSource = {
     name: "test",
-    watchProviders(_key, _warn, watcher) {
+    decodeProvider: (url) => url,
+    watchProviders(_key, watcher) {
       if (!silent) queueMicrotask(() => watcher.onValue(urls));
       return () => {};
     },

@@ -7,14 +7,10 @@ import { type DescField, type DescMessage, type JsonObject, ScalarType } from "@
 import { Code, type Method, RpcError } from "triple-es";
 import type { Instance, OfferedService, Registration, RegistrationEvent } from "triple-es/discovery";
 import { callHook, type Payload } from "triple-es/internal";
-import { keepRegistered, type Publisher, type Session } from "../registration.ts";
+import { keepRegistered, type Session } from "../registration.ts";
 import { RELEASE, serviceParameters } from "./provider-url.ts";
+import type { Store } from "./source.ts";
 
-/** Changes the entry of a service by compare-and-set. `change` returns `undefined` to leave it as it is. */
-export type DefinitionStore = (
-  offered: OfferedService,
-  change: (content: string | undefined) => string | undefined,
-) => Promise<void>;
 type Types = Map<string, JsonObject>;
 
 /** The maximum length of a definition, in characters: ZooKeeper closes connections that send more than 1 MiB. */
@@ -34,11 +30,10 @@ const NOT_INTEGERS: ReadonlyMap<ScalarType, string> = new Map([
  * Stores the definitions of an instance's services after it was registered, and again after the registry was lost. Attempts
  * that fail are repeated, and each reason is reported to `onEvent` once; they change nothing about the registration.
  */
-export function withDefinitions<S extends Session>(
+export function withDefinitions<Entry>(
   registration: Registration,
   instance: Instance,
-  open: Publisher<S>["open"],
-  store: DefinitionStore,
+  { open, definition }: Pick<Store<Entry>, "open" | "definition">,
   onEvent: (event: RegistrationEvent) => void = () => {},
 ): Registration {
   const reported = new Set<string>();
@@ -52,7 +47,7 @@ export function withDefinitions<S extends Session>(
     callHook("the hook onRegistration", () => onEvent({ type: "failed", error }));
   }
 
-  async function storeOne(offered: OfferedService, { lost }: S): Promise<void> {
+  async function storeOne(offered: OfferedService, { lost }: Session): Promise<void> {
     const text = writeDefinition(instance.application, offered);
     if (text === undefined) return;
     const { length } = text;
@@ -60,15 +55,18 @@ export function withDefinitions<S extends Session>(
       const problem = `that of ${offered.service} has ${length} characters, more than ${MAX_DEFINITION_LENGTH}`;
       return report(new RpcError(Code.ResourceExhausted, problem));
     }
-    await store(offered, (content) => (content === text ? undefined : text)).catch((reason) => {
-      if (!lost.aborted) report(reason);
-      throw reason;
-    });
+    const stored = definition(offered, "provider", instance.application);
+    await stored
+      .change((content) => (content === text ? undefined : text))
+      .catch((reason) => {
+        if (!lost.aborted) report(reason);
+        throw reason;
+      });
   }
 
   function start(): void {
     if (registration.status() === "closed") return;
-    const publish = async (session: S): Promise<void> => {
+    const publish = async (session: Session): Promise<void> => {
       await Promise.all(instance.services.map((offered) => storeOne(offered, session)));
     };
     stored = keepRegistered({ open, publish, withdraw: async () => {} }, instance);

@@ -1,7 +1,9 @@
 /**
  * Limits of what a consumer reads of one service. Every client of a registry may write its lists, so that a list without a
- * limit could stop the consumers that read it. The rest of a list is skipped with a warning.
+ * limit could stop the consumers that read it. The rest of a list is skipped with a warning, and long lists are read in steps,
+ * between which other tasks of the process run.
  */
+import { defer } from "triple-es/internal";
 import type { Warn } from "./source.ts";
 
 /** The maximum number of applications that a mapping names: each is watched. */
@@ -34,4 +36,28 @@ function nameProblem(name: string): string | undefined {
   if (name === "." || name === ".." || /[/\p{Cc}\p{Surrogate}]/u.test(name))
     return `is no part of a path: ${JSON.stringify(name)}`;
   return undefined;
+}
+
+/** The number of entries in one step: parsing them takes a few milliseconds. */
+const STEP = 500;
+
+/** The length of an entry that counts as one, in characters. */
+const USUAL_LENGTH = 1_000;
+
+/** Counts entries, and ends the task after each step. */
+export class EntryCounter {
+  #count = 0;
+
+  /** Counts an entry by its length. Returns the same as {@link count}. */
+  countText({ length }: string): Promise<void> | undefined {
+    return this.count(1 + length / USUAL_LENGTH);
+  }
+
+  /** Counts entries that were worked on. Returns a promise if the task is to end here, for the caller to wait for. */
+  count(entries = 1): Promise<void> | undefined {
+    this.#count += entries;
+    if (this.#count < STEP) return undefined;
+    this.#count = 0;
+    return new Promise(defer);
+  }
 }

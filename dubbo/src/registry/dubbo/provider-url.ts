@@ -70,12 +70,12 @@ export function writeUrl(scheme: string, address: string, path: string, given: I
   return `${scheme}://${address}/${path}?${query.join("&")}`;
 }
 
-/** Decodes a name as Java's `URLDecoder` does. Returns `undefined` if it is malformed. */
-export function decodeName(name: string): string | undefined {
+/** Decodes a name as Java's `URLDecoder` does. Throws an `Error` if it is malformed. */
+export function decodeName(name: string): string {
   try {
     return decodeURIComponent(name.replaceAll("+", " "));
   } catch {
-    return undefined;
+    throw new Error("it is not percent-encoded");
   }
 }
 

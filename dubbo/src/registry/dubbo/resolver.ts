@@ -13,10 +13,9 @@ import type { Balancer, Endpoint, Registry, Resolver, ServiceKey } from "triple-
 import { assertOneOf, formatServiceKey, onAbort, reasonOf, startBackgroundTimer } from "triple-es/internal";
 import type { Rules, ServiceRules } from "../../rules/service-rules.ts";
 import { externalHost } from "../servers.ts";
-import { EntryCounter } from "../steps.ts";
 import { Changes, type StopWatch, type Watcher } from "../watch.ts";
 import { createConsumers } from "./consumer.ts";
-import { checkApplications, MAX_PROVIDERS, takeFirst } from "./limits.ts";
+import { checkApplications, EntryCounter, MAX_PROVIDERS, takeFirst } from "./limits.ts";
 import type { DescribedService } from "./metadata.ts";
 import { MetadataCache } from "./metadata-cache.ts";
 import { type Provider, parseProvider } from "./provider-url.ts";
@@ -176,7 +175,7 @@ class ServiceView {
     if (rules !== undefined) this.#stops.push(() => rules.stop());
     const providers = this.#watcher<readonly string[]>((urls) => this.#listed(urls));
     if (levels === "instance") this.#providers = [];
-    else this.#stops.push(source.watchProviders(key, warn, providers));
+    else this.#stops.push(source.watchProviders(key, providers));
     const apps = this.#watcher<readonly string[]>((all) => this.#mapped(checkApplications(all, key.service, warn)));
     if (levels === "interface") this.#isMapped = true;
     else if (providedBy !== undefined) this.#mapped(providedBy);
@@ -244,16 +243,18 @@ class ServiceView {
     }
   }
 
-  /** Parses a provider URL. Returns `undefined` for one of another service, and for a malformed one. */
-  #provider(url: string): Provider | undefined {
+  /** Parses a provider. Returns `undefined` for one of another service, and for a malformed one. */
+  #provider(listed: string): Provider | undefined {
+    let url = listed;
     let provider: Provider | undefined;
     try {
+      url = this.#source.decodeProvider(listed);
       provider = parseProvider(url);
     } catch (reason) {
       this.#warn(`the provider ${shorten(url)} of ${this.#key.service} is skipped: ${reasonOf(reason)}`);
     }
     if (provider !== undefined && !servesKey(provider.key, this.#key)) provider = undefined;
-    this.#parsed.set(url, provider);
+    this.#parsed.set(listed, provider);
     return provider;
   }
 

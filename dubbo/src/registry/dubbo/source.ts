@@ -2,6 +2,7 @@
  * The data that a Dubbo consumer reads from a registry, and the entries that it has in it, whichever registry it is.
  */
 import type { Instance, Registration, RegistrationEvent, ServiceKey } from "triple-es/discovery";
+import type { Publisher, Session } from "../registration.ts";
 import type { StopWatch, Watcher } from "../watch.ts";
 import type { DescribedService } from "./metadata.ts";
 import type { ServiceInstance } from "./service-instance.ts";
@@ -21,8 +22,10 @@ export interface Consumer extends Instance {
 export interface DubboSource {
   /** The name of the registry in messages, such as `etcd`. */
   readonly name: string;
-  /** Watches the provider URLs of a service, decoded. */
-  readonly watchProviders: (key: ServiceKey, warn: Warn, watcher: Watcher<readonly string[]>) => StopWatch;
+  /** Watches the providers of a service. */
+  readonly watchProviders: (key: ServiceKey, watcher: Watcher<readonly string[]>) => StopWatch;
+  /** Returns the URL of a provider. Throws an `Error` with the reason if it is malformed. */
+  readonly decodeProvider: (provider: string) => string;
   /** Watches the applications that provide a service. */
   readonly watchApplications: (service: string, watcher: Watcher<readonly string[]>) => StopWatch;
   /** Watches the instances of an application. */
@@ -40,4 +43,38 @@ export interface DubboSource {
     revision: string,
     signal: AbortSignal,
   ) => Promise<readonly DescribedService[] | undefined>;
+}
+
+/** A text; `undefined` if there is none. */
+export interface Text {
+  readonly watch: (watcher: Watcher<string | undefined>) => StopWatch;
+  readonly read: (signal: AbortSignal) => Promise<string | undefined>;
+  /** Changes it by compare-and-set. `change` returns `undefined` to leave it as it is. */
+  readonly change: (change: (content: string | undefined) => string | undefined) => Promise<void>;
+}
+
+/** A session that holds entries. They are removed when it ends. */
+export interface EntrySession<Entry> extends Session {
+  /** Creates or replaces an entry. */
+  readonly put: (name: string, entry: Entry) => Promise<void>;
+  /** Removes an entry, if the session still holds it. */
+  readonly remove: (name: string, entry: Entry) => Promise<void>;
+}
+
+/** What Dubbo keeps in a registry: entries of sessions, and texts that stay. */
+export interface Store<Entry>
+  extends Pick<DubboSource, "name" | "watchProviders" | "decodeProvider" | "watchInstances"> {
+  /** True if Dubbo's consoles read the registry. */
+  readonly hasConsoles: boolean;
+  readonly open: Publisher<EntrySession<Entry>>["open"];
+  /** Returns the entries of an instance by their names. */
+  readonly entriesOf: (instance: Instance) => ReadonlyMap<string, Entry>;
+  readonly consumerEntry: (consumer: Consumer) => readonly [name: string, entry: Entry];
+  /** The applications that provide a service, separated by commas. */
+  readonly mapping: (service: string) => Text;
+  /** The services of an application, if it stores them in the registry. */
+  readonly metadata: (application: string, revision: string) => Text;
+  /** The definition of a service, for consoles, by a `provider` or `consumer`. */
+  readonly definition: (service: ServiceKey, side: string, application: string) => Text;
+  readonly rule: (key: string) => Text;
 }

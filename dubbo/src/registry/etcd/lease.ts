@@ -4,7 +4,8 @@
  */
 import { Code, RpcError } from "triple-es";
 import { delayInBackground } from "triple-es/internal";
-import { REGISTRY_CLOSED, type TreeSession } from "../tree.ts";
+import type { EntrySession } from "../dubbo/source.ts";
+import { REGISTRY_CLOSED } from "../tree.ts";
 import { ETCD_TIMEOUT_MS, type EtcdClient } from "./client.ts";
 import type { Keys } from "./keys.ts";
 
@@ -25,7 +26,7 @@ export class LeaseHolder {
   }
 
   /** Returns the session of the current lease. Grants one if there is none. */
-  async session(signal: AbortSignal): Promise<TreeSession> {
+  async session(signal: AbortSignal): Promise<EntrySession<string>> {
     if (this.#isClosed) throw REGISTRY_CLOSED;
     this.#current ??= this.#grant(signal);
     const current = this.#current;
@@ -55,7 +56,7 @@ export class LeaseHolder {
   }
 }
 
-class Lease implements TreeSession {
+class Lease implements EntrySession<string> {
   readonly #client: EtcdClient;
   readonly #keys: Keys;
   readonly #id: bigint;

@@ -3,9 +3,9 @@
  * registration of instances.
  */
 import { formatAddress, onAbort } from "triple-es/internal";
+import { EntryCounter } from "../dubbo/limits.ts";
 import { writeUrl } from "../dubbo/provider-url.ts";
 import { TRIPLE } from "../dubbo/service-key.ts";
-import { EntryCounter } from "../steps.ts";
 import { type StopWatch, startWatch, type Watcher } from "../watch.ts";
 import type { NacosClient } from "./client.ts";
 import type { NacosConnection } from "./connection.ts";

@@ -9,21 +9,18 @@
  *     configuration SERVICE:VERSION:GROUP:provider:APP, group dubbo   the definition of a service, for consoles; or consumer
  */
 import { type ClosableTransport, Code, RpcError } from "triple-es";
-import type { Instance, Registration, Registry, ServiceKey } from "triple-es/discovery";
+import type { Registration, Registry, ServiceKey } from "triple-es/discovery";
 import { type ClientTlsOptions, createTransport } from "triple-es/node";
-import { configured } from "../configured.ts";
-import { type DefinitionStore, withDefinitions } from "../dubbo/definition.ts";
-import { parseMetadata } from "../dubbo/metadata.ts";
 import { providerParameters } from "../dubbo/provider-url.ts";
 import { type ConsumerOptions, createDubboResolvers, shorten } from "../dubbo/resolver.ts";
 import { instanceMetadata } from "../dubbo/service-instance.ts";
-import { addToMapping, parseMapping, TRIPLE } from "../dubbo/service-key.ts";
-import type { DubboSource } from "../dubbo/source.ts";
-import { keepRegistered, type Publisher } from "../registration.ts";
+import { TRIPLE } from "../dubbo/service-key.ts";
+import type { Store, Text } from "../dubbo/source.ts";
+import { createSource, keepInstance } from "../dubbo/store.ts";
 import { checkCredentials, checkPort, parseServers } from "../servers.ts";
 import { NacosClient } from "./client.ts";
 import { Configs } from "./configs.ts";
-import type { NacosConnection, NacosModule } from "./connection.ts";
+import type { NacosModule } from "./connection.ts";
 import { createTokenSource } from "./login.ts";
 import { type NacosInstance, Naming, watchUrls } from "./naming.ts";
 
@@ -55,21 +52,17 @@ export function nacos(options: NacosOptions): Registry {
   checkText("namespace", namespace, /^[^\s/?&]*$/);
   checkText("group", group, /^[\w.:-]+$/);
   const createClient = clientFactory(options);
-  const [configClient, reader] = [createClient("config"), createClient("naming")];
+  const configClient = createClient("config");
   const configs = new Configs(configClient, namespace);
-  const scope = { namespace, group };
-  const source = createSource(reader, new Naming(reader, scope), configs);
+  const storeOf = (client: NacosClient) => createStore(client, new Naming(client, { namespace, group }), configs);
+  const reader = createClient("naming");
   const registrations = new Set<Registration>();
   return {
-    resolver: createDubboResolvers(source, options),
+    resolver: createDubboResolvers(createSource(storeOf(reader)), options),
     register(instance, onEvent) {
       // A connection has one instance of each service, so each registration has a connection of its own.
       const client = createClient("naming");
-      const publisher = createPublisher(client, new Naming(client, scope), configs);
-      const plain = configured(keepRegistered(publisher, instance, onEvent), instance, options.rules, source, onEvent);
-      const store: DefinitionStore = (offered, change) =>
-        configs.change(definitionOf(offered, "provider", instance.application), change);
-      const kept = withDefinitions(plain, instance, publisher.open, store, onEvent);
+      const kept = keepInstance(storeOf(client), instance, options.rules, onEvent);
       const registration: Registration = {
         ...kept,
         async close(closeOptions) {
@@ -126,27 +119,39 @@ function openTransport(address: string, tls: ClientTlsOptions | undefined): Clos
 const interfaceService = ({ service, version = "", group = "" }: ServiceKey, category = "providers"): string =>
   `${category}:${service}:${version}:${group}`;
 
-/** Replaces the characters that Nacos refuses, as Dubbo for Java does. */
-const configOf = (key: string) => ({ dataId: key.replaceAll("$", "___").replaceAll("/", "-"), group: "dubbo" });
-
-const definitionOf = ({ service, version = "", group = "" }: ServiceKey, side: string, application: string) =>
-  configOf(`${service}:${version}:${group}:${side}:${application}`);
-
-const mappingOf = (service: string) => ({ dataId: service, group: "mapping" });
-
 /** The names of services that servers of Nacos accept (their `ParamCheckRule`), in addition to a length of 512. */
 const SERVICE_NAME = /^(?!@)(?:(?!@@)[^\u4e00-\u9fa5\s])+$/;
 
-function createSource(client: NacosClient, naming: Naming, configs: Configs): DubboSource {
+function createStore(client: NacosClient, naming: Naming, configs: Configs): Store<NacosInstance> {
+  const textOf = (dataId: string, group: string): Text => {
+    const key = { dataId, group };
+    return {
+      watch: (watcher) => configs.watch(key, watcher),
+      read: () => configs.read(key),
+      change: (change) => configs.change(key, change),
+    };
+  };
+  // Nacos refuses some characters, which Dubbo for Java replaces.
+  const rule = (key: string): Text => textOf(key.replaceAll("$", "___").replaceAll("/", "-"), "dubbo");
   return {
     name: "nacos",
-    watchProviders: (key, _warn, watcher) => naming.watch(interfaceService(key), watchUrls(watcher)),
-    watchApplications: (service, watcher) =>
-      configs.watch(mappingOf(service), {
-        ...watcher,
-        onValue: (content) => watcher.onValue(parseMapping(content)),
-      }),
-    watchInstances: (application, warn, watcher) => {
+    hasConsoles: true,
+    async open() {
+      const connection = await client.connected();
+      return {
+        lost: connection.lost,
+        put: (service, entry) => naming.register(connection, service, entry),
+        remove: (service, entry) => naming.deregister(connection, service, entry),
+      };
+    },
+    mapping: (service) => textOf(service, "mapping"),
+    metadata: textOf,
+    definition: ({ service, version = "", group = "" }, side, application) =>
+      rule(`${service}:${version}:${group}:${side}:${application}`),
+    rule,
+    watchProviders: (key, watcher) => naming.watch(interfaceService(key), watchUrls(watcher)),
+    decodeProvider: (url) => url,
+    watchInstances(application, warn, watcher) {
       // The mapping contains the names that any provider has written, and no provider removes one.
       const skip = (reason: string): void => {
         warn(`the application ${shorten(application)} is skipped: ${reason}`);
@@ -165,61 +170,21 @@ function createSource(client: NacosClient, naming: Naming, configs: Configs): Du
         },
       });
     },
-    keepConsumer(consumer, onEvent) {
-      const { key, application, host: ip, port, attributes, freed, define } = consumer;
-      const service = interfaceService(key, "consumers");
-      const entry = { ip, port, metadata: { ...attributes, path: key.service, protocol: "consumer" } };
-      const publisher: Publisher<NacosConnection> = {
-        open: () => freed.then(() => client.connected()),
-        async publish(connection) {
-          await naming.register(connection, service, entry);
-          await configs.change(definitionOf(key, "consumer", application), define);
-        },
-        withdraw: (connection) => naming.deregister(connection, service, entry),
-      };
-      return keepRegistered(publisher, consumer, onEvent);
+    entriesOf(instance) {
+      const { application, host: ip, port, services, mode = "all" } = instance;
+      const entries = new Map<string, NacosInstance>();
+      if (mode !== "interface") entries.set(application, { ip, port, metadata: instanceMetadata(instance) });
+      if (mode === "instance") return entries;
+      for (const offered of services) {
+        const parameters = providerParameters(instance, offered);
+        const metadata = { ...parameters, category: "providers", path: offered.service, protocol: TRIPLE };
+        entries.set(interfaceService(offered), { ip, port, metadata });
+      }
+      return entries;
     },
-    watchRule: (key, watcher) => configs.watch(configOf(key), watcher),
-    async readStoredMetadata(application, revision) {
-      const content = await configs.read({ dataId: application, group: revision });
-      return content === undefined ? undefined : parseMetadata(JSON.parse(content));
+    consumerEntry({ key, host: ip, port, attributes }) {
+      const metadata = { ...attributes, path: key.service, protocol: "consumer" };
+      return [interfaceService(key, "consumers"), { ip, port, metadata }];
     },
   };
-}
-
-function createPublisher(client: NacosClient, naming: Naming, configs: Configs): Publisher<NacosConnection> {
-  return {
-    open: () => client.connected(),
-    async publish(connection, instance, earlier) {
-      const before = earlier === undefined ? new Map<string, NacosInstance>() : entriesOf(earlier);
-      const entries = entriesOf(instance);
-      await Promise.all([...entries].map(([service, entry]) => naming.register(connection, service, entry)));
-      const removed = [...before].filter(([service]) => !entries.has(service));
-      await Promise.all(removed.map(([service, entry]) => naming.deregister(connection, service, entry)));
-      if (earlier !== undefined || instance.mode === "interface") return;
-      // Written last: consumers that see the mapping look for the instance.
-      const { application } = instance;
-      const names = new Set(instance.services.map(({ service }) => service));
-      const add = (content: string | undefined): string | undefined => addToMapping(content, application);
-      await Promise.all([...names].map((service) => configs.change(mappingOf(service), add)));
-    },
-    async withdraw(connection, instance) {
-      const entries = [...entriesOf(instance)];
-      await Promise.all(entries.map(([service, entry]) => naming.deregister(connection, service, entry)));
-    },
-  };
-}
-
-/** Returns the instances of an instance of ours, by the name of the service in the registry. */
-function entriesOf(instance: Instance): Map<string, NacosInstance> {
-  const { application, host: ip, port, services, mode = "all" } = instance;
-  const entries = new Map<string, NacosInstance>();
-  if (mode !== "interface") entries.set(application, { ip, port, metadata: instanceMetadata(instance) });
-  if (mode === "instance") return entries;
-  for (const offered of services) {
-    const parameters = providerParameters(instance, offered);
-    const metadata = { ...parameters, category: "providers", path: offered.service, protocol: TRIPLE };
-    entries.set(interfaceService(offered), { ip, port, metadata });
-  }
-  return entries;
 }

@@ -2,9 +2,8 @@
  * The nodes of ZooKeeper as a tree of entries. Entries of a session are ephemeral nodes; their parents are persistent.
  */
 import { unlessAborted } from "triple-es/internal";
-import { MAX_PROVIDERS } from "../dubbo/limits.ts";
-import { EntryCounter } from "../steps.ts";
-import { MAX_TRIES, type Tree, type TreeSession } from "../tree.ts";
+import { EntryCounter, MAX_PROVIDERS } from "../dubbo/limits.ts";
+import { MAX_TRIES, type Tree } from "../tree.ts";
 import { Changes, startWatch } from "../watch.ts";
 import type { ZooKeeperClient } from "./client.ts";
 import type { JuteReader, JuteWriter } from "./jute.ts";
@@ -21,7 +20,6 @@ interface Node {
 
 export function createZooKeeperTree(client: ZooKeeperClient, hasAuth: boolean): Tree {
   const nodes = new Nodes(client, hasAuth);
-  const sessions = new WeakMap<AbortSignal, TreeSession>();
 
   /**
    * Runs `read`, and again after each change that its watches report. While the connection is lost but the session may
@@ -101,10 +99,8 @@ export function createZooKeeperTree(client: ZooKeeperClient, hasAuth: boolean): 
     async session(signal) {
       await unlessAborted(client.connected(), signal);
       const { id, lost } = client.session;
-      const known = sessions.get(lost);
-      if (known !== undefined) return known;
       const held = new Nodes(client, hasAuth, lost);
-      const session: TreeSession = {
+      return {
         lost,
         put: (path, content) => held.put(path, content, id),
         async remove(path) {
@@ -112,8 +108,6 @@ export function createZooKeeperTree(client: ZooKeeperClient, hasAuth: boolean): 
           await held.remove(path, id);
         },
       };
-      sessions.set(lost, session);
-      return session;
     },
     close: () => client.close(),
   };

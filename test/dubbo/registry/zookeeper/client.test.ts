@@ -167,7 +167,7 @@ it("the removal of a node fails if no server can be reached soon, before the ses
   const session = await createZooKeeperTree(client, false).session(new AbortController().signal);
   sockets[0]?.destroy();
   await expect.poll(() => sockets.length, { timeout: 10_000 }).toBeGreaterThan(1);
-  await expect(session.remove("/p")).rejects.toThrow("no server can be reached");
+  await expect(session.remove("/p", "")).rejects.toThrow("no server can be reached");
 });
 
 it("contents that were read before the connection was lost are current after it is back", async () => {
