@@ -4,7 +4,7 @@
  */
 import { Code, RpcError } from "triple-es";
 import type { Instance, Registration, RegistrationEvent } from "triple-es/discovery";
-import { Backoff, callHook, delayInBackground, onAbort } from "triple-es/internal";
+import { Backoff, callHook, delayInBackground } from "triple-es/internal";
 import type { Rules } from "../rules/service-rules.ts";
 import type { DubboSource } from "./dubbo/source.ts";
 import { REGISTRATION_BACKOFF } from "./registration.ts";
@@ -36,31 +36,19 @@ export function configured(
     registration.update({ weight: ruled ?? given }).catch(() => {});
   }
 
-  /** Watches the rule until the registry fails or the registration is closed. */
-  function watch(): Promise<void> {
-    return new Promise((resolve) => {
-      let unlink = (): void => {};
-      const onFailure = (): void => {
-        unlink();
-        resolve();
-      };
-      const stop = watchRule(key, { onValue: apply, onFailure });
-      unlink = onAbort(ended.signal, () => {
-        stop();
-        resolve();
-      });
+  let stop = (): void => {};
+  const retry = new Backoff(REGISTRATION_BACKOFF);
+
+  /** Watches the rule, again after the registry has failed. */
+  function watch(): void {
+    if (ended.signal.aborted) return;
+    stop = watchRule(key, {
+      onValue: apply,
+      onFailure: () => void delayInBackground(retry.next(), ended.signal).then(watch),
     });
   }
 
-  async function run(): Promise<void> {
-    const retry = new Backoff(REGISTRATION_BACKOFF);
-    while (!ended.signal.aborted) {
-      await watch();
-      await delayInBackground(retry.next(), ended.signal);
-    }
-  }
-
-  void run();
+  watch();
   return {
     ready: registration.ready,
     status: registration.status,
@@ -70,6 +58,7 @@ export function configured(
     },
     close(options) {
       ended.abort();
+      stop();
       return registration.close(options);
     },
   };
