@@ -7,32 +7,27 @@
  */
 
 export class JuteWriter {
-  #buffer: Buffer = Buffer.allocUnsafe(256);
-  #length = 4;
+  readonly #parts: Uint8Array[] = [];
 
   int(value: number): this {
-    this.#reserve(4);
-    this.#length = this.#buffer.writeInt32BE(value, this.#length);
+    this.#parts.push(int32(value));
     return this;
   }
 
   long(value: bigint): this {
-    this.#reserve(8);
-    this.#length = this.#buffer.writeBigInt64BE(value, this.#length);
+    const part = Buffer.allocUnsafe(8);
+    part.writeBigInt64BE(value);
+    this.#parts.push(part);
     return this;
   }
 
   bool(value: boolean): this {
-    this.#reserve(1);
-    this.#length = this.#buffer.writeUInt8(value ? 1 : 0, this.#length);
+    this.#parts.push(Uint8Array.of(value ? 1 : 0));
     return this;
   }
 
   bytes(value: Uint8Array): this {
-    this.int(value.byteLength);
-    this.#reserve(value.byteLength);
-    this.#buffer.set(value, this.#length);
-    this.#length += value.byteLength;
+    this.#parts.push(int32(value.byteLength), value);
     return this;
   }
 
@@ -48,16 +43,15 @@ export class JuteWriter {
 
   /** Returns the frame, with its length. */
   frame(): Uint8Array {
-    this.#buffer.writeInt32BE(this.#length - 4, 0);
-    return this.#buffer.subarray(0, this.#length);
+    const body = Buffer.concat(this.#parts);
+    return Buffer.concat([int32(body.byteLength), body]);
   }
+}
 
-  #reserve(bytes: number): void {
-    if (this.#length + bytes <= this.#buffer.byteLength) return;
-    const larger = Buffer.allocUnsafe(Math.max(2 * this.#buffer.byteLength, this.#length + bytes));
-    larger.set(this.#buffer.subarray(0, this.#length));
-    this.#buffer = larger;
-  }
+function int32(value: number): Uint8Array {
+  const part = Buffer.allocUnsafe(4);
+  part.writeInt32BE(value);
+  return part;
 }
 
 /** Reads the fields of a body. Throws a `RangeError` if the body is too short or a length is invalid. */
