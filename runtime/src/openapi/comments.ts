@@ -2,20 +2,8 @@
  * Comments of proto files by the full names of what they describe, from `SourceCodeInfo`. Generated code does not contain it;
  * the files that the compiler writes and the requests of plugins do.
  */
-import type { DescFile } from "@bufbuild/protobuf";
-import {
-  type DescriptorProto,
-  DescriptorProtoSchema,
-  type EnumDescriptorProto,
-  EnumDescriptorProtoSchema,
-  FileDescriptorProtoSchema,
-  ServiceDescriptorProtoSchema,
-} from "@bufbuild/protobuf/wkt";
-
-const { service, messageType, enumType } = FileDescriptorProtoSchema.field;
-const { field, nestedType, enumType: nestedEnum } = DescriptorProtoSchema.field;
-const METHOD_FIELD = ServiceDescriptorProtoSchema.field.method.number;
-const VALUE_FIELD = EnumDescriptorProtoSchema.field.value.number;
+import type { DescField, DescFile, DescMessage } from "@bufbuild/protobuf";
+import { type FileDescriptorProto, FileDescriptorProtoSchema } from "@bufbuild/protobuf/wkt";
 
 export class Comments {
   readonly #texts = new Map<string, string>();
@@ -38,44 +26,32 @@ export class Comments {
   }
 
   #addFile({ proto }: DescFile): void {
-    const byPath = new Map<string, string>();
     for (const { path, leadingComments, trailingComments } of proto.sourceCodeInfo?.location ?? []) {
       const text = [leadingComments, trailingComments].map(markdownOf).filter((one) => one !== "");
-      if (text.length > 0) byPath.set(path.join(), text.join("\n\n"));
+      const name = text.length > 0 ? nameAt(proto, path) : undefined;
+      if (name !== undefined) this.#texts.set(name, text.join("\n\n"));
     }
-    if (byPath.size === 0) return;
-    const add = (name: string, path: readonly number[]): void => {
-      const text = byPath.get(path.join());
-      if (text !== undefined) this.#texts.set(name, text);
-    };
-    const scope = proto.package === "" ? "" : `${proto.package}.`;
-    for (const [index, { name, method }] of proto.service.entries()) {
-      const path = [service.number, index];
-      add(`${scope}${name}`, path);
-      for (const [at, one] of method.entries()) add(`${scope}${name}.${one.name}`, [...path, METHOD_FIELD, at]);
-    }
-    for (const [index, one] of proto.messageType.entries()) addMessage(one, scope, [messageType.number, index], add);
-    for (const [index, one] of proto.enumType.entries()) addEnum(one, scope, [enumType.number, index], add);
   }
 }
 
-type Add = (name: string, path: readonly number[]) => void;
-
-function addMessage(message: DescriptorProto, scope: string, path: readonly number[], add: Add): void {
-  const name = `${scope}${message.name}`;
-  add(name, path);
-  for (const [index, one] of message.field.entries()) add(`${name}.${one.name}`, [...path, field.number, index]);
-  for (const [index, one] of message.nestedType.entries()) {
-    addMessage(one, `${name}.`, [...path, nestedType.number, index], add);
+/**
+ * Returns the full name of what a path of `SourceCodeInfo` leads to: numbers of fields, each with an index. `undefined`: it has no
+ * name.
+ */
+function nameAt(file: FileDescriptorProto, path: readonly number[]): string | undefined {
+  const names = [file.package];
+  let type: DescMessage | undefined = FileDescriptorProtoSchema;
+  let at: unknown = file;
+  for (let i = 0; i < path.length; i += 2) {
+    const field: DescField | undefined = type?.fields.find(({ number }) => number === path[i]);
+    if (field?.fieldKind !== "list") return undefined;
+    type = field.message;
+    at = (at as Readonly<Record<string, readonly unknown[]>>)[field.localName]?.[path[i + 1] ?? -1];
+    const { name } = Object(at) as { readonly name?: unknown };
+    if (typeof name !== "string") return undefined;
+    names.push(name);
   }
-  for (const [index, one] of message.enumType.entries()) {
-    addEnum(one, `${name}.`, [...path, nestedEnum.number, index], add);
-  }
-}
-
-function addEnum({ name, value }: EnumDescriptorProto, scope: string, path: readonly number[], add: Add): void {
-  add(`${scope}${name}`, path);
-  for (const [index, one] of value.entries()) add(`${scope}${name}.${one.name}`, [...path, VALUE_FIELD, index]);
+  return names.filter((name) => name !== "").join(".");
 }
 
 /** Returns a comment without the space after each comment sign, and without directives for linters. */

@@ -5,6 +5,7 @@
 import { type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { zeroOfScalar } from "../codec/json-zero.ts";
+import { LONG_TYPES } from "../codec/values/values.ts";
 
 const LONG_PATTERN = "^-?[0-9]{1,19}$";
 const UNSIGNED_LONG_PATTERN = "^[0-9]{1,20}$";
@@ -14,9 +15,7 @@ const uint32 = { type: "integer", minimum: 0, maximum: 4_294_967_295 };
 /** JSON parsers lose digits of integers beyond 2^53, so ProtoJSON writes 64-bit integers as text. */
 const int64 = { type: "string", format: "int64", pattern: LONG_PATTERN };
 const uint64 = { type: "string", format: "uint64", pattern: UNSIGNED_LONG_PATTERN };
-const bytes = { type: "string", contentEncoding: "base64" };
 const text = { type: "string" };
-const bool = { type: "boolean" };
 
 const float = (format: "float" | "double"): JsonObject => ({
   anyOf: [
@@ -25,32 +24,21 @@ const float = (format: "float" | "double"): JsonObject => ({
   ],
 });
 
+const SCALARS: ReadonlyMap<ScalarType, JsonObject> = new Map<ScalarType, JsonObject>([
+  [ScalarType.DOUBLE, float("double")],
+  [ScalarType.FLOAT, float("float")],
+  [ScalarType.UINT64, uint64],
+  [ScalarType.FIXED64, uint64],
+  [ScalarType.UINT32, uint32],
+  [ScalarType.FIXED32, uint32],
+  [ScalarType.BOOL, { type: "boolean" }],
+  [ScalarType.STRING, text],
+  [ScalarType.BYTES, { type: "string", contentEncoding: "base64" }],
+]);
+
 /** Returns the schema of a scalar in ProtoJSON. */
 export function scalarSchema(scalar: ScalarType): JsonObject {
-  switch (scalar) {
-    case ScalarType.DOUBLE:
-      return float("double");
-    case ScalarType.FLOAT:
-      return float("float");
-    case ScalarType.INT64:
-    case ScalarType.SINT64:
-    case ScalarType.SFIXED64:
-      return int64;
-    case ScalarType.UINT64:
-    case ScalarType.FIXED64:
-      return uint64;
-    case ScalarType.UINT32:
-    case ScalarType.FIXED32:
-      return uint32;
-    case ScalarType.BOOL:
-      return bool;
-    case ScalarType.STRING:
-      return text;
-    case ScalarType.BYTES:
-      return bytes;
-    default:
-      return int32;
-  }
+  return SCALARS.get(scalar) ?? (LONG_TYPES.has(scalar) ? int64 : int32);
 }
 
 /** The schema and an example of a message whose JSON is defined by ProtoJSON. */

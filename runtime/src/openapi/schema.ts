@@ -63,31 +63,16 @@ export class SchemaCollection implements SharedSchemas {
   }
 
   #value(field: DescField): JsonSchema {
-    switch (field.fieldKind) {
-      case "scalar":
-        return scalarSchema(field.scalar);
-      case "enum":
-        return this.#enum(field.enum);
-      case "message":
-        return this.message(field.message);
-      case "list":
-        return { type: "array", items: this.#element(field.listKind, field) };
-      case "map":
-        return {
-          type: "object",
-          ...keySchema(field.mapKey),
-          additionalProperties: this.#element(field.mapKind, field),
-        };
-    }
-  }
-
-  #element(
-    kind: "scalar" | "enum" | "message",
-    { scalar, enum: enumType, message }: Pick<DescField, "scalar" | "enum" | "message">,
-  ): JsonSchema {
-    if (kind === "message" && message !== undefined) return this.message(message);
-    if (kind === "enum" && enumType !== undefined) return this.#enum(enumType);
-    return scalarSchema(scalar ?? ScalarType.STRING);
+    const { scalar, enum: type, message } = field;
+    const single =
+      message !== undefined
+        ? this.message(message)
+        : type === undefined
+          ? scalarSchema(scalar ?? ScalarType.STRING)
+          : this.#enum(type);
+    if (field.fieldKind === "list") return { type: "array", items: single };
+    if (field.fieldKind !== "map") return single;
+    return { type: "object", ...keySchema(field.mapKey), additionalProperties: single };
   }
 
   #enum(type: DescEnum): JsonSchema {
