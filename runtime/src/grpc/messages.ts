@@ -56,7 +56,7 @@ export class ReceivedMessages extends MessageStream {
       while (!this.#isOver) {
         const next = this.#decoding ?? this.#decodeNext();
         if (next !== undefined) {
-          const value = await next;
+          const value = next instanceof Promise ? await next : next;
           this.#decoding = undefined;
           return { done: false, value };
         }
