@@ -20,7 +20,7 @@ export function join(chunks: readonly Uint8Array[], joined: Uint8Array): Uint8Ar
   let offset = 0;
   for (const chunk of chunks) {
     joined.set(chunk, offset);
-    offset += chunk.byteLength;
+    offset += chunk.length;
   }
   return joined;
 }

@@ -31,31 +31,31 @@ export class ChunkQueue {
 
   /** Adds a chunk. With `compact`, it is copied unless it is all of its memory. */
   push(bytes: Uint8Array, compact = false): void {
-    const { byteLength } = bytes;
-    this.byteLength += byteLength;
-    const mayBeView = byteLength >= MIN_VIEW_BYTES || (this.#tail === undefined && this.#chunks.length === 0);
+    const { length } = bytes;
+    this.byteLength += length;
+    const mayBeView = length >= MIN_VIEW_BYTES || (this.#tail === undefined && this.#chunks.length === 0);
     // The getter of the memory is a call into C++.
     const buffer = mayBeView ? bytes.buffer : undefined;
-    const isKept = !compact && buffer === this.#kept && byteLength >= MIN_TAIL_BYTES;
-    if (isKept || (buffer !== undefined && byteLength * (compact ? 1 : 4) >= buffer.byteLength)) {
+    const isKept = !compact && buffer === this.#kept && length >= MIN_TAIL_BYTES;
+    if (isKept || (buffer !== undefined && length * (compact ? 1 : 4) >= buffer.byteLength)) {
       this.#flush();
       this.#add(bytes);
       this.#kept = buffer;
       return;
     }
-    if (compact && byteLength >= MIN_VIEW_BYTES) {
+    if (compact && length >= MIN_VIEW_BYTES) {
       this.#flush();
       this.#add(bytes.slice());
       return;
     }
-    if (this.#tailLength + byteLength > MAX_TAIL_BYTES) this.#flush();
+    if (this.#tailLength + length > MAX_TAIL_BYTES) this.#flush();
     if (this.#tail === undefined) this.#tail = copyOf(bytes);
     else {
-      const length = this.#tailLength + byteLength;
-      if (length > this.#tail.byteLength) this.#grow(this.#tail, length, compact ? 1.25 : 2);
+      const needed = this.#tailLength + length;
+      if (needed > this.#tail.length) this.#grow(this.#tail, needed, compact ? 1.25 : 2);
       this.#tail.set(bytes, this.#tailLength);
     }
-    this.#tailLength += byteLength;
+    this.#tailLength += length;
   }
 
   /** Removes and returns the first chunk. */
@@ -63,7 +63,7 @@ export class ChunkQueue {
     if (this.#chunks.length === 0) this.#flush();
     const chunk = this.#chunks[0];
     if (chunk === undefined) return undefined;
-    this.byteLength -= chunk.byteLength;
+    this.byteLength -= chunk.length;
     if (this.#chunks.length > 1) return this.#chunks.shift();
     this.#chunks = NO_CHUNKS;
     this.#kept = undefined;
@@ -100,7 +100,7 @@ export class ChunkQueue {
   #flush(): void {
     const tail = this.#tail;
     if (tail === undefined) return;
-    this.#add(tail.byteLength === this.#tailLength ? tail : tail.subarray(0, this.#tailLength));
+    this.#add(tail.length === this.#tailLength ? tail : tail.subarray(0, this.#tailLength));
     this.#tail = undefined;
     this.#tailLength = 0;
   }
@@ -116,21 +116,21 @@ let pool = new Uint8Array(POOL_BYTES);
 let pooled = 0;
 
 function copyOf(bytes: Uint8Array): Uint8Array {
-  const { byteLength } = bytes;
-  if (byteLength > MAX_POOLED_BYTES) return bytes.slice();
-  if (pooled + byteLength > POOL_BYTES) {
+  const { length } = bytes;
+  if (length > MAX_POOLED_BYTES) return bytes.slice();
+  if (pooled + length > POOL_BYTES) {
     pool = new Uint8Array(POOL_BYTES);
     pooled = 0;
   }
-  const copy = new Uint8Array(pool.buffer, pooled, byteLength);
+  const copy = new Uint8Array(pool.buffer, pooled, length);
   copy.set(bytes);
-  pooled += byteLength;
+  pooled += length;
   return copy;
 }
 
 /** Joins chunks in memory that is not set to zero first, which would cost as much again as copying a large body. */
 function joined(chunks: readonly Uint8Array[]): Uint8Array {
-  const length = chunks.reduce((sum, chunk) => sum + chunk.byteLength, 0);
+  const length = chunks.reduce((sum, chunk) => sum + chunk.length, 0);
   const { buffer } = globalThis.Buffer?.allocUnsafeSlow(length) ?? new Uint8Array(length);
   return join(chunks, new Uint8Array(buffer));
 }

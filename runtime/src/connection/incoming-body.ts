@@ -91,14 +91,14 @@ export class IncomingBody<Source extends Pick<Stream, "consumed"> = Stream>
   /** Takes a chunk that has been received. */
   push(bytes: Uint8Array): void {
     if (this.#end !== undefined) return;
-    const { byteLength } = bytes;
-    this.received += byteLength;
-    if (this.#memory?.take(byteLength) === false) {
+    const { length } = bytes;
+    this.received += length;
+    if (this.#memory?.take(length) === false) {
       this.stop(outOfMemory());
       return;
     }
     this.#chunks.push(bytes, this.#memory?.budget.compact);
-    if (this.#waiting !== undefined) this.#collect(this.#waiting, byteLength);
+    if (this.#waiting !== undefined) this.#collect(this.#waiting, length);
     else this.#resume();
   }
 
@@ -146,7 +146,7 @@ export class IncomingBody<Source extends Pick<Stream, "consumed"> = Stream>
   bytes(limit: number, framing = 0, check?: BodyCheck): Promise<Uint8Array> {
     if (this.#end === COMPLETE) {
       const bytes = this.#take();
-      const size = bytes.byteLength - framing;
+      const size = bytes.length - framing;
       return size > limit ? Promise.reject(tooLarge(limit, size)) : Promise.resolve(bytes);
     }
     if (this.#end !== undefined) return Promise.reject(this.#end);
@@ -191,7 +191,7 @@ export class IncomingBody<Source extends Pick<Stream, "consumed"> = Stream>
   /** Returns the received bytes that have not been read. */
   #take(): Uint8Array {
     const bytes = this.#chunks.join();
-    this.#stream.consumed(bytes.byteLength);
+    this.#stream.consumed(bytes.length);
     return bytes;
   }
 
@@ -241,8 +241,8 @@ export class IncomingBody<Source extends Pick<Stream, "consumed"> = Stream>
   #step(): IteratorResult<Uint8Array, undefined> | RpcError | undefined {
     const chunk = this.#chunks.shift();
     if (chunk === undefined) return this.#end === COMPLETE ? DONE : this.#end;
-    this.#stream.consumed(chunk.byteLength);
-    this.#memory?.release(chunk.byteLength);
+    this.#stream.consumed(chunk.length);
+    this.#memory?.release(chunk.length);
     return { done: false, value: chunk };
   }
 }

@@ -86,15 +86,15 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       } catch (complaint) {
         throw statusIfReceived(response, headers) ?? complaint;
       }
-      const failed = readEnd(response, headers, bytes.byteLength > 0);
+      const failed = readEnd(response, headers, bytes.length > 0);
       if (failed !== undefined) throw failed;
       const envelope = onlyEnvelope(bytes, maxMessageBytes, responseCountError, method);
-      if (counted.receivedBytes !== undefined) counted.receivedBytes = envelope.data.byteLength;
+      if (counted.receivedBytes !== undefined) counted.receivedBytes = envelope.data.length;
       const data = envelope.compressed ? await inflate(envelope.data, compression, options) : envelope.data;
       const { trailers } = response;
       const error = method.payload && grpcPayload(method).readError?.({ headers, trailers, bytes: data }, options);
       if (error !== undefined) throw markReceived(error);
-      const turn = takeTurn(data.byteLength);
+      const turn = takeTurn(data.length);
       if (turn !== undefined) await turn;
       return { stream: false, message: decodeNow(method, data), headers, trailers: metadataOf(trailers) };
     } catch (reason) {
@@ -198,7 +198,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   }
 
   function decode(method: Method, bytes: Uint8Array): object | Promise<object> {
-    const turn = takeTurn(bytes.byteLength);
+    const turn = takeTurn(bytes.length);
     return turn === undefined ? decodeNow(method, bytes) : turn.then(() => decodeNow(method, bytes));
   }
 

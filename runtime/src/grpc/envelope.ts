@@ -27,20 +27,20 @@ export const PREFIX_BYTES = 5;
 
 /** Checks the prefix of a unary body before the message is buffered, with the errors of {@link EnvelopeReader.next}. */
 export const checkPrefix: BodyCheck = (chunks, bytes, limit) => {
-  const before = bytes - (chunks.at(-1)?.byteLength ?? 0);
+  const before = bytes - (chunks.at(-1)?.length ?? 0);
   if (before < PREFIX_BYTES && bytes >= PREFIX_BYTES) endOfEnvelope(prefixOf(chunks), 0, limit);
 };
 
 /** Returns the first bytes, and copies no more than a prefix: a growing first chunk is checked many times. */
 function prefixOf(chunks: readonly Uint8Array[]): Uint8Array {
   const [first] = chunks;
-  if (first !== undefined && first.byteLength >= PREFIX_BYTES) return first;
+  if (first !== undefined && first.length >= PREFIX_BYTES) return first;
   const prefix = new Uint8Array(PREFIX_BYTES);
   let length = 0;
   for (const chunk of chunks) {
     const part = chunk.subarray(0, PREFIX_BYTES - length);
     prefix.set(part, length);
-    length += part.byteLength;
+    length += part.length;
   }
   return prefix;
 }
@@ -80,21 +80,21 @@ export function compressEnvelope(
   options: Pick<ProtocolOptions, "compressMinBytes">,
   context: RequestContext,
 ): Promise<Uint8Array> | undefined {
-  const length = envelope.byteLength - PREFIX_BYTES;
+  const length = envelope.length - PREFIX_BYTES;
   if (context.sentBytes !== undefined) context.sentBytes += length;
   if (compression === undefined || length < options.compressMinBytes) return undefined;
   const compressed = compression.compress(envelope.subarray(PREFIX_BYTES));
   return (
     compressed &&
     Promise.resolve(compressed).then((bytes) => {
-      if (context.sentBytes !== undefined) context.sentBytes += bytes.byteLength - length;
+      if (context.sentBytes !== undefined) context.sentBytes += bytes.length - length;
       return encodeEnvelope(bytes, 1);
     })
   );
 }
 
 function writePrefix(envelope: Uint8Array, flags: number): Uint8Array {
-  const length = envelope.byteLength - PREFIX_BYTES;
+  const length = envelope.length - PREFIX_BYTES;
   envelope[0] = flags;
   envelope[1] = length >>> 24;
   envelope[2] = length >>> 16;
@@ -118,7 +118,7 @@ export class EnvelopeReader {
 
   push(chunk: Uint8Array): void {
     this.#chunks.push(chunk);
-    this.buffered += chunk.byteLength;
+    this.buffered += chunk.length;
   }
 
   /**
@@ -144,7 +144,7 @@ export class EnvelopeReader {
   /** Joins chunks until the first one has at least `length` bytes from the current offset on, and returns it. */
   #join(length: number): Uint8Array {
     const first = this.#chunks[0] as Uint8Array;
-    if (first.byteLength - this.#start >= length) return first;
+    if (first.length - this.#start >= length) return first;
     this.#chunks[0] = first.subarray(this.#start);
     const joined = concat(this.#chunks, this.buffered);
     this.#chunks = [joined];
@@ -155,7 +155,7 @@ export class EnvelopeReader {
   #drop(length: number): void {
     this.#start += length;
     this.buffered -= length;
-    if (this.#start < (this.#chunks[0] as Uint8Array).byteLength) return;
+    if (this.#start < (this.#chunks[0] as Uint8Array).length) return;
     this.#chunks.shift();
     this.#start = 0;
   }
@@ -168,11 +168,11 @@ export function onlyEnvelope(
   countError: (method: Method, received: "none" | "more than one") => RpcError,
   method: Method,
 ): Envelope {
-  const { byteLength } = body;
-  if (byteLength === 0) throw countError(method, "none");
-  const end = byteLength < PREFIX_BYTES ? PREFIX_BYTES : endOfEnvelope(body, 0, maxBytes);
-  if (byteLength < end) throw cutOff(byteLength);
-  if (byteLength > end) {
+  const { length } = body;
+  if (length === 0) throw countError(method, "none");
+  const end = length < PREFIX_BYTES ? PREFIX_BYTES : endOfEnvelope(body, 0, maxBytes);
+  if (length < end) throw cutOff(length);
+  if (length > end) {
     const reader = new EnvelopeReader(maxBytes);
     reader.push(body.subarray(end));
     if (reader.next() !== undefined) throw countError(method, "more than one");

@@ -90,7 +90,7 @@ export class ReceivedMessages extends MessageStream {
     const envelope = this.#envelopes.next();
     if (envelope === undefined) return undefined;
     const { compressed, data } = envelope;
-    if (context.receivedBytes !== undefined) context.receivedBytes += data.byteLength;
+    if (context.receivedBytes !== undefined) context.receivedBytes += data.length;
     if (!compressed) return this.#reading.decode(data);
     if (inflate === undefined) throw unnamedCompression();
     return inflate(data).then((inflated) => this.#reading.decode(inflated));

@@ -161,7 +161,7 @@ function readMessage(call: GrpcCall, body: Uint8Array): object | Promise<object>
   const { handler, headers, context } = call;
   const { maxMessageBytes } = handler.limits;
   const { compressed, data } = onlyEnvelope(body, maxMessageBytes, requestCountError, handler.method);
-  context.receivedBytes = data.byteLength;
+  context.receivedBytes = data.length;
   if (!compressed) return receive(call, data, undefined);
   if (headers.compression === undefined) throw unnamedCompression();
   return receive(call, data, headers.compression);

@@ -64,11 +64,11 @@ class WholeBody implements Body {
     this.whole = whole;
   }
   bytes(limit: number, framing = 0): Promise<Uint8Array> {
-    const size = this.whole.byteLength - framing;
+    const size = this.whole.length - framing;
     return size > limit ? Promise.reject(tooLarge(limit, size)) : Promise.resolve(this.whole);
   }
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, undefined> {
-    if (this.whole.byteLength > 0) yield this.whole;
+    if (this.whole.length > 0) yield this.whole;
   }
 }
 

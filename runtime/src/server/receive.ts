@@ -52,7 +52,7 @@ export function receive(
       receive(call, bytes, undefined),
     );
   }
-  const turn = takeTurn(data.byteLength);
+  const turn = takeTurn(data.length);
   return turn === undefined ? decode(call, data) : turn.then(() => decode(call, data));
 }
 

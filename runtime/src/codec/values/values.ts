@@ -130,6 +130,6 @@ const MAX_DENSITY = 64;
 
 /** Returns the count of a body's values, or `undefined` for a body that is too small to exceed the limit. */
 export function countOf(bytes: Uint8Array, maxMessageValues: number): ValueCount | undefined {
-  const { byteLength } = bytes;
-  return byteLength * MAX_DENSITY <= maxMessageValues ? undefined : new ValueCount(maxMessageValues, byteLength);
+  const { length } = bytes;
+  return length * MAX_DENSITY <= maxMessageValues ? undefined : new ValueCount(maxMessageValues, length);
 }

@@ -88,18 +88,18 @@ export class ServedRequest
 
   #answerWhole({ status, headers, trailers }: HttpResponse, whole: Uint8Array): void {
     const { stream } = this;
-    const { byteLength } = whole;
+    const { length } = whole;
     this.release();
-    if (byteLength > SMALL_SHARE_BYTES && !this.owner.fits(byteLength)) {
+    if (length > SMALL_SHARE_BYTES && !this.owner.fits(length)) {
       this.answer(OUT_OF_MEMORY);
       return;
     }
     if (trailers.size > 0) stream.respond(status, headers, whole, trailers, true);
-    else if (stream.ended || byteLength === 0) stream.respond(status, headers, whole, undefined, true);
+    else if (stream.ended || length === 0) stream.respond(status, headers, whole, undefined, true);
     else {
       // Clients such as curl 7.88 lose a response that ends before their request. With a content-length they recognise its
       // end, and stop sending.
-      const withLength = new Metadata(headers).set("content-length", String(byteLength));
+      const withLength = new Metadata(headers).set("content-length", String(length));
       stream.respond(status, withLength, whole, undefined, false);
       this.#endsLater = true;
       this.#discard();

@@ -272,7 +272,7 @@ export abstract class ReceivedRequest<
 
   /** Takes the memory of a whole body from the budget. Returns false if it does not fit. */
   takeMemory(): boolean {
-    const bytes = this.body.whole?.byteLength ?? 0;
+    const bytes = this.body.whole?.length ?? 0;
     if (bytes <= UNCOUNTED_BYTES) return true;
     if (!this.owner.memory.take(bytes)) return false;
     this.#taken = bytes;
@@ -317,7 +317,7 @@ const discardRest = (stream: RequestStream): void => stream.discard(Number.POSIT
 /** Joins the chunks of a body that was received with its head, and gives the client the same flow-control credit again. */
 function joined(stream: RequestStream, chunks: readonly Uint8Array[]): Uint8Array {
   let length = 0;
-  for (const { byteLength } of chunks) length += byteLength;
+  for (const chunk of chunks) length += chunk.length;
   stream.consumed(length);
   return concat(chunks, length);
 }
