@@ -1,4 +1,5 @@
 /** Response streams that handlers return as iterables, such as arrays, whose messages need no waiting. */
+import { Worker } from "node:worker_threads";
 import {
   createInMemoryTransport,
   createRouter,
@@ -8,7 +9,7 @@ import {
   type RouterOptions,
 } from "triple-es";
 import { createTransport } from "triple-es/fetch";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import {
   createGreetServiceClient,
   type GreetServiceClient,
@@ -177,22 +178,41 @@ describe("a generator without an end", () => {
     await messages.return?.();
   });
 
-  it("ends at the deadline of the call", async () => {
-    const left = signalled();
-    const { baseUrl } = await startServer({
-      greet: async () => ({}),
-      *greetEach() {
-        try {
-          for (;;) yield { greeting: "x" };
-        } finally {
-          left.resolve();
-        }
-      },
-    });
-    const client = connectGreeter(baseUrl);
+  /** Yields until its call ends, and no longer than a server may be held up. */
+  function* unending(onEnd: (wasEnded: boolean) => void): Generator<{ greeting: string }, void> {
+    const latest = performance.now() + 10_000;
+    let wasEnded = true;
+    try {
+      while (performance.now() < latest) yield { greeting: "x" };
+      wasEnded = false;
+    } finally {
+      onEnd(wasEnded);
+    }
+  }
+
+  it.each(["gRPC", "gRPC in memory", "HTTP RPC in memory"])("ends at the deadline of the call over %s", async (way) => {
+    const left = signalled<boolean>();
+    const handler = { greet: async () => ({}), greetEach: () => unending(left.resolve) };
+    const protocol = way.startsWith("gRPC") ? "grpc" : "http-rpc";
+    const client = way.endsWith("memory")
+      ? createGreetServiceClient(
+          createInMemoryTransport({ ...createRouter(), exchange: routeGreeter(handler).exchange }, { protocol }),
+        )
+      : connectGreeter((await startServer(handler)).baseUrl);
     // The deadline must not pass before the handler runs, so it is no deadline of the connection.
     await client.greet({});
-    expect((await failureOf(client.greetEach({}, { timeoutMs: 500 }))).code).toBe(Code.DeadlineExceeded);
-    await left.promise;
+    expect((await failureOf(greetings(client.greetEach({}, { timeoutMs: 500 })))).code).toBe(Code.DeadlineExceeded);
+    expect(await left.promise).toBe(true);
+  });
+
+  it("ends at the deadline of the call although its client takes all at once", async () => {
+    const left = signalled<boolean>();
+    const { port } = await startServer({ greetEach: () => unending(left.resolve) });
+    const head = "POST /greet.v1.GreetService/GreetEach HTTP/1.1\r\nhost: a\r\ncontent-type: application/json";
+    const request = `${head}\r\ntri-service-timeout: 500\r\ncontent-length: 2\r\n\r\n{}`;
+    const text = `require("net").connect(${port}, "127.0.0.1").resume().write(${JSON.stringify(request)})`;
+    const reader = new Worker(text, { eval: true });
+    onTestFinished(async () => void (await reader.terminate()));
+    expect(await left.promise).toBe(true);
   });
 });

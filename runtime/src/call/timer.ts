@@ -65,10 +65,7 @@ export function delayInBackground(delayMs: number, signal?: AbortSignal): Promis
 export function settledWithin(promise: Promise<unknown>, maxMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const stop = startTimer(maxMs, () => resolve(false));
-    void promise.then(() => {
-      stop();
-      resolve(true);
-    });
+    void promise.then(() => resolve(true)).then(stop);
   });
 }
 

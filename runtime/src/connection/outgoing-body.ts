@@ -1,6 +1,7 @@
 /**
  * Bodies over HTTP/2 and HTTP/1.1, sent on a stream that tells when it accepts no more.
  */
+import { defer } from "../call/platform.ts";
 import { type Body, type ChunkSource, requestChunk, type Step } from "../http/body.ts";
 import type { Stream } from "../http2/events.ts";
 import { outOfMemory } from "./memory-budget.ts";
@@ -32,8 +33,9 @@ export class OutgoingBody {
   onDrain(): void {
     if (!this.#isBlocked) return;
     this.#isBlocked = false;
-    // The connection takes its output. The user's code, which may end the stream, runs after that.
-    queueMicrotask(() => this.send());
+    // The connection takes its output. The user's code, which may end the stream, runs after that, and after other callbacks,
+    // which a socket that takes all output at once would starve.
+    defer(() => this.send());
   }
 
   /** Cancels the body, because the stream is closed. */

@@ -9,6 +9,7 @@ import { RpcError } from "../call/error.ts";
 import { iteration, onlyMessage } from "../call/message-stream.ts";
 import { requestCountError } from "../call/outcome.ts";
 import { settledWithin } from "../call/timer.ts";
+import { takeTurn } from "../call/turn.ts";
 import { type Codec, jsonCodec } from "../codec/codec.ts";
 import { cancelBody } from "../http/body.ts";
 import type { Exchange, HttpResponse } from "../http/exchange.ts";
@@ -69,10 +70,8 @@ function createEventCall(
         for await (const { name, data } of readEvents(chunks, options.maxMessageBytes)) {
           if (name === "" || name === "message") yield await decode(data);
           if (name !== "end" && name !== "failure") continue;
-          await settledWithin(
-            chunks.next().catch(() => {}),
-            END_MS,
-          );
+          const rest = chunks.next().catch(() => {});
+          await settledWithin(rest, END_MS);
           if (name === "end") return;
           const status = Number(UNNAMED_ERROR.exec(data)?.[1] ?? 500);
           const error = readErrorResponse(method.path, status, encoder.encode(data), metadata);
@@ -85,6 +84,7 @@ function createEventCall(
     }
 
     async function decode(data: string): Promise<object> {
+      await takeTurn(data.length);
       try {
         return await payload.decodeResponse(method, encoder.encode(data), options);
       } catch (cause) {
