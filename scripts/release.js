@@ -13,7 +13,7 @@ import { FOLDERS, outdatedFiles, REPOSITORY, VERSION } from "./manifests.js";
 
 const root = dirname(dirname(fileURLToPath(import.meta.url)));
 const options = { "dry-run": { type: "boolean", default: false }, to: { type: "string" } };
-const { "dry-run": isDry, to } = parseArgs({ options }).values;
+const { "dry-run": isDry, to } = readArguments();
 if (to !== undefined && !to.endsWith("/")) fail(`--to is the URL of a registry, which ends with /, not ${to}`);
 if (to !== undefined && !["127.0.0.1", "localhost"].includes(new URL(to).hostname)) {
   fail(`--to is for a registry of this machine, not for ${to}`);
@@ -29,6 +29,19 @@ const registry = to === undefined ? [] : ["--registry", to, `--${to.replace(/^ht
 const pending = isDry ? FOLDERS : FOLDERS.filter((folder) => !isPublished(folder));
 if (pending.length > 0) run("node", ["scripts/build.js"]);
 for (const folder of pending) publish(folder);
+
+/** Ends this process for `--help` and for arguments that it does not know, with the usage text. */
+function readArguments() {
+  const usage = "npm run release [-- --dry-run | -- --to URL-OF-A-REGISTRY-OF-THIS-MACHINE]";
+  try {
+    const { values } = parseArgs({ options: { ...options, help: { type: "boolean" } } });
+    if (!values.help) return values;
+    console.log(usage);
+    return process.exit();
+  } catch ({ message }) {
+    return fail(`${message}\n${usage}`);
+  }
+}
 
 /** The conditions of a release that are not met, each as a sentence for people. */
 function findLacking() {
