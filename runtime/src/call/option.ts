@@ -9,8 +9,6 @@ export function assertOneOf<Word extends string>(option: string, value: Word, kn
   throw new TypeError(`${option} must be in ${JSON.stringify(known)}, not ${JSON.stringify(value)}`);
 }
 
-type Given<Limits> = { readonly [Limit in keyof Limits]?: number | undefined };
-
 /** Returns a number of at least 0, or of more than 0 if it `isPositive`. Throws a `TypeError` for other values. */
 export function assertAmount(option: string, value: unknown, isPositive = false): number {
   if (typeof value === "number" && (isPositive ? value > 0 : value >= 0)) return value;
@@ -97,7 +95,7 @@ function distance(from: string, to: string): number {
 export function resolveLimitGroup<Limits extends { readonly [Limit in keyof Limits]: number }>(
   option: string,
   defaults: Limits,
-  given: Given<Limits> = {},
+  given: { readonly [Limit in keyof Limits]?: number | undefined } = {},
   maxima?: Limits,
 ): Limits {
   assertMembers(option, given, Object.keys(defaults));

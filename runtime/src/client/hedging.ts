@@ -135,20 +135,16 @@ export function hedge(
 /** The context of one attempt, with a signal of its own. */
 class HedgeContext extends AttemptContext {
   readonly #controller = new AbortController();
-  readonly #unlink: () => void;
+  /** Ends the attempt: its signal does not fire afterwards. */
+  readonly release: () => void;
 
   constructor(call: CallContext, tried: Set<object>) {
     super(call, tried);
-    this.#unlink = onAbort(call.signal, (error) => this.#controller.abort(error));
+    this.release = onAbort(call.signal, (error) => this.#controller.abort(error));
   }
 
   override get signal(): AbortSignal {
     return this.#controller.signal;
-  }
-
-  /** Ends the attempt: its signal does not fire afterwards. */
-  release(): void {
-    this.#unlink();
   }
 
   /** Cancels the attempt, because another one has won. */
@@ -163,6 +159,6 @@ class HedgeContext extends AttemptContext {
       this.release();
       return response;
     }
-    return { ...response, messages: watchEnd(response.messages, () => this.release()) };
+    return { ...response, messages: watchEnd(response.messages, this.release) };
   }
 }

@@ -64,22 +64,16 @@ export function closableTransport(
   };
 
   async function end(graceMs: number): Promise<void> {
-    let stopTimer = (): void => {};
-    const graceOver = new Promise<void>((resolve) => {
-      stopTimer = startTimer(graceMs, () => {
-        connections.destroy(transportClosed());
-        resolve();
-      });
+    const stopTimer = startTimer(graceMs, () => {
+      connections.destroy(transportClosed());
+      onNoneRunning?.();
     });
-    await Promise.race([noneRunning(), graceOver]);
+    if (running > 0) {
+      await new Promise<void>((resolve) => {
+        onNoneRunning = resolve;
+      });
+    }
     await connections.close();
     stopTimer();
-  }
-
-  function noneRunning(): Promise<void> {
-    if (running === 0) return Promise.resolve();
-    return new Promise((resolve) => {
-      onNoneRunning = resolve;
-    });
   }
 }
