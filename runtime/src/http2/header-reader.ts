@@ -9,21 +9,13 @@ import { Decoder } from "./hpack/decoder.ts";
 import { Glitch, type Meters } from "./limits.ts";
 import { BlockBuilder, type BlockKind, type HeaderBlock, MESSAGE_RULES } from "./messages.ts";
 
-/** The builder of all connections: a block is decoded without interruption. */
-const builder = new BlockBuilder();
-
-interface KnownBlock {
-  readonly kind: BlockKind;
-  readonly block: HeaderBlock;
-}
-
 /** Decodes the header blocks of one connection: all of them, because each may change the HPACK state. */
 export class HeaderReader {
   /** The problem of the last block; `undefined` if the block is valid. */
   problem: "malformed" | "too large" | undefined;
   readonly #decoder = new Decoder(MESSAGE_RULES);
   readonly #meters: Meters;
-  readonly #cache = new BlockCache<KnownBlock>();
+  readonly #cache = new BlockCache<HeaderBlock>();
 
   constructor(meters: Meters) {
     this.#meters = meters;
@@ -43,8 +35,8 @@ export class HeaderReader {
     // RFC 7540, section 5.3.1
     this.problem = dependsOn === streamId ? "malformed" : undefined;
     const known = this.#cache.find(bytes, start, end, decoder.generation);
-    if (known !== undefined && known.kind === kind) return known.block;
-    builder.begin(kind);
+    if (known !== undefined && known.kind === kind) return known;
+    const builder = new BlockBuilder(kind);
     decoder.decode(bytes, start, end, builder);
     if (decoder.updates > 0) this.#meters.glitch(Glitch.TableSize * decoder.updates);
     if (this.#meters.isExceeded) throw new ConnectionError(ErrorCode.EnhanceYourCalm, "a limit is exceeded");
@@ -52,7 +44,7 @@ export class HeaderReader {
     if (decoder.overLimit) this.problem = "too large";
     else if (builder.problem !== undefined) this.problem = "malformed";
     else if (decoder.repeatable) {
-      this.#cache.keep(bytes, start, end, decoder.generation, { kind, block }, decoder.size);
+      this.#cache.keep(bytes, start, end, decoder.generation, block, decoder.size);
     }
     return block;
   }

@@ -6,6 +6,7 @@ import type { FieldRules, FieldSink } from "./hpack/decoder.ts";
 
 /** The header block of a message. It is immutable, because several messages may share it. */
 export interface HeaderBlock {
+  readonly kind: BlockKind;
   /** Names and values in turn, without pseudo-header fields, and with cookies in one field unless the block is too large. */
   readonly fields: readonly string[];
   /** Pseudo-header fields of a request; `""` in other blocks. A CONNECT has neither path nor scheme. */
@@ -169,11 +170,11 @@ const NO_COOKIES: string[] = [];
 /** Cookies of larger blocks are not joined. */
 const MAX_COOKIE_BYTES: number = 16 * 1024;
 
-/** Makes header blocks of decoded fields, one after another. */
+/** Makes the header block of decoded fields. */
 export class BlockBuilder implements FieldSink {
-  /** The problem of the last block, if it is malformed. */
+  /** The problem of the block, if it is malformed. */
   problem: string | undefined;
-  #blockKind: BlockKind = BlockKind.Ignored;
+  readonly #blockKind: BlockKind;
   #fields: string[] = [];
   #cookies: string[] = NO_COOKIES;
   /** The kinds of the pseudo-header fields that have occurred, as bits. */
@@ -186,19 +187,8 @@ export class BlockBuilder implements FieldSink {
   #host: string | undefined;
   #contentLength = -1;
 
-  begin(kind: BlockKind): void {
+  constructor(kind: BlockKind) {
     this.#blockKind = kind;
-    this.problem = undefined;
-    this.#fields = [];
-    this.#cookies = NO_COOKIES;
-    this.#pseudo = 0;
-    this.#method = "";
-    this.#path = "";
-    this.#authority = "";
-    this.#scheme = "";
-    this.#status = 0;
-    this.#host = undefined;
-    this.#contentLength = -1;
   }
 
   onField(name: string, value: string, kind: number): void {
@@ -249,12 +239,13 @@ export class BlockBuilder implements FieldSink {
     this.#fields.push(name, value);
   }
 
-  /** Returns the block of all fields since {@link begin}. It is malformed if there is a {@link problem}. */
+  /** Returns the block of all fields. It is malformed if there is a {@link problem}. */
   finish(size: number): HeaderBlock {
     if (this.#blockKind === BlockKind.Request) this.#checkRequest();
     else if (this.#blockKind === BlockKind.Response) this.#checkResponse();
     this.#finishCookies(size);
     return {
+      kind: this.#blockKind,
       fields: this.#fields.length === 0 ? NO_FIELD_LINES : this.#fields,
       method: this.#method,
       path: this.#path,
