@@ -165,13 +165,18 @@ export abstract class MessageExchange<
 
 const IGNORED: ExchangeSink = { onData() {}, onEnd() {}, onReset() {}, onDrain() {}, onClosed() {} };
 
+/** Values of responses. */
+export interface ResponseOptions {
+  /** Returns the line of the field date (RFC 9110, section 6.6.1), with its end. */
+  readonly dateLine: () => string;
+  readonly reasons: Reasons;
+}
+
 /** The connection of a server's exchange. */
 export interface ServerExchangeOwner extends MessageOwner {
   /** True if the connection ends after the current exchange. */
   readonly isLeaving: boolean;
-  /** Returns the line of the field date, with its end. */
-  readonly dateLine: () => string;
-  readonly reasons: Reasons;
+  readonly options: ResponseOptions;
 }
 
 /** A request that is received, and its response. */
@@ -214,7 +219,7 @@ export class ServerExchange extends MessageExchange<ExchangeSink, ServerExchange
    */
   respond(status: number, fields: FieldList, body: Uint8Array | undefined): void {
     if (this.closed || this.hasBegun) return;
-    const { output, isLeaving, dateLine, reasons } = this.owner;
+    const { output, isLeaving, options } = this.owner;
     const { bytes, length, isDated } = encodeFields(fields);
     // RFC 9112, section 6.3: such responses have no body.
     this.hasBody = this.#head?.method !== "HEAD" && status !== 204 && status !== 304;
@@ -223,13 +228,13 @@ export class ServerExchange extends MessageExchange<ExchangeSink, ServerExchange
     // A body that the client has announced and not begun may follow or not: the next request could not be found.
     if (isLeaving || this.#isWaiting || (this.left === UNTIL_CLOSE && this.hasBody)) this.closes = true;
     this.hasBegun = true;
-    writeStatusLine(output, status, reasons);
+    writeStatusLine(output, status, options.reasons);
     output.payload(bytes);
     // A 204 has no field that frames it (RFC 9110, section 8.6).
     const framing = length !== undefined || status === 204 ? "" : this.framingField();
     const upgrade = status === 426 ? "connection: upgrade\r\n" : "";
     const end = this.closes ? "connection: close\r\n\r\n" : "\r\n";
-    writeText(output, (isDated ? "" : dateLine()) + framing + upgrade + end);
+    writeText(output, (isDated ? "" : options.dateLine()) + framing + upgrade + end);
     this.sendBody(body);
   }
 

@@ -10,11 +10,10 @@
 import { viewOf } from "../wire/output.ts";
 import { type ConnectionOptions, MessageConnection, type MessageHandler } from "./connection.ts";
 import { MessageError, malformed } from "./error.ts";
-import { ServerExchange, type ServerExchangeOwner } from "./exchange.ts";
+import { type ResponseOptions, ServerExchange, type ServerExchangeOwner } from "./exchange.ts";
 import { HeadReader } from "./head.ts";
 import { type Http1Limits, MAX_DROPPED_BYTES } from "./limits.ts";
 import { REQUEST_SYNTAX, type RequestHead, type RequestLine } from "./request.ts";
-import type { Reasons } from "./writer.ts";
 
 /** Receives the events of a connection. */
 export interface Http1Handler extends MessageHandler {
@@ -27,23 +26,18 @@ export interface Http1Handler extends MessageHandler {
   onInvalid(exchange: ServerExchange, error: MessageError): void;
 }
 
-export interface ServerConnectionOptions extends ConnectionOptions {
+export interface ServerConnectionOptions extends ConnectionOptions, ResponseOptions {
   readonly limits: Http1Limits;
-  /** Returns the line of the field date (RFC 9110, section 6.6.1), with its end. */
-  readonly dateLine: () => string;
-  readonly reasons: Reasons;
 }
 
 const State = { Idle: 0, Head: 1, Body: 2, Done: 3, Stopped: 4 } as const;
 
 export class ServerConnection extends MessageConnection<ServerExchange, Http1Handler> implements ServerExchangeOwner {
-  readonly dateLine: () => string;
-  readonly reasons: Reasons;
+  readonly options: ServerConnectionOptions;
   /** True if the current request is the last one. */
   isLeaving = false;
   /** Bytes of input that wait for the end of the current exchange. */
   waiting = 0;
-  readonly #limits: Http1Limits;
   readonly #reader: HeadReader<RequestLine, RequestHead>;
   #state: number = State.Idle;
   #rest: Uint8Array[] = [];
@@ -57,9 +51,7 @@ export class ServerConnection extends MessageConnection<ServerExchange, Http1Han
 
   constructor(handler: Http1Handler, options: ServerConnectionOptions) {
     super(handler, options);
-    this.#limits = options.limits;
-    this.dateLine = options.dateLine;
-    this.reasons = options.reasons;
+    this.options = options;
     this.#reader = new HeadReader(options.limits.headBytes, REQUEST_SYNTAX);
   }
 
@@ -229,7 +221,7 @@ export class ServerConnection extends MessageConnection<ServerExchange, Http1Han
   tick(elapsedMs: number): void {
     if (this.#state >= State.Done) return;
     this.#elapsed = this.#elapsed < 0 ? 0 : this.#elapsed + elapsedMs;
-    const { headMs, requestMs, idleMs } = this.#limits;
+    const { headMs, requestMs, idleMs } = this.options.limits;
     if (this.#state === State.Idle) {
       if (this.#elapsed > (this.#hasServed ? idleMs : headMs)) this.end(false);
     } else if (this.#elapsed > (this.#state === State.Head ? Math.min(headMs, requestMs) : requestMs)) {

@@ -174,6 +174,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
   }
 
   abort(reason: RpcError): void {
+    this.aborted = reason;
     this.#request?.abort(reason);
   }
 
@@ -233,16 +234,16 @@ function serve(exchange: Exchange, request: ServedHttp1Request) {
   );
 }
 
+/** The codes of statuses that the engine answers with; `unimplemented` for others. */
+const CODE_OF_ANSWER: Readonly<Record<number, Code>> = {
+  400: Code.InvalidArgument,
+  403: Code.PermissionDenied,
+  417: Code.InvalidArgument,
+  431: Code.ResourceExhausted,
+};
+
 /** Returns the error of a status that the engine answers with. */
 function errorOf(httpStatus: number, message: string): RpcError {
   if (httpStatus === 408) return new RpcError(Code.DeadlineExceeded, message, { status: Status.ServerTimeout });
-  const code =
-    httpStatus === 431
-      ? Code.ResourceExhausted
-      : httpStatus === 403
-        ? Code.PermissionDenied
-        : httpStatus === 400 || httpStatus === 417
-          ? Code.InvalidArgument
-          : Code.Unimplemented;
-  return new RpcError(code, message, { status: Status.BadRequest });
+  return new RpcError(CODE_OF_ANSWER[httpStatus] ?? Code.Unimplemented, message, { status: Status.BadRequest });
 }

@@ -61,8 +61,6 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   /** True if this side has begun graceful shutdown, and true if it has sent the final GOAWAY. */
   #isLeaving = false;
   #isGone = false;
-  /** The reason of {@link abort}, if this connection alone was aborted. */
-  #aborted: RpcError | undefined;
 
   constructor(service: Http2Service, socket: Socket, connections: ServedConnections, upgrade?: WebSocketUpgrade) {
     super(service, socket, "h2", connections);
@@ -91,10 +89,6 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   #report(type: "connected" | "ended" | "closed", text: string): void {
     const peer = this.#name;
     reportConnection("server", type, peer, () => `connection from ${peer} ${text}`);
-  }
-
-  override get aborted(): RpcError | undefined {
-    return this.connections.aborted ?? this.#aborted;
   }
 
   onRequest(stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]): void {
@@ -161,7 +155,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   }
 
   abort(reason: RpcError): void {
-    this.#aborted = reason;
+    this.aborted = reason;
     for (const request of this.requests) request.abort(reason);
   }
 

@@ -108,23 +108,21 @@ export abstract class ServedConnection implements MemoryHolder, Indexed {
   readonly service: ServerEngineOptions;
   readonly memory: MemoryShare;
   readonly peer: PeerConnection;
-  protected readonly connections: ServedConnections;
+  /** The reason of {@link abort}; `undefined` before that call. */
+  aborted: RpcError | undefined;
+  readonly #connections: ServedConnections;
   /** Bytes of output, and of input that waits, that are taken from the memory budget. */
   protected held = 0;
   #collecting: Collecting | undefined;
 
   constructor(service: ServerEngineOptions, socket: Socket, version: "h1" | "h2", connections: ServedConnections) {
     this.service = service;
-    this.connections = connections;
+    this.aborted = connections.aborted;
+    this.#connections = connections;
     // Clients such as `nc -N` half-close the connection after their requests, and still expect the responses.
     socket.allowHalfOpen = true;
     this.peer = readPeer(socket, version);
     this.memory = new MemoryShare(service.budget, this);
-  }
-
-  /** The reason why the server aborts its requests; `undefined` before that. */
-  get aborted(): RpcError | undefined {
-    return this.connections.aborted;
   }
 
   get collecting(): Collecting {
@@ -177,7 +175,7 @@ export abstract class ServedConnection implements MemoryHolder, Indexed {
 
   onClose(): void {
     this.memory.close();
-    this.connections.delete(this);
+    this.#connections.delete(this);
   }
 }
 
