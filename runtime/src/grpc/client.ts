@@ -35,7 +35,7 @@ import {
   PREFIX_BYTES,
 } from "./envelope.ts";
 import { codecNameOf, formatTimeout, isWrapperContentType, readResponseCompression, requestFields } from "./headers.ts";
-import { inflate, internalError, type ReceivedMessages } from "./messages.ts";
+import { inflate, internalError } from "./messages.ts";
 import { failure, receiveMessages } from "./response.ts";
 import { httpStatusError, markReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
 
@@ -111,7 +111,14 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       const compression = checkResponse(response, method);
       throwTrailersOnly(response);
       const trailers = new Metadata();
-      return { stream: true, messages: decodeEach(request, response, compression, trailers), headers, trailers };
+      const messages = receiveMessages(response, response.body, {
+        inflate: (data) => inflate(data, compression, options),
+        options,
+        decode: (bytes) => decode(method, bytes),
+        context,
+        trailers,
+      });
+      return { stream: true, messages, headers, trailers };
     } catch (reason) {
       throw failure(reason, response, context);
     }
@@ -180,21 +187,6 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     const envelopes = new SentMessages(request.messages, (message) => encode(request, message));
     if (request.method.kind !== "server_streaming") return streamBody(envelopes);
     return wholeBody(await streamBody(envelopes).bytes(Number.POSITIVE_INFINITY));
-  }
-
-  function decodeEach(
-    { method, context }: StreamRequest,
-    response: HttpResponse,
-    compression: Compression | undefined,
-    trailers: Metadata,
-  ): ReceivedMessages {
-    return receiveMessages(response, response.body, {
-      inflate: (data) => inflate(data, compression, options),
-      options,
-      decode: (bytes) => decode(method, bytes),
-      context,
-      trailers,
-    });
   }
 
   function decode(method: Method, bytes: Uint8Array): object | Promise<object> {
