@@ -55,14 +55,11 @@ export function createValidation(validator: MessageValidator): Interceptor {
 }
 
 function check(validator: MessageValidator, schema: DescMessage, message: object): void {
-  const { kind, error, violations = [] } = validator.validate(schema, asMessage(schema, message));
+  // Messages of clients may be init objects.
+  const whole = isMessage(message, schema) ? message : create(schema, message as MessageInitShape<DescMessage>);
+  const { kind, error, violations = [] } = validator.validate(schema, whole);
   if (kind === "error") throw error;
   if (kind === "invalid") throw invalidMessage(schema, violations);
-}
-
-/** Messages of clients may be init objects. */
-function asMessage(schema: DescMessage, message: object): Message {
-  return isMessage(message, schema) ? message : create(schema, message as MessageInitShape<DescMessage>);
 }
 
 /** Validates the messages of a stream. The first invalid one ends it. */

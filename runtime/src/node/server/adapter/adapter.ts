@@ -65,7 +65,9 @@ export function createNodeHandler(served: ServedExchange, options: NodeHandlerOp
     incoming.on("error", ignore);
     outgoing.on("error", ignore);
     const pair = pairOf(incoming, outgoing, path);
-    const request = incoming.readableDidRead ? withEmptyBody(pair.request) : pair.request;
+    const { request } = pair;
+    // Another handler has read the body.
+    if (incoming.readableDidRead) Object.assign(request, { body: CONSUMED });
     const prefix = removedPrefix((incoming as { originalUrl?: string }).originalUrl ?? incoming.url ?? "", path);
     if (prefix !== "") Object.assign(request, { prefix });
     if (values !== undefined) Object.assign(request, { values: () => values(incoming) });
@@ -99,11 +101,6 @@ function pairOf(incoming: NodeRequest, outgoing: NodeResponse, path: string): Pa
     respond: (answer) => respondHttp1(request, response, answer),
     fail: () => outgoing.destroy(),
   };
-}
-
-/** A request whose body another handler has read. */
-function withEmptyBody({ method, path, version, authority, headers, peer, signal }: HttpRequest): HttpRequest {
-  return { method, path, version, authority, headers, peer, signal, body: CONSUMED };
 }
 
 const consumed = (): RpcError =>
