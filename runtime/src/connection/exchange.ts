@@ -191,13 +191,13 @@ export class ConnectionExchange implements StreamSink, BodySender {
 }
 
 const cancelStream = (stream: ExchangeStream): void => stream.reset(ErrorCode.Cancel);
-const NO_TRAILERS: Metadata = new Metadata().freeze();
+export const NO_METADATA: Metadata = new Metadata().freeze();
 
 class ReceivedResponse implements HttpResponse {
   readonly status: number;
   readonly headers: Metadata;
   readonly body: Body;
-  trailers: Metadata = NO_TRAILERS;
+  trailers: Metadata = NO_METADATA;
 
   constructor(status: number, headers: Metadata, body: Body) {
     this.status = status;

@@ -19,7 +19,7 @@ import type { ByteStream } from "./byte-stream.ts";
 import { Collecting } from "./collecting.ts";
 import type { Connection, ConnectionOwner } from "./connection.ts";
 import { CLOSED_BY_PEER, connectionError, hostileServer } from "./error.ts";
-import { ConnectionExchange, type ExchangeOwner } from "./exchange.ts";
+import { ConnectionExchange, type ExchangeOwner, NO_METADATA } from "./exchange.ts";
 import { ConnectionSocket, type SocketOwner } from "./socket.ts";
 
 /** Interval at which the token buckets of the engine's limits are refilled, in milliseconds. */
@@ -27,7 +27,6 @@ const TICK_MS = 1_000;
 
 /** Time in which a server may read the GOAWAY of a destroyed connection and close its side, in milliseconds. */
 const DESTROY_GRACE_MS = 50;
-const NO_KNOWN_FIELDS: Metadata = new Metadata().freeze();
 const NO_HTTP2 = new Error("the server does not speak HTTP/2");
 
 /** The server of a connection. */
@@ -74,7 +73,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   /** True once the server's SETTINGS have arrived. */
   #wasReady = false;
   /** The last two lists of fields: most responses have the headers and trailers of the previous one. */
-  #known: readonly Metadata[] = [NO_KNOWN_FIELDS, NO_KNOWN_FIELDS];
+  #known: readonly Metadata[] = [NO_METADATA, NO_METADATA];
   readonly #closed: Promise<void>;
   #onClosed!: () => void;
   /** The pending calls of {@link ping}, which share the PING in flight. */

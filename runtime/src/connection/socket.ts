@@ -106,7 +106,8 @@ export class ConnectionSocket<Bytes extends ByteStream = ByteStream> implements 
   #isHeld = false;
   /** The part of a large read that waits for a later turn; `undefined` if there is none. */
   #rest: Uint8Array | undefined;
-  #error: Error | undefined;
+  /** The first error of the socket. */
+  error: Error | undefined;
   #stopTimer: (() => void) | undefined;
   /** True if the owner limits the time that output takes. */
   #isLimited = false;
@@ -148,15 +149,15 @@ export class ConnectionSocket<Bytes extends ByteStream = ByteStream> implements 
 
   /** Handles an error of the socket, which closes next. */
   fail(error: Error): void {
-    this.#error = error;
+    this.error ??= error;
   }
 
   /** Handles the close of the socket. */
   close(): void {
     this.#stopTimer?.();
     this.finishReading();
-    this.#connection?.lost(this.#error?.message ?? "the peer closed the connection");
-    this.#owner?.onClose(this.#error);
+    this.#connection?.lost(this.error?.message ?? "the peer closed the connection");
+    this.#owner?.onClose(this.error);
   }
 
   /** Handles the end of the peer's side of the socket. */

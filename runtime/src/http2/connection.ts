@@ -39,10 +39,10 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
   readonly streams: Streams;
   readonly peer: PeerSettings;
   readonly reader: HeaderReader;
+  readonly receiver: Receiver;
   readonly #role: Role;
   readonly #handler: ConnectionHandler;
   readonly #control: ControlFrames;
-  readonly #receiver: Receiver;
   #hasGoneAway = false;
   #openedBefore = 0;
 
@@ -65,7 +65,7 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
     this.peer = new PeerSettings(!isServer);
     this.reader = new HeaderReader(this.meters);
     this.#control = new ControlFrames(this, role, handler);
-    this.#receiver = new Receiver(new ReceivedData(this.streams, this.meters), this, this.#control, isServer);
+    this.receiver = new Receiver(new ReceivedData(this.streams, this.meters), this, this.#control, isServer);
     if (preface !== undefined) this.output.payload(preface);
     writeSettings(this.output, settings);
     this.streams.windows.announce();
@@ -73,16 +73,6 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
 
   get isOver(): boolean {
     return this.state === "over";
-  }
-
-  /** True if the preface, a header block or a frame other than DATA has begun and is not whole. */
-  get isMidway(): boolean {
-    return this.#receiver.isMidway;
-  }
-
-  /** The number of frames and header blocks that have been received. */
-  get framesReceived(): number {
-    return this.#receiver.completed;
   }
 
   /** True if our SETTINGS wait for their acknowledgement (RFC 9113, section 6.5.3). */
@@ -108,7 +98,7 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
 
   /** Bytes that are buffered for the peer: headers of open streams, output that waits to be sent, and incomplete input. */
   get buffered(): number {
-    return this.streams.blockBytes + this.unsent + this.#receiver.held + this.reader.held;
+    return this.streams.blockBytes + this.unsent + this.receiver.held + this.reader.held;
   }
 
   /** Takes bytes: all, or about that many frames. Returns their number. Never throws; ignores input after the end. */
@@ -116,8 +106,8 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
     if (this.state === "over") return chunk.length;
     let taken = chunk.length;
     try {
-      taken = this.#receiver.receive(viewOf(chunk, 0, chunk.length), frames);
-      if (!this.#receiver.isStopped) this.#role.dispatch?.();
+      taken = this.receiver.receive(viewOf(chunk, 0, chunk.length), frames);
+      if (!this.receiver.isStopped) this.#role.dispatch?.();
     } catch (reason) {
       if (reason instanceof ConnectionError) this.fail(reason.code, reason.message);
       else this.#end(ErrorCode.InternalError, "internal error", true, reason);
@@ -222,7 +212,7 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
   #end(code: number, text: string, isLocal: boolean, cause: unknown): void {
     if (this.state === "over") return;
     this.state = "over";
-    this.#receiver.isStopped = true;
+    this.receiver.isStopped = true;
     // Requests whose HEADERS have not been taken are certainly not processed: their output is dropped.
     if (this.startedAt === this.takes) this.output.take();
     if (isLocal) writeGoAway(this.output, this.#role.lastProcessedId, code, text);

@@ -55,7 +55,7 @@ export class Decoder {
   updates = 0;
   /** True if the last block left the table unchanged and was within the limit: the same bytes give the same fields. */
   repeatable = false;
-  readonly #table = new DynamicTable(DEFAULT_HEADER_TABLE_SIZE);
+  readonly #table = new DynamicTable();
   readonly #static: readonly Entry[];
   readonly #rules: FieldRules;
 

@@ -2,6 +2,7 @@
  * The dynamic table of a decoder (RFC 7541, sections 2.3.2 and 4): entries in the order of insertion. The oldest entries are
  * evicted when the table is full.
  */
+import { DEFAULT_HEADER_TABLE_SIZE } from "../codes.ts";
 
 /** The size of an entry in addition to its name and value, in bytes (RFC 7541, section 4.1). */
 export const ENTRY_OVERHEAD_BYTES = 32;
@@ -25,17 +26,13 @@ const NO_ENTRIES: undefined[] = [];
 export class DynamicTable {
   /** A counter that increases with each change of the table, because a change can give an index another meaning. */
   generation = 0;
-  maxBytes: number;
+  maxBytes: number = DEFAULT_HEADER_TABLE_SIZE;
   #bytes = 0;
   /** Its length is 0 before the first insertion, and then a power of two. */
   #ring: (Entry | undefined)[] = NO_ENTRIES;
   /** The position of the next insertion in the ring. */
   #next = 0;
   length = 0;
-
-  constructor(maxBytes: number) {
-    this.maxBytes = maxBytes;
-  }
 
   /** Returns the entry at an age, 0 for the newest entry, or `undefined` if the table has no such entry. */
   at(age: number): Entry | undefined {

@@ -195,8 +195,6 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
   readonly #engine: ClientConnection;
   /** The reason why the connection ended, if it is known. */
   #reason: RpcError | undefined;
-  /** The first error of the socket. */
-  #error: Error | undefined;
   /** The fields of the last response: most responses have the same ones. */
   #known: Metadata | undefined;
   /** The time until which the connection may be used again, while it has no exchange. */
@@ -208,12 +206,8 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
     this.#pool = pool;
     this.#socket = socket;
     socket.setKeepAlive(true, VERIFY_QUIET_MS);
-    const onError = (error: Error): void => {
-      this.#error ??= error;
-    };
-    socket.on("error", onError);
-    readAfterFailedWrite(socket, onError);
     this.#io = new ConnectionSocket(socket);
+    readAfterFailedWrite(socket, (error) => this.#io.fail(error));
     this.#engine = new ClientConnection(this, {
       output: this.#io,
       host: target.origin.host,
@@ -260,7 +254,7 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
   /** Returns the error for an exchange that was open when the connection ended. */
   lost(): RpcError {
     const { target, hasAnswered } = this.#pool;
-    const cause = explainEnd(this.#error ?? CLOSED_BY_PEER, target, this.#socket, hasAnswered);
+    const cause = explainEnd(this.#io.error ?? CLOSED_BY_PEER, target, this.#socket, hasAnswered);
     this.#reason ??= connectionError(cause, this.peer);
     return this.#reason;
   }

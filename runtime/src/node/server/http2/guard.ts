@@ -136,12 +136,12 @@ export class ConnectionGuard {
   #sweepFrames(now: number): void {
     const connection = this.#connection;
     const { headersTimeoutMs, pingIntervalMs, pingTimeoutMs } = this.#limits;
-    const { framesReceived } = connection;
+    const { completed: framesReceived, isMidway } = connection.receiver;
     if (framesReceived !== this.#framesBefore) {
       this.#receivedAt = now;
       this.#pingedAt = undefined;
     }
-    if (framesReceived !== this.#framesBefore || !connection.isMidway) this.#completeAt = now;
+    if (framesReceived !== this.#framesBefore || !isMidway) this.#completeAt = now;
     this.#framesBefore = framesReceived;
     if (now - this.#completeAt > headersTimeoutMs) {
       connection.fail(ErrorCode.EnhanceYourCalm, "a frame or header block was not completed in time");
