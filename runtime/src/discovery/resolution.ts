@@ -4,8 +4,8 @@
 
 import { Backoff } from "../call/backoff.ts";
 import { Code } from "../call/code.ts";
-import { RpcError } from "../call/error.ts";
-import { now, startBackgroundTimer } from "../call/platform.ts";
+import { abortError, RpcError } from "../call/error.ts";
+import { now } from "../call/platform.ts";
 import { delayInBackground, onAbort } from "../call/timer.ts";
 import type { Endpoint, Resolver } from "./endpoint.ts";
 
@@ -89,30 +89,15 @@ export class Resolution {
   }
 
   /** Waits for `maxMs`, or until {@link refresh} is called. Rejects when the signal fires. */
-  #wait(maxMs: number, signal: AbortSignal): Promise<void> {
-    return new Promise((resolve, reject) => {
-      const leastMs = Math.max(0, this.#lastNews + MIN_INTERVAL_MS - now());
-      let stopTimer = (): void => {};
-      let unlink = (): void => {};
-      const settle = (how: () => void): void => {
-        stopTimer();
-        unlink();
-        this.#wake = () => {};
-        how();
-      };
-      const done = (): void => {
-        this.#lastNews = now();
-        settle(resolve);
-      };
-      stopTimer = startBackgroundTimer(Math.max(maxMs, leastMs), done);
-      unlink = onAbort(signal, (error) => settle(() => reject(error)));
-      if (signal.aborted) return;
-      this.#wake = () => {
-        this.#wake = () => {};
-        const left = this.#lastNews + MIN_INTERVAL_MS - now();
-        stopTimer();
-        stopTimer = startBackgroundTimer(Math.max(0, left), done);
-      };
-    });
+  async #wait(maxMs: number, signal: AbortSignal): Promise<void> {
+    const early = new AbortController();
+    this.#wake = () => early.abort();
+    const unlink = onAbort(signal, this.#wake);
+    await delayInBackground(maxMs, early.signal);
+    const leftMs = this.#lastNews + MIN_INTERVAL_MS - now();
+    if (leftMs > 0) await delayInBackground(leftMs, signal);
+    unlink();
+    if (signal.aborted) throw abortError(signal);
+    this.#lastNews = now();
   }
 }
