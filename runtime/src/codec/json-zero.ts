@@ -1,5 +1,5 @@
 /** Zero values in ProtoJSON, those of fields that are not set. */
-import { type DescField, type JsonValue, ScalarType } from "@bufbuild/protobuf";
+import { type DescEnum, type DescField, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { LONG_TYPES } from "./values/values.ts";
 
 /** Returns the zero value of a field in ProtoJSON; `undefined` for messages, which have none. */
@@ -8,7 +8,7 @@ export function zeroOf(field: DescField): JsonValue | undefined {
     case "scalar":
       return zeroOfScalar(field.scalar);
     case "enum":
-      return field.enum.typeName === "google.protobuf.NullValue" ? null : field.enum.values[0]?.name;
+      return zeroOfEnum(field.enum);
     case "list":
       return [];
     case "map":
@@ -16,6 +16,11 @@ export function zeroOf(field: DescField): JsonValue | undefined {
     case "message":
       return undefined;
   }
+}
+
+/** Returns the zero value of an enum in ProtoJSON: its first value. */
+export function zeroOfEnum({ typeName, values }: DescEnum): JsonValue {
+  return typeName === "google.protobuf.NullValue" ? null : (values[0]?.name ?? 0);
 }
 
 /** Returns the zero value of a scalar in ProtoJSON. */

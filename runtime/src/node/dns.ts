@@ -8,7 +8,7 @@ import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { dropsCallbacks, random, startBackgroundTimer } from "../call/platform.ts";
 import { unlessAborted } from "../call/timer.ts";
-import type { Endpoint, Resolver } from "../discovery/endpoint.ts";
+import { type Endpoint, formatAddress, type Resolver } from "../discovery/endpoint.ts";
 import { DnsResolver, hostname, lookup } from "./platform.ts";
 import { chooseServiceConfig } from "./service-config-record.ts";
 
@@ -154,7 +154,7 @@ class Query {
   async #endpoints(host: string, port: number, weight?: number): Promise<Found> {
     const { hosts, ttlMs } = await this.#addresses(host);
     const endpoints = hosts.map((one): Endpoint => {
-      const address = isIP(one) === 6 ? `[${one}]:${port}` : `${one}:${port}`;
+      const address = formatAddress(one, port);
       return weight === undefined ? { address } : { address, weight };
     });
     return { endpoints, ttlMs };

@@ -10,7 +10,7 @@ import {
   type JsonValue,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { zeroOf, zeroOfScalar } from "../codec/json-zero.ts";
+import { zeroOfEnum, zeroOfScalar } from "../codec/json-zero.ts";
 import { exampleOfPattern } from "./pattern-example.ts";
 import { isValid } from "./rule-keywords.ts";
 import { type Rules, rulesOf } from "./rules.ts";
@@ -42,36 +42,27 @@ export function exampleOf(
 /** Returns an example of the value of a field that agrees with its rules; `undefined` if it is a message that is too deep. */
 export function exampleOfField(field: DescField, depth: number = MAX_EXAMPLE_DEPTH): JsonValue | undefined {
   const rules = rulesOf(field);
-  switch (field.fieldKind) {
-    case "message": {
-      const example = depth > 0 ? exampleOf(field.message, field.message.fields, depth - 1) : undefined;
-      return example === undefined ? undefined : conforming(example, rules);
-    }
-    case "list": {
-      const item = exampleOfElement(field, rules?.elements, depth);
-      const least = Number(rules?.keywords["minItems"] ?? (field.listKind === "message" ? 1 : 0));
-      return item === undefined ? [] : Array(Math.min(least, MAX_EXAMPLE_ITEMS)).fill(item);
-    }
-    case "map": {
-      const value = exampleOfElement(field, rules?.elements, depth);
-      if (rules?.keywords["minProperties"] === undefined || value === undefined) return {};
-      return { [String(conforming(zeroOfScalar(field.mapKey), rules.keys))]: value };
-    }
-    default: {
-      const zero = zeroOf(field);
-      return zero === undefined ? undefined : conforming(zero, rules, field.enum);
-    }
+  const isSingle = field.fieldKind !== "list" && field.fieldKind !== "map";
+  const value = exampleOfValue(field, isSingle ? rules : rules?.elements, depth);
+  if (isSingle) return value;
+  if (field.fieldKind === "map") {
+    if (rules?.keywords["minProperties"] === undefined || value === undefined) return {};
+    return { [String(conforming(zeroOfScalar(field.mapKey), rules.keys))]: value };
   }
+  const least = Number(rules?.keywords["minItems"] ?? (field.listKind === "message" ? 1 : 0));
+  return value === undefined ? [] : Array(Math.min(least, MAX_EXAMPLE_ITEMS)).fill(value);
 }
 
-function exampleOfElement(
-  { message, enum: type, scalar }: Pick<DescField, "message" | "enum" | "scalar">,
+/** Returns an example of one value of a field. */
+function exampleOfValue(
+  { message, enum: type, scalar }: DescField,
   rules: Rules | undefined,
   depth: number,
 ): JsonValue | undefined {
-  if (message !== undefined) return depth > 0 ? exampleOf(message, message.fields, depth - 1) : undefined;
-  const zero = type?.values[0]?.name ?? zeroOfScalar(scalar ?? ScalarType.STRING);
-  return conforming(zero, rules, type);
+  if (message !== undefined) {
+    return depth > 0 ? conforming(exampleOf(message, message.fields, depth - 1), rules) : undefined;
+  }
+  return conforming(type === undefined ? zeroOfScalar(scalar ?? ScalarType.STRING) : zeroOfEnum(type), rules, type);
 }
 
 const FORMAT_EXAMPLES: Readonly<Record<string, string>> = {

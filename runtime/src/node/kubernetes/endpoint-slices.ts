@@ -2,10 +2,9 @@
  * EndpointSlices of Kubernetes (`discovery.k8s.io/v1`): the endpoints of a service, split into objects of up to 1,000. The
  * list of a service is the union of its slices.
  */
-import { isIP } from "node:net";
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
-import { type Endpoint, endpointProblem } from "../../discovery/endpoint.ts";
+import { type Endpoint, endpointProblem, formatAddress } from "../../discovery/endpoint.ts";
 
 /** The members of an EndpointSlice that are read. All others are ignored. */
 export interface EndpointSlice {
@@ -81,7 +80,7 @@ export function endpointsOf(
         continue;
       }
       const target = isReady(member) ? ready : isServing(member) ? terminating : undefined;
-      const address = isIP(host) === 6 ? `[${host}]:${number}` : `${host}:${number}`;
+      const address = formatAddress(host, number);
       const problem = endpointProblem({ address }, "network");
       if (problem === undefined) target?.set(address, describe(address, member));
       else warn(`an endpoint of the EndpointSlice ${name} is skipped: ${problem}`);
