@@ -10,7 +10,7 @@ import { checkAttributes } from "./dubbo/attributes.ts";
 import { LEVELS } from "./dubbo/resolver.ts";
 import { checkApplicationName } from "./dubbo/service-key.ts";
 import { serveMetadata } from "./metadata-service.ts";
-import { checkPort, externalHost } from "./servers.ts";
+import { checkInteger, externalHost, MAX_PORT } from "./servers.ts";
 
 /** The parts of a server that registration needs. */
 export interface RegisteredServer extends Router {
@@ -66,6 +66,8 @@ export interface RegisterOptions {
   readonly onRegistration?: ((event: RegistrationEvent) => void) | undefined;
 }
 
+const MAX_WEIGHT = 1_000_000;
+
 /** Services that every server may have and that consumers do not look up in a registry. */
 const UNREGISTERED_SERVICES =
   /^(?:grpc\.(?:channelz|health|reflection)\.|org\.apache\.dubbo\.metadata\.|xds\.service\.orca\.v3\.)/;
@@ -85,7 +87,7 @@ export function register(server: RegisteredServer, registry: Registry, options: 
   const { application, weight = 100, attributes, mode = "all", propagationMs = 1_000, warmUp = true } = options;
   checkApplicationName(application);
   checkAttributes(attributes);
-  checkWeight(weight);
+  checkInteger("weight", weight, 0, MAX_WEIGHT);
   assertOneOf("mode", mode, LEVELS);
   if (!(typeof propagationMs === "number" && propagationMs >= 0)) {
     throw new TypeError(`propagationMs must be 0 or more milliseconds, not ${propagationMs}`);
@@ -96,7 +98,7 @@ export function register(server: RegisteredServer, registry: Registry, options: 
   const instance: Instance = {
     application,
     host: options.host === undefined ? advertisedHost(address.address) : checkHost(options.host),
-    port: checkPort("port", options.port ?? address.port),
+    port: checkInteger("port", options.port ?? address.port, 1, MAX_PORT),
     services,
     weight,
     since: warmUp ? wallClock() : undefined,
@@ -123,7 +125,7 @@ export function register(server: RegisteredServer, registry: Registry, options: 
     close: registration.close,
     update(change) {
       checkAttributes(change.attributes);
-      checkWeight(change.weight ?? weight);
+      checkInteger("weight", change.weight ?? weight, 0, MAX_WEIGHT);
       const { offline = last.offline } = change;
       if (typeof offline !== "boolean") throw new TypeError(`offline must be true or false, not ${offline}`);
       const confirmed = registration.update(change);
@@ -147,11 +149,6 @@ function offeredService({ service, selector: { group, version } }: AddedService)
   const aliases = new Set(methods.flatMap(({ alias }) => alias?.service ?? []));
   aliases.delete(service.typeName);
   return [named, ...[...aliases].map((alias) => ({ ...named, service: alias }))];
-}
-
-function checkWeight(weight: number): void {
-  if (Number.isInteger(weight) && weight >= 0 && weight <= 1e6) return;
-  throw new RangeError(`weight must be an integer between 0 and 1,000,000, not ${weight}`);
 }
 
 function checkHost(host: string): string {

@@ -27,22 +27,20 @@ export function parseServers(registry: string, servers: readonly string[], defau
   });
 }
 
-/** Validates the number of a port. Throws a `RangeError` if it is out of range. */
-export function checkPort(option: string, port: number): number {
-  if (Number.isInteger(port) && port >= 1 && port <= 65_535) return port;
-  throw new RangeError(`${option} must be an integer between 1 and 65,535, not ${port}`);
-}
-
 /** Validates the option `auth`. Throws a `TypeError` if it is not a user and a password. */
 export function checkCredentials(registry: string, auth: Credentials | undefined): void {
   if (auth === undefined || (typeof auth.username === "string" && typeof auth.password === "string")) return;
   throw new TypeError(`auth of ${registry} must be { username, password }`);
 }
 
-/** Validates a duration in milliseconds. Throws a `RangeError` if it is out of range. */
-export function checkDuration(option: string, value: number, minMs: number, maxMs: number): number {
-  if (Number.isInteger(value) && value >= minMs && value <= maxMs) return value;
-  throw new RangeError(`${option} must be an integer between ${minMs} and ${maxMs} milliseconds, not ${value}`);
+/** The largest number of a port. */
+export const MAX_PORT = 65_535;
+
+/** Validates an integer. Throws a `RangeError` if it is out of range. */
+export function checkInteger(option: string, value: number, min: number, max: number): number {
+  if (Number.isInteger(value) && value >= min && value <= max) return value;
+  const [least, most] = [min, max].map((one) => one.toLocaleString("en"));
+  throw new RangeError(`${option} must be an integer between ${least} and ${most}, not ${value}`);
 }
 
 /** Returns the first IPv4 address of this machine that is not a loopback address, otherwise one of IPv6. */

@@ -113,7 +113,7 @@ describe("options of registries", () => {
     ["servers of zookeeper must be host:port", () => zookeeper({ servers: ["localhost"] })],
     ["servers of etcd must be host:port", () => etcd({ servers: ["http://localhost:2379"] })],
     ["sessionTimeoutMs must be an integer between 100 and", () => zookeeper({ servers: ["a:1"], sessionTimeoutMs: 0 })],
-    ["ttlMs must be an integer between 1000 and", () => etcd({ servers: ["a:1"], ttlMs: 5 })],
+    ["ttlMs must be an integer between 1,000 and", () => etcd({ servers: ["a:1"], ttlMs: 5 })],
     ["auth of etcd must be { username, password }", () => etcd({ servers: ["a:1"], auth: {} as never })],
     [
       'the username of zookeeper must not contain ":"',

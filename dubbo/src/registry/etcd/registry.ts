@@ -5,7 +5,7 @@ import { fixed, pickFirst, type Registry } from "triple-es/discovery";
 import { formatAddress } from "triple-es/internal";
 import { type ClientTlsOptions, createTransport } from "triple-es/node";
 import { writeGoInstance } from "../dubbo/service-instance.ts";
-import { checkCredentials, checkDuration, parseServers } from "../servers.ts";
+import { checkCredentials, checkInteger, parseServers } from "../servers.ts";
 import { createTreeRegistry, type DubboOptions } from "../tree.ts";
 import { createEtcdClient } from "./client.ts";
 import { createEtcdTree } from "./tree.ts";
@@ -41,8 +41,8 @@ export function etcd(options: EtcdOptions): Registry {
   const { servers, auth, tls, authority } = options;
   checkCredentials("etcd", auth);
   const addresses = parseServers("etcd", servers, 2379).map(({ host, port }) => formatAddress(host, port));
-  const ttlMs = checkDuration("ttlMs", options.ttlMs ?? 15_000, 1_000, 86_400_000);
-  const connectTimeoutMs = checkDuration("connectTimeoutMs", options.connectTimeoutMs ?? 5_000, 1, 600_000);
+  const ttlMs = checkInteger("ttlMs", options.ttlMs ?? 15_000, 1_000, 86_400_000);
+  const connectTimeoutMs = checkInteger("connectTimeoutMs", options.connectTimeoutMs ?? 5_000, 1, 600_000);
   const client = createEtcdClient(
     (interceptors) =>
       createTransport({

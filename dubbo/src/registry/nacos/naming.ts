@@ -39,20 +39,17 @@ export interface NamingScope {
 /** The id of the default namespace in requests about instances. */
 const PUBLIC = "public";
 
-/** The subscription of a connection to a service, which any number of watches share. */
+/** The subscription of a connection to a service, which any number of watches share. Without listeners, it is being given up. */
 interface Subscription {
-  /** Resolves when the server has accepted the subscription. */
+  /** Resolves when the server has accepted the subscription, or its end. */
   ready: Promise<void>;
   readonly listeners: Set<(instances: readonly NacosInstance[]) => void>;
   last: readonly NacosInstance[] | undefined;
   time: number;
 }
 
-/** The subscriptions of a connection, and those that it is giving up, by the name of the service. */
-interface Subscriptions {
-  readonly current: Map<string, Subscription>;
-  readonly leaving: Map<string, Promise<unknown>>;
-}
+/** The subscriptions of a connection by the name of the service. */
+type Subscriptions = Map<string, Subscription>;
 
 export class Naming {
   readonly #client: NacosClient;
@@ -70,7 +67,8 @@ export class Naming {
       const connection = await this.#client.connected();
       if (signal.aborted) return;
       const all = this.#subscriptionsOf(connection);
-      const subscription = all.current.get(service) ?? this.#subscribe(connection, all, service);
+      const known = all.get(service);
+      const subscription = known?.listeners.size ? known : this.#subscribe(connection, all, service);
       subscription.listeners.add(report);
       if (subscription.last !== undefined) report(subscription.last);
       try {
@@ -78,7 +76,7 @@ export class Naming {
         await lostOrEnded(connection, signal);
       } finally {
         subscription.listeners.delete(report);
-        if (subscription.listeners.size === 0) this.#unsubscribe(connection, all, service);
+        if (subscription.listeners.size === 0) this.#unsubscribe(connection, all, service, subscription);
       }
     });
   }
@@ -113,35 +111,35 @@ export class Naming {
   #subscriptionsOf(connection: NacosConnection): Subscriptions {
     const known = this.#subscriptions.get(connection);
     if (known !== undefined) return known;
-    const all: Subscriptions = { current: new Map(), leaving: new Map() };
+    const all: Subscriptions = new Map();
     this.#subscriptions.set(connection, all);
     connection.on("NotifySubscriberRequest", ({ serviceInfo }) => {
       const info = (serviceInfo ?? {}) as ServiceInfo;
-      const subscription = all.current.get(nameOf(info));
+      const subscription = all.get(nameOf(info));
       if (subscription !== undefined) apply(subscription, info);
     });
     return all;
   }
 
-  #subscribe(connection: NacosConnection, { current, leaving }: Subscriptions, service: string): Subscription {
+  #subscribe(connection: NacosConnection, all: Subscriptions, service: string): Subscription {
+    const left = all.get(service)?.ready;
     const subscribe = async (): Promise<void> => {
       // The server may handle the requests of a connection in any order.
-      await leaving.get(service);
+      await left;
       const { serviceInfo } = await this.#request(connection, "SubscribeServiceRequest", service, SUBSCRIBE);
       apply(subscription, (serviceInfo ?? {}) as ServiceInfo);
     };
     const subscription: Subscription = { listeners: new Set(), last: undefined, time: 0, ready: Promise.resolve() };
-    current.set(service, subscription);
+    all.set(service, subscription);
     subscription.ready = subscribe();
     return subscription;
   }
 
-  #unsubscribe(connection: NacosConnection, { current, leaving }: Subscriptions, service: string): void {
-    current.delete(service);
-    const left = this.#request(connection, "SubscribeServiceRequest", service, UNSUBSCRIBE)
-      .catch(() => {})
-      .finally(() => leaving.get(service) === left && leaving.delete(service));
-    leaving.set(service, left);
+  #unsubscribe(connection: NacosConnection, all: Subscriptions, service: string, given: Subscription): void {
+    const forget = (): void => {
+      if (all.get(service) === given) all.delete(service);
+    };
+    given.ready = this.#request(connection, "SubscribeServiceRequest", service, UNSUBSCRIBE).then(forget, forget);
   }
 }
 

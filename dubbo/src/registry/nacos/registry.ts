@@ -17,7 +17,7 @@ import { instanceMetadata } from "../dubbo/service-instance.ts";
 import { TRIPLE } from "../dubbo/service-key.ts";
 import type { Store, Text } from "../dubbo/source.ts";
 import { createSource, keepInstance } from "../dubbo/store.ts";
-import { checkCredentials, checkPort, parseServers } from "../servers.ts";
+import { checkCredentials, checkInteger, MAX_PORT, parseServers } from "../servers.ts";
 import { NacosClient } from "./client.ts";
 import { Configs } from "./configs.ts";
 import type { NacosModule } from "./connection.ts";
@@ -90,7 +90,7 @@ function checkText(name: string, value: unknown, pattern: RegExp): void {
 /** Returns the function that makes clients with the options. Throws a `TypeError` or `RangeError` for an invalid option. */
 function clientFactory({ servers: given, auth, tls, grpcPort, namespace = "" }: NacosOptions) {
   const servers = parseServers("nacos", given, 8848);
-  if (grpcPort !== undefined) checkPort("grpcPort", grpcPort);
+  if (grpcPort !== undefined) checkInteger("grpcPort", grpcPort, 1, MAX_PORT);
   checkCredentials("nacos", auth);
   const token = auth === undefined ? async () => undefined : createTokenSource(servers, auth, tls);
   const shared = {

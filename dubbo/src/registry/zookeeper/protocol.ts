@@ -29,8 +29,6 @@ export const Failure = {
   NoNode: -101,
   BadVersion: -103,
   NodeExists: -110,
-  SessionExpired: -112,
-  AuthFailed: -115,
 } as const;
 
 const FAILURES: Readonly<Record<number, string>> = {

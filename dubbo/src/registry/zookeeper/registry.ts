@@ -5,7 +5,7 @@ import type { Registry } from "triple-es/discovery";
 import { wallClock } from "triple-es/internal";
 import type { ClientTlsOptions } from "triple-es/node";
 import { writeCuratorInstance } from "../dubbo/service-instance.ts";
-import { checkCredentials, checkDuration, parseServers } from "../servers.ts";
+import { checkCredentials, checkInteger, parseServers } from "../servers.ts";
 import { createTreeRegistry, type DubboOptions } from "../tree.ts";
 import { ZooKeeperClient } from "./client.ts";
 import { createZooKeeperTree } from "./tree.ts";
@@ -43,8 +43,8 @@ export function zookeeper(options: ZooKeeperOptions): Registry {
     servers: addresses,
     tls,
     auth: auth && { scheme: "digest", credentials: `${auth.username}:${auth.password}` },
-    sessionTimeoutMs: checkDuration("sessionTimeoutMs", options.sessionTimeoutMs ?? 15_000, 100, 3_600_000),
-    connectTimeoutMs: checkDuration("connectTimeoutMs", options.connectTimeoutMs ?? 5_000, 1, 600_000),
+    sessionTimeoutMs: checkInteger("sessionTimeoutMs", options.sessionTimeoutMs ?? 15_000, 100, 3_600_000),
+    connectTimeoutMs: checkInteger("connectTimeoutMs", options.connectTimeoutMs ?? 5_000, 1, 600_000),
   });
   const tree = createZooKeeperTree(client, auth !== undefined);
   const registeredAt = wallClock();
