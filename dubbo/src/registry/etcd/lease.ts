@@ -7,21 +7,18 @@ import { delayInBackground } from "triple-es/internal";
 import type { EntrySession } from "../dubbo/source.ts";
 import { REGISTRY_CLOSED } from "../tree.ts";
 import { ETCD_TIMEOUT_MS, type EtcdClient } from "./client.ts";
-import type { Keys } from "./keys.ts";
 
 /** Time between attempts to renew a lease while the cluster is unreachable, in milliseconds. */
 const LEASE_RETRY_MS = 500;
 
 export class LeaseHolder {
   readonly #client: EtcdClient;
-  readonly #keys: Keys;
   readonly #ttlMs: number;
   #current: Promise<Lease> | undefined;
   #isClosed = false;
 
-  constructor(client: EtcdClient, keys: Keys, ttlMs: number) {
+  constructor(client: EtcdClient, ttlMs: number) {
     this.#client = client;
-    this.#keys = keys;
     this.#ttlMs = ttlMs;
   }
 
@@ -52,20 +49,18 @@ export class LeaseHolder {
     const ttl = BigInt(Math.ceil(this.#ttlMs / 1_000));
     const granted = await this.#client.lease.leaseGrant({ TTL: ttl }, { signal, timeoutMs: ETCD_TIMEOUT_MS });
     if (granted.error !== "") throw new RpcError(Code.Unavailable, granted.error);
-    return new Lease(this.#client, this.#keys, granted.ID, Number(granted.TTL) * 1_000);
+    return new Lease(this.#client, granted.ID, Number(granted.TTL) * 1_000);
   }
 }
 
 class Lease implements EntrySession<string> {
   readonly #client: EtcdClient;
-  readonly #keys: Keys;
   readonly #id: bigint;
   readonly #lost = new AbortController();
   readonly #paths = new Set<string>();
 
-  constructor(client: EtcdClient, keys: Keys, id: bigint, ttlMs: number) {
+  constructor(client: EtcdClient, id: bigint, ttlMs: number) {
     this.#client = client;
-    this.#keys = keys;
     this.#id = id;
     void this.#keepAlive(ttlMs);
   }
@@ -77,7 +72,7 @@ class Lease implements EntrySession<string> {
   readonly put = async (path: string, content: string): Promise<void> => {
     this.#paths.add(path);
     try {
-      await this.#keys.put(path, content, this.#id);
+      await this.#client.put(path, content, this.#id);
     } catch (reason) {
       if (RpcError.from(reason).code === Code.NotFound) this.#lose("the lease has ended");
       throw reason;
@@ -87,7 +82,7 @@ class Lease implements EntrySession<string> {
   readonly remove = async (path: string): Promise<void> => {
     this.#paths.delete(path);
     // Without an answer, the last key ends with the lease, which is not renewed any more.
-    await (this.#paths.size === 0 ? this.end() : this.#keys.removeOwned(path, this.#id));
+    await (this.#paths.size === 0 ? this.end() : this.#client.removeOwned(path, this.#id));
   };
 
   /** Revokes the lease, which removes its keys at once. Never rejects: without an answer the lease ends by itself. */

@@ -7,7 +7,7 @@ import { type ClientTlsOptions, createTransport } from "triple-es/node";
 import { writeGoInstance } from "../dubbo/service-instance.ts";
 import { checkCredentials, checkInteger, parseServers } from "../servers.ts";
 import { createTreeRegistry, type DubboOptions } from "../tree.ts";
-import { createEtcdClient } from "./client.ts";
+import { EtcdClient } from "./client.ts";
 import { createEtcdTree } from "./tree.ts";
 
 export interface EtcdOptions extends DubboOptions {
@@ -43,7 +43,7 @@ export function etcd(options: EtcdOptions): Registry {
   const addresses = parseServers("etcd", servers, 2379).map(({ host, port }) => formatAddress(host, port));
   const ttlMs = checkInteger("ttlMs", options.ttlMs ?? 15_000, 1_000, 86_400_000);
   const connectTimeoutMs = checkInteger("connectTimeoutMs", options.connectTimeoutMs ?? 5_000, 1, 600_000);
-  const client = createEtcdClient(
+  const client = new EtcdClient(
     (interceptors) =>
       createTransport({
         resolver: fixed(addresses),

@@ -10,8 +10,7 @@ import { abortError, delayInBackground, now, onAbort } from "triple-es/internal"
 import { Event_EventType as EventType } from "../../gen/etcd/rpc_pb.ts";
 import type { Tree } from "../tree.ts";
 import { startWatch } from "../watch.ts";
-import type { EtcdClient } from "./client.ts";
-import { decodeKey, encodeKey, Keys, rangeEnd, type Snapshot } from "./keys.ts";
+import { decodeKey, type EtcdClient, encodeKey, rangeEnd, type Snapshot } from "./client.ts";
 import { LeaseHolder } from "./lease.ts";
 
 /** Time for which a watch tries to continue after its stream was lost, in milliseconds. */
@@ -20,8 +19,7 @@ const RESUME_MS = 5_000;
 const RESUME_INTERVAL_MS = 200;
 
 export function createEtcdTree(client: EtcdClient, ttlMs: number): Tree {
-  const keys = new Keys(client);
-  const leases = new LeaseHolder(client, keys, ttlMs);
+  const leases = new LeaseHolder(client, ttlMs);
 
   /** Follows the entries directly below a path. Names are those after the path. */
   function followBelow(
@@ -30,7 +28,7 @@ export function createEtcdTree(client: EtcdClient, ttlMs: number): Tree {
     signal: AbortSignal,
   ): Promise<void> {
     const prefix = `${path}/`;
-    return new RangeWatch(client, keys, encodeKey(prefix), rangeEnd(prefix)).follow((entries) => {
+    return new RangeWatch(client, encodeKey(prefix), rangeEnd(prefix)).follow((entries) => {
       const below = [...entries].map(([key, content]) => [key.slice(prefix.length), content] as const);
       report(new Map(below.filter(([name]) => name !== "" && !name.includes("/"))));
     }, signal);
@@ -44,13 +42,13 @@ export function createEtcdTree(client: EtcdClient, ttlMs: number): Tree {
     watchContents: (path, watcher) => startWatch(watcher, (report, signal) => followBelow(path, report, signal)),
     watchContent: (path, watcher) =>
       startWatch(watcher, (report, signal) =>
-        new RangeWatch(client, keys, encodeKey(path), undefined).follow((entries) => report(entries.get(path)), signal),
+        new RangeWatch(client, encodeKey(path), undefined).follow((entries) => report(entries.get(path)), signal),
       ),
     read: async (path, signal) => {
-      const found = await keys.get(path, signal);
+      const found = await client.get(path, signal);
       return found && decodeKey(found.value);
     },
-    change: (path, change) => keys.change(path, change),
+    change: (path, change) => client.change(path, change),
     session: (signal) => leases.session(signal),
     async close() {
       await leases.close();
@@ -64,16 +62,14 @@ type Report = (entries: ReadonlyMap<string, string>) => void;
 /** The watch of one key or range. */
 class RangeWatch {
   readonly #client: EtcdClient;
-  readonly #keys: Keys;
   readonly #key: Uint8Array;
   readonly #end: Uint8Array | undefined;
   #entries = new Map<string, string>();
   #revision = 0n;
   #cluster = 0n;
 
-  constructor(client: EtcdClient, keys: Keys, key: Uint8Array, end: Uint8Array | undefined) {
+  constructor(client: EtcdClient, key: Uint8Array, end: Uint8Array | undefined) {
     this.#client = client;
-    this.#keys = keys;
     this.#key = key;
     this.#end = end;
   }
@@ -81,7 +77,7 @@ class RangeWatch {
   /** Reports the entries, first and after each change, until the signal fires. Throws if the cluster is unreachable. */
   async follow(report: Report, signal: AbortSignal): Promise<void> {
     while (!signal.aborted) {
-      this.#restore(await this.#keys.range(this.#key, this.#end, signal));
+      this.#restore(await this.#client.range(this.#key, this.#end, signal));
       report(this.#entries);
       await this.#followChanges(report, signal);
     }
