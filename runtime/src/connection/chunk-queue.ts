@@ -12,7 +12,7 @@ const POOL_BYTES: number = 8 * 1024;
 const MAX_POOLED_BYTES = 1024;
 
 const MIN_TAIL_BYTES = 1024;
-/** Smaller chunks are joined with those before them in any case: the object of each would take more than its bytes. */
+/** Smaller chunks are copied in any case: the object of each, and the look at its memory, would cost more than its bytes. */
 const MIN_VIEW_BYTES = 1024;
 const MAX_TAIL_BYTES: number = 64 * 1024;
 
@@ -29,24 +29,20 @@ export class ChunkQueue {
   /** The memory of the last chunk that is a view. */
   #kept: ArrayBufferLike | undefined;
 
-  /** Adds a chunk. With `compact`, it is copied unless it is all of its memory. */
+  /** Adds a chunk. With `compact`, a large one too is copied unless it is all of its memory. */
   push(bytes: Uint8Array, compact = false): void {
     const { length } = bytes;
     this.byteLength += length;
-    const mayBeView = length >= MIN_VIEW_BYTES || (this.#tail === undefined && this.#chunks.length === 0);
-    // The getter of the memory is a call into C++.
-    const buffer = mayBeView ? bytes.buffer : undefined;
-    const isKept = !compact && buffer === this.#kept && length >= MIN_TAIL_BYTES;
-    if (isKept || (buffer !== undefined && length * (compact ? 1 : 4) >= buffer.byteLength)) {
-      this.#flush();
-      this.#add(bytes);
-      this.#kept = buffer;
-      return;
-    }
-    if (compact && length >= MIN_VIEW_BYTES) {
-      this.#flush();
-      this.#add(bytes.slice());
-      return;
+    if (length >= MIN_VIEW_BYTES) {
+      // The getter of the memory is a call into C++.
+      const { buffer } = bytes;
+      const isView = (!compact && buffer === this.#kept) || length * (compact ? 1 : 4) >= buffer.byteLength;
+      if (isView || compact) {
+        this.#flush();
+        this.#add(isView ? bytes : bytes.slice());
+        if (isView) this.#kept = buffer;
+        return;
+      }
     }
     if (this.#tailLength + length > MAX_TAIL_BYTES) this.#flush();
     if (this.#tail === undefined) this.#tail = copyOf(bytes);
@@ -112,17 +108,17 @@ export class ChunkQueue {
   }
 }
 
-let pool = new Uint8Array(POOL_BYTES);
+let pool = new ArrayBuffer(POOL_BYTES);
 let pooled = 0;
 
 function copyOf(bytes: Uint8Array): Uint8Array {
   const { length } = bytes;
   if (length > MAX_POOLED_BYTES) return bytes.slice();
   if (pooled + length > POOL_BYTES) {
-    pool = new Uint8Array(POOL_BYTES);
+    pool = new ArrayBuffer(POOL_BYTES);
     pooled = 0;
   }
-  const copy = new Uint8Array(pool.buffer, pooled, length);
+  const copy = new Uint8Array(pool, pooled, length);
   copy.set(bytes);
   pooled += length;
   return copy;
