@@ -12,7 +12,7 @@ export function concat(chunks: readonly Uint8Array[], length: number): Uint8Arra
 
 /** Joins chunks into a new array. */
 export function joinAll(chunks: readonly Uint8Array[]): Uint8Array {
-  return join(chunks, new Uint8Array(chunks.reduce((length, { byteLength }) => length + byteLength, 0)));
+  return join(chunks, new Uint8Array(chunks.reduce((sum, { length }) => sum + length, 0)));
 }
 
 /** Copies chunks into `joined`, one after the other, and returns it. */

@@ -19,6 +19,7 @@ import type { ProtocolOptions } from "../protocol/options.ts";
 /** A message on the wire. */
 export interface Envelope {
   readonly compressed: boolean;
+  /** A plain `Uint8Array`, see {@link plainBytes}. */
   readonly data: Uint8Array;
 }
 
@@ -57,7 +58,7 @@ function allocatePooled(length: number): Uint8Array {
 
 /** Encodes bytes as an envelope with the flags: 1 if they are compressed. */
 export function encodeEnvelope(data: Uint8Array, flags = 0): Uint8Array {
-  const bytes = allocate(PREFIX_BYTES + data.byteLength);
+  const bytes = allocate(PREFIX_BYTES + data.length);
   bytes.set(data, PREFIX_BYTES);
   return writePrefix(bytes, flags);
 }
@@ -109,6 +110,9 @@ export class EnvelopeReader {
   #chunks: Uint8Array[] = [];
   /** Offset of the next envelope in the first chunk. */
   #start = 0;
+  /** The memory of the first chunk and its offset there, from its first envelope on: their getters are calls. */
+  #buffer: ArrayBufferLike | undefined;
+  #offset = 0;
   /** Bytes from that offset to the end of the last chunk. */
   buffered = 0;
 
@@ -131,9 +135,11 @@ export class EnvelopeReader {
     const size = end - this.#start;
     if (this.buffered < size) return undefined;
     const bytes = this.#join(size);
+    if (this.#start === 0) ({ buffer: this.#buffer, byteOffset: this.#offset } = bytes);
     const start = this.#start;
+    const data = new Uint8Array(this.#buffer as ArrayBuffer, this.#offset + start + PREFIX_BYTES, size - PREFIX_BYTES);
     this.#drop(size);
-    return openEnvelope(bytes, start, start + size);
+    return { compressed: bytes[start] === 1, data };
   }
 
   /** Checks at the end of the body that no envelope is incomplete. Throws `internal` if one is. */
@@ -157,6 +163,7 @@ export class EnvelopeReader {
     this.buffered -= length;
     if (this.#start < (this.#chunks[0] as Uint8Array).length) return;
     this.#chunks.shift();
+    this.#buffer = undefined;
     this.#start = 0;
   }
 }
@@ -178,7 +185,8 @@ export function onlyEnvelope(
     if (reader.next() !== undefined) throw countError(method, "more than one");
     reader.finish();
   }
-  return openEnvelope(body, 0, end);
+  const data = new Uint8Array(body.buffer, body.byteOffset + PREFIX_BYTES, end - PREFIX_BYTES);
+  return { compressed: body[0] === 1, data };
 }
 
 /** Returns the end of the envelope whose prefix is at the offset. */
@@ -190,12 +198,6 @@ function endOfEnvelope(bytes: Uint8Array, start: number, maxBytes: number): numb
   if (flag > 1) throw new RpcError(Code.Internal, `envelope has the unknown flags 0x${flag.toString(16)}`);
   if (length > maxBytes) throw tooLarge(maxBytes, length);
   return start + PREFIX_BYTES + length;
-}
-
-/** Returns the envelope between two offsets, whose data is a plain `Uint8Array` (see {@link plainBytes}). */
-function openEnvelope(bytes: Uint8Array, start: number, end: number): Envelope {
-  const from = start + PREFIX_BYTES;
-  return { compressed: bytes[start] === 1, data: new Uint8Array(bytes.buffer, bytes.byteOffset + from, end - from) };
 }
 
 function cutOff(bytes: number): RpcError {

@@ -36,24 +36,24 @@ export async function* splitTrailers(body: Body, trailers: Metadata): AsyncGener
   let missing = 0;
   let complete = true;
   for await (const chunk of body) {
-    if (chunk.byteLength === 0) continue;
-    const bytes = concat([buffered, chunk], buffered.byteLength + chunk.byteLength);
-    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    if (chunk.length === 0) continue;
+    const bytes = concat([buffered, chunk], buffered.length + chunk.length);
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
     let end = missing;
-    while (end + PREFIX_BYTES <= bytes.byteLength && (bytes[end] as number) < TRAILERS_FLAG) {
+    while (end + PREFIX_BYTES <= bytes.length && (bytes[end] as number) < TRAILERS_FLAG) {
       end += PREFIX_BYTES + view.getUint32(end + 1);
     }
-    const ready = Math.min(end, bytes.byteLength);
+    const ready = Math.min(end, bytes.length);
     if (ready > 0) yield bytes.subarray(0, ready);
     missing = end - ready;
     buffered = bytes.subarray(ready);
-    complete = missing + buffered.byteLength === 0;
-    if (buffered.byteLength < PREFIX_BYTES) continue;
+    complete = missing + buffered.length === 0;
+    if (buffered.length < PREFIX_BYTES) continue;
     const length = view.getUint32(ready + 1);
     if (buffered[0] !== TRAILERS_FLAG || length > MAX_TRAILER_BYTES) {
       throw malformed(`has a trailer frame with the flags 0x${buffered[0]?.toString(16)} and ${length} bytes`);
     }
-    const excess = buffered.byteLength - PREFIX_BYTES - length;
+    const excess = buffered.length - PREFIX_BYTES - length;
     if (excess > 0) throw malformed("goes on after its trailers");
     if (excess < 0) continue;
     trailers.appendRaw(parseTrailers(buffered.subarray(PREFIX_BYTES)));

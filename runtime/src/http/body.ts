@@ -84,7 +84,7 @@ export function streamBody(stream: AsyncIterable<Uint8Array>): Body {
       const chunks: Uint8Array[] = [];
       let length = 0;
       for await (const chunk of stream) {
-        length += chunk.byteLength;
+        length += chunk.length;
         if (length > limit + framing) throw tooLarge(limit, `at least ${length - framing}`);
         chunks.push(chunk);
         check?.(chunks, length, limit);

@@ -11,7 +11,7 @@ export function compressMessage(
   compression: Compression | undefined,
   options: Pick<ProtocolOptions, "compressMinBytes">,
 ): Uint8Array | Promise<Uint8Array> | undefined {
-  if (compression === undefined || bytes.byteLength < options.compressMinBytes) return undefined;
+  if (compression === undefined || bytes.length < options.compressMinBytes) return undefined;
   return compression.compress(bytes);
 }
 
@@ -32,7 +32,7 @@ export async function decompressMessage(
     if (!(cause instanceof RangeError)) throw onBadData(`message is not ${compression.name} data`, cause);
     throw new RpcError(
       Code.ResourceExhausted,
-      `message of ${bytes.byteLength} bytes inflates to more than the limit of ${maxMessageBytes} bytes (option maxMessageBytes of the receiver)`,
+      `message of ${bytes.length} bytes inflates to more than the limit of ${maxMessageBytes} bytes (option maxMessageBytes of the receiver)`,
       { status: Status.BadRequest, cause },
     );
   }
