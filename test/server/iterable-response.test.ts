@@ -7,8 +7,9 @@ import {
   type Interceptor,
   Metadata,
   type RouterOptions,
+  type Transport,
 } from "triple-es";
-import { createTransport } from "triple-es/fetch";
+import { createTransport, fetchHandler } from "triple-es/fetch";
 import { describe, expect, it, onTestFinished } from "vitest";
 import {
   createGreetServiceClient,
@@ -190,15 +191,25 @@ describe("a generator without an end", () => {
     }
   }
 
-  it.each(["gRPC", "gRPC in memory", "HTTP RPC in memory"])("ends at the deadline of the call over %s", async (way) => {
+  type Unending = Pick<GreetServiceHandler, "greet" | "greetEach">;
+  const TRANSPORTS: Record<string, (handler: Unending) => Promise<Transport>> = {
+    gRPC: async (handler) => openTransport((await startServer(handler)).baseUrl, { protocol: "grpc" }),
+    "gRPC in memory": async (handler) => createInMemoryTransport(routeGreeter(handler).router, { protocol: "grpc" }),
+    "HTTP RPC in memory": async (handler) =>
+      createInMemoryTransport(routeGreeter(handler).router, { protocol: "http-rpc" }),
+    "gRPC-Web to a fetch handler": async (handler) => {
+      const answer = fetchHandler(routeGreeter(handler).router);
+      const ask = (url: string | URL | Request, init?: RequestInit): Promise<Response> =>
+        answer(new Request(url, init));
+      return createTransport({ baseUrl: "http://localhost", protocol: "grpc-web", fetch: ask });
+    },
+  };
+
+  it.each(Object.entries(TRANSPORTS))("ends at the deadline of the call over %s", async (_way, connect) => {
     const left = signalled<boolean>();
-    const handler = { greet: async () => ({}), greetEach: () => unending(left.resolve) };
-    const protocol = way.startsWith("gRPC") ? "grpc" : "http-rpc";
-    const client = way.endsWith("memory")
-      ? createGreetServiceClient(
-          createInMemoryTransport({ ...createRouter(), exchange: routeGreeter(handler).exchange }, { protocol }),
-        )
-      : connectGreeter((await startServer(handler)).baseUrl);
+    const client = createGreetServiceClient(
+      await connect({ greet: () => ({}), greetEach: () => unending(left.resolve) }),
+    );
     // The deadline must not pass before the handler runs, so it is no deadline of the connection.
     await client.greet({});
     expect((await failureOf(greetings(client.greetEach({}, { timeoutMs: 500 })))).code).toBe(Code.DeadlineExceeded);

@@ -33,8 +33,7 @@ export class OutgoingBody {
   onDrain(): void {
     if (!this.#isBlocked) return;
     this.#isBlocked = false;
-    // The connection takes its output. The user's code, which may end the stream, runs after that, and after other callbacks,
-    // which a socket that takes all output at once would starve.
+    // After the connection has taken its output, and after other callbacks, which a socket that takes all at once would starve.
     defer(() => this.send());
   }
 

@@ -9,6 +9,7 @@ import type { Metadata } from "../call/metadata.ts";
 import { assertFunction, assertMembers } from "../call/option.ts";
 import type { PeerConnection } from "../call/peer.ts";
 import { onAbort } from "../call/timer.ts";
+import { takeTurn } from "../call/turn.ts";
 import type { Body } from "../http/body.ts";
 import type { Exchange, HttpRequest } from "../http/exchange.ts";
 import { pathsBelow, removedPrefix } from "../http/path-prefix.ts";
@@ -81,6 +82,7 @@ function writeStream(body: Body, request: FetchRequest): ReadableStream<Uint8Arr
     {
       async pull(controller) {
         const { done, value } = await chunks.next();
+        await takeTurn(value?.length ?? 0);
         if (!done) return controller.enqueue(value);
         request.close();
         controller.close();
