@@ -301,6 +301,17 @@ describe("a tool call", () => {
     expect(seen[0]).toEqual(["/greet.v1.GreetService/Greet", "a", "application/json"]);
   });
 
+  it("has the deadline of the request, also for a stream without an end", async () => {
+    const latest = performance.now() + 10_000;
+    const router = routerOf({
+      *greetEach() {
+        while (performance.now() < latest) yield {};
+      },
+    });
+    const { body } = await callTool(router, GREET_EACH, {}, { "tri-service-timeout": "100" });
+    expect(JSON.parse(body.result.content[0].text).code).toBe("deadline_exceeded");
+  });
+
   it("has the deadline of the request", async () => {
     const router = routerOf({ greet: () => new Promise(() => {}) });
     const { body } = await callTool(router, GREET, {}, { "tri-service-timeout": "20" });

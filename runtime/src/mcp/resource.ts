@@ -7,6 +7,7 @@ import type { JsonObject, JsonValue } from "@bufbuild/protobuf";
 import { RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import { assertArrays, assertMembers, similarName } from "../call/option.ts";
+import { takeTurn } from "../call/turn.ts";
 import { parseBounded } from "../codec/bounded-codec.ts";
 import { encodeJson } from "../codec/codec.ts";
 import { isObject } from "../codec/values/json.ts";
@@ -189,8 +190,7 @@ export class ToolResource implements CallingResource {
   }
 
   async #call(http: HttpRequest, request: Request): Promise<HttpResponse> {
-    const { params, meta } = request;
-    const { name, arguments: input = {} } = params;
+    const { name, arguments: input = {} } = request.params;
     const tool = typeof name === "string" ? this.#tools.get(name) : undefined;
     if (tool === undefined) throw new ProtocolError(200, INVALID_PARAMS, `there is no tool ${quote(textIn(name))}`);
     if (!isObject(input)) throw new ProtocolError(200, INVALID_PARAMS, "the arguments of a tool must be an object");
@@ -200,8 +200,7 @@ export class ToolResource implements CallingResource {
     headers.append("content-type", JSON_TYPE).append("tri-protocol-version", PROTOCOL_VERSION);
     headers.append("accept", kind === "unary" ? JSON_TYPE : EVENT_TYPE);
     writeSelector(headers, selector);
-    const body = wholeBody(encodeJson(input));
-    const response = await this.#routes.answer(callOf(http, path, headers, body), handler);
+    const response = await this.#routes.answer(callOf(http, path, headers, wholeBody(encodeJson(input))), handler);
     if (response.status !== 200) {
       const bytes = await response.body.bytes(Number.POSITIVE_INFINITY);
       // Clients begin their authorization at this status.
@@ -213,7 +212,7 @@ export class ToolResource implements CallingResource {
       return respond(request, succeeded(tool, text));
     }
     const results = this.#collect(tool, response, http.signal);
-    const { progressToken } = meta;
+    const { progressToken } = request.meta;
     const isToken = typeof progressToken === "string" || Number.isInteger(progressToken);
     if (isToken && qualityOf(http.headers.get("accept") ?? "", EVENT_TYPE) > 0) {
       const events = notify(request, results, progressToken as string | number);
@@ -239,6 +238,7 @@ export class ToolResource implements CallingResource {
         return yield errorResult({ code: "resource_exhausted", message: problem });
       }
       messages.push(data);
+      await takeTurn(data.length);
       yield data;
     }
   }
