@@ -4,6 +4,7 @@ import { constants, createServer } from "node:http2";
 import type { AddressInfo } from "node:net";
 import {
   context,
+  createContextKey,
   INVALID_SPAN_CONTEXT,
   metrics,
   propagation,
@@ -34,6 +35,7 @@ import {
   createInMemoryTransport,
   createRetry,
   createRouter,
+  type Interceptor,
   Metadata,
   RpcError,
   TripleHeader,
@@ -200,6 +202,27 @@ describe("a call", () => {
     const stream = (await bothSpans()).server.spanContext().spanId;
     expect(active).toEqual([unary, stream, stream, stream]);
   });
+});
+
+it("runs every step of a stream within the context of an outer interceptor, without a span of its own", async () => {
+  trace.disable();
+  onTestFinished(() => void trace.setGlobalTracerProvider(tracers));
+  const key = createContextKey("tenant");
+  const outer: Interceptor = (next) => (request) =>
+    context.with(context.active().setValue(key, "a"), () => next(request));
+  const router = createRouter({ interceptors: [outer, createServerTelemetry()] });
+  const seen: unknown[] = [];
+  router.add(GreetServiceDef, {
+    ...greeter,
+    async *greetEach() {
+      for (let i = 0; i < 3; i++) {
+        seen.push(context.active().getValue(key));
+        yield {};
+      }
+    },
+  });
+  await greetings(createGreetServiceClient(createInMemoryTransport(router)).greetEach({}));
+  expect(seen).toEqual(["a", "a", "a"]);
 });
 
 describe("gRPC's spans", () => {

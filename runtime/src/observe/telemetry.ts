@@ -173,7 +173,7 @@ function prepare(side: "client" | "server", options: TelemetryOptions, url?: str
     const active = isSpanContextValid(span.spanContext()) ? trace.setSpan(outer, span) : outer;
     if (isSilent && active === current && !span.isRecording()) return undefined;
     const record = begin(request.context, isGrpc ? grpcLabelsOf(request) : rpcLabels);
-    const run = <T>(work: () => T): T => (active === current ? work() : context.with(active, work));
+    const run = <T>(work: () => T): T => (active === context.active() ? work() : context.with(active, work));
     const ended = (error: RpcError | undefined): void => {
       if (span.isRecording()) {
         const outcome = outcomeOf(error);
