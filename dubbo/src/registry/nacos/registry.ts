@@ -10,6 +10,7 @@
  */
 import { type ClosableTransport, Code, RpcError } from "triple-es";
 import type { Registration, Registry, ServiceKey } from "triple-es/discovery";
+import { unlessAborted } from "triple-es/internal";
 import { type ClientTlsOptions, createTransport } from "triple-es/node";
 import { providerParameters } from "../dubbo/provider-url.ts";
 import { type ConsumerOptions, createDubboResolvers, shorten } from "../dubbo/resolver.ts";
@@ -57,11 +58,13 @@ export function nacos(options: NacosOptions): Registry {
   const storeOf = (client: NacosClient) => createStore(client, new Naming(client, { namespace, group }), configs);
   const reader = createClient("naming");
   const registrations = new Set<Registration>();
+  let isClosed = false;
   return {
     resolver: createDubboResolvers(createSource(storeOf(reader)), options),
     register(instance, onEvent) {
       // A connection has one instance of each service, so each registration has a connection of its own.
       const client = createClient("naming");
+      if (isClosed) client.close();
       const kept = keepInstance(storeOf(client), instance, options.rules, onEvent);
       const registration: Registration = {
         ...kept,
@@ -75,6 +78,7 @@ export function nacos(options: NacosOptions): Registry {
       return registration;
     },
     async close() {
+      isClosed = true;
       await Promise.all([...registrations].map((registration) => registration.close()));
       configClient.close();
       reader.close();
@@ -93,26 +97,18 @@ function clientFactory({ servers: given, auth, tls, grpcPort, namespace = "" }: 
   if (grpcPort !== undefined) checkInteger("grpcPort", grpcPort, 1, MAX_PORT);
   checkCredentials("nacos", auth);
   const token = auth === undefined ? async () => undefined : createTokenSource(servers, auth, tls);
-  const shared = {
-    servers,
-    grpcPort,
-    namespace,
-    token,
-    openTransport: (address: string) => openTransport(address, tls),
-  };
+  /** Makes a transport with one connection, which the server knows as a client. */
+  const openTransport = (address: string): ClosableTransport =>
+    createTransport({
+      baseUrl: `${tls === undefined ? "http" : "https"}://${address}`,
+      tls,
+      maxConnections: 1,
+      maxMessageBytes: MAX_NACOS_MESSAGE_BYTES,
+      connectTimeoutMs: CONNECT_TIMEOUT_MS,
+      maxBackoffMs: 0,
+    });
+  const shared = { servers, grpcPort, namespace, token, openTransport };
   return (module: NacosModule): NacosClient => new NacosClient({ ...shared, module });
-}
-
-/** Makes a transport with one connection, which the server knows as a client. */
-function openTransport(address: string, tls: ClientTlsOptions | undefined): ClosableTransport {
-  return createTransport({
-    baseUrl: `${tls === undefined ? "http" : "https"}://${address}`,
-    tls,
-    maxConnections: 1,
-    maxMessageBytes: MAX_NACOS_MESSAGE_BYTES,
-    connectTimeoutMs: CONNECT_TIMEOUT_MS,
-    maxBackoffMs: 0,
-  });
 }
 
 /** Returns the name of a service at the interface level. Empty parts stay. */
@@ -136,8 +132,8 @@ function createStore(client: NacosClient, naming: Naming, configs: Configs): Sto
   return {
     name: "nacos",
     hasConsoles: true,
-    async open() {
-      const connection = await client.connected();
+    async open(signal) {
+      const connection = await unlessAborted(client.connected(), signal);
       return {
         lost: connection.lost,
         put: (service, entry) => naming.register(connection, service, entry),
