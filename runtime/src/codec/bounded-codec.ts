@@ -16,6 +16,7 @@ import {
   protoCodec,
   toMessage,
 } from "./codec.ts";
+import { writeJson } from "./json-writer.ts";
 import { countJsonMessage, countJsonText } from "./values/json.ts";
 import { countProtoValues } from "./values/proto.ts";
 import type { ValueCount } from "./values/values.ts";
@@ -60,7 +61,7 @@ function encodeWithHeadroom(
   return encodeInto((writer) => writeEncoded(writer, bytes), message, headroom);
 }
 
-/** Creates a JSON codec like `createJsonCodec`, with a limit on values, for servers and for clients on Node. */
+/** Creates a JSON codec like `createJsonCodec`, with a limit on values and a faster writer, for servers and for clients on Node. */
 export function createBoundedJsonCodec(options: JsonCodecOptions = {}): Codec {
   const codec = createJsonCodec(options);
   const unbounded = codec.values as JsonValues;
@@ -74,6 +75,9 @@ export function createBoundedJsonCodec(options: JsonCodecOptions = {}): Codec {
   return {
     ...codec,
     values,
+    ...(options.registry === undefined && {
+      encode: (type, message) => writeJson(type, message) ?? codec.encode(type, message),
+    }),
     decode: (type, bytes, _generated, count) => values.fromValue(type, parseBounded(bytes, count), count),
   };
 }

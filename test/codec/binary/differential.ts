@@ -1,5 +1,5 @@
 /**
- * `npm run codecs:differential`: generated codecs against protobuf-es, on as many random schemas, values and mutated bytes as
+ * `npm run codecs:differential`: generated codecs and the JSON writer against protobuf-es, on as many random schemas, values and mutated bytes as
  * wanted. The tests of this folder check the same properties on 10,000 cases.
  *
  *     --cases 1000000   cases of this run: a value that both encode and decode, or mutated bytes that both decode or reject
@@ -8,9 +8,11 @@
 import { parseArgs } from "node:util";
 import { type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
 import fc from "fast-check";
+import { boundedJsonCodec } from "../../../runtime/src/codec/bounded-codec.ts";
+import { jsonCodec } from "../../../runtime/src/codec/codec.ts";
 import { type Codec, load } from "./load.ts";
 import { randomFile } from "./schemas.ts";
-import { attempt, corrupt, mutate, type Random, randomMessage, randomOf, same } from "./values.ts";
+import { attempt, corrupt, initOf, mutate, type Random, randomMessage, randomOf, same } from "./values.ts";
 
 /** Values of each schema. Each makes two cases: the value itself, or one with an invalid field, and mutated bytes. */
 const VALUES = 60;
@@ -43,6 +45,14 @@ report(undefined);
 function judge(schema: DescMessage, codec: Codec, random: Random): void {
   const message = randomMessage(schema, random);
   const invalid = random(4) === 0 ? corrupt(schema, message, random) : "";
+  for (const given of [message, initOf(message, random)]) {
+    same(
+      attempt(() => boundedJsonCodec.encode(schema, given)),
+      attempt(() => jsonCodec.encode(schema, given)),
+      invalid,
+    );
+    cases++;
+  }
   const bytes = attempt(() => toBinary(schema, message));
   same(
     attempt(() => codec.encode(message)),

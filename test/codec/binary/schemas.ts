@@ -149,6 +149,12 @@ function toMessage(syntax: Syntax, drafts: readonly Draft[], index: number): Des
   return create(DescriptorProtoSchema, message);
 }
 
+/** Returns a usual name, one with characters to escape, or a number. */
+function jsonNameOf({ number, flag, asString, lenient, delimited }: Draft, name: string): string {
+  if (flag && asString && lenient) return delimited ? String(number) : `"ä" ${name}`;
+  return name.replace("_", "");
+}
+
 function toField(syntax: Syntax, one: Draft, name: string): FieldDescriptorProto {
   const { kind, type } = one;
   const isRepeated = kind === "list" || kind === "map";
@@ -157,6 +163,7 @@ function toField(syntax: Syntax, one: Draft, name: string): FieldDescriptorProto
   const typeName = kind === "wellKnown" ? `.${WELL_KNOWN[one.wellKnown]?.[0]}` : `.${PACKAGE}.M${one.target}`;
   const field = create(FieldDescriptorProtoSchema, {
     name,
+    jsonName: jsonNameOf(one, name),
     number: one.number,
     label: isRepeated ? Label.REPEATED : Label.OPTIONAL,
     ...(isMessage ? { type: Type.MESSAGE, typeName } : kind === "enum" ? enumType(one) : { type }),

@@ -163,6 +163,20 @@ export function corrupt(schema: DescMessage, message: Message, random: Random): 
   return `${field} (${field.fieldKind}, scalar type ${field.scalar}) = ${text}`;
 }
 
+/** Copies a message, some parts of it as plain objects, from which some fields are missing. */
+export function initOf(value: unknown, random: Random): object {
+  return copy(value) as object;
+  function copy(part: unknown): unknown {
+    if (typeof part !== "object" || part === null || part instanceof Uint8Array) return part;
+    if (Array.isArray(part)) return part.map(copy);
+    const isMessage = "$typeName" in part;
+    if (isMessage && random(4) === 0) return part;
+    const kept = Object.entries(part).filter(([name]) => !isMessage || (name !== "$typeName" && random(8) > 0));
+    const entries = kept.map(([name, one]) => [name, isMessage && random(20) === 0 ? null : copy(one)]);
+    return Object.fromEntries(entries);
+  }
+}
+
 /** Returns the value, or `undefined` where it is refused. */
 export function attempt<T>(action: () => T): T | undefined {
   try {

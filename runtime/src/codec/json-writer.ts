@@ -1,0 +1,256 @@
+/**
+ * Writer of protobuf's JSON format, from the message or init shape of a handler straight into bytes. It writes the same text as
+ * protobuf-es, and leaves to it whatever is rare or invalid.
+ */
+import { type DescField, type DescMessage, ScalarType, toJson } from "@bufbuild/protobuf";
+import { base64Encode } from "@bufbuild/protobuf/wire";
+import { isWrapperDesc, FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
+import { type MessageWriter, reserve } from "./binary/slab.ts";
+import { encodeInto, writeEncoded } from "./binary/writer.ts";
+import { encodeJson, encodeUtf8, toMessage } from "./codec.ts";
+import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-syntax.ts";
+import { LONG_TYPES } from "./values/values.ts";
+
+const Shape = { Implicit: 0, Explicit: 1, Oneof: 2, List: 3, Map: 4 } as const;
+const Kind = { Text: 0, Integer: 1, Float: 2, Bool: 3, Long: 4, Bytes: 5, Enum: 6, Message: 7 } as const;
+
+/** The plan of a field. Engines read it faster than a descriptor, because all plans have the same members. */
+interface FieldPlan {
+  readonly field: DescField;
+  /** The property of the message: that of the field, or of its oneof. */
+  readonly property: string;
+  /** The name in JSON, after a comma and before a colon. */
+  readonly key: Uint8Array;
+  readonly shape: number;
+  readonly kind: number;
+}
+
+type Members = Readonly<Record<string, unknown>>;
+
+/** The plans of messages. `null`: protobuf-es writes messages of the type. */
+const plans = new WeakMap<DescMessage, readonly FieldPlan[] | null>();
+
+function planOf(type: DescMessage): readonly FieldPlan[] | null {
+  let plan = plans.get(type);
+  if (plan === undefined) {
+    const fields = [...type.fields].sort((a, b) => a.number - b.number);
+    plan = isPlain(type) ? fields.map(planField) : null;
+    plans.set(type, plan);
+  }
+  return plan;
+}
+
+/** Reports whether messages of the type are objects of their fields, in the order of their numbers. */
+function isPlain({ typeName, fields }: DescMessage): boolean {
+  const isUsual = ({ jsonName, presence, message, enum: type }: DescField): boolean =>
+    // Engines sort members whose names are numbers.
+    Number.isNaN(Number(jsonName)) &&
+    presence !== Presence.LEGACY_REQUIRED &&
+    message?.typeName !== "google.protobuf.Struct" &&
+    type?.typeName !== "google.protobuf.NullValue";
+  const names = new Set(fields.map(({ jsonName }) => jsonName));
+  return !typeName.startsWith("google.protobuf.") && names.size === fields.length && fields.every(isUsual);
+}
+
+function planField(field: DescField): FieldPlan {
+  const { fieldKind, localName, jsonName, oneof, presence } = field;
+  const singular = presence === Presence.IMPLICIT ? Shape.Implicit : Shape.Explicit;
+  const shape = { list: Shape.List, map: Shape.Map }[fieldKind as string] ?? (oneof ? Shape.Oneof : singular);
+  // A wrapper is represented by its value.
+  const isUnwrapped = fieldKind === "message" && shape === Shape.Explicit && isWrapperDesc(field.message);
+  return {
+    field,
+    property: oneof?.localName ?? localName,
+    key: encodeUtf8(`,${JSON.stringify(String(jsonName))}:`),
+    shape,
+    kind: kindOf(isUnwrapped ? (field.message.fields[0] as DescField) : field),
+  };
+}
+
+function kindOf({ message, enum: type, scalar }: DescField): number {
+  if (message !== undefined) return Kind.Message;
+  if (type !== undefined) return Kind.Enum;
+  if (scalar === ScalarType.STRING) return Kind.Text;
+  if (scalar === ScalarType.BOOL) return Kind.Bool;
+  if (scalar === ScalarType.BYTES) return Kind.Bytes;
+  if (scalar === ScalarType.DOUBLE || scalar === ScalarType.FLOAT) return Kind.Float;
+  return LONG_TYPES.has(scalar) ? Kind.Long : Kind.Integer;
+}
+
+/** Encodes a message or an init shape. Returns `undefined` if protobuf-es has to encode it, or to refuse it. */
+export function writeJson(type: DescMessage, message: object): Uint8Array | undefined {
+  if (planOf(type) === null) return undefined;
+  try {
+    return encodeInto((writer) => writeMessage(writer, type, message, false), message, 0);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Leaves a message to protobuf-es. */
+function leave(): never {
+  throw new TypeError("only protobuf-es can encode the message");
+}
+
+/** Writes a message or, in an init shape, another object. `isTyped`: it is a part of a message. */
+function writeMessage(writer: MessageWriter, type: DescMessage, value: unknown, isTyped: boolean): void {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) leave();
+  const isMessage = (value as Members)["$typeName"] === type.typeName;
+  if (isTyped && !isMessage) leave();
+  const plan = planOf(type);
+  if (plan === null) {
+    // Not JSON for some values of google.protobuf.Value that are not valid.
+    writeEncoded(writer, encodeJson(toJson(type, toMessage(type, value)) ?? leave()));
+    return;
+  }
+  const start = writer.pos - writer.start;
+  for (let i = 0; i < plan.length; i++) writeField(writer, plan[i] as FieldPlan, value as Members, isMessage);
+  close(writer, start, OPEN_OBJECT, CLOSE_OBJECT);
+}
+
+function writeField(writer: MessageWriter, plan: FieldPlan, message: Members, isTyped: boolean): void {
+  const { property, shape } = plan;
+  let value = message[property];
+  if (value === undefined || value === null) {
+    if (isTyped && (value === null || shape !== Shape.Explicit)) leave();
+    return;
+  }
+  if (shape === Shape.List || shape === Shape.Map) {
+    writeItems(writer, plan, value, isTyped);
+    return;
+  }
+  if (shape === Shape.Oneof) {
+    const oneof = value as Members;
+    if (oneof["case"] !== plan.field.localName) return;
+    value = oneof["value"];
+    // The prototype of a message has the defaults of fields that are not set.
+  } else if (shape === Shape.Implicit ? isZero(plan, value) : isTyped && !Object.hasOwn(message, property)) return;
+  put(writer, plan.key);
+  writeValue(writer, plan, value, isTyped);
+}
+
+function isZero({ kind, field }: FieldPlan, value: unknown): boolean {
+  if (kind === Kind.Text) return value === "";
+  if (kind === Kind.Float) return Object.is(value, 0);
+  if (kind === Kind.Bool) return value === false;
+  if (kind === Kind.Bytes) return value instanceof Uint8Array && value.byteLength === 0;
+  return kind === Kind.Enum ? value === field.enum?.values[0]?.number : Number(value) === 0;
+}
+
+/** Writes a list or map that is not empty. */
+function writeItems(writer: MessageWriter, plan: FieldPlan, value: unknown, isTyped: boolean): void {
+  const isList = plan.shape === Shape.List;
+  if (typeof value !== "object" || Array.isArray(value) !== isList) leave();
+  const items: readonly unknown[] = isList ? (value as unknown[]) : Object.keys(value as Members);
+  if (items.length === 0) return;
+  put(writer, plan.key);
+  const start = writer.pos - writer.start;
+  for (let i = 0; i < items.length; i++) {
+    let item = items[i];
+    reserve(writer, 1);
+    writer.bytes[writer.pos++] = COMMA;
+    if (!isList) {
+      writeText(writer, item as string);
+      reserve(writer, 1);
+      writer.bytes[writer.pos++] = COLON;
+      item = (value as Members)[item as string];
+    }
+    writeValue(writer, plan, item, isTyped);
+  }
+  close(writer, start, isList ? OPEN_ARRAY : OPEN_OBJECT, isList ? CLOSE_ARRAY : CLOSE_OBJECT);
+}
+
+/** Ends an object or array, each of whose members begins with a comma: the first one is replaced. */
+function close(writer: MessageWriter, start: number, first: number, last: number): void {
+  reserve(writer, 2);
+  const from = writer.start + start;
+  if (writer.pos === from) writer.pos++;
+  writer.bytes[from] = first;
+  writer.bytes[writer.pos++] = last;
+}
+
+function writeValue(writer: MessageWriter, { field, kind }: FieldPlan, value: unknown, isTyped: boolean): void {
+  if (kind === Kind.Message) writeMessage(writer, field.message as DescMessage, value, isTyped);
+  else if (typeof value === "string") {
+    if (kind !== Kind.Text && kind !== Kind.Long) leave();
+    writeText(writer, value);
+  } else if (typeof value === "boolean") {
+    if (kind !== Kind.Bool) leave();
+    put(writer, value ? TRUE : FALSE);
+  } else if (typeof value === "bigint" || kind === Kind.Long) {
+    if (kind !== Kind.Long || (typeof value !== "bigint" && !Number.isInteger(value))) leave();
+    writeText(writer, String(value));
+  } else if (kind === Kind.Bytes) {
+    if (!(value instanceof Uint8Array)) leave();
+    writePlain(writer, `"${toBase64(value)}"`);
+  } else {
+    if (typeof value !== "number" || kind === Kind.Text || kind === Kind.Bool) leave();
+    const constant = kind === Kind.Enum ? field.enum?.value[value] : undefined;
+    // Earlier versions of protobuf-es have no names of their own for JSON.
+    const name = constant?.jsonName ?? constant?.name;
+    if (name !== undefined) writeText(writer, name);
+    else if (Number.isFinite(value)) writePlain(writer, String(value));
+    else if (kind === Kind.Float) writeText(writer, String(value));
+    else leave();
+  }
+}
+
+const TRUE = /*@__PURE__*/ encodeUtf8("true");
+const FALSE = /*@__PURE__*/ encodeUtf8("false");
+
+/** The functions of `Buffer` are far faster. */
+function toBase64(value: Uint8Array): string {
+  const { buffer, byteOffset, byteLength } = value;
+  return globalThis.Buffer?.from(buffer, byteOffset, byteLength).toString("base64") ?? base64Encode(value);
+}
+
+/** Texts up to this length are written byte by byte, which is faster than a call of the platform. */
+const MAX_SHORT = 128;
+
+function put(writer: MessageWriter, text: Uint8Array): void {
+  const { length } = text;
+  reserve(writer, length);
+  const { bytes, pos } = writer;
+  for (let i = 0; i < length; i++) bytes[pos + i] = text[i] as number;
+  writer.pos += length;
+}
+
+/** Writes ASCII text as it is. */
+function writePlain(writer: MessageWriter, text: string): void {
+  const { length } = text;
+  if (length > MAX_SHORT) writeEncoded(writer, encodeUtf8(text));
+  else {
+    reserve(writer, length);
+    const { bytes, pos } = writer;
+    for (let i = 0; i < length; i++) bytes[pos + i] = text.charCodeAt(i);
+    writer.pos += length;
+  }
+}
+
+/** Writes text in quotes. The engine encodes that with characters to escape or with surrogates. */
+function writeText(writer: MessageWriter, text: string): void {
+  if (text.length > MAX_SHORT || !putShort(writer, text)) writeEncoded(writer, encodeUtf8(JSON.stringify(text)));
+}
+
+function putShort(writer: MessageWriter, text: string): boolean {
+  reserve(writer, 3 * text.length + 2);
+  const { bytes } = writer;
+  let at = writer.pos;
+  bytes[at++] = QUOTE;
+  for (let i = 0; i < text.length; i++) {
+    let code = text.charCodeAt(i);
+    if (code > 0x7f) {
+      if ((code & 0xf800) === 0xd800) return false;
+      if (code < 0x800) bytes[at++] = 0xc0 | (code >> 6);
+      else {
+        bytes[at++] = 0xe0 | (code >> 12);
+        bytes[at++] = 0x80 | ((code >> 6) & 0x3f);
+      }
+      code = 0x80 | (code & 0x3f);
+    } else if (code < 0x20 || code === QUOTE || code === BACKSLASH) return false;
+    bytes[at++] = code;
+  }
+  bytes[at++] = QUOTE;
+  writer.pos = at;
+  return true;
+}
