@@ -107,9 +107,12 @@ export interface BodyJson {
   fromValue(type: DescMessage, value: JsonValue): object;
 }
 
-/** Returns the JSON functions of the first codec that has some, or those of the built-in codec. */
-export function jsonValuesOf(codecs: readonly Codec[]): JsonValues {
-  return codecs.find(({ values }) => values !== undefined)?.values ?? (jsonCodec.values as JsonValues);
+/** A codec that writes JSON text. */
+export type JsonCodec = Codec & { readonly values: JsonValues };
+
+/** Returns the first codec that writes JSON text, or the built-in one. */
+export function jsonCodecOf(codecs: readonly Codec[]): JsonCodec {
+  return (codecs.find(({ values }) => values !== undefined) ?? jsonCodec) as JsonCodec;
 }
 
 /** Creates the JSON functions for a body. */

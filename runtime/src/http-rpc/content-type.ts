@@ -5,7 +5,7 @@
 import { Code } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { Method, ProtoMethod } from "../call/method.ts";
-import { createBodyJson, jsonValuesOf } from "../codec/bounded-codec.ts";
+import { createBodyJson, jsonCodecOf } from "../codec/bounded-codec.ts";
 import { type Codec, jsonCodec } from "../codec/codec.ts";
 import { countOf } from "../codec/values/values.ts";
 import type { HttpRequest } from "../http/exchange.ts";
@@ -66,7 +66,7 @@ export interface Formats {
 
 /** Prepares all formats, which do not depend on a request. */
 export function createFormats(options: ServerProtocolOptions): Formats {
-  const json = jsonValuesOf(options.codecs);
+  const { values: json } = jsonCodecOf(options.codecs);
   const ownNames = options.codecs.map(({ name }) => `application/${name}`);
   const codecs = new Map(options.codecs.flatMap((codec) => namesOf(codec, ownNames).map((name) => [name, codec])));
   const requests = new Map(Array.from(codecs, ([name, codec]) => [name, codecFormat(name, codec)]));

@@ -4,8 +4,8 @@
  */
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
 import { RpcError } from "../call/error.ts";
-import type { BodyJson } from "../codec/bounded-codec.ts";
-import type { JsonValues } from "../codec/codec.ts";
+import type { BodyJson, JsonCodec } from "../codec/bounded-codec.ts";
+import { encodeJson } from "../codec/codec.ts";
 import { zeroOf } from "../codec/json-zero.ts";
 import { isObject } from "../codec/values/json.ts";
 import { isTextual } from "../http-rpc/body/parameters.ts";
@@ -69,11 +69,11 @@ function decodeBody({ body, method, template, target }: Route, bytes: Uint8Array
 }
 
 /** Encodes the response of a call at a route as JSON. A field that is not set has its default value. */
-export function encodeResponse({ target, responseBody }: Route, message: object, values: JsonValues): JsonValue {
-  const value = values.toValue(target.output, message);
-  if (responseBody === undefined) return value;
+export function encodeResponse({ target, responseBody }: Route, message: object, codec: JsonCodec): Uint8Array {
+  if (responseBody === undefined) return codec.encode(target.output, message);
   const { jsonName, message: type } = responseBody;
-  const sent = (value as JsonObject)[jsonName] ?? zeroOf(responseBody);
-  if (sent !== undefined || type === undefined) return sent ?? null;
-  return type.typeName === "google.protobuf.Value" ? null : values.toValue(type, create(type));
+  const { values } = codec;
+  const sent = (values.toValue(target.output, message) as JsonObject)[jsonName] ?? zeroOf(responseBody);
+  if (sent !== undefined || type === undefined) return encodeJson(sent ?? null);
+  return encodeJson(type.typeName === "google.protobuf.Value" ? null : values.toValue(type, create(type)));
 }

@@ -4,8 +4,8 @@
  */
 import type { Selector } from "../call/call.ts";
 import { Code } from "../call/code.ts";
-import { createBodyJson, jsonValuesOf } from "../codec/bounded-codec.ts";
-import { encodeJson, type JsonValues } from "../codec/codec.ts";
+import { createBodyJson, type JsonCodec, jsonCodecOf } from "../codec/bounded-codec.ts";
+import type { JsonValues } from "../codec/codec.ts";
 import { countOf } from "../codec/values/values.ts";
 import type { HttpRule } from "../gen/google/api/http_pb.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
@@ -33,7 +33,9 @@ export class RestServer implements CallingResource {
   readonly #rules: ReadonlyMap<string, HttpRule>;
   #find!: MethodRouter["find"];
   #protocol!: HttpRpcServer;
-  #values!: JsonValues;
+  #codec!: JsonCodec;
+  /** The latest request and its route, which `serves` and `exchange` look for in turn. */
+  #latest: { readonly method: string; readonly path: string; readonly match: RouteMatch<AddedRoute> } | undefined;
 
   /** Rules replace the annotations of methods, by their full names. */
   constructor(rules: ReadonlyMap<string, HttpRule>) {
@@ -43,14 +45,15 @@ export class RestServer implements CallingResource {
   readonly onMount = ({ options, find }: MethodRouter): void => {
     this.#find = find;
     this.#protocol = new HttpRpcServer(options);
-    this.#values = jsonValuesOf(options.codecs);
+    this.#codec = jsonCodecOf(options.codecs);
   };
 
   readonly onAdd = ({ service, selector }: AddedService): void => {
+    this.#latest = undefined;
     for (const method of Object.values(service.methods)) {
       if (method.payload !== undefined) continue;
       for (const route of routesOf(service, method, this.#rules.get(`${method.service}.${method.name}`))) {
-        const known = this.#table.add({ ...route, selector, response: responseOf(route, this.#values) });
+        const known = this.#table.add({ ...route, selector, response: responseOf(route, this.#codec) });
         // A service that is added with another version or group has the same routes.
         if (known === undefined) this.routes.push(route);
         else if (known.target.path !== method.path) throw conflict(known, route);
@@ -58,18 +61,26 @@ export class RestServer implements CallingResource {
     }
   };
 
-  readonly serves = ({ path }: Pick<HttpRequest, "method" | "path">): boolean => this.#table.methodsAt(path).length > 0;
+  readonly serves = ({ method, path }: Pick<HttpRequest, "method" | "path">): boolean =>
+    this.#match(method, path) !== undefined || this.#table.methodsAt(path).length > 0;
 
   readonly exchange = (request: HttpRequest): Promise<HttpResponse> => {
     const [path = ""] = request.path.split("?", 1);
     const query = request.path.slice(path.length + 1);
     const { method } = request;
-    const match = this.#table.find(method, path);
+    const match = this.#match(method, path);
     if (match !== undefined) return this.#call(request, match, query);
     const safe = method === "HEAD" ? this.#table.find("GET", path) : undefined;
     if (safe !== undefined) return this.#call(request, safe, query).then(withoutBody);
     return Promise.resolve(rpcErrorResponse(methodNotAllowed(method, path, this.#table)));
   };
+
+  #match(method: string, path: string): RouteMatch<AddedRoute> | undefined {
+    if (this.#latest?.path === path && this.#latest.method === method) return this.#latest.match;
+    const match = this.#table.find(method, path);
+    this.#latest = match && { method, path, match };
+    return match;
+  }
 
   #call(request: HttpRequest, match: RouteMatch<AddedRoute>, query: string): Promise<HttpResponse> {
     const { target, selector } = match.route;
@@ -79,7 +90,7 @@ export class RestServer implements CallingResource {
     return this.#protocol.serve(
       request,
       { handler, selector: wanted, headers: undefined },
-      formatsOf(match, query, this.#values),
+      formatsOf(match, query, this.#codec.values),
     );
   }
 }
@@ -112,11 +123,11 @@ function formatsOf(match: RouteMatch<AddedRoute>, query: string, values: JsonVal
   };
 }
 
-function responseOf(route: Route, values: JsonValues): ResponseFormat {
+function responseOf(route: Route, codec: JsonCodec): ResponseFormat {
   return {
     mediaType: JSON_TYPE,
     fields: responseFields(JSON_TYPE),
-    encode: (message) => encodeJson(encodeResponse(route, message, values)),
+    encode: (message) => encodeResponse(route, message, codec),
   };
 }
 
