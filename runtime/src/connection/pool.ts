@@ -241,7 +241,9 @@ export class Pool implements EndpointConnections, ConnectionOwner {
         const isLast = connectionsLeft-- === 0;
         full ||= isLast;
         if (pooled.length >= maxConnections || (full && pooled.length > 0)) {
-          return this.#leastLoaded().exchange(request, undefined, onEnd);
+          // Streams queue on the connection with the fewest if all are full.
+          const { connection } = pooled.reduce((a, b) => (b.connection.streams < a.connection.streams ? b : a));
+          return connection.exchange(request, undefined, onEnd);
         }
         if (isLast) throw new ExchangeFailure(new RpcError(Code.Unavailable, LOST_AT_ONCE), "notSent");
         try {
@@ -257,11 +259,6 @@ export class Pool implements EndpointConnections, ConnectionOwner {
     } finally {
       this.#unconnected--;
     }
-  }
-
-  /** Returns the connection with the fewest streams. Streams queue on it if all connections are full. */
-  #leastLoaded(): Connection {
-    return this.#pooled.map(({ connection }) => connection).reduce((a, b) => (b.streams < a.streams ? b : a));
   }
 
   async #exchangeReplayed(

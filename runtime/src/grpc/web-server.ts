@@ -24,7 +24,10 @@ export class GrpcWebServer implements ServerProtocol {
   constructor(options: ServerProtocolOptions) {
     // Requests of pages have no `te`, because a page cannot set this header.
     this.#grpc = new GrpcServer({ ...options, requireTe: false });
-    this.#supported = supportedTypes(options);
+    const suffixes = ["", ...options.codecs.map(({ name }) => `+${name}`)];
+    this.#supported = ["application/grpc-web", "application/grpc-web-text"]
+      .flatMap((type) => suffixes.map((suffix) => type + suffix))
+      .join(", ");
   }
 
   accept(contentType: string): Answer | undefined {
@@ -41,13 +44,6 @@ export class GrpcWebServer implements ServerProtocol {
       return toWebResponse(response, `application/grpc-web${text}${suffix}`, isText);
     };
   }
-}
-
-function supportedTypes({ codecs }: Pick<ServerProtocolOptions, "codecs">): string {
-  const suffixes = ["", ...codecs.map(({ name }) => `+${name}`)];
-  return ["application/grpc-web", "application/grpc-web-text"]
-    .flatMap((type) => suffixes.map((suffix) => type + suffix))
-    .join(", ");
 }
 
 /** Fields of a trailers-only response that are leading metadata. */

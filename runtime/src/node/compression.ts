@@ -135,18 +135,17 @@ interface Zstd {
 /** Base-2 logarithm of the largest window that a peer may require: 8 MiB (RFC 9659). */
 const ZSTD_MAX_WINDOW_LOG = 23;
 
-function createZstd(library: Zstd): NodeCompression {
-  return createCompression<ZstdOptions, ZstdOptions>({
-    name: "zstd",
-    compress: [library.zstdCompressSync, promisify(library.zstdCompress), {}],
-    decompress: [library.zstdDecompressSync, promisify(library.zstdDecompress)],
-    decompressOptions: { params: { [library.constants.ZSTD_d_windowLogMax]: ZSTD_MAX_WINDOW_LOG } },
-  });
-}
+const zstdLibrary = "zstdCompress" in zlib ? (zlib as object as Zstd) : undefined;
 
 /** Zstandard, on Node 22.15 or later; otherwise `undefined`. */
 export const zstd: NodeCompression | undefined =
-  "zstdCompress" in zlib ? createZstd(zlib as object as Zstd) : undefined;
+  zstdLibrary &&
+  createCompression<ZstdOptions, ZstdOptions>({
+    name: "zstd",
+    compress: [zstdLibrary.zstdCompressSync, promisify(zstdLibrary.zstdCompress), {}],
+    decompress: [zstdLibrary.zstdDecompressSync, promisify(zstdLibrary.zstdDecompress)],
+    decompressOptions: { params: { [zstdLibrary.constants.ZSTD_d_windowLogMax]: ZSTD_MAX_WINDOW_LOG } },
+  });
 
 /** All compressions that this version of Node supports, best first. */
 export const nodeCompressions: readonly NodeCompression[] = [

@@ -66,7 +66,8 @@ export function withCors(
 
   return async (request) => {
     const origin = request.headers.get("origin");
-    if (origin !== undefined && isPreflight(request)) return answerPreflight(origin, request);
+    const isPreflight = request.method === "OPTIONS" && request.headers.has("access-control-request-method");
+    if (origin !== undefined && isPreflight) return answerPreflight(origin, request);
     const response = await exchange(request);
     const headers = new Metadata(response.headers);
     const granted = origin === undefined ? undefined : grant(origin);
@@ -87,10 +88,6 @@ export function withCors(
 export function createOriginPolicy({ origins, credentials }: CorsOptions) {
   return (origin: string, withCredentials: boolean): boolean =>
     (origins === "*" || origins.includes(origin)) && (!withCredentials || credentials === true);
-}
-
-function isPreflight({ method, headers }: HttpRequest): boolean {
-  return method === "OPTIONS" && headers.has("access-control-request-method");
 }
 
 /** Response headers that every page may read (CORS-safelisted response-header names). */

@@ -13,7 +13,7 @@ import {
   type EndpointConnections,
   parseAddress,
 } from "../../discovery/endpoint.ts";
-import type { Connections, Exchange } from "../../http/exchange.ts";
+import type { Connections } from "../../http/exchange.ts";
 import { WITHOUT_OTHERS } from "../../http/transparent-retry.ts";
 import { checkTlsOptions } from "../io/tls-options.ts";
 import { Http1Pool } from "./http1.ts";
@@ -62,7 +62,7 @@ export function createConnector(options: ConnectOptions): Connections {
   const exchange = connections.observed(WITHOUT_OTHERS);
   return {
     state: () => connections.state?.(),
-    exchange: prefix === "" ? exchange : withPrefix(exchange, prefix),
+    exchange: prefix === "" ? exchange : (request) => exchange({ ...request, path: prefix + request.path }),
     close: () => connections.close(),
     destroy: (reason) => connections.destroy(reason),
   };
@@ -146,8 +146,4 @@ function parseBaseUrl(baseUrl: string): { readonly origin: URL; readonly socketP
   throw new TypeError(
     `baseUrl "${baseUrl}" must start with http:// or https:// and name a host, or with unix: and name a socket`,
   );
-}
-
-function withPrefix(exchange: Exchange, prefix: string): Exchange {
-  return (request) => exchange({ ...request, path: prefix + request.path });
 }

@@ -17,14 +17,14 @@ import type { Exchange } from "../../../http/exchange.ts";
 import { DEFAULT_FIELD_LIMITS, resolveHeaderLimits } from "../../../protocol/header-limits.ts";
 import { createOriginPolicy } from "../../../server/cors.ts";
 import { currentTls } from "../../io/tls-files.ts";
-import { checkTlsOptions } from "../../io/tls-options.ts";
+import { checkTlsOptions, spiffeProblem } from "../../io/tls-options.ts";
 import { createSocketServer } from "../../platform.ts";
 import { serveHttp1 } from "../http1/engine.ts";
 import { serveHttp2 } from "../http2/engine.ts";
 import type { ListenerOptions, ListenOptions } from "../server-options.ts";
 import type { ServedConnections, ServerEngineOptions } from "./engine.ts";
 import { ABORT_GRACE_MS, type Limits, resolveLimits } from "./limits.ts";
-import { handshakeError, refusalOf, resolveTlsOptions } from "./tls.ts";
+import { handshakeError, resolveTlsOptions } from "./tls.ts";
 
 /** The first bytes of every HTTP/2 connection. No HTTP/1.1 request begins with them. */
 const HTTP2_PREFACE = Buffer.from("PRI * HTTP/2.0");
@@ -191,7 +191,9 @@ export class Listener {
     server.on("secureConnection", (socket: TLSSocket) => {
       socket.on("error", ignore);
       this.#decide(socket);
-      const refusal = spiffeIds && refusalOf(socket, spiffeIds);
+      // A certificate that was not verified, as `rejectUnauthorized: false` allows, may have any id.
+      const verified = spiffeIds && socket.authorized ? socket.getPeerX509Certificate() : undefined;
+      const refusal = spiffeIds && spiffeProblem(spiffeIds, verified?.subjectAltName);
       if (refusal !== undefined) {
         report(refusal, socket);
         return void socket.destroy();

@@ -3,7 +3,7 @@
  */
 import type { TLSSocket, TlsOptions } from "node:tls";
 import { reportFailure } from "../../../call/error.ts";
-import { DEFAULT_CIPHERS, spiffeProblem } from "../../io/tls-options.ts";
+import { DEFAULT_CIPHERS } from "../../io/tls-options.ts";
 
 /**
  * Adds defaults to the user's options, such as the time limit of a handshake in milliseconds, and wraps the callbacks:
@@ -58,12 +58,4 @@ export function handshakeError(error: Error, { authorizationError }: TLSSocket):
   const code: unknown = authorizationError;
   if (typeof code !== "string") return error;
   return Object.assign(new Error(`the client's certificate is refused: ${code}`, { cause: error }), { code });
-}
-
-/**
- * Returns the reason why a client with none of the SPIFFE ids is refused; `undefined` if it has one. A certificate that was not
- * verified, as `rejectUnauthorized: false` allows, may have any id.
- */
-export function refusalOf(socket: TLSSocket, spiffeIds: readonly string[]): Error | undefined {
-  return spiffeProblem(spiffeIds, socket.authorized ? socket.getPeerX509Certificate()?.subjectAltName : undefined);
 }
