@@ -41,12 +41,12 @@ export interface ConsumerOptions {
   readonly rules?: Rules | undefined;
 }
 
-interface DubboResolverOptions extends NonNullable<Parameters<Registry["resolver"]>[1]> {
+/** What a resolver reads of the registry. */
+interface Scope {
   /** The applications that provide the service. `undefined`: those of the mapping. */
   readonly providedBy: readonly string[] | undefined;
   readonly levels: Levels;
   readonly rules: ServiceRules | undefined;
-  readonly listConsumer: ReturnType<typeof createConsumers>;
 }
 
 /** Time for which a list waits for the metadata of its instances, in milliseconds. Later metadata makes another list. */
@@ -77,64 +77,52 @@ export function createDubboResolvers(
   assertOneOf("levels", levels, LEVELS);
   const cache = new MetadataCache(source);
   const listConsumer = createConsumers(source, application);
-  return (key, resolverOptions) => {
+  return (key, { open } = {}) => {
     const own = Object.hasOwn(providedBy, key.service) ? providedBy[key.service] : undefined;
     const ruled = rules?.of(key, externalHost() ?? "localhost");
-    const settings = { ...resolverOptions, levels, providedBy: own, rules: ruled, listConsumer };
-    const resolver = createDubboResolver(source, key, cache, settings);
+    const reported = new Set<string>();
+    const resolver: Resolver = async function* ({ signal, warn }) {
+      const warnOnce: Warn = (problem) => {
+        if (reported.has(problem)) return;
+        if (reported.size >= MAX_PROBLEMS) reported.clear();
+        reported.add(problem);
+        warn(problem);
+      };
+      listConsumer(key, warnOnce, signal);
+      const view = new ServiceView(source, key, { levels, providedBy: own, rules: ruled }, warnOnce);
+      try {
+        const steps = new EntryCounter();
+        let last: string | undefined;
+        for (;;) {
+          await view.changes.next(signal);
+          if (!view.isComplete) continue;
+          await steps.count(view.size);
+          const instances = view.instances();
+          const loaded = cache.load(instances, open);
+          if (await isPending(loaded, signal)) void loaded.then(view.changes.set);
+          if (signal.aborted) return;
+          const endpoints = await view.endpoints(cache);
+          await steps.count(view.size);
+          if (signal.aborted) return;
+          // Rules of the application that provides the service: the first one, as in Dubbo.
+          if (ruled?.provide(endpoints[0]?.attributes?.["application"]) === false) continue;
+          // A change of another service of the same application is not a change of this one.
+          const current = `${ruled?.changes} ${JSON.stringify(endpoints)}`;
+          if (current === last) continue;
+          last = current;
+          await steps.count(view.size);
+          yield ruled?.weigh(endpoints) ?? endpoints;
+        }
+      } catch (cause) {
+        if (signal.aborted) return;
+        const { code, rawMessage } = RpcError.from(cause, Code.Unavailable);
+        throw new RpcError(code, `${source.name}: ${rawMessage}`, { cause });
+      } finally {
+        view.close();
+      }
+    };
     const dynamic = ruled && { route: (policy: Balancer) => ruled.route(policy), overrides: ruled.overrides };
     return Object.assign(resolver, { source: `${source.name} at ${servers.join(", ")}`, ...dynamic });
-  };
-}
-
-/** Makes the resolver of a service. */
-function createDubboResolver(
-  source: DubboSource,
-  key: ServiceKey,
-  cache: MetadataCache,
-  options: DubboResolverOptions,
-): Resolver {
-  const { rules, listConsumer } = options;
-  const reported = new Set<string>();
-  return async function* ({ signal, warn }) {
-    const warnOnce: Warn = (problem) => {
-      if (reported.has(problem)) return;
-      if (reported.size >= MAX_PROBLEMS) reported.clear();
-      reported.add(problem);
-      warn(problem);
-    };
-    listConsumer(key, warnOnce, signal);
-    const view = new ServiceView(source, key, options, warnOnce);
-    try {
-      const steps = new EntryCounter();
-      let last: string | undefined;
-      for (;;) {
-        await view.changes.next(signal);
-        if (!view.isComplete) continue;
-        await steps.count(view.size);
-        const instances = view.instances();
-        const loaded = cache.load(instances, options.open);
-        if (await isPending(loaded, signal)) void loaded.then(view.changes.set);
-        if (signal.aborted) return;
-        const endpoints = await view.endpoints(cache);
-        await steps.count(view.size);
-        if (signal.aborted) return;
-        // Rules of the application that provides the service: the first one, as in Dubbo.
-        if (rules?.provide(endpoints[0]?.attributes?.["application"]) === false) continue;
-        // A change of another service of the same application is not a change of this one.
-        const current = `${rules?.changes} ${JSON.stringify(endpoints)}`;
-        if (current === last) continue;
-        last = current;
-        await steps.count(view.size);
-        yield rules?.weigh(endpoints) ?? endpoints;
-      }
-    } catch (cause) {
-      if (signal.aborted) return;
-      const { code, rawMessage } = RpcError.from(cause, Code.Unavailable);
-      throw new RpcError(code, `${source.name}: ${rawMessage}`, { cause });
-    } finally {
-      view.close();
-    }
   };
 }
 
@@ -166,8 +154,7 @@ class ServiceView {
   #providers: readonly string[] | undefined;
   #isMapped = false;
 
-  constructor(source: DubboSource, key: ServiceKey, options: DubboResolverOptions, warn: Warn) {
-    const { providedBy, levels, rules } = options;
+  constructor(source: DubboSource, key: ServiceKey, { providedBy, levels, rules }: Scope, warn: Warn) {
     this.#source = source;
     this.#key = key;
     this.#warn = warn;
