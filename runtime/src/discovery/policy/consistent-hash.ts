@@ -2,7 +2,7 @@
  * Consistent hashing (gRFC A42, ring hash): calls with the same key go to the same endpoint, and a change of the endpoints
  * moves only the keys of those that were added or removed.
  */
-import { random as defaultRandom } from "../../call/platform.ts";
+import { random } from "../../call/platform.ts";
 import type { HttpRequest } from "../../http/exchange.ts";
 import type { Balancer, ReadyEndpoint } from "../balancer.ts";
 import { hashText, mix } from "../hash.ts";
@@ -20,13 +20,11 @@ export interface ConsistentHashOptions {
    * required.
    */
   readonly key?: ((request: HttpRequest) => string | undefined) | undefined;
-  /** Selects the endpoint of a call without a key. Default: `Math.random`. */
-  readonly random?: (() => number) | undefined;
 }
 
 /** Makes the policy. Throws a `TypeError` unless it has either a header or a function for the key. */
 export function consistentHash(options: ConsistentHashOptions): Balancer {
-  const { header, key = header === undefined ? undefined : headerKey(header), random = defaultRandom } = options;
+  const { header, key = header === undefined ? undefined : headerKey(header) } = options;
   if (key === undefined || (header !== undefined && options.key !== undefined)) {
     throw new TypeError("consistentHash needs either header or key");
   }
