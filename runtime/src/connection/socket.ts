@@ -160,8 +160,9 @@ export class ConnectionSocket<Bytes extends ByteStream = ByteStream> implements 
     this.#owner?.onClose(this.error);
   }
 
-  /** Handles the end of the peer's side of the socket. */
+  /** Handles the end of the peer's side of the socket. Node reports it even while the socket is paused. */
   receiveEnd(): void {
+    this.finishReading();
     this.#owner?.onPeerEnd?.();
     this.#connection?.receiveEnd();
   }
@@ -194,25 +195,26 @@ export class ConnectionSocket<Bytes extends ByteStream = ByteStream> implements 
     if (rest === undefined) return;
     this.#rest = undefined;
     this.receive(rest);
-    this.#resume();
+    this.#readOn();
   };
 
-  /** Resumes reading, if nothing is against it. */
-  #resume(): void {
+  /** Reads, if nothing is against it. */
+  #readOn(): void {
     if (this.#rest === undefined && !this.#isPaused && !this.#isHeld) this.socket.resume();
+    else this.socket.pause();
   }
 
   /** Stops reading, or continues, because the connection has or had enough input. */
   hold(isHeld: boolean): void {
     this.#isHeld = isHeld;
-    if (isHeld) this.socket.pause();
-    else this.#resume();
+    this.#readOn();
   }
 
   /** Passes on what has been read, before the connection ends or leaves the socket. */
   finishReading(): void {
-    if (this.#rest !== undefined) this.#connection?.receive(this.#rest);
+    const rest = this.#rest;
     this.#rest = undefined;
+    if (rest !== undefined) this.#connection?.receive(rest);
   }
 
   /**
@@ -294,8 +296,7 @@ export class ConnectionSocket<Bytes extends ByteStream = ByteStream> implements 
     const pauses = !mayRead && socket.writableLength > 0;
     if (pauses === this.#isPaused) return;
     this.#isPaused = pauses;
-    if (pauses) socket.pause();
-    else this.#resume();
+    this.#readOn();
   }
 
   /** Called when the output has been passed to the kernel or encrypted by TLS. Only then may its memory be reused. */

@@ -17,6 +17,9 @@ class PushedSocket extends Duplex {
   setNoDelay(): void {}
 }
 
+/** Stands for the end of input among the sizes. */
+const END = -1;
+
 /** Attaches a connection that needs time for each step, and returns its socket and the sizes of what it received. */
 function attach(workMs: number, stepBytes = 65_536): { socket: PushedSocket; received: number[] } {
   const socket = new PushedSocket();
@@ -28,6 +31,7 @@ function attach(workMs: number, stepBytes = 65_536): { socket: PushedSocket; rec
       received.push(taken);
       return taken;
     },
+    receiveEnd: () => void received.push(END),
     lost() {},
     take: () => ({ bytes: 0, parts: [], slabs: [] }),
     hasMore: false,
@@ -92,6 +96,17 @@ describe("a connection whose input takes long", () => {
     socket.destroy();
     await once(socket, "close");
     expect(sum(received)).toBe(32_768);
+  });
+
+  it("gets the rest of a read before the end of the peer's side, which Node reports during a pause", async () => {
+    const { socket, received } = attach(3, 16_384);
+    await setImmediate();
+    socket.push(new Uint8Array(32_768));
+    socket.push(null);
+    // As Node does at the end of a socket.
+    socket.read(0);
+    await once(socket, "end");
+    expect(received).toEqual([16_384, 16_384, END]);
   });
 });
 
