@@ -1,10 +1,13 @@
 /**
  * Bodies over HTTP/2 and HTTP/1.1, sent on a stream that tells when it accepts no more.
  */
-import { defer } from "../call/platform.ts";
+import { defer, dropsCallbacks } from "../call/platform.ts";
 import { type Body, type ChunkSource, requestChunk, type Step } from "../http/body.ts";
 import type { Stream } from "../http2/events.ts";
 import { outOfMemory } from "./memory-budget.ts";
+
+/** True if later turns are timely: pages slow them down while they are hidden, and Workers drop their callbacks. */
+const hasTurns = !dropsCallbacks && globalThis.process !== undefined;
 
 /** The exchange whose body is sent. One of `onSent` and `onSendError` is called, once. */
 export interface BodySender {
@@ -34,7 +37,7 @@ export class OutgoingBody {
     if (!this.#isBlocked) return;
     this.#isBlocked = false;
     // After the connection has taken its output, and after other callbacks, which a socket that takes all at once would starve.
-    defer(() => this.send());
+    (hasTurns ? defer : queueMicrotask)(() => this.send());
   }
 
   /** Cancels the body, because the stream is closed. */
