@@ -9,7 +9,7 @@ import { checkSyntax, readDeep } from "../read/syntax.ts";
 import { checkPlaces } from "../read/tag-check.ts";
 import { commentOf, deprecationOf, hasTag, tagValue } from "../read/tags.ts";
 import { isOfLibrary, isOfLibraryType } from "./compiler-types.ts";
-import { WireReader } from "./wire-reader.ts";
+import { missingModule, WireReader } from "./wire-reader.ts";
 import type {
   ContractMethod,
   ContractService,
@@ -179,7 +179,7 @@ class ServiceReader {
 
   #homeOf(name: Node): TypeHome | undefined {
     const resolved = resolve(name);
-    if (resolved.kind === "missing") this.#problems.error(name, `there is no module ${resolved.module}`);
+    if (resolved.kind === "missing") this.#problems.error(name, missingModule(resolved.module));
     else if (resolved.kind !== "declared") this.#problems.error(name, `${name.getText()} is not declared`);
     if (resolved.kind !== "declared" || isOfLibrary(resolved.declaration)) return undefined;
     const { file, name: exported, declaredName, specifier } = homeOf(resolved.declaration, resolved);

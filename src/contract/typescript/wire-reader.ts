@@ -1,6 +1,7 @@
 /** Reads the types of messages, as the compiler resolves them. */
 import { Node, SymbolFlags, SyntaxKind, type Type, type TypeNode, type Symbol as TypeSymbol, ts } from "ts-morph";
 import type { Problems } from "../model/diagnostics.ts";
+import { resolve } from "../read/resolve.ts";
 import { commentOf } from "../read/tags.ts";
 import {
   argumentNode,
@@ -39,6 +40,10 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
 
 /** Maximum number of declared types, each in the one before. A generic type that contains itself with other arguments exceeds it. */
 const MAX_DEPTH = 100;
+
+/** Returns the error for an import whose module is not there. */
+export const missingModule = (module: string): string =>
+  `there is no module ${module}; if it is a path of a tsconfig, name that with --project`;
 
 const ANY_STRING: WireType = { kind: "string", rules: {} };
 
@@ -123,6 +128,8 @@ export class WireReader {
     if (base.isLiteral() && !base.isUnion()) return { kind: "constant", values: [constantOf(base)] };
     const word = base.getText();
     const replacement = Object.hasOwn(REPLACEMENTS, word) ? REPLACEMENTS[word] : undefined;
+    const resolved = word === "any" && Node.isTypeReference(node) ? resolve(node.getTypeName()) : undefined;
+    if (resolved?.kind === "missing") return this.#fail(node, missingModule(resolved.module));
     if (replacement !== undefined) return this.#fail(node, `${word} has no form in JSON; ${replacement}`);
     if (base.isTypeParameter()) return this.#fail(node, `${word} has no form in JSON; name the type`);
     return undefined;

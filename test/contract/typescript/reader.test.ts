@@ -114,6 +114,10 @@ describe("an error", () => {
 
   it.each([
     [shape("any"), "1:28: error: any has no form in JSON; name the type"],
+    [
+      shape("{ a: Money }", 'import type { Money } from "@acme/money";'),
+      "1:33: error: there is no module @acme/money; if it is a path of a tsconfig, name that with --project",
+    ],
     [shape("unknown"), "1:28: error: unknown has no form in JSON; name the type"],
     [shape("{ a: symbol }"), "1:33: error: symbol has no form in JSON; use a string"],
     [shape("undefined"), "1:28: error: undefined has no form in JSON; use an optional field, or null"],
