@@ -72,7 +72,9 @@ export async function startNacos({ secured = false, certificates }: NacosOptions
         "nacos.home": folder,
         "nacos.standalone": true,
         "nacos.inetutils.ip-address": "127.0.0.1",
-        // Nacos gives its new database four seconds to open, and Derby waits 112 times for the disk without this.
+        // Nacos gives its new database four seconds to open, which a busy machine exceeds, and Derby waits 112 times for the
+        // disk without this.
+        "db.pool.config.connectionTimeout": 60_000,
         "derby.system.durability": "test",
         ...auth,
         ...(certificates && tlsProperties(folder, certificates)),
