@@ -31,6 +31,7 @@ export function withoutVariables(output: string): string {
     .replaceAll(/\b(127\.0\.0\.1|localhost):\d+/g, "$1:8080")
     .replaceAll(/(triple-es\/)\d+\.\d+\.\d+\S*/g, "$1x.y.z")
     .replaceAll(/^.*< date: .*\n/gm, "")
+    .replaceAll(/(?<=grpc-timeout: )\d+m/g, "200m")
     .replaceAll(/, ?zstd/g, "");
 }
 
