@@ -431,19 +431,20 @@ describe("the file name and the content type of a part", () => {
 describe("any body", () => {
   it("is read as the parts that were written, for any division into chunks", async () => {
     // No line of a part may start with the boundary (RFC 2046, section 5.1).
-    const startsParts = (bytes: Uint8Array) => new TextDecoder("latin1").decode(bytes).startsWith(`--${BOUNDARY}`);
+    const hasDelimiter = (bytes: Uint8Array) =>
+      `\r\n${new TextDecoder("latin1").decode(bytes)}`.includes(`\r\n--${BOUNDARY}`);
     const name = fc.stringMatching(/^[a-zA-Z0-9_.-]{1,10}$/);
     // Texts that a parser may mistake for the end of a part.
     const content = fc.oneof(
       fc.uint8Array({ maxLength: 100 }),
       fc
         .array(fc.constantFrom("\r", "\n", "\r\n", "--", "-", BOUNDARY, `\r\n--${BOUNDARY.slice(0, -1)}`, "x"))
-        .map((texts) => bytesOf(texts.join("").replaceAll(`\r\n--${BOUNDARY}`, ""))),
+        .map((texts) => bytesOf(texts.join(""))),
     );
     const parts = fc.array(
       fc.record({
         name,
-        content: content.filter((bytes) => !startsParts(bytes)),
+        content: content.filter((bytes) => !hasDelimiter(bytes)),
         type: fc.constant("application/octet-stream"),
       }),
       { minLength: 1, maxLength: 5 },
