@@ -41,7 +41,7 @@ export interface ConsumerOptions {
   readonly rules?: Rules | undefined;
 }
 
-/** What a resolver reads of the registry. */
+/** The part of the registry that a resolver reads. */
 interface Scope {
   /** The applications that provide the service. `undefined`: those of the mapping. */
   readonly providedBy: readonly string[] | undefined;

@@ -61,7 +61,7 @@ export interface EntrySession<Entry> extends Session {
   readonly remove: (name: string, entry: Entry) => Promise<void>;
 }
 
-/** What Dubbo keeps in a registry: entries of sessions, and texts that stay. */
+/** The content of a registry of Dubbo: entries of sessions, and texts that stay. */
 export interface Store<Entry>
   extends Pick<DubboSource, "name" | "watchProviders" | "decodeProvider" | "watchInstances"> {
   /** True if Dubbo's consoles read the registry. */

@@ -1,5 +1,5 @@
 /**
- * What the registries of Dubbo have in common: the source of consumers, and the registration of instances, by the store that
+ * The common part of the registries of Dubbo: the source of consumers, and the registration of instances, by the store that
  * each of them has.
  */
 import type { Instance, Registration, RegistrationEvent } from "triple-es/discovery";
