@@ -17,18 +17,20 @@ const OK: PayloadInit = {
 const INSTANCE = { application: "shop", host: "10.0.0.1", port: 1, services: [{ service: "shop.v1.Shop" }] };
 
 /**
- * Starts a server, which waits before it answers a request of a type. Returns its gRPC port, what clients have left there, and how
- * they have ended requests before their answers.
+ * Starts a server, which waits before it answers a request of a type. Returns its gRPC port, what clients have left there, the types
+ * of their requests, and how they have ended requests before their answers.
  */
 async function startNacos(waitMs: (type: string) => number = () => 0) {
   const instances = new Set<string>();
   const connections = new Set<number | undefined>();
   const aborted: Code[] = [];
+  const asked: string[] = [];
   const server = createServer()
     .add(RequestDef, {
       async request(payload, { peer, signal }) {
         const type = payload.metadata?.type ?? "";
         const body = JSON.parse(new TextDecoder().decode(payload.body?.value));
+        asked.push(type);
         await sleep(waitMs(body.type ?? type), undefined, { signal }).catch(() => aborted.push(signal.reason.code));
         const key = `${peer.port} ${body.serviceName}`;
         if (body.type === "registerInstance" && connections.has(peer.port)) instances.add(key);
@@ -49,7 +51,7 @@ async function startNacos(waitMs: (type: string) => number = () => 0) {
     });
   await server.listen({ port: 0, host: "127.0.0.1" });
   onTestFinished(() => server.close({ graceMs: 0 }));
-  return { port: server.address.port, instances, connections, aborted };
+  return { port: server.address.port, instances, connections, asked, aborted };
 }
 
 const open = (grpcPort: number) => nacos({ servers: ["127.0.0.1:8848"], grpcPort });
@@ -81,10 +83,10 @@ it("registers nothing after its end, also if that is under way", async () => {
 });
 
 it("does not wait for a server that does not answer", async () => {
-  const { port, aborted } = await startNacos(() => 60_000);
+  const { port, asked, aborted } = await startNacos(() => 60_000);
   const registry = open(port);
   const { ready } = registry.register(INSTANCE);
-  await sleep(50);
+  await expect.poll(() => asked.length).toBe(1);
   await registry.close();
   await expect(ready).rejects.toThrow("the registration is closed");
   // The client's timeout would end it as `deadline_exceeded`.
