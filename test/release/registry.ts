@@ -31,6 +31,8 @@ export interface Registry {
 
 /** Starts an empty registry. */
 export async function startRegistry(): Promise<Registry> {
+  if (!hasVerdaccio)
+    throw new Error("needs Verdaccio: npm --prefix test/release/verdaccio ci --ignore-scripts --workspaces=false");
   const folder = mkdtempSync(join(tmpdir(), "triple-es-registry-"));
   const upstream = await startUpstream();
   const port = await freePort();
