@@ -6,7 +6,7 @@ import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { DONE } from "../call/message-stream.ts";
 import { type Body, type BodyCheck, type ChunkSource, tooLarge } from "../http/body.ts";
-import type { Stream } from "../http2/events.ts";
+import type { Stream } from "../http2/stream.ts";
 import { ChunkQueue } from "./chunk-queue.ts";
 import type { CollectedBody, Collecting } from "./collecting.ts";
 import { type MemoryShare, outOfMemory } from "./memory-budget.ts";

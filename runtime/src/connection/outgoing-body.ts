@@ -3,7 +3,7 @@
  */
 import { defer, dropsCallbacks } from "../call/platform.ts";
 import { type Body, type ChunkSource, requestChunk, type Step } from "../http/body.ts";
-import type { Stream } from "../http2/events.ts";
+import type { Stream } from "../http2/stream.ts";
 import { outOfMemory } from "./memory-budget.ts";
 
 /** True if later turns are timely: pages slow them down while they are hidden, and Workers drop their callbacks. */

@@ -5,14 +5,13 @@
 import type { SentHead } from "../wire/fields.ts";
 import { ConnectionError, ErrorCode, LAST_STREAM_ID, Setting } from "./codes.ts";
 import { EngineConnection, type EngineOptions } from "./connection.ts";
-import type { ConnectionHandler, StreamSink } from "./events.ts";
+import type { ConnectionHandler, Role } from "./events.ts";
 import { STREAM_WINDOW_BYTES } from "./flow-control.ts";
 import type { HeadersFrame } from "./frame.ts";
 import { MAX_HEADER_BYTES, MAX_INTERIM_RESPONSES } from "./limits.ts";
 import { BlockKind } from "./messages.ts";
 import { PREFACE } from "./receiver.ts";
-import type { Role } from "./role.ts";
-import { EngineStream, State } from "./stream.ts";
+import { EngineStream, State, type StreamSink } from "./stream.ts";
 import type { Streams } from "./streams.ts";
 
 /** A stream cannot be opened, because the connection shuts down or has used up its stream ids. */
@@ -96,9 +95,6 @@ export class ClientRole implements Role {
       streams.waiting.delete(stream);
       this.#start(stream, head, stream.endsAfterQueue && stream.unsent === 0);
       streams.scheduler.resume(stream);
-      if (stream.trailersAfterQueue !== undefined && stream.unsent === 0) {
-        streams.sendTrailers(stream, stream.trailersAfterQueue);
-      }
     }
   }
 

@@ -9,13 +9,12 @@ import { Output, type OutputOwner, type Segments, viewOf } from "../wire/output.
 import { ConnectionError, ErrorCode, MAX_31_BITS } from "./codes.ts";
 import { ControlFrames, type ControlOwner } from "./control.ts";
 import { ReceivedData } from "./data.ts";
-import type { ConnectionHandler, PingKind } from "./events.ts";
+import type { ConnectionHandler, PingKind, Role } from "./events.ts";
 import { type HeadersFrame, writeGoAway, writeSettings } from "./frame.ts";
 import { HeaderReader } from "./header-reader.ts";
 import { DEFAULT_LIMITS, type EngineLimits, Glitch, Meters } from "./limits.ts";
 import { BlockKind } from "./messages.ts";
 import { type HeadersHandler, Receiver } from "./receiver.ts";
-import type { Role } from "./role.ts";
 import { PeerSettings } from "./settings.ts";
 import { Action, type EngineStream, ON_HEADERS } from "./stream.ts";
 import { Streams, type StreamsOwner } from "./streams.ts";
@@ -65,7 +64,7 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
     this.peer = new PeerSettings(!isServer);
     this.reader = new HeaderReader(this.meters);
     this.#control = new ControlFrames(this, role, handler);
-    this.receiver = new Receiver(new ReceivedData(this.streams, this.meters), this, this.#control, isServer);
+    this.receiver = new Receiver(new ReceivedData(this.streams), this, this.#control, isServer);
     if (preface !== undefined) this.output.payload(preface);
     writeSettings(this.output, settings);
     this.streams.windows.announce();
@@ -169,7 +168,7 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
 
   /** Sends a PING, whose acknowledgement is an event. Returns false if one of that kind is still unacknowledged. */
   ping(kind: PingKind): boolean {
-    const isSent = this.state !== "over" && this.#control.pings.send(this.output, kind);
+    const isSent = this.state !== "over" && this.#control.ping(kind);
     if (isSent && kind === "keepalive") this.keepAlives++;
     return isSent;
   }

@@ -5,12 +5,10 @@
 
 import type { Output } from "../wire/output.ts";
 import { ConnectionError, ErrorCode, Flag, FrameType, MAX_31_BITS } from "./codes.ts";
-import type { ConnectionHandler } from "./events.ts";
+import type { ConnectionHandler, PingKind, Role } from "./events.ts";
 import { flowControlError } from "./flow-control.ts";
 import { readUint31, readUint32, writePing, writeSettingsAck } from "./frame.ts";
 import { Glitch, type Meters } from "./limits.ts";
-import { Pings } from "./pings.ts";
-import type { Role } from "./role.ts";
 import type { PeerSettings } from "./settings.ts";
 import { Action, ON_RESET, ON_WINDOW_UPDATE, State } from "./stream.ts";
 import type { Streams } from "./streams.ts";
@@ -25,9 +23,15 @@ export interface ControlOwner {
   readonly peer: PeerSettings;
 }
 
+/** First bytes of our PINGs, by kind. The number of the PING follows. */
+const MARKS: Readonly<Record<PingKind, number>> = {
+  keepalive: 0x74726b61,
+  shutdown: 0x74727364,
+  receipt: 0x74727263,
+};
+
 /** Handles frames whose form is valid. Throws a `ConnectionError` for frames that are invalid in the current state. */
 export class ControlFrames {
-  readonly pings: Pings = new Pings();
   /** The number of our SETTINGS frames that the peer has not acknowledged. */
   settingsOwed = 1;
   /** The last stream that the peer has processed or may still process, according to its GOAWAY. */
@@ -39,6 +43,9 @@ export class ControlFrames {
   #goAways = 0;
   /** Number of frames that our DATA may have caused: WINDOW_UPDATE, and PING to measure bandwidth. */
   #caused = 0;
+  /** The numbers of the PINGs of this side that wait for their acknowledgement, by kind. */
+  #pings: Map<PingKind, number> | undefined;
+  #pingCount = 0;
 
   constructor(owner: ControlOwner, role: Role, handler: ConnectionHandler) {
     this.#owner = owner;
@@ -114,9 +121,29 @@ export class ControlFrames {
     this.#handler.onEvent({ type: "settings" });
   }
 
+  /** Sends a PING (section 6.7). Returns false if one of that kind is still unacknowledged. */
+  ping(kind: PingKind): boolean {
+    if (this.#pings?.has(kind)) return false;
+    this.#pingCount++;
+    this.#pings ??= new Map();
+    this.#pings.set(kind, this.#pingCount);
+    writePing(this.#owner.output, false, MARKS[kind], this.#pingCount);
+    return true;
+  }
+
+  /** Returns the kind of PING that an acknowledgement matches, which then waits no longer; `undefined` if it matches none. */
+  #acknowledge(high: number, low: number): PingKind | undefined {
+    for (const [kind, count] of this.#pings ?? []) {
+      if (MARKS[kind] !== high || count !== low) continue;
+      this.#pings?.delete(kind);
+      return kind;
+    }
+    return undefined;
+  }
+
   #onPing(isAck: boolean, high: number, low: number): void {
     if (isAck) {
-      const kind = this.pings.acknowledge(high, low);
+      const kind = this.#acknowledge(high, low);
       if (kind === undefined) this.#owner.meters.glitch(Glitch.StrayAck);
       else this.#handler.onEvent({ type: "pong", kind });
       return;

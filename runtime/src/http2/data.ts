@@ -4,19 +4,17 @@
  */
 import { ConnectionError, ErrorCode } from "./codes.ts";
 import { flowControlError } from "./flow-control.ts";
-import { Glitch, type Meters } from "./limits.ts";
+import { Glitch } from "./limits.ts";
 import { Action, type EngineStream, ON_DATA } from "./stream.ts";
 import type { Streams } from "./streams.ts";
 
 export class ReceivedData {
   readonly #streams: Streams;
-  readonly #meters: Meters;
   /** The stream of the DATA frame that is being received. `undefined`: the data is dropped. */
   #stream: EngineStream | undefined;
 
-  constructor(streams: Streams, meters: Meters) {
+  constructor(streams: Streams) {
     this.#streams = streams;
-    this.#meters = meters;
   }
 
   /** Accounts for a DATA frame, which counts against both windows, padding included (RFC 9113, section 6.9). */
@@ -34,8 +32,8 @@ export class ReceivedData {
         this.#streams.fail(stream, ErrorCode.ProtocolError, isEnd);
       }
     }
-    if (length === 0 && !isEnd) this.#meters.glitch(Glitch.EmptyData);
-    if (padding > length) this.#meters.glitch(Glitch.Padding);
+    if (length === 0 && !isEnd) this.#streams.meters.glitch(Glitch.EmptyData);
+    if (padding > length) this.#streams.meters.glitch(Glitch.Padding);
   }
 
   /** Returns the stream that accepts DATA of this size; `undefined` if there is none. */
@@ -49,7 +47,7 @@ export class ReceivedData {
       case Action.Protocol:
         throw new ConnectionError(ErrorCode.ProtocolError, "DATA on an idle stream");
       case Action.Ignore:
-        if (!streams.closed.allowsData(size)) this.#meters.glitch(Glitch.DeadStream);
+        if (!streams.closed.allowsData(size)) streams.meters.glitch(Glitch.DeadStream);
         return undefined;
       default:
         streams.failClosed(streamId);

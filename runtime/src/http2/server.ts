@@ -4,12 +4,11 @@
  */
 import { ConnectionError, ErrorCode, LAST_STREAM_ID, MAX_31_BITS, Setting } from "./codes.ts";
 import { EngineConnection, type EngineOptions } from "./connection.ts";
-import type { ServerHandler } from "./events.ts";
+import type { Role, ServerHandler } from "./events.ts";
 import { STREAM_WINDOW_BYTES } from "./flow-control.ts";
 import type { HeadersFrame } from "./frame.ts";
 import { DEFAULT_LIMITS, type EngineLimits, Glitch, MAX_BUFFERED_BYTES } from "./limits.ts";
 import { BlockKind } from "./messages.ts";
-import type { Role } from "./role.ts";
 import { EngineStream, NO_SINK, State } from "./stream.ts";
 import type { Streams } from "./streams.ts";
 

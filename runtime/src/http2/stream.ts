@@ -4,8 +4,9 @@
  */
 
 import type { FieldList } from "../wire/fields.ts";
-import type { Stream, StreamSink } from "./events.ts";
 import { ReceiveWindow, STREAM_WINDOW_BYTES } from "./flow-control.ts";
+import { HeadersTooLarge, type HeaderWriter } from "./header-writer.ts";
+import type { Meters } from "./limits.ts";
 import type { HeaderBlock } from "./messages.ts";
 
 /** The states of a stream. A closed one has no object: `ClosedStreams` remembers how the last ones ended. */
@@ -73,27 +74,71 @@ export const ON_WINDOW_UPDATE: readonly Action[] = REACTIONS.map(([, , , windowU
 
 /** The interface of a stream to its connection. */
 export interface StreamOwner {
-  sendInformational(stream: EngineStream, status: number, headers: FieldList): void;
-  respond(stream: EngineStream, ...response: Parameters<Stream["respond"]>): void;
-  sendData(stream: EngineStream, bytes: Uint8Array, isEnd: boolean): boolean;
-  sendTrailers(stream: EngineStream, trailers: FieldList): void;
+  readonly headers: HeaderWriter;
+  readonly meters: Meters;
+  readonly scheduler: {
+    sendNow(stream: EngineStream, bytes: Uint8Array, isEnd: boolean): void;
+    queue(stream: EngineStream, bytes: Uint8Array, isEnd: boolean): boolean;
+  };
   /** The receive windows. */
   readonly windows: { credit(stream: EngineStream, bytes: number): void };
+  /** The last frame of a stream has been written. */
+  onSent(stream: EngineStream): void;
   reset(stream: EngineStream, code: number): void;
 }
+
+/**
+ * Receives the events of a stream: those of the request on a server, and of the whole exchange on a client. They are method calls
+ * instead of objects, which would be an allocation for every frame.
+ */
+export interface StreamSink {
+  /** The final response has been received. Clients only. */
+  onResponse?(block: HeaderBlock): void;
+  /** Data has been received: a view of the current chunk. The bytes count against the windows until `consumed` is called. */
+  onData(bytes: Uint8Array): void;
+  /** The peer has ended its side. */
+  onEnd(trailers: readonly string[] | undefined): void;
+  /**
+   * The stream has ended early: it was reset by the peer, by this side because of the peer's behaviour, or by the end of the
+   * connection. Called at most once; only `onClosed` follows. `isUnprocessed`: the peer has certainly not processed the
+   * stream.
+   */
+  onReset(code: number, by: ResetBy, isUnprocessed: boolean): void;
+  /** After `sendData` has returned false: most of the queued data has been sent. */
+  onDrain(): void;
+  /**
+   * The response has been written completely, but the request has not ended: the owner drops a bounded part of its rest and
+   * resets the stream with NO_ERROR (RFC 9113, section 8.1). Servers only.
+   */
+  onRespondedEarly?(): void;
+  /** The last callback, which is always called: neither side sends anything more on the stream. */
+  onClosed(): void;
+}
+
+export type ResetBy = "peer" | "engine" | "connection";
 
 /** The sink of a stream that has not been passed to a handler yet. It ignores all events. */
 export const NO_SINK: StreamSink = { onData() {}, onEnd() {}, onReset() {}, onDrain() {}, onClosed() {} };
 
 const EMPTY_QUEUE: Uint8Array[] = [];
 
+/** One exchange, as its user sees it. The methods may be called at any time: on a closed stream they do nothing. */
+export type Stream = Readonly<Pick<EngineStream, "id" | "ended" | "closed" | "unsent">> &
+  Pick<EngineStream, "sink" | "sendInformational" | "respond" | "sendData" | "sendTrailers"> &
+  Pick<EngineStream, "consumed" | "discard" | "reset">;
+
 /** A stream with the state that its connection keeps. */
-export class EngineStream implements Stream {
+export class EngineStream {
+  /** The stream id; 0 while the stream waits for the peer's stream limit. */
   id: number;
   state: State = State.Idle;
+  /** Receives the events of the stream. */
   sink: StreamSink;
+  /** True if the peer has ended its side. */
   ended = false;
+  /** True if the stream has ended, and `onClosed` has been called or is about to be called. */
   closed = false;
+  /** Bytes that wait for flow control or for the socket. */
   unsent = 0;
   readonly owner: StreamOwner;
   /** Bytes that may be sent. Negative after SETTINGS that reduced the window (RFC 9113, section 6.9.2). */
@@ -144,10 +189,21 @@ export class EngineStream implements Stream {
     this.sendWindow = sendBytes;
   }
 
+  /** Sends an interim response (1xx). Throws a `TypeError` for fields that cannot be sent. */
   sendInformational(status: number, headers: FieldList): void {
-    if (!this.closed) this.owner.sendInformational(this, status, headers);
+    if (this.closed || this.hasSentHeaders) return;
+    try {
+      this.owner.headers.writeResponse(this.id, status, headers, false);
+    } catch (reason) {
+      // An interim response that the peer does not accept is not needed.
+      if (!(reason instanceof HeadersTooLarge)) throw reason;
+    }
   }
 
+  /**
+   * Sends the response: headers, the body and trailers if given. Ends the stream unless more data follows by {@link
+   * sendData}. Throws a `TypeError` for fields that cannot be sent; nothing has been sent then.
+   */
   respond(
     status: number,
     headers: FieldList,
@@ -155,23 +211,52 @@ export class EngineStream implements Stream {
     trailers: FieldList | undefined,
     isEnd: boolean,
   ): void {
-    if (!this.closed) this.owner.respond(this, status, headers, body, trailers, isEnd);
+    if (this.closed) return;
+    if (this.hasSentHeaders) throw new Error("the stream already has a response");
+    const { owner } = this;
+    const hasBody = body !== undefined && body.length > 0;
+    const isLast = isEnd && trailers === undefined;
+    try {
+      if (trailers !== undefined) owner.headers.check(trailers);
+      owner.headers.writeResponse(this.id, status, headers, isLast && !hasBody);
+    } catch (reason) {
+      // A peer that accepts almost no headers causes work without progress (CVE-2026-50560).
+      if (reason instanceof HeadersTooLarge) owner.meters.reset();
+      throw reason;
+    }
+    this.hasSentHeaders = true;
+    if (hasBody) owner.scheduler.sendNow(this, body, isLast);
+    else if (isLast) owner.onSent(this);
+    if (trailers !== undefined) this.sendTrailers(trailers);
   }
 
+  /** Queues data. Returns false if enough is queued; `onDrain` is called when more is accepted. */
   sendData(bytes: Uint8Array, isEnd: boolean): boolean {
-    return this.closed || this.owner.sendData(this, bytes, isEnd);
+    return this.closed || this.owner.scheduler.queue(this, bytes, isEnd);
   }
 
+  /** Ends a response with trailers, after the queued data. Throws a `TypeError` for fields that cannot be sent. Servers only. */
   sendTrailers(trailers: FieldList): void {
-    if (!this.closed) this.owner.sendTrailers(this, trailers);
+    if (this.closed) return;
+    const { owner } = this;
+    if (this.unsent === 0) {
+      owner.headers.writeResponse(this.id, 0, trailers, true);
+      owner.onSent(this);
+      return;
+    }
+    owner.headers.check(trailers);
+    // A list that has been checked must not change before it is sent.
+    this.trailersAfterQueue = trailers.frozen ? trailers : { raw: [...trailers.raw], frozen: false };
   }
 
+  /** Reports that the reader has consumed this many bytes, so that the peer may send as many more on this stream. */
   consumed(bytes: number): void {
     const taken = Math.min(bytes, this.unconsumed);
     this.unconsumed -= taken;
     if (taken > 0) this.owner.windows.credit(this, taken);
   }
 
+  /** Drops what follows. At most `bytes` are credited, then flow control stops the peer; another call can lower them. */
   discard(bytes: number): void {
     this.consumed(Number.POSITIVE_INFINITY);
     this.discardable = Math.min(bytes, this.discardable ?? bytes);
@@ -186,6 +271,7 @@ export class EngineStream implements Stream {
     this.consumed(credited);
   }
 
+  /** Resets the stream. Queued data is dropped. `onClosed` is called; `onReset` is not. */
   reset(code: number): void {
     if (!this.closed) this.owner.reset(this, code);
   }

@@ -1,15 +1,14 @@
 /**
- * The streams of a connection: those that are open, that wait to be opened, and that have closed; what is sent on them, and
- * how they close.
+ * The streams of a connection: those that are open, that wait to be opened, and that have closed, and how they close.
  */
 
-import type { FieldList, SentHead } from "../wire/fields.ts";
+import type { SentHead } from "../wire/fields.ts";
 import type { Output } from "../wire/output.ts";
 import { ClosedStreams } from "./closed-streams.ts";
 import { ErrorCode } from "./codes.ts";
 import { STREAM_WINDOW_BYTES } from "./flow-control.ts";
 import { writeRstStream } from "./frame.ts";
-import { HeadersTooLarge, HeaderWriter } from "./header-writer.ts";
+import { HeaderWriter } from "./header-writer.ts";
 import type { Meters } from "./limits.ts";
 import { Scheduler, type SchedulerOwner } from "./scheduler.ts";
 import { type EngineStream, State, type StreamOwner } from "./stream.ts";
@@ -31,6 +30,7 @@ export class Streams implements StreamOwner, SchedulerOwner {
    */
   readonly waiting: Map<EngineStream, SentHead> = new Map();
   readonly closed: ClosedStreams = new ClosedStreams();
+  readonly meters: Meters;
   readonly headers: HeaderWriter;
   readonly scheduler: Scheduler;
   readonly windows: ReceiveWindows;
@@ -42,13 +42,12 @@ export class Streams implements StreamOwner, SchedulerOwner {
   /** Size of the header blocks of open streams. */
   blockBytes = 0;
   readonly #output: Output;
-  readonly #meters: Meters;
   readonly #isServer: boolean;
   readonly #owner: StreamsOwner;
 
   constructor(output: Output, meters: Meters, isServer: boolean, owner: StreamsOwner) {
     this.#output = output;
-    this.#meters = meters;
+    this.meters = meters;
     this.#isServer = isServer;
     this.#owner = owner;
     this.headers = new HeaderWriter(output);
@@ -75,56 +74,6 @@ export class Streams implements StreamOwner, SchedulerOwner {
   /** Returns the state of a stream that is not open. */
   stateOf(streamId: number): State {
     return streamId % 2 === 0 || streamId > this.lastId ? State.Idle : this.closed.stateOf(streamId);
-  }
-
-  sendInformational(stream: EngineStream, status: number, headers: FieldList): void {
-    if (stream.hasSentHeaders) return;
-    try {
-      this.headers.writeResponse(stream.id, status, headers, false);
-    } catch (reason) {
-      // An interim response that the peer does not accept is not needed.
-      if (!(reason instanceof HeadersTooLarge)) throw reason;
-    }
-  }
-
-  respond(
-    stream: EngineStream,
-    status: number,
-    headers: FieldList,
-    body: Uint8Array | undefined,
-    trailers: FieldList | undefined,
-    isEnd: boolean,
-  ): void {
-    if (stream.hasSentHeaders) throw new Error("the stream already has a response");
-    const hasBody = body !== undefined && body.length > 0;
-    const isLast = isEnd && trailers === undefined;
-    try {
-      if (trailers !== undefined) this.headers.check(trailers);
-      this.headers.writeResponse(stream.id, status, headers, isLast && !hasBody);
-    } catch (reason) {
-      // A peer that accepts almost no headers causes work without progress (CVE-2026-50560).
-      if (reason instanceof HeadersTooLarge) this.#meters.reset();
-      throw reason;
-    }
-    stream.hasSentHeaders = true;
-    if (hasBody) this.scheduler.sendNow(stream, body, isLast);
-    else if (isLast) this.onSent(stream);
-    if (trailers !== undefined) this.sendTrailers(stream, trailers);
-  }
-
-  sendData(stream: EngineStream, bytes: Uint8Array, isEnd: boolean): boolean {
-    return this.scheduler.queue(stream, bytes, isEnd);
-  }
-
-  sendTrailers(stream: EngineStream, trailers: FieldList): void {
-    if (stream.unsent === 0 && stream.id !== 0) {
-      this.headers.writeResponse(stream.id, 0, trailers, true);
-      this.onSent(stream);
-      return;
-    }
-    this.headers.check(trailers);
-    // A list that has been checked must not change before it is sent.
-    stream.trailersAfterQueue = trailers.frozen ? trailers : { raw: [...trailers.raw], frozen: false };
   }
 
   reset(stream: EngineStream, code: number): void {
@@ -165,12 +114,12 @@ export class Streams implements StreamOwner, SchedulerOwner {
   /** Sends RST_STREAM because of the peer's behaviour, without notifying a sink. */
   sendReset(streamId: number, code: number): void {
     writeRstStream(this.#output, streamId, code);
-    this.#meters.owe();
+    this.meters.owe();
   }
 
   /** Answers the peer's behaviour with a stream error (RFC 9113, section 5.4.2). `isEnd`: the peer has ended its side. */
   fail(stream: EngineStream, code: number, isEnd: boolean = stream.ended): void {
-    this.#meters.reset();
+    this.meters.reset();
     if (stream.closed) return;
     this.sendReset(stream.id, code);
     stream.sink.onReset(code, "engine", false);
@@ -186,7 +135,7 @@ export class Streams implements StreamOwner, SchedulerOwner {
     }
     this.closed.add(streamId, State.WeReset, STREAM_WINDOW_BYTES);
     this.sendReset(streamId, ErrorCode.StreamClosed);
-    this.#meters.reset();
+    this.meters.reset();
   }
 
   /** Ends a stream early, because of a frame of the peer or the end of the connection, with a notification of its sink. */

@@ -2,10 +2,11 @@
 import { ClientRole } from "../../../runtime/src/http2/client.ts";
 import { ErrorCode } from "../../../runtime/src/http2/codes.ts";
 import type { EngineConnection } from "../../../runtime/src/http2/connection.ts";
-import type { ConnectionEvent, Stream, StreamSink } from "../../../runtime/src/http2/events.ts";
+import type { ConnectionEvent } from "../../../runtime/src/http2/events.ts";
 import { DEFAULT_LIMITS, type EngineLimits } from "../../../runtime/src/http2/limits.ts";
 import type { HeaderBlock } from "../../../runtime/src/http2/messages.ts";
 import { ServerRole } from "../../../runtime/src/http2/server.ts";
+import type { Stream, StreamSink } from "../../../runtime/src/http2/stream.ts";
 import type { OutputOwner } from "../../../runtime/src/wire/output.ts";
 import "../../support/windows.ts";
 import { type Frame, PREFACE, parseFrames, settings } from "./frames.ts";

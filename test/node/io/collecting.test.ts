@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { Collecting } from "../../../runtime/src/connection/collecting.ts";
 import { IncomingBody } from "../../../runtime/src/connection/incoming-body.ts";
 import type { MemoryShare } from "../../../runtime/src/connection/memory-budget.ts";
-import type { Stream } from "../../../runtime/src/http2/events.ts";
+import type { Stream } from "../../../runtime/src/http2/stream.ts";
 
 it("a body that the memory budget refuses takes back only what it has added", async () => {
   let balance = 0;

@@ -5,7 +5,7 @@ import { describe, expect, it } from "vitest";
 import type { Collecting } from "../../../runtime/src/connection/collecting.ts";
 import { IncomingBody } from "../../../runtime/src/connection/incoming-body.ts";
 import { MemoryBudget, MemoryShare } from "../../../runtime/src/connection/memory-budget.ts";
-import type { Stream } from "../../../runtime/src/http2/events.ts";
+import type { Stream } from "../../../runtime/src/http2/stream.ts";
 import { arriving, connectGreeter, failureOf, greetings, startServer } from "../../support/server.ts";
 
 const KIB = 1024;

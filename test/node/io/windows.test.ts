@@ -17,10 +17,9 @@ import { streamBody, wholeBody } from "../../../runtime/src/http/body.ts";
 import { ClientRole } from "../../../runtime/src/http2/client.ts";
 import { FrameType } from "../../../runtime/src/http2/codes.ts";
 import type { EngineConnection } from "../../../runtime/src/http2/connection.ts";
-import type { Stream } from "../../../runtime/src/http2/events.ts";
 import { DEFAULT_LIMITS } from "../../../runtime/src/http2/limits.ts";
 import { ServerRole } from "../../../runtime/src/http2/server.ts";
-import type { EngineStream } from "../../../runtime/src/http2/stream.ts";
+import type { EngineStream, Stream } from "../../../runtime/src/http2/stream.ts";
 import { type RequestOwner, ServedRequest } from "../../../runtime/src/node/server/http2/request.ts";
 import {
   data,

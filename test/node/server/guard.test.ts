@@ -10,9 +10,9 @@ import { MemoryBudget, MemoryShare } from "../../../runtime/src/connection/memor
 import { SwapList } from "../../../runtime/src/connection/swap-list.ts";
 import { ErrorCode, FrameType } from "../../../runtime/src/http2/codes.ts";
 import type { EngineConnection } from "../../../runtime/src/http2/connection.ts";
-import type { Stream } from "../../../runtime/src/http2/events.ts";
 import { DEFAULT_LIMITS } from "../../../runtime/src/http2/limits.ts";
 import { ServerRole } from "../../../runtime/src/http2/server.ts";
+import type { Stream } from "../../../runtime/src/http2/stream.ts";
 import { ConnectionGuard, type WatchedRequest } from "../../../runtime/src/node/server/http2/guard.ts";
 import {
   type ConnectionLimits,

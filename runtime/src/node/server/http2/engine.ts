@@ -14,10 +14,11 @@ import type { SocketState } from "../../../http/channel-state.ts";
 import type { Exchange, HttpResponse } from "../../../http/exchange.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
 import type { EngineConnection } from "../../../http2/connection.ts";
-import type { ConnectionEvent, ServerHandler, Stream } from "../../../http2/events.ts";
+import type { ConnectionEvent, ServerHandler } from "../../../http2/events.ts";
 import type { EngineLimits } from "../../../http2/limits.ts";
 import type { HeaderBlock } from "../../../http2/messages.ts";
 import { ServerRole } from "../../../http2/server.ts";
+import type { Stream } from "../../../http2/stream.ts";
 import { CloseCode, WebSocketTunnel } from "../../../websocket/tunnel.ts";
 import { socketState } from "../../io/socket-state.ts";
 import {

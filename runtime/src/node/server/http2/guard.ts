@@ -17,7 +17,7 @@ import { outOfMemory, STALLED_MS } from "../../../connection/memory-budget.ts";
 import type { Indexed, SwapList } from "../../../connection/swap-list.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
 import type { EngineConnection } from "../../../http2/connection.ts";
-import type { Stream } from "../../../http2/events.ts";
+import type { Stream } from "../../../http2/stream.ts";
 import type { ServedConnection } from "../listener/engine.ts";
 import { ABORT_GRACE_MS, type Limits, MIB, oldAt } from "../listener/limits.ts";
 

@@ -12,9 +12,9 @@ import { type BodySender, OutgoingBody } from "../../../connection/outgoing-body
 import type { SwapList } from "../../../connection/swap-list.ts";
 import type { HttpResponse } from "../../../http/exchange.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
-import type { ResetBy, Stream, StreamSink } from "../../../http2/events.ts";
 import type { HeaderBlock } from "../../../http2/messages.ts";
 import type { ServerRole } from "../../../http2/server.ts";
+import type { ResetBy, Stream, StreamSink } from "../../../http2/stream.ts";
 import { DISCARD_BYTES, DISCARD_MS, discard } from "../../io/body.ts";
 import { OUT_OF_MEMORY, ReceivedRequest, type ReceivedRequestOwner } from "../listener/engine.ts";
 import type { WatchedRequest } from "./guard.ts";

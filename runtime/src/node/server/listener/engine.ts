@@ -23,7 +23,7 @@ import { type Indexed, SwapList } from "../../../connection/swap-list.ts";
 import { type Body, emptyBody, onRead, wholeBody } from "../../../http/body.ts";
 import type { SocketState } from "../../../http/channel-state.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange.ts";
-import type { Stream } from "../../../http2/events.ts";
+import type { Stream } from "../../../http2/stream.ts";
 import { errorBody } from "../../../protocol/error.ts";
 import type { OriginPolicy } from "../../../protocol/options.ts";
 import { readPeer } from "../peer.ts";
