@@ -44,10 +44,9 @@ class IdRing {
 
 /** The last closed streams, with the way in which they ended, and what the peer may still send on closed streams. */
 export class ClosedStreams {
-  /** The rings are created with their first ids. */
-  #resets: IdRing | undefined;
+  readonly #resets = new IdRing(REMEMBERED_RESETS);
   /** Ids, negative where the peer has reset the stream. */
-  #others: IdRing | undefined;
+  readonly #others = new IdRing(REMEMBERED_OTHERS);
   /** Bytes of DATA, header blocks and RST_STREAM frames that the peer may have sent before it knew that streams had ended. */
   #lateBytes = 0;
   #lateBlocks = 0;
@@ -56,15 +55,14 @@ export class ClosedStreams {
   /** Adds a stream. `window`: the bytes that the peer may have sent, if this side has reset the stream. */
   add(id: number, state: State, window = 0): void {
     if (state === State.PeerReset) {
-      this.#addOther(-id);
+      this.#others.add(-id);
       return;
     }
     if (this.#lateResets < MAX_LATE_FRAMES) this.#lateResets++;
     if (state !== State.WeReset) {
-      this.#addOther(id);
+      this.#others.add(id);
       return;
     }
-    this.#resets ??= new IdRing(REMEMBERED_RESETS);
     this.#resets.add(id);
     // An empty frame that ends the stream needs no window, and counts as a byte.
     this.#lateBytes = Math.min(MAX_LATE_BYTES, this.#lateBytes + Math.max(0, window) + 1);
@@ -90,14 +88,9 @@ export class ClosedStreams {
   }
 
   stateOf(id: number): State {
-    if (this.#resets?.has(id)) return State.WeReset;
-    if (this.#others?.has(id)) return State.Ended;
-    if (this.#others?.has(-id)) return State.PeerReset;
-    return this.#resets?.hasForgotten || this.#others?.hasForgotten ? State.Forgotten : State.Skipped;
-  }
-
-  #addOther(id: number): void {
-    this.#others ??= new IdRing(REMEMBERED_OTHERS);
-    this.#others.add(id);
+    if (this.#resets.has(id)) return State.WeReset;
+    if (this.#others.has(id)) return State.Ended;
+    if (this.#others.has(-id)) return State.PeerReset;
+    return this.#resets.hasForgotten || this.#others.hasForgotten ? State.Forgotten : State.Skipped;
   }
 }

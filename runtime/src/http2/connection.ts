@@ -97,7 +97,7 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
 
   /** Bytes that are buffered for the peer: headers of open streams, output that waits to be sent, and incomplete input. */
   get buffered(): number {
-    return this.streams.blockBytes + this.unsent + this.receiver.held + this.reader.held;
+    return this.streams.blockBytes + this.unsent + this.receiver.held;
   }
 
   /** Takes bytes: all, or about that many frames. Returns their number. Never throws; ignores input after the end. */
@@ -156,7 +156,8 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
     }
     const segments = this.output.take();
     this.takes++;
-    if (budget > 0) this.meters.paid();
+    // Acknowledgements and resets have been sent.
+    if (budget > 0) this.meters.owed = 0;
     streams.scheduler.notify();
     return segments;
   }

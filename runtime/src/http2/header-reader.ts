@@ -21,11 +21,6 @@ export class HeaderReader {
     this.#meters = meters;
   }
 
-  /** Bytes that the cache holds. */
-  get held(): number {
-    return this.#cache.held;
-  }
-
   /**
    * Decodes a block. Throws a `ConnectionError` if it cannot be decoded, or if the connection has exceeded a limit: its caller
    * must not handle the block of a connection that is over.
@@ -34,7 +29,7 @@ export class HeaderReader {
     const decoder = this.#decoder;
     // RFC 7540, section 5.3.1
     this.problem = dependsOn === streamId ? "malformed" : undefined;
-    const known = this.#cache.find(bytes, start, end, decoder.generation);
+    const known = this.#cache.find(bytes, start, end, decoder.table.generation);
     if (known !== undefined && known.kind === kind) return known;
     const builder = new BlockBuilder(kind);
     decoder.decode(bytes, start, end, builder);
@@ -44,7 +39,7 @@ export class HeaderReader {
     if (decoder.overLimit) this.problem = "too large";
     else if (builder.problem !== undefined) this.problem = "malformed";
     else if (decoder.repeatable) {
-      this.#cache.keep(bytes, start, end, decoder.generation, block, decoder.size);
+      this.#cache.keep(bytes, start, end, decoder.table.generation, block, decoder.size);
     }
     return block;
   }

@@ -90,7 +90,8 @@ export class Meters {
   /** Tokens that have been spent and not refilled. */
   #resets = 0;
   #glitches = 0;
-  #owed = 0;
+  /** Acknowledgements and resets that wait to be sent. */
+  owed = 0;
   /** True if a limit was exceeded, which has ended the connection. */
   isExceeded = false;
 
@@ -110,13 +111,8 @@ export class Meters {
   }
 
   owe(): void {
-    this.#owed++;
-    if (this.#owed > MAX_OWED) this.#exceed("too many unread acknowledgements and resets");
-  }
-
-  /** Resets the count of owed acknowledgements and resets after they have been sent. */
-  paid(): void {
-    this.#owed = 0;
+    this.owed++;
+    if (this.owed > MAX_OWED) this.#exceed("too many unread acknowledgements and resets");
   }
 
   #exceed(problem: string): void {

@@ -4,7 +4,7 @@
  */
 
 const SLOTS = 16;
-/** Limits of a cached block: its encoded bytes, and the size of its fields (RFC 9113, section 10.5.1). */
+/** Limits of a cached block, so that a cache takes 40 KiB at the most: its encoded bytes, and the size of its fields. */
 const MAX_ENCODED_BYTES = 512;
 const MAX_DECODED_BYTES = 2_048;
 /** After `MAX_MISSES` consecutive misses, the cache is bypassed for the next `PAUSE_BLOCKS` blocks. */
@@ -24,8 +24,6 @@ export class BlockCache<Block> {
   #slots: (Slot<Block> | undefined)[] | undefined;
   #misses = 0;
   #pause = 0;
-  /** An upper bound of the memory of all cached blocks, in bytes. */
-  held = 0;
 
   /** Returns the cached block with these bytes, if the dynamic table has not changed since it was decoded. */
   find(bytes: Uint8Array, start: number, end: number, generation: number): Block | undefined {
@@ -51,14 +49,11 @@ export class BlockCache<Block> {
     if (this.#pause > 0 || end - start > MAX_ENCODED_BYTES || decodedBytes > MAX_DECODED_BYTES) return;
     const index = slotOf(bytes, start, end);
     this.#slots ??= new Array<Slot<Block> | undefined>(SLOTS).fill(undefined);
-    if (this.#slots[index] === undefined) this.held += MAX_ENCODED_BYTES + MAX_DECODED_BYTES;
     this.#slots[index] = { bytes: bytes.slice(start, end), generation, block };
   }
 
   /** Removes all blocks. */
   clear(): void {
-    if (this.held === 0) return;
-    this.held = 0;
     this.#slots = undefined;
   }
 }

@@ -55,18 +55,13 @@ export class Decoder {
   updates = 0;
   /** True if the last block left the table unchanged and was within the limit: the same bytes give the same fields. */
   repeatable = false;
-  readonly #table = new DynamicTable();
+  readonly table: DynamicTable = new DynamicTable();
   readonly #static: readonly Entry[];
   readonly #rules: FieldRules;
 
   constructor(rules: FieldRules) {
     this.#rules = rules;
     this.#static = staticEntriesFor(rules);
-  }
-
-  /** A counter that increases with each change of the dynamic table, after which the same bytes can have another meaning. */
-  get generation(): number {
-    return this.#table.generation;
   }
 
   /** True if the last block exceeded the limit, so that some of its fields were dropped. */
@@ -76,7 +71,7 @@ export class Decoder {
 
   /** Decodes a block and passes its fields to `sink`. Throws a `ConnectionError` if the block is invalid. */
   decode(bytes: Uint8Array, start: number, end: number, sink: FieldSink): void {
-    const before = this.#table.generation;
+    const before = this.table.generation;
     this.updates = 0;
     this.size = 0;
     let at = start;
@@ -96,10 +91,10 @@ export class Decoder {
         const size = integers.read(bytes, at, end, 0x1f);
         at = integers.at;
         if (size > DEFAULT_HEADER_TABLE_SIZE) throw compressionError(`a table size update is for ${size} bytes`);
-        this.#table.resize(size);
+        this.table.resize(size);
       } else at = this.#literal(bytes, at, end, sink);
     }
-    this.repeatable = this.#table.generation === before && !this.overLimit;
+    this.repeatable = this.table.generation === before && !this.overLimit;
   }
 
   /** Decodes a literal field, with or without indexing (RFC 7541, section 6.2). Returns the position after it. */
@@ -122,13 +117,13 @@ export class Decoder {
     const value = this.#string(bytes, at, end, isWanted);
     const size = name.length + value.length + ENTRY_OVERHEAD_BYTES;
     const kind = isWanted ? rules.fieldKind(nameKind, value) : 0;
-    if (isIndexing) this.#table.insert({ name, value, size, nameKind, kind });
+    if (isIndexing) this.table.insert({ name, value, size, nameKind, kind });
     if (this.#keep(size)) sink.onField(name, value, kind);
     return integers.at;
   }
 
   #entry(index: number): Entry {
-    const entry = index < FIRST_DYNAMIC_INDEX ? this.#static[index - 1] : this.#table.at(index - FIRST_DYNAMIC_INDEX);
+    const entry = index < FIRST_DYNAMIC_INDEX ? this.#static[index - 1] : this.table.at(index - FIRST_DYNAMIC_INDEX);
     if (entry === undefined) throw compressionError(`there is no entry ${index} in the tables`);
     return entry;
   }
