@@ -165,34 +165,36 @@ export function checkRequestLine(method: string, path: string): void {
     throw new TypeError(`the path ${JSON.stringify(path)} must start with "/" and be visible ASCII`);
 }
 
-const NO_FIELD_LINES: readonly string[] = [];
 const NO_COOKIES: string[] = [];
 /** Cookies of larger blocks are not joined. */
 const MAX_COOKIE_BYTES: number = 16 * 1024;
 
-/** Makes the header block of decoded fields. */
-export class BlockBuilder implements FieldSink {
+/** Makes a header block of decoded fields: it is the block itself. */
+export class BlockBuilder implements FieldSink, HeaderBlock {
   /** The problem of the block, if it is malformed. */
   problem: string | undefined;
-  readonly #blockKind: BlockKind;
-  #fields: string[] = [];
+  readonly kind: BlockKind;
+  readonly fields: string[] = [];
+  method = "";
+  path = "";
+  authority = "";
+  scheme = "";
+  status = 0;
+  contentLength = -1;
+  size = 0;
+  hasOneHost = true;
+  result: unknown;
   #cookies: string[] = NO_COOKIES;
   /** The kinds of the pseudo-header fields that have occurred, as bits. */
   #pseudo = 0;
-  #method = "";
-  #path = "";
-  #authority = "";
-  #scheme = "";
-  #status = 0;
   #host: string | undefined;
-  #contentLength = -1;
 
   constructor(kind: BlockKind) {
-    this.#blockKind = kind;
+    this.kind = kind;
   }
 
   onField(name: string, value: string, kind: number): void {
-    if (kind === Kind.Plain) this.#fields.push(name, value);
+    if (kind === Kind.Plain) this.fields.push(name, value);
     else if (kind <= Kind.Status) this.#onPseudo(name, value, kind);
     else if (kind === Kind.ContentLength) this.#onContentLength(name, value);
     else if (kind === Kind.Cookie) {
@@ -201,8 +203,8 @@ export class BlockBuilder implements FieldSink {
     } else if (kind === Kind.Host) {
       if (this.#host !== undefined) this.problem ??= "host occurs twice";
       this.#host = value;
-      this.#fields.push(name, value);
-    } else if (kind === Kind.Padded && this.#blockKind !== BlockKind.Request) this.#onPadded(name, value);
+      this.fields.push(name, value);
+    } else if (kind === Kind.Padded && this.kind !== BlockKind.Request) this.#onPadded(name, value);
     else this.problem ??= "a field is invalid";
   }
 
@@ -212,58 +214,48 @@ export class BlockBuilder implements FieldSink {
    * malformed.
    */
   #onPadded(name: string, value: string): void {
-    this.#fields.push(name, name === "grpc-message" ? value : withoutPadding(value));
+    this.fields.push(name, name === "grpc-message" ? value : withoutPadding(value));
   }
 
   #onPseudo(name: string, value: string, kind: number): void {
-    if (this.#fields.length > 0 || this.#cookies.length > 0) this.problem ??= `${name} follows other fields`;
+    if (this.fields.length > 0 || this.#cookies.length > 0) this.problem ??= `${name} follows other fields`;
     const isResponse = kind === Kind.Status;
-    if (this.#blockKind !== (isResponse ? BlockKind.Response : BlockKind.Request)) {
+    if (this.kind !== (isResponse ? BlockKind.Response : BlockKind.Request)) {
       this.problem ??= `${name} is not allowed here`;
     }
     // A set of kinds, because the value of :authority may be empty.
     if (this.#pseudo & (1 << kind)) this.problem ??= `${name} occurs twice`;
     this.#pseudo |= 1 << kind;
-    if (kind === Kind.Method) this.#method = value;
-    else if (kind === Kind.Path) this.#path = value;
-    else if (kind === Kind.Scheme) this.#scheme = value;
-    else if (kind === Kind.Status) this.#status = Number(value);
-    else this.#authority = value;
+    if (kind === Kind.Method) this.method = value;
+    else if (kind === Kind.Path) this.path = value;
+    else if (kind === Kind.Scheme) this.scheme = value;
+    else if (kind === Kind.Status) this.status = Number(value);
+    else this.authority = value;
   }
 
   #onContentLength(name: string, value: string): void {
     const length = Number(value);
-    if (this.#contentLength >= 0 && this.#contentLength !== length)
+    if (this.contentLength >= 0 && this.contentLength !== length)
       this.problem ??= "content-length has two different values";
-    this.#contentLength = length;
-    this.#fields.push(name, value);
+    this.contentLength = length;
+    this.fields.push(name, value);
   }
 
   /** Returns the block of all fields. It is malformed if there is a {@link problem}. */
   finish(size: number): HeaderBlock {
-    if (this.#blockKind === BlockKind.Request) this.#checkRequest();
-    else if (this.#blockKind === BlockKind.Response) this.#checkResponse();
+    if (this.kind === BlockKind.Request) this.#checkRequest();
+    else if (this.kind === BlockKind.Response) this.#checkResponse();
     this.#finishCookies(size);
-    return {
-      kind: this.#blockKind,
-      fields: this.#fields.length === 0 ? NO_FIELD_LINES : this.#fields,
-      method: this.#method,
-      path: this.#path,
-      authority: this.#authority,
-      scheme: this.#scheme,
-      status: this.#status,
-      contentLength: this.#contentLength,
-      size,
-      hasOneHost: this.#hasOneHost(),
-      result: undefined,
-    };
+    this.size = size;
+    this.hasOneHost = this.#compareHosts();
+    return this;
   }
 
-  #hasOneHost(): boolean {
+  #compareHosts(): boolean {
     const host = this.#host;
-    const authority = this.#authority;
+    const { authority, scheme } = this;
     if (host === undefined || authority === "" || host === authority) return true;
-    return normalizeHost(host, this.#scheme) === normalizeHost(authority, this.#scheme);
+    return normalizeHost(host, scheme) === normalizeHost(authority, scheme);
   }
 
   /** Joins cookies, which may be in fields of their own, with semicolons (RFC 9113, section 8.2.3). */
@@ -271,26 +263,26 @@ export class BlockBuilder implements FieldSink {
     if (this.#cookies.length === 0) return;
     // Cookies of large blocks stay separate: the limit on the number of fields then counts each of them, and thousands
     // cannot pass as one.
-    if (size <= MAX_COOKIE_BYTES) this.#fields.push("cookie", this.#cookies.join("; "));
-    else for (const cookie of this.#cookies) this.#fields.push("cookie", cookie);
+    if (size <= MAX_COOKIE_BYTES) this.fields.push("cookie", this.#cookies.join("; "));
+    else for (const cookie of this.#cookies) this.fields.push("cookie", cookie);
   }
 
   #checkRequest(): void {
     const { problem } = this;
     if (problem !== undefined) return;
-    if (this.#method === "") this.problem = "a request must have :method";
-    else if (this.#method === "CONNECT") {
+    if (this.method === "") this.problem = "a request must have :method";
+    else if (this.method === "CONNECT") {
       // RFC 9113, section 8.5
-      if (this.#scheme !== "" || this.#path !== "") this.problem = "CONNECT must have neither :scheme nor :path";
-      else if (this.#authority === "") this.problem = "CONNECT must have :authority";
-    } else if (this.#scheme === "" || this.#path === "") this.problem = "a request must have :scheme and :path";
-    else if (this.#path === "*" && this.#method !== "OPTIONS") this.problem = "the path * is allowed for OPTIONS only";
+      if (this.scheme !== "" || this.path !== "") this.problem = "CONNECT must have neither :scheme nor :path";
+      else if (this.authority === "") this.problem = "CONNECT must have :authority";
+    } else if (this.scheme === "" || this.path === "") this.problem = "a request must have :scheme and :path";
+    else if (this.path === "*" && this.method !== "OPTIONS") this.problem = "the path * is allowed for OPTIONS only";
   }
 
   #checkResponse(): void {
     if (this.problem !== undefined) return;
-    if (this.#status === 0) this.problem = "a response must have :status";
+    if (this.status === 0) this.problem = "a response must have :status";
     // RFC 9113, section 8.6
-    else if (this.#status === 101) this.problem = "HTTP/2 has no status 101";
+    else if (this.status === 101) this.problem = "HTTP/2 has no status 101";
   }
 }
