@@ -2,22 +2,29 @@
  * Sub-protocol B, server half: converts a gRPC request over HTTP/2 to a call and its result to a response (spec:
  * Sub-protocol B).
  */
-import type { CallResponse, UnaryResponse } from "../call/call.ts";
+import type { CallResponse, StreamResponse, UnaryResponse } from "../call/call.ts";
 import type { RpcError } from "../call/error.ts";
+import { DONE } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { requestCountError } from "../call/outcome.ts";
 import { type Compression, createNegotiation, type Negotiation } from "../codec/compression.ts";
-import { type Body, emptyBody, streamBody, wholeBody } from "../http/body.ts";
+import { type Body, emptyBody, type Step, streamBody, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { notFound, wrongResponseKind } from "../protocol/error.ts";
 import type { FieldLimits } from "../protocol/header-limits.ts";
 import { appendBounded, checkHeaders, isReservedName } from "../protocol/headers.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
-import { handlerOf, methodsOf, payloadOptionsOf } from "../protocol/overloads.ts";
-import type { Answer, Destination, Handler, ServerProtocol } from "../protocol/protocol.ts";
+import {
+  type Answer,
+  type Destination,
+  type Handler,
+  handlerOf,
+  methodsOf,
+  type ServerProtocol,
+} from "../protocol/protocol.ts";
 import { ServerContext } from "../server/call-context.ts";
 import { asRpcError, authorizeCall, receive, unaryRequest } from "../server/receive.ts";
-import { answerStream } from "../server/response-stream.ts";
+import { answerStream, ResponseStream } from "../server/response-stream.ts";
 import {
   type ContentTypeFormats,
   createContentTypes,
@@ -28,8 +35,7 @@ import {
 import { checkPrefix, compressEnvelope, onlyEnvelope, PREFIX_BYTES } from "./envelope.ts";
 import { readRequestHeaders } from "./headers.ts";
 import { inflate, ReceivedMessages, unnamedCompression } from "./messages.ts";
-import { ResponseEnvelopes } from "./response-envelopes.ts";
-import { okTrailers, writeError } from "./status.ts";
+import { okTrailers, userMetadata, writeError } from "./status.ts";
 
 export class GrpcServer implements ServerProtocol {
   readonly #options: ServerProtocolOptions;
@@ -76,7 +82,10 @@ export class GrpcServer implements ServerProtocol {
       const context = new ServerContext(request, headers.timeoutMs, handler.limits.maxTimeoutMs);
       context.sentBytes = 0;
       context.receivedBytes = 0;
-      const payload = handler.payload?.openGrpc(methodsOf(handler), payloadOptionsOf(handler, this.#options));
+      const payload = handler.payload?.openGrpc(methodsOf(handler), {
+        serializations: this.#options.serializations,
+        maxMessageValues: handler.limits.maxMessageValues,
+      });
       call = { request, handler, selector, headers, context, format, payload, body };
     } catch (reason) {
       return Promise.resolve(
@@ -154,6 +163,36 @@ export class GrpcServer implements ServerProtocol {
     context.close();
     context.answered(error);
     return failure(format.fields, error, this.#limits);
+  }
+}
+
+/** The body of a streaming response, with the status in its trailers. */
+class ResponseEnvelopes extends ResponseStream<GrpcCall> {
+  readonly #response: StreamResponse;
+  readonly #trailers: Metadata;
+
+  /** At the end of the messages, `trailers` report success or the error. */
+  constructor(call: GrpcCall, response: StreamResponse, trailers: Metadata, options: ServerProtocolOptions) {
+    super(call, response.messages, (message) => this.#encode(message), options);
+    this.#response = response;
+    this.#trailers = trailers;
+  }
+
+  #encode(message: object): Uint8Array | Promise<Uint8Array> {
+    const { headers, handler, format, payload, context } = this.call;
+    const envelope = format.encode(message, handler.method, payload);
+    return compressEnvelope(envelope, headers.responseCompression, handler.limits, context) ?? envelope;
+  }
+
+  protected override succeed(): Step {
+    this.#trailers.appendAll(okTrailers(this.#response.trailers, this.options.headerLimits.response));
+    return DONE;
+  }
+
+  protected override fail(error: RpcError): Step {
+    writeError(this.#trailers, error, this.options.headerLimits.response);
+    this.#trailers.appendAll(userMetadata(this.#response.trailers));
+    return DONE;
   }
 }
 

@@ -48,15 +48,11 @@ export function chooseEvents(accept: string | undefined, formats: Formats, handl
  * The body of a response. It begins with the first message, or when the handler calls `sendHeaders`: a call that fails earlier
  * has the response of any error.
  */
-export class EventStream extends ResponseStream {
-  readonly #call: HttpRpcCall;
-  readonly #options: ServerProtocolOptions;
+export class EventStream extends ResponseStream<HttpRpcCall> {
   #isOver = false;
 
   constructor(call: HttpRpcCall, { messages }: StreamResponse, options: ServerProtocolOptions) {
-    super(call, withComments(messages), (message) => this.#encode(message), options.onError);
-    this.#call = call;
-    this.#options = options;
+    super(call, withComments(messages), (message) => this.#encode(message), options);
   }
 
   override request(onStep: OnStep, onError: OnError): Step | undefined {
@@ -65,7 +61,7 @@ export class EventStream extends ResponseStream {
 
   #encode(message: object): Uint8Array {
     if (message === COMMENT) return COMMENT_LINE;
-    const { context, handler, headers, payload } = this.#call;
+    const { context, handler, headers, payload } = this.call;
     const fields = context.values.get(nextEvent);
     if (fields !== undefined) context.values.set(nextEvent, undefined);
     const data = headers.responseFormat.encode(message, (payload ?? handler).method, payload);
@@ -79,7 +75,7 @@ export class EventStream extends ResponseStream {
 
   protected override fail(error: RpcError): Step {
     this.#isOver = true;
-    return { done: false, value: event("event: failure\n", encodeErrorBody(error, this.#options.registry)) };
+    return { done: false, value: event("event: failure\n", encodeErrorBody(error, this.options.registry)) };
   }
 }
 

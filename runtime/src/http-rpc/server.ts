@@ -15,8 +15,14 @@ import type { FieldLimits } from "../protocol/header-limits.ts";
 import { appendBounded, isReservedName } from "../protocol/headers.ts";
 import { compressMessage } from "../protocol/message.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
-import { handlerOf, methodsOf, payloadOptionsOf } from "../protocol/overloads.ts";
-import type { Answer, Destination, Handler, ServerProtocol } from "../protocol/protocol.ts";
+import {
+  type Answer,
+  type Destination,
+  type Handler,
+  handlerOf,
+  methodsOf,
+  type ServerProtocol,
+} from "../protocol/protocol.ts";
 import { ServerContext } from "../server/call-context.ts";
 import { asRpcError, authorizeCall, receive, unaryRequest } from "../server/receive.ts";
 import { answerStream } from "../server/response-stream.ts";
@@ -59,7 +65,10 @@ export class HttpRpcServer implements ServerProtocol {
       destination.headers ??= this.#readHeaders(request, handler, formats);
       const headers = destination.headers as HttpRpcHeaders;
       const context = new ServerContext(request, headers.timeoutMs, handler.limits.maxTimeoutMs);
-      const payload = handler.payload?.openHttpRpc(methodsOf(handler), payloadOptionsOf(handler, this.#options));
+      const payload = handler.payload?.openHttpRpc(methodsOf(handler), {
+        serializations: this.#options.serializations,
+        maxMessageValues: handler.limits.maxMessageValues,
+      });
       call = { request, handler, selector, headers, context, format: headers.format, payload };
     } catch (reason) {
       return Promise.resolve(this.#failed(reason, path));

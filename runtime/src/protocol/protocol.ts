@@ -1,4 +1,7 @@
-/** The two halves of a sub-protocol, which convert between calls and HTTP exchanges. */
+/**
+ * The two halves of a sub-protocol, which convert between calls and HTTP exchanges. Methods without schemas may share a path: the
+ * messages of a call select the method.
+ */
 import type { Call, CallRequest, Method, Selector } from "../call/call.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { RequestHeaders } from "./headers.ts";
@@ -53,4 +56,14 @@ export interface HandlerLimits {
   readonly maxTimeoutMs: number;
   /** The smallest size in bytes of a message of a response that is compressed. */
   readonly compressMinBytes: number;
+}
+
+/** Returns the methods of a handler's path, beginning with the handler's own method. */
+export function methodsOf({ method, overloads = [] }: Handler): readonly Method[] {
+  return [method, ...overloads.map((one) => one.method)];
+}
+
+/** Returns the handler of one of the methods that share the path of `handler`. */
+export function handlerOf(handler: Handler, method: Method): Handler {
+  return handler.overloads?.find((one) => one.method === method) ?? handler;
 }

@@ -1,11 +1,12 @@
 /** The body of a streaming response: it ends when its call ends, and reports how the call was answered. */
 import type { CallResponse, StreamResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";
-import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
+import { maskUnknownError, RpcError } from "../call/error.ts";
 import { endMessages } from "../call/message-stream.ts";
 import type { Step } from "../http/body.ts";
 import type { HttpResponse } from "../http/exchange.ts";
 import { wrongResponseKind } from "../protocol/error.ts";
+import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { SentMessages } from "../protocol/sent-messages.ts";
 import { asRpcError, type ServerCall } from "./receive.ts";
 
@@ -26,22 +27,22 @@ export async function answerStream(
   }
 }
 
-export abstract class ResponseStream extends SentMessages {
-  readonly #call: ServerCall;
-  readonly #onError: ErrorHook;
+export abstract class ResponseStream<Call extends ServerCall> extends SentMessages {
+  protected readonly call: Call;
+  protected readonly options: ServerProtocolOptions;
   #left: Promise<unknown> | undefined;
 
   constructor(
-    call: ServerCall,
+    call: Call,
     messages: StreamResponse["messages"],
     encode: (message: object) => Uint8Array | Promise<Uint8Array>,
-    onError: ErrorHook,
+    options: ServerProtocolOptions,
   ) {
     super(messages, encode);
     const { context } = call;
     if (context.limited) context.onEnd = (error) => context.waitUntil(this.interrupt(error));
-    this.#call = call;
-    this.#onError = onError;
+    this.call = call;
+    this.options = options;
   }
 
   /** Reports success, and returns the last step. It may throw. */
@@ -51,12 +52,12 @@ export abstract class ResponseStream extends SentMessages {
   protected abstract fail(error: RpcError): Step;
 
   override return(): Promise<Step> {
-    this.#call.context.answered(new RpcError(Code.Canceled, "the stream was closed before its end"));
+    this.call.context.answered(new RpcError(Code.Canceled, "the stream was closed before its end"));
     return super.return();
   }
 
   protected override ended(): Step {
-    const { context } = this.#call;
+    const { context } = this.call;
     const step = this.succeed();
     context.answered();
     context.close();
@@ -64,16 +65,17 @@ export abstract class ResponseStream extends SentMessages {
   }
 
   protected override async failed(reason: unknown, isOfSource: boolean): Promise<Step> {
-    const { request, context, handler } = this.#call;
-    const masked = isOfSource ? maskUnknownError(reason, { method: handler.method, context }, this.#onError) : reason;
-    const error = asRpcError(masked, request.path, this.#onError);
+    const { request, context, handler } = this.call;
+    const { onError } = this.options;
+    const masked = isOfSource ? maskUnknownError(reason, { method: handler.method, context }, onError) : reason;
+    const error = asRpcError(masked, request.path, onError);
     context.answered(error);
     await this.leave()?.catch(() => {});
     return this.fail(error);
   }
 
   protected override leave(): Promise<unknown> | undefined {
-    const { context } = this.#call;
+    const { context } = this.call;
     context.close();
     // A source that never settles would delay the response past the deadline.
     this.#left ??= this.begin().return?.();

@@ -17,9 +17,15 @@ import { remember } from "../call/remember.ts";
 import { CallCounts, type ServerState, type Shown } from "../http/channel-state.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { checkCompressMinBytes, type ServerProtocolOptions } from "../protocol/options.ts";
-import { methodsOf } from "../protocol/overloads.ts";
 import type { Payload } from "../protocol/payload.ts";
-import type { Answer, Destination, Handler, HandlerLimits, ServerProtocol } from "../protocol/protocol.ts";
+import {
+  type Answer,
+  type Destination,
+  type Handler,
+  type HandlerLimits,
+  methodsOf,
+  type ServerProtocol,
+} from "../protocol/protocol.ts";
 import { readSelector } from "../protocol/selector.ts";
 import { createAuthorize } from "./authorize.ts";
 import { checkServiceLimits, limitConcurrency, type ServiceLimits } from "./call-limits.ts";
