@@ -43,11 +43,17 @@ export {
 } from "./call/call.ts";
 export { Code, codeName, Status } from "./call/code.ts";
 export { type CloseOptions, createContextValues } from "./call/context.ts";
-export { descriptorOf } from "./call/descriptor.ts";
-export { type ErrorDetail, type ErrorHook, findDetails, RpcError, type RpcErrorOptions } from "./call/error.ts";
-export { createDetail } from "./call/error-detail.ts";
+export {
+  createDetail,
+  type ErrorDetail,
+  type ErrorHook,
+  findDetails,
+  RpcError,
+  type RpcErrorOptions,
+} from "./call/error.ts";
 export { Metadata, type MetadataInit, TripleHeader } from "./call/metadata.ts";
 export type { GeneratedCodec, PayloadMethod, ProtoMethod } from "./call/method.ts";
+export { descriptorOf } from "./call/method.ts";
 export type { Peer, PeerCertificate, PeerConnection, PeerTls } from "./call/peer.ts";
 export type { RetryOptions } from "./client/attempt-policy.ts";
 export {

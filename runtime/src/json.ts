@@ -15,8 +15,7 @@ import { noCodec, plainJsonMessages } from "./protocol/plain-json.ts";
 
 export type { Call, CallRequest, CallResponse, Interceptor, Method, Selector, ServiceDef } from "./call/call.ts";
 export { Code, codeName } from "./call/code.ts";
-export { type ErrorDetail, RpcError } from "./call/error.ts";
-export { findJsonDetails as findDetails } from "./call/error-detail.ts";
+export { type ErrorDetail, findJsonDetails as findDetails, RpcError } from "./call/error.ts";
 export { Metadata, type MetadataInit } from "./call/metadata.ts";
 export {
   type CallDefaults,

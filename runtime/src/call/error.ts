@@ -2,7 +2,14 @@
  * `RpcError`, the only type of error that crosses a module boundary of the runtime. Errors of the platform and of other
  * libraries are converted where they are caught.
  */
-import type { DescMessage, MessageShape } from "@bufbuild/protobuf";
+import {
+  create,
+  type DescMessage,
+  type MessageInitShape,
+  type MessageShape,
+  toBinary,
+  toJson,
+} from "@bufbuild/protobuf";
 import { anyIs, anyUnpack } from "@bufbuild/protobuf/wkt";
 import type { CallRequest } from "./call.ts";
 import { Code, codeFromNumber, codeName, Status } from "./code.ts";
@@ -227,6 +234,28 @@ export function callHook(name: string, hook: () => unknown): void {
 /** Prints an error that a user's hook has thrown. */
 export function reportFailure(name: string, reason: unknown): void {
   console.error(`triple-es: ${name} failed:`, reason);
+}
+
+/**
+ * Creates a detail of an error from a message or its init shape. Over HTTP RPC the detail is also sent as JSON, so that
+ * people and clients without its schema can read it.
+ *
+ *     throw new RpcError(Code.InvalidArgument, "the name is empty", {
+ *       details: [createDetail(BadRequestSchema, { fieldViolations: [{ field: "name", description: "is empty" }] })],
+ *     });
+ */
+export function createDetail<Desc extends DescMessage>(schema: Desc, init: MessageInitShape<Desc>): ErrorDetail {
+  const message = create(schema, init);
+  const typeUrl = `type.googleapis.com/${schema.typeName}`;
+  return { typeUrl, value: toBinary(schema, message), debug: toJson(schema, message) };
+}
+
+/**
+ * Returns the details of a type, such as `google.rpc.BadRequest`, as plain JSON. Servers of triple-es send JSON with details
+ * that `createDetail` has created, or whose types are in their option `registry`; details without JSON are left out.
+ */
+export function findJsonDetails({ details }: RpcError, typeName: string): unknown[] {
+  return details.flatMap(({ typeUrl, debug }) => (debug && typeUrl.endsWith(`/${typeName}`) ? [debug] : []));
 }
 
 /** Returns the details of an error that are messages of the given type. Omits details that cannot be decoded. */

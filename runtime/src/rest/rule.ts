@@ -4,8 +4,8 @@
  */
 import { type DescField, type DescMessage, getOption, hasOption } from "@bufbuild/protobuf";
 import type { ServiceDef } from "../call/call.ts";
-import { descriptorOf } from "../call/descriptor.ts";
 import type { ProtoMethod } from "../call/method.ts";
+import { descriptorOf } from "../call/method.ts";
 import { http } from "../gen/google/api/annotations_pb.ts";
 import type { HttpRule } from "../gen/google/api/http_pb.ts";
 import { findField } from "../http-rpc/body/parameters.ts";

@@ -1,8 +1,7 @@
 /** Methods of contracts in TypeScript: the server's half of their payload. */
 import type { ServiceDef } from "../call/call.ts";
 import { Code } from "../call/code.ts";
-import { RpcError } from "../call/error.ts";
-import { createDetail } from "../call/error-detail.ts";
+import { createDetail, RpcError } from "../call/error.ts";
 import type { Method, PayloadMethod } from "../call/method.ts";
 import { parseBounded } from "../codec/bounded-codec.ts";
 import { countOf, DEFAULT_MAX_MESSAGE_VALUES } from "../codec/values/values.ts";

@@ -3,8 +3,7 @@ import { create, type DescMessage, isMessage, type Message, type MessageInitShap
 import { type Path, pathToString } from "@bufbuild/protobuf/reflect";
 import type { Interceptor } from "../call/call.ts";
 import { Code } from "../call/code.ts";
-import { RpcError } from "../call/error.ts";
-import { createDetail } from "../call/error-detail.ts";
+import { createDetail, RpcError } from "../call/error.ts";
 import { iteration } from "../call/message-stream.ts";
 import { BadRequestSchema } from "../gen/google/rpc/error_details_pb.ts";
 import { clipText } from "../protocol/error.ts";
