@@ -4,8 +4,8 @@ import { fixed, type Resolver, roundRobin, type TargetEvent } from "triple-es/di
 import { createTransport } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient, type GreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { ConnectionBackoff } from "../../runtime/src/connection/attempts.ts";
 import type { Connect, ConnectionOwner } from "../../runtime/src/connection/connection.ts";
-import { ConnectionBackoff } from "../../runtime/src/connection/connection-backoff.ts";
 import { Pool } from "../../runtime/src/connection/pool.ts";
 import { cuttableProxy } from "../support/cuttable-proxy.ts";
 import { pause } from "../support/pause.ts";

@@ -15,12 +15,11 @@ import { ErrorCode } from "../http2/codes.ts";
 import type { EngineConnection } from "../http2/connection.ts";
 import type { ConnectionEvent, ConnectionHandler } from "../http2/events.ts";
 import { HeadersTooLarge } from "../http2/header-writer.ts";
-import type { ByteStream } from "./byte-stream.ts";
 import { Collecting } from "./collecting.ts";
 import type { Connection, ConnectionOwner } from "./connection.ts";
 import { CLOSED_BY_PEER, connectionError, hostileServer } from "./error.ts";
 import { ConnectionExchange, type ExchangeOwner, NO_METADATA } from "./exchange.ts";
-import { ConnectionSocket, type SocketOwner } from "./socket.ts";
+import { type ByteStream, ConnectionSocket, type SocketOwner } from "./socket.ts";
 
 /** Interval at which the token buckets of the engine's limits are refilled, in milliseconds. */
 const TICK_MS = 1_000;

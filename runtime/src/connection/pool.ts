@@ -17,9 +17,8 @@ import {
   TRANSPARENT_RETRY_DELAYS_MS,
   type TransparentRetryHook,
 } from "../http/transparent-retry.ts";
-import { ConnectionAttempts, type InContext } from "./attempts.ts";
+import { ConnectionAttempts, type ConnectionBackoff, type InContext } from "./attempts.ts";
 import type { Connect, Connection, ConnectionOwner } from "./connection.ts";
-import type { ConnectionBackoff } from "./connection-backoff.ts";
 import { type ConnectionTimes, keepAlive, PooledConnection } from "./pooled-connection.ts";
 
 export interface PoolOptions extends ConnectionTimes {

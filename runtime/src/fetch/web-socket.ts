@@ -5,13 +5,13 @@
 import { joinAll } from "../call/bytes.ts";
 import { startTimer } from "../call/platform.ts";
 import { onAbort } from "../call/timer.ts";
-import type { ByteStream } from "../connection/byte-stream.ts";
+import { ConnectionBackoff } from "../connection/attempts.ts";
 import { type Connect, type Connection, DEFAULT_CONNECT_TIMEOUT_MS } from "../connection/connection.ts";
-import { ConnectionBackoff } from "../connection/connection-backoff.ts";
 import { CLOSED_BY_PEER, connectionError } from "../connection/error.ts";
 import { Http2Connection } from "../connection/http2-connection.ts";
 import { Pool } from "../connection/pool.ts";
 import { DEFAULT_TIMES } from "../connection/pooled-connection.ts";
+import type { ByteStream } from "../connection/socket.ts";
 import type { Connections } from "../http/exchange.ts";
 import { WITHOUT_OTHERS } from "../http/transparent-retry.ts";
 import { SUBPROTOCOL } from "../websocket/tunnel.ts";

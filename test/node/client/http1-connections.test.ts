@@ -6,7 +6,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { expect, it, onTestFinished } from "vitest";
 import { Metadata } from "../../../runtime/src/call/metadata.ts";
-import { ConnectionBackoff } from "../../../runtime/src/connection/connection-backoff.ts";
+import { ConnectionBackoff } from "../../../runtime/src/connection/attempts.ts";
 import { wholeBody } from "../../../runtime/src/http/body.ts";
 import { Http1Pool } from "../../../runtime/src/node/client/http1.ts";
 import { connectGreeter, failureOf } from "../../support/server.ts";

@@ -10,7 +10,7 @@ import { describe, expect, it } from "vitest";
 import { NO_BYTES } from "../../../runtime/src/call/bytes.ts";
 import { RpcError } from "../../../runtime/src/call/error.ts";
 import { Metadata } from "../../../runtime/src/call/metadata.ts";
-import { ConnectionBackoff } from "../../../runtime/src/connection/connection-backoff.ts";
+import { ConnectionBackoff } from "../../../runtime/src/connection/attempts.ts";
 import type { Connect, Connection } from "../../../runtime/src/connection/connection.ts";
 import { Http2Connection } from "../../../runtime/src/connection/http2-connection.ts";
 import { Pool } from "../../../runtime/src/connection/pool.ts";

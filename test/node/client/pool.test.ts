@@ -12,7 +12,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { createGreetServiceClient, GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import type { RpcError } from "../../../runtime/src/call/error.ts";
 import { onAbort } from "../../../runtime/src/call/timer.ts";
-import { ConnectionBackoff } from "../../../runtime/src/connection/connection-backoff.ts";
+import { ConnectionBackoff } from "../../../runtime/src/connection/attempts.ts";
 import { Pool } from "../../../runtime/src/connection/pool.ts";
 import { errorOf, outcomeOf } from "../../../runtime/src/http/transparent-retry.ts";
 import { request } from "../../discovery/world.ts";

@@ -6,7 +6,7 @@ import { Worker } from "node:worker_threads";
 import { Code } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Metadata } from "../../../runtime/src/call/metadata.ts";
-import { ConnectionBackoff } from "../../../runtime/src/connection/connection-backoff.ts";
+import { ConnectionBackoff } from "../../../runtime/src/connection/attempts.ts";
 import { wholeBody } from "../../../runtime/src/http/body.ts";
 import type { HttpRequest, HttpResponse } from "../../../runtime/src/http/exchange.ts";
 import { Http1Connection, Http1Pool } from "../../../runtime/src/node/client/http1.ts";

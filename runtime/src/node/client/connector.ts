@@ -3,8 +3,8 @@
  */
 
 import { assertAmount } from "../../call/option.ts";
+import { ConnectionBackoff } from "../../connection/attempts.ts";
 import { DEFAULT_CONNECT_TIMEOUT_MS } from "../../connection/connection.ts";
-import { ConnectionBackoff } from "../../connection/connection-backoff.ts";
 import { Pool } from "../../connection/pool.ts";
 import { DEFAULT_TIMES } from "../../connection/pooled-connection.ts";
 import {

@@ -17,7 +17,7 @@ import { takeTurn } from "../../call/turn.ts";
 import { createStub, type ServerStreamingMethod } from "../../client/client.ts";
 import type { MessageWriter } from "../../codec/binary/slab.ts";
 import { beginField, encodeInto, endField, writeInt32, writeInt64, writeString } from "../../codec/binary/writer.ts";
-import { DEFAULT_MAX_BACKOFF_MS } from "../../connection/connection-backoff.ts";
+import { DEFAULT_MAX_BACKOFF_MS } from "../../connection/attempts.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
 import type { Watches, WatchOwner } from "../../discovery/target-options.ts";
 import type { Exchange } from "../../http/exchange.ts";
