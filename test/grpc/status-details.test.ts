@@ -5,7 +5,7 @@ import { AnySchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { StatusSchema } from "../../runtime/src/gen/google/rpc/status_pb.ts";
-import { decodeDetails } from "../../runtime/src/grpc/status-details.ts";
+import { decodeDetails } from "../../runtime/src/grpc/status.ts";
 
 const text = fc.string({ unit: "grapheme" });
 const detail = fc.record({ typeUrl: text, value: fc.uint8Array({ maxLength: 300 }) });

@@ -6,7 +6,7 @@ import { iteration } from "../call/message-stream.ts";
 import type { Metadata } from "../call/metadata.ts";
 import { type Body, cancelBody } from "../http/body.ts";
 import type { HttpResponse } from "../http/exchange.ts";
-import { localError } from "../protocol/local-error.ts";
+import { localError } from "../protocol/error.ts";
 import { type MessageReading, ReceivedMessages } from "./messages.ts";
 import { isReceived, readEnd, statusIfReceived, userMetadata } from "./status.ts";
 

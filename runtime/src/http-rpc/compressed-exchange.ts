@@ -5,8 +5,7 @@
 import { encodingList, findCompression, IDENTITY } from "../codec/compression.ts";
 import { type Body, cancelBody, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
-import { quote } from "../protocol/error.ts";
-import { badResponse } from "../protocol/local-error.ts";
+import { badResponse, quote } from "../protocol/error.ts";
 import { compressMessage, decompressMessage } from "../protocol/message.ts";
 import type { ClientProtocolOptions } from "../protocol/options.ts";
 

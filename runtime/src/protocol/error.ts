@@ -1,4 +1,4 @@
-/** Errors that both sub-protocols report, and length limits of their texts. */
+/** Errors that both sub-protocols report, those that a client creates itself, and length limits of their texts. */
 import type { Method } from "../call/call.ts";
 import { Code, codeName, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
@@ -60,4 +60,28 @@ export function wrongResponseKind({ path, kind }: Method): TypeError {
   return new TypeError(
     `an interceptor of ${path} must return the response of next(request), or one for a ${kind} call`,
   );
+}
+
+/** Statuses that depend only on the code. The status for any other code depends on when the call failed. */
+const STATUS_OF_CODE: Readonly<Partial<Record<Code, Status>>> = {
+  [Code.DeadlineExceeded]: Status.ClientTimeout,
+  [Code.Unavailable]: Status.ChannelInactive,
+  [Code.ResourceExhausted]: Status.BadResponse,
+};
+
+/**
+ * Sets the status of an error that occurred on this side: 30 for a deadline, 35 for a connection, 50 for a response that is
+ * malformed or too large, and `otherwise` for all other errors (default: 90). Callers pass 50 after the response has begun.
+ */
+export function localError(reason: unknown, otherwise: Status = Status.ClientError): RpcError {
+  const error = RpcError.from(reason, Code.Internal);
+  const status = error.status === Status.BadResponse ? error.status : (STATUS_OF_CODE[error.code] ?? otherwise);
+  // An error with a method comes from another call, made by an interceptor or a stream of requests. It keeps its status.
+  if (!error.method) Reflect.set(error, "status", status);
+  return error;
+}
+
+/** Creates the error for a malformed response. */
+export function badResponse(message: string, cause?: unknown): RpcError {
+  return new RpcError(Code.Internal, message, { status: Status.BadResponse, cause });
 }
