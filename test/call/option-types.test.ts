@@ -111,8 +111,8 @@ describe("an unknown option is refused, with the name that was probably meant:",
   });
 
   it("cors", () => {
-    const cors = { origins: "*", maxage: 5 } as object as CorsOptions;
-    expect(() => createRouter({ cors })).toThrow('cors: there is no "maxage", did you mean "maxAge"?');
+    const cors = { origins: "*", credential: true } as object as CorsOptions;
+    expect(() => createRouter({ cors })).toThrow('cors: there is no "credential", did you mean "credentials"?');
   });
 
   it.each(["balancer", "subset", "warmUpMs", "keepUnlistedMs", "ejection", "onEndpoint"])(

@@ -59,10 +59,9 @@ describe("a preflight", () => {
     );
   });
 
-  it("has the configured credentials and maximum age", async () => {
-    const { headers } = await preflight({ origins: [APP], credentials: true, maxAge: 0 });
+  it("has the configured credentials", async () => {
+    const { headers } = await preflight({ origins: [APP], credentials: true });
     expect(headers.get("access-control-allow-credentials")).toBe("true");
-    expect(headers.get("access-control-max-age")).toBe("0");
   });
 
   it.each(["https://evil.example.com", "null", "http://app.example.com", `${APP}:8443`, `${APP}.evil.example`, ""])(
@@ -153,8 +152,6 @@ describe("options", () => {
     [{ origins: [APP, undefined as never] }, '"undefined" is not an origin'],
     [{ origins: ["null"] }, "is not an origin"],
     [{ origins: ["https://A.example"] }, "is not an origin"],
-    [{ origins: [APP], maxAge: -1 }, "maxAge must be whole seconds"],
-    [{ origins: [APP], maxAge: Number.NaN }, "maxAge must be whole seconds"],
   ])("%j are refused at the start", (cors, message) => {
     expect(() => createRouter({ cors })).toThrow(message);
   });

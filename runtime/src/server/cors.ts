@@ -21,25 +21,21 @@ export interface CorsOptions {
   readonly origins: readonly string[] | "*";
   /** True if pages may send cookies and other credentials. Requires a list of origins. Default: false. */
   readonly credentials?: boolean | undefined;
-  /**
-   * Time in seconds for which a browser may cache the response to its preflight. Default: 7,200, the maximum of some
-   * browsers.
-   */
-  readonly maxAge?: number | undefined;
 }
 
-const DEFAULT_MAX_AGE_S = 7_200;
+/** Time in seconds for which a browser may cache the response to its preflight: the maximum of some browsers. */
+const MAX_AGE_S = 7_200;
 
 /**
  * Answers preflight requests, and adds to responses the fields that allow pages to read them. `servesMethod` reports whether
- * pages may use another HTTP method than POST at a path. Throws a `TypeError` or `RangeError` for invalid options.
+ * pages may use another HTTP method than POST at a path. Throws a `TypeError` for invalid options.
  */
 export function withCors(
   exchange: Exchange,
   options: CorsOptions,
   servesMethod: (request: Pick<HttpRequest, "method" | "path">) => boolean,
 ): Exchange {
-  const { origins, credentials = false, maxAge = DEFAULT_MAX_AGE_S } = checkOptions(options);
+  const { origins, credentials = false } = checkOptions(options);
   const allowed = new Set(origins);
 
   /** Returns the response fields for a page of the origin, or `undefined` if the origin is not allowed. */
@@ -59,7 +55,7 @@ export function withCors(
     // The names of metadata are not known in advance, so every name that the page requests is allowed.
     const wanted = headers.get("access-control-request-headers") ?? "";
     if (HEADER_LIST.test(wanted)) granted.append("access-control-allow-headers", wanted);
-    granted.append("access-control-max-age", String(maxAge));
+    granted.append("access-control-max-age", String(MAX_AGE_S));
     granted.append("vary", "origin, access-control-request-headers");
     return { status: 204, headers: granted, body: emptyBody, trailers: new Metadata() };
   }
@@ -113,16 +109,14 @@ function refusal(origin: string): HttpResponse {
 }
 
 function checkOptions(options: CorsOptions): CorsOptions {
-  const { origins, credentials, maxAge = DEFAULT_MAX_AGE_S } = Object(options) as CorsOptions;
+  const { origins, credentials } = Object(options) as CorsOptions;
   if (credentials && origins === "*") {
     throw new TypeError(`cors: credentials need a list of origins; "*" would let every page act as its visitor`);
   }
-  if (!Number.isInteger(maxAge) || maxAge < 0)
-    throw new RangeError(`cors: maxAge must be whole seconds, not ${maxAge}`);
   if (origins !== "*" && !Array.isArray(origins)) {
     throw new TypeError('cors takes { origins: ["https://app.example.com"] } or { origins: "*" }');
   }
-  assertMembers("cors", options, ["origins", "credentials", "maxAge"]);
+  assertMembers("cors", options, ["origins", "credentials"]);
   const wrong = origins === "*" ? [] : origins.filter((origin) => !isOrigin(origin));
   if (wrong.length === 0) return options;
   throw new TypeError(

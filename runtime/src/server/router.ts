@@ -144,7 +144,7 @@ export interface RouterSettings extends RouterPolicy, ServerProtocolOptions {
   readonly bodyKinds: readonly string[];
 }
 
-/** Creates a router. Throws a `TypeError` or `RangeError` for invalid options of CORS. */
+/** Creates a router. Throws a `TypeError` for invalid options of CORS. */
 export function createRouterWith(settings: RouterSettings): Router {
   const routes = new Map<string, MethodRoute>();
   const services: AddedService[] = [];
