@@ -22,8 +22,6 @@ export class ServerContext extends OpenContext implements AnsweredContext {
   #draining: AbortController | undefined;
   #removeListener: (() => void) | undefined;
   #closed = false;
-  /** True if the call has ended early. */
-  #hasEnded: boolean;
   /** The step of the call that may still run when the call ends early. */
   #working: Promise<unknown> | undefined;
   #answer: RpcError | "ok" | undefined;
@@ -36,10 +34,8 @@ export class ServerContext extends OpenContext implements AnsweredContext {
     timeoutMs: number = Number.POSITIVE_INFINITY,
     maxTimeoutMs: number = Number.POSITIVE_INFINITY,
   ) {
-    const shortest = Math.min(timeoutMs, maxTimeoutMs);
-    super({ timeoutMs: shortest, timeoutStatus: Status.ServerTimeout });
+    super({ timeoutMs: Math.min(timeoutMs, maxTimeoutMs), timeoutStatus: Status.ServerTimeout });
     this.#exchange = exchange;
-    this.#hasEnded = shortest <= 0;
   }
 
   override get signal(): AbortSignal | undefined {
@@ -52,7 +48,7 @@ export class ServerContext extends OpenContext implements AnsweredContext {
   }
 
   get isAborted(): boolean | undefined {
-    return this.#hasEnded || this.#exchange.isAborted;
+    return this.ended !== undefined || this.#exchange.isAborted;
   }
 
   /** The client of the call. Created on first use, because most calls do not read it. */
@@ -99,7 +95,6 @@ export class ServerContext extends OpenContext implements AnsweredContext {
   }
 
   protected override end(error: RpcError): void {
-    this.#hasEnded = true;
     super.end(error);
     this.onEnd?.(error);
     this.waitUntil(this.#working);
