@@ -98,11 +98,9 @@ function boundResponse(response: HttpResponse, limits: FieldLimits): HttpRespons
   };
 }
 
-function requireWithin(received: Metadata, { fields, bytes }: FieldLimits, what: string): Metadata {
-  const bytesReceived = headerListSize(received.raw);
-  if (received.size <= fields && bytesReceived <= bytes) return received;
-  const [size, limit] =
-    received.size > fields ? [`${received.size} fields`, fields] : [`${bytesReceived} bytes`, bytes];
-  const message = `the ${what} of the response have ${size}, more than the limit of ${limit} (option headerLimits)`;
+function requireWithin(received: Metadata, limits: FieldLimits, what: string): Metadata {
+  const problem = checkHeadersSize(received, limits);
+  if (problem === undefined) return received;
+  const message = `the ${what} of the response are refused: ${problem} (option headerLimits)`;
   throw new RpcError(Code.ResourceExhausted, message, { status: Status.BadResponse });
 }

@@ -127,7 +127,7 @@ describe.each(CLIENTS)("over %s", (_, options) => {
     const client = connectGreeter(baseUrl, { ...options, headerLimits: { response: { fields: 30 } } });
     const error = await failureOf(client.greet({}));
     expect(error.rawMessage).toMatch(
-      /^the headers of the response have 3\d fields, more than the limit of 30 \(option headerLimits\)$/,
+      /^the headers of the response are refused: 3\d header fields are more than the limit of 30 \(option headerLimits\)$/,
     );
   });
 });
