@@ -323,9 +323,10 @@ export class ConnectionSocket<Bytes extends ByteStream = ByteStream> implements 
   /** Notifies the owner of the unsent output, and stops reading from a peer that does not read. */
   #account(): void {
     const { socket } = this;
-    const { unsent = 0, framed = 0 } = this.#connection ?? {};
-    if (socket.writableLength + unsent === this.#unsentBefore) return;
-    this.#unsentBefore = socket.writableLength + unsent;
+    const unsent = socket.writableLength + (this.#connection?.unsent ?? 0);
+    if (unsent === this.#unsentBefore) return;
+    this.#unsentBefore = unsent;
+    const framed = this.#connection?.framed ?? 0;
     const mayRead = this.#owner?.onFlushed?.() !== false && socket.writableLength + framed <= MAX_UNSENT_BYTES;
     // Reading continues after the write.
     const pauses = !mayRead && socket.writableLength > 0;

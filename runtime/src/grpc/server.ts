@@ -101,7 +101,7 @@ export class GrpcServer implements ServerProtocol {
   async #serveUnary(call: GrpcCall): Promise<HttpResponse> {
     try {
       const { handler, payload } = call;
-      const authorizing = authorizeCall(call);
+      const authorizing = handler.authorize && authorizeCall(call);
       if (authorizing !== undefined) await authorizing;
       const body = await call.body.bytes(handler.limits.maxMessageBytes, PREFIX_BYTES, checkPrefix);
       const message = readMessage(call, body);

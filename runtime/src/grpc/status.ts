@@ -113,9 +113,8 @@ export function isReceived(reason: unknown): boolean {
  */
 export function readEnd(response: HttpResponse, headers: Metadata, hasBody: boolean): RpcError | undefined {
   const trailersOnly = !hasBody && response.trailers.size === 0 && response.headers.has("grpc-status");
-  return markReceived(
-    trailersOnly ? readError(response.headers, new Metadata()) : readError(response.trailers, headers),
-  );
+  const error = trailersOnly ? readError(response.headers, new Metadata()) : readError(response.trailers, headers);
+  return error && markReceived(error);
 }
 
 /** Returns the received error in `grpc-status`, usually the cause of local decoding errors, which it replaces. */
