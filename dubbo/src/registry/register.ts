@@ -81,7 +81,7 @@ const UNREGISTERED_SERVICES =
  * `update({ offline: true })` removes the instance while the server lives on: `propagationMs` later its clients have to connect
  * again, and those with a registry turn to other servers. `update({ offline: false })` registers it again.
  *
- * Throws a `TypeError` or `RangeError` for an invalid option, and an `Error` if the server does not listen on a port.
+ * Throws a `TypeError` or `RangeError` for an invalid option, and an `Error` if it listens on no port or the registry is closed.
  */
 export function register(server: RegisteredServer, registry: Registry, options: RegisterOptions): ServerRegistration {
   const { application, weight = 100, attributes, mode = "all", propagationMs = 1_000, warmUp = true } = options;

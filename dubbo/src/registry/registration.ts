@@ -34,6 +34,9 @@ export interface Publisher<S extends Session> {
 export const REGISTRATION_BACKOFF = { initialMs: 200, maxMs: 3_000 };
 const DEFAULT_GRACE_MS = 5_000;
 
+/** The error of requests to a registry that was closed. */
+export const registryClosed = (): RpcError => new RpcError(Code.Canceled, "the registry is closed");
+
 /** Keeps an instance registered. The returned promise of `ready` need not be handled. */
 export function keepRegistered<S extends Session>(
   publisher: Publisher<S>,

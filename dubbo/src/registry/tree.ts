@@ -9,22 +9,18 @@
  *     /dubbo/config/dubbo/KEY            rules
  *     /services/APP/HOST:PORT            application level
  */
-import { Code, RpcError } from "triple-es";
 import type { Instance, Registry } from "triple-es/discovery";
 import { formatAddress, reasonOf } from "triple-es/internal";
 import { EntryCounter } from "./dubbo/limits.ts";
 import { decodeName, writeProviderUrl, writeUrl } from "./dubbo/provider-url.ts";
-import { type ConsumerOptions, createDubboResolvers, shorten } from "./dubbo/resolver.ts";
+import { type ConsumerOptions, shorten } from "./dubbo/resolver.ts";
 import { parseInstance, type ServiceInstance } from "./dubbo/service-instance.ts";
 import type { EntrySession, Store, Text, Warn } from "./dubbo/source.ts";
-import { createSource, keepInstance } from "./dubbo/store.ts";
+import { createRegistry, keepInstance } from "./dubbo/store.ts";
 import type { StopWatch, Watcher } from "./watch.ts";
 
 /** Maximum number of attempts to change an entry that other clients change at the same time. */
 export const MAX_TRIES = 100;
-
-/** The error of requests after the registry was closed. */
-export const REGISTRY_CLOSED: RpcError = new RpcError(Code.Canceled, "the registry is closed");
 
 export interface Tree {
   /** The name of the registry in messages. */
@@ -59,11 +55,8 @@ export function createTreeRegistry(
   options: DubboOptions & { readonly servers: readonly string[] },
 ): Registry {
   const store = createStore(tree, options, writeInstance);
-  return {
-    resolver: createDubboResolvers(createSource(store), options),
-    register: (instance, onEvent) => keepInstance(store, instance, options.rules, onEvent),
-    close: () => tree.close(),
-  };
+  const keep: Registry["register"] = (instance, onEvent) => keepInstance(store, instance, options.rules, onEvent);
+  return createRegistry(store, options, keep, tree.close);
 }
 
 function createStore(tree: Tree, options: DubboOptions, writeInstance: (instance: Instance) => string): Store<string> {

@@ -61,11 +61,12 @@ export function delayInBackground(delayMs: number, signal?: AbortSignal): Promis
   });
 }
 
-/** Waits for a promise that never rejects, at most for that many milliseconds. Resolves with false if it has not settled. */
+/** Waits until a promise settles, at most for that many milliseconds. Reports whether it has resolved by then. */
 export function settledWithin(promise: Promise<unknown>, maxMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const stop = startTimer(maxMs, () => resolve(false));
-    void promise.then(() => resolve(true)).then(stop);
+    const resolved = promise.then(() => resolve(true));
+    void resolved.catch(() => resolve(false)).then(stop);
   });
 }
 

@@ -98,7 +98,7 @@ export interface Registry {
       method: Method,
     ) => { readonly timeoutMs?: number | undefined; readonly retries?: number | undefined } | undefined;
   };
-  /** Keeps an instance registered, through each loss of the registry, until the registration is closed. */
+  /** Keeps an instance registered, through each loss of the registry, until the registration is closed. Throws after `close`. */
   readonly register: (instance: Instance, onEvent?: (event: RegistrationEvent) => void) => Registration;
   /** Removes all instances that are registered by this connection, and disconnects. Never rejects. */
   readonly close: () => Promise<void>;

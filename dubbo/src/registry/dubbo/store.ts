@@ -2,17 +2,47 @@
  * The common part of the registries of Dubbo: the source of consumers, and the registration of instances, by the store that
  * each of them has.
  */
-import type { Instance, Registration, RegistrationEvent } from "triple-es/discovery";
+import type { Instance, Registration, RegistrationEvent, Registry } from "triple-es/discovery";
 import type { Rules } from "../../rules/service-rules.ts";
 import { configured } from "../configured.ts";
-import { keepRegistered, type Publisher } from "../registration.ts";
+import { keepRegistered, type Publisher, registryClosed } from "../registration.ts";
 import { withDefinitions } from "./definition.ts";
 import { parseMetadata } from "./metadata.ts";
+import { createDubboResolvers } from "./resolver.ts";
 import { addToMapping, parseMapping } from "./service-key.ts";
 import type { DubboSource, EntrySession, Store } from "./source.ts";
 
+/** Makes a registry, which ends the registrations that `keep` begins before it disconnects. */
+export function createRegistry<Entry>(
+  store: Store<Entry>,
+  options: Parameters<typeof createDubboResolvers>[1],
+  keep: Registry["register"],
+  disconnect: () => unknown,
+): Registry {
+  const registrations = new Set<Registration>();
+  let isClosed = false;
+  return {
+    resolver: createDubboResolvers(createSource(store), options),
+    register(instance, onEvent) {
+      if (isClosed) throw registryClosed();
+      const kept = keep(instance, onEvent);
+      const registration: Registration = {
+        ...kept,
+        close: (closeOptions) => kept.close(closeOptions).then(() => void registrations.delete(registration)),
+      };
+      registrations.add(registration);
+      return registration;
+    },
+    async close() {
+      isClosed = true;
+      await Promise.all([...registrations].map((registration) => registration.close()));
+      await disconnect();
+    },
+  };
+}
+
 /** Makes the source of a store. */
-export function createSource<Entry>(store: Store<Entry>): DubboSource {
+function createSource<Entry>(store: Store<Entry>): DubboSource {
   return {
     ...store,
     watchApplications: (service, watcher) =>

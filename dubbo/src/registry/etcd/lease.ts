@@ -5,7 +5,7 @@
 import { Code, RpcError } from "triple-es";
 import { delayInBackground } from "triple-es/internal";
 import type { EntrySession } from "../dubbo/source.ts";
-import { REGISTRY_CLOSED } from "../tree.ts";
+import { registryClosed } from "../registration.ts";
 import { ETCD_TIMEOUT_MS, type EtcdClient } from "./client.ts";
 
 /** Time between attempts to renew a lease while the cluster is unreachable, in milliseconds. */
@@ -14,7 +14,8 @@ const LEASE_RETRY_MS = 500;
 export class LeaseHolder {
   readonly #client: EtcdClient;
   readonly #ttlMs: number;
-  #current: Promise<Lease> | undefined;
+  #current: Lease | undefined;
+  #granting: Promise<Lease> | undefined;
   #isClosed = false;
 
   constructor(client: EtcdClient, ttlMs: number) {
@@ -24,32 +25,27 @@ export class LeaseHolder {
 
   /** Returns the session of the current lease. Grants one if there is none. */
   async session(signal: AbortSignal): Promise<EntrySession<string>> {
-    if (this.#isClosed) throw REGISTRY_CLOSED;
-    this.#current ??= this.#grant(signal);
-    const current = this.#current;
-    try {
-      const lease = await current;
-      if (!lease.lost.aborted) return lease;
-      if (this.#current === current) this.#current = undefined;
-      return await this.session(signal);
-    } catch (reason) {
-      if (this.#current === current) this.#current = undefined;
-      throw reason;
-    }
+    if (this.#isClosed) throw registryClosed();
+    if (this.#current?.lost.aborted === false) return this.#current;
+    this.#granting ??= this.#grant(signal).finally(() => {
+      this.#granting = undefined;
+    });
+    return this.#granting;
   }
 
   /** Ends the lease, which removes its keys. Never rejects. */
   async close(): Promise<void> {
     this.#isClosed = true;
-    const current = await this.#current?.catch(() => undefined);
-    await current?.end();
+    await this.#granting?.catch(() => {});
+    await this.#current?.end();
   }
 
   async #grant(signal: AbortSignal): Promise<Lease> {
     const ttl = BigInt(Math.ceil(this.#ttlMs / 1_000));
     const granted = await this.#client.lease.leaseGrant({ TTL: ttl }, { signal, timeoutMs: ETCD_TIMEOUT_MS });
     if (granted.error !== "") throw new RpcError(Code.Unavailable, granted.error);
-    return new Lease(this.#client, granted.ID, Number(granted.TTL) * 1_000);
+    this.#current = new Lease(this.#client, granted.ID, Number(granted.TTL) * 1_000);
+    return this.#current;
   }
 }
 

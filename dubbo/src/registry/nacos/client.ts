@@ -4,6 +4,7 @@
  */
 import { type ClosableTransport, Code, RpcError } from "triple-es";
 import { Backoff, delayInBackground, formatAddress, now, random, reasonOf } from "triple-es/internal";
+import { registryClosed } from "../registration.ts";
 import { parseServers, type ServerAddress } from "../servers.ts";
 import { NacosConnection, type NacosConnectionOptions } from "./connection.ts";
 
@@ -51,7 +52,7 @@ export class NacosClient {
 
   /** Ends the connection, and attempts to make one. */
   close(): void {
-    const reason = new RpcError(Code.Unavailable, "the registry is closed");
+    const reason = registryClosed();
     this.#closed.abort(reason);
     this.#connection?.end(reason);
   }

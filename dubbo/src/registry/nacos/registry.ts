@@ -9,15 +9,15 @@
  *     configuration SERVICE:VERSION:GROUP:provider:APP, group dubbo   the definition of a service, for consoles; or consumer
  */
 import { type ClosableTransport, Code, RpcError } from "triple-es";
-import type { Registration, Registry, ServiceKey } from "triple-es/discovery";
+import type { Registry, ServiceKey } from "triple-es/discovery";
 import { unlessAborted } from "triple-es/internal";
 import { type ClientTlsOptions, createTransport } from "triple-es/node";
 import { providerParameters } from "../dubbo/provider-url.ts";
-import { type ConsumerOptions, createDubboResolvers, shorten } from "../dubbo/resolver.ts";
+import { type ConsumerOptions, shorten } from "../dubbo/resolver.ts";
 import { instanceMetadata } from "../dubbo/service-instance.ts";
 import { TRIPLE } from "../dubbo/service-key.ts";
 import type { Store, Text } from "../dubbo/source.ts";
-import { createSource, keepInstance } from "../dubbo/store.ts";
+import { createRegistry, keepInstance } from "../dubbo/store.ts";
 import { checkCredentials, checkInteger, MAX_PORT, parseServers } from "../servers.ts";
 import { NacosClient } from "./client.ts";
 import { Configs } from "./configs.ts";
@@ -57,33 +57,16 @@ export function nacos(options: NacosOptions): Registry {
   const configs = new Configs(configClient, namespace);
   const storeOf = (client: NacosClient) => createStore(client, new Naming(client, { namespace, group }), configs);
   const reader = createClient("naming");
-  const registrations = new Set<Registration>();
-  let isClosed = false;
-  return {
-    resolver: createDubboResolvers(createSource(storeOf(reader)), options),
-    register(instance, onEvent) {
-      // A connection has one instance of each service, so each registration has a connection of its own.
-      const client = createClient("naming");
-      if (isClosed) client.close();
-      const kept = keepInstance(storeOf(client), instance, options.rules, onEvent);
-      const registration: Registration = {
-        ...kept,
-        async close(closeOptions) {
-          await kept.close(closeOptions);
-          registrations.delete(registration);
-          client.close();
-        },
-      };
-      registrations.add(registration);
-      return registration;
-    },
-    async close() {
-      isClosed = true;
-      await Promise.all([...registrations].map((registration) => registration.close()));
-      configClient.close();
-      reader.close();
-    },
+  const keep: Registry["register"] = (instance, onEvent) => {
+    // A connection has one instance of each service, so each registration has a connection of its own.
+    const client = createClient("naming");
+    const kept = keepInstance(storeOf(client), instance, options.rules, onEvent);
+    return { ...kept, close: (closeOptions) => kept.close(closeOptions).then(() => client.close()) };
   };
+  return createRegistry(storeOf(reader), options, keep, () => {
+    configClient.close();
+    reader.close();
+  });
 }
 
 function checkText(name: string, value: unknown, pattern: RegExp): void {

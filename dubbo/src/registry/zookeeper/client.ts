@@ -8,9 +8,8 @@
  */
 import { Code, RpcError } from "triple-es";
 import { Backoff, delayInBackground, now, random, settledWithin } from "triple-es/internal";
-import { type Deferred, deferred } from "../registration.ts";
+import { type Deferred, deferred, registryClosed } from "../registration.ts";
 import type { ServerAddress } from "../servers.ts";
-import { REGISTRY_CLOSED } from "../tree.ts";
 import { type ConnectionSettings, ZooKeeperConnection } from "./connection.ts";
 import type { JuteReader, JuteWriter } from "./jute.ts";
 import { NEW_SESSION, Op, type SessionState } from "./protocol.ts";
@@ -71,7 +70,7 @@ export class ZooKeeperClient {
 
   /** Resolves with the connection once there is one. Rejects if the ensemble is unreachable. */
   connected(): Promise<ZooKeeperConnection> {
-    if (this.#closed.signal.aborted) return Promise.reject(REGISTRY_CLOSED);
+    if (this.#closed.signal.aborted) return Promise.reject(this.#closed.signal.reason);
     if (this.#connection !== undefined) return Promise.resolve(this.#connection);
     this.#next ??= deferred();
     const { promise } = this.#next;
@@ -81,12 +80,8 @@ export class ZooKeeperClient {
 
   /** Rejects if there is no connection, and none within {@link CHANGE_MS} of the loss of the last one. */
   async connectedSoon(): Promise<void> {
-    const connected = this.connected().then(
-      () => true,
-      () => false,
-    );
     const maxMs = Math.max(0, this.#lostAt + CHANGE_MS - now());
-    if ((await settledWithin(connected, maxMs)) && (await connected)) return;
+    if (await settledWithin(this.connected(), maxMs)) return;
     throw new RpcError(Code.Unavailable, "no server can be reached");
   }
 
@@ -110,22 +105,21 @@ export class ZooKeeperClient {
   /** Ends the session, which removes its ephemeral nodes. Never rejects. */
   async close(): Promise<void> {
     if (this.#closed.signal.aborted) return;
-    this.#closed.abort(REGISTRY_CLOSED);
+    const reason = registryClosed();
+    this.#closed.abort(reason);
     const connection = this.#connection;
     if (connection !== undefined) {
-      const ended = connection
-        .request(
-          Op.CloseSession,
-          "",
-          () => {},
-          () => {},
-        )
-        .catch(() => {});
+      const ended = connection.request(
+        Op.CloseSession,
+        "",
+        () => {},
+        () => {},
+      );
       await settledWithin(ended, CLOSE_TIMEOUT_MS);
     }
-    this.#current?.destroy(REGISTRY_CLOSED);
-    this.#reject(REGISTRY_CLOSED);
-    this.#session.abort(REGISTRY_CLOSED);
+    this.#current?.destroy(reason);
+    this.#reject(reason);
+    this.#session.abort(reason);
   }
 
   async #run(): Promise<void> {
@@ -171,7 +165,7 @@ export class ZooKeeperClient {
     const earlier = this.#state;
     try {
       const state = await connection.open(earlier, this.#lastZxid);
-      if (this.#closed.signal.aborted) throw REGISTRY_CLOSED;
+      this.#closed.signal.throwIfAborted();
       if (state.timeoutMs <= 0) {
         if (earlier === NEW_SESSION) throw new RpcError(Code.Unavailable, "the server refused to begin a session");
         connection.destroy(new Error("the session has expired"));

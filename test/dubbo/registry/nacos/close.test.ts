@@ -74,12 +74,11 @@ it("registers nothing after its end, also if that is under way", async () => {
   const registry = open(port);
   await registry.register(INSTANCE).ready;
   const closed = registry.close();
-  const late = [registry.register({ ...INSTANCE, port: 2 })];
+  const register = () => registry.register({ ...INSTANCE, port: 2 });
+  expect(register).toThrow("the registry is closed");
   await closed;
-  late.push(registry.register({ ...INSTANCE, port: 3 }));
-  for (const { ready } of late) ready.catch(() => {});
-  await sleep(500);
-  expect([instances.size, connections.size]).toEqual([0, 0]);
+  expect(register).toThrow("the registry is closed");
+  await expect.poll(() => [instances.size, connections.size]).toEqual([0, 0]);
 });
 
 it("does not wait for a server that does not answer", async () => {
