@@ -136,6 +136,17 @@ describe("a server that accepts web streams", () => {
     await Promise.all([closed, ended]);
   });
 
+  it.runIf(hasOpenssl)("does not wait for a TLS handshake that has stalled, after another one", async () => {
+    const tls = sharedCertificates();
+    const server = create({ tls: tls.server });
+    const stalled = server.accept(connection().streams);
+    const port = await startPeer((socket) => void server.accept(Duplex.toWeb(socket) as Streams));
+    const client = connectGreeter(`https://localhost:${port}`, { tls: { ca: tls.ca } });
+    expect((await client.greet({ name: "Ann" })).greeting).toBe("Hello, Ann!");
+    await server.close({ graceMs: 600_000 });
+    await stalled;
+  });
+
   it("closes a connection whose call does not end within the grace period", async () => {
     const begun = signalled();
     const hang = (): Promise<never> => {

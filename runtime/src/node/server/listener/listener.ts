@@ -210,8 +210,12 @@ export class Listener {
     return server;
   }
 
-  /** Continues after a TLS handshake, with the socket of the peer's address: Node does not report which one it was. */
-  #decide({ remoteAddress, remotePort }: TLSSocket): void {
+  /**
+   * Continues after a TLS handshake. Node keeps the socket below in `_parent`; on other platforms it is found by the address of the
+   * peer, which accepted sockets and Unix sockets lack.
+   */
+  #decide({ _parent, remoteAddress, remotePort }: TLSSocket & { readonly _parent?: Socket | null }): void {
+    if (_parent) return void this.#undecided.delete(_parent);
     for (const socket of this.#undecided) {
       if (socket.remoteAddress === remoteAddress && socket.remotePort === remotePort) this.#undecided.delete(socket);
     }
