@@ -246,6 +246,19 @@ describe("receiving", () => {
     expect(server.over?.code).toBe(ErrorCode.FlowControlError);
   });
 
+  it("may be more when its reader has enlarged the window, which one announcement says", () => {
+    const server = new RecordedServer();
+    server.consumes = false;
+    server.receive(headers(1, REQUEST));
+    for (let i = 0; i < 8; i++) server.receive(data(1, bytesOf(16_384)));
+    server.requests[0]?.stream?.consumed(Number.POSITIVE_INFINITY, 4 * WINDOW);
+    expect(updates(server.frames())).toEqual([[1, 8 * 16_384 + 3 * WINDOW]]);
+    for (let i = 0; i < 64; i++) server.receive(data(1, bytesOf(16_384)));
+    expect([updates(server.frames()), server.over]).toEqual([[], undefined]);
+    server.receive(data(1, "a"));
+    expect(server.over?.code).toBe(ErrorCode.FlowControlError);
+  });
+
   it("may not be more than the window of the connection", () => {
     const server = new RecordedServer();
     server.consumes = false;

@@ -6,6 +6,7 @@ import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { DONE } from "../call/message-stream.ts";
 import { type Body, type BodyCheck, type ChunkSource, tooLarge } from "../http/body.ts";
+import { COLLECTED_WINDOW_BYTES, STREAM_WINDOW_BYTES } from "../http2/flow-control.ts";
 import type { Stream } from "../http2/stream.ts";
 import { ChunkQueue } from "./chunk-queue.ts";
 import type { CollectedBody, Collecting } from "./collecting.ts";
@@ -27,6 +28,8 @@ interface ChunkReader {
 }
 
 const COMPLETE = "complete";
+/** Maximum collected bodies of a connection that have a larger window: with it they may exceed the limits of {@link Collecting}. */
+const MAX_LARGE = 16;
 
 /** The body that is received on a stream. Bytes that it holds are not consumed there; those passed on or dropped are. */
 export class IncomingBody<Source extends Pick<Stream, "consumed"> = Stream>
@@ -160,20 +163,17 @@ export class IncomingBody<Source extends Pick<Stream, "consumed"> = Stream>
 
   /** Credits the bytes that were received while the limits of {@link Collecting} were exceeded. */
   credit(): void {
-    this.#stream.consumed(Number.POSITIVE_INFINITY);
+    const isLarge = this.unread >= STREAM_WINDOW_BYTES / 2 && this.index < MAX_LARGE;
+    this.#stream.consumed(Number.POSITIVE_INFINITY, isLarge ? COLLECTED_WINDOW_BYTES : undefined);
   }
 
-  #collect(waiting: Waiting, bytes: number): void {
+  #collect({ limit, maxBytes, check }: Waiting, bytes: number): void {
     this.#collecting.add(bytes);
     if (this.#collecting.mayCredit(this)) this.credit();
     const { unread } = this;
-    if (unread > waiting.maxBytes) {
-      const size = unread - (waiting.maxBytes - waiting.limit);
-      this.stop(tooLarge(waiting.limit, `at least ${size}`));
-      return;
-    }
     try {
-      if (unread > 0) waiting.check?.(this.#chunks.peek(), unread, waiting.limit);
+      if (unread > maxBytes) throw tooLarge(limit, `at least ${unread - maxBytes + limit}`);
+      if (unread > 0) check?.(this.#chunks.peek(), unread, limit);
     } catch (reason) {
       this.stop(reason as RpcError);
     }
@@ -212,11 +212,9 @@ export class IncomingBody<Source extends Pick<Stream, "consumed"> = Stream>
 
   /** Returns the next chunk. It is not called again before that. */
   next(): Promise<IteratorResult<Uint8Array, undefined>> {
-    const step = this.#step();
-    if (step instanceof RpcError) return Promise.reject(step);
-    if (step !== undefined) return Promise.resolve(step);
     return new Promise((resolve, reject) => {
       this.#reader = { resolve, reject };
+      this.#resume();
     });
   }
 
@@ -229,9 +227,8 @@ export class IncomingBody<Source extends Pick<Stream, "consumed"> = Stream>
 
   /** Handles a reader that leaves. */
   return(): Promise<IteratorResult<Uint8Array, undefined>> {
-    const reader = this.#reader;
+    this.#reader?.resolve(DONE);
     this.#reader = undefined;
-    reader?.resolve(DONE);
     if (this.#end === undefined) this.stop(new RpcError(Code.Canceled, "the reader of the body has left"));
     else this.drop();
     return Promise.resolve(DONE);

@@ -5,6 +5,8 @@ import { ConnectionError, ErrorCode } from "./codes.ts";
 
 /** The receive window of a stream, in bytes. It bounds what is held for its reader. */
 export const STREAM_WINDOW_BYTES: number = 256 * 1024;
+/** The window of a stream whose data is collected as a whole, once much of it has arrived. It bounds only what is on its way. */
+export const COLLECTED_WINDOW_BYTES: number = 1024 * 1024;
 
 /**
  * Number of bytes that the peer may send. Consumed bytes are announced once they are half of the window: later would stop the
@@ -29,10 +31,11 @@ export class ReceiveWindow {
     return this.left < 0;
   }
 
-  /** Adds consumed bytes. Returns whether they should be announced. */
-  give(bytes: number): boolean {
-    this.credit += bytes;
-    return this.credit >= this.size / 2;
+  /** Adds consumed bytes, and sets the size. Returns whether they should be announced. */
+  give(bytes: number, size: number = this.size): boolean {
+    this.credit += bytes + size - this.size;
+    this.size = size;
+    return this.credit >= size / 2;
   }
 
   /** Returns the increment to announce; 0: none. */

@@ -81,7 +81,7 @@ export interface StreamOwner {
     queue(stream: EngineStream, bytes: Uint8Array, isEnd: boolean): boolean;
   };
   /** The receive windows. */
-  readonly windows: { credit(stream: EngineStream, bytes: number): void };
+  readonly windows: { credit(stream: EngineStream, bytes: number, size?: number): void };
   /** The last frame of a stream has been written. */
   onSent(stream: EngineStream): void;
   reset(stream: EngineStream, code: number): void;
@@ -249,11 +249,11 @@ export class EngineStream {
     this.trailersAfterQueue = trailers.frozen ? trailers : { raw: [...trailers.raw], frozen: false };
   }
 
-  /** Reports that the reader has consumed this many bytes, so that the peer may send as many more on this stream. */
-  consumed(bytes: number): void {
+  /** Reports that the reader has consumed this many bytes: the peer may send as many more. `window` is its new size. */
+  consumed(bytes: number, window?: number): void {
     const taken = Math.min(bytes, this.unconsumed);
     this.unconsumed -= taken;
-    if (taken > 0) this.owner.windows.credit(this, taken);
+    if (taken > 0) this.owner.windows.credit(this, taken, window);
   }
 
   /** Drops what follows. At most `bytes` are credited, then flow control stops the peer; another call can lower them. */

@@ -19,8 +19,7 @@ export class ReceiveWindows {
 
   constructor(output: Output) {
     this.#output = output;
-    this.connection.credit = CONNECTION_WINDOW_BYTES - DEFAULT_WINDOW_SIZE;
-    this.connection.size = CONNECTION_WINDOW_BYTES;
+    this.connection.give(0, CONNECTION_WINDOW_BYTES);
   }
 
   /**
@@ -32,9 +31,9 @@ export class ReceiveWindows {
     if (this.connection.give(bytes)) this.#output.wake();
   }
 
-  /** Returns bytes to the window of a stream, unless the peer will send no more. */
-  credit(stream: EngineStream, bytes: number): void {
-    if (stream.closed || stream.ended || !stream.receiveWindow.give(bytes) || stream.isAnnouncing) return;
+  /** Returns bytes to the window of a stream, and sets its size, unless the peer will send no more. */
+  credit(stream: EngineStream, bytes: number, size?: number): void {
+    if (stream.closed || stream.ended || !stream.receiveWindow.give(bytes, size) || stream.isAnnouncing) return;
     stream.isAnnouncing = true;
     this.#announcing ??= [];
     this.#announcing.push(stream);

@@ -28,3 +28,23 @@ it("a body that the memory budget refuses takes back only what it has added", as
   await expect(reading).rejects.toThrow("unavailable");
   expect(balance).toBe(0);
 });
+
+it("sixteen large bodies of a connection have a larger window at a time, and small ones have not", () => {
+  const collecting = new Collecting();
+  const windows = new Map<number, number>();
+  const begin = (id: number, bytes: number): IncomingBody => {
+    const consumed: Stream["consumed"] = (_, window) => window !== undefined && windows.set(id, window);
+    const body = new IncomingBody({ consumed } as Stream, [], collecting, () => {});
+    body.bytes(1 << 20).catch(() => {});
+    body.push(new Uint8Array(bytes));
+    return body;
+  };
+  begin(0, 1_000);
+  const bodies = Array.from({ length: 20 }, (_, i) => begin(i + 1, 128 * 1024));
+  expect([...windows.keys()]).toEqual(Array.from({ length: 15 }, (_, i) => i + 1));
+  expect(new Set(windows.values())).toEqual(new Set([1 << 20]));
+  bodies[3]?.end();
+  bodies[19]?.push(new Uint8Array(1));
+  bodies[18]?.push(new Uint8Array(1));
+  expect([...windows.keys()].slice(15)).toEqual([20]);
+});
