@@ -19,15 +19,9 @@ import type { RequestHead } from "../../../http1/request.ts";
 import { type Http1Handler, ServerConnection } from "../../../http1/server.ts";
 import type { OriginPolicy } from "../../../protocol/options.ts";
 import { socketState } from "../../io/socket-state.ts";
-import {
-  errorResponse,
-  MANUAL,
-  OUT_OF_MEMORY,
-  ServedConnection,
-  ServedConnections,
-  type ServerEngineOptions,
-} from "../listener/engine.ts";
+import { MANUAL, ServedConnection, ServedConnections, type ServerEngineOptions } from "../listener/engine.ts";
 import { MIB, oldAt } from "../listener/limits.ts";
+import { errorResponse, OUT_OF_MEMORY } from "../listener/request.ts";
 import { openWebSocket, type WebSocketUpgrade } from "../listener/web-socket.ts";
 import { type Http1RequestOwner, ServedHttp1Request } from "./request.ts";
 

@@ -10,7 +10,7 @@ import type { HttpResponse } from "../../../http/exchange.ts";
 import type { ExchangeSink, ServerExchange } from "../../../http1/exchange.ts";
 import type { RequestHead } from "../../../http1/request.ts";
 import { discard } from "../../io/body.ts";
-import { OUT_OF_MEMORY, ReceivedRequest, type ReceivedRequestOwner } from "../listener/engine.ts";
+import { OUT_OF_MEMORY, ReceivedRequest, type ReceivedRequestOwner } from "../listener/request.ts";
 
 /** The connection of a request. */
 export interface Http1RequestOwner extends ReceivedRequestOwner {

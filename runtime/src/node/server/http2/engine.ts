@@ -21,14 +21,8 @@ import { ServerRole } from "../../../http2/server.ts";
 import type { Stream } from "../../../http2/stream.ts";
 import { CloseCode, WebSocketTunnel } from "../../../websocket/tunnel.ts";
 import { socketState } from "../../io/socket-state.ts";
-import {
-  errorResponse,
-  MANUAL,
-  OUT_OF_MEMORY,
-  ServedConnection,
-  ServedConnections,
-  type ServerEngineOptions,
-} from "../listener/engine.ts";
+import { MANUAL, ServedConnection, ServedConnections, type ServerEngineOptions } from "../listener/engine.ts";
+import { errorResponse, OUT_OF_MEMORY } from "../listener/request.ts";
 import type { WebSocketUpgrade } from "../listener/web-socket.ts";
 import { ConnectionGuard } from "./guard.ts";
 import { type RequestOwner, ServedRequest } from "./request.ts";

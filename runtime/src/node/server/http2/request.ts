@@ -16,7 +16,7 @@ import type { HeaderBlock } from "../../../http2/messages.ts";
 import type { ServerRole } from "../../../http2/server.ts";
 import type { ResetBy, Stream, StreamSink } from "../../../http2/stream.ts";
 import { DISCARD_BYTES, DISCARD_MS, discard } from "../../io/body.ts";
-import { OUT_OF_MEMORY, ReceivedRequest, type ReceivedRequestOwner } from "../listener/engine.ts";
+import { OUT_OF_MEMORY, ReceivedRequest, type ReceivedRequestOwner } from "../listener/request.ts";
 import type { WatchedRequest } from "./guard.ts";
 
 /** Time limit, in milliseconds, for reading an early response: a client not scheduled that long reads its end too. */

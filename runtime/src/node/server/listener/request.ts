@@ -1,0 +1,184 @@
+/**
+ * A request of a client, whatever the version of HTTP, and the responses that engines create without a protocol.
+ */
+import { concat } from "../../../call/bytes.ts";
+import { Status } from "../../../call/code.ts";
+import { clientGone, type RpcError } from "../../../call/error.ts";
+import { Metadata } from "../../../call/metadata.ts";
+import type { PeerConnection } from "../../../call/peer.ts";
+import type { Collecting } from "../../../connection/collecting.ts";
+import { IncomingBody } from "../../../connection/incoming-body.ts";
+import { type MemoryShare, outOfMemory, UNCOUNTED_BYTES } from "../../../connection/memory-budget.ts";
+import type { OutgoingBody } from "../../../connection/outgoing-body.ts";
+import { type Body, emptyBody, onRead, wholeBody } from "../../../http/body.ts";
+import type { HttpRequest, HttpResponse } from "../../../http/exchange.ts";
+import type { Stream } from "../../../http2/stream.ts";
+import { errorBody } from "../../../protocol/error.ts";
+
+/** The part of a stream, or of an exchange over HTTP/1.1, that requests of both versions use. */
+type RequestStream = Pick<Stream, "ended" | "closed" | "consumed" | "discard">;
+
+/** The connection of a request. */
+export interface ReceivedRequestOwner {
+  readonly memory: MemoryShare;
+  readonly peer: PeerConnection;
+  readonly collecting: Collecting;
+  /** The reason why running requests are aborted. `undefined`: they are not. */
+  readonly aborted: RpcError | undefined;
+  /** Fires when the server begins to close. */
+  readonly draining: AbortSignal;
+  /** Reports whether the memory budget has this number of bytes for a response. */
+  fits(bytes: number): boolean;
+  /** Counts the pending bytes towards the memory budget. Returns false, and does not count them, if they do not fit. */
+  hold(): boolean;
+}
+
+/** A request, from its head until the end of its exchange. */
+export abstract class ReceivedRequest<
+  S extends RequestStream = RequestStream,
+  Owner extends ReceivedRequestOwner = ReceivedRequestOwner,
+> implements HttpRequest
+{
+  abstract readonly version: HttpRequest["version"];
+  readonly method: string;
+  readonly path: string;
+  readonly headers: Metadata;
+  readonly body: Body;
+  readonly stream: S;
+  /** The body, unless its end was received with the head. */
+  readonly incoming: IncomingBody<S> | undefined;
+  protected readonly owner: Owner;
+  /** True if the response has been passed to the connection, or the exchange has failed. */
+  protected isOver = false;
+  protected outgoing: OutgoingBody | undefined;
+  /** The number of bytes of a whole body that are taken from the memory budget. */
+  #taken = 0;
+  #controller: AbortController | undefined;
+
+  /** `expects`: the client waits for 100 (Continue). */
+  constructor(
+    owner: Owner,
+    stream: S,
+    head: { readonly method: string; readonly path: string; readonly fields: readonly string[] },
+    early: readonly Uint8Array[],
+    expects: boolean,
+  ) {
+    this.owner = owner;
+    this.stream = stream;
+    this.method = head.method;
+    this.path = head.path;
+    this.headers = Metadata.fromShared(head.fields);
+    if (stream.ended) {
+      this.incoming = undefined;
+      this.body = early.length === 0 ? emptyBody : wholeBody(joined(stream, early));
+    } else {
+      this.incoming = new IncomingBody(stream, early, owner.collecting, discardRest, owner.memory);
+      this.body = expects ? onRead(this.incoming, () => this.inform()) : this.incoming;
+    }
+  }
+
+  get peer(): PeerConnection {
+    return this.owner.peer;
+  }
+
+  get draining(): AbortSignal {
+    return this.owner.draining;
+  }
+
+  get signal(): AbortSignal {
+    if (this.#controller === undefined) {
+      this.#controller = new AbortController();
+      const { aborted } = this.owner;
+      if (aborted !== undefined) this.#controller.abort(aborted);
+      else if (this.isGone) this.#controller.abort(clientGone());
+    }
+    return this.#controller.signal;
+  }
+
+  get isAborted(): boolean {
+    return this.#controller?.signal.aborted ?? (this.owner.aborted !== undefined || this.isGone);
+  }
+
+  /** True if the client has cancelled the call. */
+  protected get isGone(): boolean {
+    return this.stream.closed && !this.isOver;
+  }
+
+  /** Sends 100 (Continue), unless the response has begun. */
+  protected abstract inform(): void;
+
+  /** Sends a response. */
+  abstract answer(response: HttpResponse): void;
+
+  /** Ends a call whose response is missing or incomplete. */
+  abstract fail(): void;
+
+  /** Takes the memory of a whole body from the budget. Returns false if it does not fit. */
+  takeMemory(): boolean {
+    const bytes = this.body.whole?.length ?? 0;
+    if (bytes <= UNCOUNTED_BYTES) return true;
+    if (!this.owner.memory.take(bytes)) return false;
+    this.#taken = bytes;
+    return true;
+  }
+
+  /** Releases the memory of the request. */
+  protected release(): void {
+    this.incoming?.release();
+    if (this.#taken === 0) return;
+    this.owner.memory.release(this.#taken);
+    this.#taken = 0;
+  }
+
+  /** Aborts the call: fires its signal, and fails readers that wait for more of the request. */
+  abort(reason: RpcError): void {
+    this.abortSignal(reason);
+    if (!this.isOver) this.incoming?.stop(reason);
+  }
+
+  /** Fires the signal of the call. Default reason: the client is gone, an error that most requests never create. */
+  abortSignal(reason?: RpcError): void {
+    if (!this.isOver) this.#controller?.abort(reason ?? clientGone());
+  }
+
+  mayWait(): boolean {
+    return this.owner.hold();
+  }
+
+  onData(bytes: Uint8Array): void {
+    this.incoming?.push(bytes);
+  }
+
+  onDrain(): void {
+    this.outgoing?.onDrain();
+  }
+}
+
+/** Drops the rest of a request whose handler has stopped reading, while the handler runs. */
+const discardRest = (stream: RequestStream): void => stream.discard(Number.POSITIVE_INFINITY);
+
+/** Joins the chunks of a body that was received with its head, and gives the client the same flow-control credit again. */
+function joined(stream: RequestStream, chunks: readonly Uint8Array[]): Uint8Array {
+  let length = 0;
+  for (const chunk of chunks) length += chunk.length;
+  stream.consumed(length);
+  return concat(chunks, length);
+}
+
+/**
+ * Creates the response to a request that an engine refuses before or after a protocol handles it. The body is the error body
+ * of sub-protocol A. gRPC clients use the HTTP status if there is no `grpc-status`.
+ */
+export function errorResponse(httpStatus: number, error: RpcError): HttpResponse {
+  const { status = Status.ServiceError, rawMessage, code } = error;
+  const body = errorBody(status, rawMessage, code);
+  return {
+    status: httpStatus,
+    headers: new Metadata({ "content-type": "application/json" }).freeze(),
+    body: wholeBody(Buffer.from(JSON.stringify(body))),
+    trailers: new Metadata().freeze(),
+  };
+}
+
+/** The response that replaces one that exceeds the memory budget. gRPC maps 503 to unavailable. */
+export const OUT_OF_MEMORY: HttpResponse = errorResponse(503, outOfMemory());
