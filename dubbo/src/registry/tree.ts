@@ -10,12 +10,11 @@
  *     /services/APP/HOST:PORT            application level
  */
 import type { Instance, Registry } from "triple-es/discovery";
-import { formatAddress, reasonOf } from "triple-es/internal";
-import { EntryCounter } from "./dubbo/limits.ts";
+import { formatAddress } from "triple-es/internal";
 import { decodeName, writeProviderUrl, writeUrl } from "./dubbo/provider-url.ts";
-import { type ConsumerOptions, shorten } from "./dubbo/resolver.ts";
-import { parseInstance, type ServiceInstance } from "./dubbo/service-instance.ts";
-import type { EntrySession, Store, Text, Warn } from "./dubbo/source.ts";
+import type { ConsumerOptions } from "./dubbo/resolver.ts";
+import { parseInstance } from "./dubbo/service-instance.ts";
+import type { EntrySession, Store, Text } from "./dubbo/source.ts";
 import { createRegistry, keepInstance } from "./dubbo/store.ts";
 import type { StopWatch, Watcher } from "./watch.ts";
 
@@ -80,13 +79,8 @@ function createStore(tree: Tree, options: DubboOptions, writeInstance: (instance
     rule: (key) => textAt(`${root}/config/dubbo/${key}`),
     watchProviders: ({ service }, watcher) => tree.watchNames(`${root}/${service}/providers`, watcher),
     decodeProvider: decodeName,
-    watchInstances(application, warn, watcher) {
-      const parsed = new ParsedInstances(application, warn);
-      return tree.watchContents(`${servicesRoot}/${application}`, {
-        ...watcher,
-        onValue: (contents) => void parsed.update(contents, watcher.onValue),
-      });
-    },
+    watchInstances: (application, _, watcher) => tree.watchContents(`${servicesRoot}/${application}`, watcher),
+    parseInstance,
     entriesOf(instance) {
       const { application, host, port, services, mode = "all" } = instance;
       const entries = new Map<string, string>();
@@ -112,50 +106,4 @@ function checkRoot(name: string, root: string): string {
   const trimmed = String(root).replace(/^\/|\/$/g, "");
   if (typeof root === "string" && /^[^\s/]+(\/[^\s/]+)*$/.test(trimmed)) return `/${trimmed}`;
   throw new TypeError(`${name} must be a path such as "dubbo", not ${JSON.stringify(root)}`);
-}
-
-/** A parsed instance; `undefined` for a malformed one. */
-interface Parsed {
-  readonly content: string;
-  readonly instance: ServiceInstance | undefined;
-}
-
-/** Parses instances. An instance whose content has not changed is the same object as before. */
-class ParsedInstances {
-  readonly #application: string;
-  readonly #warn: Warn;
-  readonly #known = new Map<string, Parsed>();
-  #latest: ReadonlyMap<string, string> | undefined;
-
-  constructor(application: string, warn: Warn) {
-    this.#application = application;
-    this.#warn = warn;
-  }
-
-  /**
-   * Reports the instances: at once if few have changed, otherwise after several steps, unless there is a later update
-   * by then. That one continues with what was parsed, so that frequent updates do not delay the report without end.
-   */
-  async update(contents: ReadonlyMap<string, string>, report: (instances: ServiceInstance[]) => void): Promise<void> {
-    this.#latest = contents;
-    const steps = new EntryCounter();
-    for (const [name, content] of contents) {
-      if (this.#known.get(name)?.content === content) continue;
-      this.#known.set(name, { content, instance: this.#parse(name, content) });
-      const turn = steps.countText(content);
-      if (turn !== undefined) await turn;
-      if (this.#latest !== contents) return;
-    }
-    for (const name of this.#known.keys()) if (!contents.has(name)) this.#known.delete(name);
-    report([...contents.keys()].flatMap((name) => this.#known.get(name)?.instance ?? []));
-  }
-
-  #parse(name: string, content: string): ServiceInstance | undefined {
-    try {
-      return parseInstance(content, this.#application);
-    } catch (reason) {
-      this.#warn(`the instance ${shorten(name)} of ${this.#application} is skipped: ${reasonOf(reason)}`);
-      return undefined;
-    }
-  }
 }

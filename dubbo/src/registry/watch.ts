@@ -31,12 +31,12 @@ export function startWatch<T>(
 
 /** A flag that several events set, and for which one function waits. */
 export class Changes {
-  #isSet = false;
+  isSet = false;
   #failure: { readonly reason: unknown } | undefined;
   #wake = (): void => {};
 
   readonly set = (): void => {
-    this.#isSet = true;
+    this.isSet = true;
     this.#wake();
   };
 
@@ -48,7 +48,7 @@ export class Changes {
 
   /** Waits until the flag is set, and clears it. Rejects after {@link fail}, and when the signal fires. */
   async next(signal: AbortSignal): Promise<void> {
-    if (!this.#isSet && this.#failure === undefined && !signal.aborted) {
+    if (!this.isSet && this.#failure === undefined && !signal.aborted) {
       await new Promise<void>((resolve) => {
         const unlink = onAbort(signal, () => this.#wake());
         this.#wake = () => {
@@ -60,6 +60,6 @@ export class Changes {
     }
     if (this.#failure !== undefined) throw this.#failure.reason;
     if (signal.aborted) throw abortError(signal);
-    this.#isSet = false;
+    this.isSet = false;
   }
 }

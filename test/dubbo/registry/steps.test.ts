@@ -2,7 +2,6 @@
 import type { Endpoint, Resolver } from "triple-es/discovery";
 import { expect, it, onTestFinished } from "vitest";
 import { writeGoInstance } from "../../../dubbo/src/registry/dubbo/service-instance.ts";
-import { type NacosInstance, watchUrls } from "../../../dubbo/src/registry/nacos/naming.ts";
 import { createTreeRegistry, type Tree } from "../../../dubbo/src/registry/tree.ts";
 import type { Watcher } from "../../../dubbo/src/registry/watch.ts";
 
@@ -103,12 +102,4 @@ it("a long list is listed even if it changes in every turn of the event loop", a
     await new Promise((resolve) => setImmediate(resolve));
   }
   expect(seen[0]?.length).toBeGreaterThanOrEqual(4_999);
-});
-
-it("reports a list of Nacos with an address that is not a text as a failure of the watch", async () => {
-  const failure = await new Promise((resolve) => {
-    const watcher = watchUrls({ onValue: () => resolve("a list"), onFailure: resolve });
-    watcher.onValue([{ ip: null, port: 1, metadata: {} } as unknown as NacosInstance]);
-  });
-  expect(failure).toBeInstanceOf(TypeError);
 });

@@ -5,6 +5,7 @@ import { createServer, createTransport, type RegistryTransportOptions } from "tr
 import { forwardTag, type RulesOptions, rules } from "triple-es-dubbo/rules";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createDubboResolvers } from "../../../dubbo/src/registry/dubbo/resolver.ts";
+import { parseInstance } from "../../../dubbo/src/registry/dubbo/service-instance.ts";
 import type { DubboSource } from "../../../dubbo/src/registry/dubbo/source.ts";
 import type { Watcher } from "../../../dubbo/src/registry/watch.ts";
 import { createGreetServiceClient, GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
@@ -83,6 +84,7 @@ async function start(tags: readonly string[], { consumer, others = [], silent = 
       return () => {};
     },
     watchInstances: () => () => {},
+    parseInstance,
     watchRule: (key, watcher) => texts.watch(key, watcher),
     readStoredMetadata: async () => undefined,
   };

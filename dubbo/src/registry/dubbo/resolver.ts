@@ -51,8 +51,18 @@ interface Scope {
 
 /** Time for which a list waits for the metadata of its instances, in milliseconds. Later metadata makes another list. */
 const METADATA_WAIT_MS = 3_000;
-interface ParsedInstance {
-  /** The services of its revision when it was parsed. */
+
+/** The instances of an application. */
+interface Application {
+  stop: StopWatch;
+  /** The texts of the entries by their names. `undefined`: they are not known yet. */
+  entries: readonly (readonly [name: string, text: string])[] | undefined;
+  /** The parsed entries by their names. `undefined` for a malformed one, and one that takes no calls. */
+  readonly parsed: Map<string, { readonly text: string; readonly instance: ServiceInstance | undefined }>;
+}
+
+/** The endpoint of an instance, and the services of its revision at that time. */
+interface FoundEndpoint {
   readonly services: readonly DescribedService[] | undefined;
   readonly endpoint: Endpoint | undefined;
 }
@@ -97,11 +107,12 @@ export function createDubboResolvers(
           await view.changes.next(signal);
           if (!view.isComplete) continue;
           await steps.count(view.size);
-          const instances = view.instances();
+          const instances = await view.instances();
+          if (instances === undefined) continue;
           const loaded = cache.load(instances, open);
           if (await isPending(loaded, signal)) void loaded.then(view.changes.set);
           if (signal.aborted) return;
-          const endpoints = await view.endpoints(cache);
+          const endpoints = await view.endpoints(instances, cache);
           await steps.count(view.size);
           if (signal.aborted) return;
           // Rules of the application that provides the service: the first one, as in Dubbo.
@@ -147,10 +158,10 @@ class ServiceView {
   readonly #key: ServiceKey;
   readonly #warn: Warn;
   readonly #stops: StopWatch[] = [];
-  readonly #applications = new Map<string, { stop: StopWatch; instances: readonly ServiceInstance[] | undefined }>();
+  readonly #applications = new Map<string, Application>();
   /** Parsed entries. Lists are compared often, and most of their entries do not change. */
   readonly #parsed = new Map<string, Provider | undefined>();
-  readonly #parsedInstances = new WeakMap<ServiceInstance, ParsedInstance>();
+  readonly #endpoints = new WeakMap<ServiceInstance, FoundEndpoint>();
   #providers: readonly string[] | undefined;
   #isMapped = false;
 
@@ -172,32 +183,50 @@ class ServiceView {
   /** Reports whether every list has been read once. */
   get isComplete(): boolean {
     if (this.#providers === undefined || !this.#isMapped) return false;
-    for (const { instances } of this.#applications.values()) if (instances === undefined) return false;
+    for (const { entries } of this.#applications.values()) if (entries === undefined) return false;
     return true;
   }
 
   /** The number of entries. */
   get size(): number {
     let size = this.#providers?.length ?? 0;
-    for (const { instances } of this.#applications.values()) size += instances?.length ?? 0;
+    for (const { entries } of this.#applications.values()) size += entries?.length ?? 0;
     return size;
   }
 
-  instances(): readonly ServiceInstance[] {
-    return [...this.#applications.values()].flatMap(({ instances = [] }) => instances);
+  /** Returns the instances of all applications. New ones are parsed in steps; a change meanwhile ends that with `undefined`. */
+  async instances(): Promise<readonly ServiceInstance[] | undefined> {
+    const steps = new EntryCounter();
+    const all: ServiceInstance[] = [];
+    for (const [application, { entries = [], parsed }] of this.#applications) {
+      for (const [name, text] of entries) {
+        let known = parsed.get(name);
+        if (known?.text !== text) {
+          known = { text, instance: this.#instance(application, name, text) };
+          parsed.set(name, known);
+          const turn = steps.countText(text);
+          if (turn !== undefined) {
+            await turn;
+            if (this.changes.isSet) return undefined;
+          }
+        }
+        if (known.instance !== undefined) all.push(known.instance);
+      }
+    }
+    return all;
   }
 
-  /** Returns the endpoints of all entries. Those that are new are parsed in steps. */
-  async endpoints(cache: MetadataCache): Promise<readonly Endpoint[]> {
+  /** Returns the endpoints of instances and providers. Those that are new are parsed in steps. */
+  async endpoints(instances: readonly ServiceInstance[], cache: MetadataCache): Promise<readonly Endpoint[]> {
     const steps = new EntryCounter();
     const byAddress = new Map<string, Endpoint>();
-    for (const instance of this.instances()) {
+    for (const instance of instances) {
       const services = cache.get(instance);
-      const known = this.#parsedInstances.get(instance);
+      const known = this.#endpoints.get(instance);
       const isKnown = known !== undefined && known.services === services;
       const endpoint = isKnown ? known.endpoint : this.#instanceEndpoint(instance, services);
       if (!isKnown) {
-        this.#parsedInstances.set(instance, { services, endpoint });
+        this.#endpoints.set(instance, { services, endpoint });
         const turn = steps.count();
         if (turn !== undefined) await turn;
       }
@@ -220,7 +249,16 @@ class ServiceView {
     for (const { stop } of this.#applications.values()) stop();
   }
 
-  #instanceEndpoint(instance: ServiceInstance, services: ParsedInstance["services"]): Endpoint | undefined {
+  #instance(application: string, name: string, text: string): ServiceInstance | undefined {
+    try {
+      return this.#source.parseInstance(text, application);
+    } catch (reason) {
+      this.#warn(`the instance ${shorten(name)} of ${application} is skipped: ${reasonOf(reason)}`);
+      return undefined;
+    }
+  }
+
+  #instanceEndpoint(instance: ServiceInstance, services: FoundEndpoint["services"]): Endpoint | undefined {
     try {
       return endpointOfInstance(instance, this.#key, services);
     } catch (reason) {
@@ -262,12 +300,13 @@ class ServiceView {
     }
     for (const name of names) {
       if (this.#applications.has(name)) continue;
-      const entry = { stop: () => {}, instances: undefined as readonly ServiceInstance[] | undefined };
-      this.#applications.set(name, entry);
-      const watcher = this.#watcher<readonly ServiceInstance[]>((instances) => {
-        entry.instances = takeFirst(instances, MAX_PROVIDERS, `the list of instances of ${name}`, this.#warn);
+      const application: Application = { stop: () => {}, entries: undefined, parsed: new Map() };
+      this.#applications.set(name, application);
+      const watcher = this.#watcher<ReadonlyMap<string, string>>((texts) => {
+        application.entries = takeFirst([...texts], MAX_PROVIDERS, `the list of instances of ${name}`, this.#warn);
+        for (const one of application.parsed.keys()) if (!texts.has(one)) application.parsed.delete(one);
       });
-      entry.stop = this.#source.watchInstances(name, this.#warn, watcher);
+      application.stop = this.#source.watchInstances(name, this.#warn, watcher);
     }
     this.changes.set();
   }

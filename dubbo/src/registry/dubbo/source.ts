@@ -28,8 +28,14 @@ export interface DubboSource {
   readonly decodeProvider: (provider: string) => string;
   /** Watches the applications that provide a service. */
   readonly watchApplications: (service: string, watcher: Watcher<readonly string[]>) => StopWatch;
-  /** Watches the instances of an application. */
-  readonly watchInstances: (application: string, warn: Warn, watcher: Watcher<readonly ServiceInstance[]>) => StopWatch;
+  /** Watches the instances of an application: the texts of its entries by their names. */
+  readonly watchInstances: (
+    application: string,
+    warn: Warn,
+    watcher: Watcher<ReadonlyMap<string, string>>,
+  ) => StopWatch;
+  /** Parses an instance. Returns `undefined` for one that takes no calls. Throws an `Error` with the reason if it is malformed. */
+  readonly parseInstance: (text: string, application: string) => ServiceInstance | undefined;
   /** Keeps a consumer listed for consoles until the registration is closed. */
   readonly keepConsumer: (consumer: Consumer, onEvent: (event: RegistrationEvent) => void) => Registration;
   /** Watches the text of a rule, in the config center of the registry; `undefined` if there is none. */
@@ -63,7 +69,7 @@ export interface EntrySession<Entry> extends Session {
 
 /** The content of a registry of Dubbo: entries of sessions, and texts that stay. */
 export interface Store<Entry>
-  extends Pick<DubboSource, "name" | "watchProviders" | "decodeProvider" | "watchInstances"> {
+  extends Pick<DubboSource, "name" | "watchProviders" | "decodeProvider" | "watchInstances" | "parseInstance"> {
   /** True if Dubbo's consoles read the registry. */
   readonly hasConsoles: boolean;
   readonly open: Publisher<EntrySession<Entry>>["open"];

@@ -3,7 +3,6 @@
  * registration of instances.
  */
 import { formatAddress, onAbort } from "triple-es/internal";
-import { EntryCounter } from "../dubbo/limits.ts";
 import { writeUrl } from "../dubbo/provider-url.ts";
 import { TRIPLE } from "../dubbo/service-key.ts";
 import { type StopWatch, startWatch, type Watcher } from "../watch.ts";
@@ -197,27 +196,8 @@ export function lostOrEnded({ lost }: NacosConnection, signal: AbortSignal): Pro
   });
 }
 
-/** Returns a watcher that converts lists to provider URLs in steps, and reports the result unless there is a later list. */
-export function watchUrls({ onValue, onFailure }: Watcher<readonly string[]>): Watcher<readonly NacosInstance[]> {
-  let last: readonly NacosInstance[] = [];
-  const convert = async (instances: readonly NacosInstance[]): Promise<void> => {
-    last = instances;
-    const steps = new EntryCounter();
-    const urls: string[] = [];
-    for (const instance of instances) {
-      const url = urlOf(instance);
-      urls.push(url);
-      const turn = steps.countText(url);
-      if (turn !== undefined) await turn;
-      if (last !== instances) return;
-    }
-    onValue(urls);
-  };
-  return { onValue: (instances) => void convert(instances).catch(onFailure), onFailure };
-}
-
 /** Returns the provider URL of an instance at the interface level, whose parameters are its metadata. */
-function urlOf({ ip, port, metadata }: NacosInstance): string {
+export function urlOf({ ip, port, metadata }: NacosInstance): string {
   const { protocol = TRIPLE, path = metadata["interface"] ?? "", ...parameters } = metadata;
   return writeUrl(protocol, formatAddress(ip, port), path, parameters);
 }

@@ -23,7 +23,7 @@ import { NacosClient } from "./client.ts";
 import { Configs } from "./configs.ts";
 import type { NacosModule } from "./connection.ts";
 import { createTokenSource } from "./login.ts";
-import { type NacosInstance, Naming, watchUrls } from "./naming.ts";
+import { type NacosInstance, Naming, urlOf } from "./naming.ts";
 
 export interface NacosOptions extends ConsumerOptions {
   /** The servers of the cluster, each `host:port` with the port of HTTP, such as `127.0.0.1:8848`. */
@@ -101,8 +101,11 @@ const interfaceService = ({ service, version = "", group = "" }: ServiceKey, cat
 /** The names of services that servers of Nacos accept (their `ParamCheckRule`), in addition to a length of 512. */
 const SERVICE_NAME = /^(?!@)(?:(?!@@)[^\u4e00-\u9fa5\s])+$/;
 
+/** Returns an instance as the text that a list of entries holds. */
+const textOf = (instance: NacosInstance): string => JSON.stringify(instance);
+
 function createStore(client: NacosClient, naming: Naming, configs: Configs): Store<NacosInstance> {
-  const textOf = (dataId: string, group: string): Text => {
+  const configOf = (dataId: string, group: string): Text => {
     const key = { dataId, group };
     return {
       watch: (watcher) => configs.watch(key, watcher),
@@ -111,7 +114,7 @@ function createStore(client: NacosClient, naming: Naming, configs: Configs): Sto
     };
   };
   // Nacos refuses some characters, which Dubbo for Java replaces.
-  const rule = (key: string): Text => textOf(key.replaceAll("$", "___").replaceAll("/", "-"), "dubbo");
+  const rule = (key: string): Text => configOf(key.replaceAll("$", "___").replaceAll("/", "-"), "dubbo");
   return {
     name: "nacos",
     hasConsoles: true,
@@ -123,18 +126,19 @@ function createStore(client: NacosClient, naming: Naming, configs: Configs): Sto
         remove: (service, entry) => naming.deregister(connection, service, entry),
       };
     },
-    mapping: (service) => textOf(service, "mapping"),
-    metadata: textOf,
+    mapping: (service) => configOf(service, "mapping"),
+    metadata: configOf,
     definition: ({ service, version = "", group = "" }, side, application) =>
       rule(`${service}:${version}:${group}:${side}:${application}`),
     rule,
-    watchProviders: (key, watcher) => naming.watch(interfaceService(key), watchUrls(watcher)),
-    decodeProvider: (url) => url,
+    watchProviders: (key, { onValue, onFailure }) =>
+      naming.watch(interfaceService(key), { onValue: (instances) => onValue(instances.map(textOf)), onFailure }),
+    decodeProvider: (text) => urlOf(JSON.parse(text)),
     watchInstances(application, warn, watcher) {
       // The mapping contains the names that any provider has written, and no provider removes one.
       const skip = (reason: string): void => {
         warn(`the application ${shorten(application)} is skipped: ${reason}`);
-        watcher.onValue([]);
+        watcher.onValue(new Map());
       };
       if (!SERVICE_NAME.test(application)) {
         skip("Nacos refuses its name");
@@ -142,12 +146,16 @@ function createStore(client: NacosClient, naming: Naming, configs: Configs): Sto
       }
       return naming.watch(application, {
         onValue: (instances) =>
-          watcher.onValue(instances.map(({ ip, port, metadata }) => ({ application, host: ip, port, metadata }))),
+          watcher.onValue(new Map(instances.map((one) => [`${one.ip}:${one.port}`, textOf(one)]))),
         onFailure: (reason) => {
           if (reason instanceof RpcError && reason.code === Code.InvalidArgument) skip(reason.rawMessage);
           else watcher.onFailure(reason);
         },
       });
+    },
+    parseInstance(text, application) {
+      const { ip: host, port, metadata }: NacosInstance = JSON.parse(text);
+      return { application, host, port, metadata };
     },
     entriesOf(instance) {
       const { application, host: ip, port, services, mode = "all" } = instance;
