@@ -87,7 +87,7 @@ describe("a server stream over HTTP RPC", () => {
     ]);
   });
 
-  it.each([[{ id: "a\nb" }], [{ id: "a\rb" }], [{ id: "a\0b" }], [{ retryMs: -1 }], [{ retryMs: 0.5 }]])(
+  it.each([[{ id: "a\nb" }], [{ id: "a\rb" }], [{ id: "a\0b" }], [{ id: "ä" }], [{ retryMs: -1 }], [{ retryMs: 0.5 }]])(
     "fails for %j, which would not be an event, and reports it",
     async (fields) => {
       const [status, text, errors] = await ask(async function* (_, { values }) {
@@ -233,6 +233,27 @@ describe("a quiet stream", () => {
     expect(await message).toBe('data: {"greeting":"late"}\n\n');
     expect(await next()).toBe("event: end\ndata:\n\n");
     expect(await next()).toBeUndefined();
+  });
+
+  it("keeps no callbacks of the comments that it has sent", async () => {
+    const never = new Promise<never>(() => {});
+    const then = vi.spyOn(never, "then");
+    const { exchange } = routeGreeter({
+      greetEach(_, context) {
+        context.sendHeaders();
+        return { [Symbol.asyncIterator]: () => ({ next: () => never }) };
+      },
+    });
+    const { body } = await exchange(rpcRequest(GREET_EACH));
+    const chunks = body[Symbol.asyncIterator]();
+    const counts: number[] = [];
+    for (let i = 0; i < 3; i++) {
+      const comment = chunks.next();
+      await vi.advanceTimersByTimeAsync(15_000);
+      await comment;
+      counts.push(then.mock.calls.length);
+    }
+    expect(counts).toEqual(Array(3).fill(counts[0]));
   });
 
   it("ends with a failure at its deadline, though its handler does not", async () => {

@@ -7,7 +7,7 @@ import { type ContextKey, createContextKey } from "../call/call.ts";
  */
 export const nextEvent: ContextKey<
   | {
-      /** The id, which a client that repeats the call sends as the header `last-event-id`: one line. Default: none. */
+      /** The id, which a client that repeats the call sends as the header `last-event-id`: printable ASCII. Default: none. */
       readonly id?: string | undefined;
       /** Time after which `EventSource` repeats the call if the connection is lost, in milliseconds. Default: its own. */
       readonly retryMs?: number | undefined;

@@ -81,32 +81,35 @@ export class EventStream extends ResponseStream<HttpRpcCall> {
 
 /** Yields the messages, and {@link COMMENT} after each time without one. */
 function withComments(source: AsyncIterable<object>): AsyncIterable<object> {
-  let messages: AsyncIterator<object> | undefined;
+  const messages = source[Symbol.asyncIterator]();
   let pending: Promise<IteratorResult<object, undefined>> | undefined;
-  const begin = (): AsyncIterator<object> => (messages ??= source[Symbol.asyncIterator]());
+  let onSettled: (() => void) | undefined;
+  let isSettled = false;
+  const settle = (): void => {
+    isSettled = true;
+    onSettled?.();
+  };
   const next = (): Promise<IteratorResult<object, undefined>> => {
-    pending ??= begin().next();
-    const step = pending;
-    return new Promise((resolve, reject) => {
-      let isQuiet = false;
+    if (pending === undefined) {
+      isSettled = false;
+      pending = messages.next();
+      // Callbacks for each comment would stay in memory until the message.
+      pending.then(settle, settle);
+    }
+    return new Promise((resolve) => {
       const stop = startBackgroundTimer(QUIET_MS, () => {
-        isQuiet = true;
+        onSettled = undefined;
         resolve({ done: false, value: COMMENT });
       });
-      // A step that comes after a comment is for the next call.
-      const settle = (how: () => void): void => {
-        if (isQuiet) return;
+      onSettled = () => {
         stop();
+        resolve(pending as NonNullable<typeof pending>);
         pending = undefined;
-        how();
       };
-      step.then(
-        (result) => settle(() => resolve(result)),
-        (reason) => settle(() => reject(reason)),
-      );
+      if (isSettled) onSettled();
     });
   };
-  return iteration(next, () => begin().return?.());
+  return iteration(next, () => messages.return?.());
 }
 
 //     event = *( field LF ) LF     field = "id: " text / "retry: " 1*DIGIT / "event: " name / "data:" [ " " text ]
@@ -121,8 +124,8 @@ function withoutLineEnds(data: Uint8Array): Uint8Array {
 }
 
 function linesOf({ id, retryMs }: NonNullable<(typeof nextEvent)["defaultValue"]> = {}): string {
-  if (id !== undefined && /[\0\r\n]/.test(id)) {
-    throw new TypeError("the id of an event must not contain line ends or the character NUL");
+  if (id !== undefined && /[^ -~]/.test(id)) {
+    throw new TypeError("the id of an event must be printable ASCII, because it returns in a header");
   }
   if (retryMs !== undefined && !(Number.isSafeInteger(retryMs) && retryMs >= 0)) {
     throw new TypeError(`the property retryMs of an event must be an integer of at least 0, not ${retryMs}`);
