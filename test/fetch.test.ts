@@ -56,6 +56,16 @@ const WAYS: Record<
   },
 };
 
+it.each(["http-rpc", "grpc-web"] as const)("cancels the body of a response that is not %s", async (protocol) => {
+  const cancel = vi.fn();
+  const stray: typeof fetch = async () =>
+    new Response(new ReadableStream({ cancel }), { headers: { "content-type": "text/html" } });
+  const client = connect("https://greeter.example", { protocol, fetch: stray });
+  await failureOf(client.greet({}));
+  await failureOf(client.greetEach({}));
+  expect(cancel).toHaveBeenCalledTimes(2);
+});
+
 const callGreet = (transport: Transport): Promise<unknown> => createGreetServiceClient(transport).greet({});
 const callFind = (transport: Transport): Promise<unknown> => createThingsServiceClient(transport).find({});
 

@@ -4,6 +4,7 @@
 import { concat, NO_BYTES } from "../call/bytes.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
+import { iteration } from "../call/message-stream.ts";
 
 /** The body of a request or response, read once by `bytes` or by a loop, which cancels the rest when it is left. */
 export interface Body extends AsyncIterable<Uint8Array> {
@@ -131,22 +132,21 @@ export function tooLarge(limit: number, size: number | `at least ${number}`): Rp
   );
 }
 
-/** Yields the chunks of a stream. If it fails, throws what `toError` makes of the reason. */
-export async function* readChunks(
+/** Yields the chunks of a stream, which `return` cancels at any time. If it fails, throws what `toError` makes of the reason. */
+export function readChunks(
   stream: ReadableStream<Uint8Array>,
   toError: (cause: unknown) => unknown,
-): AsyncGenerator<Uint8Array, void> {
-  const reader = stream.getReader();
-  try {
-    for (;;) {
-      const { done, value } = await reader.read();
-      if (done) return;
-      yield value;
-    }
-  } catch (cause) {
-    throw toError(cause);
-  } finally {
-    // This has no effect on a body that was read to its end.
-    reader.cancel().catch(() => {});
-  }
+): AsyncIterableIterator<Uint8Array, undefined> {
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
+  const open = () => (reader ??= stream.getReader());
+  const next = async (): Promise<Step> => {
+    const opened = open();
+    return opened.read().catch((cause) => {
+      throw toError(cause);
+    }) as Promise<Step>;
+  };
+  return iteration(next, () => {
+    const opened = open();
+    opened.cancel().catch(() => {});
+  });
 }
