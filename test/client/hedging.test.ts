@@ -3,6 +3,8 @@ import { type Call, type CallResponse, Code, createRetry, Metadata, type RetryOp
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { GreetService_greet } from "../../examples/gen/greet/v1/greet_triple.ts";
 import type { CallRequest } from "../../runtime/src/call/call.ts";
+import { attemptCalls } from "../../runtime/src/client/retry.ts";
+import { RecentRetries } from "../../runtime/src/client/retry-budget.ts";
 import { answer, idempotentStream, outcomeOf, unary, unavailable } from "./retry-calls.ts";
 
 beforeEach(() => {
@@ -112,6 +114,18 @@ describe("a hedged call", () => {
     await at(attempts, 1).fail(new RpcError(Code.NotFound, "not found"));
     expect(outcome.error).toMatchObject({ code: Code.NotFound });
     expect(attempts.map(isCancelled)).toEqual([true, false]);
+  });
+
+  it("ends with its transport, also while it waits for the next attempt", async () => {
+    const ended = new AbortController();
+    const next: Call = () => Promise.reject(unavailable({ "grpc-retry-pushback-ms": "60000" }));
+    const call = attemptCalls(next, { throttle: () => new RecentRetries(), ended: ended.signal });
+    const policy = { maxAttempts: 3, codes: new Set([Code.Unavailable]), hedgingDelayMs: 50 };
+    const outcome = outcomeOf(call(unary(), policy));
+    await vi.advanceTimersByTimeAsync(10);
+    ended.abort(new RpcError(Code.Unavailable, "closed"));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(outcome.error?.rawMessage).toBe("closed");
   });
 
   it("fails with the last error if no attempt succeeds", async () => {

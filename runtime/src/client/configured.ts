@@ -6,7 +6,7 @@ import type { Call, CallRequest, CallResponse } from "../call/call.ts";
 import { Status } from "../call/code.ts";
 import { type ContextOptions, eachWithin, OpenContext, StreamContext } from "../call/context.ts";
 import { isIdempotent, MAX_ATTEMPTS, type RetryOptions, resolvePolicy } from "./attempt-policy.ts";
-import { attemptCalls } from "./retry.ts";
+import { type AttemptOptions, attemptCalls } from "./retry.ts";
 import { RecentRetries, type RetryThrottle, RetryTokens } from "./retry-budget.ts";
 import type { MethodConfig, ServiceConfig } from "./service-config.ts";
 
@@ -14,7 +14,7 @@ import type { MethodConfig, ServiceConfig } from "./service-config.ts";
 export type CallOverrides = Readonly<{ timeoutMs?: number | undefined; retries?: number | undefined }>;
 type Overridden = CallOverrides | undefined;
 
-export interface ConfiguredOptions extends Pick<RetryOptions, "onRetry" | "budget"> {
+export interface ConfiguredOptions extends Pick<RetryOptions, "onRetry" | "budget">, Pick<AttemptOptions, "ended"> {
   /** Returns what is overridden in a call, at once if it is known. Default: nothing. */
   readonly overridesOf?: ((request: CallRequest) => Overridden | Promise<Overridden>) | undefined;
 }
@@ -23,9 +23,13 @@ export interface ConfiguredOptions extends Pick<RetryOptions, "onRetry" | "budge
 export function configureCalls(
   next: Call,
   current: () => ServiceConfig | undefined,
-  { onRetry, budget, overridesOf }: ConfiguredOptions = {},
+  { onRetry, budget, ended, overridesOf }: ConfiguredOptions = {},
 ): Call {
-  const attempted = attemptCalls(next, { throttle: createThrottle(current, new RecentRetries(budget)), onRetry });
+  const attempted = attemptCalls(next, {
+    throttle: createThrottle(current, new RecentRetries(budget)),
+    onRetry,
+    ended,
+  });
   const begin = (request: CallRequest, overrides: Overridden): Promise<CallResponse> => {
     const config = configOf(current(), request, overrides);
     if (config === undefined) return next(request);

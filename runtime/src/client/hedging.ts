@@ -34,7 +34,7 @@ export function hedge(
   request: RepeatableRequest,
   policy: HedgingPolicy,
   throttle: RetryThrottle,
-  onRetry: RetryOptions["onRetry"],
+  { onRetry, ended }: { readonly onRetry?: RetryOptions["onRetry"]; readonly ended?: AbortSignal | undefined },
 ): Promise<CallResponse> {
   return new Promise((resolve, reject) => {
     const running = new Set<HedgeContext>();
@@ -45,14 +45,14 @@ export function hedge(
     let isStopped = false;
     let isOver = false;
     let stopTimer = (): void => {};
-    let unlink = (): void => {};
+    const links: (() => void)[] = [];
 
     /** Ends the call. The winner's context stays open until its response has ended. */
     const finish = (settle: () => void): void => {
       if (isOver) return;
       isOver = true;
       stopTimer();
-      unlink();
+      for (const unlink of links) unlink();
       for (const context of running) context.cancel();
       settle();
     };
@@ -126,8 +126,10 @@ export function hedge(
       finish(() => reject(reason === undefined ? failure : notRetried(request.method, failure, reason)));
     }
 
-    // The callback runs at once if the signal has already fired.
-    unlink = onAbort(request.context.signal, (error) => finish(() => reject(error)));
+    for (const signal of [request.context.signal, ended]) {
+      // The callback runs at once if the signal has already fired.
+      if (!isOver) links.push(onAbort(signal, (error) => finish(() => reject(error))));
+    }
     if (!isOver) start(undefined, 0);
   });
 }

@@ -37,6 +37,8 @@ export interface AttemptOptions {
   /** Returns the limit on the retries of the target. */
   readonly throttle: () => RetryThrottle;
   readonly onRetry?: RetryOptions["onRetry"];
+  /** Fires when the transport ends its calls. */
+  readonly ended?: AbortSignal | undefined;
 }
 
 /**
@@ -87,7 +89,7 @@ async function attempt(
   const response =
     policy.hedgingDelayMs === undefined
       ? await retry(next, request, policy, options, throttle)
-      : await hedge(next, request, policy, throttle, options.onRetry);
+      : await hedge(next, request, policy, throttle, options);
   if (response.stream) return { ...response, messages: countOutcome(response.messages, policy, throttle) };
   throttle.succeeded();
   return response;
@@ -97,7 +99,7 @@ async function retry(
   next: Call,
   request: RepeatableRequest,
   policy: RetryPolicy,
-  { onRetry }: AttemptOptions,
+  { onRetry, ended }: AttemptOptions,
   throttle: RetryThrottle,
 ): Promise<CallResponse> {
   const { method, context } = request;
@@ -113,7 +115,7 @@ async function retry(
       const pushback = readPushback(error);
       const isRetryable = policy.codes.has(error.code);
       if (isRetryable || pushback === "stop") throttle.failed();
-      const isOver = number >= policy.maxAttempts || context.signal?.aborted;
+      const isOver = number >= policy.maxAttempts || context.signal?.aborted || ended?.aborted;
       if (!isRetryable || pushback === "stop" || isOver || !mayResend(current.attempt.outcome, "policy")) throw reason;
       const refusal = throttle.refusal();
       if (refusal !== undefined) throw notRetried(method, error, refusal);
@@ -123,7 +125,7 @@ async function retry(
       if (delayMs >= (context.timeoutMs() ?? Number.POSITIVE_INFINITY)) throw reason;
       throttle.retried();
       reportRetry({ method, context, attempt: number + 1, delayMs, error, isHedge: false }, onRetry);
-      await delay(delayMs, context.signal);
+      await delay(delayMs, context.signal, ended);
     }
   }
 }

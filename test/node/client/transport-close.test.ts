@@ -1,5 +1,13 @@
 /** Closing a transport: it settles when the last call has ended, whichever side began to close the connection. */
-import { type CallRequest, Code, type Interceptor, Status, type StreamRequest, type StreamResponse } from "triple-es";
+import {
+  type CallRequest,
+  Code,
+  type Interceptor,
+  RpcError,
+  Status,
+  type StreamRequest,
+  type StreamResponse,
+} from "triple-es";
 import { createTransport, type NodeTransportOptions } from "triple-es/node";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
@@ -206,6 +214,27 @@ describe.each(Object.entries(TRANSPORTS))("%s", (_, options) => {
     await transport.close({ graceMs: 10 });
     gate.resolve();
     expect(await failed).toMatchObject(CLOSED);
+  });
+
+  it("fails calls that wait for their next attempt at the end of the grace period", async () => {
+    const trailers = { "grpc-retry-pushback-ms": "9999999999" };
+    let attempts = 0;
+    const { baseUrl } = await startServer({
+      greet() {
+        attempts += 1;
+        throw new RpcError(Code.Unavailable, "later", { trailers });
+      },
+    });
+    const waits = signalled();
+    const transport = openTransport(baseUrl, {
+      ...options,
+      retry: { applies: () => true, onRetry: () => waits.resolve() },
+    });
+    const failed = failureOf(createGreetServiceClient(transport).greet({}));
+    await waits.promise;
+    await transport.close({ graceMs: 10 });
+    expect(await failed).toMatchObject(CLOSED);
+    expect(attempts).toBe(1);
   });
 
   it("is closed at the end of the grace period even if its connection has not been established", async () => {

@@ -18,6 +18,7 @@ export function createRegistryConnector(
 ): Omit<TargetConnections, "serviceConfig"> {
   const targets = new Map<string, TargetConnections>();
   let isPlain = false;
+  let destroyed: RpcError | undefined;
 
   function targetOf(service: string, { group = "", version = "" }: Selector): TargetConnections {
     const name = formatServiceKey({ service, group, version });
@@ -27,6 +28,7 @@ export function createRegistryConnector(
     isPlain = resolver.overrides === undefined;
     const target = createTarget(resolver, name);
     targets.set(name, target);
+    if (destroyed !== undefined) target.destroy(destroyed);
     return target;
   }
 
@@ -49,6 +51,7 @@ export function createRegistryConnector(
       await Promise.all([...targets.values()].map((target) => target.close()));
     },
     destroy: (reason) => {
+      destroyed = reason;
       for (const target of targets.values()) target.destroy(reason);
     },
   };

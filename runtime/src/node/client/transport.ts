@@ -2,6 +2,7 @@
  * Transports over sockets: connections, a sub-protocol, retries and graceful shutdown.
  */
 
+import type { RpcError } from "../../call/error.ts";
 import { assertArrays, assertMembers, assertObject, assertOneOf, type MemberNames } from "../../call/option.ts";
 import type { ClosableTransport } from "../../client/client.ts";
 import { configureCalls } from "../../client/configured.ts";
@@ -121,9 +122,15 @@ export function createNodeTransport(
     const onRetry = retry?.onRetry ?? options.onRetry;
     const current = retry === undefined && serviceConfig !== undefined ? serviceConfig : () => config;
     const isPlain = (config ?? serviceConfig ?? overridesOf) === undefined;
-    const call = isPlain ? plain : configureCalls(plain, current, { ...retry, onRetry, overridesOf });
+    const ended = new AbortController();
+    const destroy = (reason: RpcError): void => {
+      ended.abort(reason);
+      connections.destroy(reason);
+    };
+    const attempts = { ...retry, onRetry, ended: ended.signal, overridesOf };
+    const call = isPlain ? plain : configureCalls(plain, current, attempts);
     const intercepted = interceptStreams(call, interceptors);
-    const transport = closableTransport(intercepted, connections, (call, counts) =>
+    const transport = closableTransport(intercepted, { ...connections, destroy }, (call, counts) =>
       publishCalls(call, "client", counts),
     );
     const dispose = { [Symbol.asyncDispose]: () => transport.close() };
