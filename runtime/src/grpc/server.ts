@@ -35,7 +35,7 @@ import {
 import { checkPrefix, compressEnvelope, onlyEnvelope, PREFIX_BYTES } from "./envelope.ts";
 import { readRequestHeaders } from "./headers.ts";
 import { inflate, ReceivedMessages, unnamedCompression } from "./messages.ts";
-import { okTrailers, userMetadata, writeError } from "./status.ts";
+import { okTrailers, writeError } from "./status.ts";
 
 export class GrpcServer implements ServerProtocol {
   readonly #options: ServerProtocolOptions;
@@ -190,8 +190,7 @@ class ResponseEnvelopes extends ResponseStream<GrpcCall> {
   }
 
   protected override fail(error: RpcError): Step {
-    writeError(this.#trailers, error, this.options.headerLimits.response);
-    this.#trailers.appendAll(userMetadata(this.#response.trailers));
+    writeError(this.#trailers, error, this.options.headerLimits.response, this.#response.trailers);
     return DONE;
   }
 }

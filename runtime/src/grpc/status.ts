@@ -49,8 +49,8 @@ export function okTrailers(trailers: Metadata, limits: FieldLimits): Metadata {
 /** Maximum size of encoded details in bytes, so that they fit into the headers that peers accept. */
 const MAX_DETAILS_BYTES = 8 * 1024;
 
-/** Writes the status of a failed call into trailers, or into the headers of a trailers-only response. */
-export function writeError(target: Metadata, error: RpcError, limits: FieldLimits): void {
+/** Writes the status of a failed call, and `more` metadata, into trailers, or into the headers of a trailers-only response. */
+export function writeError(target: Metadata, error: RpcError, limits: FieldLimits, more?: Metadata): void {
   target.append("grpc-status", String(error.code));
   const message = clipText(error.rawMessage);
   if (message !== "") target.appendRaw(["grpc-message", percentEncode(message)]);
@@ -65,7 +65,7 @@ export function writeError(target: Metadata, error: RpcError, limits: FieldLimit
     if (bytes.byteLength <= MAX_DETAILS_BYTES) target.append("grpc-status-details-bin", bytes);
   }
   // An error may come from a call to another server, whose protocol fields must not be forwarded.
-  const metadata = userMetadata(error.trailers);
+  const metadata = userMetadata(new Metadata(error.trailers).appendAll(more ?? []));
   if (checkHeaders(new Metadata(target).appendAll(metadata), limits) === undefined) target.appendAll(metadata);
 }
 

@@ -6,7 +6,7 @@ import { encodeBase64 } from "../call/base64.ts";
 import { Code, Status } from "../call/code.ts";
 import { type ErrorDetail, RpcError } from "../call/error.ts";
 import { encodeJson } from "../codec/codec.ts";
-import { errorBody, quote } from "../protocol/error.ts";
+import { errorBody, MAX_ERROR_BYTES, quote } from "../protocol/error.ts";
 
 /** The HTTP status for each protocol error code (spec: Errors, sub-protocol A, protocol error codes). */
 const HTTP_STATUS_OF_STATUS: Readonly<Record<Status, number>> = {
@@ -77,12 +77,19 @@ export function httpStatusOf(error: RpcError): number {
   return HTTP_STATUS_OF_STATUS[status];
 }
 
-/** Encodes the body of an error. A detail whose type is in the registry has the member `debug`, its JSON. */
+/**
+ * Encodes the body of an error. A detail whose type is in the registry has the member `debug`, its JSON. Details that clients would
+ * not read, or that have no JSON, are omitted, so that the caller still receives the code and message.
+ */
 export function encodeErrorBody(error: RpcError, registry: Registry | undefined): Uint8Array {
   const { code, details, status = Status.ServiceError } = error;
   const body = errorBody(status, error.rawMessage, code);
   if (details.length === 0) return encodeJson(body);
-  return encodeJson({ ...body, details: details.map((detail) => detailToJson(detail, registry)) });
+  try {
+    const whole = encodeJson({ ...body, details: details.map((detail) => detailToJson(detail, registry)) });
+    if (whole.length <= MAX_ERROR_BYTES) return whole;
+  } catch {}
+  return encodeJson(body);
 }
 
 /** Converts a detail of an error to JSON with the members of Connect. */

@@ -2,7 +2,6 @@
  * Sub-protocol A, server half: converts an HTTP request to a unary call and its result to a response (spec:
  * Sub-protocol A: unary call). The results of a server stream are server-sent events.
  */
-import type { Registry } from "@bufbuild/protobuf";
 import type { CallResponse, UnaryRequest } from "../call/call.ts";
 import type { RpcError } from "../call/error.ts";
 import { oneMessage } from "../call/message-stream.ts";
@@ -11,7 +10,7 @@ import { type Compression, createNegotiation, type Negotiation } from "../codec/
 import { streamBody, tooLarge, wholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { notFound, wrongResponseKind } from "../protocol/error.ts";
-import type { FieldLimits } from "../protocol/header-limits.ts";
+import { checkHeadersSize, type FieldLimits } from "../protocol/header-limits.ts";
 import { appendBounded, isReservedName } from "../protocol/headers.ts";
 import { compressMessage } from "../protocol/message.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
@@ -144,7 +143,7 @@ export class HttpRpcServer implements ServerProtocol {
     const error = asRpcError(reason, path, this.#options.onError);
     context?.close();
     context?.answered(error);
-    return rpcErrorResponse(error, this.#options.registry);
+    return rpcErrorResponse(error, this.#options);
   }
 }
 
@@ -171,10 +170,17 @@ const ERROR_FIELDS = responseFields("application/json");
  */
 const UNSUPPORTED_FIELDS = responseFields("application/json; charset=utf-8");
 
-/** Creates the response for an error. `registry` has the types of the details that are also sent as JSON. */
-export function rpcErrorResponse(error: RpcError, registry?: Registry | undefined): HttpResponse {
+/**
+ * Creates the response for an error, without its metadata if that exceeds the limits. `registry` has the types of the details that
+ * are also sent as JSON.
+ */
+export function rpcErrorResponse(
+  error: RpcError,
+  { registry, headerLimits }: Partial<Pick<ServerProtocolOptions, "registry" | "headerLimits">> = {},
+): HttpResponse {
   const status = httpStatusOf(error);
-  const headers = new Metadata(status === 415 ? UNSUPPORTED_FIELDS : ERROR_FIELDS);
+  const fields = status === 415 ? UNSUPPORTED_FIELDS : ERROR_FIELDS;
+  const headers = new Metadata(fields);
   // Protocol headers are taken only from a refusal. Other errors may come from a user's code or from a call to another
   // server.
   headers.appendAll("httpStatus" in error ? error.headers : error.headers.filter((name) => !isReservedName(name)));
@@ -186,9 +192,10 @@ export function rpcErrorResponse(error: RpcError, registry?: Registry | undefine
   for (const [name, value] of error.trailers) {
     if (!isReservedName(name)) headers.appendRaw([TRAILER_PREFIX + name, value]);
   }
+  const isTooLarge = headerLimits !== undefined && checkHeadersSize(headers, headerLimits.response) !== undefined;
   return {
     status,
-    headers,
+    headers: isTooLarge ? fields : headers,
     body: wholeBody(encodeErrorBody(error, registry)),
     trailers: EMPTY_TRAILERS,
   };

@@ -9,16 +9,13 @@ import { Metadata } from "../call/metadata.ts";
 import type { Codec } from "../codec/codec.ts";
 import { cancelBody, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
-import { badResponse, localError } from "../protocol/error.ts";
+import { badResponse, localError, MAX_ERROR_BYTES } from "../protocol/error.ts";
 import { appendCallerMetadata } from "../protocol/headers.ts";
 import type { UnaryOptions } from "../protocol/options.ts";
 import type { HttpRpcPayload, Payload, PayloadOptions } from "../protocol/payload.ts";
 import { aliasPath, writeSelector } from "../protocol/selector.ts";
 import { codecNameIn, formatMilliseconds, PROTOCOL_VERSION, splitMetadata } from "./headers.ts";
 import { readErrorResponse } from "./status.ts";
-
-/** Maximum size of an error body that is read, in bytes. Of a larger one, only the HTTP status counts. */
-const MAX_ERROR_BYTES = 64 * 1024;
 
 /** A call with one message in its request. */
 export type UnaryCall<Response = UnaryResponse> = (request: UnaryRequest) => Promise<Response>;

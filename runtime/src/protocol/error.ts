@@ -6,6 +6,9 @@ import { RpcError, reasonOf } from "../call/error.ts";
 /** Maximum length of an error text that is sent, in characters. The text is sent in a header. */
 const MAX_ERROR_TEXT = 4096;
 
+/** Maximum size of an error body that clients read, in bytes. Of a larger one, only the HTTP status counts. */
+export const MAX_ERROR_BYTES: number = 64 * 1024;
+
 /** Truncates a text to a number of characters, so that errors do not echo long input of a peer. */
 export function clipText(text: string, length: number = MAX_ERROR_TEXT): string {
   return text.length <= length ? text : `${text.slice(0, length)}…`;
