@@ -113,6 +113,18 @@ describe("onAbort", () => {
     expect(removed).toHaveBeenCalledTimes(2);
   });
 
+  it("calls every callback back, whatever the reason is", () => {
+    const { proxy, revoke } = Proxy.revocable({}, {});
+    revoke();
+    for (const reason of [Object.create(null), proxy, Symbol("odd"), null]) {
+      const controller = new AbortController();
+      const codes: Code[] = [];
+      for (let i = 0; i < 2; i++) onAbort(controller.signal, ({ code }) => codes.push(code));
+      controller.abort(reason);
+      expect(codes).toEqual([Code.Canceled, Code.Canceled]);
+    }
+  });
+
   it("does nothing without a signal", () => {
     expect(() => onAbort(undefined, () => {})()).not.toThrow();
   });

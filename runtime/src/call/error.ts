@@ -82,9 +82,10 @@ export class RpcError extends Error {
   /** Creates an error. An unassigned code becomes `unknown`. Throws a `TypeError` for invalid options. */
   constructor(code: Code, message: string, options: RpcErrorOptions = {}) {
     const known = codeFromNumber(code) ?? Code.Unknown;
-    super(`[${codeName(known)}]${message && ` ${message}`}`, options.cause === undefined ? {} : options);
+    super(`[${codeName(known)}]${message ? ` ${message}` : ""}`, options.cause === undefined ? {} : options);
     this.code = known;
-    this.rawMessage = message;
+    // Callers without a type checker pass the message of any value.
+    this.rawMessage = `${message ?? ""}`;
     this.details = checkDetails(options.details);
     this.trailers = new Metadata(options.trailers);
     this.headers = new Metadata(options.headers);
@@ -108,11 +109,17 @@ export class RpcError extends Error {
 }
 
 function toRpcError(reason: unknown, fallback: Code): RpcError {
-  if (reason instanceof RpcError) return reason;
-  const name = reason instanceof Error ? reason.name : "";
-  if (name === "AbortError") return new RpcError(Code.Canceled, "the call was cancelled", { cause: reason });
-  if (name === "TimeoutError") return new RpcError(Code.DeadlineExceeded, "the deadline has passed", { cause: reason });
-  return new RpcError(fallback, reasonOf(reason), { cause: reason });
+  try {
+    if (reason instanceof RpcError) return reason;
+    const name = reason instanceof Error ? reason.name : "";
+    if (name === "AbortError") return new RpcError(Code.Canceled, "the call was cancelled", { cause: reason });
+    if (name === "TimeoutError")
+      return new RpcError(Code.DeadlineExceeded, "the deadline has passed", { cause: reason });
+    return new RpcError(fallback, reasonOf(reason), { cause: reason });
+  } catch {
+    // An object without a prototype has no text.
+    return new RpcError(fallback, "");
+  }
 }
 
 /** Validates details when the error is created, and not later, when the response is encoded. */
