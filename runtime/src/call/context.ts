@@ -34,7 +34,7 @@ export class OpenContext implements CallContext {
   readonly #deadline: number | undefined;
   #values: ContextValues | undefined;
   /** The reason for an early end of the call; `undefined` if it has not ended early. */
-  protected ended: RpcError | undefined;
+  #ended: RpcError | undefined;
   #onEnded: ((error: RpcError) => void) | undefined;
   #controller: AbortController | undefined;
   #release: (() => void)[] = NOTHING_TO_RELEASE;
@@ -46,7 +46,7 @@ export class OpenContext implements CallContext {
     const timeoutMs = options.timeoutMs as number;
     if (Number.isFinite(timeoutMs)) {
       this.#deadline = now() + timeoutMs;
-      if (timeoutMs <= 0) this.ended = this.#timeoutError();
+      if (timeoutMs <= 0) this.#ended = this.#timeoutError();
       else this.#release = [startTimer(timeoutMs, () => this.end(this.#timeoutError()))];
     }
     if (signal !== undefined) {
@@ -63,7 +63,7 @@ export class OpenContext implements CallContext {
   protected get controller(): AbortController {
     if (this.#controller === undefined) {
       this.#controller = new AbortController();
-      if (this.ended !== undefined) this.#controller.abort(this.ended);
+      if (this.#ended !== undefined) this.#controller.abort(this.#ended);
     }
     return this.#controller;
   }
@@ -88,9 +88,14 @@ export class OpenContext implements CallContext {
     return createContextValues();
   }
 
+  /** True if the call has ended early. */
+  get hasEnded(): boolean {
+    return this.#ended !== undefined;
+  }
+
   /** Settles as `work` does, or rejects when the call ends first. A call that has ended does not start `work`. */
   race<T>(work: () => Promise<T>): Promise<T> {
-    if (this.ended !== undefined) return Promise.reject(this.ended);
+    if (this.#ended !== undefined) return Promise.reject(this.#ended);
     if (!this.limited) return work();
     return new Promise<T>((resolve, reject) => {
       this.#onEnded = reject;
@@ -122,9 +127,9 @@ export class OpenContext implements CallContext {
 
   /** Ends the call early. Later reasons are ignored. */
   protected end(error: RpcError): void {
-    this.ended ??= error;
-    this.#controller?.abort(this.ended);
-    this.#onEnded?.(this.ended);
+    this.#ended ??= error;
+    this.#controller?.abort(this.#ended);
+    this.#onEnded?.(this.#ended);
   }
 
   /** Ignores the failure of work whose result is no longer needed. */
@@ -139,11 +144,6 @@ export class StreamContext extends OpenContext {
 
   override get signal(): AbortSignal {
     return this.controller.signal;
-  }
-
-  /** True if the call has ended early. */
-  get hasEnded(): boolean {
-    return this.ended !== undefined;
   }
 
   /** Cancels the call. No effect on a closed context. */

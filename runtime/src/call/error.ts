@@ -82,10 +82,9 @@ export class RpcError extends Error {
   /** Creates an error. An unassigned code becomes `unknown`. Throws a `TypeError` for invalid options. */
   constructor(code: Code, message: string, options: RpcErrorOptions = {}) {
     const known = codeFromNumber(code) ?? Code.Unknown;
-    super(`[${codeName(known)}]${message ? ` ${message}` : ""}`, options.cause === undefined ? {} : options);
+    super(`[${codeName(known)}]${message && ` ${message}`}`, options.cause === undefined ? {} : options);
     this.code = known;
-    // Callers without a type checker pass the message of any value.
-    this.rawMessage = `${message ?? ""}`;
+    this.rawMessage = message;
     this.details = checkDetails(options.details);
     this.trailers = new Metadata(options.trailers);
     this.headers = new Metadata(options.headers);
@@ -104,21 +103,17 @@ export class RpcError extends Error {
    * value is the cause of the new error.
    */
   static from(reason: unknown, fallback: Code = Code.Unknown): RpcError {
-    return toRpcError(reason, fallback);
-  }
-}
-
-function toRpcError(reason: unknown, fallback: Code): RpcError {
-  try {
-    if (reason instanceof RpcError) return reason;
-    const name = reason instanceof Error ? reason.name : "";
-    if (name === "AbortError") return new RpcError(Code.Canceled, "the call was cancelled", { cause: reason });
-    if (name === "TimeoutError")
-      return new RpcError(Code.DeadlineExceeded, "the deadline has passed", { cause: reason });
-    return new RpcError(fallback, reasonOf(reason), { cause: reason });
-  } catch {
-    // An object without a prototype has no text.
-    return new RpcError(fallback, "");
+    try {
+      if (reason instanceof RpcError) return reason;
+      const name = reason instanceof Error ? reason.name : "";
+      if (name === "AbortError") return new RpcError(Code.Canceled, "the call was cancelled", { cause: reason });
+      if (name === "TimeoutError")
+        return new RpcError(Code.DeadlineExceeded, "the deadline has passed", { cause: reason });
+      return new RpcError(fallback, reasonOf(reason), { cause: reason });
+    } catch {
+      // An object without a prototype has no text.
+      return new RpcError(fallback, "");
+    }
   }
 }
 

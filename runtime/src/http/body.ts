@@ -137,16 +137,12 @@ export function readChunks(
   stream: ReadableStream<Uint8Array>,
   toError: (cause: unknown) => unknown,
 ): AsyncIterableIterator<Uint8Array, undefined> {
-  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
-  const open = () => (reader ??= stream.getReader());
-  const next = async (): Promise<Step> => {
-    const opened = open();
-    return opened.read().catch((cause) => {
-      throw toError(cause);
-    }) as Promise<Step>;
-  };
-  return iteration(next, () => {
-    const opened = open();
-    opened.cancel().catch(() => {});
-  });
+  const reader = stream.getReader();
+  return iteration(
+    () =>
+      reader.read().catch((cause) => {
+        throw toError(cause);
+      }) as Promise<Step>,
+    () => void reader.cancel().catch(() => {}),
+  );
 }

@@ -48,7 +48,7 @@ export class ServerContext extends OpenContext implements AnsweredContext {
   }
 
   get isAborted(): boolean | undefined {
-    return this.ended !== undefined || this.#exchange.isAborted;
+    return this.hasEnded || this.#exchange.isAborted;
   }
 
   /** The client of the call. Created on first use, because most calls do not read it. */
