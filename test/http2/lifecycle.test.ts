@@ -399,10 +399,11 @@ describe("the end of a connection", () => {
     partial?.respond(200, NONE, undefined, undefined, false);
     partial?.sendData(new Uint8Array(10), false);
     server.bytes();
-    expect(server.connection.buffered).toBeGreaterThan(2 ** 20 - 20);
+    const { streams } = server.connection;
+    expect(streams.blockBytes + server.connection.unsent).toBeGreaterThan(2 ** 20 - 20);
     server.connection.receiveEnd();
     server.bytes();
-    expect(server.connection.buffered).toBeLessThan(10_000);
+    expect(streams.blockBytes + server.connection.unsent).toBeLessThan(10_000);
     expect(server.requests.map(({ closed }) => closed)).toEqual([1, 0, 0, 0]);
     expect(server.requests[0]?.reset).toEqual({ code: ErrorCode.Cancel, by: "connection", isUnprocessed: false });
     after?.respond(200, NONE, new Uint8Array(2 ** 20), TRAILERS, true);

@@ -95,11 +95,6 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
     return this.output.bytes;
   }
 
-  /** Bytes that are buffered for the peer: headers of open streams, output that waits to be sent, and incomplete input. */
-  get buffered(): number {
-    return this.streams.blockBytes + this.unsent + this.receiver.held;
-  }
-
   /** Takes bytes: all, or about that many frames. Returns their number. Never throws; ignores input after the end. */
   receive(chunk: Uint8Array, frames: number = MAX_31_BITS): number {
     if (this.state === "over") return chunk.length;
@@ -150,7 +145,8 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
     const { streams } = this;
     try {
       streams.windows.announce();
-      streams.sendQueued(budget);
+      streams.scheduler.run(budget);
+      if (streams.scheduler.hasEnded) streams.resetStalled();
     } catch (reason) {
       this.#end(ErrorCode.InternalError, "internal error", true, reason);
     }

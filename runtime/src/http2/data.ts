@@ -24,6 +24,8 @@ export class ReceivedData {
     const stream = this.#streamOf(streamId, size);
     this.#stream = stream;
     if (stream !== undefined) {
+      stream.receiveWindow.left -= size;
+      if (stream.receiveWindow.left < 0) throw flowControlError("a stream");
       stream.hold(size);
       if (padding > 0) stream.consumed(padding);
       stream.received += length;
@@ -42,7 +44,6 @@ export class ReceivedData {
     const stream = streams.live.get(streamId);
     switch (ON_DATA[stream === undefined ? streams.stateOf(streamId) : stream.state]) {
       case Action.Accept:
-        if (stream?.receiveWindow.charge(size)) throw flowControlError("a stream");
         return stream;
       case Action.Protocol:
         throw new ConnectionError(ErrorCode.ProtocolError, "DATA on an idle stream");

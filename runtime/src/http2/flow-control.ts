@@ -13,7 +13,7 @@ export const COLLECTED_WINDOW_BYTES: number = 1024 * 1024;
  * peer, earlier would cost more frames.
  */
 export class ReceiveWindow {
-  /** Bytes that the peer may still send. */
+  /** Bytes that the peer may still send. Negative if it has exceeded the window. */
   left: number;
   /** Maximum number of bytes that may be received and not consumed. */
   size: number;
@@ -23,12 +23,6 @@ export class ReceiveWindow {
   constructor(size: number) {
     this.left = size;
     this.size = size;
-  }
-
-  /** Charges a frame. Returns whether it exceeds the window. */
-  charge(bytes: number): boolean {
-    this.left -= bytes;
-    return this.left < 0;
   }
 
   /** Adds consumed bytes, and sets the size. Returns whether they should be announced. */

@@ -153,7 +153,15 @@ export class Receiver {
     this.#streamId = streamId;
     this.#length = length;
     checkFrame(type, length, flags, streamId);
-    this.#checkOrder(type, flags, streamId);
+    if (this.#isFirst && (type !== FrameType.Settings || (flags & Flag.Ack) !== 0)) {
+      throw new ConnectionError(ErrorCode.ProtocolError, "the first frame must be SETTINGS");
+    }
+    this.#isFirst = false;
+    // RFC 9113, section 6.10
+    if (type === FrameType.Continuation ? streamId !== this.#blockStreamId : this.#blockStreamId !== 0) {
+      const problem = this.#blockStreamId === 0 ? "CONTINUATION without HEADERS" : "a header block is interrupted";
+      throw new ConnectionError(ErrorCode.ProtocolError, problem);
+    }
     this.#work--;
     this.#phase = Phase.Payload;
     if (type > FrameType.Continuation) this.#startSkipping(length);
@@ -164,21 +172,6 @@ export class Receiver {
     if ((flags & Flag.Padded) === 0) this.#startData(length, 0);
     else if (length === 0) throw new ConnectionError(ErrorCode.FrameSizeError, "padded DATA has no pad length");
     else this.#phase = Phase.PadLength;
-  }
-
-  /** Checks the order of frames, for frames of every type. */
-  #checkOrder(type: number, flags: number, streamId: number): void {
-    if (this.#isFirst) {
-      this.#isFirst = false;
-      if (type !== FrameType.Settings || (flags & Flag.Ack) !== 0) {
-        throw new ConnectionError(ErrorCode.ProtocolError, "the first frame must be SETTINGS");
-      }
-    }
-    // RFC 9113, section 6.10
-    if (type === FrameType.Continuation ? streamId !== this.#blockStreamId : this.#blockStreamId !== 0) {
-      const problem = this.#blockStreamId === 0 ? "CONTINUATION without HEADERS" : "a header block is interrupted";
-      throw new ConnectionError(ErrorCode.ProtocolError, problem);
-    }
   }
 
   #onPadLength(padding: number): void {

@@ -70,7 +70,7 @@ export class ServerRole implements Role {
       this.#refuse(streamId, isTooLarge ? ErrorCode.EnhanceYourCalm : ErrorCode.ProtocolError, isEnd);
       return;
     }
-    if (streams.live.size >= this.#limits.maxStreams || connection.buffered > MAX_BUFFERED_BYTES) {
+    if (streams.live.size >= this.#limits.maxStreams || streams.blockBytes + connection.unsent > MAX_BUFFERED_BYTES) {
       // A client that has not received our settings may not know the limit.
       connection.meters.glitch(connection.awaitsSettingsAck ? Glitch.RefusedEarly : Glitch.Refused);
       this.#refuse(streamId, ErrorCode.RefusedStream, isEnd);
@@ -112,7 +112,7 @@ export class ServerRole implements Role {
       const { early = [], block } = stream;
       stream.early = undefined;
       stream.block = undefined;
-      if (stream.closed || block === undefined || connection.isOver) continue;
+      if (stream.closed || block === undefined || connection.state === "over") continue;
       if (this.#handlers >= this.#limits.maxHandlers) {
         connection.meters.owe();
         stream.reset(ErrorCode.RefusedStream);

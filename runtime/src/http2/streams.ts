@@ -169,13 +169,8 @@ export class Streams implements StreamOwner, SchedulerOwner {
     this.#owner.onStreamClosed();
   }
 
-  /**
-   * Writes queued DATA until the output has `budget` bytes. After the end of input, streams whose data waits for a window are
-   * reset: no WINDOW_UPDATE can follow.
-   */
-  sendQueued(budget: number): void {
-    this.scheduler.run(budget);
-    if (!this.scheduler.hasEnded) return;
+  /** Resets streams whose data waits for a window, after the end of input: no WINDOW_UPDATE can follow. */
+  resetStalled(): void {
     for (const stream of this.live.values()) {
       if (this.scheduler.mayEverSend(stream)) continue;
       writeRstStream(this.#output, stream.id, ErrorCode.Cancel);

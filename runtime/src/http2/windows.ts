@@ -27,8 +27,10 @@ export class ReceiveWindows {
    * stops no other one (head-of-line blocking).
    */
   charge(bytes: number): void {
-    if (this.connection.charge(bytes)) throw flowControlError("the connection");
-    if (this.connection.give(bytes)) this.#output.wake();
+    const { connection } = this;
+    connection.left -= bytes;
+    if (connection.left < 0) throw flowControlError("the connection");
+    if (connection.give(bytes)) this.#output.wake();
   }
 
   /** Returns bytes to the window of a stream, and sets its size, unless the peer will send no more. */
