@@ -30,13 +30,11 @@ export function takeTurn(size: number): Promise<void> | undefined {
   const bytes = size + MESSAGE_BYTES;
   if (isTurnOver() || waiting.length > 0) return new Promise((resume) => waiting.push({ bytes, resume }));
   decoded += bytes;
-  if (!isWatched) watch();
+  if (!isWatched && decoded >= UNWATCHED_BYTES) {
+    isWatched = true;
+    defer(beginTurn);
+  }
   return undefined;
-}
-
-function watch(): void {
-  isWatched = decoded >= UNWATCHED_BYTES || waiting.length > 0;
-  if (isWatched) defer(beginTurn);
 }
 
 /** Gives half of a turn to the messages that wait, and the rest to new ones, so that neither starves. */
@@ -47,5 +45,6 @@ function beginTurn(): void {
     decoded += next.bytes;
     next.resume();
   }
-  watch();
+  isWatched = decoded >= UNWATCHED_BYTES || waiting.length > 0;
+  if (isWatched) defer(beginTurn);
 }
