@@ -122,8 +122,10 @@ export class ConnectionExchange implements StreamSink, BodySender {
   }
 
   onResponse(block: { readonly status: number; readonly fields: readonly string[] }): void {
-    this.#body = new IncomingBody(this.stream, [], this.#owner.collecting, cancelStream);
-    this.#received = new ReceivedResponse(block.status, this.#owner.metadataOf(block.fields), this.#body);
+    const { status, fields } = block;
+    const body = new IncomingBody(this.stream, [], this.#owner.collecting, cancelStream);
+    this.#body = body;
+    this.#received = { status, headers: this.#owner.metadataOf(fields), body, trailers: NO_METADATA };
     const context = this.#request?.context;
     if (context?.sentAt !== undefined) context.respondedAt = now();
     if (this.#request === undefined) return;
@@ -193,15 +195,7 @@ export class ConnectionExchange implements StreamSink, BodySender {
 const cancelStream = (stream: ExchangeStream): void => stream.reset(ErrorCode.Cancel);
 export const NO_METADATA: Metadata = new Metadata().freeze();
 
-class ReceivedResponse implements HttpResponse {
-  readonly status: number;
-  readonly headers: Metadata;
-  readonly body: Body;
-  trailers: Metadata = NO_METADATA;
-
-  constructor(status: number, headers: Metadata, body: Body) {
-    this.status = status;
-    this.headers = headers;
-    this.body = body;
-  }
+/** A response whose trailers follow. */
+interface ReceivedResponse extends HttpResponse {
+  trailers: Metadata;
 }
