@@ -5,7 +5,7 @@
 
 import { defer, dropsCallbacks, now, startBackgroundTimer } from "../call/platform.ts";
 import { isTurnOver } from "../call/turn.ts";
-import type { ByteConnection, OutputOwner, Segments } from "../wire/output.ts";
+import type { ByteCoding, ByteConnection, OutputOwner, Segments } from "../wire/output.ts";
 
 /** Bytes of unsent output that a socket may hold. Beyond this limit no more DATA is framed (backpressure). */
 const MAX_FRAMED_BYTES = 128 * 1024;
@@ -130,6 +130,8 @@ export class ConnectionSocket<Bytes extends ByteStream = ByteStream> implements 
   /** True if the socket ends after its output has been written. */
   #ends = false;
   #connection: ByteConnection | undefined;
+  /** What bytes are passed through; the connection itself, unless another connection carries it. */
+  #coding: ByteCoding | undefined;
   #owner: SocketOwner | undefined;
   #isScheduled = false;
   /** Slabs whose content has not been sent. */
@@ -158,9 +160,10 @@ export class ConnectionSocket<Bytes extends ByteStream = ByteStream> implements 
   }
 
   /** Starts to transfer bytes between the socket and the connection. */
-  attach(connection: ByteConnection, owner: SocketOwner): void {
+  attach(connection: ByteConnection, owner: SocketOwner, coding: ByteCoding = connection): void {
     const socket: AttachedSocket = this.socket;
     this.#connection = connection;
+    this.#coding = coding;
     this.#owner = owner;
     const isNew = socket[ATTACHED] === undefined;
     socket[ATTACHED] = this;
@@ -175,9 +178,10 @@ export class ConnectionSocket<Bytes extends ByteStream = ByteStream> implements 
 
   /** Leaves the socket to another connection, which is attached next, after the output of this one. */
   detach(): void {
-    const segments = this.#connection?.take(Number.POSITIVE_INFINITY);
+    const segments = this.#coding?.take(Number.POSITIVE_INFINITY);
     if (segments !== undefined && segments.bytes > 0) this.#write(segments);
     this.#connection = undefined;
+    this.#coding = undefined;
     this.#owner = undefined;
     this.socket.resume();
   }
@@ -208,16 +212,16 @@ export class ConnectionSocket<Bytes extends ByteStream = ByteStream> implements 
    * have used the turn up, small reads wait too: as bytes they take far less memory than as calls.
    */
   receive(chunk: Uint8Array): void {
-    const connection = this.#connection;
-    if (connection === undefined) return;
+    const coding = this.#coding;
+    if (coding === undefined) return;
     const isOver = isTurnOver();
     if (!isOver && (chunk.length < LARGE_READ_BYTES || dropsCallbacks)) {
-      connection.receive(chunk);
+      coding.receive(chunk);
       return;
     }
     if (turnEnds === undefined) beginTurn();
     let rest = chunk;
-    while (!isOver && rest.length > 0 && isInTime()) rest = rest.subarray(connection.receive(rest, FRAMES_PER_STEP));
+    while (!isOver && rest.length > 0 && isInTime()) rest = rest.subarray(coding.receive(rest, FRAMES_PER_STEP));
     if (rest.length === 0) return;
     this.#rest = rest;
     this.socket.pause();
@@ -249,7 +253,7 @@ export class ConnectionSocket<Bytes extends ByteStream = ByteStream> implements 
   finishReading(): void {
     const rest = this.#rest;
     this.#rest = undefined;
-    if (rest !== undefined) this.#connection?.receive(rest);
+    if (rest !== undefined) this.#coding?.receive(rest);
   }
 
   /**
@@ -289,11 +293,11 @@ export class ConnectionSocket<Bytes extends ByteStream = ByteStream> implements 
     // There is one write at a time, because each holds at least a slab, even for a few bytes. Meanwhile output is
     // collected in the connection. The last output does not wait, because the peer may not read any more.
     if (socket.writableLength > 0 && !this.#ends) {
-      if (socket.writableNeedDrain) connection.block();
+      if (socket.writableNeedDrain) connection.block?.();
       this.#account();
       return;
     }
-    const segments = connection.take(MAX_FRAMED_BYTES - socket.writableLength);
+    const segments = (this.#coding as ByteCoding).take(MAX_FRAMED_BYTES - socket.writableLength);
     if (segments.bytes > 0) this.#write(segments);
     this.#account();
     // The data that a connection had queued when it ended is not sent.

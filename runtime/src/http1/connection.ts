@@ -130,7 +130,4 @@ export abstract class MessageConnection<X extends MessageExchange, Handler exten
     this.exchange?.drain();
     return segments;
   }
-
-  /** Data is not sent in parts, so that there is nothing to hold back. */
-  block(): void {}
 }

@@ -1,8 +1,8 @@
 /**
  * The server's end of a WebSocket that carries another connection (RFC 6455), without I/O: binary messages are its byte stream,
- * and their borders mean nothing. `receive`, `take` and the other methods are those of the connection.
+ * and their borders mean nothing. `receive` and `take` pass bytes on between the socket and the connection.
  */
-import { type ByteConnection, type Segments, viewOf } from "../wire/output.ts";
+import { type ByteCoding, type ByteConnection, type Segments, viewOf } from "../wire/output.ts";
 
 /** The name of HTTP/2 with prior knowledge in a WebSocket. */
 export const SUBPROTOCOL = "h2ts";
@@ -30,7 +30,7 @@ const MAX_HIGH_LENGTH = 0x1f_ffff;
 const PING_AFTER_MS = 30_000;
 const PONG_TIMEOUT_MS = 15_000;
 
-export class WebSocketTunnel implements ByteConnection {
+export class WebSocketTunnel implements ByteCoding {
   readonly #inner: ByteConnection;
   readonly #wake: () => void;
   /** The head of the current frame, as far as it has been received. */
@@ -60,34 +60,6 @@ export class WebSocketTunnel implements ByteConnection {
     this.#inner = inner;
     this.#first = [handshake];
     this.#wake = wake;
-  }
-
-  get unsent(): number {
-    return this.#inner.unsent;
-  }
-
-  get framed(): number {
-    return this.#inner.framed;
-  }
-
-  get hasMore(): boolean {
-    return this.#inner.hasMore;
-  }
-
-  get isOver(): boolean {
-    return this.#inner.isOver;
-  }
-
-  block(): void {
-    this.#inner.block();
-  }
-
-  lost(text: string): void {
-    this.#inner.lost(text);
-  }
-
-  receiveEnd(): void {
-    this.#inner.receiveEnd();
   }
 
   /** Ends the WebSocket after the output of the connection. */

@@ -19,16 +19,21 @@ export interface Segments {
   readonly bytes: number;
 }
 
+/** What received bytes are passed to, and output is taken from: a connection, or a coding around one. */
+export interface ByteCoding {
+  receive(chunk: Uint8Array, frames?: number): number;
+  take(budget: number): Segments;
+}
+
 /** A connection without I/O, as the owner of its socket sees it. `http2/connection.ts` describes the methods. */
-export interface ByteConnection {
+export interface ByteConnection extends ByteCoding {
   readonly unsent: number;
   readonly framed: number;
   readonly hasMore: boolean;
   readonly isOver: boolean;
-  receive(chunk: Uint8Array, frames?: number): number;
   receiveEnd(): void;
-  take(budget: number): Segments;
-  block(): void;
+  /** Connections that send no data in parts have nothing to hold back. */
+  block?(): void;
   lost(text: string): void;
 }
 

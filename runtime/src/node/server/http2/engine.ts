@@ -71,7 +71,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
       this.#tunnel = new WebSocketTunnel(this.connection, upgrade.handshake, () => this.#socket.wake());
       this.#inherit = upgrade.inherit;
     }
-    this.#socket.attach(this.#tunnel ?? this.connection, this);
+    this.#socket.attach(this.connection, this, this.#tunnel);
     if (connections.isLeaving) this.leave();
   }
 
