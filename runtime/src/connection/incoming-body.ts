@@ -102,7 +102,7 @@ export class IncomingBody<Source extends Pick<Stream, "consumed"> = Stream>
     }
     this.#chunks.push(bytes, this.#memory?.budget.compact);
     if (this.#waiting !== undefined) this.#collect(this.#waiting, length);
-    else this.#resume();
+    else if (this.#reader !== undefined) this.#resume(this.#reader);
   }
 
   /** Handles the end of the body by the peer. */
@@ -114,7 +114,7 @@ export class IncomingBody<Source extends Pick<Stream, "consumed"> = Stream>
       if (this.#memory?.budget.short) this.#memory.admit(() => waiting.resolve(this.#take()), waiting.reject);
       else waiting.resolve(this.#take());
     }
-    this.#resume();
+    if (this.#reader !== undefined) this.#resume(this.#reader);
   }
 
   /** Handles the loss of the rest of the body. Received data can still be read. */
@@ -122,7 +122,7 @@ export class IncomingBody<Source extends Pick<Stream, "consumed"> = Stream>
     if (this.#end !== undefined) return;
     this.#end = reason;
     this.#settle()?.reject(reason);
-    this.#resume();
+    if (this.#reader !== undefined) this.#resume(this.#reader);
   }
 
   /** Stops reading before the end: fails pending and later reads, drops what has been received, and cancels the rest. */
@@ -195,10 +195,8 @@ export class IncomingBody<Source extends Pick<Stream, "consumed"> = Stream>
     return bytes;
   }
 
-  /** Answers the pending read, if there is one and its result is known. */
-  #resume(): void {
-    const reader = this.#reader;
-    if (reader === undefined) return;
+  /** Answers the pending read, if its result is known. */
+  #resume(reader: ChunkReader): void {
     const step = this.#step();
     if (step === undefined) return;
     this.#reader = undefined;
@@ -214,7 +212,7 @@ export class IncomingBody<Source extends Pick<Stream, "consumed"> = Stream>
   next(): Promise<IteratorResult<Uint8Array, undefined>> {
     return new Promise((resolve, reject) => {
       this.#reader = { resolve, reject };
-      this.#resume();
+      this.#resume(this.#reader);
     });
   }
 
