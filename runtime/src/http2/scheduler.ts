@@ -6,8 +6,7 @@
 import { type Output, viewOf } from "../wire/output.ts";
 import { DEFAULT_MAX_FRAME_SIZE, DEFAULT_WINDOW_SIZE, ErrorCode } from "./codes.ts";
 import { writeDataHeader } from "./frame.ts";
-import type { HeaderWriter } from "./header-writer.ts";
-import { Glitch, type Meters } from "./limits.ts";
+import { Glitch } from "./limits.ts";
 import type { EngineStream } from "./stream.ts";
 
 /** High-water marks of queued bytes, per stream and connection. Above either, streams accept no data (backpressure). */
@@ -26,14 +25,6 @@ const MAX_BLOCK_BYTES = 16 * 1024;
 /** A window that forces frames below this size causes work without progress (CVE-2019-9511). */
 const DRIBBLE_BYTES = 256;
 
-/** The interface of a scheduler to its connection. */
-export interface SchedulerOwner {
-  /** The last frame of a stream has been written. */
-  onSent(stream: EngineStream): void;
-  /** Ends a stream with an error. */
-  fail(stream: EngineStream, code: number): void;
-}
-
 export class Scheduler {
   /** Bytes that may be sent on the connection. */
   window: number = DEFAULT_WINDOW_SIZE;
@@ -48,20 +39,14 @@ export class Scheduler {
   /** True if the windows will not be opened any more. */
   hasEnded = false;
   readonly #output: Output;
-  readonly #headers: HeaderWriter;
-  readonly #meters: Meters;
-  readonly #owner: SchedulerOwner;
   #first: EngineStream | undefined;
   #last: EngineStream | undefined;
   /** True if the socket holds enough unsent output. */
   #isBlocked = false;
   #drained: EngineStream[] | undefined;
 
-  constructor(output: Output, headers: HeaderWriter, meters: Meters, owner: SchedulerOwner) {
+  constructor(output: Output) {
     this.#output = output;
-    this.#headers = headers;
-    this.#meters = meters;
-    this.#owner = owner;
   }
 
   /** Writes data immediately if nothing is queued before it and flow control allows it; otherwise queues it. */
@@ -82,7 +67,7 @@ export class Scheduler {
       this.frames++;
       writeDataHeader(this.#output, stream.id, length, isEnd);
       if (length > 0) this.#output.payload(bytes);
-      if (isEnd) this.#owner.onSent(stream);
+      if (isEnd) stream.owner.onSent(stream);
     }
   }
 
@@ -211,7 +196,7 @@ export class Scheduler {
     const allowed = Math.min(stream.sendWindow, this.window);
     const length = Math.min(stream.unsent, allowed, DEFAULT_MAX_FRAME_SIZE);
     if (length === allowed && length < DRIBBLE_BYTES && length < stream.unsent) {
-      this.#meters.glitch(Glitch.Dribble);
+      stream.owner.meters.glitch(Glitch.Dribble);
       // The connection may have ended.
       if (stream.closed) return;
     }
@@ -229,17 +214,17 @@ export class Scheduler {
       this.#drained.push(stream);
     }
     if (stream.unsent > 0) return;
-    const { trailersAfterQueue } = stream;
+    const { owner, trailersAfterQueue } = stream;
     if (trailersAfterQueue !== undefined) {
       try {
-        this.#headers.writeResponse(stream.id, 0, trailersAfterQueue, true);
+        owner.headers.writeResponse(stream.id, 0, trailersAfterQueue, true);
       } catch {
         // They exceed a limit that the peer has lowered since they were queued.
-        this.#owner.fail(stream, ErrorCode.InternalError);
+        owner.fail(stream, ErrorCode.InternalError);
         return;
       }
     }
-    if (isEnd || trailersAfterQueue !== undefined) this.#owner.onSent(stream);
+    if (isEnd || trailersAfterQueue !== undefined) owner.onSent(stream);
   }
 
   /** Reports whether a stream accepts data again: one with an empty queue does, whatever others have queued. */

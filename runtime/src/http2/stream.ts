@@ -85,6 +85,8 @@ export interface StreamOwner {
   /** The last frame of a stream has been written. */
   onSent(stream: EngineStream): void;
   reset(stream: EngineStream, code: number): void;
+  /** Ends a stream with an error. */
+  fail(stream: EngineStream, code: number): void;
 }
 
 /**

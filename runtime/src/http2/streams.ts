@@ -10,7 +10,7 @@ import { STREAM_WINDOW_BYTES } from "./flow-control.ts";
 import { writeRstStream } from "./frame.ts";
 import { HeaderWriter } from "./header-writer.ts";
 import type { Meters } from "./limits.ts";
-import { Scheduler, type SchedulerOwner } from "./scheduler.ts";
+import { Scheduler } from "./scheduler.ts";
 import { type EngineStream, State, type StreamOwner } from "./stream.ts";
 import { StreamTable } from "./stream-table.ts";
 import { ReceiveWindows } from "./windows.ts";
@@ -21,7 +21,7 @@ export interface StreamsOwner {
   onStreamClosed(): void;
 }
 
-export class Streams implements StreamOwner, SchedulerOwner {
+export class Streams implements StreamOwner {
   /** Streams that are open, by id. */
   readonly live: StreamTable = new StreamTable();
   /**
@@ -51,7 +51,7 @@ export class Streams implements StreamOwner, SchedulerOwner {
     this.#isServer = isServer;
     this.#owner = owner;
     this.headers = new HeaderWriter(output);
-    this.scheduler = new Scheduler(output, this.headers, meters, this);
+    this.scheduler = new Scheduler(output);
     this.windows = new ReceiveWindows(output);
   }
 
