@@ -6,11 +6,9 @@
  */
 import { Code } from "../call/code.ts";
 import { abortError, RpcError } from "../call/error.ts";
-import { DONE } from "../call/message-stream.ts";
 import { assertAmount } from "../call/option.ts";
 import { onAbort } from "../call/timer.ts";
-import type { ChunkSource } from "../http/body.ts";
-import type { Exchange, ExchangeObserver, HttpRequest, HttpResponse } from "../http/exchange.ts";
+import type { Exchange, ExchangeObserver } from "../http/exchange.ts";
 import type { Member } from "./member.ts";
 
 export interface EndpointLimits {
@@ -49,13 +47,18 @@ export class CallLimiter {
     member.reserved++;
   }
 
-  /** Makes the exchange function of an endpoint that counts its calls, and reports to the observer. */
+  /**
+   * Makes the exchange function of an endpoint that counts its calls, and reports to the observer. An exchange either fails or has a
+   * response, whose end engines report however it comes.
+   */
   exchangeOf(member: Member, { onEnd, onFailure }: ExchangeObserver): Exchange {
-    /** The ends of calls by their requests: the reader of a response that has ended may be slow, or never return. */
-    const releases = new WeakMap<HttpRequest, () => void>();
+    const release = (): void => {
+      member.running--;
+      this.wake(1);
+    };
     const exchange = member.exchangeOf({
       onEnd(request, response, end) {
-        if (end !== "unknown") releases.get(request)?.();
+        release();
         onEnd?.(request, response, end);
       },
       onFailure: (_, reason) => Promise.reject(reason),
@@ -64,31 +67,14 @@ export class CallLimiter {
       if (member.reserved > 0) member.reserved--;
       else member.running++;
       const { signal } = request;
-      let isOver = false;
-      let unlink = (): void => {};
-      const release = (): void => {
-        if (isOver) return;
-        isOver = true;
-        unlink();
-        member.running--;
-        this.wake(1);
-      };
-      releases.set(request, release);
       if (signal?.aborted) {
         release();
         return Promise.reject(abortError(signal));
       }
-      return exchange(request).then(
-        (response) => {
-          if (response.body.whole !== undefined) release();
-          else unlink = onAbort(signal, release);
-          return isOver ? response : untilRead(response, release);
-        },
-        (reason) => {
-          release();
-          return onFailure(request, reason);
-        },
-      );
+      return exchange(request).catch((reason) => {
+        release();
+        return onFailure(request, reason);
+      });
     };
   }
 
@@ -137,44 +123,4 @@ export class CallLimiter {
   wake(count: number): void {
     for (const waiter of this.#waiting) if (waiter() && --count === 0) return;
   }
-}
-
-/** The same response, which calls `release` at the end of its body. */
-function untilRead(response: HttpResponse, release: () => void): HttpResponse {
-  const { status, headers, body } = response;
-  return {
-    status,
-    headers,
-    get trailers() {
-      return response.trailers;
-    },
-    body: {
-      get whole() {
-        const { whole } = body;
-        if (whole !== undefined) release();
-        return whole;
-      },
-      bytes: (...limits) => body.bytes(...limits).finally(release),
-      [Symbol.asyncIterator](): ChunkSource {
-        const chunks: ChunkSource = body[Symbol.asyncIterator]();
-        return {
-          async next() {
-            let isOver = true;
-            try {
-              const step = await chunks.next();
-              isOver = step.done === true;
-              return step;
-            } finally {
-              if (isOver) release();
-            }
-          },
-          return() {
-            release();
-            return chunks.return?.() ?? Promise.resolve(DONE);
-          },
-          keep: (bytes) => chunks.keep?.(bytes),
-        };
-      },
-    },
-  };
 }
