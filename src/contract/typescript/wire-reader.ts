@@ -17,7 +17,8 @@ import {
   withoutUndefined,
 } from "./compiler-types.ts";
 import { aliasesOf, hasRules, leavesOf, rulesOf, type TaggedRules } from "./rules.ts";
-import { type Constant, type Form, formOf, type NamedType, type WireField, type WireType } from "./wire-type.ts";
+import { constantOfType, joinTypes, type UnionMember } from "./unions.ts";
+import { type Form, formOf, type NamedType, type WireField, type WireType } from "./wire-type.ts";
 
 /** The place of a type: the node of errors, and the node of the type if the source has one. */
 interface Place {
@@ -125,7 +126,7 @@ export class WireReader {
     if (base.isBigInt()) return { kind: "bigint" };
     if (base.isBigIntLiteral()) return this.#fail(node, "a literal cannot be a bigint; use bigint");
     if (base.isNull()) return { kind: "constant", values: [null] };
-    if (base.isLiteral() && !base.isUnion()) return { kind: "constant", values: [constantOf(base)] };
+    if (base.isLiteral() && !base.isUnion()) return { kind: "constant", values: [constantOfType(base)] };
     const word = base.getText();
     const replacement = Object.hasOwn(REPLACEMENTS, word) ? REPLACEMENTS[word] : undefined;
     const resolved = word === "any" && Node.isTypeReference(node) ? resolve(node.getTypeName()) : undefined;
@@ -242,14 +243,14 @@ export class WireReader {
     const isWritten = written.every(([one]) =>
       (one.isUnion() ? one.getUnionTypes() : [one]).every(({ compilerType }) => members.has(compilerType)),
     );
-    const joined = written.length > 0 && isWritten ? this.#join(written) : undefined;
+    const joined = written.length > 0 && isWritten ? joinTypes(this.#members(written)) : undefined;
     if (typeof joined === "object") return joined;
     const leaves = leavesOf(typeNode);
     const all = membersOf(type).map((member): [Type, Place] => {
       const leaf = leaves.find((one) => one.getType().compilerType === member.compilerType);
       return [member, leaf === undefined ? place : { ...place, node: leaf, typeNode: leaf }];
     });
-    const read = this.#join(all);
+    const read = joinTypes(this.#members(all));
     if (typeof read === "object") return read;
     const remedy =
       read === "object"
@@ -259,42 +260,8 @@ export class WireReader {
     return this.#fail(place.node, `${problem}; ${remedy}`);
   }
 
-  /** Joins types to a union: each form has constants, one type, or objects that differ in a constant. Or returns the form that has not. */
-  #join(members: readonly [Type, Place][]): WireType | Form | "union" {
-    const byForm = new Map<Form | "union", [Type, WireType][]>();
-    for (const [member, place] of members) {
-      if (member.isUndefined()) continue;
-      const read = this.#readPart(member, place);
-      const form = formOf(read);
-      byForm.set(form, [...(byForm.get(form) ?? []), [member, read]]);
-    }
-    const types = new Map<Form, WireType>();
-    for (const [form, all] of byForm) {
-      const isTagged = form === "object" && all.length > 1;
-      const joined = isTagged ? this.#tagged(all) : joinConstants(all.map(([, type]) => type));
-      if (joined === undefined || (form === "union" && byForm.size > 1)) return form;
-      types.set(form as Form, joined);
-    }
-    const [only] = types.values();
-    return types.size === 1 && only !== undefined ? only : { kind: "union", types };
-  }
-
-  /** Finds the field by which objects differ. */
-  #tagged(objects: readonly [Type, WireType][]): WireType | undefined {
-    const constantIn = (type: Type, name: string): Constant | undefined => {
-      const property = type.getProperty(name);
-      const value = property?.isOptional() ? undefined : property?.getValueDeclaration()?.getType();
-      return value?.isLiteral() && !value.isUnion() ? constantOf(value) : undefined;
-    };
-    for (const property of objects[0]?.[0].getProperties() ?? []) {
-      const tag = property.getName();
-      const types = objects.map(([type, wire]) => [constantIn(type, tag), wire] as const);
-      const constants = new Set(types.map(([constant]) => constant));
-      if (!constants.has(undefined) && constants.size === objects.length) {
-        return { kind: "tagged", tag, types: types as [Constant, WireType][] };
-      }
-    }
-    return undefined;
+  #members(members: readonly [Type, Place][]): UnionMember[] {
+    return members.flatMap(([type, place]) => (type.isUndefined() ? [] : [[type, this.#readPart(type, place)]]));
   }
 
   /** Reports aliases with rules among the arguments of a generic type, where the compiler replaces them. */
@@ -313,18 +280,4 @@ export class WireReader {
       }
     }
   }
-}
-
-/** Joins types of one form: constants to one list. Returns `undefined` if that is impossible. */
-function joinConstants(types: readonly WireType[]): WireType | undefined {
-  const [only] = types;
-  if (types.length === 1) return only;
-  const values = types.flatMap((type) => (type.kind === "constant" ? type.values : []));
-  if (values.length < types.length) return undefined;
-  return values.includes(true) && values.includes(false) ? { kind: "boolean" } : { kind: "constant", values };
-}
-
-function constantOf(type: Type): Constant {
-  if (type.isBooleanLiteral()) return type.getText() === "true";
-  return type.getLiteralValue() as string | number;
 }
