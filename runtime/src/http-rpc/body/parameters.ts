@@ -11,7 +11,7 @@ import {
   type Message,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { isReflectMessage, type ReflectList, type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
+import { isReflectMessage, type ReflectMessage, reflect } from "@bufbuild/protobuf/reflect";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { RpcError, reasonOf } from "../../call/error.ts";
 import type { BodyJson } from "../../codec/bounded-codec.ts";
@@ -69,12 +69,9 @@ export class Items {
 }
 
 /** A value as JSON, bytes for a field of bytes, or a message that a codec or a format has decoded. */
-export type PartValue = JsonValue | Items | Uint8Array | ReflectMessage;
+type ItemValue = JsonValue | Uint8Array | ReflectMessage;
 
-/** A value that is set after the other values have been decoded from JSON, with its index in a list. */
-interface PlacedValue extends FieldValue<Uint8Array | ReflectMessage> {
-  readonly index: number;
-}
+export type PartValue = ItemValue | Items;
 
 /** Decodes named values into a message. `decode` returns `undefined` for a value that leaves its field unset. */
 export function decodeParameters<V>(
@@ -93,30 +90,26 @@ export function decodeParameters<V>(
 
 /** Creates a message from the values of its fields. */
 export function messageFrom(json: BodyJson, type: DescMessage, values: readonly FieldValue<PartValue>[]): object {
-  const members = new Map<string, JsonValue>();
-  const placed: PlacedValue[] = [];
-  const counts = new Map<DescField, number>();
+  const byField = new Map<DescField, ItemValue[]>();
   for (const { field, value } of values) {
-    const list = field.fieldKind === "list";
-    const index = counts.get(field) ?? 0;
-    if (!list && index > 0) throw badRequest(`parameter "${field.jsonName}" is given more than once`);
-    counts.set(field, index + (value instanceof Items ? value.values.length : 1));
-    const items = members.get(field.jsonName);
-    if (value instanceof Uint8Array || isReflectMessage(value)) placed.push({ field, value, index });
-    else if (value instanceof Items) {
-      if (!Array.isArray(items)) members.set(field.jsonName, value.values);
-      else {
-        for (const item of value.values) {
-          items.push(item);
-        }
-      }
-    } else if (list && Array.isArray(items)) items.push(value);
-    else members.set(field.jsonName, list ? [value] : value);
+    const items = value instanceof Items ? value.values : [value];
+    const known = byField.get(field);
+    if (known === undefined) byField.set(field, items);
+    else if (field.fieldKind !== "list") throw badRequest(`parameter "${field.jsonName}" is given more than once`);
+    else for (const item of items) known.push(item);
+  }
+  const members = new Map<string, JsonValue>();
+  const placed = new Map<DescField, ItemValue[]>();
+  for (const [field, items] of byField) {
+    if (!items.every(isJson)) placed.set(field, items);
+    else members.set(field.jsonName, field.fieldKind === "list" ? items : (items[0] as JsonValue));
   }
   const message = fromMembers(json, type, members);
-  if (placed.length > 0) setPlaced(type, message, placed);
+  if (placed.size > 0) setPlaced(json, reflect(type, message as Message), placed);
   return message;
 }
+
+const isJson = (value: ItemValue): value is JsonValue => !(value instanceof Uint8Array || isReflectMessage(value));
 
 /** Decodes a message from its JSON members. The JSON of a message that wraps a scalar is the scalar. */
 function fromMembers(json: BodyJson, type: DescMessage, members: ReadonlyMap<string, JsonValue>): object {
@@ -125,35 +118,20 @@ function fromMembers(json: BodyJson, type: DescMessage, members: ReadonlyMap<str
   return boxed === undefined ? create(type) : json.fromValue(type, boxed);
 }
 
-function setPlaced(type: DescMessage, message: object, placed: readonly PlacedValue[]): void {
-  const fields = reflect(type, message as Message);
-  const lists = new Map<DescField, PlacedValue[]>();
-  for (const one of placed) {
-    const { field, value } = one;
-    const known = lists.get(field);
-    if (field.fieldKind !== "list") fields.set(field, reflected(field, value));
-    else if (known === undefined) lists.set(field, [one]);
-    else known.push(one);
+/** Sets the fields that have values other than JSON. */
+function setPlaced(json: BodyJson, fields: ReflectMessage, placed: ReadonlyMap<DescField, ItemValue[]>): void {
+  for (const [field, items] of placed) {
+    const values = items.map((item) => reflected(json, field, item));
+    if (field.fieldKind !== "list") fields.set(field, values[0]);
+    else for (const value of values) fields.get(field).add(value);
   }
-  for (const [field, values] of lists) insert(fields.get(field) as ReflectList, values);
 }
 
-/** Inserts values into a list, each at its index in the result. */
-function insert(list: ReflectList, values: readonly PlacedValue[]): void {
-  const others = [...list];
-  list.clear();
-  let taken = 0;
-  for (const { field, value, index } of values) {
-    for (; list.size < index; taken += 1) list.add(others[taken]);
-    list.add(reflected(field, value));
-  }
-  for (const other of others.slice(taken)) list.add(other);
-}
-
-/** Wraps bytes for a field of type `BytesValue`. */
-function reflected(field: DescField, value: Uint8Array | ReflectMessage): Uint8Array | ReflectMessage {
-  if (isReflectMessage(value) || field.message === undefined) return value;
-  return reflect(field.message, create(field.message, { value }));
+/** Decodes JSON of a message, and wraps bytes for a field of type `BytesValue`. */
+function reflected(json: BodyJson, { message }: DescField, value: ItemValue): unknown {
+  if (message === undefined || isReflectMessage(value)) return value;
+  const decoded = value instanceof Uint8Array ? create(message, { value }) : json.fromValue(message, value);
+  return reflect(message, decoded as Message);
 }
 
 /** Messages whose JSON is a string. An empty text leaves the field unset, as for numbers. */
