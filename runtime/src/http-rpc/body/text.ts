@@ -6,6 +6,7 @@ import { type DescField, type DescMessage, type JsonObject, type JsonValue, Scal
 import type { BodyJson } from "../../codec/bounded-codec.ts";
 import { clipText, quote } from "../../protocol/error.ts";
 import type { BodyContent, NamedResult, Notation } from "../../protocol/payload.ts";
+import { decodeLatin1 } from "../../wire/fields.ts";
 import { unsupportedType } from "../error-response.ts";
 import type { BodyFormat } from "./format.ts";
 import { messageFrom } from "./parameters.ts";
@@ -76,8 +77,8 @@ type Decode = (bytes: Uint8Array) => string;
 /** Charsets that TextDecoder lacks or decodes differently: it reads US-ASCII and ISO-8859-1 as windows-1252. */
 const OWN_CHARSETS: Readonly<Record<string, Decode>> = {
   "us-ascii": decodeAscii,
-  "iso-8859-1": (bytes) => decodeSingle(bytes, LATIN_1),
-  "windows-1252": (bytes) => decodeSingle(bytes, WINDOWS_1252),
+  "iso-8859-1": (bytes) => decodeLatin1(bytes, 0, bytes.length),
+  "windows-1252": decodeWindows1252,
 };
 const ALIASES: Readonly<Record<string, string>> = {
   ascii: "us-ascii",
@@ -126,23 +127,15 @@ function decodeAscii(bytes: Uint8Array): string {
   for (let i = 0; i < bytes.length; i += 1) {
     if ((bytes[i] as number) > 0x7f) throw new Error(`the bytes are not text in US-ASCII: byte ${i} is above 127`);
   }
-  return decodeSingle(bytes, LATIN_1);
+  return decodeLatin1(bytes, 0, bytes.length);
 }
 
-/** The characters of the bytes in ISO-8859-1, as UTF-16. */
-const LATIN_1 = Uint16Array.from({ length: 256 }, (_, byte) => byte);
-/** The characters of the bytes in windows-1252, which differs in 128 to 159. */
-const WINDOWS_1252 = LATIN_1.map((byte) =>
-  byte < 0x80 || byte > 0x9f
-    ? byte
-    : "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ".charCodeAt(byte - 0x80),
-);
+/** The characters of the bytes 128 to 159 in windows-1252, which is ISO-8859-1 otherwise. */
+const WINDOWS_1252 = "€\u0081‚ƒ„…†‡ˆ‰Š‹Œ\u008dŽ\u008f\u0090‘’“”•–—˜™š›œ\u009džŸ";
 
-/** Decodes text in which each byte is a character. */
-function decodeSingle(bytes: Uint8Array, characters: Uint16Array): string {
-  const units = new DataView(new ArrayBuffer(2 * bytes.length));
-  for (let i = 0; i < bytes.length; i += 1) units.setUint16(2 * i, characters[bytes[i] as number] as number, true);
-  return new TextDecoder("utf-16le").decode(units);
+function decodeWindows1252(bytes: Uint8Array): string {
+  const latin1 = decodeLatin1(bytes, 0, bytes.length);
+  return latin1.replace(/[\u0080-\u009f]/g, (character) => WINDOWS_1252.charAt(character.charCodeAt(0) - 0x80));
 }
 
 /** Returns the byte order of UTF-16. Without a byte order mark it is big-endian (RFC 2781, section 4.3). */
