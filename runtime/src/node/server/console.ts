@@ -12,13 +12,8 @@ import { type Resource, TEXT_TYPE, textResponse } from "../../server/resource.ts
 /** Reads a file of the page: of Swagger UI, or of this package. */
 export type ConsoleFiles = (name: string) => Promise<string>;
 
-/** The files of the page, each with the package and the folder that contains it. */
-const PACKAGES: Readonly<Record<string, readonly [name: string, folder: string]>> = {
-  "swagger-ui.css": ["swagger-ui-dist", ""],
-  "swagger-ui-bundle.js": ["swagger-ui-dist", ""],
-  "page.css": ["triple-es", "dist/console"],
-  "page.js": ["triple-es", "dist/console"],
-};
+/** The files of the page that are in this package. All others are those of Swagger UI. */
+const OWN_FILES: ReadonlySet<string> = new Set(["page.css", "page.js"]);
 
 /** The options of a router on which the page depends. */
 interface ConsoleSettings {
@@ -39,11 +34,9 @@ export function mountConsole<Router extends { mount(resource: Resource): unknown
   load: (router: Router, path: string, files: ConsoleFiles) => Promise<Resource>,
 ): Router {
   if (!isOn(option)) return router;
-  const folders = new Map(Object.values(PACKAGES).map(([name]) => [name, folderOf(name)]));
-  const files: ConsoleFiles = (name) => {
-    const [owner, folder] = PACKAGES[name] ?? ["", ""];
-    return readFile(join(folders.get(owner) ?? "", folder, name), "utf8");
-  };
+  const own = join(folderOf("triple-es"), "dist/console");
+  const swaggerUi = folderOf("swagger-ui-dist");
+  const files: ConsoleFiles = (name) => readFile(join(OWN_FILES.has(name) ? own : swaggerUi, name), "utf8");
   let page: Promise<Resource> | undefined;
   router.mount({
     path: CONSOLE_PATH,
