@@ -3,14 +3,14 @@
  * sent to another endpoint (transparent retry). A request that may have been processed is not: retry policies decide
  * about it.
  */
-import { Code, codeFromNumber } from "../call/code.ts";
+import { Code } from "../call/code.ts";
 import { noteObstacle } from "../call/context.ts";
 import { subscribed } from "../call/diagnostics.ts";
 import { abortError, RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
 import { now } from "../call/platform.ts";
 import { delay } from "../call/timer.ts";
-import type { Exchange, ExchangeObserver, HttpRequest, HttpResponse, ResponseEnd } from "../http/exchange.ts";
+import type { Exchange, ExchangeObserver, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { ReplayBody } from "../http/replay.ts";
 import {
   ExchangeFailure,
@@ -24,6 +24,7 @@ import {
 import type { Balancer, RoutedPicker } from "./balancer.ts";
 import { CallLimiter, type EndpointLimits } from "./call-limiter.ts";
 import { listFailures } from "./endpoint.ts";
+import { asFault, faultOf, hasCodeInBody } from "./fault.ts";
 import { LatencyMeter } from "./latency.ts";
 import type { Member } from "./member.ts";
 import { takeCallReport } from "./policy/weighted-round-robin.ts";
@@ -119,10 +120,8 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
           return;
         }
         const { context } = request;
-        const isInBody = status === 404 || (hasType(headers, EVENTS) && !(end instanceof RpcError));
-        if (context !== undefined && isInBody && !hasType(request.headers, GRPC)) {
-          // `unimplemented` or `not_found`, or the last event, by the body, which the caller reads.
-          context.onCode = (code) => count(member, code !== undefined && FAULTS.has(code) ? code : undefined);
+        if (context !== undefined && hasCodeInBody(request.headers, response, end)) {
+          context.onCode = (code) => count(member, asFault(code));
           latencies.ended(member, request, status !== 200);
           return;
         }
@@ -244,62 +243,12 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
   return exchange;
 }
 
-/**
- * The codes that count as failures of the endpoint in outlier detection. gRFC A50 counts every code, also those that tell the
- * caller of a mistake (`invalid_argument`, `not_found` and others) or of a conflict, which every endpoint would answer with. Envoy
- * counts those that its mapping to HTTP statuses turns into 5xx: all of these but `resource_exhausted`, which it maps to 429. That
- * one is here because an endpoint that refuses calls at once has the fewest active streams, so that the power of two choices
- * prefers it. `unimplemented` is the answer of another service that has got the address.
- */
-const FAULTS: ReadonlySet<Code> = new Set([
-  Code.Unknown,
-  Code.DeadlineExceeded,
-  Code.ResourceExhausted,
-  Code.Unimplemented,
-  Code.Internal,
-  Code.Unavailable,
-  Code.DataLoss,
-]);
-
 function reportPick({ endpoint: { address } }: Member, { path }: HttpRequest, suffix: string): void {
   subscribed("pick")?.publish({ path, address, text: `picked ${address} for ${path}${suffix}` });
 }
 
 /** Rejects an exchange with its reason. */
 const fail = (_: HttpRequest, reason: unknown): Promise<never> => Promise.reject(reason);
-
-/** The codes of HTTP statuses that are faults, of responses without `grpc-status`. */
-const FAULT_OF_HTTP_STATUS: Readonly<Record<number, Code>> = {
-  408: Code.DeadlineExceeded,
-  429: Code.ResourceExhausted,
-  500: Code.Internal,
-  501: Code.Unimplemented,
-  502: Code.Unavailable,
-  503: Code.Unavailable,
-  504: Code.Unavailable,
-};
-
-/** The content types of gRPC, and that of streams over HTTP RPC. */
-const GRPC = "application/grpc";
-const EVENTS = "text/event-stream";
-
-/** Returns the code of a response that is a fault of its endpoint. `undefined` for other responses, and for success. */
-function faultOf(sent: Metadata, { status, headers, trailers }: HttpResponse, end: ResponseEnd): Code | undefined {
-  if (end instanceof RpcError) return end.code;
-  const grpcStatus = headers.get("grpc-status") ?? trailers.get("grpc-status");
-  if (grpcStatus !== undefined) {
-    const code = codeFromNumber(Number(grpcStatus));
-    return code !== undefined && FAULTS.has(code) ? code : undefined;
-  }
-  const byStatus = FAULT_OF_HTTP_STATUS[status];
-  if (byStatus !== undefined || !hasType(sent, GRPC)) return byStatus;
-  // An answer that is not gRPC, such as that of a web server that has got the address, or one without a status.
-  return status !== 200 || !hasType(headers, GRPC) || end === "complete" ? Code.Unknown : undefined;
-}
-
-function hasType(headers: Metadata, type: string): boolean {
-  return headers.get("content-type")?.startsWith(type) ?? false;
-}
 
 /** The error of a request that has tried several endpoints: it names up to three of them, each with its reason. */
 function explain(failed: ReadonlyMap<Member, unknown>, last: unknown): unknown {

@@ -9,9 +9,6 @@
  *               registry that cannot see an endpoint may be the only one that cannot (Envoy keeps such hosts while they
  *               pass health checks). A GOAWAY ends it at once
  *     removed   takes no new calls, and closes when its streams have ended
- *
- * Connected members are watched: their health (gRFC A17), if a service to watch is configured, and their load out of band (gRFC
- * A51), if the policy has an interval of reports.
  */
 
 import { Code } from "../call/code.ts";
@@ -19,7 +16,7 @@ import { endpointRemoved, RpcError } from "../call/error.ts";
 import { now, startBackgroundTimer } from "../call/platform.ts";
 import type { ConnectEndpoint, Endpoint, EndpointConnections } from "./endpoint.ts";
 import { Member } from "./member.ts";
-import { takeReport } from "./policy/weighted-round-robin.ts";
+import { MemberWatches, type WatchOptions } from "./member-watches.ts";
 import type { Balancing, TargetOptions } from "./target-options.ts";
 
 /** The target of {@link Members}. */
@@ -59,7 +56,7 @@ const CHECK_INTERVAL_MS = 2 * 60_000;
 const RELEASED_GRACE_MS = 15 * 60_000;
 
 /** `subset` also limits the number of unlisted endpoints that are kept. */
-type MemberOptions = Balancing & Pick<TargetOptions, "watches" | "keepUnlistedMs" | "subset">;
+type MemberOptions = WatchOptions & Pick<TargetOptions, "keepUnlistedMs" | "subset">;
 
 export class Members {
   readonly #owner: MembersOwner;
@@ -67,8 +64,7 @@ export class Members {
   readonly #options: MemberOptions;
   #byAddress = new Map<string, Member>();
   readonly #idle = new Set<Member>();
-  /** The options that say what is watched. */
-  #watched: Balancing;
+  readonly #watches: MemberWatches;
   #connecting = 0;
   /** The number of attempts that began within the last {@link ATTEMPT_DELAY_MS}. */
   #recent = 0;
@@ -79,7 +75,15 @@ export class Members {
     this.#owner = owner;
     this.#connect = connect;
     this.#options = options;
-    this.#watched = options;
+    this.#watches = new MemberWatches(
+      {
+        onHealthy: (member) => this.#healthy(member),
+        onUnhealthy: (member, failure) => this.failed(member, failure),
+        onLost: (member) => this.#lost(member),
+        onProblem: (problem) => this.#owner.onProblem(problem),
+      },
+      options,
+    );
   }
 
   /** All members: in the order of the list, then the unlisted ones. */
@@ -224,10 +228,7 @@ export class Members {
 
   /** Changes what is watched. */
   watch(balancing: Balancing): void {
-    const { healthService, balancer } = this.#watched;
-    this.#watched = balancing;
-    const reportMs = balancing.balancer.loads?.oobReportingPeriodMs;
-    if (balancing.healthService === healthService && reportMs === balancer.loads?.oobReportingPeriodMs) return;
+    if (!this.#watches.replace(balancing)) return;
     for (const member of this) {
       if (member.state !== "ready" && member.endWatch === undefined) continue;
       member.stopWatch();
@@ -238,45 +239,7 @@ export class Members {
   /** Handles a connection. The endpoint takes calls, if its health is watched after the first status. */
   #connected(member: Member): void {
     if (!this.#isMember(member)) return;
-    this.#watchLoad(member);
-    if (!this.#watchHealth(member)) this.#healthy(member);
-  }
-
-  /** Begins the watch of a member's health, unless it runs. Returns false if none is configured. */
-  #watchHealth(member: Member): boolean {
-    const { watches } = this.#options;
-    const { healthService } = this.#watched;
-    if (member.endWatch !== undefined) return true;
-    if (watches === undefined || healthService === undefined) return false;
-    member.endWatch = watches.health(member.connections as EndpointConnections, healthService, {
-      onStatus: (failure) => (failure === undefined ? this.#healthy(member) : this.failed(member, failure)),
-      onUnimplemented: () => {
-        member.endWatch = undefined;
-        this.#healthy(member);
-        this.#owner.onProblem(`${member.endpoint.address} has no grpc.health.v1.Health: it takes calls unchecked`);
-      },
-      onUnconnected: () => {
-        if (member.state === "ready") member.endWatch = undefined;
-        else this.#lost(member);
-      },
-    });
-    return true;
-  }
-
-  #watchLoad(member: Member): void {
-    const reportMs = this.#watched.balancer.loads?.oobReportingPeriodMs;
-    if (reportMs === undefined) return;
-    member.endLoadWatch ??= this.#options.watches?.load(member.connections as EndpointConnections, reportMs, {
-      onReport: (report) => {
-        const { loads } = this.#watched.balancer;
-        if (loads !== undefined) takeReport(member, () => report, loads, now());
-      },
-      onUnimplemented: () =>
-        this.#owner.onProblem(`${member.endpoint.address} has no ORCA service: it sends no load reports`),
-      onUnconnected: () => {
-        member.endLoadWatch = undefined;
-      },
-    });
+    if (!this.#watches.begin(member)) this.#healthy(member);
   }
 
   #healthy(member: Member): void {
