@@ -22,7 +22,7 @@ import { IdempotencyServiceDef } from "../../fixtures/gen/fixture/idempotency/v1
 import { MessagingServiceDef } from "../../fixtures/gen/fixture/rest/v1/rest_triple.ts";
 import { ClassesDef } from "../../fixtures/interface/gen/classes_triple.ts";
 import { OverloadsDef } from "../../fixtures/interface/gen/overloads_triple.ts";
-import { queryLeaves } from "../../runtime/src/openapi/query-leaves.ts";
+import { queryLeaves } from "../../runtime/src/openapi/rest-operation.ts";
 import { keyOf } from "../../runtime/src/rest/field-path.ts";
 import { compile, requestFor, run } from "../plugin/support/protos.ts";
 import { greeter } from "../support/server.ts";

@@ -1,6 +1,6 @@
 /** `NO_PROXY` by the rules of Go, whose `http.ProxyFromEnvironment` gives the same answer in every row. */
 import { expect, it } from "vitest";
-import { bypassesProxy } from "../../../runtime/src/node/client/no-proxy.ts";
+import { bypassesProxy } from "../../../runtime/src/node/client/proxy.ts";
 
 /** Addresses, values of NO_PROXY, and whether the proxy is bypassed. */
 const ROWS: readonly (readonly [address: string, noProxy: string, bypasses: boolean])[] = [

@@ -6,7 +6,7 @@ import { type Compression, RpcError } from "triple-es";
 import { type NodeCompression, nodeCompressions, zstd } from "triple-es/node";
 import { snappy } from "triple-es/snappy";
 import { describe, expect, it } from "vitest";
-import { brotliOutputBytes } from "../../../runtime/src/node/brotli-header.ts";
+import { brotliOutputBytes } from "../../../runtime/src/node/compression.ts";
 import { connectGreeter, startServer } from "../../support/server.ts";
 
 const named: [string, NodeCompression][] = nodeCompressions.map((compression) => [compression.name, compression]);
