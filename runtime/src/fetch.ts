@@ -6,8 +6,8 @@
  * @module triple-es/fetch
  */
 import { intercept } from "./call/call.ts";
+import { interceptAttempts, interceptStreams } from "./call/request-messages.ts";
 import type { ClosableTransport, Transport } from "./client/client.ts";
-import { interceptAttempts, interceptStreams } from "./client/request-messages.ts";
 import { closableTransport } from "./client/transport.ts";
 import { type Codec, protoCodec } from "./codec/codec.ts";
 import { checkCodecNames } from "./codec/wire-name.ts";

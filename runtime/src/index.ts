@@ -6,8 +6,8 @@
 import "./call/inspect.ts";
 import type { Interceptor } from "./call/call.ts";
 import { assertMembers, assertOneOf } from "./call/option.ts";
+import { interceptAttempts, interceptStreams } from "./call/request-messages.ts";
 import type { Transport } from "./client/client.ts";
-import { interceptAttempts, interceptStreams } from "./client/request-messages.ts";
 import { boundedJsonCodec, defaultProtoCodec, findBoundedCodec } from "./codec/bounded-codec.ts";
 import type { Codec } from "./codec/codec.ts";
 import { webCompressions } from "./codec/web-compression.ts";

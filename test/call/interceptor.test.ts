@@ -456,3 +456,52 @@ describe("an interceptor of a client that calls next again", () => {
     expect(await client.greetTogether(names)).toMatchObject({ greeting: "Hello, Ada and Grace!" });
   });
 });
+
+describe.each(["grpc", "http-rpc"] as const)("an interceptor of a server that calls next again (%s)", (protocol) => {
+  const repeating: Interceptor = (next) => (request) => next(request).catch(() => next(request));
+  const mapping: Interceptor = (next) => async (request) => {
+    if (!request.stream) return next(request);
+    const { messages } = request;
+    async function* each(): AsyncGenerator<object, void> {
+      yield* messages;
+    }
+    return next({ ...request, messages: each() });
+  };
+  /** Fails the first time, before or after the handler. */
+  const failing = (isBefore: boolean): Interceptor => {
+    let calls = 0;
+    return (next) => async (request) => {
+      const isFirst = ++calls === 1;
+      const response = isFirst && isBefore ? undefined : await next(request);
+      if (isFirst) throw new RpcError(Code.Unavailable, "by the test");
+      return response as Awaited<ReturnType<typeof next>>;
+    };
+  };
+  const repeated = (isBefore: boolean, between: readonly Interceptor[] = []) =>
+    connect({ protocol, server: [repeating, ...between], service: [failing(isBefore)] });
+
+  it("passes a single message on again", async () => {
+    for (const isBefore of [true, false])
+      expect((await repeated(isBefore).greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
+  });
+
+  it("passes a stream on again of which nothing was read", async () => {
+    expect(await greetings(repeated(true).greetEach({ names: ["Ada"] }))).toEqual(["Hello, Ada!"]);
+    if (protocol === "http-rpc") return;
+    expect((await repeated(true).greetTogether(arriving("Ada"))).greeting).toBe("Hello, Ada!");
+    expect(await greetings(repeated(true).greetOnArrival(arriving("Ada")))).toEqual(["Hello, Ada!"]);
+  });
+
+  it.each([[[]], [[mapping]]])("cannot pass a stream on again whose messages were read", async (between) => {
+    const client = (): GreetServiceClient => repeated(false, between);
+    const calls: Parameters<typeof failureOf>[0][] = [client().greetEach({ names: ["Ada"] })];
+    if (protocol === "grpc")
+      calls.push(client().greetTogether(arriving("Ada")), client().greetOnArrival(arriving("Ada")));
+    for (const call of calls) {
+      expect(await failureOf(call)).toMatchObject({
+        code: Code.FailedPrecondition,
+        rawMessage: expect.stringContaining("can be read once, so an interceptor cannot call next again with them"),
+      });
+    }
+  });
+});

@@ -9,6 +9,7 @@ import {
 } from "../call/call.ts";
 import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
 import { endMessages } from "../call/message-stream.ts";
+import { interceptStreams } from "../call/request-messages.ts";
 
 export interface HandlerOptions {
   /** Interceptors of every call, the first one outermost. */
@@ -37,7 +38,7 @@ export function interceptHandler(call: Call, { interceptors, onError }: HandlerO
       throw error;
     }
   };
-  const intercepted = intercept(isPlain ? call : handle, interceptors);
+  const intercepted = isPlain ? intercept(call, interceptors) : interceptStreams(handle, interceptors);
 
   return async (request) => {
     let response: CallResponse | undefined;

@@ -4,9 +4,9 @@
 
 import type { RpcError } from "../../call/error.ts";
 import { assertArrays, assertMembers, assertObject, assertOneOf, type MemberNames } from "../../call/option.ts";
+import { interceptAttempts, interceptStreams } from "../../call/request-messages.ts";
 import type { ClosableTransport } from "../../client/client.ts";
 import { configureCalls } from "../../client/configured.ts";
-import { interceptAttempts, interceptStreams } from "../../client/request-messages.ts";
 import { retryConfig } from "../../client/retry.ts";
 import { parseServiceConfig, type ServiceConfig } from "../../client/service-config.ts";
 import { closableTransport } from "../../client/transport.ts";

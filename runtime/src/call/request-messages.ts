@@ -2,11 +2,11 @@
  * Request streams under interceptors. An interceptor may call `next` again, and most streams can be read once: an empty
  * stream would be sent, and the call would succeed although its messages were lost.
  */
-import { attemptInterceptors } from "../call/attempt.ts";
-import { type Call, type Interceptor, intercept } from "../call/call.ts";
-import { Code } from "../call/code.ts";
-import { RpcError } from "../call/error.ts";
-import { iteration } from "../call/message-stream.ts";
+import { attemptInterceptors } from "./attempt.ts";
+import { type Call, type Interceptor, intercept } from "./call.ts";
+import { Code } from "./code.ts";
+import { RpcError } from "./error.ts";
+import { iteration } from "./message-stream.ts";
 
 /** Iterators and streams whose messages have been read, or are being read. */
 const begun = new WeakSet<object>();
@@ -20,17 +20,17 @@ export function interceptAttempts(call: Call, interceptors: readonly Interceptor
 }
 
 /**
- * Wraps the calls of a transport with its interceptors. A call fails as `failed_precondition` if an interceptor sends a request
+ * Wraps a call in interceptors, on a client or a server. It fails as `failed_precondition` if an interceptor passes on a request
  * stream again that can be read once.
  */
 export function interceptStreams(call: Call, interceptors: readonly Interceptor[] = []): Call {
-  // The stream of the program is checked, and those that interceptors make of it.
+  // The stream of the call is checked, and those that interceptors make of it.
   return interceptors.length === 0 ? call : refuseRepeats(intercept(refuseRepeats(call), interceptors));
 }
 
 function refuseRepeats(call: Call): Call {
   return (request) => {
-    if (!request.stream || request.method.kind === "server_streaming") return call(request);
+    if (!request.stream) return call(request);
     return call({ ...request, messages: readOnce(request.messages, request.method.path) });
   };
 }
@@ -52,14 +52,16 @@ function readOnce(messages: AsyncIterable<object>, path: string): AsyncIterable<
       const isFirst = !isBegun;
       isBegun = true;
       let isRead = false;
-      const next = async (): Promise<IteratorResult<object, undefined>> => {
+      const first = async (): Promise<IteratorResult<object, undefined>> => {
         const step = await iterator.next();
-        if (step.done && !isRead) {
-          if (!isFirst && !isEmpty) throw readTwice(path);
-          isEmpty = true;
-        }
-        isRead = true;
+        if (step.done && !isFirst && !isEmpty) throw readTwice(path);
+        isEmpty = step.done === true;
         return step;
+      };
+      const next: typeof first = () => {
+        if (isRead) return iterator.next();
+        isRead = true;
+        return first();
       };
       return iteration(next, () => iterator.return?.());
     },
