@@ -1,12 +1,5 @@
 /** Interceptors of handlers, and the cleanup if an interceptor throws. */
-import {
-  type Call,
-  type CallContext,
-  type CallResponse,
-  type Interceptor,
-  intercept,
-  type StreamResponse,
-} from "../call/call.ts";
+import type { Call, CallContext, CallResponse, Interceptor, StreamResponse } from "../call/call.ts";
 import { type ErrorHook, maskUnknownError, RpcError } from "../call/error.ts";
 import { endMessages } from "../call/message-stream.ts";
 import { interceptStreams } from "../call/request-messages.ts";
@@ -38,7 +31,7 @@ export function interceptHandler(call: Call, { interceptors, onError }: HandlerO
       throw error;
     }
   };
-  const intercepted = isPlain ? intercept(call, interceptors) : interceptStreams(handle, interceptors);
+  const intercepted = interceptStreams(isPlain ? call : handle, interceptors);
 
   return async (request) => {
     let response: CallResponse | undefined;
