@@ -505,3 +505,16 @@ describe.each(["grpc", "http-rpc"] as const)("an interceptor of a server that ca
     }
   });
 });
+
+it.each(["grpc", "http-rpc"] as const)("request messages that fail, fail the call (%s)", async (protocol) => {
+  const cause = new Error("no more");
+  const failing: Interceptor = (next) => (request) => {
+    async function* messages(): AsyncGenerator<object, void> {
+      yield* [];
+      throw cause;
+    }
+    return next(request.stream ? { ...request, messages: messages() } : request);
+  };
+  const error = await failureOf(connect({ protocol, client: [failing] }).greetEach({}));
+  expect(error).toMatchObject({ code: Code.Internal, rawMessage: "no more", status: Status.ClientError, cause });
+});

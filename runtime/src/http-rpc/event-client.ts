@@ -69,8 +69,7 @@ function createEventCall(
         for await (const { name, data } of readEvents(chunks, options.maxMessageBytes)) {
           if (name === "" || name === "message") yield await decode(data);
           if (name !== "end" && name !== "failure") continue;
-          const rest = chunks.next().catch(() => {});
-          await settledWithin(rest, END_MS);
+          await settledWithin(chunks.next(), END_MS);
           if (name === "end") return;
           const status = Number(UNNAMED_ERROR.exec(data)?.[1] ?? 500);
           const error = readErrorResponse(method.path, status, encoder.encode(data), metadata);
@@ -109,7 +108,9 @@ function createEventCall(
       const problem = `${method.path} is ${method.kind.replace("_", " ")}, which HTTP RPC cannot carry: it needs gRPC`;
       throw new RpcError(Code.Unimplemented, problem, { status: Status.ClientError });
     }
-    const message = await onlyMessage(messages, (received) => requestCountError(method, received));
+    const message = await onlyMessage(messages, (received) => requestCountError(method, received)).catch((reason) => {
+      throw localError(reason);
+    });
     return call({ ...request, stream: false, message });
   };
 }
