@@ -66,7 +66,7 @@ function declareJson(type: JsonType, nameOf: NameOf, textOf: Tools["textOf"]): D
   const text = textOf(type.file);
   const common = { doc: typeDocs(type, text), name };
   if (type.kind === "enum") {
-    return { ...common, kind: "type", type: () => unionOf(type.values.map(({ name }) => name)) };
+    return { ...common, kind: "type", type: () => unionOf(type.values.map(({ jsonName }) => jsonName)) };
   }
   const docs = fieldDocs(type, text);
   const members = type.fields.map(

@@ -87,7 +87,10 @@ export const RULED: Readonly<Record<string, string>> = {
 syntax = "proto3";
 package orders.v1;
 import "buf/validate/validate.proto";
+import "google/protobuf/descriptor.proto";
 import "google/protobuf/wrappers.proto";
+message JsonName { string string = 1; }
+extend google.protobuf.EnumValueOptions { JsonName json = 998; }
 service OrderService { rpc Place(Order) returns (Placed); }
 message Order {
 ${FIELDS.map(([type, name, rules], index) => `  ${type} ${name} = ${index + 1} [(buf.validate.field).${rules}];`).join("\n")}
@@ -99,6 +102,6 @@ ${FIELDS.map(([type, name, rules], index) => `  ${type} ${name} = ${index + 1} [
 }
 message Item { string name = 1 [(buf.validate.field).string.min_len = 1]; }
 message Placed { string id = 1; }
-enum Color { COLOR_UNSPECIFIED = 0; COLOR_RED = 1; COLOR_BLUE = 2; }
+enum Color { COLOR_UNSPECIFIED = 0 [(json).string = "none"]; COLOR_RED = 1; COLOR_BLUE = 2; }
 `,
 };

@@ -9,6 +9,7 @@ import { type MessageWriter, reserve } from "./binary/slab.ts";
 import { encodeInto, writeEncoded } from "./binary/writer.ts";
 import { encodeJson, encodeUtf8, toMessage } from "./codec.ts";
 import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-syntax.ts";
+import { jsonNameOf } from "./json-zero.ts";
 import { LONG_TYPES } from "./values/values.ts";
 
 const Shape = { Implicit: 0, Explicit: 1, Oneof: 2, List: 3, Map: 4 } as const;
@@ -186,9 +187,7 @@ function writeValue(writer: MessageWriter, { field, kind }: FieldPlan, value: un
   } else {
     if (typeof value !== "number" || kind === Kind.Text || kind === Kind.Bool) leave();
     const constant = kind === Kind.Enum ? field.enum?.value[value] : undefined;
-    // Earlier versions of protobuf-es have no names of their own for JSON.
-    const name = constant?.jsonName ?? constant?.name;
-    if (name !== undefined) writeText(writer, name);
+    if (constant !== undefined) writeText(writer, jsonNameOf(constant));
     else if (Number.isFinite(value)) writePlain(writer, String(value));
     else if (kind === Kind.Float) writeText(writer, String(value));
     else leave();

@@ -10,7 +10,7 @@ import {
   type JsonValue,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { zeroOfEnum, zeroOfScalar } from "../codec/json-zero.ts";
+import { jsonNameOf, zeroOfEnum, zeroOfScalar } from "../codec/json-zero.ts";
 import { exampleOfPattern } from "./pattern-example.ts";
 import { isValid } from "./rule-keywords.ts";
 import { type Rules, rulesOf } from "./rules.ts";
@@ -79,12 +79,7 @@ const FORMAT_EXAMPLES: Readonly<Record<string, string>> = {
 function conforming(value: JsonValue, rules: Rules | undefined, type?: DescEnum): JsonValue {
   if (rules === undefined) return value;
   const { keywords, examples } = rules;
-  const candidates = [
-    ...examples,
-    value,
-    ...(type?.values.map(({ name }) => name) ?? []),
-    ...valuesNear(value, keywords),
-  ];
+  const candidates = [...examples, value, ...(type?.values.map(jsonNameOf) ?? []), ...valuesNear(value, keywords)];
   return candidates.find((candidate) => isValid(candidate, keywords)) ?? value;
 }
 

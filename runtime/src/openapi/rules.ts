@@ -15,7 +15,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
-import { zeroOf } from "../codec/json-zero.ts";
+import { jsonNameOf, zeroOf } from "../codec/json-zero.ts";
 import { isValid, joinSchemas, keywordsOf } from "./rule-keywords.ts";
 
 /** The rules of the values of a field, or of its elements. */
@@ -97,7 +97,8 @@ function nonZero(zero: JsonValue, keywords: JsonObject): JsonObject {
 
 /** Replaces the numbers in the rules of an enum by their names. */
 function inNames(rules: JsonObject, type: DescEnum | undefined): JsonObject {
-  const nameOf = (value: JsonValue): JsonValue => type?.value[Number(value)]?.name ?? value;
+  const names = new Map(type?.values.map((value) => [value.number, jsonNameOf(value)]));
+  const nameOf = (value: JsonValue): JsonValue => names.get(Number(value)) ?? value;
   return Object.fromEntries(
     Object.entries(rules).map(([name, value]) => [name, Array.isArray(value) ? value.map(nameOf) : nameOf(value)]),
   );

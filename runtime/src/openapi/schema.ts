@@ -1,6 +1,7 @@
 /** JSON Schemas (draft 2020-12, the dialect of OpenAPI 3.1) of Protocol Buffers messages and enums in ProtoJSON. */
 import { type DescEnum, type DescField, type DescMessage, type JsonObject, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
+import { jsonNameOf } from "../codec/json-zero.ts";
 import type { SharedSchemas } from "../protocol/payload.ts";
 import type { Comments } from "./comments.ts";
 import { joinSchemas } from "./rule-keywords.ts";
@@ -80,16 +81,16 @@ export class SchemaCollection implements SharedSchemas {
     return this.refer(type.typeName, type.typeName, () => ({
       type: "string",
       ...this.#text(type.typeName, type.deprecated, this.#valueList(type)),
-      enum: type.values.map(({ name }) => name),
+      enum: type.values.map(jsonNameOf),
     }));
   }
 
   /** Lists the comments on the values of an enum, because JSON Schema has no place for them. */
   #valueList({ typeName, values }: DescEnum): string[] {
-    const lines = values.flatMap(({ name, deprecated }) => {
+    const lines = values.flatMap(({ name, jsonName = name, deprecated }) => {
       const comment = this.comments.of(`${typeName}.${name}`).replaceAll(/\s+/g, " ");
       return comment || deprecated
-        ? [`- \`${name}\`: ${[deprecated ? "deprecated." : "", comment].join(" ").trim()}`]
+        ? [`- \`${jsonName}\`: ${[deprecated ? "deprecated." : "", comment].join(" ").trim()}`]
         : [];
     });
     return lines.length > 0 ? [lines.join("\n")] : [];

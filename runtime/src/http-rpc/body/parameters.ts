@@ -15,6 +15,7 @@ import { isReflectMessage, type ReflectMessage, reflect } from "@bufbuild/protob
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { RpcError, reasonOf } from "../../call/error.ts";
 import type { BodyJson } from "../../codec/bounded-codec.ts";
+import { jsonNameOf } from "../../codec/json-zero.ts";
 import type { NamedValue } from "../../protocol/payload.ts";
 import { unsupportedType } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
@@ -194,8 +195,8 @@ function parseEnum({ values }: DescEnum, text: string): JsonValue | undefined {
   const name = text.trim();
   if (name === "") return undefined;
   if (/^-?[0-9]+$/.test(name)) return Number(name);
-  if (values.some((value) => value.name === name)) return name;
-  throw new Error(`${JSON.stringify(name)} is not among: ${values.map((value) => value.name).join(", ")}`);
+  if (values.some((value) => value.name === name || value.jsonName === name)) return name;
+  throw new Error(`${JSON.stringify(name)} is not among: ${values.map(jsonNameOf).join(", ")}`);
 }
 
 /** Text forms of booleans. `on` is the value of a checked HTML checkbox. */
