@@ -531,6 +531,13 @@ describe("a handler of requests", () => {
     expect(await response.json()).toMatchObject({ status: Status.ServerTimeout });
   });
 
+  it("does not begin a call whose request is aborted already", async () => {
+    let calls = 0;
+    const greet = () => ({ greeting: `${++calls}` });
+    const response = await handle({ greet })(new Request(post("[{}]"), { signal: AbortSignal.abort() }));
+    expect([response.status, await response.text(), calls]).toEqual([499, "", 0]);
+  });
+
   it("has a signal that fires with the request's own, but not after the response, unlike Deno's", async () => {
     const signals: AbortSignal[] = [];
     const answering = handle({

@@ -55,6 +55,8 @@ export function createFetchHandler<Platform extends readonly unknown[]>(
   assertFunction("values", values);
   assertFunction("peer", peer);
   return async (request, ...platform) => {
+    // Not in Deno, whose signal fires on success too: reading it prints a note.
+    if (!("Deno" in globalThis) && request.signal?.aborted) return new Response(null, { status: 499 });
     const received = new FetchRequest(request, new URL(request.url), pathOf);
     if (values !== undefined) received.values = () => values(request, ...platform);
     if (peer !== undefined) received.readPeer = () => peer(request, ...platform);
