@@ -506,7 +506,7 @@ describe.each(["grpc", "http-rpc"] as const)("an interceptor of a server that ca
   });
 });
 
-it.each(["grpc", "http-rpc"] as const)("request messages that fail, fail the call (%s)", async (protocol) => {
+describe("request messages that fail", () => {
   const cause = new Error("no more");
   const failing: Interceptor = (next) => (request) => {
     async function* messages(): AsyncGenerator<object, void> {
@@ -515,6 +515,18 @@ it.each(["grpc", "http-rpc"] as const)("request messages that fail, fail the cal
     }
     return next(request.stream ? { ...request, messages: messages() } : request);
   };
-  const error = await failureOf(connect({ protocol, client: [failing] }).greetEach({}));
-  expect(error).toMatchObject({ code: Code.Internal, rawMessage: "no more", status: Status.ClientError, cause });
+  const failed = { code: Code.Internal, rawMessage: "no more" };
+
+  it.each(["grpc", "http-rpc"] as const)("fail a server streaming call (%s)", async (protocol) => {
+    const error = await failureOf(connect({ protocol, client: [failing] }).greetEach({}));
+    expect(error).toMatchObject({ ...failed, status: Status.ClientError, cause });
+  });
+
+  it("fail calls with streams, also if the server has to read them", async () => {
+    const errors: unknown[] = [];
+    const { greetTogether, greetOnArrival } = connect({ client: [failing], errors });
+    for (const call of [greetTogether(arriving("Ada")), greetOnArrival(arriving("Ada"))])
+      expect(await failureOf(call)).toMatchObject(failed);
+    expect(errors).toEqual([]);
+  });
 });

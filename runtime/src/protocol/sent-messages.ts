@@ -2,7 +2,8 @@
  * The body of a stream of messages that is sent: each message is a chunk. The iterator is hand-written: it needs no promise and
  * no function for each message.
  */
-import type { RpcError } from "../call/error.ts";
+import { Code } from "../call/code.ts";
+import { RpcError } from "../call/error.ts";
 import { DONE, type SentStream } from "../call/message-stream.ts";
 import { type ChunkSource, nextChunk, type OnError, type OnStep, type Step } from "../http/body.ts";
 
@@ -59,7 +60,7 @@ export class SentMessages implements AsyncIterable<Uint8Array>, ChunkSource {
   /** Handles an error of the source, or one of encoding. Returns the last step, or rejects with the error of the body. */
   protected async failed(reason: unknown, isOfSource: boolean): Promise<Step> {
     if (!isOfSource) await this.leave()?.catch(() => {});
-    throw reason;
+    throw RpcError.from(reason, Code.Internal);
   }
 
   /** Begins to read the source, unless it has begun. */
