@@ -169,11 +169,13 @@ function prepare(side: "client" | "server", options: TelemetryOptions, url?: str
   const start = (request: CallRequest, current: Context, outer: Context) => {
     const { name, options, rpcLabels } = spansOf(request);
     const span = tracer.startSpan(name, options, outer);
-    // A span without ids, such as one without a tracer provider, is not active.
-    const active = isSpanContextValid(span.spanContext()) ? trace.setSpan(outer, span) : outer;
-    if (isSilent && active === current && !span.isRecording()) return undefined;
+    // A span without ids, such as one without a tracer provider, is not active. Spans that record have ids.
+    const isActive = span.isRecording() || isSpanContextValid(span.spanContext());
+    const active = isActive ? trace.setSpan(outer, span) : outer;
+    if (isSilent && active === current) return undefined;
     const record = begin(request.context, isGrpc ? grpcLabelsOf(request) : rpcLabels);
-    const run = <T>(work: () => T): T => (active === context.active() ? work() : context.with(active, work));
+    const run = <T>(work: () => T): T =>
+      !isActive && active === context.active() ? work() : context.with(active, work);
     const ended = (error: RpcError | undefined): void => {
       if (span.isRecording()) {
         const outcome = outcomeOf(error);
