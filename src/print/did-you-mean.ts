@@ -1,10 +1,11 @@
 /** Suggestions for misspelled names. */
 
-/** Suggests the name that was probably meant: one that differs in at most two letters. */
+/** Suggests the name that was probably meant: the nearest of those that differ in at most two letters. */
 export function suggestion(written: string, names: readonly string[]): string {
   const letters = (name: string): string => name.toLowerCase().replace(/[^a-z]/g, "");
-  const meant = names.find((name) => distance(letters(name), letters(written)) <= 2);
-  return meant === undefined ? "" : `, did you mean "${meant}"?`;
+  const distances = names.map((name) => distance(letters(name), letters(written)));
+  const nearest = Math.min(...distances);
+  return nearest > 2 ? "" : `, did you mean "${names[distances.indexOf(nearest)]}"?`;
 }
 
 /**

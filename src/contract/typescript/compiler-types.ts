@@ -6,8 +6,15 @@ export function membersOf(type: Type): Type[] {
   return type.getUnionTypes().filter((one) => !one.isUndefined());
 }
 
-export function isPrimitive(type: Type): boolean {
-  return type.isString() || type.isNumber() || type.isBigInt() || type.isBoolean();
+/** Returns the type that a brand such as `string & { readonly brand: unique symbol }` marks, or the type itself. */
+export function unbranded(type: Type): Type {
+  const isMarked = (one: Type): boolean =>
+    one.isString() ||
+    one.isNumber() ||
+    one.isBigInt() ||
+    one.isBoolean() ||
+    ["Date", "Uint8Array"].includes(globalNameOf(one) ?? "");
+  return type.isIntersection() ? (type.getIntersectionTypes().find(isMarked) ?? type) : type;
 }
 
 export function hasUndefined(type: Type): boolean {

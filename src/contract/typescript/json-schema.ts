@@ -66,7 +66,7 @@ export function jsonSchema(type: WireType, refer: (shape: NamedType) => JsonSche
     case "union":
       return { anyOf: Array.from(type.types.values(), of) };
     case "tagged":
-      return { oneOf: type.types.map(([, one]) => of(one)) };
+      return { oneOf: Array.from(new Set(type.types.map(([, one]) => one)), of) };
     case "named":
       return refer(type.shape);
   }

@@ -37,12 +37,16 @@ export function rulesOf(declaration: Node | undefined, type: TypeNode | undefine
     const name = tag.getTagName();
     const [target, rule] = (Object.hasOwn(TAGS, name) && TAGS[name]) || [];
     if (target === undefined || rule === undefined) {
-      const meant = /"(.*)"/.exec(suggestion(name, Object.keys(TAGS)))?.[1];
+      // JSON Schema has minimum, maximum and integer.
+      const written = name.replace(/(?:imum|eger)$/, "");
+      const meant = /"(.*)"/.exec(suggestion(written, Object.keys(TAGS)))?.[1];
       if (meant !== undefined && name !== "link") problems.warn(tag, `@${name} is unknown, did you mean @${meant}?`);
       continue;
     }
     const rules = readRule(tag, name, rule, problems);
     if (rules !== undefined) found[target] = { rules: { ...rules, ...found[target]?.rules }, tag };
+    const { min = -Infinity, max = Infinity } = found[target]?.rules ?? {};
+    if (min > max) problems.error(tag, `no value is at least ${min} and at most ${max}`);
   }
   return found;
 }
@@ -105,6 +109,7 @@ function readRule(tag: JSDocTag, name: string, rule: keyof ValueRules, problems:
     }
     case "pattern":
       if (text === "") return fail("@pattern needs a regular expression, such as @pattern ^[a-z]+$");
+      if (/^\/\^.*\$\/\w*$/.test(text)) return fail(`${text} matches no text; @pattern takes it without slashes`);
       try {
         new RegExp(text, "u");
         return { pattern: text };

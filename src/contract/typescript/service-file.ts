@@ -58,8 +58,7 @@ export function serviceFile(
 ): OutputFile {
   const { out, importExtension } = options;
   const scope = new Scope(RESERVED);
-  const own = services.flatMap((service) => namesOf(service));
-  for (const name of own) scope.claim(name);
+  const own = services.map((service) => namesOf(service).map((name) => scope.claim(name)));
   const imports = new Imports(path, scope, { importExtension, rewriteImports: [] });
   const names = new Map<NamedType, string>();
   const nameOf = (shape: NamedType): string => {
@@ -85,7 +84,7 @@ export function serviceFile(
     text: (message) => text(message.text),
     nameOf,
   };
-  const declarations = services.flatMap((service) => serviceDeclarations(service, tools));
+  const declarations = services.flatMap((service, index) => serviceDeclarations(service, own[index] ?? [], tools));
   const print = (one: Declaration): string => printDeclaration(one, "ts", "export ");
   const interfaces = declarations.filter(({ kind }) => kind === "interface").map(print);
   const values = declarations.filter(({ kind }) => kind !== "interface").map(print);
@@ -115,11 +114,11 @@ function namesOf({ name, methods }: ContractService): string[] {
   ];
 }
 
-function serviceDeclarations(service: ContractService, tools: Tools): Declaration[] {
-  const { name, wireName, methods, deprecated } = service;
+function serviceDeclarations(service: ContractService, own: readonly string[], tools: Tools): Declaration[] {
+  const { wireName, methods, deprecated } = service;
   const { core, json } = tools;
-  const [client = "", handler = "", definition = "", factory = "", ofClients = ""] = namesOf(service);
-  const constant = (method: ContractMethod): string => `${name}_${method.name}`;
+  const [client = "", handler = "", definition = "", factory = "", ofClients = "", ...constants] = own;
+  const constant = (method: ContractMethod): string => constants[methods.indexOf(method)] ?? "";
   const isUnary = methods.every(({ kind }) => kind === "unary");
   const create = isUnary ? "createClient" : "createStreamingClient";
   return [

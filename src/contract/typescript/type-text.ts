@@ -27,7 +27,7 @@ export function typeText(type: WireType): string {
     case "union":
       return Array.from(type.types.values(), typeText).join(" | ");
     case "tagged":
-      return type.types.map(([, one]) => typeText(one)).join(" | ");
+      return Array.from(new Set(type.types.map(([, one]) => one)), typeText).join(" | ");
     case "named":
       return type.shape.name;
     default:

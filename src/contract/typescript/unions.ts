@@ -1,12 +1,15 @@
 /** Joins the types of a union: values of different forms are told apart by their form in JSON, objects by a constant. */
-import type { Type } from "ts-morph";
+import type { Node, Type } from "ts-morph";
 import { type Constant, type Form, formOf, type WireType } from "./wire-type.ts";
 
 /** A type of a union, as the compiler resolves it, and as it is read. */
 export type UnionMember = readonly [Type, WireType];
 
-/** Joins types to a union: each form has constants, one type, or objects that differ in a constant. Or returns the form that has not. */
-export function joinTypes(members: readonly UnionMember[]): WireType | Form | "union" {
+/**
+ * Joins types at a node to a union: each form has constants, one type, or objects that differ in a constant. Or returns the form that
+ * has not.
+ */
+export function joinTypes(members: readonly UnionMember[], node: Node): WireType | Form | "union" {
   const byForm = new Map<Form | "union", UnionMember[]>();
   for (const member of members) {
     const form = formOf(member[1]);
@@ -15,7 +18,7 @@ export function joinTypes(members: readonly UnionMember[]): WireType | Form | "u
   const types = new Map<Form, WireType>();
   for (const [form, all] of byForm) {
     const isTagged = form === "object" && all.length > 1;
-    const joined = isTagged ? joinObjects(all) : joinConstants(all.map(([, type]) => type));
+    const joined = isTagged ? joinObjects(all, node) : joinConstants(all.map(([, type]) => type));
     if (joined === undefined || (form === "union" && byForm.size > 1)) return form;
     types.set(form as Form, joined);
   }
@@ -23,18 +26,20 @@ export function joinTypes(members: readonly UnionMember[]): WireType | Form | "u
   return types.size === 1 && only !== undefined ? only : { kind: "union", types };
 }
 
-/** Joins objects by the field in which they differ. Returns `undefined` if there is none. */
-function joinObjects(objects: readonly UnionMember[]): WireType | undefined {
-  const constantIn = (type: Type, name: string): Constant | undefined => {
+/** Joins objects by the field in which they differ; it may have several constants in one. Returns `undefined` if there is none. */
+function joinObjects(objects: readonly UnionMember[], node: Node): WireType | undefined {
+  const constantsIn = (type: Type, name: string): (Constant | undefined)[] => {
     const property = type.getProperty(name);
-    const value = property?.isOptional() ? undefined : property?.getValueDeclaration()?.getType();
-    return value?.isLiteral() && !value.isUnion() ? constantOfType(value) : undefined;
+    // The declaration of a generic or mapped type has no constant.
+    const value = property?.isOptional() ? undefined : property?.getTypeAtLocation(node);
+    const values = value?.isUnion() ? value.getUnionTypes() : [value];
+    return values.map((one) => (one?.isLiteral() ? constantOfType(one) : undefined));
   };
   for (const property of objects[0]?.[0].getProperties() ?? []) {
     const tag = property.getName();
-    const types = objects.map(([type, wire]) => [constantIn(type, tag), wire] as const);
+    const types = objects.flatMap(([type, wire]) => constantsIn(type, tag).map((one) => [one, wire] as const));
     const constants = new Set(types.map(([constant]) => constant));
-    if (!constants.has(undefined) && constants.size === objects.length) {
+    if (!constants.has(undefined) && constants.size === types.length) {
       return { kind: "tagged", tag, types: types as [Constant, WireType][] };
     }
   }

@@ -11,9 +11,9 @@ import {
   hasUndefined,
   isOfLibrary,
   isOfLibraryType,
-  isPrimitive,
   membersOf,
   nameOf,
+  unbranded,
   withoutUndefined,
 } from "./compiler-types.ts";
 import { aliasesOf, hasRules, leavesOf, rulesOf, type TaggedRules } from "./rules.ts";
@@ -116,7 +116,7 @@ export class WireReader {
 
   /** Reads a type that has no parts. */
   #single(type: Type, { node, rules }: Place): WireType | undefined {
-    const base = type.isIntersection() ? (type.getIntersectionTypes().find((one) => isPrimitive(one)) ?? type) : type;
+    const base = unbranded(type);
     if (base.isString() || base.isTemplateLiteral()) {
       if (base.isTemplateLiteral()) return this.#fail(node, "a template has no form in JSON; use string with @pattern");
       return { kind: "string", rules: rules.string?.rules ?? {} };
@@ -139,6 +139,7 @@ export class WireReader {
   #structure(type: Type, place: Place): WireType {
     const { node, typeNode, rules } = place;
     if (type.isUnion()) return this.#union(type, place);
+    if (type.isEnum()) return this.#fail(node, `a value of ${type.getText(node)} is computed; write it as a constant`);
     const args = type.getTypeArguments();
     if (type.isTuple()) return this.#tuple(type, place);
     if (type.isArray() || type.isReadonlyArray()) {
@@ -146,22 +147,30 @@ export class WireReader {
       const read = this.#read(args[0] as Type, this.#place(item ?? node, item));
       return { kind: "array", item: read, rules: rules.array?.rules ?? {} };
     }
-    const global = globalNameOf(type);
+    const global = globalNameOf(unbranded(type));
     if (global === "Date") return { kind: "date" };
     if (global === "Uint8Array") return { kind: "bytes" };
     if (global === "Map" || global === "ReadonlyMap") return this.#map(args, place);
     if (global !== undefined && global !== "Record") {
-      const remedy = global.endsWith("Set") ? "use an array" : "name the fields of an object, or use a string";
+      const isList = /Set$|^Iter|^ArrayLike$/.test(global);
+      const remedy = isList ? "use an array" : "name the fields of an object, or use a string";
       return this.#fail(node, `${global} has no form in JSON; ${remedy}`);
     }
     if (type.getCallSignatures().length + type.getConstructSignatures().length > 0) {
       return this.#fail(node, "a function has no form in JSON; messages are data");
     }
     const index = type.getStringIndexType();
-    if (type.getNumberIndexType() !== undefined && index === undefined) {
+    const checker = node.getProject().getTypeChecker().compilerObject;
+    if (checker.getIndexInfosOfType(type.compilerType).length > 0 && index === undefined) {
       return this.#fail(node, "keys of objects are strings; use an array, a Map, or { [key: string]: … }");
     }
     const properties = type.getProperties();
+    const method = properties.find((one) =>
+      one.getDeclarations().some((d) => Node.isMethodSignature(d) && isOfLibrary(d)),
+    );
+    if (method !== undefined) {
+      return this.#fail(node, `${type.getText(node)} has the method ${method.getName()}; messages are data`);
+    }
     if (index !== undefined) {
       if (properties.length > 0) {
         return this.#fail(
@@ -185,6 +194,13 @@ export class WireReader {
     }
     if (name === "__proto__" || name === "toJSON") {
       this.#problems.error(at, `a field cannot be called ${name}; use another name`);
+      return undefined;
+    }
+    if (
+      Node.isModifierable(declaration) &&
+      (["private", "protected"] as const).some((one) => declaration.hasModifier(one))
+    ) {
+      this.#problems.error(at, `${name} is not public, and messages are; use an interface`);
       return undefined;
     }
     const type = property.getTypeAtLocation(node);
@@ -222,7 +238,8 @@ export class WireReader {
   }
 
   #map([key, value]: readonly Type[], { node, typeNode }: Place): WireType {
-    const kind = key?.isString() ? "string" : key?.isNumber() ? "number" : key?.isBigInt() ? "bigint" : undefined;
+    const base = key && unbranded(key);
+    const kind = base?.isString() ? "string" : base?.isNumber() ? "number" : base?.isBigInt() ? "bigint" : undefined;
     const valueNode = argumentNode(typeNode, 1);
     if (kind === undefined) {
       return this.#fail(
@@ -243,14 +260,14 @@ export class WireReader {
     const isWritten = written.every(([one]) =>
       (one.isUnion() ? one.getUnionTypes() : [one]).every(({ compilerType }) => members.has(compilerType)),
     );
-    const joined = written.length > 0 && isWritten ? joinTypes(this.#members(written)) : undefined;
+    const joined = written.length > 0 && isWritten ? joinTypes(this.#members(written), place.node) : undefined;
     if (typeof joined === "object") return joined;
     const leaves = leavesOf(typeNode);
     const all = membersOf(type).map((member): [Type, Place] => {
       const leaf = leaves.find((one) => one.getType().compilerType === member.compilerType);
       return [member, leaf === undefined ? place : { ...place, node: leaf, typeNode: leaf }];
     });
-    const read = joinTypes(this.#members(all));
+    const read = joinTypes(this.#members(all), place.node);
     if (typeof read === "object") return read;
     const remedy =
       read === "object"

@@ -80,6 +80,32 @@ describe("a type", () => {
       "",
       '...t.optional(fields["a"], "a", at, t.string)',
     ],
+    [
+      "a union of generic objects",
+      'E<"x", Date> | E<"y", bigint>',
+      "export interface E<K, V> { kind: K; value: V }",
+      '["x", convertEXDate],',
+    ],
+    [
+      "a union of a mapped type",
+      "E",
+      "export interface M { x: Date; y: bigint }\nexport type E = { [K in keyof M]: { kind: K; value: M[K] } }[keyof M];",
+      't.tagged(value, key, at, "kind", [\n  ["x", ',
+    ],
+    [
+      "a union of objects without a field",
+      'Omit<A, "x"> | Omit<B, "x">',
+      'export interface A { kind: "a"; x: number }\nexport interface B { kind: "b"; x: number }',
+      '["b", ',
+    ],
+    [
+      "a union of objects, of which one has several constants",
+      "A | B",
+      'export interface A { kind: "a" | "b" }\nexport interface B { kind: "c" }',
+      '["b", convertA],',
+    ],
+    ["a brand of a date", 'Date & { readonly id: "due" }', "", "t.date"],
+    ["a map whose keys have a brand", "Map<Id, number>", 'export type Id = string & { readonly id: "id" };', "t.map("],
     ["an object without fields", "{}", "", "t.object(value, key, at, () => ({}))"],
     [
       "a generic union",
@@ -106,6 +132,20 @@ describe("a type", () => {
     expect(text).toContain('import type { Item, default as Other } from "../../b.js";');
     expect(text).toContain("m(it: Item, options?: CallOptions): AsyncIterable<Other[]>;");
   });
+});
+
+it("names of two services stay apart", () => {
+  const { contracts } = read(
+    "export interface A { b_c(): Promise<void> }\nexport interface A_b { c(): Promise<void> }",
+  );
+  const { text } = serviceFile(contracts[0] as TypeScriptContract, "a_triple.ts", { out: "/", importExtension: "js" });
+  expect(text.match(/export const A\S+:/g)).toEqual([
+    "export const A_b_c:",
+    "export const ADef:",
+    "export const A_b_c$:",
+    "export const A_bDef:",
+  ]);
+  expect(text).toContain("    c: A_b_c$,");
 });
 
 describe("an error", () => {
@@ -154,6 +194,25 @@ describe("an error", () => {
       "1:28: error: keys of objects are strings; use an array, a Map, or { [key: string]: … }",
     ],
     [
+      // biome-ignore lint/suspicious/noTemplateCurlyInString: a type of TypeScript
+      shape("Record<`x-${string}`, number>"),
+      "1:28: error: keys of objects are strings; use an array, a Map, or { [key: string]: … }",
+    ],
+    [shape("Iterable<string>"), "1:28: error: Iterable has no form in JSON; use an array"],
+    [shape("Readonly<Date>"), "1:28: error: Readonly<Date> has the method toString; messages are data"],
+    [
+      shape("E", 'export enum E { A = 1, B = "x".length }'),
+      "1:28: error: a value of E.B is computed; write it as a constant",
+    ],
+    [
+      shape("P", "export class P { private a = 1 }"),
+      "2:18: error: a is not public, and messages are; use an interface",
+    ],
+    [
+      shape("N.P", "export namespace N { export interface P { a: string } }"),
+      "1:28: error: P must be declared outside of a namespace, because generated code imports it",
+    ],
+    [
       shape("{ a: string; [key: string]: string }"),
       "1:28: error: an object has declared fields or an index signature; put the others into a field of their own",
     ],
@@ -199,6 +258,10 @@ describe("an error", () => {
       "1:42: error: a method cannot have overloads; give each a name of its own",
     ],
     ["export interface S { then(): Promise<void> }", "1:22: error: a method cannot be called then; use another name"],
+    [
+      "export interface S { toString(): Promise<string> }",
+      "1:22: error: a method cannot be called toString; use another name",
+    ],
     ["export interface S<T> { m(): Promise<T> }", "1:1: error: a service cannot have type parameters"],
     [
       "/** @service a b */\nexport interface S { m(): Promise<void> }",
@@ -235,7 +298,11 @@ describe("an error", () => {
       tagged("@pattern (", "string"),
       "2:7: error: ( is not a regular expression with the flag u; @pattern takes it without slashes",
     ],
+    [tagged("@pattern /^a$/", "string"), "2:7: error: /^a$/ matches no text; @pattern takes it without slashes"],
+    [tagged("@min 5\n   * @max 1", "number"), "3:6: error: no value is at least 5 and at most 1"],
     [tagged("@minlength 1", "string"), "2:7: warning: @minlength is unknown, did you mean @minLength?"],
+    [tagged("@maxlength 1", "string"), "2:7: warning: @maxlength is unknown, did you mean @maxLength?"],
+    [tagged("@minimum 1", "number"), "2:7: warning: @minimum is unknown, did you mean @min?"],
     [
       `${tagged("@minLength 1", "N")}\nexport type N = string | null;`,
       "2:7: error: @minLength is not read here, because all values of N have the same rules; move it there",
