@@ -1,31 +1,33 @@
 /** Identifiers: the TypeScript names of rpcs, and unique names for declarations and imports. */
 import type { DescMethod } from "@bufbuild/protobuf";
 
-/**
- * Names that methods of a client or handler must not have, in addition to those that protobuf-es escapes
- * (`constructor`, `toString`, `toJSON`, `valueOf`). A method `then` would make every client a thenable, which `await`
- * calls.
- */
-export const unsafeMethodNames: ReadonlySet<string> = new Set([
-  "__proto__",
+const unsafeMethodNames: ReadonlySet<string> = new Set([
   "arguments",
   "catch",
   "finally",
-  "hasOwnProperty",
   "length",
   "name",
   // In an interface, `new(…)` declares a construct signature instead of a method.
   "new",
   "prototype",
   "then",
+  "toJSON",
 ]);
+
+/**
+ * Reports whether methods of a client or handler must not have the name. A method `then` would make every client a
+ * thenable, which `await` calls, and each object has the methods of `Object.prototype` already.
+ */
+export function isUnsafeMethodName(name: string): boolean {
+  return unsafeMethodNames.has(name) || name in Object.prototype;
+}
 
 /**
  * Returns the TypeScript name of an rpc. `$` is invalid in names of a proto file, so an escaped name never equals
  * another name.
  */
 export function methodName(method: DescMethod): string {
-  return unsafeMethodNames.has(method.localName) ? `${method.localName}$` : method.localName;
+  return isUnsafeMethodName(method.localName) ? `${method.localName}$` : method.localName;
 }
 
 /** A set of taken identifiers, from which unique identifiers are claimed. */

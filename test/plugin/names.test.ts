@@ -18,6 +18,7 @@ describe("methods", () => {
     ["__proto__", "__proto__$"],
     ["Prototype", "prototype$"],
     ["HasOwnProperty", "hasOwnProperty$"],
+    ["ToLocaleString", "toLocaleString$"],
     ["Arguments", "arguments$"],
     ["Name", "name$"],
     ["Length", "length$"],

@@ -2,7 +2,7 @@
  * Reads the methods of services: names, parameters and results.
  */
 import { type MethodSignature, Node, type ParameterDeclaration, type TypeNode } from "ts-morph";
-import { unsafeMethodNames } from "../../print/names.ts";
+import { isUnsafeMethodName } from "../../print/names.ts";
 import type { DataType, Method, MethodParameter, Service } from "../model/contract.ts";
 import type { Problems } from "../model/diagnostics.ts";
 import { isAscii, isJavaName, notAscii } from "../model/java-name.ts";
@@ -73,7 +73,7 @@ export class MethodReader {
     const javaName = tagValue(node, "method", this.#problems) ?? name;
     if (!Node.isIdentifier(nameNode)) {
       this.#problems.error(nameNode, "a method needs a plain name; set another name for Java with @method");
-    } else if (unsafeMethodNames.has(name) || name in Object.prototype || name === "toJSON") {
+    } else if (isUnsafeMethodName(name)) {
       const hint = `give it another name, and the tag @method ${name}`;
       this.#problems.error(nameNode, `a client cannot have a method ${name}: ${hint}`);
     } else if (!isJavaName(javaName)) {

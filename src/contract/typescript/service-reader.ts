@@ -1,6 +1,13 @@
 /** Reads the services of contracts in TypeScript: exported interfaces with methods. */
-import { type InterfaceDeclaration, type MethodSignature, Node, type SourceFile, type TypeNode } from "ts-morph";
-import { unsafeMethodNames } from "../../print/names.ts";
+import {
+  type InterfaceDeclaration,
+  type MethodSignature,
+  Node,
+  type SourceFile,
+  SyntaxKind,
+  type TypeNode,
+} from "ts-morph";
+import { isUnsafeMethodName } from "../../print/names.ts";
 import type { Problems } from "../model/diagnostics.ts";
 import { isAscii } from "../model/java-name.ts";
 import { kindOf } from "../model/service-interfaces.ts";
@@ -119,7 +126,7 @@ class ServiceReader {
   #method(node: MethodSignature, service: string, deprecated: boolean): ContractMethod {
     const name = node.getName();
     const [parameter, more] = node.getParameters();
-    if (unsafeMethodNames.has(name) || !isAscii(name) || !/^[\w$]+$/.test(name)) {
+    if (isUnsafeMethodName(name) || !isAscii(name) || !/^[\w$]+$/.test(name)) {
       this.#problems.error(node.getNameNode(), `a method cannot be called ${name}; use another name`);
     }
     if (node.hasQuestionToken()) this.#problems.error(node, "a method of a service cannot be optional");
@@ -182,9 +189,13 @@ class ServiceReader {
     if (resolved.kind === "missing") this.#problems.error(name, missingModule(resolved.module));
     else if (resolved.kind !== "declared") this.#problems.error(name, `${name.getText()} is not declared`);
     if (resolved.kind !== "declared" || isOfLibrary(resolved.declaration)) return undefined;
+    // The type reader refuses type parameters.
+    if (Node.isTypeParameterDeclaration(resolved.declaration)) return undefined;
     const { file, name: exported, declaredName, specifier } = homeOf(resolved.declaration, resolved);
     if (exported === undefined) {
-      this.#problems.error(name, `${declaredName} must be exported, because generated code imports it`);
+      const isNested = resolved.declaration.getFirstAncestorByKind(SyntaxKind.ModuleDeclaration) !== undefined;
+      const problem = isNested ? "must be declared outside of a namespace" : "must be exported";
+      this.#problems.error(name, `${declaredName} ${problem}, because generated code imports it`);
     }
     return { module: specifier ?? file, name: exported ?? declaredName, localName: declaredName };
   }
