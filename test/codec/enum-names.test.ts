@@ -16,7 +16,7 @@ import { boundedJsonCodec } from "../../runtime/src/codec/bounded-codec.ts";
 import { zeroOf } from "../../runtime/src/codec/json-zero.ts";
 import { parseItem } from "../../runtime/src/http-rpc/body/parameters.ts";
 import { exampleOf } from "../../runtime/src/openapi/example.ts";
-import { compile } from "../plugin/support/protos.ts";
+import { compile, requestFor, run } from "../plugin/support/protos.ts";
 
 // The option of google/protobuf/json_enumvalue_options.proto, which buf does not contain.
 const PAINT_PROTO = `
@@ -33,7 +33,8 @@ enum Shade {
 service PaintService { rpc Mix(Paint) returns (Paint); }
 message Paint { Shade shade = 1 [features.field_presence = IMPLICIT]; }
 `;
-const registry = createFileRegistry(compile({ "paint/v1/paint.proto": PAINT_PROTO }));
+const files = compile({ "paint/v1/paint.proto": PAINT_PROTO });
+const registry = createFileRegistry(files);
 const paint = registry.getMessage("paint.v1.Paint") as DescMessage;
 const shade = paint.field["shade"] as DescField & { enum: DescEnum };
 const json = (number: number) =>
@@ -52,4 +53,9 @@ it("are read in parameters of forms and routes, as the names of the proto file a
   for (const text of ["dark", "SHADE_DARK"])
     expect(fromJson(paint, { shade: parseItem({} as never, shade, text) ?? null })).toMatchObject({ shade: 1 });
   expect(() => parseItem({} as never, shade, "bright")).toThrow('"bright" is not among: any, dark, SHADE_LIGHT');
+});
+
+it("are in the types of clients of plain JSON", () => {
+  const types = run(requestFor(files, "target=ts,messages=json")).get("paint/v1/paint_triple.ts");
+  expect(types).toContain('"any" | "dark" | "SHADE_LIGHT"');
 });
