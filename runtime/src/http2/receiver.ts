@@ -75,7 +75,7 @@ export class Receiver {
 
   /** Reads about that many frames; a long header block counts as several. Returns the number of bytes that were read. */
   receive(chunk: Uint8Array, frames: number): number {
-    const { length: end, buffer } = chunk;
+    const { length: end, buffer, byteOffset } = chunk;
     let at = 0;
     this.#work = frames;
     while (at < end && this.#work > 0 && !this.isStopped) {
@@ -84,7 +84,7 @@ export class Receiver {
           at = this.#readHeader(chunk, at, end);
           break;
         case Phase.Data:
-          at = this.#readData(buffer, chunk.byteOffset, at, end);
+          at = this.#readData(buffer, byteOffset, at, end);
           break;
         case Phase.Payload:
           at = this.#readPayload(chunk, at, end);
