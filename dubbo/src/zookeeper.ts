@@ -3,6 +3,7 @@
  *
  * @module triple-es-dubbo/zookeeper
  */
-export type { ConsumerOptions, Levels } from "./registry/dubbo/resolver.ts";
+export type { ConsumerOptions } from "./registry/dubbo/resolver.ts";
+export type { Levels } from "./registry/dubbo/source.ts";
 export type { DubboOptions } from "./registry/tree.ts";
 export { type ZooKeeperOptions, zookeeper } from "./registry/zookeeper/registry.ts";

@@ -7,8 +7,8 @@ import type { AddedService, Router } from "triple-es";
 import type { Instance, OfferedService, Registration, RegistrationEvent, Registry } from "triple-es/discovery";
 import { assertOneOf, delay, delayInBackground, wallClock } from "triple-es/internal";
 import { checkAttributes } from "./dubbo/attributes.ts";
-import { LEVELS } from "./dubbo/resolver.ts";
 import { checkApplicationName } from "./dubbo/service-key.ts";
+import { LEVELS } from "./dubbo/source.ts";
 import { serveMetadata } from "./metadata-service.ts";
 import { checkInteger, externalHost, MAX_PORT } from "./servers.ts";
 

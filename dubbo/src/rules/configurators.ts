@@ -8,8 +8,7 @@
 import { addressTest, type HostAndPort, splitPort } from "./address.ts";
 import { globTest } from "./condition.ts";
 import { booleanOf, type Fields, fieldsOf, isPresent, parseDocument, readHeader, textOf, textsOf } from "./document.ts";
-import { parameterMatch, textMatch } from "./match.ts";
-import type { Parameters } from "./subject.ts";
+import { type Parameters, parameterMatch, textMatch } from "./subject.ts";
 
 /** A consumer or a provider to configure, or an endpoint as its consumer sees it. */
 export interface Configurable {

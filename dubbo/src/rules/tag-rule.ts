@@ -6,8 +6,7 @@
 import type { HandlerContext } from "triple-es";
 import { addressTest } from "./address.ts";
 import { booleanOf, fieldsOf, isPresent, parseDocument, readHeader, textOf, textsOf } from "./document.ts";
-import { parameterMatch } from "./match.ts";
-import { type Candidate, keep, type Parameters, type Rule, type RuleRequest, to } from "./subject.ts";
+import { type Candidate, keep, type Parameters, parameterMatch, type Rule, type RuleRequest, to } from "./subject.ts";
 
 const TAG = "dubbo.tag";
 const FORCE_TAG = "dubbo.force.tag";

@@ -61,3 +61,8 @@ export class EntryCounter {
     return new Promise(defer);
   }
 }
+
+/** Shortens an entry of a peer for a message. */
+export function shorten(text: string): string {
+  return JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text);
+}

@@ -9,22 +9,15 @@
  * moved to the application level has both kinds.
  */
 import { Code, RpcError } from "triple-es";
-import type { Balancer, Endpoint, Registry, Resolver, ServiceKey } from "triple-es/discovery";
-import { assertOneOf, formatServiceKey, onAbort, reasonOf, startBackgroundTimer } from "triple-es/internal";
-import type { Rules, ServiceRules } from "../../rules/service-rules.ts";
+import type { Balancer, Registry, Resolver } from "triple-es/discovery";
+import { assertOneOf, onAbort, startBackgroundTimer } from "triple-es/internal";
+import type { Rules } from "../../rules/service-rules.ts";
 import { externalHost } from "../servers.ts";
-import { Changes, type StopWatch, type Watcher } from "../watch.ts";
 import { createConsumers } from "./consumer.ts";
-import { checkApplications, EntryCounter, MAX_PROVIDERS, takeFirst } from "./limits.ts";
-import type { DescribedService } from "./metadata.ts";
+import { EntryCounter } from "./limits.ts";
 import { MetadataCache } from "./metadata-cache.ts";
-import { type Provider, parseProvider } from "./provider-url.ts";
-import { endpointOfInstance, type ServiceInstance } from "./service-instance.ts";
-import { servesKey } from "./service-key.ts";
-import type { DubboSource, Warn } from "./source.ts";
-
-/** Which levels consumers read. */
-export type Levels = "all" | "instance" | "interface";
+import { ServiceView } from "./service-view.ts";
+import { type DubboSource, LEVELS, type Levels, type Warn } from "./source.ts";
 
 /** Options of a registry for its consumers. */
 export interface ConsumerOptions {
@@ -41,33 +34,8 @@ export interface ConsumerOptions {
   readonly rules?: Rules | undefined;
 }
 
-/** The part of the registry that a resolver reads. */
-interface Scope {
-  /** The applications that provide the service. `undefined`: those of the mapping. */
-  readonly providedBy: readonly string[] | undefined;
-  readonly levels: Levels;
-  readonly rules: ServiceRules | undefined;
-}
-
 /** Time for which a list waits for the metadata of its instances, in milliseconds. Later metadata makes another list. */
 const METADATA_WAIT_MS = 3_000;
-
-/** The instances of an application. */
-interface Application {
-  stop: StopWatch;
-  /** The texts of the entries by their names. `undefined`: they are not known yet. */
-  entries: readonly (readonly [name: string, text: string])[] | undefined;
-  /** The parsed entries by their names. `undefined` for a malformed one, and one that takes no calls. */
-  readonly parsed: Map<string, { readonly text: string; readonly instance: ServiceInstance | undefined }>;
-}
-
-/** The endpoint of an instance, and the services of its revision at that time. */
-interface FoundEndpoint {
-  readonly services: readonly DescribedService[] | undefined;
-  readonly endpoint: Endpoint | undefined;
-}
-
-export const LEVELS: readonly Levels[] = ["all", "instance", "interface"];
 
 /**
  * Maximum number of problems that a resolver remembers, in order to report each of them once. Then it forgets all of
@@ -149,180 +117,4 @@ function isPending(loaded: Promise<void>, signal: AbortSignal): Promise<boolean>
     const unlink = onAbort(signal, () => settle(true));
     void loaded.then(() => settle(false));
   });
-}
-
-/** The entries of one service, kept up to date by watches. */
-class ServiceView {
-  readonly changes: Changes = new Changes();
-  readonly #source: DubboSource;
-  readonly #key: ServiceKey;
-  readonly #warn: Warn;
-  readonly #stops: StopWatch[] = [];
-  readonly #applications = new Map<string, Application>();
-  /** Parsed entries. Lists are compared often, and most of their entries do not change. */
-  readonly #parsed = new Map<string, Provider | undefined>();
-  readonly #endpoints = new WeakMap<ServiceInstance, FoundEndpoint>();
-  #providers: readonly string[] | undefined;
-  #isMapped = false;
-
-  constructor(source: DubboSource, key: ServiceKey, { providedBy, levels, rules }: Scope, warn: Warn) {
-    this.#source = source;
-    this.#key = key;
-    this.#warn = warn;
-    rules?.start((name, onText) => source.watchRule(name, this.#watcher(onText)), warn);
-    if (rules !== undefined) this.#stops.push(() => rules.stop());
-    const providers = this.#watcher<readonly string[]>((urls) => this.#listed(urls));
-    if (levels === "instance") this.#providers = [];
-    else this.#stops.push(source.watchProviders(key, providers));
-    const apps = this.#watcher<readonly string[]>((all) => this.#mapped(checkApplications(all, key.service, warn)));
-    if (levels === "interface") this.#isMapped = true;
-    else if (providedBy !== undefined) this.#mapped(providedBy);
-    else this.#stops.push(source.watchApplications(key.service, apps));
-  }
-
-  /** Reports whether every list has been read once. */
-  get isComplete(): boolean {
-    if (this.#providers === undefined || !this.#isMapped) return false;
-    for (const { entries } of this.#applications.values()) if (entries === undefined) return false;
-    return true;
-  }
-
-  /** The number of entries. */
-  get size(): number {
-    let size = this.#providers?.length ?? 0;
-    for (const { entries } of this.#applications.values()) size += entries?.length ?? 0;
-    return size;
-  }
-
-  /** Returns the instances of all applications. New ones are parsed in steps; a change meanwhile ends that with `undefined`. */
-  async instances(): Promise<readonly ServiceInstance[] | undefined> {
-    const steps = new EntryCounter();
-    const all: ServiceInstance[] = [];
-    for (const [application, { entries = [], parsed }] of this.#applications) {
-      for (const [name, text] of entries) {
-        let known = parsed.get(name);
-        if (known?.text !== text) {
-          known = { text, instance: this.#instance(application, name, text) };
-          parsed.set(name, known);
-          const turn = steps.countText(text);
-          if (turn !== undefined) {
-            await turn;
-            if (this.changes.isSet) return undefined;
-          }
-        }
-        if (known.instance !== undefined) all.push(known.instance);
-      }
-    }
-    return all;
-  }
-
-  /** Returns the endpoints of instances and providers. Those that are new are parsed in steps. */
-  async endpoints(instances: readonly ServiceInstance[], cache: MetadataCache): Promise<readonly Endpoint[]> {
-    const steps = new EntryCounter();
-    const byAddress = new Map<string, Endpoint>();
-    for (const instance of instances) {
-      const services = cache.get(instance);
-      const known = this.#endpoints.get(instance);
-      const isKnown = known !== undefined && known.services === services;
-      const endpoint = isKnown ? known.endpoint : this.#instanceEndpoint(instance, services);
-      if (!isKnown) {
-        this.#endpoints.set(instance, { services, endpoint });
-        const turn = steps.count();
-        if (turn !== undefined) await turn;
-      }
-      if (endpoint !== undefined) byAddress.set(endpoint.address, endpoint);
-    }
-    for (const url of this.#providers ?? []) {
-      const isKnown = this.#parsed.has(url);
-      const provider = isKnown ? this.#parsed.get(url) : this.#provider(url);
-      const turn = isKnown ? undefined : steps.countText(url);
-      if (turn !== undefined) await turn;
-      if (provider === undefined) continue;
-      const { endpoint } = provider;
-      if (!byAddress.has(endpoint.address)) byAddress.set(endpoint.address, endpoint);
-    }
-    return [...byAddress.values()];
-  }
-
-  close(): void {
-    for (const stop of this.#stops) stop();
-    for (const { stop } of this.#applications.values()) stop();
-  }
-
-  #instance(application: string, name: string, text: string): ServiceInstance | undefined {
-    try {
-      return this.#source.parseInstance(text, application);
-    } catch (reason) {
-      this.#warn(`the instance ${shorten(name)} of ${application} is skipped: ${reasonOf(reason)}`);
-      return undefined;
-    }
-  }
-
-  #instanceEndpoint(instance: ServiceInstance, services: FoundEndpoint["services"]): Endpoint | undefined {
-    try {
-      return endpointOfInstance(instance, this.#key, services);
-    } catch (reason) {
-      const { application, host, port } = instance;
-      this.#warn(`the instance ${host}:${port} of ${application} is skipped: ${reasonOf(reason)}`);
-      return undefined;
-    }
-  }
-
-  /** Parses a provider. Returns `undefined` for one of another service, and for a malformed one. */
-  #provider(listed: string): Provider | undefined {
-    let url = listed;
-    let provider: Provider | undefined;
-    try {
-      url = this.#source.decodeProvider(listed);
-      provider = parseProvider(url);
-    } catch (reason) {
-      this.#warn(`the provider ${shorten(url)} of ${this.#key.service} is skipped: ${reasonOf(reason)}`);
-    }
-    if (provider !== undefined && !servesKey(provider.key, this.#key)) provider = undefined;
-    this.#parsed.set(listed, provider);
-    return provider;
-  }
-
-  #listed(urls: readonly string[]): void {
-    const service = formatServiceKey(this.#key);
-    this.#providers = takeFirst(urls, MAX_PROVIDERS, `the list of providers of ${service}`, this.#warn);
-    const current = new Set(this.#providers);
-    for (const url of this.#parsed.keys()) if (!current.has(url)) this.#parsed.delete(url);
-  }
-
-  #mapped(names: readonly string[]): void {
-    this.#isMapped = true;
-    const current = new Set(names);
-    for (const [name, { stop }] of this.#applications) {
-      if (current.has(name)) continue;
-      stop();
-      this.#applications.delete(name);
-    }
-    for (const name of names) {
-      if (this.#applications.has(name)) continue;
-      const application: Application = { stop: () => {}, entries: undefined, parsed: new Map() };
-      this.#applications.set(name, application);
-      const watcher = this.#watcher<ReadonlyMap<string, string>>((texts) => {
-        application.entries = takeFirst([...texts], MAX_PROVIDERS, `the list of instances of ${name}`, this.#warn);
-        for (const one of application.parsed.keys()) if (!texts.has(one)) application.parsed.delete(one);
-      });
-      application.stop = this.#source.watchInstances(name, this.#warn, watcher);
-    }
-    this.changes.set();
-  }
-
-  #watcher<T>(apply: (value: T) => void): Watcher<T> {
-    return {
-      onValue: (value) => {
-        apply(value);
-        this.changes.set();
-      },
-      onFailure: this.changes.fail,
-    };
-  }
-}
-
-/** Shortens an entry of a peer for a message. */
-export function shorten(text: string): string {
-  return JSON.stringify(text.length > 120 ? `${text.slice(0, 120)}…` : text);
 }

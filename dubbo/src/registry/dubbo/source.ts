@@ -7,6 +7,11 @@ import type { StopWatch, Watcher } from "../watch.ts";
 import type { DescribedService } from "./metadata.ts";
 import type { ServiceInstance } from "./service-instance.ts";
 
+/** Which levels consumers read. */
+export type Levels = "all" | "instance" | "interface";
+
+export const LEVELS: readonly Levels[] = ["all", "instance", "interface"];
+
 /** Reports an entry that is malformed. The rest of the list is used. */
 export type Warn = (problem: string) => void;
 
