@@ -24,19 +24,27 @@ interface FieldPlan {
   readonly key: Uint8Array;
   readonly shape: number;
   readonly kind: number;
+  readonly child: MessagePlan | undefined;
 }
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The plans of messages. `null`: protobuf-es writes messages of the type. */
-const plans = new WeakMap<DescMessage, readonly FieldPlan[] | null>();
+/** The plan of a message. */
+interface MessagePlan {
+  readonly type: DescMessage;
+  /** In the order of their numbers. `undefined`: protobuf-es writes messages of the type. */
+  fields: readonly FieldPlan[] | undefined;
+}
 
-function planOf(type: DescMessage): readonly FieldPlan[] | null {
+const plans = new WeakMap<DescMessage, MessagePlan>();
+
+function planOf(type: DescMessage): MessagePlan {
   let plan = plans.get(type);
   if (plan === undefined) {
-    const fields = [...type.fields].sort((a, b) => a.number - b.number);
-    plan = isPlain(type) ? fields.map(planField) : null;
+    plan = { type, fields: undefined };
+    // A plan is stored before its fields are made, because a field may have the same message type.
     plans.set(type, plan);
+    if (isPlain(type)) plan.fields = [...type.fields].sort((a, b) => a.number - b.number).map(planField);
   }
   return plan;
 }
@@ -64,6 +72,7 @@ function planField(field: DescField): FieldPlan {
     property: oneof?.localName ?? localName,
     key: encodeUtf8(`,${JSON.stringify(String(jsonName))}:`),
     shape,
+    child: field.message && planOf(field.message),
     kind: kindOf(isUnwrapped ? (field.message.fields[0] as DescField) : field),
   };
 }
@@ -80,9 +89,10 @@ function kindOf({ message, enum: type, scalar }: DescField): number {
 
 /** Encodes a message or an init shape. Returns `undefined` if protobuf-es has to encode it, or to refuse it. */
 export function writeJson(type: DescMessage, message: object): Uint8Array | undefined {
-  if (planOf(type) === null) return undefined;
+  const plan = planOf(type);
+  if (plan.fields === undefined) return undefined;
   try {
-    return encodeInto((writer) => writeMessage(writer, type, message, false), message, 0);
+    return encodeInto((writer) => writeMessage(writer, plan, message, false), message, 0);
   } catch {
     return undefined;
   }
@@ -94,18 +104,17 @@ function leave(): never {
 }
 
 /** Writes a message or, in an init shape, another object. `isTyped`: it is a part of a message. */
-function writeMessage(writer: MessageWriter, type: DescMessage, value: unknown, isTyped: boolean): void {
+function writeMessage(writer: MessageWriter, { type, fields }: MessagePlan, value: unknown, isTyped: boolean): void {
   if (typeof value !== "object" || value === null || Array.isArray(value)) leave();
   const isMessage = (value as Members)["$typeName"] === type.typeName;
   if (isTyped && !isMessage) leave();
-  const plan = planOf(type);
-  if (plan === null) {
+  if (fields === undefined) {
     // Not JSON for some values of google.protobuf.Value that are not valid.
     writeEncoded(writer, encodeJson(toJson(type, toMessage(type, value)) ?? leave()));
     return;
   }
   const start = writer.pos - writer.start;
-  for (let i = 0; i < plan.length; i++) writeField(writer, plan[i] as FieldPlan, value as Members, isMessage);
+  for (let i = 0; i < fields.length; i++) writeField(writer, fields[i] as FieldPlan, value as Members, isMessage);
   close(writer, start, OPEN_OBJECT, CLOSE_OBJECT);
 }
 
@@ -170,32 +179,30 @@ function close(writer: MessageWriter, start: number, first: number, last: number
   writer.bytes[writer.pos++] = last;
 }
 
-function writeValue(writer: MessageWriter, { field, kind }: FieldPlan, value: unknown, isTyped: boolean): void {
-  if (kind === Kind.Message) writeMessage(writer, field.message as DescMessage, value, isTyped);
+function writeValue(writer: MessageWriter, { field, kind, child }: FieldPlan, value: unknown, isTyped: boolean): void {
+  if (kind === Kind.Message) writeMessage(writer, child as MessagePlan, value, isTyped);
   else if (typeof value === "string") {
     if (kind !== Kind.Text && kind !== Kind.Long) leave();
     writeText(writer, value);
   } else if (typeof value === "boolean") {
     if (kind !== Kind.Bool) leave();
-    put(writer, value ? TRUE : FALSE);
+    writePlain(writer, String(value));
   } else if (typeof value === "bigint" || kind === Kind.Long) {
     if (kind !== Kind.Long || (typeof value !== "bigint" && !Number.isInteger(value))) leave();
     writeText(writer, String(value));
   } else if (kind === Kind.Bytes) {
     if (!(value instanceof Uint8Array)) leave();
-    writePlain(writer, `"${toBase64(value)}"`);
+    writeEncoded(writer, encodeUtf8(`"${toBase64(value)}"`));
   } else {
     if (typeof value !== "number" || kind === Kind.Text || kind === Kind.Bool) leave();
     const constant = kind === Kind.Enum ? field.enum?.value[value] : undefined;
     if (constant !== undefined) writeText(writer, jsonNameOf(constant));
+    else if ((value | 0) === value && value >= 0) writeDigits(writer, value);
     else if (Number.isFinite(value)) writePlain(writer, String(value));
     else if (kind === Kind.Float) writeText(writer, String(value));
     else leave();
   }
 }
-
-const TRUE = /*@__PURE__*/ encodeUtf8("true");
-const FALSE = /*@__PURE__*/ encodeUtf8("false");
 
 /** The functions of `Buffer` are far faster. */
 function toBase64(value: Uint8Array): string {
@@ -214,16 +221,28 @@ function put(writer: MessageWriter, text: Uint8Array): void {
   writer.pos += length;
 }
 
-/** Writes ASCII text as it is. */
+/** Writes short ASCII text as it is. */
 function writePlain(writer: MessageWriter, text: string): void {
   const { length } = text;
-  if (length > MAX_SHORT) writeEncoded(writer, encodeUtf8(text));
-  else {
-    reserve(writer, length);
-    const { bytes, pos } = writer;
-    for (let i = 0; i < length; i++) bytes[pos + i] = text.charCodeAt(i);
-    writer.pos += length;
-  }
+  reserve(writer, length);
+  const { bytes, pos } = writer;
+  for (let i = 0; i < length; i++) bytes[pos + i] = text.charCodeAt(i);
+  writer.pos += length;
+}
+
+/** Writes a natural number below 2^31, without the text of it. */
+function writeDigits(writer: MessageWriter, value: number): void {
+  reserve(writer, 10);
+  const { bytes } = writer;
+  let at = writer.pos + 1;
+  for (let rest = value; rest >= 10; rest = (rest / 10) | 0) at++;
+  writer.pos = at;
+  let rest = value;
+  do {
+    const tenth = (rest / 10) | 0;
+    bytes[--at] = 0x30 + rest - 10 * tenth;
+    rest = tenth;
+  } while (rest > 0);
 }
 
 /** Writes text in quotes. The engine encodes that with characters to escape or with surrogates. */

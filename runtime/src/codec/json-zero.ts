@@ -10,7 +10,7 @@ export function zeroOf({ fieldKind, scalar, enum: type }: DescField): JsonValue 
   if (fieldKind === "list") return [];
   if (fieldKind === "map") return {};
   if (type !== undefined) return zeroOfEnum(type);
-  return scalar === undefined ? undefined : zeroOfScalar(scalar);
+  return scalar && zeroOfScalar(scalar);
 }
 
 /** Returns the zero value of an enum in ProtoJSON: its first value. */
