@@ -60,15 +60,8 @@ export function createNegotiation(compressions: readonly Compression[]): Negotia
 function choose(compressions: readonly Compression[], acceptEncoding: string): Compression | undefined {
   const preferences = new Map(parseQualityValues(acceptEncoding).map(({ name, quality }) => [name, quality]));
   const wildcard = preferences.get("*") ?? 0;
-  let best: Compression | undefined;
-  let bestQuality = 0;
-  for (const compression of compressions) {
-    const quality = preferences.get(compression.name) ?? wildcard;
-    if (quality > bestQuality) {
-      best = compression;
-      bestQuality = quality;
-    }
-  }
-  const identity = preferences.get(IDENTITY);
-  return identity !== undefined && identity > bestQuality ? undefined : best;
+  const qualities = compressions.map(({ name }) => preferences.get(name) ?? wildcard);
+  const best = Math.max(...qualities);
+  const isPreferred = best > 0 && best >= (preferences.get(IDENTITY) ?? 0);
+  return isPreferred ? compressions[qualities.indexOf(best)] : undefined;
 }

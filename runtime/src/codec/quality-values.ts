@@ -16,9 +16,8 @@ const MAX_ITEM_PARAMETERS = 8;
 
 //     weight = OWS ";" OWS "q=" qvalue
 //     qvalue = ( "0" [ "." 0*3DIGIT ] ) / ( "1" [ "." 0*3("0") ] )
-// Like other implementations, the pattern accepts spaces around "=", more than three digits, and no digit before the point:
-// Java
-// sends "*; q=.2".
+// Like other implementations, the pattern accepts spaces around "=", more than three digits, and no digit before the point,
+// as in "*; q=.2" of Java.
 const IS_WEIGHT = /^\s*q\s*=/i;
 const WEIGHT = /^\s*q\s*=\s*(0(?:\.[0-9]*)?|\.[0-9]+|1(?:\.0*)?)\s*$/i;
 

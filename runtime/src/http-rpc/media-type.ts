@@ -1,6 +1,7 @@
 /**
  * Media types: the parser of `content-type`, and content negotiation by `accept` (RFC 9110, section 12.5.1).
  */
+import { remember } from "../call/remember.ts";
 import { parseQualityValues } from "../codec/quality-values.ts";
 
 export const JSON_TYPE = "application/json";
@@ -53,6 +54,8 @@ export function isUtf8({ parameters }: MediaType): boolean {
   return /^(?:utf-?8|us-ascii)?$/i.test(parameters.get("charset") ?? "");
 }
 
+const preferencesOf = /*@__PURE__*/ remember(parseQualityValues);
+
 /**
  * Returns the quality value of a media type in `accept`, or 0 if it is not acceptable. The type itself takes precedence
  * over `type/*`, and that over the range of all types.
@@ -63,7 +66,7 @@ export function qualityOf(accept: string, mediaType: string): number {
   const ranges = ["*/*", `${mediaType.slice(0, mediaType.indexOf("/"))}/*`, mediaType];
   let specificity = -1;
   let quality = 0;
-  for (const preference of parseQualityValues(accept)) {
+  for (const preference of preferencesOf(accept)) {
     // Java sends a single asterisk for the range of all types.
     const found = preference.name === "*" ? 0 : ranges.indexOf(preference.name);
     if (found <= specificity) continue;
@@ -75,13 +78,7 @@ export function qualityOf(accept: string, mediaType: string): number {
 
 /** Returns the first media type with the highest quality in `accept`; `undefined` if none is acceptable. */
 export function chooseMediaType(accept: string, mediaTypes: readonly string[]): string | undefined {
-  let best: string | undefined;
-  let bestQuality = 0;
-  for (const mediaType of mediaTypes) {
-    const quality = qualityOf(accept, mediaType);
-    if (quality <= bestQuality) continue;
-    best = mediaType;
-    bestQuality = quality;
-  }
-  return best;
+  const qualities = mediaTypes.map((mediaType) => qualityOf(accept, mediaType));
+  const best = Math.max(...qualities);
+  return best > 0 ? mediaTypes[qualities.indexOf(best)] : undefined;
 }
