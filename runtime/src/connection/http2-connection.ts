@@ -184,7 +184,8 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   #errorOf(code: number, text: string, isLocal: boolean): RpcError {
     if (this.#reason !== undefined) return this.#reason;
     if (!isLocal) return connectionError(this.#socket.errored ?? CLOSED_BY_PEER, this.peer);
-    return hostileServer(code === ErrorCode.EnhanceYourCalm ? text : `broke the rules of HTTP/2: ${text}`);
+    const what = code === ErrorCode.EnhanceYourCalm ? "exceeded a limit" : "broke the rules of HTTP/2";
+    return hostileServer(`${what}: ${text}`);
   }
 
   /** Returns the error for an exchange that was open when the connection ended: one of its own, to which its call is added. */
