@@ -59,6 +59,7 @@ export class Scope {
 export const unbindable: readonly string[] = [
   "AsyncGenerator",
   "AsyncIterable",
+  "Iterable",
   "Partial",
   "Promise",
   "abstract",

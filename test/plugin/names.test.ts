@@ -85,6 +85,12 @@ describe("imports", () => {
     expect(file).toContain("\nexport const ServiceDef: ServiceDef$<ServiceClient, ServiceHandler> = {");
   });
 
+  it("avoid the type of streams that handlers return", () => {
+    const file = generate("service S { rpc R(Iterable) returns (stream M); } message Iterable {} message M {}");
+    expect(file).toContain("Iterable as Iterable$");
+    expect(file).toContain("r(request: Iterable$, context: HandlerContext): AsyncIterable<MInit> | Iterable<MInit>;");
+  });
+
   it.each(["target=ts", "target=js,js_import_style=legacy_commonjs"])("fit into 120 columns with %s", (parameter) => {
     const rpcs = Array.from({ length: 40 }, (_, i) => `rpc R${i}(${"M".repeat(i + 1)}) returns (M);`);
     const messages = Array.from({ length: 40 }, (_, i) => `message ${"M".repeat(i + 1)} {}`);
