@@ -60,7 +60,8 @@ export function readReplayArguments(args: readonly string[]): ReplayArguments | 
   return {
     file,
     url: checkUrl(values.url),
-    only: values.only,
+    // Records have paths.
+    only: values.only?.replace(/^\//, ""),
     ignore: (values.ignore ?? []).flatMap((paths) => paths.split(",")).filter((path) => path !== ""),
     headers: readHeaders(values.header ?? []),
     concurrency: readNumber("--concurrency", values.concurrency ?? "1", 1_000),

@@ -102,7 +102,10 @@ async function reach(url: string): Promise<void> {
   const { hostname, port, protocol } = new URL(url);
   const host = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
   const socket = connect({ host, port: Number(port) || (protocol === "https:" ? 443 : 80) });
-  await once(socket, "connect");
+  await once(socket, "connect").catch((error) => {
+    // The error of a host with several addresses has an empty message.
+    throw error instanceof AggregateError ? error.errors[0] : error;
+  });
   socket.destroy();
 }
 

@@ -1,15 +1,16 @@
 /** The command replays recorded calls of every kind and protocol, and lists what another build answers differently. */
 import { spawnSync } from "node:child_process";
+import dns from "node:dns";
 import { appendFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import fc from "fast-check";
 import { Code, createDetail, RpcError } from "triple-es";
 import { recordCalls } from "triple-es/node";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { BadRequestSchema } from "../../runtime/src/gen/google/rpc/error_details_pb.ts";
-import { readReplayArguments } from "../../src/replay/arguments.ts";
+import { type ReplayArguments, readReplayArguments } from "../../src/replay/arguments.ts";
 import { differencesOf } from "../../src/replay/differences.ts";
 import { runReplay } from "../../src/replay/replay.ts";
 import { compiled } from "../support/compiled.ts";
@@ -109,7 +110,7 @@ describe("a replay", () => {
     expect((await replay(file, handler, "--only", "greet.v1.GreetService/GreetEach")).stdout).toBe(
       "1 sent, 0 differ\n",
     );
-    expect((await replay(file, handler, "--only", "greet.v1.GreetService")).stdout).toContain("4 sent, 1 differ");
+    expect((await replay(file, handler, "--only", "/greet.v1.GreetService")).stdout).toContain("4 sent, 1 differ");
   });
 
   it("fails if no call was sent, as for a misspelled method or the wrong file", async () => {
@@ -246,6 +247,21 @@ describe("the arguments", () => {
     [["a", "--urls"], "Unknown option '--urls'"],
   ])("are refused if they are invalid: %j", (args, message) => {
     expect(() => readReplayArguments(args)).toThrow(message);
+  });
+
+  it("are explained if no address of a server answers", async () => {
+    vi.spyOn(dns, "lookup").mockImplementation(((
+      _host: string,
+      _options: object,
+      done: (...found: unknown[]) => void,
+    ) =>
+      done(
+        null,
+        ["127.0.0.1", "127.0.0.2"].map((address) => ({ address, family: 4 })),
+      )) as never);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const args = readReplayArguments(["a.jsonl", "--url", "http://both.example:1"]) as ReplayArguments;
+    await expect(runReplay(args, ".")).rejects.toThrow("connect ECONNREFUSED 127.0.0.1:1");
   });
 
   it("are explained by the executable, which ends with 1 if the file or the server is missing", async () => {
