@@ -5,6 +5,7 @@
 import { Code } from "../call/code.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { Method, ProtoMethod } from "../call/method.ts";
+import { remember } from "../call/remember.ts";
 import { createBodyJson, jsonCodecOf } from "../codec/bounded-codec.ts";
 import { type Codec, jsonCodec } from "../codec/codec.ts";
 import { countOf } from "../codec/values/values.ts";
@@ -35,6 +36,8 @@ export interface ResponseFormat {
   readonly mediaType: string;
   /** Fields of every response in this format. */
   readonly fields: Metadata;
+  /** Returns the quality value of the format in `accept`. */
+  readonly qualityIn: (accept: string) => number;
   encode(message: object, method: Method, payload: HttpRpcPayloadCall | undefined): Uint8Array;
 }
 
@@ -167,7 +170,7 @@ export function chooseResponse(
   if (accept === undefined || accept === "*/*" || accept === "") return response;
   // Spec: the response has the content type of the request. Another one is selected only if the caller does not
   // accept it.
-  if (qualityOf(accept, response.mediaType) > 0) return response;
+  if (response.qualityIn(accept) > 0) return response;
   const responses = formats.responsesOf(handler);
   // The same format under another name, as application/xml for text/xml, comes first.
   const subtype = subtypeOf(response.mediaType);
@@ -236,8 +239,10 @@ export function needsGrpc({ kind, path }: Method): Refusal {
   return unsupportedType(`${path} is ${kind.replace("_", " ")}; that needs ${needed}`, { "accept-post": streaming });
 }
 
-function responseHead(contentType: string): Pick<ResponseFormat, "mediaType" | "fields"> {
-  return { mediaType: contentType, fields: responseFields(contentType) };
+/** Creates the part of a format that depends on its content type only. */
+export function responseHead(mediaType: string): Omit<ResponseFormat, "encode"> {
+  const qualityIn = remember((accept) => qualityOf(accept, mediaType));
+  return { mediaType, fields: responseFields(mediaType), qualityIn };
 }
 
 function fits(response: BodyResponse, { method, payload }: Handler): boolean {

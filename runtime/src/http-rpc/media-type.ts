@@ -1,7 +1,6 @@
 /**
  * Media types: the parser of `content-type`, and content negotiation by `accept` (RFC 9110, section 12.5.1).
  */
-import { remember } from "../call/remember.ts";
 import { parseQualityValues } from "../codec/quality-values.ts";
 
 export const JSON_TYPE = "application/json";
@@ -54,8 +53,6 @@ export function isUtf8({ parameters }: MediaType): boolean {
   return /^(?:utf-?8|us-ascii)?$/i.test(parameters.get("charset") ?? "");
 }
 
-const preferencesOf = /*@__PURE__*/ remember(parseQualityValues);
-
 /**
  * Returns the quality value of a media type in `accept`, or 0 if it is not acceptable. The type itself takes precedence
  * over `type/*`, and that over the range of all types.
@@ -66,7 +63,7 @@ export function qualityOf(accept: string, mediaType: string): number {
   const ranges = ["*/*", `${mediaType.slice(0, mediaType.indexOf("/"))}/*`, mediaType];
   let specificity = -1;
   let quality = 0;
-  for (const preference of preferencesOf(accept)) {
+  for (const preference of parseQualityValues(accept)) {
     // Java sends a single asterisk for the range of all types.
     const found = preference.name === "*" ? 0 : ranges.indexOf(preference.name);
     if (found <= specificity) continue;

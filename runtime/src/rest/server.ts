@@ -9,7 +9,7 @@ import type { JsonValues } from "../codec/codec.ts";
 import { countOf } from "../codec/values/values.ts";
 import type { HttpRule } from "../gen/google/api/http_pb.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
-import { type Formats, type ResponseFormat, responseFields, unsupported } from "../http-rpc/content-type.ts";
+import { type Formats, type ResponseFormat, responseHead, unsupported } from "../http-rpc/content-type.ts";
 import { Refusal, serializationError } from "../http-rpc/error-response.ts";
 import { isUtf8, JSON_TYPE, parseMediaType } from "../http-rpc/media-type.ts";
 import { HttpRpcServer, rpcErrorResponse } from "../http-rpc/server.ts";
@@ -124,11 +124,7 @@ function formatsOf(match: RouteMatch<AddedRoute>, query: string, values: JsonVal
 }
 
 function responseOf(route: Route, codec: JsonCodec): ResponseFormat {
-  return {
-    mediaType: JSON_TYPE,
-    fields: responseFields(JSON_TYPE),
-    encode: (message) => encodeResponse(route, message, codec),
-  };
+  return { ...responseHead(JSON_TYPE), encode: (message) => encodeResponse(route, message, codec) };
 }
 
 function conflict(known: Route, { method, template, target }: Route): Error {
