@@ -93,7 +93,7 @@ describe("an interceptor", () => {
   });
 
   it.each([undefined, async () => ({}), () => undefined])("%s is refused when the router is created", (interceptor) => {
-    expect(() => connect({}, [interceptor as never])).toThrow("interceptors[0] must be a function (next)");
+    expect(() => connect({}, [interceptor as never])).toThrow("interceptors[0] must be (next)");
   });
 
   it.each(PROTOCOLS)("may change the headers of the request on a server in memory: %s", async (protocol) => {

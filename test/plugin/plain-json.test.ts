@@ -146,7 +146,7 @@ describe("a client of plain JSON", () => {
 
   it.each(["array", "object"] as const)("refuses clients of other messages, with jsonBody %s", async (jsonBody) => {
     const transport = createTransport({ baseUrl: "http://things.example", jsonBody, fetch: unreachable });
-    const refusal = "[invalid_argument] greet.v1.GreetRequest is not plain JSON: its client needs triple-es/fetch";
+    const refusal = "[invalid_argument] greet.v1.GreetRequest is not plain JSON: use triple-es/fetch";
     await expect(createGreetServiceClient(transport).greet({ name: "Ada" })).rejects.toThrow(refusal);
   });
 

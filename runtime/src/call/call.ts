@@ -176,6 +176,6 @@ export function intercept(call: Call, interceptors: readonly Interceptor[] = [])
   return interceptors.reduceRight((next, interceptor, index) => {
     const wrapped: unknown = typeof interceptor === "function" ? interceptor(next) : undefined;
     if (typeof wrapped === "function" && !(wrapped instanceof Promise)) return wrapped as Call;
-    throw new TypeError(`interceptors[${index}] must be a function (next) => (request) => response`);
+    throw new TypeError(`interceptors[${index}] must be (next) => (request) => response`);
   }, call);
 }

@@ -123,7 +123,7 @@ function checkDetails(details: readonly ErrorDetail[] = []): readonly ErrorDetai
     Array.isArray(details) &&
     details.every((one) => typeof one?.typeUrl === "string" && one.value instanceof Uint8Array);
   if (valid) return details;
-  throw new TypeError("details must be an array of results of anyPack");
+  throw new TypeError("details must be results of anyPack");
 }
 
 /** Returns the message of a thrown error, or another thrown value as text. */

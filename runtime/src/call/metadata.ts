@@ -126,7 +126,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
     const key = name.toLowerCase();
     // Engines store fields in plain objects, in which this name would set the prototype.
     if (!HEADER_NAME.test(key) || key === "__proto__") {
-      throw new TypeError(`the name of metadata ${JSON.stringify(name)} has other characters than 0-9 a-z _ - .`);
+      throw new TypeError(`the name of metadata ${JSON.stringify(name)} must match [a-z0-9_.-]+`);
     }
     return this.#push(key, encodeValue(key, value));
   }
@@ -185,7 +185,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
   }
 
   #checkFrozen(): void {
-    if (this.#frozen) throw new TypeError("this metadata is shared by many calls and cannot be changed");
+    if (this.#frozen) throw new TypeError("shared metadata cannot be changed");
   }
 
   #filter(keep: (name: string) => boolean): string[] {
@@ -239,6 +239,6 @@ function decodeBinary(name: string, value: string): Uint8Array {
 
 function requireBinaryName(name: string): void {
   if (!name.toLowerCase().endsWith("-bin")) {
-    throw new TypeError(`metadata "${name}" carries text: bytes need a name ending in "-bin"`);
+    throw new TypeError(`metadata "${name}" carries text: bytes need a name ending in -bin`);
   }
 }

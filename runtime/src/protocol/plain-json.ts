@@ -20,5 +20,5 @@ export const plainJson: object = { httpRpc: plainJsonMessages } satisfies Payloa
 export const noCodec: HttpRpcPayload = { name: "json", encodeRequest: refuse, decodeResponse: refuse };
 
 function refuse({ input }: Method): never {
-  throw new TypeError(`${input?.typeName} is not plain JSON: its client needs triple-es/fetch`);
+  throw new TypeError(`${input?.typeName} is not plain JSON: use triple-es/fetch`);
 }
