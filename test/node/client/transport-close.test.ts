@@ -259,6 +259,25 @@ describe.each(Object.entries(TRANSPORTS))("%s", (_, options) => {
   );
 });
 
+it("begins no target of a registry for a call that an interceptor has held back beyond the grace period", async () => {
+  let watched = 0;
+  async function* resolver() {
+    watched += 1;
+    yield [];
+  }
+  const gate = signalled();
+  const waiting: Interceptor = (next) => async (request) => {
+    await gate.promise;
+    return next(request);
+  };
+  const transport = createTransport({ registry: { resolver: () => resolver } as never, interceptors: [waiting] });
+  const failed = failureOf(createGreetServiceClient(transport).greet({}));
+  await transport.close({ graceMs: 0 });
+  gate.resolve();
+  expect(await failed).toMatchObject(CLOSED);
+  expect(watched).toBe(0);
+});
+
 describe("a stream that an interceptor has not read", () => {
   /** Makes each call twice, and returns the second response. */
   const twice =
