@@ -13,6 +13,7 @@ describe("an RpcError", () => {
     expect(error.rawMessage).toBe("no such person");
     expect(String(error)).toBe("RpcError: [not_found] no such person");
     expect(new RpcError(Code.Internal, "").message).toBe("[internal]");
+    expect(new RpcError(Code.Internal, undefined as never)).toMatchObject({ message: "[internal]", rawMessage: "" });
   });
 
   it("takes metadata, headers, status, details and cause, and has none by default", () => {

@@ -82,9 +82,10 @@ export class RpcError extends Error {
   /** Creates an error. An unassigned code becomes `unknown`. Throws a `TypeError` for invalid options. */
   constructor(code: Code, message: string, options: RpcErrorOptions = {}) {
     const known = codeFromNumber(code) ?? Code.Unknown;
-    super(`[${codeName(known)}]${message && ` ${message}`}`, options.cause === undefined ? {} : options);
+    super(`[${codeName(known)}]${message ? ` ${message}` : ""}`, options.cause === undefined ? {} : options);
     this.code = known;
-    this.rawMessage = message;
+    // Callers without a type checker pass any value.
+    this.rawMessage = `${message ?? ""}`;
     this.details = checkDetails(options.details);
     this.trailers = new Metadata(options.trailers);
     this.headers = new Metadata(options.headers);
