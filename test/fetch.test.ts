@@ -531,6 +531,17 @@ describe("a handler of requests", () => {
     expect(await response.json()).toMatchObject({ status: Status.ServerTimeout });
   });
 
+  it("answers a request whose body was read before", async () => {
+    const request = post("[{}]");
+    await request.json();
+    expect((await handle({})(request)).status).toBe(503);
+  });
+
+  it("leaves the body of a request that it refuses", async () => {
+    const request = post("[{}]", {}, "/greet.v1.GreetService/Unknown");
+    expect([(await handle({})(request)).status, await request.text()]).toEqual([404, "[{}]"]);
+  });
+
   it("does not begin a call whose request is aborted already", async () => {
     let calls = 0;
     const greet = () => ({ greeting: `${++calls}` });

@@ -137,12 +137,17 @@ export function readChunks(
   stream: ReadableStream<Uint8Array>,
   toError: (cause: unknown) => unknown,
 ): AsyncIterableIterator<Uint8Array, undefined> {
-  const reader = stream.getReader();
+  // A stream that is not read is not locked.
+  let reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
   return iteration(
-    () =>
-      reader.read().catch((cause) => {
+    async () => {
+      try {
+        reader ??= stream.getReader();
+        return (await reader.read()) as Step;
+      } catch (cause) {
         throw toError(cause);
-      }) as Promise<Step>,
-    () => void reader.cancel().catch(() => {}),
+      }
+    },
+    () => void (reader ?? stream).cancel().catch(() => {}),
   );
 }
