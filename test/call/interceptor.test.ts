@@ -530,3 +530,18 @@ describe("request messages that fail", () => {
     expect(errors).toEqual([]);
   });
 });
+
+it.each([[[]], [[noting([], "r1")]]])("a handler goes on with a stream of which it has read a part", async (server) => {
+  const client = connect({
+    server,
+    handler: {
+      async greetTogether(messages) {
+        const { value } = await messages[Symbol.asyncIterator]().next();
+        const names = [value?.name];
+        for await (const { name } of messages) names.push(name);
+        return { greeting: names.join() };
+      },
+    },
+  });
+  expect((await client.greetTogether(arriving("Ada", "Bob", "Eve"))).greeting).toBe("Ada,Bob,Eve");
+});

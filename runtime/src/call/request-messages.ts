@@ -25,18 +25,22 @@ export function interceptAttempts(call: Call, interceptors: readonly Interceptor
  */
 export function interceptStreams(call: Call, interceptors: readonly Interceptor[] = []): Call {
   // The stream of the call is checked, and those that interceptors make of it.
-  return interceptors.length === 0 ? call : refuseRepeats(intercept(refuseRepeats(call), interceptors));
+  return interceptors.length === 0 ? call : refuseRepeats(intercept(refuseRepeats(call, true), interceptors), false);
 }
 
-function refuseRepeats(call: Call): Call {
+function refuseRepeats(call: Call, isInner: boolean): Call {
   return (request) => {
     if (!request.stream) return call(request);
-    return call({ ...request, messages: readOnce(request.messages, request.method.path) });
+    return call({ ...request, messages: readOnce(request.messages, request.method.path, isInner) });
   };
 }
 
-/** Returns messages that fail if they are read again after their source has been read. */
-function readOnce(messages: AsyncIterable<object>, path: string): AsyncIterable<object> {
+/**
+ * Returns messages that fail if they are read again after their source has been read. `isInner`: a handler reads them, whose second
+ * loop continues after the first one, as without interceptors.
+ */
+function readOnce(messages: AsyncIterable<object>, path: string, isInner: boolean): AsyncIterable<object> {
+  let only: AsyncIterableIterator<object, undefined> | undefined;
   let isBegun = false;
   /** True if the stream has no messages. */
   let isEmpty = false;
@@ -46,6 +50,7 @@ function readOnce(messages: AsyncIterable<object>, path: string): AsyncIterable<
   };
   return {
     [Symbol.asyncIterator]() {
+      if (isInner && only !== undefined) return only;
       if (isStream(messages)) begin(messages);
       const iterator = messages[Symbol.asyncIterator]();
       if (!isStream(messages)) begin(iterator);
@@ -63,7 +68,8 @@ function readOnce(messages: AsyncIterable<object>, path: string): AsyncIterable<
         isRead = true;
         return first();
       };
-      return iteration(next, () => iterator.return?.());
+      only = iteration(next, () => iterator.return?.());
+      return only;
     },
   };
 }
