@@ -48,12 +48,12 @@ export function hedge(
     const links: (() => void)[] = [];
 
     /** Ends the call. The winner's context stays open until its response has ended. */
-    const finish = (settle: () => void): void => {
+    const finish = (settle: () => void, reason?: RpcError): void => {
       if (isOver) return;
       isOver = true;
       stopTimer();
       for (const unlink of links) unlink();
-      for (const context of running) context.cancel();
+      for (const context of running) context.cancel(reason);
       settle();
     };
 
@@ -128,7 +128,7 @@ export function hedge(
 
     for (const signal of [request.context.signal, ended]) {
       // The callback runs at once if the signal has already fired.
-      if (!isOver) links.push(onAbort(signal, (error) => finish(() => reject(error))));
+      if (!isOver) links.push(onAbort(signal, (error) => finish(() => reject(error), error)));
     }
     if (!isOver) start(undefined, 0);
   });
@@ -149,10 +149,10 @@ class HedgeContext extends AttemptContext {
     return this.#controller.signal;
   }
 
-  /** Cancels the attempt, because another one has won. */
-  cancel(): void {
+  /** Cancels the attempt, by default because another one has won. */
+  cancel(reason: RpcError = new RpcError(Code.Canceled, "another attempt of the call has answered")): void {
     this.release();
-    this.#controller.abort(new RpcError(Code.Canceled, "another attempt of the call has answered"));
+    this.#controller.abort(reason);
   }
 
   /** Keeps the context until the response has ended. A unary response has already ended. */
