@@ -84,7 +84,7 @@ export class RpcError extends Error {
     const known = codeFromNumber(code) ?? Code.Unknown;
     super(`[${codeName(known)}]${message ? ` ${message}` : ""}`, options.cause === undefined ? {} : options);
     this.code = known;
-    // Callers without a type checker pass any value.
+    // Callers without a type checker may pass none.
     this.rawMessage = `${message ?? ""}`;
     this.details = checkDetails(options.details);
     this.trailers = new Metadata(options.trailers);
@@ -104,17 +104,22 @@ export class RpcError extends Error {
    * value is the cause of the new error.
    */
   static from(reason: unknown, fallback: Code = Code.Unknown): RpcError {
-    try {
-      if (reason instanceof RpcError) return reason;
-      const name = reason instanceof Error ? reason.name : "";
-      if (name === "AbortError") return new RpcError(Code.Canceled, "the call was cancelled", { cause: reason });
-      if (name === "TimeoutError")
-        return new RpcError(Code.DeadlineExceeded, "the deadline has passed", { cause: reason });
-      return new RpcError(fallback, reasonOf(reason), { cause: reason });
-    } catch {
-      // An object without a prototype has no text.
-      return new RpcError(fallback, "");
-    }
+    return toRpcError(reason, fallback);
+  }
+}
+
+/** A function, because bundlers rename a class that refers to itself. */
+function toRpcError(reason: unknown, fallback: Code): RpcError {
+  try {
+    if (reason instanceof RpcError) return reason;
+    const name = reason instanceof Error ? reason.name : "";
+    if (name === "AbortError") return new RpcError(Code.Canceled, "the call was cancelled", { cause: reason });
+    if (name === "TimeoutError")
+      return new RpcError(Code.DeadlineExceeded, "the deadline has passed", { cause: reason });
+    return new RpcError(fallback, reasonOf(reason), { cause: reason });
+  } catch {
+    // An object without a prototype has no text.
+    return new RpcError(fallback, "", { cause: reason });
   }
 }
 

@@ -133,7 +133,7 @@ export class Metadata implements Iterable<[name: string, value: string]> {
 
   /** Adds all fields of other metadata, a record or a list. Throws a `TypeError` for an invalid name or value. */
   appendAll(this: this, init: MetadataInit): this {
-    if (typeof init !== "object" || !init) throw new TypeError("headers and trailers must be objects");
+    if (typeof init !== "object" || !init) throw new TypeError("metadata must be an object");
     if (#fields in init) return this.appendRaw(init.#fields);
     const entries = Symbol.iterator in init ? (init as Iterable<[string, string]>) : Object.entries(init);
     for (const [name, value] of entries) {

@@ -287,7 +287,7 @@ async function ended(iterator: AsyncIterator<object> | undefined): Promise<void>
 function contextOptions(defaults: CallDefaults, options: CallOptions): ContextOptions {
   const timeoutMs = options.timeoutMs ?? defaults.timeoutMs;
   if (timeoutMs !== undefined && !(typeof timeoutMs === "number" && timeoutMs >= 0)) {
-    throw clientError(`timeoutMs must be 0 or more milliseconds, not ${timeoutMs}`);
+    throw clientError(`timeoutMs must be at least 0, not ${timeoutMs}`);
   }
   const { signal, values, waitForReady = defaults.waitForReady } = options;
   if (signal !== undefined && !signal?.addEventListener) throw clientError("signal must be an AbortSignal");

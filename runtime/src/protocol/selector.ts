@@ -41,6 +41,6 @@ export function formatServiceKey({ service, group, version }: Selector & { reado
  */
 export function aliasPath({ path, alias }: Method, nameOf: (alias: NonNullable<Method["alias"]>) => string): string {
   if (alias !== undefined) return `/${alias.service}/${nameOf(alias)}`;
-  const message = `${path} has no Java name; generate it with java_names=true`;
+  const message = `${path} has no Java name: generate it with java_names=true`;
   throw new RpcError(Code.InvalidArgument, message);
 }
