@@ -11,7 +11,7 @@ export { abortError, callHook, reasonOf } from "./call/error.ts";
 export { DONE, iteration } from "./call/message-stream.ts";
 export { assertMembers, assertOneOf, resolveLimitGroup } from "./call/option.ts";
 export { defer, now, random, repeat, startBackgroundTimer, startTimer, wallClock } from "./call/platform.ts";
-export { delay, delayInBackground, onAbort, settledWithin, unlessAborted } from "./call/timer.ts";
+export { delay, delayInBackground, onAbort, resolvedWithin, unlessAborted } from "./call/timer.ts";
 export { setEntry } from "./codec/binary/map.ts";
 export { decodeJsonText, encodeJson } from "./codec/codec.ts";
 export { BACKSLASH, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./codec/json-syntax.ts";

@@ -7,7 +7,7 @@ import {
   type CallingResource,
   formatAddress,
   readOnly,
-  settledWithin,
+  resolvedWithin,
   TEXT_TYPE,
   textResponse,
 } from "triple-es/internal";
@@ -89,7 +89,7 @@ export function addOperations(
       const wanted = offline ? "offline" : "registered";
       const open = registrations.filter(({ status }) => status() !== "closed");
       const updates = open.map((registration) => registration.update({ offline }));
-      await settledWithin(Promise.allSettled(updates), CONFIRMATION_MS);
+      await resolvedWithin(Promise.allSettled(updates), CONFIRMATION_MS);
       const isDone = offline || open.length > 0;
       if (isDone && open.every(({ status }) => status() === wanted || status() === "closed")) return list();
       const problem = isDone

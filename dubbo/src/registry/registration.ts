@@ -9,7 +9,7 @@
 import { setMaxListeners } from "node:events";
 import { Code, RpcError } from "triple-es";
 import type { Instance, Registration, RegistrationEvent } from "triple-es/discovery";
-import { Backoff, callHook, delayInBackground, settledWithin } from "triple-es/internal";
+import { Backoff, callHook, delayInBackground, resolvedWithin } from "triple-es/internal";
 import { Changes } from "./watch.ts";
 
 /** The hold of a client on its entries: a session of ZooKeeper, a lease of etcd, a connection of Nacos. */
@@ -124,7 +124,7 @@ export function keepRegistered<S extends Session>(
     ended.abort(reason);
     ready.reject(reason);
     for (const update of updates) update.reject(reason);
-    await settledWithin(running, graceMs);
+    await resolvedWithin(running, graceMs);
     isClosed = true;
   }
 

@@ -31,12 +31,16 @@ export function startWatch<T>(
 
 /** A flag that several events set, and for which one function waits. */
 export class Changes {
-  isSet = false;
+  #isSet = false;
   #failure: { readonly reason: unknown } | undefined;
   #wake = (): void => {};
 
+  get isSet(): boolean {
+    return this.#isSet;
+  }
+
   readonly set = (): void => {
-    this.isSet = true;
+    this.#isSet = true;
     this.#wake();
   };
 
@@ -60,6 +64,6 @@ export class Changes {
     }
     if (this.#failure !== undefined) throw this.#failure.reason;
     if (signal.aborted) throw abortError(signal);
-    this.isSet = false;
+    this.#isSet = false;
   }
 }

@@ -62,7 +62,7 @@ export function delayInBackground(delayMs: number, signal?: AbortSignal): Promis
 }
 
 /** Waits until a promise settles, at most for that many milliseconds. Reports whether it has resolved by then. */
-export function settledWithin(promise: Promise<unknown>, maxMs: number): Promise<boolean> {
+export function resolvedWithin(promise: Promise<unknown>, maxMs: number): Promise<boolean> {
   return new Promise((resolve) => {
     const stop = startTimer(maxMs, () => resolve(false));
     const resolved = promise.then(() => resolve(true));

@@ -8,7 +8,7 @@ import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { iteration, onlyMessage } from "../call/message-stream.ts";
 import { requestCountError } from "../call/outcome.ts";
-import { settledWithin } from "../call/timer.ts";
+import { resolvedWithin } from "../call/timer.ts";
 import { takeTurn } from "../call/turn.ts";
 import { type Codec, jsonCodec } from "../codec/codec.ts";
 import { cancelBody } from "../http/body.ts";
@@ -69,7 +69,7 @@ function createEventCall(
         for await (const { name, data } of readEvents(chunks, options.maxMessageBytes)) {
           if (name === "" || name === "message") yield await decode(data);
           if (name !== "end" && name !== "failure") continue;
-          await settledWithin(chunks.next(), END_MS);
+          await resolvedWithin(chunks.next(), END_MS);
           if (name === "end") return;
           const status = Number(UNNAMED_ERROR.exec(data)?.[1] ?? 500);
           const error = readErrorResponse(method.path, status, encoder.encode(data), metadata);

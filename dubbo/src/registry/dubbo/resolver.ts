@@ -76,6 +76,7 @@ export function createDubboResolvers(
           if (!view.isComplete) continue;
           await steps.count(view.size);
           const instances = await view.instances();
+          if (signal.aborted) return;
           if (instances === undefined) continue;
           const loaded = cache.load(instances, open);
           if (await isPending(loaded, signal)) void loaded.then(view.changes.set);

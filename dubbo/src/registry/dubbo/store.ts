@@ -28,14 +28,14 @@ export function createRegistry<Entry>(
       const kept = keep(instance, onEvent);
       const registration: Registration = {
         ...kept,
-        close: (closeOptions) => kept.close(closeOptions).then(() => void registrations.delete(registration)),
+        close: (closeOptions) => kept.close(closeOptions).finally(() => registrations.delete(registration)),
       };
       registrations.add(registration);
       return registration;
     },
     async close() {
       isClosed = true;
-      await Promise.all([...registrations].map((registration) => registration.close()));
+      await Promise.allSettled([...registrations].map((registration) => registration.close()));
       await disconnect();
     },
   };

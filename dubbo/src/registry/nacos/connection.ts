@@ -11,7 +11,7 @@ import { type ClosableTransport, Code, RpcError } from "triple-es";
 import {
   delayInBackground,
   repeat,
-  settledWithin,
+  resolvedWithin,
   startBackgroundTimer,
   unlessAborted,
   VERSION,
@@ -104,7 +104,7 @@ export class NacosConnection {
       });
       const isAcknowledged = check["supportAbilityNegotiation"] === true;
       if (!isAcknowledged) await unlessAborted(delayInBackground(UNCONFIRMED_SETUP_MS), signal);
-      else if (!(await unlessAborted(settledWithin(acknowledged, SETUP_MS), signal))) {
+      else if (!(await unlessAborted(resolvedWithin(acknowledged, SETUP_MS), signal))) {
         throw new RpcError(Code.Unavailable, "the server did not acknowledge the connection");
       }
       this.lost.throwIfAborted();

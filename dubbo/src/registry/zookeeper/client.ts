@@ -7,7 +7,7 @@
  *     unreachable        for longer than a session lives, or from the start: `connected` rejects, and the outage is reported
  */
 import { Code, RpcError } from "triple-es";
-import { Backoff, delayInBackground, now, random, settledWithin } from "triple-es/internal";
+import { Backoff, delayInBackground, now, random, resolvedWithin } from "triple-es/internal";
 import { type Deferred, deferred, registryClosed } from "../registration.ts";
 import type { ServerAddress } from "../servers.ts";
 import { type ConnectionSettings, ZooKeeperConnection } from "./connection.ts";
@@ -81,7 +81,7 @@ export class ZooKeeperClient {
   /** Rejects if there is no connection, and none within {@link CHANGE_MS} of the loss of the last one. */
   async connectedSoon(): Promise<void> {
     const maxMs = Math.max(0, this.#lostAt + CHANGE_MS - now());
-    if (await settledWithin(this.connected(), maxMs)) return;
+    if (await resolvedWithin(this.connected(), maxMs)) return;
     throw new RpcError(Code.Unavailable, "no server can be reached");
   }
 
@@ -115,7 +115,7 @@ export class ZooKeeperClient {
         () => {},
         () => {},
       );
-      await settledWithin(ended, CLOSE_TIMEOUT_MS);
+      await resolvedWithin(ended, CLOSE_TIMEOUT_MS);
     }
     this.#current?.destroy(reason);
     this.#reject(reason);

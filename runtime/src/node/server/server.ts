@@ -7,7 +7,7 @@ import { type CloseOptions, gracePeriod } from "../../call/context.ts";
 import { reportFailure } from "../../call/error.ts";
 import { assertFunction, type MemberNames } from "../../call/option.ts";
 import { now } from "../../call/platform.ts";
-import { settledWithin } from "../../call/timer.ts";
+import { resolvedWithin } from "../../call/timer.ts";
 import type { ServerState, Shown } from "../../http/channel-state.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { isMarkedCall } from "../../protocol/headers.ts";
@@ -131,7 +131,7 @@ export function withSockets<Router extends ServedExchange>(
     const running = Array.from(closeHooks, async (hook) => hook()).map((one) =>
       one.catch((reason: unknown) => reportFailure("the hook onClose", reason)),
     );
-    if (running.length > 0) await settledWithin(Promise.all(running), graceMs / 2);
+    if (running.length > 0) await resolvedWithin(Promise.all(running), graceMs / 2);
     return listener.close(Math.max(0, graceMs - (now() - startedAt)));
   }
 }

@@ -69,7 +69,7 @@ it("leaves nothing, whenever a registry is closed while it registers an instance
   await expect.poll(() => [instances.size, connections.size]).toEqual([0, 0]);
 });
 
-it("registers nothing after its end, also if that is under way", async () => {
+it("refuses registrations once it ends", async () => {
   const { port, instances, connections } = await startNacos((type) => (type === "deregisterInstance" ? 100 : 1));
   const registry = open(port);
   await registry.register(INSTANCE).ready;
