@@ -151,6 +151,7 @@ describe("options", () => {
     ],
     [{ origins: [APP, undefined as never] }, '"undefined" is not an origin'],
     [{ origins: ["null"] }, "is not an origin"],
+    [{ origins: [APP], maxAge: 5 } as CorsOptions, 'cors: "maxAge" is not among: origins'],
     [{ origins: ["https://A.example"] }, "is not an origin"],
   ])("%j are refused at the start", (cors, message) => {
     expect(() => createRouter({ cors })).toThrow(message);

@@ -1,6 +1,6 @@
 /**
  * Methods as generated code declares them. Most messages have a Protocol Buffers schema and are encoded by the codec of a
- * transport or server; a method without schemas has a payload that encodes them.
+ * transport or server; a method without schemas has a payload that encodes them. Descriptors are found by the messages.
  */
 import type { DescMessage, DescMethod } from "@bufbuild/protobuf";
 

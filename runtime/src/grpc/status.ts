@@ -65,8 +65,10 @@ export function writeError(target: Metadata, error: RpcError, limits: FieldLimit
     if (bytes.byteLength <= MAX_DETAILS_BYTES) target.append("grpc-status-details-bin", bytes);
   }
   // An error may come from a call to another server, whose protocol fields must not be forwarded.
-  const metadata = userMetadata(new Metadata(error.trailers).appendAll(more ?? []));
-  if (checkHeaders(new Metadata(target).appendAll(metadata), limits) === undefined) target.appendAll(metadata);
+  for (const one of [error.trailers, more ?? []]) {
+    const metadata = userMetadata(new Metadata(one));
+    if (checkHeaders(new Metadata(target).appendAll(metadata), limits) === undefined) target.appendAll(metadata);
+  }
 }
 
 /**

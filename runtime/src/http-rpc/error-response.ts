@@ -78,8 +78,8 @@ export function httpStatusOf(error: RpcError): number {
 }
 
 /**
- * Encodes the body of an error. A detail whose type is in the registry has the member `debug`, its JSON. Details that clients would
- * not read, or that have no JSON, are omitted, so that the caller still receives the code and message.
+ * Encodes the body of an error. A detail whose type is in the registry has the member `debug`, its JSON. Without JSON for one of the
+ * details, or if clients would not read so many bytes, all are omitted: the caller still receives the code and message.
  */
 export function encodeErrorBody(error: RpcError, registry: Registry | undefined): Uint8Array {
   const { code, details, status = Status.ServiceError } = error;

@@ -81,7 +81,8 @@ export class EventStream extends ResponseStream<HttpRpcCall> {
 
 /** Yields the messages, and {@link COMMENT} after each time without one. */
 function withComments(source: AsyncIterable<object>): AsyncIterable<object> {
-  const messages = source[Symbol.asyncIterator]();
+  let messages: AsyncIterator<object> | undefined;
+  const begin = (): AsyncIterator<object> => (messages ??= source[Symbol.asyncIterator]());
   let pending: Promise<IteratorResult<object, undefined>> | undefined;
   let onSettled: (() => void) | undefined;
   let isSettled = false;
@@ -92,7 +93,7 @@ function withComments(source: AsyncIterable<object>): AsyncIterable<object> {
   const next = (): Promise<IteratorResult<object, undefined>> => {
     if (pending === undefined) {
       isSettled = false;
-      pending = messages.next();
+      pending = begin().next();
       // Callbacks for each comment would stay in memory until the message.
       pending.then(settle, settle);
     }
@@ -109,7 +110,7 @@ function withComments(source: AsyncIterable<object>): AsyncIterable<object> {
       if (isSettled) onSettled();
     });
   };
-  return iteration(next, () => messages.return?.());
+  return iteration(next, () => begin().return?.());
 }
 
 //     event = *( field LF ) LF     field = "id: " text / "retry: " 1*DIGIT / "event: " name / "data:" [ " " text ]

@@ -71,9 +71,8 @@ export interface HttpResponse {
 export type Exchange = (request: HttpRequest) => Promise<HttpResponse>;
 
 /**
- * The end of a response. `unknown`: this side has stopped to read, or its engine does not report ends. `closing`: the connection
- * was lost or takes no more calls, which tells nothing about the response. An error: the server has reset the stream, or its
- * response is malformed.
+ * The end of a response. `unknown`: this side has stopped to read. `closing`: the connection was lost or takes no more calls, which
+ * tells nothing about the response. An error: the server has reset the stream, or its response is malformed.
  */
 export type ResponseEnd = "complete" | "unknown" | "closing" | RpcError;
 
@@ -87,7 +86,7 @@ export type OnResponseEnd = (request: HttpRequest, response: HttpResponse, end: 
 export interface ExchangeObserver {
   /** Called once if there is no response, unless the signal fired before. Returns the outcome for the caller. */
   onFailure(request: HttpRequest, reason: unknown): Promise<HttpResponse>;
-  /** Called when the response has ended. */
+  /** Called exactly once for each response, however it ends, and never for an exchange that fails. */
   readonly onEnd?: OnResponseEnd | undefined;
 }
 

@@ -5,7 +5,7 @@ import { ConnectionError, ErrorCode } from "./codes.ts";
 
 /** The receive window of a stream, in bytes. It bounds what is held for its reader. */
 export const STREAM_WINDOW_BYTES: number = 256 * 1024;
-/** The window of a stream whose data is collected as a whole, once much of it has arrived. It bounds only what is on its way. */
+/** The window of a stream whose data is collected as a whole, once much of it has arrived. It bounds what is on its way. */
 export const COLLECTED_WINDOW_BYTES: number = 1024 * 1024;
 
 /**

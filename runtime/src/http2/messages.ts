@@ -265,6 +265,7 @@ export class BlockBuilder implements FieldSink, HeaderBlock {
     // cannot pass as one.
     if (size <= MAX_COOKIE_BYTES) this.fields.push("cookie", this.#cookies.join("; "));
     else for (const cookie of this.#cookies) this.fields.push("cookie", cookie);
+    this.#cookies = NO_COOKIES;
   }
 
   #checkRequest(): void {

@@ -1,6 +1,6 @@
 /**
- * Streams (RFC 9113, section 5.1): their states, the reaction of each state to each type of frame, and the data that a
- * connection keeps for a stream. Server push is not supported, so there is no state `reserved`.
+ * Streams (RFC 9113, section 5.1): their states, the reaction of each state to each type of frame, sending on one, and the data that
+ * a connection keeps for it. Server push is not supported, so there is no state `reserved`.
  */
 
 import type { FieldList } from "../wire/fields.ts";

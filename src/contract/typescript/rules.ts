@@ -46,7 +46,8 @@ export function rulesOf(declaration: Node | undefined, type: TypeNode | undefine
     const rules = readRule(tag, name, rule, problems);
     if (rules !== undefined) found[target] = { rules: { ...rules, ...found[target]?.rules }, tag };
     const { min = -Infinity, max = Infinity } = found[target]?.rules ?? {};
-    if (min > max) problems.error(tag, `no value is at least ${min} and at most ${max}`);
+    if ((rule === "min" || rule === "max") && min > max)
+      problems.error(tag, `no value is at least ${min} and at most ${max}`);
   }
   return found;
 }
