@@ -405,6 +405,12 @@ describe("the file name and the content type of a part", () => {
     expect(await upload({ name: "name", content: "Ada" }, png)).toEqual(["Ada", "PNG", known]);
   });
 
+  it.each(["日本.png", "Lo\u0308we.png", "😀.png", 'a\\"日'])("may have any characters: %s", async (filename) => {
+    const png = { name: "content", content: "PNG", type: "image/png", filename };
+    const known = { fileName: filename, contentType: "image/png" };
+    expect(await upload({ name: "name", content: "Ada" }, png)).toEqual(["Ada", "PNG", known]);
+  });
+
   it("are undefined if the client does not give them", async () => {
     const known = { fileName: undefined, contentType: undefined };
     expect(await upload({ name: "content", content: "plain" })).toEqual(["", "plain", known]);

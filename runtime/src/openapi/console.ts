@@ -1,6 +1,5 @@
 /** The page on which developers call the methods of a server: Swagger UI with a plugin for streaming methods (`page.ts`). */
-import type { Resource } from "../server/resource.ts";
-import { readOnly, TEXT_TYPE, textResponse } from "../server/resource.ts";
+import { type Resource, readOnly, TEXT_TYPE, textResponse } from "../server/resource.ts";
 import type { Router } from "../server/router.ts";
 import { DocumentResource } from "./router-document.ts";
 

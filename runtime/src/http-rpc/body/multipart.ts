@@ -158,6 +158,8 @@ export async function loadMultipartParser(): Promise<void> {
 
 //     boundary = 0*69<bchars> bcharsnospace
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/;
+/** The disposition that browsers write. The parser does not read one with characters above U+00FF, as in names of files. */
+const DISPOSITION = /^form-data; *name="((?:[^"\\]|\\.)*)"(?:; *filename="((?:[^"\\]|\\.)*)")?(?:;.*)?$/i;
 
 /** Splits a body at its boundary, with the loaded parser. Throws for a body that is malformed or ends early. */
 export function parseParts(bytes: Uint8Array, boundary: string | undefined, maxParts: number): NamedValue<RawPart>[] {
@@ -179,12 +181,12 @@ export function parseParts(bytes: Uint8Array, boundary: string | undefined, maxP
       // If the headers of a part do not end, the parser reports it with the headers of the previous part.
       if (info === undefined || info === last) throw badRequest("a part of the body has headers that do not end");
       last = info;
-      const { "content-type": contentType } = info.headers;
-      noteUpload(value, {
-        fileName: info.filename,
-        contentType: typeof contentType === "string" ? contentType : undefined,
-      });
-      parts.push({ name: info.name, value: { mediaType: mediaTypeOf(info), bytes: value } });
+      const { "content-type": contentType, "content-disposition": disposition } = info.headers;
+      const read = info.contentDisposition === "form-data" ? [] : DISPOSITION.exec(String(disposition));
+      if (read === null) throw partError({ _tag: "InvalidDisposition" }, 0);
+      const [, name = info.name, fileName = info.filename] = read;
+      noteUpload(value, { fileName, contentType: typeof contentType === "string" ? contentType : undefined });
+      parts.push({ name, value: { mediaType: mediaTypeOf(info), bytes: value } });
     },
     onDone: () => {
       done = true;
@@ -225,8 +227,7 @@ function partError(error: MultipartError, maxParts: number): RpcError {
 }
 
 /** Returns the content type of a part; `undefined` if it is malformed. Default: text. */
-function mediaTypeOf({ contentDisposition, headers }: PartInfo): MediaType | undefined {
-  if (contentDisposition !== "form-data") throw partError({ _tag: "InvalidDisposition" }, 0);
+function mediaTypeOf({ headers }: PartInfo): MediaType | undefined {
   const { "content-type": contentType = "text/plain" } = headers;
   return typeof contentType === "string" ? parseMediaType(contentType) : undefined;
 }
