@@ -96,6 +96,8 @@ describe("a form", () => {
     ["active=__proto__", 25, "is not a boolean"],
     ["color=BLUE", 25, "BLUE"],
     ["data=!", 25, "data"],
+    ["data=+/8=", 25, 'parameter "data": the base64 has a space; write + as %2B'],
+    ["files=AP8%3D&files=a+b", 25, "the base64 has a space"],
     ["child={", 25, 'parameter "child"'],
     ["counts=1", 25, "counts"],
     ["time=yesterday", 25, "google.protobuf.Timestamp"],

@@ -19,6 +19,7 @@ import { interfacePayload } from "triple-es-dubbo/java";
 import { describe, expect, it } from "vitest";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { IdempotencyServiceDef } from "../../fixtures/gen/fixture/idempotency/v1/idempotency_triple.ts";
+import { ParametersServiceDef } from "../../fixtures/gen/fixture/parameters/v1/parameters_triple.ts";
 import { MessagingServiceDef } from "../../fixtures/gen/fixture/rest/v1/rest_triple.ts";
 import { ClassesDef } from "../../fixtures/interface/gen/classes_triple.ts";
 import { OverloadsDef } from "../../fixtures/interface/gen/overloads_triple.ts";
@@ -328,6 +329,25 @@ describe("routes of REST", () => {
       "query sub.subfield",
     ]);
     expect(at(document, "paths", "/v2/messages/{messageId}", "get")["requestBody"]).toBeUndefined();
+  });
+
+  it("have any JSON as one text in the query", () => {
+    const router = routerOf(ParametersServiceDef);
+    addRest(router, { rules: [{ selector: "fixture.parameters.v1.ParametersService.All", get: "/all" }] });
+    const parameters = at(createOpenApi(router), "paths", "/all", "get")["parameters"] as JsonObject[];
+    expect(parameters.filter(({ content }) => content !== undefined)).toEqual([
+      {
+        name: "anything",
+        in: "query",
+        content: { "application/json": { schema: expect.objectContaining({ type: "object" }) } },
+      },
+      { name: "value", in: "query", content: { "application/json": { schema: { description: "Any JSON value." } } } },
+      {
+        name: "any",
+        in: "query",
+        content: { "application/json": { schema: expect.objectContaining({ type: "object" }) } },
+      },
+    ]);
   });
 
   it("have the field of the rule, or all fields outside of the path, in the body", () => {

@@ -300,6 +300,8 @@ const REFUSALS: readonly (readonly [string, JsonValue | undefined, number, strin
     'query parameter "subs" is a list of messages, which cannot be written as text',
   ],
   ["GET /v2/messages/1?labels=x", undefined, 400, 'query parameter "labels" is a map, which cannot be written as text'],
+  ["GET /v2/messages/1?key=+/8=", undefined, 400, 'query parameter "key": the base64 has a space; write + as %2B'],
+  ["GET /v2/messages/1?readMask=line_1", undefined, 400, "path names must be lowerCamelCase"],
   ["GET /v2/messages/1?tags=%ff", undefined, 400, '"%ff" in the query is not percent-encoded UTF-8'],
   ["GET /v2/messages/%ff", undefined, 400, '"message_id" in the path is not percent-encoded UTF-8: "%ff"'],
   [

@@ -1,7 +1,7 @@
 /** Operations of REST routes (`google.api.http`): the places of the request's fields in path, query and body. */
 import type { DescField, DescMessage, JsonObject } from "@bufbuild/protobuf";
 import { MAX_JSON_DEPTH } from "../codec/json-syntax.ts";
-import { isTextual } from "../http-rpc/body/parameters.ts";
+import { holdsJson, isTextual } from "../http-rpc/body/parameters.ts";
 import { type FieldPath, keyOf } from "../rest/field-path.ts";
 import type { Route } from "../rest/rule.ts";
 import type { PathTemplate, TemplateVariable } from "../rest/template.ts";
@@ -62,7 +62,7 @@ export function describePath({ template, variables }: Route, schemas: SchemaColl
     parameters.push(parameter);
     return `{${parameter.name}}`;
   });
-  return { path: `/${segments.join("/")}${template.verb === "" ? "" : `:${template.verb}`}`, parameters };
+  return { path: `/${segments.join("/")}${template.verb === "" ? "" : `:${encodeURI(template.verb)}`}`, parameters };
 }
 
 function parameterAt(
@@ -171,13 +171,16 @@ function queryParameters({ target, variables, body }: Route, schemas: SchemaColl
   const isInQuery = (path: FieldPath): boolean => path[0] !== body && !inPath.has(keyOf(path));
   return queryLeaves(target.input, isInQuery).map((path) => {
     const field = path.at(-1) ?? path[0];
+    const schema = schemas.field(field);
+    // A parameter of any JSON is its text, and not one of many by the members of an object.
+    const isJson = field.fieldKind === "message" && holdsJson(field.message);
     return {
       name: keyOf(path),
       in: "query",
       ...descriptionOf([schemas.comments.of(`${field.parent.typeName}.${field.name}`)]),
       ...(path.length === 1 && isRequired(field) ? { required: true } : {}),
       ...(field.deprecated ? { deprecated: true } : {}),
-      schema: schemas.field(field),
+      ...(isJson ? { content: contentOf("application/json", schema, undefined) } : { schema }),
     };
   });
 }

@@ -3,6 +3,7 @@
  * field of it, is the body.
  */
 import { create, type JsonObject, type JsonValue } from "@bufbuild/protobuf";
+import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { RpcError } from "../call/error.ts";
 import type { BodyJson, JsonCodec } from "../codec/bounded-codec.ts";
 import { encodeJson } from "../codec/codec.ts";
@@ -11,7 +12,7 @@ import { isObject } from "../codec/values/json.ts";
 import { isTextual } from "../http-rpc/body/parameters.ts";
 import { badRequest } from "../http-rpc/headers.ts";
 import { decodingReason, quote } from "../protocol/error.ts";
-import { setAtPath } from "./field-path.ts";
+import { memberOf, setAtPath } from "./field-path.ts";
 import { parseQuery, parseValue } from "./query.ts";
 import type { RouteMatch } from "./route-table.ts";
 import type { Route } from "./rule.ts";
@@ -32,14 +33,16 @@ export function decodeRequest(
     const value = parseValue(json, path, capture(variable, segments), `${quote(name)} in the path`);
     if (value !== undefined) members.push({ path, value });
   }
+  const { input } = target;
   const message = decodeBody(route, body, json);
   if (members.length > 0 && !isObject(message)) throw badRequest("the body must be a JSON object");
   for (const { path, value } of members) setAtPath(message as JsonObject, path, value);
   try {
-    return json.fromValue(target.input, message);
+    // The JSON of a message that wraps a scalar is the scalar.
+    return json.fromValue(input, isWrapperDesc(input) && isObject(message) ? (message["value"] ?? null) : message);
   } catch (cause) {
     if (cause instanceof RpcError) throw cause;
-    throw badRequest(`the request cannot be decoded as ${target.input.typeName}: ${decodingReason(cause)}`, cause);
+    throw badRequest(`the request cannot be decoded as ${input.typeName}: ${decodingReason(cause)}`, cause);
   }
 }
 
@@ -73,7 +76,7 @@ export function encodeResponse({ target, responseBody }: Route, message: object,
   if (responseBody === undefined) return codec.encode(target.output, message);
   const { jsonName, message: type } = responseBody;
   const { values } = codec;
-  const sent = (values.toValue(target.output, message) as JsonObject)[jsonName] ?? zeroOf(responseBody);
+  const sent = memberOf(values.toValue(target.output, message) as JsonObject, jsonName) ?? zeroOf(responseBody);
   if (sent !== undefined || type === undefined) return encodeJson(sent ?? null);
   return encodeJson(type.typeName === "google.protobuf.Value" ? null : values.toValue(type, create(type)));
 }

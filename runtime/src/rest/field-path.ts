@@ -30,9 +30,7 @@ export function resolvePath(type: DescMessage, names: readonly string[]): Resolv
     path.push(field);
     parent = field.fieldKind === "message" && !isTextual(field.message) ? field.message : undefined;
   }
-  const [first, ...others] = path;
-  const last = path.at(-1);
-  if (first === undefined || last === undefined) return undefined;
+  const last = path.at(-1) as DescField;
   if (parent !== undefined) {
     const example = [...names, parent.fields[0]?.jsonName ?? "field"].join(".");
     return { problem: `is a message; name one of its fields, such as ${example}` };
@@ -41,7 +39,7 @@ export function resolvePath(type: DescMessage, names: readonly string[]): Resolv
   if (last.fieldKind === "list" && last.message !== undefined && !isTextual(last.message)) {
     return { problem: "is a list of messages, which cannot be written as text" };
   }
-  return { path: [first, ...others] };
+  return { path: path as unknown as FieldPath };
 }
 
 /** The key of a field path, which is equal for all spellings of its names. */
@@ -55,20 +53,18 @@ export function keyOf(path: FieldPath): string {
  */
 export function setAtPath(json: JsonObject, path: FieldPath, value: JsonValue): void {
   let parent = json;
-  const last = path.length - 1;
-  for (const [index, field] of path.entries()) {
-    const { jsonName, name } = field;
-    if (index === last) {
-      if (name !== jsonName) delete parent[name];
-      parent[jsonName] = value;
-      return;
-    }
-    const known: JsonValue = (Object.hasOwn(parent, jsonName) ? parent[jsonName] : parent[name]) ?? {};
-    if (!isObject(known)) {
-      throw badRequest(`the member "${jsonName}" of the body must be an object`);
-    }
+  for (const [index, { jsonName, name }] of path.entries()) {
+    const isLast = index === path.length - 1;
+    const member = isLast ? value : (memberOf(parent, jsonName) ?? memberOf(parent, name) ?? {});
     if (name !== jsonName) delete parent[name];
-    parent[jsonName] = known;
-    parent = known;
+    parent[jsonName] = member;
+    if (isLast) return;
+    if (!isObject(member)) throw badRequest(`the member "${jsonName}" of the body must be an object`);
+    parent = member;
   }
+}
+
+/** Returns a member of an object itself: a field may have a name that all objects inherit, such as `constructor`. */
+export function memberOf(json: JsonObject, name: string): JsonValue | undefined {
+  return Object.hasOwn(json, name) ? json[name] : undefined;
 }

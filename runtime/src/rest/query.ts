@@ -3,7 +3,7 @@ import type { JsonValue } from "@bufbuild/protobuf";
 import { RpcError, reasonOf } from "../call/error.ts";
 import type { BodyJson } from "../codec/bounded-codec.ts";
 import { splitPairs } from "../http-rpc/body/form.ts";
-import { parseItem } from "../http-rpc/body/parameters.ts";
+import { parseEncoded } from "../http-rpc/body/parameters.ts";
 import { badRequest } from "../http-rpc/headers.ts";
 import { clipText, quote } from "../protocol/error.ts";
 import { type FieldPath, keyOf, resolvePath } from "./field-path.ts";
@@ -65,10 +65,10 @@ function decodePart(text: string): string {
 export function parseValue(json: BodyJson, path: FieldPath, text: string, place: string): JsonValue | undefined {
   const field = path.at(-1) ?? path[0];
   try {
-    const value = parseItem(json, field, text);
+    const value = parseEncoded(json, field, text);
     const isMask = field.message?.typeName === "google.protobuf.FieldMask" && typeof value === "string";
-    // Callers also write the names in the proto file.
-    return isMask ? value.replaceAll(/_([a-z0-9])/g, (_, letter: string) => letter.toUpperCase()) : value;
+    // Callers also write the names in the proto file. ProtoJSON has none for a name such as `line_1`, which is refused.
+    return isMask ? value.replaceAll(/_([a-z])/g, (_, letter: string) => letter.toUpperCase()) : value;
   } catch (cause) {
     if (cause instanceof RpcError) throw cause;
     throw badRequest(`${place}: ${clipText(reasonOf(cause))}`, cause);

@@ -2,12 +2,11 @@
  * Rules of `google.api.http` (google/api/http.proto, message `HttpRule`): the HTTP routes of a method, checked against its
  * messages.
  */
-import { type DescField, type DescMessage, getOption, hasOption } from "@bufbuild/protobuf";
+import { create, type DescField, type DescMessage, getOption, hasOption } from "@bufbuild/protobuf";
 import type { ServiceDef } from "../call/call.ts";
-import type { ProtoMethod } from "../call/method.ts";
-import { descriptorOf } from "../call/method.ts";
+import { descriptorOf, type ProtoMethod } from "../call/method.ts";
 import { http } from "../gen/google/api/annotations_pb.ts";
-import type { HttpRule } from "../gen/google/api/http_pb.ts";
+import { type HttpRule, HttpRuleSchema } from "../gen/google/api/http_pb.ts";
 import { findField } from "../http-rpc/body/parameters.ts";
 import { type FieldPath, keyOf, resolvePath } from "./field-path.ts";
 import { type PathTemplate, parseTemplate } from "./template.ts";
@@ -39,8 +38,7 @@ export function routesOf(
   const rule = override ?? annotationOf(service, target);
   if (rule !== undefined) return [rule, ...rule.additionalBindings].map((one) => routeOf(target, one, one !== rule));
   if (target.kind !== "unary" || target.idempotency !== "no_side_effects") return [];
-  const template = parseTemplate(target.path);
-  return [{ target, method: "GET", template, variables: [], body: undefined, responseBody: undefined }];
+  return [routeOf(target, create(HttpRuleSchema, { pattern: { case: "get", value: target.path } }), false)];
 }
 
 function annotationOf({ typeName, methods }: ServiceDef<object, object>, target: ProtoMethod): HttpRule | undefined {
@@ -64,7 +62,7 @@ function routeOf(target: ProtoMethod, rule: HttpRule, isAdditional: boolean): Ro
   const [method, path] = patternOf(rule) ?? invalid("it has no pattern, such as get or post");
   if (!HTTP_METHOD.test(method)) invalid(`"${method}" is not an HTTP method`);
   if (isAdditional && rule.additionalBindings.length > 0) invalid("an additional binding must not have others");
-  const template = parsed(path, invalid);
+  const template = parseTemplate(path, invalid);
   const variables = template.variables.map(({ fieldPath }) => variableOf(target.input, fieldPath, invalid));
   const keys = variables.map(keyOf);
   const repeated = keys.find((key, index) => keys.indexOf(key) !== index);
@@ -85,14 +83,6 @@ function patternOf({ pattern }: HttpRule): readonly [method: string, path: strin
   if (pattern.case === undefined) return undefined;
   if (pattern.case === "custom") return [pattern.value.kind, pattern.value.path];
   return [pattern.case.toUpperCase(), pattern.value];
-}
-
-function parsed(path: string, invalid: (problem: string) => never): PathTemplate {
-  try {
-    return parseTemplate(path);
-  } catch (error) {
-    return invalid((error as TypeError).message);
-  }
 }
 
 function variableOf(type: DescMessage, names: readonly string[], invalid: (problem: string) => never): FieldPath {

@@ -7,7 +7,7 @@ export interface PathTemplate {
   /** Decoded literals, and the wildcards `*` (one segment) and `**` (all further segments). */
   readonly segments: readonly TemplateSegment[];
   readonly variables: readonly TemplateVariable[];
-  /** The custom verb without its colon; empty if there is none. */
+  /** The decoded custom verb without its colon; empty if there is none. */
   readonly verb: string;
 }
 
@@ -30,11 +30,9 @@ const LITERAL_SEGMENT = /^(?:[A-Za-z0-9\-._~!$&'()+,;=@]|%[0-9A-Fa-f]{2})+$/;
 //     Template = "/" Segments [ Verb ] ;            Segments  = Segment { "/" Segment } ;
 //     Segment  = "*" | "**" | LITERAL | Variable ;  Variable  = "{" FieldPath [ "=" Segments ] "}" ;
 //     Verb     = ":" LITERAL ;                      FieldPath = IDENT { "." IDENT } ;
-/** Parses a path template; `/` is one without segments. Throws a `TypeError` that describes what is invalid. */
-export function parseTemplate(text: string): PathTemplate {
-  const invalid = (problem: string): never => {
-    throw new TypeError(`the path template "${text}" ${problem}`);
-  };
+/** Parses a path template; `/` is one without segments. `refuse` throws the error for an invalid one. */
+export function parseTemplate(text: string, refuse: (problem: string) => never): PathTemplate {
+  const invalid = (problem: string): never => refuse(`the path template "${text}" ${problem}`);
   if (!text.startsWith("/")) invalid("must start with /");
   const { path, verb } = splitVerb(text);
   if (verb !== undefined && !LITERAL_SEGMENT.test(verb)) invalid(`has the invalid verb ":${verb}"`);
@@ -60,7 +58,7 @@ export function parseTemplate(text: string): PathTemplate {
     const end = segments.at(-1) === "**" ? undefined : segments.length;
     variables.push({ fieldPath, start, end, isMulti: end !== start + 1 });
   }
-  return { text, segments, variables, verb: verb ?? "" };
+  return { text, segments, variables, verb: verb === undefined ? "" : (decodeSegment(verb) ?? verb) };
 }
 
 /** Splits the verb from a template: the text after a colon in the last segment, outside of variables. */

@@ -162,11 +162,17 @@ export function holdsJson({ typeName }: DescMessage): boolean {
  */
 export function parseText(json: BodyJson, field: DescField, text: string): JsonValue | undefined {
   try {
-    return field.fieldKind === "map" ? parseJson(json, text) : parseItem(json, field, text);
+    return field.fieldKind === "map" ? parseJson(json, text) : parseEncoded(json, field, text);
   } catch (cause) {
     if (cause instanceof RpcError) throw cause;
     throw new Error(`parameter "${field.jsonName}": ${reasonOf(cause)}`, { cause });
   }
+}
+
+/** Parses a text of a form or a query. Base64 has no spaces: one is a plus sign that was not escaped. */
+export function parseEncoded(json: BodyJson, field: DescField, text: string): JsonValue | undefined {
+  if (holdsBytes(field) && text.includes(" ")) throw new Error("the base64 has a space; write + as %2B");
+  return parseItem(json, field, text);
 }
 
 /** Parses a text as an item of a list, a value of a map, or a singular field. */
