@@ -7,8 +7,11 @@ import { createServer, nodeHandler } from "triple-es/node";
 import { addRest, type RestRule } from "triple-es/rest";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { ParametersServiceDef } from "../../fixtures/gen/fixture/parameters/v1/parameters_triple.ts";
 import { MessagingServiceDef } from "../../fixtures/gen/fixture/rest/v1/rest_triple.ts";
 import { ask, VERSIONS } from "../support/ask.ts";
+import { grpcRequest, rpcRequest } from "../support/greeter.ts";
+import { ECHO } from "../support/parameters.ts";
 import { greeter } from "../support/server.ts";
 import { createMessaging, type ReceivedCall } from "./messaging.ts";
 
@@ -49,6 +52,15 @@ describe.each(VERSIONS)("a server over %s", (version) => {
     expect([patched.status, calls[1]?.request]).toEqual([200, { messageId: "1", message: { text: "Hi!" } }]);
     const head = await ask(version, `${url}/v1/messages/1`, { method: "HEAD" });
     expect([head.status, head.text]).toEqual([200, ""]);
+    // The route of all methods, and errors.
+    for (const [path, status] of [
+      ["/v6/any/a", 200],
+      ["/v1/none", 404],
+      ["/v6/links/a", 405],
+    ] as const) {
+      const reply = await ask(version, url + path, { method: "HEAD" });
+      expect([reply.status, reply.text]).toEqual([status, ""]);
+    }
   });
 });
 
@@ -150,6 +162,23 @@ describe("a call at a route", () => {
   });
 });
 
+describe("a call of a method that can be called with GET", () => {
+  const path = "/fixture.rest.v1.MessagingService/Count";
+  const router = createRouter().add(
+    MessagingServiceDef,
+    createMessaging(() => {}),
+    { version: "1" },
+  );
+  addRest(router);
+  const headers = { "tri-service-version": "2" };
+
+  it("and is not served in the version is answered by its protocol", async () => {
+    const { status } = await router.exchange(rpcRequest({ path, headers }));
+    const overGrpc = await router.exchange(grpcRequest({ path, headers }));
+    expect([status, overGrpc.status, overGrpc.headers.get("grpc-status")]).toEqual([404, 200, "12"]);
+  });
+});
+
 describe("pages of other sites", () => {
   const page = { origin: "https://page.example", "sec-fetch-site": "cross-site" };
 
@@ -203,6 +232,14 @@ describe("the option rules", () => {
     expect(await get("/hello/Ann")).toBe('"Hello, Ann!"');
     expect(await get("/named/a")).toBe('{"text":"GetNamed"}');
     expect(JSON.parse(await get("/v1/messages/1")).message).toContain("takes DELETE");
+  });
+
+  it("may take the value of a wrapper from the path or the query", async () => {
+    const router = createRouter().add(ParametersServiceDef, ECHO);
+    const selector = "fixture.parameters.v1.ParametersService.Text";
+    addRest(router, { rules: [{ selector, get: "/text/{value}", additionalBindings: [{ get: "/text" }] }] });
+    const get = async (path: string) => (await fetchHandler(router)(new Request(`http://localhost${path}`))).json();
+    expect([await get("/text/a"), await get("/text?value=b"), await get("/text")]).toEqual(["a", "b", ""]);
   });
 
   const greet = "greet.v1.GreetService.Greet";

@@ -43,9 +43,10 @@ export class RouteTable<Route extends TableRoute> {
     return known;
   }
 
-  /** Finds the route of a request. Routes of its method take precedence over those of all methods. */
+  /** Finds the route of a request. Routes of its method, and of GET for HEAD, take precedence over those of all methods. */
   find(method: string, path: string): RouteMatch<Route> | undefined {
-    return this.#findIn(method, path) ?? this.#findIn("*", path);
+    const found = this.#findIn(method, path) ?? (method === "HEAD" ? this.#findIn("GET", path) : undefined);
+    return found ?? this.#findIn("*", path);
   }
 
   /** Returns the HTTP methods of the routes that match the path. */

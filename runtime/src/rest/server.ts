@@ -61,18 +61,21 @@ export class RestServer implements CallingResource {
     }
   };
 
-  readonly serves = ({ method, path }: Pick<HttpRequest, "method" | "path">): boolean =>
-    this.#match(method, path) !== undefined || this.#table.methodsAt(path).length > 0;
+  readonly serves = ({ method, path }: Pick<HttpRequest, "method" | "path">): boolean => {
+    if (this.#match(method, path) !== undefined) return true;
+    const allowed = methodsAt(path, this.#table);
+    // A POST without a route is a call of a method whose version or group is not served.
+    return allowed.length > 0 && !allowed.includes(method);
+  };
 
   readonly exchange = (request: HttpRequest): Promise<HttpResponse> => {
     const [path = ""] = request.path.split("?", 1);
     const query = request.path.slice(path.length + 1);
     const { method } = request;
     const match = this.#match(method, path);
-    if (match !== undefined) return this.#call(request, match, query);
-    const safe = method === "HEAD" ? this.#table.find("GET", path) : undefined;
-    if (safe !== undefined) return this.#call(request, safe, query).then(withoutBody);
-    return Promise.resolve(rpcErrorResponse(methodNotAllowed(method, path, this.#table)));
+    if (match === undefined) return Promise.resolve(rpcErrorResponse(methodNotAllowed(method, path, this.#table)));
+    const answering = this.#call(request, match, query);
+    return method === "HEAD" ? answering.then(withoutBody) : answering;
   };
 
   #match(method: string, path: string): RouteMatch<AddedRoute> | undefined {
@@ -134,16 +137,16 @@ function conflict(known: Route, { method, template, target }: Route): Error {
   );
 }
 
-/** Creates the error for a path whose routes have other HTTP methods (RFC 9110, section 15.5.6). */
-function methodNotAllowed(method: string, path: string, table: RouteTable<AddedRoute>): Refusal {
+/** Returns the HTTP methods of the routes that match the path, and POST if it is that of a method. */
+function methodsAt(path: string, table: RouteTable<AddedRoute>): string[] {
   const methods = table.methodsAt(path);
   const isMethodPath = methods.some((one) => table.find(one, path)?.route.target.path === path);
-  const allowed = new Set([
-    ...methods,
-    ...(methods.includes("GET") ? ["HEAD"] : []),
-    ...(isMethodPath ? ["POST"] : []),
-  ]);
-  const allow = [...allowed].sort().join(", ");
+  return [...new Set([...methods, ...(methods.includes("GET") ? ["HEAD"] : []), ...(isMethodPath ? ["POST"] : [])])];
+}
+
+/** Creates the error for a path whose routes have other HTTP methods (RFC 9110, section 15.5.6). */
+function methodNotAllowed(method: string, path: string, table: RouteTable<AddedRoute>): Refusal {
+  const allow = methodsAt(path, table).sort().join(", ");
   return new Refusal(405, Code.Unimplemented, `${clipText(path, 200)} takes ${allow}, not ${clipText(method, 20)}`, {
     allow,
   });

@@ -1,7 +1,7 @@
 /** Resources: plain HTTP beside the methods of a router, such as probes of health, documents and routes of REST. */
 import type { Selector, ServiceDef } from "../call/call.ts";
 import { Metadata } from "../call/metadata.ts";
-import { cancelBody, emptyBody, wholeBody } from "../http/body.ts";
+import { cancelBody, emptyBody, streamBody, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import type { Handler, HandlerLimits } from "../protocol/protocol.ts";
@@ -88,7 +88,5 @@ export function readOnly(answer: (request: HttpRequest) => HttpResponse | Promis
 /** Returns the response to HEAD: it has the length of the body, but not the body (RFC 9110, section 9.3.2). */
 export function withoutBody(response: HttpResponse): HttpResponse {
   cancelBody(response.body);
-  return { ...response, body: { bytes: (limit) => emptyBody.bytes(limit), [Symbol.asyncIterator]: noChunks } };
+  return { ...response, body: streamBody(emptyBody) };
 }
-
-async function* noChunks(): AsyncGenerator<Uint8Array, undefined> {}

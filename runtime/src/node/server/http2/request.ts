@@ -15,6 +15,7 @@ import { ErrorCode } from "../../../http2/codes.ts";
 import type { HeaderBlock } from "../../../http2/messages.ts";
 import type { ServerRole } from "../../../http2/server.ts";
 import type { ResetBy, Stream, StreamSink } from "../../../http2/stream.ts";
+import { withoutBody } from "../../../server/resource.ts";
 import { DISCARD_BYTES, DISCARD_MS, discard } from "../../io/body.ts";
 import { OUT_OF_MEMORY, ReceivedRequest, type ReceivedRequestOwner } from "../listener/request.ts";
 import type { WatchedRequest } from "./guard.ts";
@@ -67,8 +68,9 @@ export class ServedRequest
     this.#lingering = Promise.allSettled([this.#lingering, work]);
   }
 
-  answer(response: HttpResponse): void {
+  answer(given: HttpResponse): void {
     const { stream } = this;
+    const response = this.method === "HEAD" ? withoutBody(given) : given;
     const { whole } = response.body;
     if (stream.closed) {
       this.isOver = true;
