@@ -6,7 +6,7 @@
  *     other cluster   or an earlier revision than the last one: the data were lost, and the watch begins anew
  */
 import { Code, RpcError } from "triple-es";
-import { abortError, delayInBackground, now, onAbort } from "triple-es/internal";
+import { abortError, delayInBackground, now } from "triple-es/internal";
 import { Event_EventType as EventType } from "../../gen/etcd/rpc_pb.ts";
 import type { Tree } from "../tree.ts";
 import { startWatch } from "../watch.ts";
@@ -121,8 +121,8 @@ class RangeWatch {
     };
     async function* requests() {
       yield { requestUnion: { case: "createRequest" as const, value: create } };
-      // The stream stays open until the watch ends.
-      await new Promise<void>((resolve) => void onAbort(signal, () => resolve()));
+      // The stream stays open until the call ends. A callback of the signal would stay in memory until the watch ends.
+      await new Promise(() => {});
     }
     for await (const answer of this.#client.watch.watch(requests(), { signal })) {
       const { header, created, canceled, compactRevision, cancelReason, events } = answer;
