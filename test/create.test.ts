@@ -203,6 +203,10 @@ describe("the program", () => {
     expect(await failure("used/notes.txt", "--yes")).toMatch(/^1 create-triple-es: .*notes.txt/);
   });
 
+  it.skipIf(process.platform !== "linux")("reports a folder that cannot be created", async () => {
+    expect(await failure("/proc/new", "--yes")).toMatch(/^1 create-triple-es: ENOENT: .*'\/proc\/new'/);
+  });
+
   it.each([
     [["one", "two"], "one folder is expected, not one and two"],
     [["new", "--registry", "consul"], "--registry is one of none, etcd, nacos, zookeeper, not consul"],

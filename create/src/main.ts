@@ -173,9 +173,16 @@ function create(folder: string, { contract, page, registry }: Answers): readonly
 }
 
 function write(path: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true });
+  makeFolder(dirname(path));
   // A file that has appeared in the meantime is an error.
   writeFileSync(path, text, { flag: "wx" });
+}
+
+/** Creates a folder and its parents. The recursion of `mkdirSync` never ends in a folder that takes none, such as `/proc`. */
+function makeFolder(path: string): void {
+  if (existsSync(path)) return;
+  makeFolder(dirname(path));
+  mkdirSync(path);
 }
 
 /** Removes the tags of lines, and the lines whose tags do not fit the chosen parts. */
