@@ -94,7 +94,7 @@ const client: Rule = (node, migration) => {
   const create = useGenerated(`create${generated.name}Client`, "triple", generated, node, migration);
   const given = rest.map((one) => migration.print(one));
   const timeout = defaultTimeout(rest[0], migration);
-  if (timeout !== undefined) given.push(`{ timeoutMs: ${timeout} }`);
+  if (Number(timeout) > 0) given.push(`{ timeoutMs: ${timeout} }`);
   return `${create}(${given.join(", ")})`;
 };
 
@@ -121,6 +121,14 @@ const timeout: Rule = (node, migration) =>
   ts.isNumericLiteral(node.initializer) &&
   migration.nameOf(node.name)
     ? ""
+    : undefined;
+
+/** `timeoutMs: 0` of a call, which has no deadline then. */
+const unlimited: Rule = (node, migration) =>
+  ts.isPropertyAssignment(node) &&
+  node.initializer.getText() === "0" &&
+  migration.nameOf(node.name) === "CallOptions.timeoutMs"
+    ? "timeoutMs: Number.POSITIVE_INFINITY"
     : undefined;
 
 /** `ReturnType<typeof createClient<typeof GreetService>>`. */
@@ -251,6 +259,7 @@ export const connectEs: Kind = createKind({
     ...headerRules,
     client,
     timeout,
+    unlimited,
     returnType,
     serviceType,
     service,

@@ -73,7 +73,7 @@ export function continued(promise: string, callback: ts.Expression, migration: M
   const split = splitOf(callback, error);
   const indent = migration.indentOf(callback);
   if (split === undefined) {
-    const given = `.then((${value}) => [null, ${value}] as const, (error) => [error, undefined as never] as const)`;
+    const given = `.then((${value}) => [null, ${value}]${migration.typed(" as const")}, (error) => [error, undefined${migration.typed(" as never")}]${migration.typed(" as const")})`;
     const names = callback.parameters.map(({ name }) => name.getText()).join(", ");
     return `${promise}${given}.then(([${names}]) => ${migration.print(callback.body)})`;
   }
@@ -84,17 +84,26 @@ export function continued(promise: string, callback: ts.Expression, migration: M
       .join(`\n${indent}  `);
   const block = (nodes: readonly ts.Node[]): string => `{\n${indent}  ${body(nodes)}\n${indent}}`;
   const done = `(${result ?? ""}) => ${block(split.done)}`;
-  return split.failed.length > 0
-    ? `${promise}.then(${done}, (${error}) => ${block(split.failed)})`
-    : `${promise}.then(${done})`;
+  if (split.failed !== undefined) {
+    const failed = split.failed.length > 0 ? `(${error}) => ${block(split.failed)}` : "() => {}";
+    return `${promise}.then(${done}, ${failed})`;
+  }
+  // The callback of a call runs for an error too, which would be a rejection without a handler. A server that cannot listen
+  // ends the program.
+  const ignored = value === "response" ? `.catch(() => undefined${migration.typed(" as never")})` : "";
+  return `${promise}${ignored}.then(${done})`;
 }
 
-/** The statements of a callback for a failed and for a successful call: `if (error) { …; return; } …`. */
+/**
+ * The statements of a callback for a failed and for a successful call: `if (error) { …; return; } …`. Those for a failed one
+ * are `undefined` if the callback ignores errors.
+ */
 function splitOf({ body, parameters }: ts.ArrowFunction | ts.FunctionExpression, error: string | undefined) {
-  if (parameters.length === 0) return { failed: [], done: ts.isBlock(body) ? body.statements : [body] };
+  if (parameters.length === 0) return { failed: undefined, done: ts.isBlock(body) ? body.statements : [body] };
   if (!ts.isBlock(body) || error === undefined) return undefined;
   const [first, ...rest] = body.statements;
-  if (!first || !ts.isIfStatement(first)) return uses(body, error) ? undefined : { failed: [], done: body.statements };
+  if (!first || !ts.isIfStatement(first))
+    return uses(body, error) ? undefined : { failed: undefined, done: body.statements };
   const condition = first.expression.getText();
   if (condition !== error && condition !== `${error} !== null` && condition !== `${error} != null`) return undefined;
   const statementsOf = (one: ts.Statement): readonly ts.Statement[] => (ts.isBlock(one) ? one.statements : [one]);
@@ -121,48 +130,46 @@ const promised: Rule = (node, migration) => {
   return settled(newCall(call, undefined, migration), found, migration);
 };
 
-/** The only call of a promise's executor, whose callback settles the promise. */
+/** The only call of a promise's executor, whose callback settles the promise and does nothing else. */
 export function promisedCall(node: ts.NewExpression) {
   const [executor] = node.arguments ?? [];
   if (!executor || !(ts.isArrowFunction(executor) || ts.isFunctionExpression(executor))) return undefined;
-  const { body } = executor;
-  const [only, ...others] = ts.isBlock(body) ? body.statements : [];
-  const call = ts.isBlock(body)
-    ? only && others.length === 0 && ts.isExpressionStatement(only)
-      ? only.expression
-      : undefined
-    : body;
-  const callback = call && ts.isCallExpression(call) ? call.arguments.at(-1) : undefined;
+  const call = callOf(ts.isBlock(executor.body) ? executor.body.statements : [executor.body]);
+  const callback = call?.arguments.at(-1);
   if (!call || !callback || !(ts.isArrowFunction(callback) || ts.isFunctionExpression(callback))) return undefined;
   const [resolve, reject] = executor.parameters.map(({ name }) => name.getText());
   const [error, result] = callback.parameters.map(({ name }) => name.getText());
-  const text = callback.body.getText().replaceAll(/\s+/g, " ");
-  const [, value] = text.split(`${resolve}(`);
+  if (error === undefined) return undefined;
+  const body = ts.isParenthesizedExpression(callback.body) ? callback.body.expression : callback.body;
+  const isChoice = ts.isConditionalExpression(body) && body.condition.getText() === error;
+  const split = isChoice ? { failed: [body.whenTrue], done: [body.whenFalse] } : splitOf(callback, error);
+  const [rejected, resolved] = [callOf(split?.failed ?? []), callOf(split?.done ?? [])];
   const isSettled =
-    error &&
-    text.includes(`${reject}(${error}`) &&
-    value !== undefined &&
-    text.split(`${resolve}(`).length === 2 &&
-    text.split(";").length <= 5;
-  return isSettled ? { call, callback, resolve: resolve ?? "", result } : undefined;
+    rejected?.expression.getText() === reject &&
+    rejected?.arguments[0]?.getText() === error &&
+    resolved?.expression.getText() === resolve;
+  return isSettled ? { call, callback, argument: resolved?.arguments[0], result } : undefined;
+}
+
+/** The call that is all that nodes do, but for a `return` after it. */
+function callOf(nodes: readonly ts.Node[]): ts.CallExpression | undefined {
+  const [first, next] = nodes;
+  const isAll = next === undefined || (nodes.length === 2 && ts.isReturnStatement(next) && !next.expression);
+  const call = first && (ts.isExpressionStatement(first) || ts.isReturnStatement(first)) ? first.expression : first;
+  return isAll && call && ts.isCallExpression(call) ? call : undefined;
 }
 
 export function settled(
   promise: string,
-  { callback, resolve, result }: NonNullable<ReturnType<typeof promisedCall>>,
+  { argument: given, result }: NonNullable<ReturnType<typeof promisedCall>>,
   migration: Migration,
-  value?: string,
 ): string {
-  let argument: ts.Expression | undefined;
-  const visit = (node: ts.Node): void => {
-    if (ts.isCallExpression(node) && node.expression.getText() === resolve) argument = node.arguments[0];
-    node.forEachChild(visit);
-  };
-  visit(callback.body);
+  let argument = given;
   while (argument && (ts.isNonNullExpression(argument) || ts.isAsExpression(argument))) argument = argument.expression;
-  if (value !== undefined) return `${promise}.then(() => ${argument ? value : "undefined"})`;
   if (!argument) return `${promise}.then(() => undefined)`;
-  return argument.getText() === result ? promise : `${promise}.then((${result ?? ""}) => ${migration.print(argument)})`;
+  if (argument.getText() === result) return promise;
+  const text = migration.print(argument);
+  return `${promise}.then((${result ?? ""}) => ${ts.isObjectLiteralExpression(argument) ? `(${text})` : text})`;
 }
 
 /** `promisify(client.greet.bind(client))`, which is `client.greet`. */

@@ -34,26 +34,26 @@ function handlerOf(name: ts.Node, migration: Migration): Handler | undefined {
 const statement: Rule = (node, migration) => {
   if (!ts.isExpressionStatement(node) && !ts.isReturnStatement(node)) return undefined;
   const call = node.expression;
-  if (call === undefined) {
-    const event = inlined.get(functionOf(node) ?? node);
-    return event === "data" ? "continue;" : undefined;
-  }
-  if (!ts.isCallExpression(call)) return undefined;
+  const next = (): string => (ts.isReturnStatement(node) ? nextOf(node, migration) : "");
+  if (call === undefined) return next() === "return;" ? undefined : "continue;";
+  const otherwise = (): string | undefined =>
+    next() === "continue;" ? several(node, `${migration.print(call)};`, "continue;") : undefined;
+  if (!ts.isCallExpression(call)) return otherwise();
   const callee = call.expression;
   const finished = handlerOf(callee, migration);
   if (finished?.callback && !finished.isPromise) {
     if (ts.isExpressionStatement(node)) dropNext(node, migration);
-    return `${answer(call, finished, migration)};`;
+    return several(node, ...answer(call, finished, migration));
   }
-  if (!ts.isPropertyAccessExpression(callee)) return undefined;
+  if (!ts.isPropertyAccessExpression(callee)) return otherwise();
   const one = handlerOf(callee.expression, migration);
-  if (one === undefined) return undefined;
+  if (one === undefined) return otherwise();
   const [first, second] = call.arguments;
   switch (callee.name.text) {
     case "write":
-      return `yield ${first ? migration.print(first) : "{}"};`;
+      return several(node, `yield ${first ? migration.print(first) : "{}"};`, next());
     case "end":
-      return isTail(node as ts.ExpressionStatement, one.node) ? "" : "return;";
+      return several(node, first ? trailersOf(first, one, migration) : "", isTail(node, one.node) ? "" : "return;");
     case "destroy":
       return first ? `throw ${errorOf(first, migration)};` : "return;";
     case "emit":
@@ -69,8 +69,24 @@ const statement: Rule = (node, migration) => {
       return `for await (const ${parameters[0]?.name.getText() ?? "_"} of ${one.request}) {\n${indent}  ${inlinedBody(second as ts.ArrowFunction, migration)}\n${indent}}`;
     }
   }
-  return undefined;
+  return otherwise();
 };
+
+/** The end of the statements of a function, which is the next message for a listener of messages. */
+function nextOf(node: ts.ReturnStatement, migration: Migration): string {
+  if (inlined.get(functionOf(node) ?? node) !== "data") return "return;";
+  for (let one: ts.Node = node; !ts.isFunctionLike(one); one = one.parent) {
+    if (ts.isIterationStatement(one, false))
+      migration.todo(node, "continue with the next message, not in the inner loop");
+  }
+  return "continue;";
+}
+
+/** Statements in place of one, which may be all that a condition guards. */
+function several(node: ts.Node, ...statements: readonly string[]): string {
+  const given = statements.filter((one) => one !== "");
+  return given.length < 2 || "statements" in node.parent ? given.join(" ") : `{ ${given.join(" ")} }`;
+}
 
 /** Drops the `return` or `break` after the call of a callback. */
 function dropNext(node: ts.Statement, migration: Migration): void {
@@ -80,18 +96,20 @@ function dropNext(node: ts.Statement, migration: Migration): void {
     migration.dropped.add(next);
 }
 
-/** The end of a handler by its callback. */
-function answer(call: ts.CallExpression, one: Handler, migration: Migration): string {
+function trailersOf(trailers: ts.Expression, one: Handler, migration: Migration): string {
+  return `${use(one)}.responseTrailers.appendAll(${migration.print(trailers)});`;
+}
+
+/** The statements that end a handler in place of its callback. */
+function answer(call: ts.CallExpression, one: Handler, migration: Migration): string[] {
   const [error, value, trailers] = call.arguments;
   const isDone = !error || error.kind === ts.SyntaxKind.NullKeyword || error.getText() === "undefined";
   if (isDone) {
-    const first = trailers
-      ? `${use(one)}.responseTrailers.appendAll(${migration.print(trailers)});\n${migration.indentOf(call)}`
-      : "";
-    return `${first}return ${value ? migration.print(value) : "{}"}`;
+    const first = trailers ? trailersOf(trailers, one, migration) : "";
+    return [first, `return ${value ? migration.print(value) : "{}"};`];
   }
   const text = errorOf(error, migration);
-  return isInTry(call, one.node) ? `return Promise.reject(${text})` : `throw ${text}`;
+  return [isInTry(call, one.node) ? `return Promise.reject(${text});` : `throw ${text};`];
 }
 
 function use(one: Handler): string {
@@ -110,14 +128,26 @@ function isInTry(node: ts.Node, end: ts.Node): boolean {
 export function errorOf(given: ts.Expression, migration: Migration): string {
   const error = ts.isAsExpression(given) ? given.expression : given;
   const name = migration.imports.use(MAIN, "RpcError", error);
-  if (!ts.isObjectLiteralExpression(error)) return `${name}.from(${migration.print(error)})`;
-  const of = (...names: string[]): string | undefined => {
-    const found = error.properties.find((one) => names.includes(one.name?.getText() ?? ""));
+  if (!ts.isObjectLiteralExpression(error)) {
+    if (hasCode(error, migration)) migration.todo(given, "RpcError.from takes the code of no other error");
+    return `${name}.from(${migration.print(error)})`;
+  }
+  if (error.properties.some(ts.isSpreadAssignment)) migration.todo(given, "RpcError takes no spread members");
+  const of = (name: string): string | undefined => {
+    const found = error.properties.find((one) => one.name?.getText() === name);
     return found && (ts.isPropertyAssignment(found) ? migration.print(found.initializer) : found.name?.getText());
   };
   const code = of("code") ?? `${migration.imports.use(MAIN, "Code", error)}.Unknown`;
   const trailers = of("metadata");
-  return `new ${name}(${code}, ${of("details", "message") ?? '""'}${trailers ? `, { trailers: ${trailers} }` : ""})`;
+  return `new ${name}(${code}, ${of("details") ?? of("message") ?? '""'}${trailers ? `, { trailers: ${trailers} }` : ""})`;
+}
+
+/** Reports whether an error has the number of a code, and becomes no `RpcError`. */
+function hasCode(error: ts.Expression, migration: Migration): boolean {
+  const type = migration.checker.getTypeAtLocation(error).getNonNullableType();
+  const code = migration.typeName(error) === "ServiceError" ? undefined : type.getProperty("code");
+  const value = code && migration.checker.getTypeOfSymbolAtLocation(code, error).getNonNullableType();
+  return value !== undefined && !(value.flags & ts.TypeFlags.StringLike);
 }
 
 /** Members of the call: `call.request`, `call.metadata`, `call.getPeer()`. */
@@ -135,7 +165,8 @@ const member: Rule = (node, migration) => {
         ? `resolve(${value ? migration.print(value) : "{}"})`
         : `reject(${errorOf(error, migration)})`;
     }
-    if (finished && node.parent === finished.node) return answer(node, finished, migration);
+    if (finished && node.parent === finished.node)
+      return answer(node, finished, migration).join(" ").trim().slice(0, -1);
     if (!ts.isPropertyAccessExpression(node.expression)) return undefined;
     const one = handlerOf(node.expression.expression, migration);
     const [first, second] = node.arguments;

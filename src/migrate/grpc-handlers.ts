@@ -68,6 +68,7 @@ function whyNot(
     ) {
       if (!ts.isArrowFunction(listener) && !ts.isFunctionExpression(listener))
         return "a handler passes functions to on";
+      if (goesOn(calls?.parent, event.getText().slice(1, -1))) return "a handler goes on after it listens to its call";
       if (calls && ts.isExpressionStatement(calls.parent) && functionOf(use) === node)
         inlined.set(listener, event.getText().slice(1, -1));
       else return "a handler listens to its call in a nested function";
@@ -77,11 +78,24 @@ function whyNot(
     const method = ts.isPropertyAccessExpression(use.parent) ? use.parent.name.text : "";
     if (["write", "end"].includes(method) && !isInside(use, node))
       return "a handler writes in a nested function: use an async generator";
-    if (method === "write" && use.parent.parent.parent && !ts.isExpressionStatement(use.parent.parent.parent))
+    const { parent: statement } = use.parent.parent;
+    if (method === "write" && !ts.isExpressionStatement(statement) && !ts.isReturnStatement(statement))
       return "a handler waits for write: use an async generator";
   }
   const usesThis = ts.isArrowFunction(node) && kind.responses && node.body.getText().includes("this.");
   return usesThis ? "a generator cannot be an arrow function: use a method" : undefined;
+}
+
+/** Reports whether statements after a listener run before it, which a loop over the requests would run after it. */
+function goesOn(node: ts.Node | undefined, event: string): boolean {
+  const statements: readonly ts.Statement[] = (node?.parent as Partial<ts.Block> | undefined)?.statements ?? [];
+  const later = event === "data" ? ["end", "error"] : ["error"];
+  return statements.slice(statements.indexOf(node as ts.Statement) + 1).some((one) => {
+    if (ts.isFunctionDeclaration(one) || (ts.isReturnStatement(one) && !one.expression)) return false;
+    const call = ts.isExpressionStatement(one) && ts.isCallExpression(one.expression) ? one.expression : undefined;
+    const isListener = call && ts.isPropertyAccessExpression(call.expression) && call.expression.name.text === "on";
+    return event !== "error" && !(isListener && later.includes(call.arguments[0]?.getText().slice(1, -1) ?? ""));
+  });
 }
 
 function usesOf(parameter: ts.ParameterDeclaration, body: ts.Node, migration: Migration): ts.Identifier[] {
@@ -165,7 +179,8 @@ function printed(one: Handler, migration: Migration): string {
 /** The body of an arrow function without a block. */
 function expressionBody(body: ts.Expression, one: Handler, migration: Migration): string {
   const text = migration.print(body);
-  return one.isPromise || text.startsWith("return ") || text.startsWith("throw ") ? `${text};` : `return ${text};`;
+  const isAnswer = ts.isCallExpression(body) && body.expression.getText() === one.callback?.name.getText();
+  return one.isPromise || isAnswer ? `${text};` : `return ${text};`;
 }
 
 /** The types of the messages, if the parameters or a variable have types of their own. */

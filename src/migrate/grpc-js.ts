@@ -1,7 +1,7 @@
 /** The migration from @grpc/grpc-js, with code of ts-proto or of grpc-tools. */
 import { ts } from "ts-morph";
 import { generatedOf, useGenerated } from "./generated.ts";
-import { callRules, continued, promisedCall, settled } from "./grpc-calls.ts";
+import { callRules, continued, promisedCall, settled, uses } from "./grpc-calls.ts";
 import { handlerRules } from "./grpc-handlers.ts";
 import { channelOptions, codeOf, listenOptions, transportOptions } from "./grpc-names.ts";
 import { streamRules } from "./grpc-streams.ts";
@@ -122,8 +122,12 @@ const close: Rule = (node, migration) => {
   return transport && `${ts.isExpressionStatement(node.parent) ? "void " : ""}${transport}.close()`;
 };
 
-/** `status.NOT_FOUND`. */
+/** `status.NOT_FOUND` and `status[code]`. */
 export const code: Rule = (node, migration) => {
+  if (ts.isElementAccessExpression(node) && migration.nameOf(node.expression) === "Status") {
+    migration.todo(node, "codeName returns not_found, where Status[code] was NOT_FOUND");
+    return `${migration.imports.use(MAIN, "codeName", node)}(${migration.print(node.argumentExpression)})`;
+  }
   if (!ts.isPropertyAccessExpression(node)) return undefined;
   const [, name] = migration.nameOf(node)?.split("Status.") ?? [];
   if (name === undefined || name === "OK") return undefined;
@@ -138,15 +142,26 @@ const metadata: Rule = (node, migration) => {
     ts.isCallExpression(node.expression)
   ) {
     const { expression } = node.expression;
-    if (migration.nameOf(expression) === "Metadata.get") return migration.children(node.expression);
+    if (migration.nameOf(expression) === "Metadata.get")
+      return binary(node.expression, "getBinary", migration) ?? migration.children(node.expression);
   }
   if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return undefined;
   const name = migration.nameOf(node.expression.name);
   if (name !== "Metadata.get" && name !== "Metadata.clone") return undefined;
   const of = migration.print(node.expression.expression);
   if (name === "Metadata.clone") return `new ${migration.imports.use(MAIN, "Metadata", node)}(${of})`;
+  const bytes = binary(node, "getAllBinary", migration);
+  if (bytes !== undefined) return bytes;
   return `${of}.getAll(${node.arguments.map((one) => migration.print(one)).join(", ")})`;
 };
+
+/** `metadata.get("key-bin")`. */
+function binary(node: ts.CallExpression, method: string, migration: Migration): string | undefined {
+  const [name] = node.arguments;
+  if (!name || !ts.isStringLiteral(name) || !name.text.endsWith("-bin")) return undefined;
+  migration.todo(node, "bytes of metadata are a Uint8Array");
+  return `${migration.print((node.expression as ts.PropertyAccessExpression).expression)}.${method}(${name.getText()})`;
+}
 
 /** Servers: `new Server()`, `addService`, `bindAsync`, `start`, `tryShutdown`, `forceShutdown`. */
 const server: Rule = (node, migration) => {
@@ -163,6 +178,7 @@ const server: Rule = (node, migration) => {
   const [first, second, third] = node.arguments;
   switch (migration.nameOf(node.expression)) {
     case "Server.addService":
+      checkTyped(second, migration);
       return `${of()}.add(${[first, second].map((one) => one && migration.print(one)).join(", ")})`;
     case "Server.bindAsync":
       return first && third && bind(node, first, third, migration);
@@ -174,11 +190,22 @@ const server: Rule = (node, migration) => {
   return undefined;
 };
 
+/** Lists handlers that are not recognized, because their parameters have no types, as in JavaScript. */
+function checkTyped(implementation: ts.Expression | undefined, migration: Migration): void {
+  if (implementation === undefined) return;
+  const { checker } = migration;
+  const untyped = checker.getPropertiesOfType(checker.getTypeAtLocation(implementation)).filter((one) => {
+    const [signature] = checker.getTypeOfSymbolAtLocation(one, implementation).getCallSignatures();
+    const [call] = signature?.parameters ?? [];
+    return call && checker.getTypeOfSymbolAtLocation(call, implementation).flags & ts.TypeFlags.Any;
+  });
+  const names = untyped.map(({ name }) => name).join(", ");
+  if (names !== "") migration.todo(implementation, `${names} stay as they are: their parameters have no types`);
+}
+
 function bind(node: ts.CallExpression, address: ts.Expression, callback: ts.Expression, migration: Migration): string {
   const own = migration.print((node.expression as ts.PropertyAccessExpression).expression);
-  const [, credentials] = node.arguments;
-  if (!credentials?.getText().endsWith("createInsecure()"))
-    migration.todo(node, "TLS is the option tls of createServer");
+  checkInsecure(node, migration);
   const listen = `${own}.listen(${listenOptions(address, migration)})`;
   const usesPort =
     (ts.isArrowFunction(callback) || ts.isFunctionExpression(callback)) && callback.parameters.length > 1;
@@ -190,6 +217,11 @@ function bind(node: ts.CallExpression, address: ts.Expression, callback: ts.Expr
   );
 }
 
+function checkInsecure({ arguments: [, credentials] }: ts.CallExpression, migration: Migration): void {
+  if (credentials && !credentials.getText().endsWith("createInsecure()"))
+    migration.todo(credentials, "TLS is the option tls of createServer");
+}
+
 /** `new Promise((resolve, reject) => server.bindAsync(address, credentials, (error, port) => …))`. */
 function bound(node: ts.NewExpression, migration: Migration): string | undefined {
   const found = promisedCall(node);
@@ -197,9 +229,12 @@ function bound(node: ts.NewExpression, migration: Migration): string | undefined
     return undefined;
   const [address] = found.call.arguments;
   const own = migration.print((found.call.expression as ts.PropertyAccessExpression).expression);
-  return (
-    address && settled(`${own}.listen(${listenOptions(address, migration)})`, found, migration, `${own}.address.port`)
-  );
+  if (address === undefined) return undefined;
+  checkInsecure(found.call, migration);
+  const listen = `${own}.listen(${listenOptions(address, migration)})`;
+  const { argument, result } = found;
+  const usesPort = argument !== undefined && result !== undefined && uses(argument, result);
+  return settled(usesPort ? `${listen}.then(() => ${own}.address.port)` : listen, found, migration);
 }
 
 /** The index signature of classes that implement a service. */

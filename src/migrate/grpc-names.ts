@@ -43,6 +43,8 @@ export function transportOptions(
           ? []
           : [`${["ca", "key", "cert"][i]}: ${migration.print(one)}`],
       );
+    if (secure.arguments.length > 3)
+      migration.todo(secure, "the options of createSsl have another form: see the option tls");
     if (given.length > 0) parts.push(`tls: { ${given.join(", ")} }`);
   }
   parts.push(...channelOptions(options, migration));
@@ -104,10 +106,9 @@ export function listenOptions(address: ts.Expression, migration: Migration): str
   return `{ host: ${host.includes("${") ? `\`${host}\`` : JSON.stringify(host)}, port: ${number} }`;
 }
 
-/** The options of a call from a deadline, a time or an instant. */
+/** The options of a call from a deadline, a time or an instant, which may be that of several calls. */
 export function timeoutOf(deadline: ts.Expression, migration: Migration): string {
-  const value = constantOf(deadline, migration);
-  const sum = ts.isNewExpression(value) && value.arguments?.length === 1 ? value.arguments[0] : value;
+  const sum = ts.isNewExpression(deadline) && deadline.arguments?.length === 1 ? deadline.arguments[0] : deadline;
   if (
     sum &&
     ts.isBinaryExpression(sum) &&
@@ -115,5 +116,9 @@ export function timeoutOf(deadline: ts.Expression, migration: Migration): string
     sum.operatorToken.kind === ts.SyntaxKind.PlusToken
   )
     return `timeoutMs: ${migration.print(sum.right)}`;
-  return `timeoutMs: Number(${migration.print(deadline)}) - Date.now()`;
+  const text = migration.print(deadline);
+  const type = migration.checker.getTypeAtLocation(deadline);
+  const isOptional = migration.checker.getNonNullableType(type) !== type;
+  const given = ts.isIdentifier(deadline) ? text : `(${text})`;
+  return `timeoutMs: ${isOptional ? `${given} && ` : ""}Math.max(0, Number(${text}) - Date.now())`;
 }

@@ -46,6 +46,7 @@ function partsOf(name: string, node: ts.Statement, call: ClientCall): Parts | un
   for (const one of own) {
     const event = listenerOf(one, name);
     if (event !== undefined) {
+      if (listeners.has(event[0])) return undefined;
       listeners.set(event[0], event[1]);
       all.push(one);
     } else if (isEnd(one, name)) {
@@ -110,16 +111,18 @@ const write: Rule = (node, migration) => {
   return `yield ${request ? migration.print(request) : "{}"};`;
 };
 
+/** The options in place of listeners. */
+const OPTIONS: Readonly<Record<string, string>> = {
+  metadata: "is the option onHeaders",
+  status: "is the option onTrailers",
+};
+
 /** A loop over responses in place of listeners. */
 function iterated(call: string, listeners: Parts["listeners"], indent: string, migration: Migration): string {
   const [data, end, error] = ["data", "end", "error"].map((event) => listeners.get(event));
-  for (const event of ["metadata", "status"]) {
-    const one = listeners.get(event);
-    if (one)
-      migration.leave(
-        one,
-        `the listener of ${event} is the option ${event === "metadata" ? "onHeaders" : "onTrailers"}`,
-      );
+  for (const [event, one] of listeners) {
+    if (!["data", "end", "error"].includes(event))
+      migration.leave(one, `the listener of ${event} ${OPTIONS[event] ?? "has no counterpart"}`);
   }
   if (data) inlined.set(data, "data");
   if (end) inlined.set(end, "last");
@@ -135,7 +138,11 @@ function iterated(call: string, listeners: Parts["listeners"], indent: string, m
     ...(end ? [body(end, "")] : []),
   ].map((line) => `${inner}${line}`);
   const failed = error
-    ? [`${indent}  } catch (${name(error, "error")}: any) {`, `${indent}    ${body(error, "error")}`, `${indent}  }`]
+    ? [
+        `${indent}  } catch (${name(error, "error")}${migration.typed(": any")}) {`,
+        `${indent}    ${body(error, "error")}`,
+        `${indent}  }`,
+      ]
     : [];
   return ["(async () => {", ...(error ? [`${indent}  try {`] : []), ...loop, ...failed, `${indent}})()`].join("\n");
 }
@@ -163,7 +170,9 @@ const chain: Rule = (node, migration) => {
   ) {
     const [event, listener] = one.arguments;
     if (!event || !listener) return undefined;
-    listeners.set(event.getText().slice(1, -1), listener);
+    const name = event.getText().slice(1, -1);
+    if (listeners.has(name)) migration.leave(listener, `a stream has several listeners of ${name}`);
+    listeners.set(name, listener);
     one = one.expression.expression;
   }
   const call = listeners.size > 0 ? clientCall(one, migration) : undefined;

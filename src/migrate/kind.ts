@@ -38,8 +38,9 @@ export function createKind(tables: Tables): Kind {
     if (!ts.isExportDeclaration(node) || !node.moduleSpecifier || !migration.isOld(node.moduleSpecifier))
       return undefined;
     const { exportClause } = node;
+    if (!exportClause || !ts.isNamedExports(exportClause)) return unknown(node, migration);
     const modules = new Map<string, string[]>();
-    for (const one of exportClause && ts.isNamedExports(exportClause) ? exportClause.elements : []) {
+    for (const one of exportClause.elements) {
       const origin = migration.origin(one.name);
       if (newName(origin?.from ?? "", origin?.name ?? "") === "-") continue;
       const [module = "", name = ""] = newName(origin?.from ?? "", origin?.name ?? "")?.split(" ") ?? [];
@@ -47,7 +48,6 @@ export function createKind(tables: Tables): Kind {
       const alias = name === one.name.text ? name : `${name} as ${one.name.text}`;
       modules.set(module, [...(modules.get(module) ?? []), one.isTypeOnly ? `type ${alias}` : alias]);
     }
-    if (modules.size === 0 && exportClause === undefined) return unknown(node, migration);
     const type = node.isTypeOnly ? "type " : "";
     const lines = [...modules].map(([module, names]) => `export ${type}{ ${names.join(", ")} } from "${module}";`);
     return lines.join("\n");

@@ -167,6 +167,11 @@ export class Migration {
     return this.text(node);
   }
 
+  /** The text of a type in TypeScript, and nothing in JavaScript. */
+  typed(text: string): string {
+    return this.file.flags & ts.NodeFlags.JavaScriptFile ? "" : text;
+  }
+
   /** The text of a node, unchanged. */
   text(node: ts.Node): string {
     return this.#source.slice(node.getStart(), node.end);

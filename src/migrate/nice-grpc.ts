@@ -252,10 +252,6 @@ const value: Rule = (node, migration) => {
     const isOffset = migration.checker.getTypeAtLocation(node.initializer).flags & ts.TypeFlags.NumberLike;
     return isOffset ? `timeoutMs: ${migration.print(node.initializer)}` : timeoutOf(node.initializer, migration);
   }
-  if (ts.isElementAccessExpression(node) && migration.nameOf(node.expression) === "Status") {
-    migration.todo(node, "codeName returns not_found, where Status[code] was NOT_FOUND");
-    return `${migration.imports.use(MAIN, "codeName", node)}(${migration.print(node.argumentExpression)})`;
-  }
   if (
     ts.isIntersectionTypeNode(node) &&
     node.types.some((one) => ts.isTypeReferenceNode(one) && migration.nameOf(one.typeName) === "CallContext")

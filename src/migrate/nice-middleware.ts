@@ -67,6 +67,13 @@ function whyNot(
       const name = access?.name.text;
       const next = access && ts.isCallExpression(access.parent) ? access.parent.parent : undefined;
       if (name === "next" && !(next && ts.isYieldExpression(next))) reason = "iterates over responses";
+      if (
+        name === "next" &&
+        access &&
+        ts.isCallExpression(access.parent) &&
+        !isRequest(access.parent.arguments[0], call)
+      )
+        reason = "changes the request";
       if (name !== "next" && name !== "request" && name !== "method") reason = `uses ${name ?? "its call"}`;
     }
     if (options && declaration === options && !access && !ts.isSpreadAssignment(one.parent) && !isNextArgument(one))
@@ -76,6 +83,29 @@ function whyNot(
   };
   if (node.body) visit(node.body);
   return reason;
+}
+
+function isRequest(node: ts.Node | undefined, call: ts.ParameterDeclaration): boolean {
+  return node?.getText() === `${call.name.getText()}.request`;
+}
+
+/** Reports whether metadata are those of the options, or their copy, which is changed in place. */
+function isOwn(node: ts.Node | undefined, migration: Migration): boolean {
+  if (node === undefined) return false;
+  if (ts.isIdentifier(node)) {
+    const declaration = migration.declared(node);
+    return (
+      declaration !== undefined && ts.isVariableDeclaration(declaration) && isOwn(declaration.initializer, migration)
+    );
+  }
+  if (ts.isBinaryExpression(node)) return isOwn(node.left, migration);
+  if (ts.isPropertyAccessExpression(node))
+    return node.name.text === "metadata" && parameterOf(node.expression, migration)?.role === "options";
+  if (!ts.isCallExpression(node) && !ts.isNewExpression(node)) return false;
+  if (migration.nameOf(node.expression) !== "Metadata")
+    return ts.isPropertyAccessExpression(node.expression) && isOwn(node.expression.expression, migration);
+  const [copied] = node.arguments ?? [];
+  return copied !== undefined && ts.isPropertyAccessExpression(copied) && isOwn(copied, migration);
 }
 
 function isNextArgument({ parent }: ts.Node): boolean {
@@ -96,8 +126,9 @@ const next: Rule = (node, migration) => {
   for (const one of options && ts.isObjectLiteralExpression(options) ? options.properties : []) {
     if (ts.isSpreadAssignment(one)) continue;
     const name = one.name?.getText();
-    const value = ts.isPropertyAssignment(one) ? one.initializer : undefined;
+    const value = ts.isPropertyAssignment(one) ? one.initializer : one.name;
     if (name !== "metadata") migration.todo(node, `${name} is a value: request.context.values.set(key, ${name})`);
+    else if (!isOwn(value, migration)) migration.todo(node, "metadata are request.headers, which are changed in place");
     // A variable is the metadata of the request, which has been changed in place.
     else if (value && !ts.isIdentifier(value)) migration.insertBefore(node, `${migration.print(value)};`);
   }

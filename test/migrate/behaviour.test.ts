@@ -1,0 +1,247 @@
+/** Code that could compile after the migration and behave differently: it is migrated in full, or its place is listed. */
+import { mkdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { runMigrate } from "../../src/migrate/migrate.ts";
+import type { Project } from "../plugin/support/project.ts";
+import { ARGUMENTS, projectOf } from "./support.ts";
+
+interface Case {
+  readonly source: string;
+  /** Texts of the migrated file, whose white space is a single space. */
+  readonly has?: readonly string[];
+  readonly left?: readonly string[];
+  readonly extension?: string;
+}
+
+const HEADS = {
+  "grpc-js": `import { Metadata, type Server, type ServerDuplexStream, ServerCredentials, type ServerReadableStream, type ServiceError, \
+type ServerUnaryCall, type ServerWritableStream, type sendUnaryData, status } from "@grpc/grpc-js";
+import type { Offer, Order, PlaceOrdersResponse, ShopServiceClient, WatchOrdersRequest } from "../gen/shop/v1/shop";
+declare const client: ShopServiceClient;
+declare const server: Server;
+declare const order: Order;
+`,
+  "nice-grpc": `import { type ClientMiddleware, Metadata } from "nice-grpc";\n`,
+  "connect-es": `import { createClient, type Transport } from "@connectrpc/connect";
+import { ElizaService } from "../gen/eliza/v1/eliza_pb.js";
+declare const transport: Transport;
+`,
+} as const;
+
+const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Case>> } = {
+  "grpc-js": {
+    "a callback that ignores errors": {
+      source: "client.getOrder(order, () => {}); client.getOrder(order, (_error, found) => { console.log(found); });",
+      has: [
+        "client.getOrder(order).catch(() => undefined as never).then(() => { });",
+        "client.getOrder(order).catch(() => undefined as never).then((found) => { console.log(found); });",
+      ],
+    },
+    "a callback that returns for an error": {
+      source: "client.getOrder(order, (error, found) => { if (error) return; console.log(found); });",
+      has: ["client.getOrder(order).then((found) => { console.log(found); }, () => {});"],
+    },
+    "a promise whose callback chooses by the code": {
+      source: `export const found = new Promise((resolve, reject) => {
+        client.getOrder(order, (error, one) => {
+          if (error && error.code !== status.NOT_FOUND) reject(error);
+          else resolve(one);
+        });
+      });`,
+      has: ["if (error && error.code !== Code.NotFound) reject(error); else resolve(one);"],
+    },
+    "a promise whose callback does more, or rejects with another error": {
+      source: `export const all = [
+        new Promise((resolve, reject) => client.getOrder(order, (error, one) => {
+          if (error) { console.warn(error); return reject(error); }
+          resolve(one);
+        })),
+        new Promise((resolve, reject) => client.getOrder(order, (error, one) => (error ? reject(error.code) : resolve(one)))),
+      ];`,
+      has: ["console.warn(error); return reject(error);", "error ? reject(error.code) : resolve(one)"],
+    },
+    "a promise of an object with the response": {
+      source: `export const found = new Promise((resolve, reject) => {
+        client.getOrder(order, (error, one) => { if (error) reject(error); else resolve({ one }); });
+      });`,
+      has: ["client.getOrder(order).then((one) => ({ one }))"],
+    },
+    "a deadline of several calls": {
+      source: `const deadline = new Date(Date.now() + 1000);
+        client.getOrder(order, new Metadata(), { deadline }, console.log);
+        export const find = (until?: Date) => client.watchOrders({ status: 1, limit: 1 }, { deadline: until });`,
+      has: [
+        "timeoutMs: Math.max(0, Number(deadline) - Date.now())",
+        "timeoutMs: until && Math.max(0, Number(until) - Date.now())",
+      ],
+    },
+    "a promise of a server with TLS": {
+      source: `export const bound = new Promise((resolve, reject) => {
+        server.bindAsync("0.0.0.0:1", ServerCredentials.createSsl(null, []), (error) => (error ? reject(error) : resolve(server)));
+      });`,
+      has: ['server.listen({ host: "0.0.0.0", port: 1 }).then(() => server)'],
+      left: ["TLS is the option tls of createServer"],
+    },
+    "listeners of a stream without a counterpart": {
+      source: `const call = client.watchOrders({ status: 1, limit: 1 });
+        call.on("data", (one: Order) => { if (one.gift) return console.log(one); console.log(2); });
+        call.on("close", () => console.log("closed"));`,
+      has: ["if (one.gift) { console.log(one); continue; } console.log(2);"],
+      left: ["the listener of close has no counterpart"],
+    },
+    "several listeners of an event": {
+      source: `const call = client.watchOrders({ status: 1, limit: 1 });
+        call.on("data", (one: Order) => console.log(one));
+        call.on("data", (one: Order) => console.log(one.id));`,
+      left: [
+        "the stream is used in another form: pass an async iterable, and iterate over the responses",
+        "EmitterAugmentation1.on has no counterpart",
+        "EmitterAugmentation1.on has no counterpart",
+      ],
+    },
+    "a handler that writes before it reads": {
+      source: `export function negotiate(call: ServerDuplexStream<Offer, Offer>) {
+        call.on("data", (offer: Offer) => { call.write(offer); });
+        call.on("end", () => call.end());
+        call.write({ price: 1 });
+      }`,
+      left: ["a handler goes on after it listens to its call"],
+    },
+    "a handler that listens to the end first": {
+      source: `export function place(call: ServerReadableStream<Order, PlaceOrdersResponse>, callback: sendUnaryData<PlaceOrdersResponse>) {
+        let count = 0;
+        call.on("end", () => callback(null, { count, ids: [] }));
+        call.on("data", () => { count++; });
+      }`,
+      left: ["a handler goes on after it listens to its call"],
+    },
+    "a handler that returns what write returns": {
+      source: `export function negotiate(call: ServerDuplexStream<Offer, Offer>) {
+        call.on("data", (offer: Offer) => {
+          if (offer.price < 0) return call.write({ price: 0 });
+          call.write(offer);
+        });
+        call.on("end", () => { call.end(); });
+      }`,
+      has: ["if (offer.price < 0) { yield { price: 0 }; continue; } yield offer;"],
+    },
+    "a handler that ends with trailers": {
+      source: `export function watch(call: ServerWritableStream<WatchOrdersRequest, Order>) {
+        const trailers = new Metadata();
+        if (call.request.limit === 0) return call.end(trailers);
+        call.write(order);
+        call.end();
+      }
+      export function get(call: ServerUnaryCall<Order, Order>, callback: sendUnaryData<Order>) {
+        const trailers = new Metadata();
+        if (call.request.gift) return callback(null, order, trailers);
+        callback(null, order);
+      }`,
+      has: [
+        "if (request.limit === 0) { context.responseTrailers.appendAll(trailers); return; } yield order;",
+        "if (request.gift) { context.responseTrailers.appendAll(trailers); return order; } return order;",
+      ],
+    },
+    "errors of other types with a code": {
+      source: `export function get(_call: ServerUnaryCall<Order, Order>, callback: sendUnaryData<Order>) {
+        const error = Object.assign(new Error("none"), { code: status.NOT_FOUND });
+        callback(error);
+      }
+      export function find(call: ServerUnaryCall<Order, Order>, callback: sendUnaryData<Order>) {
+        client.getOrder(call.request, (error: ServiceError | null, one) => {
+          if (error) callback({ ...error, code: status.INTERNAL });
+          else callback(null, one);
+        });
+      }`,
+      left: ["RpcError.from takes the code of no other error", "RpcError takes no spread members"],
+    },
+    "metadata with bytes": {
+      source: 'export const read = (metadata: Metadata) => [metadata.get("a-bin")[0], ...metadata.get("b-bin")];',
+      has: ['metadata.getBinary("a-bin")', '...metadata.getAllBinary("b-bin")'],
+      left: ["bytes of metadata are a Uint8Array"],
+    },
+    "handlers without types": {
+      source: `import { Server } from "@grpc/grpc-js";
+        import { ShopServiceService } from "../gen/shop/v1/shop";
+        function getOrder(call, callback) { callback(null, { id: call.request.id }); }
+        export const server = new Server();
+        server.addService(ShopServiceService, { getOrder });`,
+      left: ["getOrder stay as they are: their parameters have no types"],
+      extension: "js",
+    },
+    "the name of a code": {
+      source: "export const nameOf = (error: ServiceError) => status[error.code];",
+      has: ["codeName(error.code)"],
+      left: ["codeName returns not_found, where Status[code] was NOT_FOUND"],
+    },
+    "an export of the whole package": {
+      source: 'export * as grpc from "@grpc/grpc-js";',
+      has: ['export * as grpc from "@grpc/grpc-js";'],
+      left: ["exports names of an old package"],
+    },
+    "certificates that are not verified": {
+      source: `import { credentials } from "@grpc/grpc-js"; import { ShopServiceClient as Shop } from "../gen/shop/v1/shop";
+        export const shop = new Shop("shop:1", credentials.createSsl(null, null, null, { rejectUnauthorized: false }));`,
+      has: ['baseUrl: "https://shop:1"'],
+      left: ["the options of createSsl have another form: see the option tls"],
+    },
+    JavaScript: {
+      source: `/** @param {import("../gen/shop/v1/shop").ShopServiceClient} client */
+        export function find(client, order) {
+          client.getOrder(order, (error, one) => { console.log(error?.code, one); });
+          client.watchOrders(order).on("data", (one) => console.log(one)).on("error", (error) => console.error(error));
+        }`,
+      has: ["[null, response], (error) => [error, undefined])", "} catch (error) {"],
+      extension: "js",
+    },
+  },
+  "nice-grpc": {
+    "a middleware that changes the request": {
+      source: `export const tenant: ClientMiddleware = async function* (call, options) {
+        return yield* call.next({ ...call.request, tenant: 1 }, options);
+      };`,
+      left: ["a middleware changes the request: write an Interceptor"],
+    },
+    "a middleware that replaces metadata": {
+      source: `export const one: ClientMiddleware = async function* (call, options) {
+        return yield* call.next(call.request, { ...options, metadata: Metadata({ a: "1" }) });
+      };
+      export const other: ClientMiddleware = async function* (call, options) {
+        const metadata = Metadata();
+        return yield* call.next(call.request, { ...options, metadata });
+      };`,
+      left: [
+        "metadata are request.headers, which are changed in place",
+        "metadata are request.headers, which are changed in place",
+      ],
+    },
+  },
+  "connect-es": {
+    "a call without a timeout": {
+      source: 'export const say = () => createClient(ElizaService, transport).say({ sentence: "" }, { timeoutMs: 0 });',
+      has: ["{ timeoutMs: Number.POSITIVE_INFINITY }"],
+    },
+  },
+};
+
+describe.each(Object.keys(CASES) as (keyof typeof CASES)[])("of %s,", (kind) => {
+  const cases = Object.entries(CASES[kind]).map(([name, one], i) => ({ name, file: `cases/c${i}.${one.extension ?? "ts"}`, ...one }));
+  let project: Project;
+  let lines: string[];
+  beforeAll(() => {
+    project = projectOf(kind);
+    mkdirSync(join(project.folder, "cases"));
+    for (const { file, source } of cases) project.write(file, file.endsWith(".js") ? source : `${HEADS[kind]}${source}\n`);
+    project.write("cases.json", '{ "extends": "./tsconfig.json", "compilerOptions": { "allowJs": true }, "include": ["cases"] }');
+    lines = runMigrate({ ...ARGUMENTS, kind, project: "cases.json" }, project.folder).stdout.split("\n");
+  });
+  afterAll(() => project[Symbol.dispose]());
+
+  it.each(cases)("$name", ({ file, has = [], left = [] }) => {
+    const text = readFileSync(join(project.folder, file), "utf8").replaceAll(/\s+/g, " ");
+    for (const one of has) expect(text).toContain(one);
+    const listed = lines.filter((line) => line.startsWith(`${file}:`)).map((line) => line.slice(line.indexOf(": ") + 2));
+    expect(listed, text).toEqual(left);
+  });
+});
