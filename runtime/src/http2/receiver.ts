@@ -68,11 +68,6 @@ export class Receiver {
     return this.#phase === Phase.Payload || this.#phase === Phase.Preface || this.#phase === Phase.Skipped;
   }
 
-  /** Bytes that are kept for incomplete frames and header blocks. */
-  get held(): number {
-    return this.#held.length + this.#block.length;
-  }
-
   /** Reads about that many frames; a long header block counts as several. Returns the number of bytes that were read. */
   receive(chunk: Uint8Array, frames: number): number {
     const { length: end, buffer, byteOffset } = chunk;
