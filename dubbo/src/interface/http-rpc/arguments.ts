@@ -65,7 +65,7 @@ function xmlArguments(root: BodyElement, cost: Cost): ArgumentBody {
     readingsFor({ parameters }) {
       if (named.knowsAny(parameters)) return [named.valuesOf(parameters)];
       const type = onlyType(parameters);
-      return type === undefined ? [] : [[decodeElement(type, root, root.name, cost)]];
+      return type === undefined ? [] : [[decodeElement(type, root, cost)]];
     },
   };
 }
@@ -97,7 +97,7 @@ const onlyType = ([parameter, ...others]: readonly Parameter[]): JavaType | unde
   others.length === 0 ? parameter?.type : undefined;
 
 /** Converts one value to the JSON value of a type. */
-type Decode<V> = (type: JavaType, value: V, name: string, cost: Cost) => JsonValue;
+type Decode<V> = (type: JavaType, value: V, cost: Cost, name: string) => JsonValue;
 
 const fieldsOf = ({ fields }: JavaClass): Parameter[] => Object.entries(fields).map(([name, type]) => ({ name, type }));
 
@@ -188,24 +188,23 @@ class NamedValues<V> {
     if (first === undefined) return null;
     const item = isBoxedBytes(type) && given.length === 1 && isPart(first) ? undefined : itemOf(type);
     if (item !== undefined) {
-      const items = given.map((value) => this.#decode(item, value, name, this.#cost));
+      const items = given.map((value) => this.#decode(item, value, this.#cost, name));
       return itemOf(item) === undefined ? (items.flat() as JsonValue[]) : items;
     }
     if (given.length > 1) throw badRequest(`parameter "${name}" is given more than once`);
-    return this.#decode(type, first, name, this.#cost);
+    return this.#decode(type, first, this.#cost, name);
   }
 }
 
 const isPart = (value: unknown): boolean => typeof value === "object" && value !== null && "parse" in value;
 
-/** The elements in an element. */
 function childrenOf({ children }: BodyElement, cost: Cost): NamedValues<BodyElement> {
   const named = children.map((value) => ({ name: value.name, value }));
   return new NamedValues(named, decodeElement, cost);
 }
 
 /** Empty text is null unless the type is text: an HTML form sends every input, filled in or not. */
-function parseText(type: JavaType, text: string, _name: string, cost: Cost): JsonValue {
+function parseText(type: JavaType, text: string, cost: Cost): JsonValue {
   if (type === "java.lang.String" || type === "java.lang.Object" || scalarOf(type) === "char" || isChars(type))
     return text;
   const value = text.trim();
@@ -217,7 +216,7 @@ function parseText(type: JavaType, text: string, _name: string, cost: Cost): Jso
 }
 
 /** A part of a multipart body, by its own content type; bytes, boxed or not, as they are. */
-function decodePart(type: JavaType, part: BodyPart, name: string, cost: Cost): JsonValue {
+function decodePart(type: JavaType, part: BodyPart, cost: Cost, name: string): JsonValue {
   const { bytes } = part;
   // The conversion to Java's values also accepts bytes, which JSON lacks.
   if (isBytes(type)) return bytes as unknown as JsonValue;
@@ -227,9 +226,9 @@ function decodePart(type: JavaType, part: BodyPart, name: string, cost: Cost): J
     case "json":
       return parseExactJson(content.bytes, cost);
     case "text":
-      return parseText(type, content.text, name, cost);
+      return parseText(type, content.text, cost);
     case "element":
-      return decodeElement(type, content.element, name, cost);
+      return decodeElement(type, content.element, cost);
     case "pairs":
       if (typeof type === "object" && "map" in type) return mapOf(type.map[1], content.values, cost);
       if (typeof type === "object" && "class" in type)
@@ -245,24 +244,19 @@ function mapOf(member: JavaType, pairs: readonly NamedValue<string>[], cost: Cos
   return new NamedValues(pairs, parseText, cost).objectOf(pairs.map(({ name }) => ({ name, type: member })));
 }
 
-function decodeElement(type: JavaType, element: BodyElement, name: string, cost: Cost): JsonValue {
+function decodeElement(type: JavaType, element: BodyElement, cost: Cost): JsonValue {
   const item = itemOf(type);
   if (item !== undefined) {
-    return element.children.map((child) => decodeElement(item, child, name, cost));
+    return element.children.map((child) => decodeElement(item, child, cost));
   }
   if (typeof type === "object" && "class" in type) return childrenOf(element, cost).objectOf(fieldsOf(type.class()));
   if (typeof type === "object" && "map" in type) {
     const object = {};
-    for (const [key, value] of entriesOf(element)) setEntry(object, key, decodeElement(type.map[1], value, name, cost));
+    for (const [key, value] of entriesOf(element)) setEntry(object, key, decodeElement(type.map[1], value, cost));
     return object;
   }
   const text = textOf(element);
   const scalar = scalarOf(type);
   // XML spells Infinity as INF.
-  return parseText(
-    type,
-    scalar === "double" || scalar === "float" ? text.replace("INF", "Infinity") : text,
-    name,
-    cost,
-  );
+  return parseText(type, scalar === "double" || scalar === "float" ? text.replace("INF", "Infinity") : text, cost);
 }
