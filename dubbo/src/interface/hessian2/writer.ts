@@ -177,7 +177,7 @@ class Writer {
     }
     if (written === undefined) this.#written.set(value, new Map([[as, this.#references]]));
     else written.set(as, this.#references);
-    this.#number();
+    this.#addObject();
     return false;
   }
 
@@ -187,7 +187,7 @@ class Writer {
     this.#sink.int(index);
   }
 
-  #number(): void {
+  #addObject(): void {
     this.#cost.add(1);
     this.#references += 1;
   }
@@ -198,10 +198,9 @@ class Writer {
   }
 
   #listHead(name: string | undefined, length: number): void {
-    const sink = this.#sink;
     const short = length < 8;
-    sink.uint8((name === undefined ? (short ? 0x78 : 0x58) : short ? 0x70 : 0x56) + (short ? length : 0));
-    if (name !== undefined) this.#numbered(this.#types, name);
+    this.#sink.uint8((name === undefined ? (short ? 0x78 : 0x58) : short ? 0x70 : 0x56) + (short ? length : 0));
+    if (name !== undefined) this.#typeName(name);
     if (!short) this.#sink.int(length);
   }
 
@@ -232,7 +231,7 @@ class Writer {
 
   /** Writes an object to which there are no references. The object still takes a reference number. */
   #object(name: string, fields: readonly string[], writeValues: () => void): void {
-    this.#number();
+    this.#addObject();
     this.#head(name, fields);
     writeValues();
   }
@@ -256,10 +255,10 @@ class Writer {
   }
 
   /** Writes a type name: the first time in full, afterwards by its number. */
-  #numbered(names: Map<string, number>, name: string): void {
-    const number = names.get(name);
+  #typeName(name: string): void {
+    const number = this.#types.get(name);
     if (number === undefined) {
-      names.set(name, names.size);
+      this.#types.set(name, this.#types.size);
       this.#sink.string(name);
     } else this.#sink.int(number);
   }
