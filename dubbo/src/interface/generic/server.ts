@@ -111,7 +111,8 @@ class GenericServer implements CallingResource {
     const upper = name.charAt(0).toUpperCase() + name.slice(1);
     const first = find(`/${service}/${name}`, selector) ?? find(`/${service}/${upper}`, selector);
     if (first?.method.kind !== "unary") {
-      const [wanted = "", ...served] = [selector, ...(this.#selectors.get(service) ?? [])].map(textOf);
+      const wanted = textOf(selector);
+      const served = (this.#selectors.get(service) ?? []).map(textOf);
       const problem = served.includes(wanted)
         ? `has no unary method ${show(name)}`
         : `is served with ${served.join(" or ")}, not with ${wanted}`;
