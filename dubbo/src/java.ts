@@ -26,8 +26,7 @@ export type { GenericMode } from "./interface/generic/method.ts";
 export { addGenericCalls } from "./interface/generic/server.ts";
 export { interfacePayload } from "./interface/payload.ts";
 export { createProtobufSerialization } from "./interface/protobuf-serialization.ts";
-export type { Serialization } from "./interface/serialization.ts";
-export { jsonSerialization } from "./interface/serialization.ts";
+export { jsonSerialization, type Serialization } from "./interface/serialization.ts";
 export type {
   InterfaceMethod,
   JavaBuiltIn,

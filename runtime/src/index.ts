@@ -52,8 +52,7 @@ export {
   type RpcErrorOptions,
 } from "./call/error.ts";
 export { Metadata, type MetadataInit, TripleHeader } from "./call/metadata.ts";
-export type { GeneratedCodec, PayloadMethod, ProtoMethod } from "./call/method.ts";
-export { descriptorOf } from "./call/method.ts";
+export { descriptorOf, type GeneratedCodec, type PayloadMethod, type ProtoMethod } from "./call/method.ts";
 export type { Peer, PeerCertificate, PeerConnection, PeerTls } from "./call/peer.ts";
 export type { RetryOptions } from "./client/attempt-policy.ts";
 export {

@@ -2,8 +2,7 @@
  * Init types written out as interfaces. For an alias of protobuf-es's `MessageInitShape`, the type checker has to map
  * every field of every message; an interface needs no such work.
  */
-import type { DescEnum, DescField, DescMessage, DescOneof } from "@bufbuild/protobuf";
-import { ScalarType } from "@bufbuild/protobuf";
+import { type DescEnum, type DescField, type DescMessage, type DescOneof, ScalarType } from "@bufbuild/protobuf";
 import { scalarTypeScriptType, wktPublicImportPaths } from "@bufbuild/protobuf/codegenv2";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import type { InterfaceDeclaration } from "../print/declaration.ts";

@@ -3,8 +3,7 @@
  * gRPC-Web, with the client of this package. `scripts/build.js` bundles it for browsers.
  */
 import { RpcError } from "../call/error.ts";
-import type { CallOptions, ServerStreamingMethod } from "../client/client.ts";
-import { createStub } from "../client/client.ts";
+import { type CallOptions, createStub, type ServerStreamingMethod } from "../client/client.ts";
 import { connectFetch } from "../fetch/exchange.ts";
 import { createGrpcWebCall } from "../grpc/web-client.ts";
 import { resolveUnaryOptions } from "../protocol/options.ts";
