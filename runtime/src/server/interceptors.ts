@@ -13,13 +13,13 @@ export interface HandlerOptions {
 /**
  * Wraps a handler's call in interceptors. If they drop a stream that the handler has begun, the stream is ended, so
  * that the handler's `finally` runs. Errors of interceptors are masked like those of handlers; an `RpcError` from a
- * call that an interceptor made loses its headers and status. An error of the handler is passed on unchanged: those of a call
- * that is plain, which has no stream, have nothing to lose.
+ * call that an interceptor made loses its headers and status. An error of the handler is passed on unchanged. `isPlain`: the
+ * call has no stream, and its errors have nothing to lose.
  */
 export function interceptHandler(call: Call, { interceptors, onError }: HandlerOptions, isPlain: boolean): Call {
   if (interceptors.length === 0) return call;
   const begun = new WeakMap<CallContext, StreamResponse>();
-  const judged = new WeakSet<object>();
+  const ofHandler = new WeakSet<object>();
 
   const handle: Call = async (request) => {
     try {
@@ -27,7 +27,7 @@ export function interceptHandler(call: Call, { interceptors, onError }: HandlerO
       if (response.stream) begun.set(request.context, response);
       return response;
     } catch (error) {
-      judged.add(error as RpcError);
+      ofHandler.add(error as RpcError);
       throw error;
     }
   };
@@ -40,7 +40,7 @@ export function interceptHandler(call: Call, { interceptors, onError }: HandlerO
       return response;
     } catch (reason) {
       const error = maskUnknownError(reason, request, onError);
-      throw judged.has(error) ? error : asOwn(error);
+      throw ofHandler.has(error) ? error : asOwn(error);
     } finally {
       const left = isPlain || response?.stream ? undefined : begun.get(request.context);
       if (left !== undefined) endMessages(left).catch(() => {});
