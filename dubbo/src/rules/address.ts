@@ -5,7 +5,6 @@
  */
 import { BlockList, isIP } from "node:net";
 
-/** Tests a host and a port. */
 export type AddressTest = (host: string, port: string) => boolean;
 
 /** The parts of an address or a pattern. */

@@ -31,7 +31,6 @@ export interface GrpcCall extends ServerCall<GrpcFormat, GrpcPayloadCall> {
   readonly body: Body;
 }
 
-/** The formats of a content type. */
 export interface ContentTypeFormats {
   /** The format of methods whose messages have schemas. `undefined`: they do not support the content type. */
   readonly codec: GrpcFormat | undefined;

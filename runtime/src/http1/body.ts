@@ -39,7 +39,6 @@ const State = {
   Trailers: 13,
 } as const;
 
-/** Receives the bytes of a body. */
 export type BodyReceiver = (bytes: Uint8Array) => void;
 
 export class BodyReader implements LineParser {

@@ -60,7 +60,7 @@ export interface DataType {
   readonly hasNull?: boolean;
 }
 
-/** Returns the local names of imported types. */
+/** The local names of imported types. */
 export interface TypeNames {
   /** Returns the local name of a type of `triple-es-dubbo/java`, such as `int`. */
   brand(name: string): string;

@@ -37,7 +37,6 @@ export class RawMap {
   }
 }
 
-/** A class definition. */
 export class ClassDefinition {
   readonly name: string;
   readonly fields: readonly string[];

@@ -25,7 +25,7 @@ export function checkApplicationName(name: string): void {
   throw new TypeError(`application must consist of letters, digits, ".", "_" and "-", not ${JSON.stringify(name)}`);
 }
 
-/** Parses the mapping of a service: the applications that provide it, separated by commas. No provider removes one. */
+/** Parses the mapping of a service: the applications that provide it, separated by commas. Providers only add to it. */
 export function parseMapping(content: string | undefined): string[] {
   const names = (content ?? "").split(",").map((name) => name.trim());
   return [...new Set(names.filter((name) => name !== ""))];

@@ -41,7 +41,6 @@ export function createRegistry<Entry>(
   };
 }
 
-/** Makes the source of a store. */
 function createSource<Entry>(store: Store<Entry>): DubboSource {
   return {
     ...store,
