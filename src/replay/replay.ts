@@ -53,15 +53,18 @@ async function replay(
   result: Result,
 ): Promise<void> {
   const call = readLine(text);
-  if (call === "end" || (call !== undefined && !isAsked(call, only))) return;
-  const obstacle = call === undefined ? "whose line is not a record" : obstacleOf(call);
-  if (call === undefined || obstacle !== undefined) {
-    result.skipped[`${obstacle}`] = (result.skipped[`${obstacle}`] ?? 0) + 1;
-    return;
-  }
+  if (call === "end") return;
+  if (call === undefined) return skip(result, "whose line is not a record");
+  if (!isAsked(call, only)) return;
+  const obstacle = obstacleOf(call);
+  if (obstacle !== undefined) return skip(result, obstacle);
   result.sent += 1;
   const differences = compare(call, await sender.send(call), ignore);
   if (differences.length > 0) result.differing.push({ line, method: call.method, differences });
+}
+
+function skip({ skipped }: Result, reason: string): void {
+  skipped[reason] = (skipped[reason] ?? 0) + 1;
 }
 
 function isAsked({ method }: RecordedCall, only: string | undefined): boolean {
