@@ -155,8 +155,8 @@ export function readArguments(args: readonly string[], command: CommandName = "i
 function mistakeOf(flags: Flags, name: string, rawName: string, value: string | undefined): string | undefined {
   const flag = Object.hasOwn(flags, name) ? flags[name] : undefined;
   if (flag === undefined) {
-    const meant = suggestion(name, Object.keys(flags)).replace('"', '"--');
-    return `there is no flag ${rawName}${meant}`;
+    const known = Object.keys(flags).map((one) => `--${one}`);
+    return `there is no flag ${rawName}${suggestion(name, known)}`;
   }
   if (flag.type === "boolean") return value === undefined ? undefined : `${rawName} takes no value`;
   if (value === undefined || value === "") return `${rawName} needs a value, such as ${flag.usage}`;

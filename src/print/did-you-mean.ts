@@ -1,11 +1,17 @@
 /** Suggestions for misspelled names. */
 
-/** Suggests the name that was probably meant: the nearest of those that differ in at most two letters. */
-export function suggestion(written: string, names: readonly string[]): string {
+/** Returns the name that was probably meant: the nearest of those that differ in at most two letters, if there is one. */
+export function nearestName(written: string, names: readonly string[]): string | undefined {
   const letters = (name: string): string => name.toLowerCase().replace(/[^a-z]/g, "");
   const distances = names.map((name) => distance(letters(name), letters(written)));
   const nearest = Math.min(...distances);
-  return nearest > 2 ? "" : `, did you mean "${names[distances.indexOf(nearest)]}"?`;
+  return nearest > 2 ? undefined : names[distances.indexOf(nearest)];
+}
+
+/** Returns the end of an error about a name: a question with the nearest name, or nothing. */
+export function suggestion(written: string, names: readonly string[]): string {
+  const meant = nearestName(written, names);
+  return meant === undefined ? "" : `, did you mean "${meant}"?`;
 }
 
 /**

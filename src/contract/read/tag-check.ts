@@ -2,7 +2,7 @@
  * Warnings about tags that would be ignored: misspelled tags, and tags in comments that the compiler does not attach.
  */
 import type { JSDoc, SourceFile } from "ts-morph";
-import { suggestion } from "../../print/did-you-mean.ts";
+import { nearestName } from "../../print/did-you-mean.ts";
 import type { Problems } from "../model/diagnostics.ts";
 
 const ofDeclarations = ["service", "group", "version", "serialization", "class", "enum"];
@@ -22,7 +22,7 @@ function checkSpelling(node: { getJsDocs(): JSDoc[] }, names: readonly string[],
   for (const tag of node.getJsDocs().flatMap((doc) => doc.getTags())) {
     const name = tag.getTagName();
     if (names.includes(name) || others.includes(name)) continue;
-    const meant = /"(.*)"/.exec(suggestion(name, names))?.[1];
+    const meant = nearestName(name, names);
     if (meant !== undefined) problems.warn(tag, `@${name} is unknown, did you mean @${meant}?`);
   }
 }

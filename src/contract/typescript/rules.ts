@@ -1,6 +1,6 @@
 /** The tags that limit values, such as `@min 1`, on fields and on the aliases of their types. */
 import { type JSDocTag, Node, type TypeAliasDeclaration, type TypeNode } from "ts-morph";
-import { suggestion } from "../../print/did-you-mean.ts";
+import { nearestName } from "../../print/did-you-mean.ts";
 import type { Problems } from "../model/diagnostics.ts";
 import type { ValueRules } from "./wire-type.ts";
 
@@ -39,7 +39,7 @@ export function rulesOf(declaration: Node | undefined, type: TypeNode | undefine
     if (target === undefined || rule === undefined) {
       // JSON Schema has minimum, maximum and integer.
       const written = name.replace(/(?:imum|eger)$/, "");
-      const meant = /"(.*)"/.exec(suggestion(written, Object.keys(TAGS)))?.[1];
+      const meant = nearestName(written, Object.keys(TAGS));
       if (meant !== undefined && name !== "link") problems.warn(tag, `@${name} is unknown, did you mean @${meant}?`);
       continue;
     }
