@@ -19,7 +19,7 @@ import type { ClosableTransport } from "./client.ts";
 export function closableTransport(
   call: Call,
   connections: Connections,
-  publish = (call: Call, _counts: CallCounts): Call => call,
+  publish: (call: Call, counts: CallCounts) => Call = (call) => call,
 ): ClosableTransport & Shown<TransportState> {
   /** The number of calls without a response. Afterwards, the connection waits for the messages of the stream. */
   let running = 0;
