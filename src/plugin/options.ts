@@ -245,7 +245,7 @@ function wrongValues(all: readonly Given[]): string[] {
 }
 
 function wrongCombinations(own: OwnOptions, last: ReadonlyMap<string, string>): string[] {
-  const { parts, messages, serverBase, fakes, protoSourceMap } = own;
+  const { parts, messages, serverBase, fakes, protoSourceMap, runtimeImport } = own;
   const plain = `messages=${messages}`;
   const onlyClients = "which generates only clients";
   const rules: [isBroken: boolean, mistake: string][] = [
@@ -257,6 +257,10 @@ function wrongCombinations(own: OwnOptions, last: ReadonlyMap<string, string>): 
     [messages !== "pb" && own.descriptors, `descriptors do not go with ${plain}, which needs no descriptor`],
     [messages !== "pb" && own.codecs, `codecs do not go with ${plain}, which has no binary format`],
     [messages !== "pb" && own.initTypes === "expanded", `init_types=expanded does not go with ${plain}`],
+    [
+      runtimeImport === (messages === "pb" ? "triple-es/json" : "triple-es"),
+      `runtime_import=${runtimeImport} does not go with ${plain}: it lacks exports`,
+    ],
     [!parts.has("server") && serverBase, "server_base needs parts=server or both"],
     [!parts.has("client") && fakes, "fakes need parts=client or both"],
     [

@@ -76,6 +76,8 @@ describe("options", () => {
     ["messages=json,descriptors", "descriptors do not go with messages=json"],
     ["messages=json,codecs=true", "codecs do not go with messages=json"],
     ["messages=none,codecs", "codecs do not go with messages=none"],
+    ["messages=json,runtime_import=triple-es", "runtime_import=triple-es does not go with messages=json"],
+    ["runtime_import=triple-es/json", "runtime_import=triple-es/json does not go with messages=pb"],
     ["parts=client,server_base", "server_base needs parts=server"],
     ["parts=server,fakes", "fakes need parts=client"],
     ["target=ts,proto_source_map=../proto", "proto_source_map needs target=dts"],
