@@ -1,6 +1,7 @@
 /**
  * The transport by HTTP/2 in a WebSocket, through a gateway of the subprotocol. `test/browser` has it in a page.
  */
+import { setImmediate as turn } from "node:timers/promises";
 import { Code, jsonCodec, type RpcError } from "triple-es";
 import { createWebSocketTransport } from "triple-es/fetch";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
@@ -157,6 +158,50 @@ describe("a transport by a WebSocket", () => {
       if (socket !== undefined) socket.bufferedAmount = 0;
     }
     expect(rounds).toBeGreaterThan(4);
+    await transport.close({ graceMs: 0 });
+    expect((await call).code).toBe(Code.Unavailable);
+  });
+
+  it("reads a full buffer with one timer, however often a message of the server was the time for a write", async () => {
+    let socket: DrainedSocket | undefined;
+    /** A buffer that is empty when a message arrives, and full afterwards. */
+    class DrainedSocket {
+      bufferedAmount = 0;
+      sent = 0;
+      onopen!: () => void;
+      onmessage!: (event: { readonly data: ArrayBuffer }) => void;
+      constructor() {
+        socket = this;
+        queueMicrotask(() => {
+          this.onopen();
+          this.receive("000006040000000000" + "00047fffffff" + "000004080000000000" + "7fff0000");
+        });
+      }
+      receive(frames: string): void {
+        this.bufferedAmount = 0;
+        this.onmessage({ data: Uint8Array.from(Buffer.from(frames, "hex")).buffer });
+      }
+      send({ length }: Uint8Array): void {
+        this.sent += length;
+        this.bufferedAmount += length;
+      }
+      close(): void {}
+    }
+    vi.stubGlobal("WebSocket", DrainedSocket);
+    vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+    onTestFinished(() => {
+      vi.useRealTimers();
+      vi.stubGlobal("WebSocket", WebSocket);
+    });
+    const transport = createWebSocketTransport({ baseUrl: "http://127.0.0.1:1" });
+    const call = failureOf(createGreetServiceClient(transport).greet({ name: "a".repeat(4_000_000) }));
+    for (let sent = 0; sent < 2_000_000; sent = socket?.sent ?? 0) {
+      await turn();
+      if ((socket?.bufferedAmount ?? 0) > 65_536) socket?.receive("000004080000000000" + "00000001");
+    }
+    // One of the buffer, and one of the idle connection.
+    expect(vi.getTimerCount()).toBeLessThan(4);
+    vi.useRealTimers();
     await transport.close({ graceMs: 0 });
     expect((await call).code).toBe(Code.Unavailable);
   });

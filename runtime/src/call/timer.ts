@@ -49,12 +49,11 @@ export function delay(delayMs: number, ...signals: (AbortSignal | undefined)[]):
 /** Resolves after a delay, in milliseconds, or early when the signal fires, without keeping the process running. */
 export function delayInBackground(delayMs: number, signal?: AbortSignal): Promise<void> {
   return new Promise((resolve) => {
-    let unlink = (): void => {};
     const stop = startBackgroundTimer(delayMs, () => {
       unlink();
       resolve();
     });
-    unlink = onAbort(signal, () => {
+    const unlink = onAbort(signal, () => {
       stop();
       resolve();
     });

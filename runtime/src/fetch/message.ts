@@ -8,15 +8,13 @@ export function readHeaders(headers: Headers): Metadata {
   return Metadata.fromRaw([...headers].flat());
 }
 
-/** The request that a body belongs to. Its signal has the reason if the body ends early. */
-interface Owner {
-  readonly signal: AbortSignal | undefined;
-}
-
-/** Adapts a stream. `lost` returns the message of the error for a stream that fails; the message may be sent to a peer. */
+/**
+ * Adapts a stream of a request, the `owner`, whose signal has the reason if the body ends early. `lost` returns the message of the
+ * error for a stream that fails; the message may be sent to a peer.
+ */
 export function readBody(
   stream: ReadableStream<Uint8Array> | null,
-  owner: Owner,
+  owner: { readonly signal: AbortSignal | undefined },
   lost: (reason: string) => string,
 ): Body {
   if (stream === null) return emptyBody;

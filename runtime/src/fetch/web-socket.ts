@@ -39,6 +39,7 @@ class WebSocketStream implements ByteStream {
   readonly #socket: WebSocket;
   readonly #listeners: Record<string, (argument: never) => void> = {};
   #isCorked = false;
+  #stopPoll = (): void => {};
   #parts: Uint8Array[] = [];
   #onWritten: (() => void) | undefined;
   #isPaused = false;
@@ -146,7 +147,8 @@ class WebSocketStream implements ByteStream {
   }
 
   #poll(): void {
-    if (this.writableLength > 0) startTimer(POLL_MS, () => this.#poll());
+    this.#stopPoll();
+    if (this.writableLength > 0) this.#stopPoll = startTimer(POLL_MS, () => this.#poll());
     else this.#checkBuffer();
   }
 
