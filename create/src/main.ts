@@ -180,7 +180,8 @@ function write(path: string, text: string): void {
 
 /** Creates a folder and its parents. The recursion of `mkdirSync` never ends in a folder that takes none, such as `/proc`. */
 function makeFolder(path: string): void {
-  if (existsSync(path)) return;
+  // The parent of a root is itself.
+  if (existsSync(path) || dirname(path) === path) return;
   makeFolder(dirname(path));
   mkdirSync(path);
 }

@@ -106,7 +106,7 @@ function defaultTimeout(transport: ts.Node | undefined, migration: Migration): s
   const [options] = call.arguments;
   const timeout = options && ts.isObjectLiteralExpression(options) ? options.properties.find(isTimeout) : undefined;
   return timeout && ts.isPropertyAssignment(timeout) && ts.isNumericLiteral(timeout.initializer)
-    ? timeout.initializer.getText()
+    ? timeout.initializer.text
     : undefined;
 }
 

@@ -222,6 +222,13 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       source: 'export const say = () => createClient(ElizaService, transport).say({ sentence: "" }, { timeoutMs: 0 });',
       has: ["{ timeoutMs: Number.POSITIVE_INFINITY }"],
     },
+    "the default timeout of a transport": {
+      source: `import { createConnectTransport } from "@connectrpc/connect-node";
+const timed = createConnectTransport({ baseUrl: "http://localhost", httpVersion: "2", defaultTimeoutMs: 5_000 });
+export const eliza = createClient(ElizaService, timed);`,
+      has: ["createElizaServiceClient(timed, { timeoutMs: 5000 })"],
+      left: ["the transport speaks gRPC, not the Connect protocol: migrate its server too"],
+    },
   },
 };
 

@@ -240,6 +240,14 @@ describe("the option rules", () => {
     addRest(router, { rules: [{ selector, get: "/text/{value}", additionalBindings: [{ get: "/text" }] }] });
     const get = async (path: string) => (await fetchHandler(router)(new Request(`http://localhost${path}`))).json();
     expect([await get("/text/a"), await get("/text?value=b"), await get("/text")]).toEqual(["a", "b", ""]);
+    const posted = createRouter().add(ParametersServiceDef, ECHO);
+    addRest(posted, { rules: [{ selector, post: "/text", body: "*" }] });
+    const post = (body: string) =>
+      fetchHandler(posted)(
+        new Request("http://localhost/text", { method: "POST", headers: { "content-type": "application/json" }, body }),
+      );
+    expect(await (await post('"c"')).json()).toBe("c");
+    expect((await post('{"vlaue":"c"}')).status).toBe(400);
   });
 
   const greet = "greet.v1.GreetService.Greet";

@@ -39,7 +39,9 @@ export function decodeRequest(
   for (const { path, value } of members) setAtPath(message as JsonObject, path, value);
   try {
     // The JSON of a message that wraps a scalar is the scalar.
-    return json.fromValue(input, isWrapperDesc(input) && isObject(message) ? (message["value"] ?? null) : message);
+    const isWhole = route.body === "*" && members.length === 0 && body.length > 0;
+    const isUnboxed = !isWhole && isWrapperDesc(input) && isObject(message);
+    return json.fromValue(input, isUnboxed ? (message["value"] ?? null) : message);
   } catch (cause) {
     if (cause instanceof RpcError) throw cause;
     throw badRequest(`the request cannot be decoded as ${input.typeName}: ${decodingReason(cause)}`, cause);

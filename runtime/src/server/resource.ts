@@ -85,7 +85,7 @@ export function readOnly(answer: (request: HttpRequest) => HttpResponse | Promis
   };
 }
 
-/** Returns the response to HEAD: it has the length of the body, but not the body (RFC 9110, section 9.3.2). */
+/** Returns the response to HEAD: it has the headers of that to GET, but not the body (RFC 9110, section 9.3.2). */
 export function withoutBody(response: HttpResponse): HttpResponse {
   cancelBody(response.body);
   return { ...response, body: streamBody(emptyBody) };

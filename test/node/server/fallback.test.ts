@@ -230,6 +230,16 @@ describe.each(VERSIONS)("a fallback over %s", (version) => {
     expect(await reply).toMatch(/Error/);
   });
 
+  it.each(VERSIONS)("tells a listener that HEAD has been answered, over %s", async (version) => {
+    const closed = signalled();
+    const fallback = (_: IncomingMessage, response: ServerResponse): void => {
+      response.on("close", () => closed.resolve()).flushHeaders();
+    };
+    const { baseUrl } = await startServer({}, { fallback });
+    expect((await ask(version, baseUrl, { method: "HEAD" })).status).toBe(200);
+    await closed.promise;
+  });
+
   it("works next to the health probes, which report a shutdown", async () => {
     const { server, baseUrl } = await startServer({}, { fallback: { fetch: () => new Response("page") } });
     const health = addHealth(server, { probes: true });

@@ -70,7 +70,9 @@ export class ServedRequest
 
   answer(given: HttpResponse): void {
     const { stream } = this;
-    const response = this.method === "HEAD" ? withoutBody(given) : given;
+    const isHead = this.method === "HEAD";
+    if (isHead) void discard(given.body);
+    const response = isHead ? withoutBody(given) : given;
     const { whole } = response.body;
     if (stream.closed) {
       this.isOver = true;
