@@ -130,7 +130,7 @@ export class ConnectionSocket<Bytes extends ByteStream = ByteStream> implements 
   /** True if the socket ends after its output has been written. */
   #ends = false;
   #connection: ByteConnection | undefined;
-  /** What bytes are passed through; the connection itself, unless another connection carries it. */
+  /** The coding of bytes on the way; the connection itself, unless another connection carries it. */
   #coding: ByteCoding | undefined;
   #owner: SocketOwner | undefined;
   #isScheduled = false;

@@ -19,7 +19,7 @@ export interface Segments {
   readonly bytes: number;
 }
 
-/** What received bytes are passed to, and output is taken from: a connection, or a coding around one. */
+/** The receiver of bytes and source of output: a connection, or a coding around one. */
 export interface ByteCoding {
   receive(chunk: Uint8Array, frames?: number): number;
   take(budget: number): Segments;
