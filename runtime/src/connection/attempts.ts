@@ -165,12 +165,13 @@ export class ConnectionAttempts {
     const attempt = new AbortController();
     this.#giveUp = () => attempt.abort(new RpcError(Code.Unavailable, "no call needed the connection any more"));
     const unlink = onAbort(this.abandoned, (reason) => attempt.abort(reason));
+    const isAhead = this.#needed === 0;
     try {
       await this.#connectOnce(attempt.signal).catch((error: RpcError) => {
-        // A server that closes a connection right after accepting it was shutting down, and may have been replaced: the retry
-        // that needs no wait is made for the same calls.
-        const isNew = this.#backoff.isNewOutage && isClosedByPeer(error.cause);
-        if (!isNew || attempt.signal.aborted) throw error;
+        // A server that closes a connection right after accepting it was shutting down, and so perhaps was one that failed before
+        // a call needed it. It may have been replaced: the retry that needs no wait is made for the same calls.
+        const wasLeaving = isClosedByPeer(error.cause) || (isAhead && this.#needed > 0);
+        if (!this.#backoff.isNewOutage || !wasLeaving || attempt.signal.aborted) throw error;
         return this.#connectOnce(attempt.signal);
       });
     } finally {

@@ -266,6 +266,28 @@ describe("calls to a server that cannot be connected to", () => {
     await pool.close();
   });
 
+  it("are answered by a server that started while an attempt failed that was made before they needed it", async () => {
+    let fail = (_error: RpcError): void => {};
+    const attempts: (() => Promise<Connection>)[] = [
+      async () => leaving,
+      () => new Promise((_, reject) => (fail = reject)),
+      async () => answering,
+    ];
+    const { clock, ...pool } = startPool((owner) => {
+      leave = () => owner.onUnusable(leaving, true);
+      return (attempts.shift() as () => Promise<Connection>)();
+    });
+    let leave = (): void => {};
+    const leaving: Connection = { ...answering, streams: 1 };
+    await pool.exchange(request());
+    leave();
+    const response = pool.exchange(request());
+    fail(REFUSED);
+    expect((await response).status).toBe(200);
+    expect(attempts).toEqual([]);
+    await pool.close();
+  });
+
   it("are answered when it is time and the server is there again", async () => {
     let up = false;
     const pool = startPool(async () => {
