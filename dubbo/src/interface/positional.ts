@@ -3,33 +3,17 @@
  * are arrays.
  */
 import type { Method } from "triple-es";
-import { DONE, iteration } from "triple-es/internal";
+import { mapEach } from "triple-es/internal";
 
 /** The message of an interface method. */
 type Message = readonly unknown[];
-
-/**
- * Maps the items of an async iterable. If the consumer stops early, the source ends at once. Any other value is returned
- * unchanged, because the caller validates it.
- */
-function mapEach<T, U>(items: AsyncIterable<T>, map: (item: T) => U): AsyncIterable<U> {
-  if (typeof items?.[Symbol.asyncIterator] !== "function") return items as AsyncIterable<never>;
-  return {
-    [Symbol.asyncIterator]() {
-      const source = items[Symbol.asyncIterator]();
-      const next = async (): Promise<IteratorResult<U, undefined>> => {
-        const result = await source.next();
-        return result.done ? DONE : { done: false, value: map(result.value) };
-      };
-      return iteration(next, () => source.return?.());
-    },
-  };
-}
 
 /** Converts values to messages. Those of an iterable need no waiting, and stay one: the caller refuses promises. */
 export function toMessages(values: Partial<AsyncIterable<unknown> & Iterable<unknown>>): AsyncIterable<Message> {
   const isReady = typeof values === "object" && values?.[Symbol.iterator] && !values[Symbol.asyncIterator];
   if (isReady) return readyMessages(values as Iterable<unknown>) as never;
+  // The caller refuses other values.
+  if (typeof values?.[Symbol.asyncIterator] !== "function") return values as never;
   return mapEach(values as AsyncIterable<unknown>, (value) => [value]);
 }
 

@@ -28,6 +28,26 @@ export function iteration<T>(
   return iterator;
 }
 
+/** Maps each of the items when it is read. If the consumer stops early, or `map` throws, the source ends at once. */
+export function mapEach<T, U>(items: AsyncIterable<T>, map: (item: T) => U): AsyncIterable<U> {
+  return {
+    [Symbol.asyncIterator]() {
+      const source = items[Symbol.asyncIterator]();
+      const next = async (): Promise<IteratorResult<U, undefined>> => {
+        const step = await source.next();
+        if (step.done) return DONE;
+        try {
+          return { done: false, value: map(step.value) };
+        } catch (reason) {
+          source.return?.().catch(() => {});
+          throw reason;
+        }
+      };
+      return iteration(next, () => source.return?.());
+    },
+  };
+}
+
 /** Receives the end of messages. `settled` resolves when a step that its reader has left, and the source, have ended. */
 type OnEnd = (how: "read" | "left" | "failed", reason: unknown, settled: Promise<unknown>) => void;
 

@@ -4,7 +4,7 @@
 import { toJson } from "@bufbuild/protobuf";
 import { type Call, type CallRequest, type CallResponse, type Method, payloadOf } from "../call/call.ts";
 import { codeName } from "../call/code.ts";
-import { iteration } from "../call/message-stream.ts";
+import { mapEach } from "../call/message-stream.ts";
 import type { Metadata } from "../call/metadata.ts";
 import { now, wallClock } from "../call/platform.ts";
 import { toMessage } from "../codec/codec.ts";
@@ -121,14 +121,9 @@ class KeptMessages {
 
   /** Adds each message of a stream when it is read. */
   tap(messages: AsyncIterable<object>): AsyncIterable<object> {
-    const source = messages[Symbol.asyncIterator]();
-    return iteration(
-      async () => {
-        const step = await source.next();
-        if (!step.done) this.add(step.value);
-        return step;
-      },
-      () => source.return?.(),
-    );
+    return mapEach(messages, (message) => {
+      this.add(message);
+      return message;
+    });
   }
 }

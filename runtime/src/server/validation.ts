@@ -4,7 +4,7 @@ import { type Path, pathToString } from "@bufbuild/protobuf/reflect";
 import type { Interceptor } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { createDetail, RpcError } from "../call/error.ts";
-import { iteration } from "../call/message-stream.ts";
+import { mapEach } from "../call/message-stream.ts";
 import { BadRequestSchema } from "../gen/google/rpc/error_details_pb.ts";
 import { clipText } from "../protocol/error.ts";
 
@@ -47,41 +47,21 @@ export function createValidation(validator: MessageValidator): Interceptor {
   return (next) => async (request) => {
     const { input } = request.method;
     if (input === undefined) return next(request);
-    if (request.stream) return next({ ...request, messages: validated(validator, input, request.messages) });
-    check(validator, input, request.message);
+    const checked = (message: object): object => check(validator, input, message);
+    if (request.stream) return next({ ...request, messages: mapEach(request.messages, checked) });
+    checked(request.message);
     return await next(request);
   };
 }
 
-function check(validator: MessageValidator, schema: DescMessage, message: object): void {
+/** Returns the message if it is valid. */
+function check(validator: MessageValidator, schema: DescMessage, message: object): object {
   // Messages of clients may be init objects.
   const whole = isMessage(message, schema) ? message : create(schema, message as MessageInitShape<DescMessage>);
   const { kind, error, violations = [] } = validator.validate(schema, whole);
   if (kind === "error") throw error;
   if (kind === "invalid") throw invalidMessage(schema, violations);
-}
-
-/** Validates the messages of a stream. The first invalid one ends it. */
-function validated(
-  validator: MessageValidator,
-  schema: DescMessage,
-  messages: AsyncIterable<object>,
-): AsyncIterable<object> {
-  const source = messages[Symbol.asyncIterator]();
-  return iteration(
-    async () => {
-      const step = await source.next();
-      if (step.done) return step;
-      try {
-        check(validator, schema, step.value);
-      } catch (reason) {
-        source.return?.().catch(() => {});
-        throw reason;
-      }
-      return step;
-    },
-    async () => source.return?.(),
-  );
+  return message;
 }
 
 /** Maximum number of violations in the text of an error. The details have all, unless gRPC omits them above 8 KiB. */
