@@ -144,9 +144,9 @@ export abstract class MessageStream implements AsyncIterableIterator<object, und
   }
 }
 
-/** Yields one message. */
-export async function* oneMessage(message: object | Promise<object>): AsyncGenerator<object, void> {
-  yield message;
+/** Yields messages that are known or promised. */
+export async function* eachOf(messages: readonly (object | Promise<object>)[]): AsyncGenerator<object, void> {
+  for (const message of messages) yield message;
 }
 
 /**

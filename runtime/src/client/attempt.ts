@@ -14,6 +14,7 @@ import type {
 } from "../call/call.ts";
 import { subscribed } from "../call/diagnostics.ts";
 import { callHook, RpcError } from "../call/error.ts";
+import { eachOf } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { RetryOptions } from "./attempt-policy.ts";
 
@@ -75,10 +76,6 @@ export function attemptRequest(request: RepeatableRequest, number: number, conte
   const common = { method, selector, headers, context };
   if (!request.stream) return { stream: false, message: request.message, ...common };
   return { stream: true, messages: eachOf(request.sent), ...common };
-}
-
-async function* eachOf(messages: readonly object[]): AsyncGenerator<object, void> {
-  yield* messages;
 }
 
 /** Returns the response with the number of earlier attempts in its headers (gRFC A6, "Exposed Retry Metadata"). */

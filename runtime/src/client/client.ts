@@ -16,7 +16,7 @@ import {
 import { Code, Status } from "../call/code.ts";
 import { type CloseOptions, type ContextOptions, eachWithin, OpenContext, StreamContext } from "../call/context.ts";
 import { RpcError, reasonOf, withCaller } from "../call/error.ts";
-import { DONE, MessageStream, oneMessage, onlyMessage } from "../call/message-stream.ts";
+import { DONE, eachOf, MessageStream, onlyMessage } from "../call/message-stream.ts";
 import { Metadata, type MetadataInit } from "../call/metadata.ts";
 import { responseCountError, shapeError } from "../call/outcome.ts";
 
@@ -157,7 +157,7 @@ const stubs: Readonly<Record<Method["kind"], StubMaker>> = {
   unary: (method, call, defaults) => (message: object, options?: CallOptions) =>
     callUnary(method, call, message, defaults, options),
   server_streaming: (method, call, defaults) => (message: object, options?: CallOptions) =>
-    new ResponseStream(method, call, { [Symbol.asyncIterator]: () => oneMessage(message) }, defaults, options),
+    new ResponseStream(method, call, { [Symbol.asyncIterator]: () => eachOf([message]) }, defaults, options),
   client_streaming: (method, call, defaults) => (messages: AsyncIterable<object>, options?: CallOptions) =>
     onlyMessage(
       new ResponseStream(method, call, messages, defaults, options),

@@ -4,7 +4,7 @@
  */
 import type { CallResponse, UnaryRequest } from "../call/call.ts";
 import type { RpcError } from "../call/error.ts";
-import { oneMessage } from "../call/message-stream.ts";
+import { eachOf } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Compression, createNegotiation, type Negotiation } from "../codec/compression.ts";
 import { streamBody, tooLarge, wholeBody } from "../http/body.ts";
@@ -126,7 +126,7 @@ export class HttpRpcServer implements ServerProtocol {
 
   #answerEvents(call: HttpRpcCall, { message, ...called }: UnaryRequest): Promise<HttpResponse> {
     const handler = handlerOf(call.handler, called.method);
-    const callHandler = () => handler.call({ ...called, stream: true, messages: oneMessage(message) });
+    const callHandler = () => handler.call({ ...called, stream: true, messages: eachOf([message]) });
     return answerStream(call, callHandler, (response) => {
       const headers = new Metadata(EVENT_HEADERS);
       appendBounded(headers, response.headers, this.#options.headerLimits.response);

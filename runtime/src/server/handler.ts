@@ -14,7 +14,7 @@ import {
 } from "../call/call.ts";
 import { channels } from "../call/diagnostics.ts";
 import { type ErrorHook, maskUnknownError } from "../call/error.ts";
-import { iteration, oneMessage, onlyMessage, type SentStream } from "../call/message-stream.ts";
+import { eachOf, iteration, onlyMessage, type SentStream } from "../call/message-stream.ts";
 import { similarName } from "../call/option.ts";
 import { requestCountError } from "../call/outcome.ts";
 import type { CallCounts } from "../http/channel-state.ts";
@@ -120,10 +120,7 @@ const implementations: Readonly<Record<Method["kind"], CallMaker>> = {
       return (run as ServerStreaming)(message, context);
     }, options),
   client_streaming: (run, _method, options) =>
-    streamCall(
-      (messages, context) => oneMessage(Promise.resolve((run as ClientStreaming)(messages, context))),
-      options,
-    ),
+    streamCall((messages, context) => eachOf([Promise.resolve((run as ClientStreaming)(messages, context))]), options),
   bidi_streaming: (run, _method, options) => streamCall(run as BidiStreaming, options),
 };
 

@@ -11,7 +11,7 @@ import {
 import { createTransport, type NodeTransportOptions } from "triple-es/node";
 import { afterEach, describe, expect, it, vi } from "vitest";
 import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
-import { oneMessage } from "../../../runtime/src/call/message-stream.ts";
+import { eachOf } from "../../../runtime/src/call/message-stream.ts";
 import { pause } from "../../support/pause.ts";
 import {
   aborted,
@@ -284,7 +284,7 @@ describe("a stream that an interceptor has not read", () => {
     (onFirst: (response: StreamResponse) => unknown): Interceptor =>
     (next) =>
     async (request) => {
-      const again: CallRequest = { ...(request as StreamRequest), messages: oneMessage({ names: [] }) };
+      const again: CallRequest = { ...(request as StreamRequest), messages: eachOf([{ names: [] }]) };
       await onFirst((await next(request)) as StreamResponse);
       return next(again);
     };
