@@ -18,7 +18,7 @@ const balanced = (options: object): unknown => createTransport({ resolver: fixed
 const OBJECTS: readonly (readonly [name: string, create: (options: object) => unknown, valid: RegExp])[] = [
   ["createServer: tls", (options) => createServer(options), /^tls must be an object, such as \{ key, cert \}/],
   ["createServer: cors", (options) => createServer(options), /^cors takes \{ origins: /],
-  ["createServer: limits", (options) => createServer(options), /^limits must be an object, such as \{ maxStreams: /],
+  ["createServer: limits", (options) => createServer(options), /^limits must be an object with some of: maxStreams, /],
   ["createServer: bodyLimits", (options) => createServer(options), /^bodyLimits must be an object with some of: parts/],
   ["createServer: headerLimits", (options) => createServer(options), /^headerLimits must be an object with some of: /],
   ["createServer: trustProxy", (options) => createServer(options), /^trustProxy takes \{ addresses: /],
@@ -28,9 +28,9 @@ const OBJECTS: readonly (readonly [name: string, create: (options: object) => un
   ["createRouter: registry", (options) => createRouter(options), /^registry must be an object, such as createRegistry/],
   ["createTransport: tls", https, /^tls must be an object, such as .*\{ ca \}/],
   ["createTransport: headerLimits", https, /^headerLimits must be an object with some of: /],
-  ["createTransport: retry", https, /^retry must be an object, such as \{ maxAttempts: /],
+  ["createTransport: retry", https, /^retry must be an object with some of: maxAttempts, /],
   ["createTransport: tls, of endpoints", balanced, /^tls must be an object, such as .*\{ ca \}/],
-  ["createTransport: ejection", balanced, /^ejection must be an object, such as \{ failures: /],
+  ["createTransport: ejection", balanced, /^ejection must be an object with some of: failures, /],
   ["createRetry: budget", (options) => createRetry(options), /^budget must be an object with some of: ratio, /],
 ];
 

@@ -7,6 +7,7 @@ import type { CallContext, ContextKey, ContextValues } from "./call.ts";
 import { Code, type Status } from "./code.ts";
 import { RpcError } from "./error.ts";
 import { iteration } from "./message-stream.ts";
+import { assertAmount } from "./option.ts";
 import { now, startTimer } from "./platform.ts";
 import { onAbort } from "./timer.ts";
 
@@ -183,8 +184,7 @@ export interface CloseOptions {
 
 /** Validates `graceMs` and fills in its default. Throws a `TypeError` if it is not a number of 0 or more. */
 export function gracePeriod({ graceMs = 30_000 }: CloseOptions): number {
-  if (typeof graceMs === "number" && graceMs >= 0) return graceMs;
-  throw new TypeError(`graceMs must be 0 or more milliseconds, not ${graceMs}`);
+  return assertAmount("graceMs", graceMs);
 }
 
 /** Yields the elements of `items` until the call ends early. Closes the context when the iteration ends. */

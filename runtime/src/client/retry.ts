@@ -8,7 +8,6 @@ import { Backoff } from "../call/backoff.ts";
 import type { Call, CallRequest, CallResponse, Interceptor, Method } from "../call/call.ts";
 import { RpcError } from "../call/error.ts";
 import { watchEnd } from "../call/message-stream.ts";
-import { assertObject } from "../call/option.ts";
 import { delay } from "../call/timer.ts";
 import {
   AttemptContext,
@@ -50,7 +49,6 @@ export interface AttemptOptions {
  *     createTransport({ baseUrl, interceptors: [createRetry({ maxAttempts: 4 })] });
  */
 export function createRetry(options: RetryOptions = {}): Interceptor {
-  assertObject("the options of createRetry", options, "{ maxAttempts: 4 }");
   const { methodConfigOf } = retryConfig(options);
   const budget = new RecentRetries(options.budget);
   return (next) => {

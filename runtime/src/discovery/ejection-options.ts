@@ -1,7 +1,7 @@
 /**
  * Options of outlier detection: gRFC A50's, with its names, and the failures in a row of Envoy.
  */
-import { assertAmount, assertMembers, assertObject } from "../call/option.ts";
+import { assertAmount, assertMembers } from "../call/option.ts";
 
 /** Limits of outlier ejection. Each value is checked when the transport is created. */
 export interface EjectionOptions {
@@ -80,23 +80,16 @@ const PERCENTAGES = ["maxEjectionPercent", "threshold", "enforcementPercentage"]
 
 /** Fills in the defaults. Throws a `TypeError` for an invalid option, whose name begins with `at`. */
 export function resolveEjection(given: EjectionOptions | undefined, at = "ejection"): EjectionSettings {
-  return fill(DEFAULTS, given, at, "{ failures: 5 }");
+  return fill(DEFAULTS, given, at);
 }
 
 /** Fills in the defaults of an object of numbers and of such objects. */
-function fill<Options extends object>(
-  defaults: Options,
-  given: object | undefined,
-  at: string,
-  example: string,
-): Options {
-  assertObject(at, given, example);
+function fill<Options extends object>(defaults: Options, given: object | undefined, at: string): Options {
   if (given !== undefined) assertMembers(at, given, Object.keys(defaults));
   const entries = Object.entries(defaults).map(([name, value]) => {
     const set: unknown = (given as Readonly<Record<string, unknown>> | undefined)?.[name];
     const path = `${at}.${name}`;
-    if (typeof value === "object")
-      return [name, fill(value, set as object | undefined, path, "{ requestVolume: 100 }")];
+    if (typeof value === "object") return [name, fill(value, set as object | undefined, path)];
     if (set === undefined) return [name, value];
     const amount = assertAmount(path, set, name === "intervalMs");
     if (PERCENTAGES.includes(name) && amount > 100) throw new TypeError(`${path} must be at most 100, not ${set}`);

@@ -252,7 +252,7 @@ describe.each(Object.entries(TRANSPORTS))("%s", (_, options) => {
     async (graceMs) => {
       const { baseUrl } = await startServer();
       const transport = openTransport(baseUrl, options);
-      const message = `graceMs must be 0 or more milliseconds, not ${graceMs}`;
+      const message = `graceMs must be 0 or more, not ${graceMs === "5s" ? '"5s"' : graceMs}`;
       await expect(transport.close({ graceMs: graceMs as never })).rejects.toThrow(new TypeError(message));
       expect((await createGreetServiceClient(transport).greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
     },
@@ -342,7 +342,7 @@ describe("a stream that an interceptor has not read", () => {
 
 it.each([-1, Number.NaN, "5s", null])("a server is not closed with the grace period %s", async (graceMs) => {
   const { server } = await startServer();
-  const message = `graceMs must be 0 or more milliseconds, not ${graceMs}`;
+  const message = `graceMs must be 0 or more, not ${graceMs === "5s" ? '"5s"' : graceMs}`;
   let told = 0;
   server.onClose(() => told++);
   await expect(server.close({ graceMs: graceMs as never })).rejects.toThrow(new TypeError(message));

@@ -3,7 +3,7 @@
  */
 
 import type { RpcError } from "../../call/error.ts";
-import { assertArrays, assertMembers, assertObject, assertOneOf, type MemberNames } from "../../call/option.ts";
+import { assertArrays, assertMembers, assertOneOf, type MemberNames } from "../../call/option.ts";
 import { interceptAttempts, interceptStreams } from "../../call/request-messages.ts";
 import type { ClosableTransport } from "../../client/client.ts";
 import { configureCalls } from "../../client/configured.ts";
@@ -111,7 +111,6 @@ export function createNodeTransport(
   assertArrays({ interceptors, compressions: options.compressions, serializations: options.serializations });
   const httpVersion = resolveHttpVersion(options);
   const resolved = resolveProtocolOptions(options);
-  assertObject("retry", retry, "{ maxAttempts: 4 }");
   const config = readServiceConfig(options);
   const callOf = (exchange: Exchange) => protocols.grpc(exchange, { ...resolved, wrapperContentType: undefined });
   const watches = httpVersion === "1.1" ? undefined : createWatches(callOf, options.maxBackoffMs);

@@ -2,7 +2,7 @@
  * Limits of one connection to a server: their names, defaults and validation. The HTTP/2 engine enforces the counts
  * (`http2/limits.ts`), and the periodic sweep of the server enforces the times.
  */
-import { assertAmount, assertMembers, assertObject } from "../../../call/option.ts";
+import { assertAmount, assertMembers } from "../../../call/option.ts";
 import { random } from "../../../call/platform.ts";
 import { DEFAULT_LIMITS } from "../../../http2/limits.ts";
 
@@ -97,7 +97,6 @@ const DEFAULT_CONNECTION_LIMITS: Limits = {
 
 /** Adds the defaults. Throws a `TypeError` for an unknown name, and for a limit that is not more than 0. */
 export function resolveLimits(given: ConnectionLimits = {}): Limits {
-  assertObject("limits", given, "{ maxStreams: 100 }");
   assertMembers("limits", given, Object.keys(DEFAULT_CONNECTION_LIMITS));
   const limits: { -readonly [Name in keyof Limits]: number } = { ...DEFAULT_CONNECTION_LIMITS };
   for (const name of Object.keys(DEFAULT_CONNECTION_LIMITS) as (keyof Limits)[]) {
