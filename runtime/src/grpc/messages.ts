@@ -108,7 +108,7 @@ export function inflate(
 }
 
 /** The error of a message that is marked as compressed, if the headers name no compression. */
-export function unnamedCompression(): RpcError {
+function unnamedCompression(): RpcError {
   return new RpcError(Code.Internal, "a message is marked as compressed without grpc-encoding");
 }
 

@@ -34,7 +34,7 @@ import {
 } from "./content-type.ts";
 import { checkPrefix, compressEnvelope, onlyEnvelope, PREFIX_BYTES } from "./envelope.ts";
 import { readRequestHeaders } from "./headers.ts";
-import { inflate, ReceivedMessages, unnamedCompression } from "./messages.ts";
+import { inflate, ReceivedMessages } from "./messages.ts";
 import { okTrailers, writeError } from "./status.ts";
 
 export class GrpcServer implements ServerProtocol {
@@ -143,7 +143,7 @@ export class GrpcServer implements ServerProtocol {
         context,
         inflate: (data) => inflate(data, headers.compression, limits),
         options: limits,
-        decode: (bytes) => receive(call, bytes, undefined),
+        decode: (bytes) => receive(call, bytes),
       });
       return handler.call({ stream: true, method, messages, headers: request.headers, selector, context });
     };
@@ -200,9 +200,8 @@ function readMessage(call: GrpcCall, body: Uint8Array): object | Promise<object>
   const { maxMessageBytes } = handler.limits;
   const { compressed, data } = onlyEnvelope(body, maxMessageBytes, requestCountError, handler.method);
   context.receivedBytes = data.length;
-  if (!compressed) return receive(call, data, undefined);
-  if (headers.compression === undefined) throw unnamedCompression();
-  return receive(call, data, headers.compression);
+  if (!compressed) return receive(call, data);
+  return inflate(data, headers.compression, handler.limits).then((bytes) => receive(call, bytes));
 }
 
 function unaryResponse(

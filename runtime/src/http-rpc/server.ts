@@ -12,7 +12,7 @@ import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { notFound, wrongResponseKind } from "../protocol/error.ts";
 import { checkHeadersSize, type FieldLimits } from "../protocol/header-limits.ts";
 import { appendBounded, isReservedName } from "../protocol/headers.ts";
-import { compressMessage } from "../protocol/message.ts";
+import { compressMessage, decompressMessage } from "../protocol/message.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import {
   type Answer,
@@ -98,7 +98,7 @@ export class HttpRpcServer implements ServerProtocol {
   /** Decodes the request, calls the handler, and encodes the response (spec: Payload of sub-protocol A). Never rejects. */
   async #answer(call: HttpRpcCall, path: string): Promise<HttpResponse> {
     const { request, handler, headers, context, format, payload } = call;
-    const { contentLength, responseFormat, responseCompression } = headers;
+    const { compression, contentLength, responseFormat, responseCompression } = headers;
     const { maxMessageBytes } = handler.limits;
     try {
       const authorizing = authorizeCall(call);
@@ -107,7 +107,10 @@ export class HttpRpcServer implements ServerProtocol {
       if (contentLength > maxMessageBytes) throw tooLarge(maxMessageBytes, contentLength);
       const body = await request.body.bytes(maxMessageBytes);
       if (format.load !== undefined) await format.load();
-      const message = receive(call, body, headers.compression);
+      const message = receive(
+        call,
+        compression ? await decompressMessage(body, compression, handler.limits, format.malformed) : body,
+      );
       const called = unaryRequest(call, message instanceof Promise ? await message : message);
       const { method } = called;
       if (method.kind !== "unary") return await this.#answerEvents(call, called);

@@ -3,11 +3,9 @@ import type { Selector, UnaryRequest } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { type ErrorHook, RpcError } from "../call/error.ts";
 import { takeTurn } from "../call/turn.ts";
-import type { Compression } from "../codec/compression.ts";
 import type { HttpRequest } from "../http/exchange.ts";
 import { decodingReason } from "../protocol/error.ts";
 import type { RequestHeaders } from "../protocol/headers.ts";
-import { decompressMessage } from "../protocol/message.ts";
 import type { PayloadCall } from "../protocol/payload.ts";
 import type { Handler } from "../protocol/protocol.ts";
 import type { ServerContext } from "./call-context.ts";
@@ -38,20 +36,8 @@ export function authorizeCall({ handler, request, selector, context }: ServerCal
   return handler.authorize?.({ method: handler.method, headers: request.headers, selector, context });
 }
 
-/**
- * Receives a message: decompresses it if it has a compression, and decodes it. The result is a promise if that takes time, or
- * if the messages that have been decoded in this turn of the event loop have used it up.
- */
-export function receive(
-  call: ServerCall,
-  data: Uint8Array,
-  compression: Compression | undefined,
-): object | Promise<object> {
-  if (compression !== undefined) {
-    return decompressMessage(data, compression, call.handler.limits, call.format.malformed).then((bytes) =>
-      receive(call, bytes, undefined),
-    );
-  }
+/** Decodes a message. The result is a promise if those that were decoded in this turn of the event loop have used it up. */
+export function receive(call: ServerCall, data: Uint8Array): object | Promise<object> {
   const turn = takeTurn(data.length);
   return turn === undefined ? decode(call, data) : turn.then(() => decode(call, data));
 }
