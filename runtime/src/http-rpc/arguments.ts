@@ -23,25 +23,14 @@ export function codecPayload(codec: Codec, accept?: Codec): HttpRpcPayload {
     ...(accept && { answer: accept.name }),
     encodeRequest: (method, message, form) => {
       const { input, codecs } = method as ProtoMethod;
-      return encodeArguments(codec, input, message, form, codecs?.input);
+      if (codec.values === undefined || form === "object") return codec.encode(input, message, codecs?.input);
+      return encodeJson([codec.values.toValue(input, message)]);
     },
     decodeResponse: (method, bytes) => {
       const { output, codecs } = method as ProtoMethod;
       return (accept ?? codec).decode(output, bytes, codecs?.output);
     },
   };
-}
-
-/** Encodes a request message as the arguments of its method. */
-export function encodeArguments(
-  codec: Codec,
-  type: DescMessage,
-  message: object,
-  form: "array" | "object",
-  generated?: GeneratedCodec,
-): Uint8Array {
-  if (codec.values === undefined || form === "object") return codec.encode(type, message, generated);
-  return encodeJson([codec.values.toValue(type, message)]);
 }
 
 /** Decodes the arguments of a method into its request message. Throws for bytes that are not in the codec's format. */

@@ -10,7 +10,7 @@ import { parseJson } from "../codec/codec.ts";
 const STATUSES: ReadonlySet<number> = new Set(Object.values(Status));
 
 /** The code for each status. Statuses that are not listed are ambiguous, so the HTTP status determines the code. */
-export const CODE_OF_STATUS: Readonly<Partial<Record<number, Code>>> = {
+const CODE_OF_STATUS: Readonly<Partial<Record<number, Code>>> = {
   [Status.SerializationError]: Code.InvalidArgument,
   [Status.ClientTimeout]: Code.DeadlineExceeded,
   [Status.ServerTimeout]: Code.DeadlineExceeded,
@@ -41,11 +41,6 @@ const CODE_OF_HTTP_STATUS: Readonly<Partial<Record<number, Code>>> = {
   504: Code.Unavailable,
 };
 
-/** Infers a code from an HTTP status alone. */
-export function codeOfHttpStatus(httpStatus: number): Code {
-  return CODE_OF_HTTP_STATUS[httpStatus] ?? Code.Unknown;
-}
-
 /** The members of an error body, in the variants of all known servers. */
 interface ReceivedErrorBody {
   readonly status?: unknown;
@@ -63,9 +58,9 @@ export function readErrorResponse(
 ): RpcError {
   const body = parseErrorBody(bytes);
   const { status, known } = readStatus(body.status);
-  const code = readCode(body.code) ?? known ?? codeOfHttpStatus(httpStatus);
+  const code = readCode(body.code) ?? known ?? CODE_OF_HTTP_STATUS[httpStatus] ?? Code.Unknown;
   const message = typeof body.message === "string" ? body.message : `${path} answered with HTTP status ${httpStatus}`;
-  return new RpcError(code, message, { headers, trailers: trailers, status, details: readDetails(body.details) });
+  return new RpcError(code, message, { headers, trailers, status, details: readDetails(body.details) });
 }
 
 /** Parses an error body. A malformed body has no members. */
