@@ -5,7 +5,7 @@
 import type { Call, CallRequest, Method, Selector } from "../call/call.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { RequestHeaders } from "./headers.ts";
-import type { ClientProtocolOptions } from "./options.ts";
+import type { ClientProtocolOptions, ProtocolOptions } from "./options.ts";
 import type { ServerPayload } from "./payload.ts";
 
 /** The client half of a protocol: converts an exchange to a call. */
@@ -47,15 +47,9 @@ export interface Handler {
 }
 
 /** The limits of the calls of a method. */
-export interface HandlerLimits {
-  /** Maximum size of a received message in bytes, before and after decompression. */
-  readonly maxMessageBytes: number;
-  /** Maximum number of values of a received message. */
-  readonly maxMessageValues: number;
+export interface HandlerLimits extends Omit<ProtocolOptions, "compressions"> {
   /** Maximum timeout of a call in milliseconds. `Infinity`: no maximum. */
   readonly maxTimeoutMs: number;
-  /** The smallest size in bytes of a message of a response that is compressed. */
-  readonly compressMinBytes: number;
 }
 
 /** Returns the methods of a handler's path, beginning with the handler's own method. */
