@@ -2,9 +2,8 @@
 import type { CallContext } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
-import { iteration } from "../call/message-stream.ts";
 import type { Metadata } from "../call/metadata.ts";
-import { type Body, cancelBody } from "../http/body.ts";
+import type { Body } from "../http/body.ts";
 import type { HttpResponse } from "../http/exchange.ts";
 import { localError } from "../protocol/error.ts";
 import { type MessageReading, ReceivedMessages } from "./messages.ts";
@@ -49,18 +48,4 @@ export function failure(reason: unknown, response: HttpResponse | undefined, { t
   // A server that enforces the deadline resets the stream with CANCEL, which may arrive before this side's timer fires.
   if (error.code !== Code.Canceled || timeoutMs() !== 0) return error;
   return localError(new RpcError(Code.DeadlineExceeded, "the deadline has passed", { cause: error }));
-}
-
-/** Wraps messages so that their body is cancelled if the reader leaves before the first message. */
-export function cancelledUnread(messages: AsyncIterableIterator<object, undefined>, body: Body): AsyncIterable<object> {
-  let begun = false;
-  const next = (): Promise<IteratorResult<object, undefined>> => {
-    begun = true;
-    return messages.next();
-  };
-  const leave = (): Promise<unknown> | undefined => {
-    if (!begun) cancelBody(body);
-    return messages.return?.();
-  };
-  return iteration(next, leave);
 }

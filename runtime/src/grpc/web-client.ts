@@ -9,7 +9,7 @@ import { RpcError, reasonOf } from "../call/error.ts";
 import { onlyMessage } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { requestCountError, responseCountError } from "../call/outcome.ts";
-import { cancelBody, streamBody, wholeBody } from "../http/body.ts";
+import { cancelBody, endWith, streamBody, wholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { appendCallerMetadata } from "../protocol/headers.ts";
 import type { UnaryOptions } from "../protocol/options.ts";
@@ -18,7 +18,7 @@ import { aliasPath, writeSelector } from "../protocol/selector.ts";
 import { encodeEnvelope } from "./envelope.ts";
 import { formatTimeout } from "./headers.ts";
 import { internalError, type ReceivedMessages } from "./messages.ts";
-import { cancelledUnread, failure, receiveMessages } from "./response.ts";
+import { failure, receiveMessages } from "./response.ts";
 import { httpStatusError, userMetadata } from "./status.ts";
 import { splitTrailers } from "./web-framing.ts";
 
@@ -33,8 +33,7 @@ export function createGrpcWebCall(exchange: Exchange, schemas: HttpRpcPayload, o
       const headers = userMetadata(response.headers);
       const trailers = new Metadata();
       const messages = decodeEach(request, payload, checkResponse(response, payload), trailers);
-      if (request.stream)
-        return { stream: true, messages: cancelledUnread(messages, response.body), headers, trailers };
+      if (request.stream) return { stream: true, messages, headers, trailers };
       const message = await onlyMessage(messages, (received) => responseCountError(method, received));
       return { stream: false, message, headers, trailers };
     } catch (reason) {
@@ -90,7 +89,9 @@ export function createGrpcWebCall(exchange: Exchange, schemas: HttpRpcPayload, o
         throw internalError(`the response cannot be decoded as ${wanted}: ${reasonOf(cause).slice(0, 300)}`, cause);
       }
     }
-    const body = streamBody(splitTrailers(response.body, response.trailers));
+    const chunks = response.body[Symbol.asyncIterator]();
+    const split = splitTrailers({ [Symbol.asyncIterator]: () => chunks }, response.trailers);
+    const body = streamBody(endWith(chunks, split));
     return receiveMessages(response, body, { inflate: undefined, options, decode, context, trailers });
   }
 }

@@ -10,7 +10,6 @@ import { concat } from "../call/bytes.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
-import type { Body } from "../http/body.ts";
 import { encodeEnvelope, PREFIX_BYTES } from "./envelope.ts";
 
 /** The flag that marks the frame of the trailers. */
@@ -29,7 +28,10 @@ export function encodeTrailers({ raw }: Metadata): Uint8Array {
  * Yields the chunks of a body up to its trailers, and adds those to `trailers`. Throws for a body without trailers
  * unless it is empty: the trailers are then in the headers, or missing, which the protocol reports.
  */
-export async function* splitTrailers(body: Body, trailers: Metadata): AsyncGenerator<Uint8Array, void> {
+export async function* splitTrailers(
+  body: AsyncIterable<Uint8Array>,
+  trailers: Metadata,
+): AsyncGenerator<Uint8Array, void> {
   /** The received data from the prefix of the current frame on. */
   let buffered: Uint8Array = new Uint8Array(0);
   /** Remaining bytes of a message whose first part has already been yielded. */

@@ -6,12 +6,12 @@ import type { RequestContext } from "../call/attempt.ts";
 import type { Call, StreamRequest, StreamResponse } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
-import { iteration, onlyMessage } from "../call/message-stream.ts";
+import { onlyMessage } from "../call/message-stream.ts";
 import { requestCountError } from "../call/outcome.ts";
 import { resolvedWithin } from "../call/timer.ts";
 import { takeTurn } from "../call/turn.ts";
 import { type Codec, jsonCodec } from "../codec/codec.ts";
-import { cancelBody } from "../http/body.ts";
+import { cancelBody, endWith } from "../http/body.ts";
 import type { Exchange, HttpResponse } from "../http/exchange.ts";
 import { badResponse, clipText, decodingReason, localError } from "../protocol/error.ts";
 import type { UnaryOptions } from "../protocol/options.ts";
@@ -92,15 +92,7 @@ function createEventCall(
       }
     }
 
-    const received = receive();
-    const messages = iteration(
-      () => received.next(),
-      () => {
-        void chunks.return?.().catch(() => {});
-        return received.return(undefined);
-      },
-    );
-    return { stream: true, messages, ...metadata };
+    return { stream: true, messages: endWith(chunks, receive()), ...metadata };
   });
   return async (request) => {
     const { method, messages } = request;

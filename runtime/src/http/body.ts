@@ -151,3 +151,17 @@ export function readChunks(
     () => void (reader ?? stream).cancel().catch(() => {}),
   );
 }
+
+/** Reads a generator over chunks. To leave it ends the chunks at once, which a generator that waits or has not begun would not. */
+export function endWith<T>(
+  chunks: AsyncIterator<unknown>,
+  generator: AsyncGenerator<T, void>,
+): AsyncIterableIterator<T, undefined> {
+  return iteration(
+    () => generator.next() as Promise<IteratorResult<T, undefined>>,
+    () => {
+      chunks.return?.().catch(() => {});
+      return generator.return();
+    },
+  );
+}
