@@ -4,6 +4,7 @@
  */
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
+import { onAbort } from "../call/timer.ts";
 import type { CallDefaults, CallOptions, Transport } from "../client/client.ts";
 import { HealthCheckResponse_ServingStatus as ServingStatus } from "../gen/grpc/health/v1/health_pb.ts";
 import {
@@ -179,17 +180,16 @@ class RouterHealth implements Health {
     this.#notify();
   };
 
-  /** Resolves when a status may have changed, or when the signal fires. Its listeners are removed in both cases. */
+  /** Resolves when a status may have changed, or when the signal fires, which has not. */
   change(signal: AbortSignal): Promise<void> {
     return new Promise((resolve) => {
       const wake = (): void => {
         this.#watchers.delete(wake);
-        signal.removeEventListener("abort", wake);
+        unlink();
         resolve();
       };
-      if (signal.aborted) return resolve();
       this.#watchers.add(wake);
-      signal.addEventListener("abort", wake);
+      const unlink = onAbort(signal, wake);
     });
   }
 
