@@ -12,6 +12,7 @@ import { now, startTimer } from "./platform.ts";
 import { onAbort } from "./timer.ts";
 
 const NOTHING_TO_RELEASE: (() => void)[] = [];
+const noTimeout = (): undefined => undefined;
 
 export interface ContextOptions {
   /** The timeout of the call, in milliseconds. `undefined`, `Infinity`: no limit. 0: the deadline has passed already. */
@@ -31,6 +32,8 @@ export class OpenContext implements CallContext {
   sentAt: number | undefined;
   respondedAt: number | undefined;
   target: string | undefined;
+  /** True if a deadline or the caller's signal can end the call early. */
+  readonly limited: boolean;
   readonly #options: ContextOptions;
   readonly #deadline: number | undefined;
   #values: ContextValues | undefined;
@@ -45,7 +48,9 @@ export class OpenContext implements CallContext {
     this.#values = options.values;
     const { signal } = options;
     const timeoutMs = options.timeoutMs as number;
-    if (Number.isFinite(timeoutMs)) {
+    const hasDeadline = Number.isFinite(timeoutMs);
+    this.limited = hasDeadline || signal !== undefined;
+    if (hasDeadline) {
       this.#deadline = now() + timeoutMs;
       if (timeoutMs <= 0) this.#ended = this.#timeoutError();
       else this.#release = [startTimer(timeoutMs, () => this.end(this.#timeoutError()))];
@@ -110,11 +115,6 @@ export class OpenContext implements CallContext {
     this.#release = NOTHING_TO_RELEASE;
   }
 
-  /** True if a deadline or the caller's signal can end the call early. */
-  get limited(): boolean {
-    return (this.#deadline ?? this.#options.signal) !== undefined;
-  }
-
   #timeoutError(): RpcError {
     const { timeoutMs, timeoutStatus: status } = this.#options;
     const obstacle = (this.#controller && obstacles.get(this.#controller.signal)) ?? this.waitsFor;
@@ -170,8 +170,6 @@ export function noteObstacle(signal: AbortSignal | undefined, reason: RpcError |
   if (reason === undefined) obstacles.delete(signal);
   else obstacles.set(signal, reason);
 }
-
-const noTimeout = (): undefined => undefined;
 
 /** Options of a graceful shutdown of a server or transport. */
 export interface CloseOptions {
