@@ -36,13 +36,12 @@ export function withCors(
   servesMethod: (request: Pick<HttpRequest, "method" | "path">) => boolean,
 ): Exchange {
   const { origins, credentials = false } = checkOptions(options);
-  const allowed = new Set(origins);
+  const allows = createOriginPolicy(options);
 
   /** Returns the response fields for a page of the origin, or `undefined` if the origin is not allowed. */
   function grant(origin: string): Metadata | undefined {
-    if (origins === "*") return new Metadata({ "access-control-allow-origin": "*" });
-    if (!allowed.has(origin)) return undefined;
-    const fields = new Metadata({ "access-control-allow-origin": origin });
+    if (!allows(origin, false)) return undefined;
+    const fields = new Metadata({ "access-control-allow-origin": origins === "*" ? "*" : origin });
     return credentials ? fields.append("access-control-allow-credentials", "true") : fields;
   }
 
