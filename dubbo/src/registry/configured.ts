@@ -14,7 +14,7 @@ export function configured(
   registration: Registration,
   instance: Instance,
   rules: Rules | undefined,
-  { watchRule }: Pick<DubboSource, "watchRule">,
+  { rule }: Pick<DubboSource, "rule">,
   onEvent: (event: RegistrationEvent) => void = () => {},
 ): Registration {
   if (rules === undefined) return registration;
@@ -42,7 +42,7 @@ export function configured(
   /** Watches the rule, again after the registry has failed. */
   function watch(): void {
     if (ended.signal.aborted) return;
-    stop = watchRule(key, {
+    stop = rule(key).watch({
       onValue: apply,
       onFailure: () => void delayInBackground(retry.next(), ended.signal).then(watch),
     });

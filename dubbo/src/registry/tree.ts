@@ -94,7 +94,7 @@ function createStore(tree: Tree, options: DubboOptions, writeInstance: (instance
       }
       return entries;
     },
-    consumerEntry({ key: { service }, host, port, attributes }) {
+    consumerEntry({ service }, { host, port, attributes }) {
       const url = writeUrl("consumer", formatAddress(host, port), service, attributes);
       return [`${root}/${service}/consumers/${encodeURIComponent(url)}`, ""];
     },

@@ -4,6 +4,7 @@ import type { Instance, Registration, RegistrationEvent } from "triple-es/discov
 import { rules } from "triple-es-dubbo/rules";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { configured } from "../../../dubbo/src/registry/configured.ts";
+import type { Text } from "../../../dubbo/src/registry/dubbo/source.ts";
 import type { Watcher } from "../../../dubbo/src/registry/watch.ts";
 import {
   type Configurable,
@@ -166,15 +167,19 @@ function register(instance: Partial<Instance> = {}) {
     close: async () => void closings.push(1),
   };
   const given: Instance = { application: "shop", host: "10.0.1.7", port: 50_051, services: [], ...instance };
-  const watchRule = (key: string, watcher: Watcher<string | undefined>) => {
-    keys.push(key);
-    watchers.push(watcher);
-    return () => void watchers.splice(watchers.indexOf(watcher), 1);
-  };
+  const rule = (key: string): Text => ({
+    watch(watcher) {
+      keys.push(key);
+      watchers.push(watcher);
+      return () => void watchers.splice(watchers.indexOf(watcher), 1);
+    },
+    read: async () => undefined,
+    change: async () => {},
+  });
   const onEvent = (event: RegistrationEvent): void => {
     if (event.type === "failed") problems.push(event.error.rawMessage);
   };
-  const registration = configured(kept, given, rules({ application: "shop" }), { watchRule }, onEvent);
+  const registration = configured(kept, given, rules({ application: "shop" }), { rule }, onEvent);
   onTestFinished(() => registration.close());
   const set = (text: string | undefined): void => watchers.at(-1)?.onValue(text);
   return { registration, weights, problems, keys, watchers, set, closings };

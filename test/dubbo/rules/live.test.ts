@@ -6,7 +6,7 @@ import { forwardTag, type RulesOptions, rules } from "triple-es-dubbo/rules";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createDubboResolvers } from "../../../dubbo/src/registry/dubbo/resolver.ts";
 import { parseInstance } from "../../../dubbo/src/registry/dubbo/service-instance.ts";
-import type { DubboSource } from "../../../dubbo/src/registry/dubbo/source.ts";
+import type { Store, Text } from "../../../dubbo/src/registry/dubbo/source.ts";
 import type { Watcher } from "../../../dubbo/src/registry/watch.ts";
 import { createGreetServiceClient, GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
 
@@ -69,27 +69,28 @@ async function start(tags: readonly string[], { consumer, others = [], silent = 
   for (const { address, attributes } of others) {
     urls.push(`tri://${address}/${SERVICE}?application=shop&dubbo.tag=${attributes?.["dubbo.tag"]}`);
   }
-  const source: DubboSource = {
+  const textOf = (watch: Text["watch"]): Text => ({ watch, read: async () => undefined, change: async () => {} });
+  const store: Omit<Store<never>, "open" | "entriesOf" | "consumerEntry" | "definition"> = {
     name: "test",
+    hasConsoles: true,
     decodeProvider: (url) => url,
     watchProviders(_key, watcher) {
       if (!silent) queueMicrotask(() => watcher.onValue(urls));
       return () => {};
     },
-    keepConsumer() {
-      throw new Error("the application has no name");
-    },
-    watchApplications(_service, watcher) {
-      queueMicrotask(() => watcher.onValue([]));
-      return () => {};
-    },
+    mapping: () =>
+      textOf(({ onValue }) => {
+        queueMicrotask(() => onValue(undefined));
+        return () => {};
+      }),
     watchInstances: () => () => {},
     parseInstance,
-    watchRule: (key, watcher) => texts.watch(key, watcher),
-    readStoredMetadata: async () => undefined,
+    metadata: () => textOf(() => () => {}),
+    rule: (key) => textOf((watcher) => texts.watch(key, watcher)),
   };
   const own = rules({ application: "web", ...consumer });
-  const registry = { resolver: createDubboResolvers(source, { servers: ["here"], rules: own }) } as Registry;
+  const resolver = createDubboResolvers(store as Store<never>, { servers: ["here"], rules: own });
+  const registry = { resolver } as Registry;
   const transport = createTransport({
     registry,
     onEndpoint: (event) => void (event.type === "invalid endpoint" && problems.push(event.problem)),

@@ -2,18 +2,19 @@
  * Consumers: the entries by which Dubbo's consoles list an application among those that call a service, as Dubbo for Java
  * writes them: a consumer URL while a resolver of the service runs, and a definition, which is never deleted.
  */
-import type { Registration, ServiceKey } from "triple-es/discovery";
+import type { Instance, Registration, ServiceKey } from "triple-es/discovery";
 import { formatServiceKey, onAbort, random, wallClock } from "triple-es/internal";
+import { keepRegistered, type Publisher } from "../registration.ts";
 import { externalHost } from "../servers.ts";
 import { serviceParameters } from "./provider-url.ts";
 import { checkApplicationName } from "./service-key.ts";
-import type { Consumer, DubboSource, Warn } from "./source.ts";
+import type { EntrySession, Store, Warn } from "./source.ts";
 
 /** Lists a consumer until the signal of its resolver fires. A resolver may call it again. */
 type ListConsumer = (key: ServiceKey, warn: Warn, signal: AbortSignal) => void;
 
 /** Lists an application, or nothing without one. Reports failures to resolvers. Throws a `TypeError` for an invalid name. */
-export function createConsumers(source: DubboSource, application: string | undefined): ListConsumer {
+export function createConsumers<Entry>(store: Store<Entry>, application: string | undefined): ListConsumer {
   if (application === undefined) return () => {};
   checkApplicationName(application);
   // Several processes of the application may begin at the same time on one host.
@@ -23,19 +24,29 @@ export function createConsumers(source: DubboSource, application: string | undef
 
   const list = (name: string, key: ServiceKey) => {
     const shared = { ...serviceParameters(application, key), side: "consumer" };
-    const definition = JSON.stringify(shared);
-    const consumer: Consumer = {
+    const text = JSON.stringify(shared);
+    const definition = store.definition(key, "consumer", application);
+    const consumer: Instance = {
       application,
       host: externalHost() ?? "localhost",
       port: 0,
       services: [key],
       attributes: { ...shared, ...own, category: "consumers", check: "false" },
-      key,
-      define: (content) => (content === definition ? undefined : definition),
-      freed: Promise.resolve(removals.get(name)),
+    };
+    const entry = store.consumerEntry(key, consumer);
+    // The entry of the last consumer of the service may be equal.
+    const freed = Promise.resolve(removals.get(name));
+    const publisher: Publisher<EntrySession<Entry>> = {
+      open: (signal) => freed.then(() => store.open(signal)),
+      async publish(session) {
+        await session.put(...entry);
+        // All processes of the application share the definition.
+        if (store.hasConsoles) await definition.change((content) => (content === text ? undefined : text));
+      },
+      withdraw: (session) => session.remove(...entry),
     };
     const resolvers = new Map<AbortSignal, Warn>();
-    const registration = source.keepConsumer(consumer, (event) => {
+    const registration = keepRegistered(publisher, consumer, (event) => {
       if (event.type === "registered") return;
       for (const warn of resolvers.values()) warn(`this consumer of ${name} is not listed: ${event.error.rawMessage}`);
     });

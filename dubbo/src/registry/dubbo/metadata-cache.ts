@@ -5,7 +5,7 @@
 import type { InstanceConnection } from "triple-es/discovery";
 import { now, startTimer } from "triple-es/internal";
 import { readInstanceMetadata } from "../metadata-service.ts";
-import type { DescribedService } from "./metadata.ts";
+import { type DescribedService, parseMetadata } from "./metadata.ts";
 import { metadataAddress, revisionOfInstance, type ServiceInstance } from "./service-instance.ts";
 import type { DubboSource } from "./source.ts";
 
@@ -110,7 +110,10 @@ export class MetadataCache {
     const timeout = new AbortController();
     const stop = startTimer(READ_TIMEOUT_MS, () => timeout.abort());
     try {
-      if (isStored) return await this.#source.readStoredMetadata(application, revision, timeout.signal);
+      if (isStored) {
+        const content = await this.#source.metadata(application, revision).read(timeout.signal);
+        return content === undefined ? undefined : parseMetadata(JSON.parse(content));
+      }
       const connection = open?.(address as string);
       return connection && (await readInstanceMetadata(connection, application, revision, timeout.signal));
     } finally {

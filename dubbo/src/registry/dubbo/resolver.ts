@@ -17,7 +17,7 @@ import { createConsumers } from "./consumer.ts";
 import { EntryCounter } from "./limits.ts";
 import { MetadataCache } from "./metadata-cache.ts";
 import { ServiceView } from "./service-view.ts";
-import { type DubboSource, LEVELS, type Levels, type Warn } from "./source.ts";
+import { LEVELS, type Levels, type Store, type Warn } from "./source.ts";
 
 /** Options of a registry for its consumers. */
 export interface ConsumerOptions {
@@ -44,8 +44,8 @@ const METADATA_WAIT_MS = 3_000;
 const MAX_PROBLEMS = 1_000;
 
 /** Makes the resolvers of a registry, which share the metadata that they read. Throws a `TypeError` for an invalid option. */
-export function createDubboResolvers(
-  source: DubboSource,
+export function createDubboResolvers<Entry>(
+  store: Store<Entry>,
   options: ConsumerOptions & { readonly servers: readonly string[] },
 ): Registry["resolver"] {
   const { levels = "all", providedBy = {}, application, rules, servers } = options;
@@ -53,8 +53,8 @@ export function createDubboResolvers(
     throw new TypeError("rules must be made by the function rules of triple-es-dubbo/rules");
   }
   assertOneOf("levels", levels, LEVELS);
-  const cache = new MetadataCache(source);
-  const listConsumer = createConsumers(source, application);
+  const cache = new MetadataCache(store);
+  const listConsumer = createConsumers(store, application);
   return (key, { open } = {}) => {
     const own = Object.hasOwn(providedBy, key.service) ? providedBy[key.service] : undefined;
     const ruled = rules?.of(key, externalHost() ?? "localhost");
@@ -67,7 +67,7 @@ export function createDubboResolvers(
         warn(problem);
       };
       listConsumer(key, warnOnce, signal);
-      const view = new ServiceView(source, key, { levels, providedBy: own, rules: ruled }, warnOnce);
+      const view = new ServiceView(store, key, { levels, providedBy: own, rules: ruled }, warnOnce);
       try {
         const steps = new EntryCounter();
         let last: string | undefined;
@@ -96,13 +96,13 @@ export function createDubboResolvers(
       } catch (cause) {
         if (signal.aborted) return;
         const { code, rawMessage } = RpcError.from(cause, Code.Unavailable);
-        throw new RpcError(code, `${source.name}: ${rawMessage}`, { cause });
+        throw new RpcError(code, `${store.name}: ${rawMessage}`, { cause });
       } finally {
         view.close();
       }
     };
     const dynamic = ruled && { route: (policy: Balancer) => ruled.route(policy), overrides: ruled.overrides };
-    return Object.assign(resolver, { source: `${source.name} at ${servers.join(", ")}`, ...dynamic });
+    return Object.assign(resolver, { source: `${store.name} at ${servers.join(", ")}`, ...dynamic });
   };
 }
 

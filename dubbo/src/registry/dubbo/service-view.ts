@@ -11,7 +11,7 @@ import type { DescribedService } from "./metadata.ts";
 import type { MetadataCache } from "./metadata-cache.ts";
 import { type Provider, parseProvider } from "./provider-url.ts";
 import { endpointOfInstance, type ServiceInstance } from "./service-instance.ts";
-import { servesKey } from "./service-key.ts";
+import { parseMapping, servesKey } from "./service-key.ts";
 import type { DubboSource, Levels, Warn } from "./source.ts";
 
 /** The part of the registry that a resolver reads. */
@@ -55,15 +55,17 @@ export class ServiceView {
     this.#source = source;
     this.#key = key;
     this.#warn = warn;
-    rules?.start((name, onText) => source.watchRule(name, this.#watcher(onText)), warn);
+    rules?.start((name, onText) => source.rule(name).watch(this.#watcher(onText)), warn);
     if (rules !== undefined) this.#stops.push(() => rules.stop());
     const providers = this.#watcher<readonly string[]>((urls) => this.#listed(urls));
     if (levels === "instance") this.#providers = [];
     else this.#stops.push(source.watchProviders(key, providers));
-    const apps = this.#watcher<readonly string[]>((all) => this.#mapped(checkApplications(all, key.service, warn)));
+    const mapping = this.#watcher<string | undefined>((content) =>
+      this.#mapped(checkApplications(parseMapping(content), key.service, warn)),
+    );
     if (levels === "interface") this.#isMapped = true;
     else if (providedBy !== undefined) this.#mapped(providedBy);
-    else this.#stops.push(source.watchApplications(key.service, apps));
+    else this.#stops.push(source.mapping(key.service).watch(mapping));
   }
 
   /** Reports whether every list has been read once. */

@@ -1,10 +1,9 @@
 /**
- * The data that a Dubbo consumer reads from a registry, and the entries that it has in it, whichever registry it is.
+ * The data of Dubbo in a registry, whichever registry it is: entries of sessions, and texts that stay.
  */
-import type { Instance, Registration, RegistrationEvent, ServiceKey } from "triple-es/discovery";
+import type { Instance, ServiceKey } from "triple-es/discovery";
 import type { Publisher, Session } from "../registration.ts";
 import type { StopWatch, Watcher } from "../watch.ts";
-import type { DescribedService } from "./metadata.ts";
 import type { ServiceInstance } from "./service-instance.ts";
 
 /** Which levels consumers read. */
@@ -15,15 +14,7 @@ export const LEVELS: readonly Levels[] = ["all", "instance", "interface"];
 /** Reports an entry that is malformed. The rest of the list is used. */
 export type Warn = (problem: string) => void;
 
-/** A consumer of one service. Its port is 0, and its attributes are the parameters of its URL. */
-export interface Consumer extends Instance {
-  readonly key: ServiceKey;
-  /** Returns its definition, which all processes of the application share, unless it is the given one. */
-  readonly define: (content: string | undefined) => string | undefined;
-  /** Resolves when the entry of the last consumer of the service is removed. The new one may be equal. */
-  readonly freed: Promise<unknown>;
-}
-
+/** The data that consumers read. */
 export interface DubboSource {
   /** The name of the registry in messages, such as `etcd`. */
   readonly name: string;
@@ -31,8 +22,6 @@ export interface DubboSource {
   readonly watchProviders: (key: ServiceKey, watcher: Watcher<readonly string[]>) => StopWatch;
   /** Returns the URL of a provider. Throws an `Error` with the reason if it is malformed. */
   readonly decodeProvider: (provider: string) => string;
-  /** Watches the applications that provide a service. */
-  readonly watchApplications: (service: string, watcher: Watcher<readonly string[]>) => StopWatch;
   /** Watches the instances of an application: the texts of its entries by their names. */
   readonly watchInstances: (
     application: string,
@@ -41,19 +30,12 @@ export interface DubboSource {
   ) => StopWatch;
   /** Parses an instance. Returns `undefined` for one that takes no calls. Throws an `Error` with the reason if it is malformed. */
   readonly parseInstance: (text: string, application: string) => ServiceInstance | undefined;
-  /** Keeps a consumer listed for consoles until the registration is closed. */
-  readonly keepConsumer: (consumer: Consumer, onEvent: (event: RegistrationEvent) => void) => Registration;
-  /** Watches the text of a rule, in the config center of the registry; `undefined` if there is none. */
-  readonly watchRule: (key: string, watcher: Watcher<string | undefined>) => StopWatch;
-  /**
-   * Reads the services that a provider has stored in the registry (storage type `remote`). `undefined`: there are none. Rejects if
-   * they are malformed.
-   */
-  readonly readStoredMetadata: (
-    application: string,
-    revision: string,
-    signal: AbortSignal,
-  ) => Promise<readonly DescribedService[] | undefined>;
+  /** The applications that provide a service, separated by commas. */
+  readonly mapping: (service: string) => Text;
+  /** The services of an application, if it stores them in the registry (storage type `remote`). */
+  readonly metadata: (application: string, revision: string) => Text;
+  /** A rule, in the config center of the registry. */
+  readonly rule: (key: string) => Text;
 }
 
 /** A text; `undefined` if there is none. */
@@ -72,20 +54,15 @@ export interface EntrySession<Entry> extends Session {
   readonly remove: (name: string, entry: Entry) => Promise<void>;
 }
 
-/** The content of a registry of Dubbo: entries of sessions, and texts that stay. */
-export interface Store<Entry>
-  extends Pick<DubboSource, "name" | "watchProviders" | "decodeProvider" | "watchInstances" | "parseInstance"> {
+/** The whole content, with what providers and consumers write. */
+export interface Store<Entry> extends DubboSource {
   /** True if Dubbo's consoles read the registry. */
   readonly hasConsoles: boolean;
   readonly open: Publisher<EntrySession<Entry>>["open"];
   /** Returns the entries of an instance by their names. */
   readonly entriesOf: (instance: Instance) => ReadonlyMap<string, Entry>;
-  readonly consumerEntry: (consumer: Consumer) => readonly [name: string, entry: Entry];
-  /** The applications that provide a service, separated by commas. */
-  readonly mapping: (service: string) => Text;
-  /** The services of an application, if it stores them in the registry. */
-  readonly metadata: (application: string, revision: string) => Text;
+  /** Returns the entry of a consumer of a service. Its port is 0, and its attributes are the parameters of its URL. */
+  readonly consumerEntry: (key: ServiceKey, consumer: Instance) => readonly [name: string, entry: Entry];
   /** The definition of a service, for consoles, by a `provider` or `consumer`. */
   readonly definition: (service: ServiceKey, side: string, application: string) => Text;
-  readonly rule: (key: string) => Text;
 }

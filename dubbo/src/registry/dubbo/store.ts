@@ -1,16 +1,14 @@
 /**
- * The common part of the registries of Dubbo: the source of consumers, and the registration of instances, by the store that
- * each of them has.
+ * The common part of the registries of Dubbo: resolvers and the registration of instances, by the store that each of them has.
  */
 import type { Instance, Registration, RegistrationEvent, Registry } from "triple-es/discovery";
 import type { Rules } from "../../rules/service-rules.ts";
 import { configured } from "../configured.ts";
 import { keepRegistered, type Publisher, registryClosed } from "../registration.ts";
 import { withDefinitions } from "./definition.ts";
-import { parseMetadata } from "./metadata.ts";
 import { createDubboResolvers } from "./resolver.ts";
-import { addToMapping, parseMapping } from "./service-key.ts";
-import type { DubboSource, EntrySession, Store } from "./source.ts";
+import { addToMapping } from "./service-key.ts";
+import type { EntrySession, Store } from "./source.ts";
 
 /** Makes a registry, which ends the registrations that `keep` begins before it disconnects. */
 export function createRegistry<Entry>(
@@ -22,7 +20,7 @@ export function createRegistry<Entry>(
   const registrations = new Set<Registration>();
   let isClosed = false;
   return {
-    resolver: createDubboResolvers(createSource(store), options),
+    resolver: createDubboResolvers(store, options),
     register(instance, onEvent) {
       if (isClosed) throw registryClosed();
       const kept = keep(instance, onEvent);
@@ -41,32 +39,6 @@ export function createRegistry<Entry>(
   };
 }
 
-function createSource<Entry>(store: Store<Entry>): DubboSource {
-  return {
-    ...store,
-    watchApplications: (service, watcher) =>
-      store.mapping(service).watch({ ...watcher, onValue: (content) => watcher.onValue(parseMapping(content)) }),
-    keepConsumer(consumer, onEvent) {
-      const { key, application, freed, define } = consumer;
-      const entry = store.consumerEntry(consumer);
-      const publisher: Publisher<EntrySession<Entry>> = {
-        open: (signal) => freed.then(() => store.open(signal)),
-        async publish(session) {
-          await session.put(...entry);
-          if (store.hasConsoles) await store.definition(key, "consumer", application).change(define);
-        },
-        withdraw: (session) => session.remove(...entry),
-      };
-      return keepRegistered(publisher, consumer, onEvent);
-    },
-    watchRule: (key, watcher) => store.rule(key).watch(watcher),
-    async readStoredMetadata(application, revision, signal) {
-      const content = await store.metadata(application, revision).read(signal);
-      return content === undefined ? undefined : parseMetadata(JSON.parse(content));
-    },
-  };
-}
-
 /** Keeps an instance in a store, with its definitions, and with the weight that rules set. */
 export function keepInstance<Entry>(
   store: Store<Entry>,
@@ -75,7 +47,7 @@ export function keepInstance<Entry>(
   onEvent?: (event: RegistrationEvent) => void,
 ): Registration {
   const kept = keepRegistered(createPublisher(store), instance, onEvent);
-  const registration = configured(kept, instance, rules, createSource(store), onEvent);
+  const registration = configured(kept, instance, rules, store, onEvent);
   return store.hasConsoles ? withDefinitions(registration, instance, store, onEvent) : registration;
 }
 

@@ -170,7 +170,7 @@ function createStore(client: NacosClient, naming: Naming, configs: Configs): Sto
       }
       return entries;
     },
-    consumerEntry({ key, host: ip, port, attributes }) {
+    consumerEntry(key, { host: ip, port, attributes }) {
       const metadata = { ...attributes, path: key.service, protocol: "consumer" };
       return [interfaceService(key, "consumers"), { ip, port, metadata }];
     },
