@@ -10,7 +10,7 @@
  */
 import { Code, RpcError } from "triple-es";
 import type { Balancer, Registry, Resolver } from "triple-es/discovery";
-import { assertOneOf, onAbort, startBackgroundTimer } from "triple-es/internal";
+import { assertOneOf, resolvedWithin, unlessAborted } from "triple-es/internal";
 import type { Rules } from "../../rules/service-rules.ts";
 import { externalHost } from "../servers.ts";
 import { createConsumers } from "./consumer.ts";
@@ -79,8 +79,8 @@ export function createDubboResolvers<Entry>(
           if (signal.aborted) return;
           if (instances === undefined) continue;
           const loaded = cache.load(instances, open);
-          if (await isPending(loaded, signal)) void loaded.then(view.changes.set);
-          if (signal.aborted) return;
+          const isLoaded = await unlessAborted(resolvedWithin(loaded, METADATA_WAIT_MS), signal);
+          if (!isLoaded) void loaded.then(view.changes.set);
           const endpoints = await view.endpoints(instances, cache);
           await steps.count(view.size);
           if (signal.aborted) return;
@@ -104,18 +104,4 @@ export function createDubboResolvers<Entry>(
     const dynamic = ruled && { route: (policy: Balancer) => ruled.route(policy), overrides: ruled.overrides };
     return Object.assign(resolver, { source: `${store.name} at ${servers.join(", ")}`, ...dynamic });
   };
-}
-
-/** Waits for the metadata. Returns true if it is not complete in time. */
-function isPending(loaded: Promise<void>, signal: AbortSignal): Promise<boolean> {
-  return new Promise((resolve) => {
-    const settle = (isLate: boolean): void => {
-      stop();
-      unlink();
-      resolve(isLate);
-    };
-    const stop = startBackgroundTimer(METADATA_WAIT_MS, () => settle(true));
-    const unlink = onAbort(signal, () => settle(true));
-    void loaded.then(() => settle(false));
-  });
 }

@@ -2,7 +2,7 @@
  * Instances of services in Nacos: subscriptions, which the server answers with the whole list after each change, and the
  * registration of instances.
  */
-import { formatAddress, onAbort } from "triple-es/internal";
+import { formatAddress, onAbort, unlessAborted } from "triple-es/internal";
 import { writeUrl } from "../dubbo/provider-url.ts";
 import { TRIPLE } from "../dubbo/service-key.ts";
 import { type StopWatch, startWatch, type Watcher } from "../watch.ts";
@@ -182,18 +182,8 @@ function hasTexts(metadata: unknown): metadata is Readonly<Record<string, string
 
 /** Resolves when the signal fires, and rejects when the connection is lost. */
 export function lostOrEnded({ lost }: NacosConnection, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    let unlink = (): void => {};
-    const stop = onAbort(signal, () => {
-      unlink();
-      resolve();
-    });
-    unlink = onAbort(lost, (error) => {
-      stop();
-      reject(error);
-    });
-    if (signal.aborted) unlink();
-  });
+  const ended = new Promise<void>((resolve) => onAbort(signal, () => resolve()));
+  return unlessAborted(ended, lost);
 }
 
 /** Returns the provider URL of an instance at the interface level, whose parameters are its metadata. */
