@@ -93,8 +93,8 @@ export class ZooKeeperClient {
     type: number,
     path: string,
     write: (writer: JuteWriter) => unknown,
-    read: (reader: JuteReader, failure: number) => T,
-    accepts: readonly number[] = [],
+    read?: (reader: JuteReader, failure: number) => T,
+    accepts?: readonly number[],
     lost?: AbortSignal,
   ): Promise<T> {
     const connection = await this.connected();
@@ -109,12 +109,7 @@ export class ZooKeeperClient {
     this.#closed.abort(reason);
     const connection = this.#connection;
     if (connection !== undefined) {
-      const ended = connection.request(
-        Op.CloseSession,
-        "",
-        () => {},
-        () => {},
-      );
+      const ended = connection.request(Op.CloseSession, "", () => {});
       await resolvedWithin(ended, CLOSE_TIMEOUT_MS);
     }
     this.#current?.destroy(reason);

@@ -90,7 +90,7 @@ export class ZooKeeperConnection {
       if (this.state === undefined) throw new Error("the server has not answered the connect request");
       if (this.state.timeoutMs > 0 && auth !== undefined) {
         const authenticate = startRequest(Xid.Auth, Op.Auth).int(0).string(auth.scheme);
-        await this.#enqueue(Xid.Auth, authenticate.string(auth.credentials), "", () => {}, []);
+        await this.#enqueue(Xid.Auth, authenticate.string(auth.credentials), "");
       }
     } finally {
       stop();
@@ -107,8 +107,8 @@ export class ZooKeeperConnection {
     type: number,
     path: string,
     write: (writer: JuteWriter) => unknown,
-    read: (reader: JuteReader, failure: number) => T,
-    accepts: readonly number[] = [],
+    read?: (reader: JuteReader, failure: number) => T,
+    accepts?: readonly number[],
   ): Promise<T> {
     this.#xid = (this.#xid + 1) & 0x7fffffff;
     const writer = startRequest(this.#xid, type);
@@ -119,15 +119,15 @@ export class ZooKeeperConnection {
   /** Sets watches again after a reconnection; the server reports changes since `lastZxid` at once. */
   setWatches(lastZxid: bigint, { data, exist, child }: WatchBatch): Promise<void> {
     const writer = startRequest(Xid.SetWatches, Op.SetWatches).long(lastZxid);
-    return this.#enqueue(Xid.SetWatches, writer.strings(data).strings(exist).strings(child), "", () => {}, []);
+    return this.#enqueue(Xid.SetWatches, writer.strings(data).strings(exist).strings(child), "");
   }
 
   #enqueue<T>(
     xid: number,
     writer: JuteWriter,
     path: string,
-    read: (reader: JuteReader, failure: number) => T,
-    accepts: readonly number[],
+    read: (reader: JuteReader, failure: number) => T = () => undefined as T,
+    accepts: readonly number[] = [],
   ): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (this.#isClosed) {

@@ -262,21 +262,11 @@ class Nodes {
   }
 
   #delete(path: string, version: number): Promise<void> {
-    return this.#request(
-      Op.Delete,
-      path,
-      (writer) => writer.string(path).int(version),
-      () => {},
-    );
+    return this.#request(Op.Delete, path, (writer) => writer.string(path).int(version));
   }
 
   #set(path: string, content: string, version: number): Promise<void> {
-    return this.#request(
-      Op.SetData,
-      path,
-      (writer) => writer.string(path).string(content).int(version),
-      () => {},
-    );
+    return this.#request(Op.SetData, path, (writer) => writer.string(path).string(content).int(version));
   }
 }
 
