@@ -23,7 +23,7 @@ export interface NodeCompression extends Compression {
 }
 
 type Transform<O> = (input: Uint8Array, options: O) => Buffer;
-type TransformAsync<O> = (input: Uint8Array, options: O) => Promise<Buffer>;
+type TransformAsync<O> = (input: Uint8Array, options: O, done: (error: Error | null, out: Buffer) => void) => void;
 
 interface Algorithm<C, D> {
   readonly name: string;
@@ -37,11 +37,12 @@ interface Algorithm<C, D> {
   readonly outputBytes?: (input: Uint8Array) => number | undefined;
 }
 
-function createCompression<C, D extends { maxOutputLength?: number; chunkSize?: number }>(
+function createCompression<C, D extends Pick<zlib.ZlibOptions, "maxOutputLength" | "chunkSize">>(
   algorithm: Algorithm<C, D>,
 ): NodeCompression {
-  const [compressSync, compressAsync, options] = algorithm.compress;
-  const [decompressSync, decompressAsync] = algorithm.decompress;
+  const [compressSync, compress, options] = algorithm.compress;
+  const [decompressSync, decompress] = algorithm.decompress;
+  const [compressAsync, decompressAsync] = [promisify(compress), promisify(decompress)];
   const { decompressOptions, outputBytes } = algorithm;
 
   /** Returns `undefined` if the output is not small. */
@@ -90,8 +91,8 @@ function trimmed(output: Buffer): Buffer {
 /** gzip (RFC 1952), which every peer supports. */
 export const gzip: NodeCompression = createCompression({
   name: "gzip",
-  compress: [zlib.gzipSync, promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gzip), {}],
-  decompress: [zlib.gunzipSync, promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.gunzip)],
+  compress: [zlib.gzipSync, zlib.gzip, {}],
+  decompress: [zlib.gunzipSync, zlib.gunzip],
   // ISIZE: the last four bytes of a member, little endian.
   outputBytes: (input) => input.slice(-4).reduceRight((size, byte) => 0x100 * size + byte, 0),
 });
@@ -99,12 +100,8 @@ export const gzip: NodeCompression = createCompression({
 /** Brotli (RFC 7932), with a quality that is fast enough for messages. */
 export const brotli: NodeCompression = createCompression({
   name: "br",
-  compress: [
-    zlib.brotliCompressSync,
-    promisify<Uint8Array, zlib.BrotliOptions, Buffer>(zlib.brotliCompress),
-    { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } },
-  ],
-  decompress: [zlib.brotliDecompressSync, promisify<Uint8Array, zlib.BrotliOptions, Buffer>(zlib.brotliDecompress)],
+  compress: [zlib.brotliCompressSync, zlib.brotliCompress, { params: { [zlib.constants.BROTLI_PARAM_QUALITY]: 4 } }],
+  decompress: [zlib.brotliDecompressSync, zlib.brotliDecompress],
   // A decoder fills its window, usually 4 MiB, before it returns any output.
   outputBytes: brotliOutputBytes,
 });
@@ -138,22 +135,16 @@ export function brotliOutputBytes(stream: Uint8Array): number | undefined {
 /** deflate: zlib's format (RFC 1950), as gRPC and HTTP define it. */
 export const deflate: NodeCompression = createCompression({
   name: "deflate",
-  compress: [zlib.deflateSync, promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.deflate), {}],
-  decompress: [zlib.inflateSync, promisify<Uint8Array, zlib.ZlibOptions, Buffer>(zlib.inflate)],
+  compress: [zlib.deflateSync, zlib.deflate, {}],
+  decompress: [zlib.inflateSync, zlib.inflate],
 });
 
-/** Options of zstd in `node:zlib` (Node 22.15 or later), which the types of the oldest supported Node lack. */
-interface ZstdOptions {
-  readonly params?: Readonly<Record<number, number>>;
-  readonly maxOutputLength?: number;
-  readonly chunkSize?: number;
-}
-type ZstdTransform = (input: Uint8Array, options: ZstdOptions, done: (e: Error | null, out: Buffer) => void) => void;
+/** Zstandard in `node:zlib` (Node 22.15 or later), which the types of the oldest supported Node lack. It is like Brotli. */
 interface Zstd {
-  readonly zstdCompress: ZstdTransform;
-  readonly zstdDecompress: ZstdTransform;
-  readonly zstdCompressSync: Transform<ZstdOptions>;
-  readonly zstdDecompressSync: Transform<ZstdOptions>;
+  readonly zstdCompress: TransformAsync<zlib.BrotliOptions>;
+  readonly zstdDecompress: TransformAsync<zlib.BrotliOptions>;
+  readonly zstdCompressSync: Transform<zlib.BrotliOptions>;
+  readonly zstdDecompressSync: Transform<zlib.BrotliOptions>;
   readonly constants: { readonly ZSTD_d_windowLogMax: number };
 }
 
@@ -165,10 +156,10 @@ const zstdLibrary = "zstdCompress" in zlib ? (zlib as object as Zstd) : undefine
 /** Zstandard, on Node 22.15 or later; otherwise `undefined`. */
 export const zstd: NodeCompression | undefined =
   zstdLibrary &&
-  createCompression<ZstdOptions, ZstdOptions>({
+  createCompression<zlib.BrotliOptions, zlib.BrotliOptions>({
     name: "zstd",
-    compress: [zstdLibrary.zstdCompressSync, promisify(zstdLibrary.zstdCompress), {}],
-    decompress: [zstdLibrary.zstdDecompressSync, promisify(zstdLibrary.zstdDecompress)],
+    compress: [zstdLibrary.zstdCompressSync, zstdLibrary.zstdCompress, {}],
+    decompress: [zstdLibrary.zstdDecompressSync, zstdLibrary.zstdDecompress],
     decompressOptions: { params: { [zstdLibrary.constants.ZSTD_d_windowLogMax]: ZSTD_MAX_WINDOW_LOG } },
   });
 
