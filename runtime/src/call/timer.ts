@@ -69,13 +69,35 @@ export function resolvedWithin(promise: Promise<unknown>, maxMs: number): Promis
   });
 }
 
+/** Those that wait for a promise. It keeps a reaction until it settles: it gets one for all, and who gives up leaves the set. */
+const waiters = new WeakMap<Promise<unknown>, Set<() => void>>();
+
 /** Settles as the promise does, or rejects when the signal fires. */
 export function unlessAborted<T>(promise: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return promise;
+  const all = waiters.get(promise) ?? awaitForAll(promise);
   return new Promise((resolve, reject) => {
-    const unlink = onAbort(signal, reject);
-    promise.then(resolve, reject).finally(unlink);
+    const settle = (): void => {
+      unlink();
+      resolve(promise);
+    };
+    all.add(settle);
+    const unlink = onAbort(signal, (error) => {
+      all.delete(settle);
+      reject(error);
+    });
   });
+}
+
+function awaitForAll(promise: Promise<unknown>): Set<() => void> {
+  const all = new Set<() => void>();
+  const settle = (): void => {
+    waiters.delete(promise);
+    for (const one of all) one();
+  };
+  waiters.set(promise, all);
+  promise.then(settle, settle);
+  return all;
 }
 
 function runAll(this: AbortSignal): void {

@@ -229,9 +229,9 @@ export class Pool implements EndpointConnections, ConnectionOwner {
       for (;;) {
         const connection = this.#pick();
         if (connection !== undefined) return connection.exchange(request, undefined, onEnd);
-        const unverified = pooled.filter((one) => one.mustBeVerified).map((one) => one.verify());
+        const unverified = pooled.filter((one) => one.mustBeVerified).map((one) => unlessAborted(one.verify(), signal));
         if (unverified.length > 0) {
-          await unlessAborted(unlessAborted(Promise.race(unverified), signal), attempts.abandoned);
+          await unlessAborted(Promise.race(unverified), attempts.abandoned);
           continue;
         }
         if (request.isBackground && pooled.length === 0) {
