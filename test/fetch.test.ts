@@ -531,6 +531,21 @@ describe("a handler of requests", () => {
     expect(await response.json()).toMatchObject({ status: Status.ServerTimeout });
   });
 
+  it("ends the handler of a stream at its deadline, though the response is not read", async () => {
+    let ended = false;
+    async function* greetEach() {
+      try {
+        for (;;) yield { greeting: "Hello!" };
+      } finally {
+        ended = true;
+      }
+    }
+    const headers = { accept: "text/event-stream", "tri-service-timeout": "50" };
+    const response = await handle({ greetEach })(post("[{}]", headers, "/greet.v1.GreetService/GreetEach"));
+    await response.body?.getReader().read();
+    await expect.poll(() => ended, { timeout: 10_000 }).toBe(true);
+  });
+
   it("answers a request whose body was read before", async () => {
     const request = post("[{}]");
     await request.json();
