@@ -79,7 +79,7 @@ export class MetadataCache {
 
   /** Runs the work when fewer than {@link MAX_CONCURRENT} are running. */
   async #inTurn(work: () => Promise<void>): Promise<void> {
-    if (this.#running >= MAX_CONCURRENT) await new Promise<void>((resolve) => this.#queue.push(resolve));
+    while (this.#running >= MAX_CONCURRENT) await new Promise<void>((resolve) => this.#queue.push(resolve));
     this.#running++;
     try {
       await work();
