@@ -1,6 +1,8 @@
+import { type DescField, ScalarType } from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { parseForm } from "../../runtime/src/http-rpc/body/form.ts";
+import type { BodyJson } from "../../runtime/src/codec/bounded-codec.ts";
+import { mapOfPairs, parseForm } from "../../runtime/src/http-rpc/body/form.ts";
 import { routeParameters } from "../support/parameters.ts";
 
 const bytesOf = (text: string): Uint8Array => new TextEncoder().encode(text);
@@ -52,6 +54,13 @@ describe("a form", () => {
     });
     expect((await send("struct", FORM, "a=1&labels=")).body).toEqual({ a: "1", labels: "" });
     expect((await send("map", FORM, "")).body).toEqual({});
+  });
+
+  it("is refused as the map of bytes in base64 with a plus sign that is not escaped", () => {
+    const map = { fieldKind: "map", scalar: ScalarType.BYTES } as DescField;
+    const read = (form: string) => mapOfPairs({} as BodyJson, map, parseForm(bytesOf(form), 10));
+    expect(read("a=%2B/8%3D")).toEqual({ a: "+/8=" });
+    expect(() => read("a=+/8=")).toThrow("the base64 has a space; write + as %2B");
   });
 
   // One row for each type of field.

@@ -8,7 +8,7 @@ import type { BodyContent, NamedValue } from "../../protocol/payload.ts";
 import { unsupportedType } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
 import type { BodyFormat } from "./format.ts";
-import { decodeParameters, parseItem, parseText } from "./parameters.ts";
+import { decodeParameters, parseEncoded, parseText } from "./parameters.ts";
 import { decodeText } from "./text.ts";
 
 type FormContent = Extract<BodyContent, { shape: "pairs" }>;
@@ -43,7 +43,7 @@ function decodeForm(json: BodyJson, type: DescMessage, pairs: readonly NamedValu
 /** Converts the pairs of a form to the JSON value of a map field. */
 export function mapOfPairs(json: BodyJson, map: DescField, pairs: readonly NamedValue<string>[]): JsonValue {
   const entries: [string, JsonValue][] = [];
-  for (const [name, text] of uniquePairs(pairs)) entries.push([name, parseItem(json, map, text) ?? null]);
+  for (const [name, text] of uniquePairs(pairs)) entries.push([name, parseEncoded(json, map, text) ?? null]);
   return Object.fromEntries(entries);
 }
 

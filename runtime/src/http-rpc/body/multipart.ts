@@ -113,8 +113,8 @@ class Part implements BodyPart {
 
 /** Decodes the value of a part for its field: `undefined` for an empty text, all items for a list in JSON. */
 function decodePart(json: BodyJson, field: DescField, part: Part): PartValue | undefined {
-  if (holdsBytes(field)) return part.bytes;
   const isMap = field.fieldKind === "map";
+  if (!isMap && holdsBytes(field)) return part.bytes;
   const message = isMap ? undefined : field.message;
   if (!part.isText && message !== undefined) return reflect(message, part.decode(message) as Message);
   // Codecs decode messages only, and a form has names for its values.
@@ -158,7 +158,7 @@ export async function loadMultipartParser(): Promise<void> {
 
 //     boundary = 0*69<bchars> bcharsnospace
 const BOUNDARY = /^[0-9A-Za-z'()+_,\-./:=? ]{0,69}[0-9A-Za-z'()+_,\-./:=?]$/;
-/** The disposition that browsers write. The parser does not read one with characters above U+00FF, as in names of files. */
+/** The disposition of browsers, also with other parameters. The parser reads none with characters above U+00FF, as in file names. */
 const DISPOSITION = /^form-data; *name="((?:[^"\\]|\\.)*)"(?:; *filename="((?:[^"\\]|\\.)*)")?(?:;.*)?$/i;
 
 /** Splits a body at its boundary, with the loaded parser. Throws for a body that is malformed or ends early. */

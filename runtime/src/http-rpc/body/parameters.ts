@@ -141,9 +141,9 @@ const TEXT_TYPES = new Set(["Timestamp", "Duration", "FieldMask"].map((name) => 
 /** Messages that contain any JSON. Their text is parsed as JSON. */
 const JSON_TYPES = new Set(["Struct", "Value", "ListValue", "Any"].map((name) => `google.protobuf.${name}`));
 
-/** Reports whether a field, or an item of a repeated field, is bytes or a `BytesValue`. */
-export function holdsBytes({ fieldKind, scalar, message }: DescField): boolean {
-  return fieldKind !== "map" && (scalar === ScalarType.BYTES || message?.typeName === "google.protobuf.BytesValue");
+/** Reports whether a field, or an item of a repeated field, or a value of a map, is bytes or a `BytesValue`. */
+export function holdsBytes({ scalar, message }: DescField): boolean {
+  return scalar === ScalarType.BYTES || message?.typeName === "google.protobuf.BytesValue";
 }
 
 /** Reports whether a message can be given as one text: it is a string or scalar in JSON, or any JSON. */
