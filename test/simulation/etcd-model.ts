@@ -28,6 +28,9 @@ const NOT_FOUND = 5;
 const MOD = 2;
 const LEASE = 4;
 
+/** Changes in one answer to a watch, 1,000 in etcd. The header of each answer has the latest revision, as in etcd. */
+const MAX_BATCH = 3;
+
 type EventInit = Exclude<NonNullable<WatchResponseInit["events"]>[number], { readonly $typeName: string }>;
 
 interface KeyValue {
@@ -228,11 +231,11 @@ export class EtcdModel implements RegistryModel {
         yield { header: this.#header, canceled: true, compactRevision: this.#compacted };
         return;
       }
-      const events = this.#history
-        .filter(({ key, revision }) => revision >= next && isIn(key))
-        .map(({ key, kv }) => eventOf(key, kv));
+      const found = this.#history.filter(({ key, revision }) => revision >= next && isIn(key));
+      const last = found[MAX_BATCH - 1]?.revision ?? this.#revision;
+      const events = found.filter(({ revision }) => revision <= last).map(eventOf);
       // A watch of a later revision waits for it.
-      if (next <= this.#revision) next = this.#revision + 1n;
+      if (next <= last) next = last + 1n;
       if (events.length > 0) yield { header: this.#header, events };
       else await this.#nextChange(signal);
     }
@@ -251,8 +254,9 @@ export class EtcdModel implements RegistryModel {
   }
 }
 
-function eventOf(key: string, kv: KeyValue | undefined): EventInit {
-  return kv === undefined ? { type: EventType.DELETE, kv: { key: Buffer.from(key) } } : { type: EventType.PUT, kv };
+function eventOf({ key, revision, kv }: Change): EventInit {
+  if (kv !== undefined) return { type: EventType.PUT, kv };
+  return { type: EventType.DELETE, kv: { key: Buffer.from(key), modRevision: revision } };
 }
 
 function decode(key: Uint8Array): string {

@@ -3,6 +3,7 @@ import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import { Code, RpcError } from "triple-es";
 import { expect, it, onTestFinished } from "vitest";
+import { Event_EventType as EventType } from "../../../dubbo/src/gen/etcd/rpc_pb.ts";
 import type { EtcdClient } from "../../../dubbo/src/registry/etcd/client.ts";
 import { createEtcdTree } from "../../../dubbo/src/registry/etcd/tree.ts";
 
@@ -30,4 +31,29 @@ it("a watch keeps nothing of the streams that it has lost", async () => {
   };
   await expect.poll(isReleased, { timeout: 10_000 }).toBe(true);
   expect(failures).toEqual([]);
+});
+
+it("a watch that is lost between the batches of a long history continues after the last one that it has received", async () => {
+  const starts: bigint[] = [];
+  const eventOf = (index: bigint) => {
+    const [key, value] = [`/a/${index}`, "x"].map((text) => new TextEncoder().encode(text));
+    return { type: EventType.PUT, kv: { key, value, modRevision: 1n + index } };
+  };
+  async function* watch(requests: AsyncIterable<{ requestUnion: { value: { startRevision: bigint } } }>) {
+    const { value } = await requests[Symbol.asyncIterator]().next();
+    const { startRevision } = value.requestUnion.value;
+    starts.push(startRevision);
+    // As etcd does with batches of 1,000 revisions.
+    const answer = { header: { clusterId: 1n, revision: 3n }, canceled: false };
+    yield { ...answer, created: true, events: [] };
+    yield { ...answer, created: false, events: [eventOf(startRevision - 1n)] };
+    if (startRevision < 3n) throw new RpcError(Code.Unavailable, "by the test");
+    await new Promise(() => {});
+  }
+  const range = async () => ({ kvs: [], revision: 1n, cluster: 1n });
+  const tree = createEtcdTree({ range, watch: { watch } } as unknown as EtcdClient, 15_000);
+  const lists: (readonly string[])[] = [];
+  onTestFinished(tree.watchNames("/a", { onValue: (names) => void lists.push(names), onFailure: () => {} }));
+  await expect.poll(() => lists.at(-1)).toEqual(["1", "2"]);
+  expect(starts).toEqual([2n, 3n]);
 });

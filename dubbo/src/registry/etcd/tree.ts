@@ -143,7 +143,9 @@ class RangeWatch {
         if (type === EventType.DELETE) this.#entries.delete(key);
         else this.#entries.set(key, decodeKey(kv.value));
       }
-      if (!created && revision > this.#revision) this.#revision = revision;
+      // Of a long history, each batch has the latest revision in its header, also if other batches follow.
+      const last = events.at(-1)?.kv?.modRevision ?? revision;
+      if (!created && last > this.#revision) this.#revision = last;
       if (events.length > 0) report(this.#entries);
       if (signal.aborted) throw abortError(signal);
       yield true;
