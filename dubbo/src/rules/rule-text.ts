@@ -28,11 +28,11 @@ export const CONFIGURATORS: RuleFormat<readonly Override[]> = { parse: parseConf
 const MAX_REASON = 500;
 
 export class RuleText<T> {
-  /** The rule of the last good text. */
+  /** The rule of the last good text, at first the one for no text. */
   rule: T;
   readonly #format: RuleFormat<T>;
   readonly #warn: (reason: string) => void;
-  #text = "";
+  #text: string | undefined;
 
   constructor(format: RuleFormat<T>, warn: (reason: string) => void) {
     this.#format = format;

@@ -146,10 +146,14 @@ export class ServiceRules {
       // The rules of a consumer that calls its own application would be applied twice.
       const isTwice = kind === "condition-router" && owner === "provider" && name === this.#names.consumer;
       const key = name === undefined || isTwice ? undefined : `${name}.${kind}`;
-      if (this.#rules[index]?.key === key) continue;
-      this.#rules[index]?.stop();
+      const last = this.#rules[index];
+      if (last?.key === key) continue;
+      last?.stop();
       this.changes++;
-      this.#rules[index] = this.#create(ROUTERS[kind], key);
+      const rule = this.#create(ROUTERS[kind], key);
+      // Calls go on by the rule of the last application until that of the new one is known.
+      if (last !== undefined && !rule.isKnown) rule.text.rule = last.text.rule;
+      this.#rules[index] = rule;
     }
     return this.#all.every(({ isKnown }) => isKnown);
   }

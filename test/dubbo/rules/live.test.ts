@@ -307,6 +307,42 @@ describe("a consumer with traffic rules", () => {
   });
 });
 
+/** Rules of the application `shop` for two endpoints, one in each region, with texts that the test sets. */
+function ruled() {
+  const watchers = new Map<string, (text: string | undefined) => void>();
+  const watch = (key: string, onText: (text: string | undefined) => void) => {
+    watchers.set(key, onText);
+    return () => {};
+  };
+  const own = rules({ application: "web" }).of({ service: SERVICE }, "10.0.0.1");
+  own.start(watch, () => {});
+  own.provide("shop");
+  for (const onText of watchers.values()) onText(undefined);
+  const endpoints = ["bj", "hz"].map((region, index) => ({ address: `10.0.0.${index}:1`, attributes: { region } }));
+  const ready = endpoints.map((endpoint) => ({ endpoint, weight: 1, active: 0 }));
+  const pick = (path: string): string | undefined => {
+    const picker = own.route((left) => () => left[0] as never)(ready, []);
+    return picker({ path, headers: new Map() } as never)?.endpoint.attributes?.["region"];
+  };
+  return { own, pick, set: (key: string, text?: string) => watchers.get(key)?.(text) };
+}
+
+it("rules of the last application apply until those of another one are known", () => {
+  const { own, pick, set } = ruled();
+  set("shop.condition-router", 'conditions: ["=> region=hz"]');
+  expect(pick("/a/b")).toBe("hz");
+  expect(own.provide("store")).toBe(false);
+  expect(pick("/a/b")).toBe("hz");
+  set("store.condition-router");
+  expect(pick("/a/b")).toBe("bj");
+});
+
+it("conditions on the method apply to its overloads, whose paths have a suffix over HTTP RPC", () => {
+  const { pick, set } = ruled();
+  set("shop.condition-router", 'conditions: ["method=find => region=hz"]');
+  expect(["find", "find~l", "finds"].map((name) => pick(`/com.acme.Shop/${name}`))).toEqual(["hz", "hz", "bj"]);
+});
+
 it("forwardTag passes the tag of a call on", async () => {
   const { call } = await start(["", "gray"]);
   const requestHeaders = new Map([["dubbo.tag", "gray"]]);
