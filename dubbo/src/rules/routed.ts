@@ -39,7 +39,9 @@ export function routed(
     let current: HttpRequest | undefined;
     const view = { method: "", attachment: (name: string) => current?.headers.get(name), argument: () => undefined };
     const choose = (request: HttpRequest): Choice => {
-      if (request.path !== current?.path) view.method = request.path.slice(request.path.lastIndexOf("/") + 1);
+      // Over HTTP RPC, the path of an overload has a suffix after a tilde.
+      const { path } = request;
+      if (path !== current?.path) [view.method = ""] = path.slice(path.lastIndexOf("/") + 1).split("~", 1);
       current = request;
       return plan.choose(view);
     };
