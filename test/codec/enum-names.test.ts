@@ -13,7 +13,7 @@ import {
 import { createOpenApiOf } from "triple-es/openapi";
 import { expect, it } from "vitest";
 import { boundedJsonCodec } from "../../runtime/src/codec/bounded-codec.ts";
-import { zeroOf } from "../../runtime/src/codec/json-zero.ts";
+import { zeroOf } from "../../runtime/src/codec/json-fields.ts";
 import { parseItem } from "../../runtime/src/http-rpc/body/parameters.ts";
 import { exampleOf } from "../../runtime/src/openapi/example.ts";
 import { compile, requestFor, run } from "../plugin/support/protos.ts";

@@ -16,6 +16,7 @@ import {
   protoCodec,
   toMessage,
 } from "./codec.ts";
+import { readJson } from "./json-reader.ts";
 import { writeJson } from "./json-writer.ts";
 import { countJsonMessage, countJsonText } from "./values/json.ts";
 import { countProtoValues } from "./values/proto.ts";
@@ -61,7 +62,7 @@ function encodeWithHeadroom(
   return encodeInto((writer) => writeEncoded(writer, bytes), message, headroom);
 }
 
-/** Creates a JSON codec like `createJsonCodec`, with a limit on values and a faster writer, for servers and for clients on Node. */
+/** Creates a JSON codec like `createJsonCodec`, with a limit on values, a faster reader and writer, for servers and for clients on Node. */
 export function createBoundedJsonCodec(options: JsonCodecOptions = {}): Codec {
   const codec = createJsonCodec(options);
   const unbounded = codec.values as JsonValues;
@@ -69,7 +70,8 @@ export function createBoundedJsonCodec(options: JsonCodecOptions = {}): Codec {
     ...unbounded,
     fromValue(type, value, count) {
       if (count !== undefined) countJsonMessage(type, value, count, options.registry);
-      return unbounded.fromValue(type, value);
+      const message = options.registry === undefined ? readJson(type, value) : undefined;
+      return message ?? unbounded.fromValue(type, value);
     },
   };
   return {

@@ -2,90 +2,15 @@
  * Writer of protobuf's JSON format, from the message or init shape of a handler straight into bytes. It writes the same text as
  * protobuf-es, and leaves to it whatever is rare or invalid.
  */
-import { type DescField, type DescMessage, ScalarType, toJson } from "@bufbuild/protobuf";
+import { type DescMessage, toJson } from "@bufbuild/protobuf";
 import { base64Encode } from "@bufbuild/protobuf/wire";
-import { isWrapperDesc, FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
 import { type MessageWriter, reserve } from "./binary/slab.ts";
 import { encodeInto, writeEncoded } from "./binary/writer.ts";
 import { encodeJson, encodeUtf8, toMessage } from "./codec.ts";
+import { type FieldPlan, jsonNameOf, Kind, leave, type MessagePlan, planOf, Shape } from "./json-fields.ts";
 import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-syntax.ts";
-import { jsonNameOf } from "./json-zero.ts";
-import { LONG_TYPES } from "./values/values.ts";
-
-const Shape = { Implicit: 0, Explicit: 1, Oneof: 2, List: 3, Map: 4 } as const;
-const Kind = { Text: 0, Integer: 1, Float: 2, Bool: 3, Long: 4, Bytes: 5, Enum: 6, Message: 7 } as const;
-
-/** The plan of a field. Engines read it faster than a descriptor, because all plans have the same members. */
-interface FieldPlan {
-  readonly field: DescField;
-  /** The property of the message: that of the field, or of its oneof. */
-  readonly property: string;
-  /** The name in JSON, after a comma and before a colon. */
-  readonly key: Uint8Array;
-  readonly shape: number;
-  readonly kind: number;
-  readonly child: MessagePlan | undefined;
-}
 
 type Members = Readonly<Record<string, unknown>>;
-
-/** The plan of a message. */
-interface MessagePlan {
-  readonly type: DescMessage;
-  /** In the order of their numbers. `undefined`: protobuf-es writes messages of the type. */
-  fields: readonly FieldPlan[] | undefined;
-}
-
-const plans = new WeakMap<DescMessage, MessagePlan>();
-
-function planOf(type: DescMessage): MessagePlan {
-  let plan = plans.get(type);
-  if (plan === undefined) {
-    plan = { type, fields: undefined };
-    // A plan is stored before its fields are made, because a field may have the same message type.
-    plans.set(type, plan);
-    if (isPlain(type)) plan.fields = [...type.fields].sort((a, b) => a.number - b.number).map(planField);
-  }
-  return plan;
-}
-
-/** Reports whether messages of the type are objects of their fields, in the order of their numbers. */
-function isPlain({ typeName, fields }: DescMessage): boolean {
-  const isUsual = ({ jsonName, presence, message, enum: type }: DescField): boolean =>
-    // Engines sort members whose names are numbers.
-    Number.isNaN(Number(jsonName)) &&
-    presence !== Presence.LEGACY_REQUIRED &&
-    message?.typeName !== "google.protobuf.Struct" &&
-    type?.typeName !== "google.protobuf.NullValue";
-  const names = new Set(fields.map(({ jsonName }) => jsonName));
-  return !typeName.startsWith("google.protobuf.") && names.size === fields.length && fields.every(isUsual);
-}
-
-function planField(field: DescField): FieldPlan {
-  const { fieldKind, localName, jsonName, oneof, presence } = field;
-  const singular = presence === Presence.IMPLICIT ? Shape.Implicit : Shape.Explicit;
-  const shape = { list: Shape.List, map: Shape.Map }[fieldKind as string] ?? (oneof ? Shape.Oneof : singular);
-  // A wrapper is represented by its value.
-  const isUnwrapped = fieldKind === "message" && shape === Shape.Explicit && isWrapperDesc(field.message);
-  return {
-    field,
-    property: oneof?.localName ?? localName,
-    key: encodeUtf8(`,${JSON.stringify(String(jsonName))}:`),
-    shape,
-    child: field.message && planOf(field.message),
-    kind: kindOf(isUnwrapped ? (field.message.fields[0] as DescField) : field),
-  };
-}
-
-function kindOf({ message, enum: type, scalar }: DescField): number {
-  if (message !== undefined) return Kind.Message;
-  if (type !== undefined) return Kind.Enum;
-  if (scalar === ScalarType.STRING) return Kind.Text;
-  if (scalar === ScalarType.BOOL) return Kind.Bool;
-  if (scalar === ScalarType.BYTES) return Kind.Bytes;
-  if (scalar === ScalarType.DOUBLE || scalar === ScalarType.FLOAT) return Kind.Float;
-  return LONG_TYPES.has(scalar) ? Kind.Long : Kind.Integer;
-}
 
 /** Encodes a message or an init shape. Returns `undefined` if protobuf-es has to encode it, or to refuse it. */
 export function writeJson(type: DescMessage, message: object): Uint8Array | undefined {
@@ -96,11 +21,6 @@ export function writeJson(type: DescMessage, message: object): Uint8Array | unde
   } catch {
     return undefined;
   }
-}
-
-/** Leaves a message to protobuf-es. */
-function leave(): never {
-  throw new TypeError("only protobuf-es can encode the message");
 }
 
 /** Writes a message or, in an init shape, another object. `isTyped`: it is a part of a message. */

@@ -10,7 +10,7 @@ import {
   type JsonValue,
   ScalarType,
 } from "@bufbuild/protobuf";
-import { jsonNameOf, zeroOfEnum, zeroOfScalar } from "../codec/json-zero.ts";
+import { jsonNameOf, zeroOfEnum, zeroOfScalar } from "../codec/json-fields.ts";
 import { exampleOfPattern } from "./pattern-example.ts";
 import { isValid } from "./rule-keywords.ts";
 import { type Rules, rulesOf } from "./rules.ts";

@@ -15,7 +15,7 @@ import {
   toJson,
 } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
-import { jsonNameOf, zeroOf } from "../codec/json-zero.ts";
+import { jsonNameOf, zeroOf } from "../codec/json-fields.ts";
 import { isValid, joinSchemas, keywordsOf } from "./rule-keywords.ts";
 
 /** The rules of the values of a field, or of its elements. */

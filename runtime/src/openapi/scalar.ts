@@ -4,7 +4,7 @@
  */
 import { type DescMessage, type JsonObject, type JsonValue, ScalarType } from "@bufbuild/protobuf";
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
-import { zeroOfScalar } from "../codec/json-zero.ts";
+import { zeroOfScalar } from "../codec/json-fields.ts";
 import { LONG_TYPES } from "../codec/values/values.ts";
 
 const LONG_PATTERN = "^-?[0-9]{1,19}$";

@@ -1,7 +1,7 @@
 /** JSON Schemas (draft 2020-12, the dialect of OpenAPI 3.1) of Protocol Buffers messages and enums in ProtoJSON. */
 import { type DescEnum, type DescField, type DescMessage, type JsonObject, ScalarType } from "@bufbuild/protobuf";
 import { FeatureSet_FieldPresence as Presence } from "@bufbuild/protobuf/wkt";
-import { jsonNameOf } from "../codec/json-zero.ts";
+import { jsonNameOf } from "../codec/json-fields.ts";
 import type { SharedSchemas } from "../protocol/payload.ts";
 import type { Comments } from "./comments.ts";
 import { joinSchemas } from "./rule-keywords.ts";

@@ -7,7 +7,7 @@ import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { RpcError } from "../call/error.ts";
 import type { BodyJson, JsonCodec } from "../codec/bounded-codec.ts";
 import { encodeJson } from "../codec/codec.ts";
-import { zeroOf } from "../codec/json-zero.ts";
+import { zeroOf } from "../codec/json-fields.ts";
 import { isObject } from "../codec/values/json.ts";
 import { isTextual } from "../http-rpc/body/parameters.ts";
 import { badRequest } from "../http-rpc/headers.ts";

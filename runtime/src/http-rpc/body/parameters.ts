@@ -15,7 +15,7 @@ import { isReflectMessage, type ReflectMessage, reflect } from "@bufbuild/protob
 import { isWrapperDesc } from "@bufbuild/protobuf/wkt";
 import { RpcError, reasonOf } from "../../call/error.ts";
 import type { BodyJson } from "../../codec/bounded-codec.ts";
-import { jsonNameOf } from "../../codec/json-zero.ts";
+import { jsonNameOf } from "../../codec/json-fields.ts";
 import type { NamedValue } from "../../protocol/payload.ts";
 import { unsupportedType } from "../error-response.ts";
 import { badRequest } from "../headers.ts";
