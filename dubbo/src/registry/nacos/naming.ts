@@ -80,16 +80,13 @@ export class Naming {
     });
   }
 
-  /** Registers an instance, or replaces the one that the connection has registered for the service. */
-  async register(connection: NacosConnection, service: string, instance: NacosInstance): Promise<void> {
-    await this.#send(connection, "registerInstance", service, instance);
-  }
-
-  async deregister(connection: NacosConnection, service: string, instance: NacosInstance): Promise<void> {
-    await this.#send(connection, "deregisterInstance", service, instance);
-  }
-
-  #send(connection: NacosConnection, type: string, service: string, instance: NacosInstance): Promise<unknown> {
+  /** Registers an instance, or replaces the one that the connection has registered for the service; or deregisters it. */
+  async send(
+    connection: NacosConnection,
+    type: "registerInstance" | "deregisterInstance",
+    service: string,
+    instance: NacosInstance,
+  ): Promise<void> {
     const written = {
       ...instance,
       serviceName: service,
@@ -99,7 +96,7 @@ export class Naming {
       enabled: true,
       ephemeral: true,
     };
-    return this.#request(connection, "InstanceRequest", service, { type, instance: written });
+    await this.#request(connection, "InstanceRequest", service, { type, instance: written });
   }
 
   #request(connection: NacosConnection, type: string, serviceName: string, fields: object) {

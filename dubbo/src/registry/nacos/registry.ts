@@ -123,8 +123,8 @@ function createStore(client: NacosClient, naming: Naming, configs: Configs): Sto
       const connection = await unlessAborted(client.connected(), signal);
       return {
         lost: connection.lost,
-        put: (service, entry) => naming.register(connection, service, entry),
-        remove: (service, entry) => naming.deregister(connection, service, entry),
+        put: (service, entry) => naming.send(connection, "registerInstance", service, entry),
+        remove: (service, entry) => naming.send(connection, "deregisterInstance", service, entry),
       };
     },
     mapping: (service) => configOf(service, "mapping"),
