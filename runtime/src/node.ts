@@ -69,7 +69,7 @@ export function createRouter(options: NodeRouterOptions = {}): Router {
 }
 
 const NODE_ROUTER_OPTIONS = [...ROUTER_OPTIONS, "console"];
-const SERVER_OPTIONS = [...new Set([...NODE_ROUTER_OPTIONS, ...SOCKET_OPTIONS])];
+const SERVER_OPTIONS = [...NODE_ROUTER_OPTIONS, ...SOCKET_OPTIONS];
 
 function createNodeRouter(options: NodeRouterOptions): Router {
   const { codecs = [defaultProtoCodec, boundedJsonCodec], compressions = nodeCompressions } = options;

@@ -35,7 +35,7 @@ export interface ConnectOptions
 }
 
 /** The options that are durations, and whether 0 is valid for each. */
-const DURATIONS = {
+export const DURATIONS = {
   connectTimeoutMs: false,
   idleTimeoutMs: true,
   maxBackoffMs: true,

@@ -10,7 +10,7 @@ import { parseServiceConfig, type ServiceConfig } from "../../client/service-con
 import { DEFAULT_TIMES } from "../../connection/pooled-connection.ts";
 import { balance } from "../../discovery/balanced.ts";
 import type { Balancer } from "../../discovery/balancer.ts";
-import { checkEndpointLimits, type EndpointLimits } from "../../discovery/call-limiter.ts";
+import { checkEndpointLimits } from "../../discovery/call-limiter.ts";
 import { resolveEjection } from "../../discovery/ejection-options.ts";
 import type { ConnectEndpoint } from "../../discovery/endpoint.ts";
 import { findPolicy } from "../../discovery/policy/by-name.ts";
@@ -22,7 +22,7 @@ import { LocalZone, type ZoneOptions } from "../../discovery/zone.ts";
 import type { TraceEvent } from "../../http/channel-state.ts";
 import type { Connections } from "../../http/exchange.ts";
 import { createEndpointConnector, type EndpointOptions } from "./connector.ts";
-import type { BalancedTransportOptions } from "./transport-options.ts";
+import type { BalancedTransportOptions, NodeTransportOptions } from "./transport-options.ts";
 
 /** The number of events that the trace of a target keeps. */
 const MAX_TRACE_EVENTS = 30;
@@ -36,11 +36,7 @@ export interface TargetConnections extends Connections {
 }
 
 /** Options for the discovery of a target's endpoints and for the choice among them. */
-export type DiscoveryOptions = Pick<
-  BalancedTransportOptions,
-  "resolver" | "authority" | "balancer" | "subset" | "zone" | "keepUnlistedMs" | "warmUpMs" | "ejection" | "onEndpoint"
-> &
-  EndpointLimits;
+export type DiscoveryOptions = Omit<BalancedTransportOptions, keyof NodeTransportOptions>;
 
 type Choice = Omit<DiscoveryOptions, "resolver"> & Pick<EndpointOptions, "idleTimeoutMs">;
 

@@ -21,10 +21,15 @@ import { publishCalls } from "../../observe/logger.ts";
 import { type ClientProtocolOptions, resolveClientOptions } from "../../protocol/options.ts";
 import type { ClientProtocol } from "../../protocol/protocol.ts";
 import { nodeCompressions } from "../compression.ts";
-import { createConnector, createEndpointConnector, type EndpointOptions } from "./connector.ts";
+import { createConnector, createEndpointConnector, DURATIONS, type EndpointOptions } from "./connector.ts";
 import { createWatches } from "./endpoint-watch.ts";
 import { createRegistryConnector, shareConnections } from "./registry-connector.ts";
-import { createTargetConnector, resolveDiscovery, type TargetConnections } from "./target-connector.ts";
+import {
+  createTargetConnector,
+  type DiscoveryOptions,
+  resolveDiscovery,
+  type TargetConnections,
+} from "./target-connector.ts";
 import type { BalancedTransportOptions, NodeTransportOptions, RegistryTransportOptions } from "./transport-options.ts";
 
 /** Time limit for connecting to the metadata service of an instance, in milliseconds. */
@@ -39,9 +44,7 @@ export interface BalancedTransport extends ClosableTransport, AsyncDisposable {
 type AnyOptions = NodeTransportOptions | BalancedTransportOptions | RegistryTransportOptions;
 
 /** The options that have an effect with several endpoints only. */
-const DISCOVERY_OPTION_NAMES: MemberNames<
-  Omit<BalancedTransportOptions, keyof NodeTransportOptions | "resolver" | "authority">
-> = {
+const DISCOVERY_OPTION_NAMES: MemberNames<Omit<DiscoveryOptions, "resolver" | "authority">> = {
   balancer: true,
   subset: true,
   zone: true,
@@ -81,16 +84,11 @@ const TRANSPORT_OPTION_NAMES: MemberNames<
   interceptors: true,
   tls: true,
   proxy: true,
-  connectTimeoutMs: true,
-  idleTimeoutMs: true,
   waitForReady: true,
-  maxBackoffMs: true,
   maxConnections: true,
-  verifyAfterMs: true,
-  pingIntervalMs: true,
-  pingTimeoutMs: true,
   onTransparentRetry: true,
   authority: true,
+  ...DURATIONS,
   ...DISCOVERY_OPTION_NAMES,
 };
 const TRANSPORT_OPTIONS = Object.keys(TRANSPORT_OPTION_NAMES);

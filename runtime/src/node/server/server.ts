@@ -12,6 +12,7 @@ import type { ServerState, Shown } from "../../http/channel-state.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { isMarkedCall } from "../../protocol/headers.ts";
 import { resolveErrorHook } from "../../protocol/options.ts";
+import type { RouterOptions } from "../../server/options.ts";
 import { WebStreamSocket } from "../io/web-stream-socket.ts";
 import type { ServedExchange } from "./adapter/adapter.ts";
 import { fetchExchange } from "./fallback/fetch.ts";
@@ -23,23 +24,19 @@ import { withTrustedProxies } from "./trusted-proxies.ts";
 /** Options of a server's sockets and requests. */
 type SocketServerOptions = ListenerOptions & Pick<ServerOptions, "values" | "trustProxy" | "fallback" | "onError">;
 
-const SOCKET_OPTION_NAMES: MemberNames<SocketServerOptions> = {
+const SOCKET_OPTION_NAMES: MemberNames<Omit<SocketServerOptions, keyof RouterOptions>> = {
   tls: true,
   onTlsError: true,
   maxConnections: true,
   limits: true,
   maxBufferedBytes: true,
-  maxMessageBytes: true,
-  headerLimits: true,
-  cors: true,
   webSocket: true,
   values: true,
   trustProxy: true,
   fallback: true,
-  onError: true,
 };
 
-/** The names of all options of a server's sockets and requests. */
+/** The names of the options of a server that routers do not have. */
 export const SOCKET_OPTIONS: readonly string[] = Object.keys(SOCKET_OPTION_NAMES);
 
 /** The functions that a server has in addition to those of its router. */
