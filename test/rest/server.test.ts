@@ -250,6 +250,24 @@ describe("the option rules", () => {
     expect((await post('{"vlaue":"c"}')).status).toBe(400);
   });
 
+  it("may take the response from a wrapper, or from a field of its type", async () => {
+    const router = createRouter().add(ParametersServiceDef, ECHO);
+    const service = "fixture.parameters.v1.ParametersService";
+    addRest(router, {
+      rules: [
+        { selector: `${service}.Text`, get: "/text/{value}", responseBody: "value" },
+        { selector: `${service}.All`, get: "/all", responseBody: "maybe" },
+      ],
+    });
+    const get = async (path: string) => (await fetchHandler(router)(new Request(`http://localhost${path}`))).json();
+    expect([await get("/text/a"), await get("/all?maybe=7"), await get("/all?maybe=0"), await get("/all")]).toEqual([
+      "a",
+      7,
+      0,
+      0,
+    ]);
+  });
+
   const greet = "greet.v1.GreetService.Greet";
   it.each<[string, RestRule, string]>([
     ["no pattern", { selector: greet }, "it has no pattern, such as get or post"],

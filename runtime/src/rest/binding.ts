@@ -78,7 +78,8 @@ export function encodeResponse({ target, responseBody }: Route, message: object,
   if (responseBody === undefined) return codec.encode(target.output, message);
   const { jsonName, message: type } = responseBody;
   const { values } = codec;
-  const sent = memberOf(values.toValue(target.output, message) as JsonObject, jsonName) ?? zeroOf(responseBody);
+  const whole = values.toValue(target.output, message);
+  const sent = (isWrapperDesc(target.output) ? whole : memberOf(whole as JsonObject, jsonName)) ?? zeroOf(responseBody);
   if (sent !== undefined || type === undefined) return encodeJson(sent ?? null);
   return encodeJson(type.typeName === "google.protobuf.Value" ? null : values.toValue(type, create(type)));
 }
