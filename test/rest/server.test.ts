@@ -268,6 +268,20 @@ describe("the option rules", () => {
     ]);
   });
 
+  it("may match every path, and leaves calls over gRPC to their protocol", async () => {
+    const router = createRouter().add(GreetServiceDef, greeter);
+    addRest(router, { rules: [{ selector: "greet.v1.GreetService.Greet", post: "/{name=**}", body: "*" }] });
+    const path = "/greet.v1.GreetService/Unknown";
+    const [plain, overGrpc, overWeb] = await Promise.all([
+      router.exchange(rpcRequest({ path, body: "{}" })),
+      router.exchange(grpcRequest({ path })),
+      router.exchange(grpcRequest({ path, headers: { "content-type": "application/grpc-web+proto" } })),
+    ]);
+    expect(plain.headers.get("content-type")).toBe("application/json");
+    expect([overGrpc.status, overGrpc.headers.get("grpc-status")]).toEqual([200, "12"]);
+    expect(overWeb.headers.get("content-type")).toBe("application/grpc-web+proto");
+  });
+
   const greet = "greet.v1.GreetService.Greet";
   it.each<[string, RestRule, string]>([
     ["no pattern", { selector: greet }, "it has no pattern, such as get or post"],

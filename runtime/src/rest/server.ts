@@ -31,7 +31,7 @@ export class RestServer implements CallingResource {
   readonly routes: Route[] = [];
   readonly #table = new RouteTable<AddedRoute>();
   readonly #rules: ReadonlyMap<string, HttpRule>;
-  #find!: MethodRouter["find"];
+  #router!: MethodRouter;
   #protocol!: HttpRpcServer;
   #codec!: JsonCodec;
   /** The latest request and its route, which `serves` and `exchange` look for in turn. */
@@ -42,10 +42,10 @@ export class RestServer implements CallingResource {
     this.#rules = rules;
   }
 
-  readonly onMount = ({ options, find }: MethodRouter): void => {
-    this.#find = find;
-    this.#protocol = new HttpRpcServer(options);
-    this.#codec = jsonCodecOf(options.codecs);
+  readonly onMount = (router: MethodRouter): void => {
+    this.#router = router;
+    this.#protocol = new HttpRpcServer(router.options);
+    this.#codec = jsonCodecOf(router.options.codecs);
   };
 
   readonly onAdd = ({ service, selector }: AddedService): void => {
@@ -69,6 +69,9 @@ export class RestServer implements CallingResource {
   };
 
   readonly exchange = (request: HttpRequest): Promise<HttpResponse> => {
+    // A call of a method that no service has, at a path that a route such as `/{name=**}` matches.
+    if (request.headers.get("content-type")?.startsWith("application/grpc"))
+      return this.#router.answer(request, undefined);
     const [path = ""] = request.path.split("?", 1);
     const query = request.path.slice(path.length + 1);
     const { method } = request;
@@ -89,7 +92,7 @@ export class RestServer implements CallingResource {
     const { target, selector } = match.route;
     const { version, group } = readSelector(request.headers);
     const wanted = version === undefined && group === undefined ? selector : { version, group };
-    const handler = this.#find(target.path, wanted);
+    const handler = this.#router.find(target.path, wanted);
     return this.#protocol.serve(
       request,
       { handler, selector: wanted, headers: undefined },
