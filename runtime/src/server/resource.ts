@@ -87,6 +87,9 @@ export function readOnly(answer: (request: HttpRequest) => HttpResponse | Promis
 
 /** Returns the response to HEAD: it has the headers of that to GET, but not the body (RFC 9110, section 9.3.2). */
 export function withoutBody(response: HttpResponse): HttpResponse {
-  cancelBody(response.body);
-  return { ...response, body: streamBody(emptyBody) };
+  const { headers, body } = response;
+  cancelBody(body);
+  const length = body.whole?.length ?? 0;
+  const sent = length === 0 ? headers : new Metadata(headers).set("content-length", String(length));
+  return { ...response, headers: sent, body: streamBody(emptyBody) };
 }
