@@ -110,6 +110,17 @@ describe("a request whose headers occurred before", () => {
     expect((await repeated(router, memo)).status).toBe(299);
   });
 
+  it("rejects if a resource throws", async () => {
+    const exchange = (): never => {
+      throw new Error("no answer");
+    };
+    await expect(
+      createRouter()
+        .mount({ serves: () => true, exchange })
+        .exchange(rpcRequest({})),
+    ).rejects.toThrow("no answer");
+  });
+
   it("over HTTP RPC has the formats of its headers, and its own body", async () => {
     const router = createRouter().add(GreetServiceDef, greeter);
     const memo = { result: undefined };

@@ -262,7 +262,8 @@ export function createRouterWith(settings: RouterSettings): Router {
     const handler = find(path, selector);
     if (resources.length > 0 && (handler === undefined || request.method !== "POST")) {
       const resource = findResource(request);
-      if (resource !== undefined) return resource.exchange(request);
+      // A resource of the user may throw.
+      if (resource !== undefined) return new Promise((resolve) => resolve(resource.exchange(request)));
     }
     return answerWith(request, handler, selector);
   }
