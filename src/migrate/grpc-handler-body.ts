@@ -30,10 +30,11 @@ function handlerOf(name: ts.Node, migration: Migration): Handler | undefined {
   return declaration && handlers.get(declaration);
 }
 
-/** Statements that call the callback, write a response or listen to the call. */
+/** Statements that call the callback, write a response or listen to the call, and calls that are all that a listener does. */
 const statement: Rule = (node, migration) => {
-  if (!ts.isExpressionStatement(node) && !ts.isReturnStatement(node)) return undefined;
-  const call = node.expression;
+  const isBody = ts.isCallExpression(node) && inlined.has(node.parent);
+  if (!isBody && !ts.isExpressionStatement(node) && !ts.isReturnStatement(node)) return undefined;
+  const call = isBody ? node : node.expression;
   const next = (): string => (ts.isReturnStatement(node) ? nextOf(node, migration) : "");
   if (call === undefined) return next() === "return;" ? undefined : "continue;";
   const otherwise = (): string | undefined =>
@@ -85,7 +86,8 @@ function nextOf(node: ts.ReturnStatement, migration: Migration): string {
 /** Statements in place of one, which may be all that a condition guards. */
 function several(node: ts.Node, ...statements: readonly string[]): string {
   const given = statements.filter((one) => one !== "");
-  return given.length < 2 || "statements" in node.parent ? given.join(" ") : `{ ${given.join(" ")} }`;
+  const isFree = "statements" in node.parent || ts.isArrowFunction(node.parent);
+  return given.length < 2 || isFree ? given.join(" ") : `{ ${given.join(" ")} }`;
 }
 
 /** Drops the `return` or `break` after the call of a callback. */

@@ -69,9 +69,14 @@ function whyNot(
       if (!ts.isArrowFunction(listener) && !ts.isFunctionExpression(listener))
         return "a handler passes functions to on";
       if (goesOn(calls?.parent, event.getText().slice(1, -1))) return "a handler goes on after it listens to its call";
-      if (calls && ts.isExpressionStatement(calls.parent) && functionOf(use) === node)
+      if (
+        calls &&
+        ts.isExpressionStatement(calls.parent) &&
+        functionOf(use) === node &&
+        ts.isBlock(calls.parent.parent)
+      )
         inlined.set(listener, event.getText().slice(1, -1));
-      else return "a handler listens to its call in a nested function";
+      else return "a handler listens to its call in a nested function, or on a condition without braces";
     }
   }
   for (const use of usesOf(call, node.body, migration)) {
@@ -79,8 +84,9 @@ function whyNot(
     if (["write", "end"].includes(method) && !isInside(use, node))
       return "a handler writes in a nested function: use an async generator";
     const { parent: statement } = use.parent.parent;
-    if (method === "write" && !ts.isExpressionStatement(statement) && !ts.isReturnStatement(statement))
-      return "a handler waits for write: use an async generator";
+    const isStatement =
+      ts.isExpressionStatement(statement) || ts.isReturnStatement(statement) || inlined.has(statement);
+    if (method === "write" && !isStatement) return "a handler waits for write: use an async generator";
   }
   const usesThis = ts.isArrowFunction(node) && kind.responses && node.body.getText().includes("this.");
   return usesThis ? "a generator cannot be an arrow function: use a method" : undefined;
@@ -88,14 +94,17 @@ function whyNot(
 
 /** Reports whether statements after a listener run before it, which a loop over the requests would run after it. */
 function goesOn(node: ts.Node | undefined, event: string): boolean {
-  const statements: readonly ts.Statement[] = (node?.parent as Partial<ts.Block> | undefined)?.statements ?? [];
+  if (event === "error" || !node || ts.isFunctionLike(node)) return false;
+  if (ts.isIterationStatement(node, false) || ts.isTryStatement(node)) return true;
+  const statements: readonly ts.Statement[] = (node.parent as Partial<ts.Block>).statements ?? [];
   const later = event === "data" ? ["end", "error"] : ["error"];
-  return statements.slice(statements.indexOf(node as ts.Statement) + 1).some((one) => {
+  const isFollowed = statements.slice(statements.indexOf(node as ts.Statement) + 1).some((one) => {
     if (ts.isFunctionDeclaration(one) || (ts.isReturnStatement(one) && !one.expression)) return false;
     const call = ts.isExpressionStatement(one) && ts.isCallExpression(one.expression) ? one.expression : undefined;
     const isListener = call && ts.isPropertyAccessExpression(call.expression) && call.expression.name.text === "on";
-    return event !== "error" && !(isListener && later.includes(call.arguments[0]?.getText().slice(1, -1) ?? ""));
+    return !(isListener && later.includes(call.arguments[0]?.getText().slice(1, -1) ?? ""));
   });
+  return isFollowed || goesOn(node.parent, event);
 }
 
 function usesOf(parameter: ts.ParameterDeclaration, body: ts.Node, migration: Migration): ts.Identifier[] {
@@ -134,11 +143,8 @@ function isTailCall(use: ts.Identifier, node: ts.Node): boolean {
   const { parent } = use;
   if (!ts.isCallExpression(parent) || parent.expression !== use || !isInside(use, node)) return false;
   const statement = parent.parent;
-  return (
-    ts.isReturnStatement(statement) ||
-    (ts.isExpressionStatement(statement) && isTail(statement, node)) ||
-    statement === node
-  );
+  const isEnd = ts.isReturnStatement(statement) || statement === node;
+  return isEnd || isTail(ts.isExpressionStatement(statement) ? statement : parent, node);
 }
 
 function printed(one: Handler, migration: Migration): string {

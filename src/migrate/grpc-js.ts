@@ -122,9 +122,12 @@ const close: Rule = (node, migration) => {
   return transport && `${ts.isExpressionStatement(node.parent) ? "void " : ""}${transport}.close()`;
 };
 
-/** `status.NOT_FOUND` and `status[code]`. */
+/** `status.NOT_FOUND`, `status["NOT_FOUND"]` and `status[code]`. */
 export const code: Rule = (node, migration) => {
   if (ts.isElementAccessExpression(node) && migration.nameOf(node.expression) === "Status") {
+    const { argumentExpression: name } = node;
+    if (ts.isStringLiteralLike(name))
+      return `${migration.imports.use(MAIN, "Code", node.expression)}.${codeOf(name.text)}`;
     migration.todo(node, "codeName returns not_found, where Status[code] was NOT_FOUND");
     return `${migration.imports.use(MAIN, "codeName", node)}(${migration.print(node.argumentExpression)})`;
   }

@@ -171,7 +171,10 @@ const chain: Rule = (node, migration) => {
     const [event, listener] = one.arguments;
     if (!event || !listener) return undefined;
     const name = event.getText().slice(1, -1);
-    if (listeners.has(name)) migration.leave(listener, `a stream has several listeners of ${name}`);
+    if (listeners.has(name)) {
+      migration.leave(node, `a stream has several listeners of ${name}`);
+      return undefined;
+    }
     listeners.set(name, listener);
     one = one.expression.expression;
   }

@@ -49,6 +49,7 @@ function isListener(node: ts.Statement): boolean {
 
 /** Prints the statements of a function without its braces. */
 export function inlinedBody({ body }: ts.ArrowFunction | ts.FunctionExpression, migration: Migration): string {
-  if (!ts.isBlock(body)) return `${migration.print(body)};`;
-  return migration.print(body).slice(1, -1).trim();
+  const text = migration.print(body);
+  if (ts.isBlock(body)) return text.slice(1, -1).trim();
+  return text === "" || text.endsWith(";") ? text : `${text};`;
 }

@@ -108,7 +108,9 @@ export class Migration {
   /** Prints a node with its replacements, without the comments before it. */
   print(node: ts.Node): string {
     if (this.dropped.has(node)) return "";
-    const text = this.kind.rewrite(node, this) ?? this.children(node);
+    const replaced = this.kind.rewrite(node, this) ?? this.children(node);
+    // A statement that is all that a condition guards needs another one in its place.
+    const text = replaced === "" && ts.isStatement(node) && !hasStatements(node.parent) ? "{}" : replaced;
     const before = this.#before.get(node);
     if (before === undefined) return text;
     const indent = this.indentOf(node);

@@ -151,12 +151,7 @@ const channel: Rule = (node, migration) => {
 
 /** Servers: `createServer().use(middleware)`, `server.with(middleware).add(…)`, `listen`, `forceShutdown`. */
 const server: Rule = (node, migration) => {
-  if (
-    ts.isExpressionStatement(node) &&
-    ts.isCallExpression(node.expression) &&
-    migration.nameOf(node.expression.expression) === "Server.use"
-  )
-    return "";
+  if (userOf(node, migration)) return "";
   if (
     ts.isAwaitExpression(node) &&
     ts.isCallExpression(node.expression) &&
@@ -184,6 +179,14 @@ const server: Rule = (node, migration) => {
   return undefined;
 };
 
+/** The variable of a server that uses middleware, by a statement beside the variable, on no condition. */
+function userOf(node: ts.Node, migration: Migration) {
+  const call = ts.isExpressionStatement(node) && ts.isCallExpression(node.expression) ? node.expression : undefined;
+  if (!call || migration.nameOf(call.expression) !== "Server.use") return undefined;
+  const server = migration.declared((call.expression as ts.PropertyAccessExpression).expression);
+  return server?.parent?.parent?.parent === node.parent ? { server, middleware: call.arguments } : undefined;
+}
+
 function newServer(node: ts.CallExpression, migration: Migration): string | undefined {
   const used: string[] = [];
   let one: ts.Expression = node;
@@ -194,15 +197,8 @@ function newServer(node: ts.CallExpression, migration: Migration): string | unde
   if (!ts.isCallExpression(one) || migration.nameOf(one.expression) !== "createServer") return undefined;
   const variable = node.parent;
   const visit = (other: ts.Node): void => {
-    if (
-      ts.isExpressionStatement(other) &&
-      ts.isCallExpression(other.expression) &&
-      migration.nameOf(other.expression.expression) === "Server.use"
-    ) {
-      const { expression } = other.expression.expression as ts.PropertyAccessExpression;
-      if (migration.declared(expression) === variable)
-        used.push(...other.expression.arguments.map((middleware) => migration.print(middleware)));
-    }
+    const user = userOf(other, migration);
+    if (user?.server === variable) used.push(...user.middleware.map((one) => migration.print(one)));
     other.forEachChild(visit);
   };
   visit(migration.file);

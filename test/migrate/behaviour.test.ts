@@ -100,6 +100,17 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         "EmitterAugmentation1.on has no counterpart",
       ],
     },
+    "several listeners of an event of a call without a name": {
+      source: `client.watchOrders({ status: 1, limit: 1 })
+        .on("data", (one: Order) => console.log(one))
+        .on("data", (one: Order) => console.log(one.id));`,
+      has: ['.on("data", (one: Order) => console.log(one)) .on("data", (one: Order) => console.log(one.id));'],
+      left: [
+        "a stream has several listeners of data",
+        "EmitterAugmentation1.on has no counterpart",
+        "EmitterAugmentation1.on has no counterpart",
+      ],
+    },
     "a handler that writes before it reads": {
       source: `export function negotiate(call: ServerDuplexStream<Offer, Offer>) {
         call.on("data", (offer: Offer) => { call.write(offer); });
@@ -115,6 +126,43 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         call.on("data", () => { count++; });
       }`,
       left: ["a handler goes on after it listens to its call"],
+    },
+    "a handler that listens in a block, and goes on after it": {
+      source: `export function negotiate(call: ServerDuplexStream<Offer, Offer>) {
+        if (client) { call.on("data", (offer: Offer) => { call.write(offer); }); }
+        call.write({ price: 1 });
+      }`,
+      left: ["a handler goes on after it listens to its call"],
+    },
+    "listeners that are one call": {
+      source: `export function negotiate(call: ServerDuplexStream<Offer, Offer>) {
+        call.on("data", (offer: Offer) => call.write(offer));
+        call.on("end", () => call.end());
+      }
+      export function place(call: ServerReadableStream<Order, PlaceOrdersResponse>, callback: sendUnaryData<PlaceOrdersResponse>) {
+        let count = 0;
+        call.on("data", () => count++);
+        call.on("end", () => callback(null, { count, ids: [] }));
+      }`,
+      has: [
+        "for await (const offer of requests) { yield offer; } }",
+        "for await (const _ of requests) { count++; } return { count, ids: [] }; }",
+      ],
+    },
+    "a handler that listens on a condition": {
+      source: `export function negotiate(call: ServerDuplexStream<Offer, Offer>) {
+        if (client) call.on("data", (offer: Offer) => { call.write(offer); });
+        call.on("end", () => { call.end(); });
+      }`,
+      left: ["a handler listens to its call in a nested function, or on a condition without braces"],
+    },
+    "a handler whose last condition ends it": {
+      source: `export function watch(call: ServerWritableStream<WatchOrdersRequest, Order>) {
+        call.write(order);
+        if (call.request.limit === 1) call.end();
+        else call.end();
+      }`,
+      has: ["if (request.limit === 1) {} else {} }"],
     },
     "a handler that returns what write returns": {
       source: `export function negotiate(call: ServerDuplexStream<Offer, Offer>) {
@@ -170,6 +218,10 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       left: ["getOrder stay as they are: their parameters have no types"],
       extension: "js",
     },
+    "a code by its name": {
+      source: 'export const none = status["NOT_FOUND"];',
+      has: ["export const none = Code.NotFound;"],
+    },
     "the name of a code": {
       source: "export const nameOf = (error: ServiceError) => status[error.code];",
       has: ["codeName(error.code)"],
@@ -197,6 +249,15 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
     },
   },
   "nice-grpc": {
+    "a server that uses middleware, also on a condition": {
+      source: `import { createServer, type ServerMiddleware } from "nice-grpc";
+        declare const one: ServerMiddleware;
+        export const server = createServer();
+        server.use(one);
+        if (process.env["LOG"]) server.use(one);`,
+      has: ["createServer({ interceptors: [one] });", 'if (process.env["LOG"]) server.use(one);'],
+      left: ["Server.use has no counterpart"],
+    },
     "a middleware that changes the request": {
       source: `export const tenant: ClientMiddleware = async function* (call, options) {
         return yield* call.next({ ...call.request, tenant: 1 }, options);
