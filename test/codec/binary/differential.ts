@@ -17,7 +17,15 @@ import { attempt, corrupt, initOf, mutate, type Random, randomMessage, randomOf,
 /** Values of each schema. Each makes two cases: the value itself, or one with an invalid field, and mutated bytes. */
 const VALUES = 60;
 
-const { values } = parseArgs({ options: { cases: { type: "string" }, seed: { type: "string" } } });
+const { values } = parseArgs({
+  options: { cases: { type: "string" }, seed: { type: "string" }, help: { type: "boolean" } },
+});
+if (values.help) {
+  console.log(
+    "npm run codecs:differential [-- --cases 10000 --seed 1]: see the comment of test/codec/binary/differential.ts",
+  );
+  process.exit();
+}
 const wanted = Number(values.cases ?? 10_000);
 const firstSeed = Number(values.seed ?? 1);
 const begun = performance.now();
