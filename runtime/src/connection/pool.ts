@@ -231,7 +231,8 @@ export class Pool implements EndpointConnections, ConnectionOwner {
         if (connection !== undefined) return connection.exchange(request, undefined, onEnd);
         const unverified = pooled.filter((one) => one.mustBeVerified).map((one) => unlessAborted(one.verify(), signal));
         if (unverified.length > 0) {
-          await unlessAborted(Promise.race(unverified), attempts.abandoned);
+          const one = await unlessAborted(Promise.race(unverified), attempts.abandoned);
+          if (one.open && one.streams < one.maxStreams) return one.exchange(request, undefined, onEnd);
           continue;
         }
         if (request.isBackground && pooled.length === 0) {

@@ -38,7 +38,7 @@ export class PooledConnection {
   readonly #retire: (connection: Connection) => void;
   readonly #stopPings: () => void;
   #stopIdle: () => void;
-  #verifying: Promise<void> | undefined;
+  #verifying: Promise<Connection> | undefined;
   /** True after a call on a connection of the pool exceeded its deadline: this one may be dead and not closed. */
   suspect = false;
 
@@ -58,19 +58,16 @@ export class PooledConnection {
     return this.connection.streams === 0 && now() - this.connection.quietSince > this.#times.verifyAfterMs;
   }
 
-  /** Sends a PING, and destroys the connection if it is not acknowledged. Never rejects. */
-  verify(): Promise<void> {
+  /** Sends a PING, and destroys the connection if it is not acknowledged. Resolves with the connection, and never rejects. */
+  verify(): Promise<Connection> {
     const { connection } = this;
     this.#verifying ??= connection
       .ping(this.#times.pingTimeoutMs)
-      .then(
-        () => {
-          this.suspect = false;
-        },
-        (error: RpcError) => connection.destroy(error),
-      )
-      .finally(() => {
+      .catch((error: RpcError) => connection.destroy(error))
+      .then(() => {
+        this.suspect = false;
         this.#verifying = undefined;
+        return connection;
       });
     return this.#verifying;
   }

@@ -22,6 +22,7 @@ import {
   frame,
   goAway,
   greet,
+  type RawServer,
   type RawStream,
   Reset,
   reset,
@@ -43,6 +44,8 @@ import {
 } from "../../support/server.ts";
 
 const MAX_CONCURRENT_STREAMS = 3;
+const pingsTo = ({ connections }: RawServer): number =>
+  connections.flatMap(({ received }) => received).filter(({ type, flags }) => type === Type.ping && flags === 0).length;
 const endWithOk = ({ connection, id }: RawStream): boolean =>
   connection.write(frame(Type.headers, Flag.endHeaders | Flag.endStream, id, block(["grpc-status", "0"])));
 describe("a call that the server has not processed", () => {
@@ -281,8 +284,7 @@ describe("an idle connection", () => {
     await pause(1_100);
     await Promise.all([client.greet({}), client.greet({}), client.greet({})]);
     expect(server.connections).toHaveLength(1);
-    const pings = server.connections[0]?.received.filter(({ type, flags }) => type === Type.ping && flags === 0);
-    expect(pings).toHaveLength(1);
+    expect(pingsTo(server)).toBe(1);
   });
 
   it("does not keep a call from another one that answers", async () => {
@@ -300,6 +302,14 @@ describe("an idle connection", () => {
     expect(server.streams[2]?.connectionIndex).toBe(1);
     greet(server.streams[2] as RawStream);
     await call;
+  });
+
+  it("is verified before each use with verifyAfterMs: 0", async () => {
+    const server = await startRawServer((stream) => greet(stream));
+    const client = connectGreeter(server.baseUrl, { verifyAfterMs: 0 });
+    for (let call = 0; call < 3; call++) expect((await client.greet({})).greeting).toBe("Hello!");
+    expect(server.connections).toHaveLength(1);
+    expect(pingsTo(server)).toBe(3);
   });
 
   it("is closed after the idle timeout", async () => {
