@@ -156,6 +156,7 @@ it("a connection that is lost before its last stream has ended is not kept by it
     streams: 0,
     maxStreams: 100,
     open: true,
+    pings: 0,
     quietSince: performance.now(),
     destroyed: 0,
     exchange: () => new Promise<never>(() => {}),

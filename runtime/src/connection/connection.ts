@@ -13,6 +13,8 @@ export interface Connection {
   readonly maxStreams: number;
   /** True if new streams can be opened. Once false, it stays false. */
   readonly open: boolean;
+  /** Number of PINGs since the last response. */
+  readonly pings: number;
   /** The state of the socket, for channelz. */
   readonly state?: SocketState | undefined;
   /** The time since which it has had no streams, or of its last acknowledged PING, whichever is later. */

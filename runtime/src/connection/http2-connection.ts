@@ -53,6 +53,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   readonly collecting: Collecting = new Collecting();
   readonly peer: string;
   isDestroyed = false;
+  pings = 0;
   quietSince: number = now();
   readonly #role: ClientRole;
   readonly #engine: EngineConnection;
@@ -196,6 +197,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   }
 
   metadataOf(fields: readonly string[]): Metadata {
+    this.pings = 0;
     for (const known of this.#known) if (known.raw === fields) return known;
     const metadata = Metadata.fromShared(fields).freeze();
     this.#known = [metadata, this.#known[0] as Metadata];
@@ -230,7 +232,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
     let stopTimer = (): void => {};
     const answered = new Promise<void>((resolve, reject) => {
       this.#pings.push({ resolve, reject });
-      this.#engine.ping("keepalive");
+      if (this.#engine.ping("keepalive")) this.pings++;
       const noAnswer = (): void =>
         reject(new RpcError(Code.Unavailable, `${this.peer} did not answer a ping within ${timeoutMs} ms`));
       // If the event loop was blocked, the acknowledgement may be waiting in the socket: it is read before `setImmediate`

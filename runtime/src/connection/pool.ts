@@ -285,7 +285,7 @@ export class Pool implements EndpointConnections, ConnectionOwner {
         throw error === this.#attempts.abandoned.reason ? closedError(peer, waitForReady) : error;
       }
       if (signal?.aborted && abortError(signal).code === Code.DeadlineExceeded) {
-        for (const one of this.#pooled) one.suspect = true;
+        for (const one of this.#pooled) one.doubt();
       }
       // gRFC A6: what was never sent is repeated without a limit, so that calls may wait for longer than connections live.
       const most = outcomeOf(error) === "queued" ? TRANSPARENT_RETRY_DELAYS_MS.length - 1 : retries;

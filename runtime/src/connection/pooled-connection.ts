@@ -26,6 +26,13 @@ export const DEFAULT_TIMES: ConnectionTimes = {
   pingTimeoutMs: 5_000,
 };
 
+/**
+ * The PINGs without a response in between that gRPC servers accept, and the interval in milliseconds at which they accept more.
+ * They end connections on which others arrive, with the calls that still run (gRFC A8, ping strikes).
+ */
+const MAX_PINGS = 2;
+export const SPARSE_PING_MS = 330_000;
+
 /** Sends a PING if the connection has streams, and destroys the connection if it is not acknowledged. Never rejects. */
 export async function keepAlive(connection: Connection, timeoutMs: number): Promise<void> {
   if (connection.streams === 0) return;
@@ -39,8 +46,9 @@ export class PooledConnection {
   readonly #stopPings: () => void;
   #stopIdle: () => void;
   #verifying: Promise<Connection> | undefined;
-  /** True after a call on a connection of the pool exceeded its deadline: this one may be dead and not closed. */
-  suspect = false;
+  /** True after {@link doubt}. */
+  #isSuspect = false;
+  #verifiedAt = 0;
 
   /** `retire` takes the connection out of the pool and closes it. */
   constructor(connection: Connection, times: ConnectionTimes, retire: (connection: Connection) => void) {
@@ -54,18 +62,24 @@ export class PooledConnection {
   }
 
   get mustBeVerified(): boolean {
-    if (this.suspect) return true;
+    if (this.#isSuspect) return true;
     return this.connection.streams === 0 && now() - this.connection.quietSince > this.#times.verifyAfterMs;
+  }
+
+  /** Handles a call of the pool that has exceeded its deadline: this connection may be dead and not closed. */
+  doubt(): void {
+    this.#isSuspect ||= this.connection.pings < MAX_PINGS || now() - this.#verifiedAt > SPARSE_PING_MS;
   }
 
   /** Sends a PING, and destroys the connection if it is not acknowledged. Resolves with the connection, and never rejects. */
   verify(): Promise<Connection> {
     const { connection } = this;
+    this.#verifiedAt = now();
     this.#verifying ??= connection
       .ping(this.#times.pingTimeoutMs)
       .catch((error: RpcError) => connection.destroy(error))
       .then(() => {
-        this.suspect = false;
+        this.#isSuspect = false;
         this.#verifying = undefined;
         return connection;
       });

@@ -138,6 +138,7 @@ describe("calls to a server that cannot be connected to", () => {
     streams: 0,
     maxStreams: 100,
     open: true,
+    pings: 0,
     quietSince: performance.now(),
     exchange: async () => ({ status: 200, headers: new Metadata(), body: emptyBody, trailers: new Metadata() }),
     ping: async () => {},

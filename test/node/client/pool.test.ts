@@ -326,6 +326,35 @@ describe("an idle connection", () => {
   });
 });
 
+describe("a connection on which calls have exceeded their deadlines", () => {
+  it("is abandoned if it does not answer a PING, and the next call gets a new one", async () => {
+    const server = await startRawServer((stream) => {
+      if (server.streams.length !== 2) greet(stream);
+    });
+    const client = connectGreeter(server.baseUrl, { pingTimeoutMs: 50 });
+    await client.greet({});
+    const [first] = server.connections;
+    if (first !== undefined) first.polite = false;
+    await failureOf(client.greet({}, { timeoutMs: 50 }));
+    expect((await client.greet({})).greeting).toBe("Hello!");
+    expect(server.streams.map(({ connectionIndex }) => connectionIndex)).toEqual([0, 0, 1]);
+  });
+
+  it("gets two PINGs without a response in between, because gRPC servers would end it, with its other calls", async () => {
+    let isSlow = true;
+    const server = await startRawServer((stream) => (isSlow ? undefined : greet(stream)));
+    const client = connectGreeter(server.baseUrl);
+    for (const pings of [2, 4]) {
+      isSlow = false;
+      await client.greet({});
+      isSlow = true;
+      for (let call = 0; call < 5; call++) await failureOf(client.greet({}, { timeoutMs: 50 }));
+      expect(pingsTo(server)).toBe(pings);
+    }
+    expect(server.connections).toHaveLength(1);
+  });
+});
+
 describe("keeping connections alive", () => {
   it("fails the calls on one that does not answer any more", async () => {
     const server = await startRawServer(({ connection }) => {

@@ -18,6 +18,7 @@ import { createStub, type ServerStreamingMethod } from "../../client/client.ts";
 import type { MessageWriter } from "../../codec/binary/slab.ts";
 import { beginField, encodeInto, endField, writeInt32, writeInt64, writeString } from "../../codec/binary/writer.ts";
 import { DEFAULT_MAX_BACKOFF_MS } from "../../connection/attempts.ts";
+import { SPARSE_PING_MS } from "../../connection/pooled-connection.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
 import type { Watches, WatchOwner } from "../../discovery/target-options.ts";
 import type { Exchange } from "../../http/exchange.ts";
@@ -27,11 +28,6 @@ import { inConnectionContext } from "./socket.ts";
 /** A method without generated code, whose response has the bytes of its message. */
 type Method<Request> = ServerStreamingMethod<Request, { readonly bytes: Uint8Array }>;
 
-/**
- * Interval in milliseconds at which connections are checked whose server does not serve. gRPC servers end connections, with the
- * calls that still run, on which PINGs arrive more often than every five minutes.
- */
-const UNSERVED_CHECK_MS = 330_000;
 /** The names of `HealthCheckResponse.ServingStatus`, by number. */
 const SERVING_STATUSES = ["UNKNOWN", "SERVING", "NOT_SERVING", "SERVICE_UNKNOWN"];
 
@@ -104,7 +100,7 @@ export function createWatches(callOf: (exchange: Exchange) => Call, maxMs: numbe
             stopChecks();
             if (signal.aborted) return;
             hadMessage = true;
-            if (onMessage(bytes) === false) stopChecks = repeat(UNSERVED_CHECK_MS, () => connections.check());
+            if (onMessage(bytes) === false) stopChecks = repeat(SPARSE_PING_MS, () => connections.check());
             // Flow control stops a server that sends without pause.
             await takeTurn(COST_BYTES);
           }
