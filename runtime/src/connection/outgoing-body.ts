@@ -24,8 +24,8 @@ export interface BodySender {
 export class OutgoingBody {
   readonly #sender: BodySender;
   readonly #chunks: ChunkSource;
-  /** True if the stream accepts no more data. */
-  #isBlocked = false;
+  /** Continues in the asynchronous context of the call. `undefined` while the stream accepts data. */
+  #resume: (() => void) | undefined;
 
   constructor(body: Body, sender: BodySender) {
     this.#sender = sender;
@@ -34,10 +34,11 @@ export class OutgoingBody {
 
   /** Continues sending after the stream accepts more data or has closed. */
   onDrain(): void {
-    if (!this.#isBlocked) return;
-    this.#isBlocked = false;
+    const resume = this.#resume;
+    if (resume === undefined) return;
+    this.#resume = undefined;
     // After the connection has taken its output, and after other callbacks, which a socket that takes all at once would starve.
-    (hasTurns ? defer : queueMicrotask)(() => this.send());
+    (hasTurns ? defer : queueMicrotask)(resume);
   }
 
   /** Cancels the body, because the stream is closed. */
@@ -73,8 +74,10 @@ export class OutgoingBody {
     const { stream } = this.#sender;
     if (done) this.#sender.onSent(!stream.closed);
     else if (stream.sendData(value, false)) return true;
-    else if (this.#sender.mayWait?.() !== false) this.#isBlocked = true;
-    else {
+    else if (this.#sender.mayWait?.() !== false) {
+      // The flush that drains the stream may belong to another call.
+      void new Promise<void>((resolve) => (this.#resume = resolve)).then(() => this.send());
+    } else {
       void this.#cancel();
       this.#sender.onSendError(outOfMemory());
     }

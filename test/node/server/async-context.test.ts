@@ -103,6 +103,25 @@ function contexts(certificates?: Certificates): void {
     expect(await Promise.all(calls)).toEqual(["a", "b", "c"].map((name) => Array(8).fill(name)));
   });
 
+  it("of a client is the caller's in a stream of requests, also after it has waited for its server", async () => {
+    const { baseUrl } = await startServer({}, { tls: certificates?.server });
+    const client = connectGreeter(baseUrl, { tls, compressions: [] });
+    const calls = ["a", "b"].map((name) =>
+      storage.run(name, async () => {
+        const seen = new Set<unknown>();
+        const requests = async function* () {
+          for (let i = 0; i < 30; i++) {
+            seen.add(storage.getStore());
+            yield { name: "x".repeat(40_000) };
+          }
+        };
+        await client.greetTogether(requests());
+        return seen;
+      }),
+    );
+    expect(await Promise.all(calls)).toEqual([new Set(["a"]), new Set(["b"])]);
+  });
+
   it("of a client is the caller's after a transparent retry", async () => {
     const server = await startRawServer(
       (stream) => (server.streams.length <= 2 ? reset(stream, Reset.refused) : greet(stream)),
