@@ -3,7 +3,7 @@
  * instances are used without their metadata, and one is asked again later.
  */
 import type { InstanceConnection } from "triple-es/discovery";
-import { now, startTimer } from "triple-es/internal";
+import { now, startBackgroundTimer, startTimer } from "triple-es/internal";
 import { readInstanceMetadata } from "../metadata-service.ts";
 import { type DescribedService, parseMetadata } from "./metadata.ts";
 import { metadataAddress, revisionOfInstance, type ServiceInstance } from "./service-instance.ts";
@@ -57,6 +57,17 @@ export class MetadataCache {
     for (const [key, some] of unknown) this.#start(key, some, open);
     const loading = instances.flatMap((instance) => this.#entries.get(keyOf(instance))?.loaded ?? []);
     await Promise.all(new Set(loading));
+  }
+
+  /** Calls back when instances that have not answered may be asked again. Returns the function that ends it. */
+  onRetry(instances: readonly ServiceInstance[], callback: () => void): () => void {
+    const time = now();
+    let next = Number.POSITIVE_INFINITY;
+    for (const instance of instances) {
+      const { expiresAt = time } = this.#entries.get(keyOf(instance)) ?? {};
+      if (expiresAt > time) next = Math.min(next, expiresAt);
+    }
+    return startBackgroundTimer(next - time, callback);
   }
 
   #start(key: string, instances: readonly ServiceInstance[], open: Open): void {

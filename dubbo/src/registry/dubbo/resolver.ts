@@ -68,6 +68,7 @@ export function createDubboResolvers<Entry>(
       };
       listConsumer(key, warnOnce, signal);
       const view = new ServiceView(store, key, { levels, providedBy: own, rules: ruled }, warnOnce);
+      let stopRetry = (): void => {};
       try {
         const steps = new EntryCounter();
         let last: string | undefined;
@@ -82,6 +83,8 @@ export function createDubboResolvers<Entry>(
           const isLoaded = await unlessAborted(resolvedWithin(loaded, METADATA_WAIT_MS), signal);
           if (!isLoaded) void loaded.then(view.changes.set);
           const endpoints = await view.endpoints(instances, cache);
+          stopRetry();
+          stopRetry = cache.onRetry(instances, view.changes.set);
           await steps.count(view.size);
           if (signal.aborted) return;
           // Rules of the application that provides the service: the first one, as in Dubbo.
@@ -98,6 +101,7 @@ export function createDubboResolvers<Entry>(
         const { code, rawMessage } = RpcError.from(cause, Code.Unavailable);
         throw new RpcError(code, `${store.name}: ${rawMessage}`, { cause });
       } finally {
+        stopRetry();
         view.close();
       }
     };
