@@ -32,9 +32,13 @@ export function fromJson(type: JavaType, json: JsonValue, cost: Cost = new Cost(
   return new JsonReader(cost).read(type, json);
 }
 
+/** Deepest nesting of objects accepted, as in Hessian 2: the maps of generic calls may refer to each other in a circle. */
+const MAX_OBJECT_DEPTH = 200;
+
 /** Reads the values of one JSON value, and counts them together. */
 class JsonReader {
   readonly #cost: Cost;
+  #depth = 0;
 
   constructor(cost: Cost) {
     this.#cost = cost;
@@ -134,6 +138,8 @@ class JsonReader {
 
   /** Missing fields get Java's initial value; unknown ones are ignored. */
   #object({ fields }: JavaClass, json: JsonObject): object {
+    if (this.#depth >= MAX_OBJECT_DEPTH) throw new TypeError(`the value is more than ${MAX_OBJECT_DEPTH} levels deep`);
+    this.#depth += 1;
     const object = {};
     for (const [field, type] of Object.entries(fields)) {
       const member = Object.hasOwn(json, field) ? json[field] : undefined;
@@ -148,6 +154,7 @@ class JsonReader {
         throw errorIn(`field "${field}"`, cause);
       }
     }
+    this.#depth -= 1;
     return object;
   }
 }

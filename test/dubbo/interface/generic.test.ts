@@ -233,6 +233,15 @@ describe("interface methods", () => {
     }
   });
 
+  it("refuse objects that contain themselves", async () => {
+    const node = new Map<string, unknown>([["children", []]]);
+    node.set("parent", node);
+    await expect(call("fixture.classes.Classes", "tree", [node])).rejects.toMatchObject({
+      code: Code.InvalidArgument,
+      rawMessage: expect.stringMatching(/: the value is more than 200 levels deep$/),
+    });
+  });
+
   it("limit the values of a message together", async () => {
     const limited = client(serve({ maxMessageValues: 20 }));
     const names = Array.from({ length: 100 }, String);
