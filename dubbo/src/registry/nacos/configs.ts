@@ -5,7 +5,7 @@ import { Code, RpcError } from "triple-es";
 import { delayInBackground, random, startBackgroundTimer } from "triple-es/internal";
 import { Changes, type StopWatch, startWatch, type Watcher } from "../watch.ts";
 import type { NacosClient } from "./client.ts";
-import type { NacosConnection } from "./connection.ts";
+import { type NacosConnection, REFUSALS } from "./connection.ts";
 import { lostOrEnded } from "./naming.ts";
 
 /** The name of a configuration. */
@@ -99,7 +99,8 @@ export class Configs {
     const { resultCode, errorCode, content, md5, message } = response;
     if (errorCode === NOT_FOUND) return { content: undefined, md5: "" };
     if (resultCode === 200 && typeof content === "string") return { content, md5: typeof md5 === "string" ? md5 : "" };
-    throw new RpcError(Code.Unavailable, `the server refused ConfigQueryRequest: ${message ?? errorCode}`);
+    const code = REFUSALS[errorCode ?? 0] ?? Code.Unavailable;
+    throw new RpcError(code, `the server refused ConfigQueryRequest: ${message ?? errorCode}`);
   }
 
   /** Tells the server which content is known. Returns true if it has another one. */

@@ -59,7 +59,7 @@ const LEAVING_MS = 1_000;
 /** The error code for a connection that the server does not know. */
 const UNKNOWN_CONNECTION = 301;
 /** Error codes of requests that are refused each time: an invalid name, and a token that is missing or expired. */
-const REFUSALS: Readonly<Record<number, Code>> = { 400: Code.InvalidArgument, 403: Code.PermissionDenied };
+export const REFUSALS: Readonly<Record<number, Code>> = { 400: Code.InvalidArgument, 403: Code.PermissionDenied };
 
 /** Handles a request of the server. The response is sent afterwards. */
 export type RequestHandler = (request: NacosMessage) => void;

@@ -102,6 +102,9 @@ const interfaceService = ({ service, version = "", group = "" }: ServiceKey, cat
 /** The names of services that servers of Nacos accept (their `ParamCheckRule`), in addition to a length of 512. */
 const SERVICE_NAME = /^(?!@)(?:(?!@@)[^\u4e00-\u9fa5\s])+$/;
 
+const isInvalid = (reason: unknown): reason is RpcError =>
+  reason instanceof RpcError && reason.code === Code.InvalidArgument;
+
 /** Returns an instance as the text that a list of entries holds. */
 const textOf = (instance: NacosInstance): string => JSON.stringify(instance);
 
@@ -115,7 +118,13 @@ function createStore(client: NacosClient, naming: Naming, configs: Configs): Sto
     };
   };
   // Nacos refuses some characters, which Dubbo for Java replaces.
-  const rule = (key: string): Text => configOf(key.replaceAll("$", "___").replaceAll("/", "-"), "dubbo");
+  const rule = (key: string): Text => {
+    const text = configOf(key.replaceAll("$", "___").replaceAll("/", "-"), "dubbo");
+    const watch: Text["watch"] = ({ onValue, onFailure }) =>
+      text.watch({ onValue, onFailure: (reason) => (isInvalid(reason) ? onValue(undefined) : onFailure(reason)) });
+    // A key contains the name of an application as any provider has written it. Nacos has no rule for a key that it refuses.
+    return { ...text, watch };
+  };
   return {
     name: "nacos",
     hasConsoles: true,
@@ -149,7 +158,7 @@ function createStore(client: NacosClient, naming: Naming, configs: Configs): Sto
         onValue: (instances) =>
           watcher.onValue(new Map(instances.map((one) => [`${one.ip}:${one.port}`, textOf(one)]))),
         onFailure: (reason) => {
-          if (reason instanceof RpcError && reason.code === Code.InvalidArgument) skip(reason.rawMessage);
+          if (isInvalid(reason)) skip(reason.rawMessage);
           else watcher.onFailure(reason);
         },
       });

@@ -1,7 +1,8 @@
-/** A mapping in Nacos with names that the server refuses. The server is the test's own, and speaks the protocol of Nacos. */
+/** Entries in Nacos with names that the server refuses. The server is the test's own, and speaks the protocol of Nacos. */
 import type { Endpoint } from "triple-es/discovery";
 import { createServer } from "triple-es/node";
 import { nacos } from "triple-es-dubbo/nacos";
+import { rules } from "triple-es-dubbo/rules";
 import { expect, it, onTestFinished } from "vitest";
 import type { Payload } from "../../../../dubbo/src/gen/nacos/nacos_grpc_service_pb.ts";
 import {
@@ -20,15 +21,26 @@ const write = (type: string, body: object): PayloadInit => ({
 const read = ({ body }: Payload): Record<string, unknown> =>
   JSON.parse(new TextDecoder().decode(body?.value ?? new Uint8Array()));
 
+/** Answers as Nacos 2.3 does: it has no configuration but the mapping, and refuses other names than these. */
+function queryConfig({ dataId, group }: Record<string, unknown>, mapping: string): PayloadInit {
+  if (group === "mapping") return write("ConfigQueryResponse", { content: mapping, md5: "1" });
+  const isValid = /^[a-zA-Z0-9-_:.]*$/.test(String(dataId));
+  const message = isValid ? "config data not exist" : "Param check invalid: Param 'dataId' is illegal";
+  return write("ErrorResponse", { resultCode: 500, errorCode: isValid ? 300 : 400, message });
+}
+
 /** Starts a server that has one instance of each application, and refuses the name `refused`. Returns its gRPC port. */
-async function startNacos(mapping: string): Promise<{ readonly port: number; readonly asked: string[] }> {
+async function startNacos(
+  mapping: string,
+  providers: readonly object[] = [],
+): Promise<{ readonly port: number; readonly asked: string[] }> {
   const asked: string[] = [];
   const server = createServer()
     .add(RequestDef, {
       request(payload) {
         const type = payload.metadata?.type ?? "";
         const request = read(payload);
-        if (type === "ConfigQueryRequest") return write("ConfigQueryResponse", { content: mapping, md5: "1" });
+        if (type === "ConfigQueryRequest") return queryConfig(request, mapping);
         if (type !== "SubscribeServiceRequest" || request["subscribe"] === false) return write("Response", {});
         const name = String(request["serviceName"]);
         asked.push(name);
@@ -36,7 +48,9 @@ async function startNacos(mapping: string): Promise<{ readonly port: number; rea
           const message = "Param check invalid: Param 'serviceName' is illegal";
           return write("ErrorResponse", { resultCode: 500, errorCode: 400, message });
         }
-        const hosts = name.startsWith("providers:") ? [] : [{ ip: "10.0.0.1", port: 50_051, metadata: METADATA }];
+        const hosts = name.startsWith("providers:")
+          ? providers.map((metadata) => ({ ip: "10.0.0.2", port: 50_051, metadata }))
+          : [{ ip: "10.0.0.1", port: 50_051, metadata: METADATA }];
         return write("SubscribeServiceResponse", { serviceInfo: { name, hosts } });
       },
     })
@@ -77,4 +91,15 @@ it("names that Nacos refuses are skipped, each with a report, and the other appl
   ]);
   expect(lists.at(-1)?.map(({ address }) => address)).toEqual(["10.0.0.1:50051"]);
   expect(asked.sort()).toEqual(["good", `providers:${SERVICE}::`, "refused"]);
+});
+
+it("a provider whose application has a name that no rule can have is used", async () => {
+  const { port } = await startNacos("", [{ interface: SERVICE, protocol: "tri", application: "商店" }]);
+  const registry = nacos({ servers: ["127.0.0.1:8848"], grpcPort: port, rules: rules({ application: "web" }) });
+  onTestFinished(() => registry.close());
+  const end = new AbortController();
+  onTestFinished(() => end.abort());
+  const context = { signal: end.signal, next: async () => {}, configure() {}, warn() {} };
+  const { value } = await registry.resolver({ service: SERVICE })(context)[Symbol.asyncIterator]().next();
+  expect(value?.map(({ address }: Endpoint) => address)).toEqual(["10.0.0.2:50051"]);
 });
