@@ -17,7 +17,7 @@ import {
 } from "@bufbuild/protobuf";
 import type { GeneratedCodec } from "../call/method.ts";
 import { assertOneOf } from "../call/option.ts";
-import { BACKSLASH, CLOSE_ARRAY, CLOSE_OBJECT, MAX_JSON_DEPTH, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./json-syntax.ts";
+import { BACKSLASH, CLOSE_OBJECT, MAX_JSON_DEPTH, OPEN_OBJECT, QUOTE } from "./json-syntax.ts";
 import type { ValueCount } from "./values/values.ts";
 import { checkWireNames } from "./wire-name.ts";
 
@@ -146,30 +146,24 @@ export function decodeJson(bytes: Uint8Array): JsonValue {
 export function decodeJsonText(bytes: Uint8Array): string {
   const text = decoder.decode(bytes);
   // Shorter text cannot open and close more than `MAX_JSON_DEPTH` levels.
-  if (text.length > 2 * MAX_JSON_DEPTH) checkDepth(text);
+  if (bytes.length > 2 * MAX_JSON_DEPTH) checkDepth(bytes);
   return text;
 }
 
 /** Throws for text that is nested too deeply outside of strings. Text that is not JSON may pass: the parser rejects it. */
-function checkDepth(text: string): void {
+function checkDepth(text: Uint8Array): void {
+  const { length } = text;
   let depth = 0;
-  for (let i = 0; i < text.length; i += 1) {
-    const character = text.charCodeAt(i);
-    if (character === QUOTE) i = endOfString(text, i);
-    else if (character === OPEN_ARRAY || character === OPEN_OBJECT) depth += 1;
-    else if (character === CLOSE_ARRAY || character === CLOSE_OBJECT) depth -= 1;
-    if (depth > MAX_JSON_DEPTH) throw new Error(`the JSON is nested more than ${MAX_JSON_DEPTH} levels deep`);
+  for (let i = 0; i < length; i += 1) {
+    const character = text[i] as number;
+    if (character === QUOTE) {
+      for (i += 1; i < length && text[i] !== QUOTE; i += 1) if (text[i] === BACKSLASH) i += 1;
+      // Brackets differ from braces in this bit alone.
+    } else if ((character | 0x20) === OPEN_OBJECT) {
+      depth += 1;
+      if (depth > MAX_JSON_DEPTH) throw new Error(`the JSON is nested more than ${MAX_JSON_DEPTH} levels deep`);
+    } else if ((character | 0x20) === CLOSE_OBJECT) depth -= 1;
   }
-}
-
-/** Returns the index of the closing quote of the string that starts at `start`; without one, the text's length. */
-function endOfString(text: string, start: number): number {
-  for (let i = start + 1; i < text.length; i += 1) {
-    const character = text.charCodeAt(i);
-    if (character === QUOTE) return i;
-    if (character === BACKSLASH) i += 1;
-  }
-  return text.length;
 }
 
 /** Converts an init shape to a message. Throws a `TypeError` for a value that is not an object. */
