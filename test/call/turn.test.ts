@@ -1,5 +1,5 @@
 /** Messages of all calls share the turns of the event loop. */
-import { beforeEach, expect, it } from "vitest";
+import { beforeEach, expect, it, vi } from "vitest";
 import { isTurnOver, takeTurn } from "../../runtime/src/call/turn.ts";
 
 const BYTES_PER_TURN = 131_072;
@@ -74,4 +74,14 @@ it("a message that arrives while others wait is decoded after them", async () =>
   await nextTurn();
   await Promise.all([...first, decode("e")]);
   expect(order).toEqual(["a", "b", "c", "d", "e"]);
+});
+
+it("turns go on under fake timers, and after them", async () => {
+  vi.useFakeTimers();
+  try {
+    for (let i = 0; i < 3; i++) await takeTurn(BYTES_PER_TURN);
+  } finally {
+    vi.useRealTimers();
+  }
+  for (let i = 0; i < 3; i++) await takeTurn(BYTES_PER_TURN);
 });

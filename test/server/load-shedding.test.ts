@@ -3,6 +3,7 @@ import { Code, createInMemoryTransport, createRouter, RpcError } from "triple-es
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
 import type { Authorize, CallContext, Method } from "../../runtime/src/call/call.ts";
+import * as platform from "../../runtime/src/call/platform.ts";
 import { createLoadShedding } from "../../runtime/src/server/load-shedding.ts";
 import { greeter } from "../support/server.ts";
 
@@ -12,15 +13,13 @@ const loop = {
   /** The next one is the last one: most timers are due soon, and beside them are thousands of calls that are sent later. */
   timers: [] as { readonly at: number; readonly run: () => void }[],
 };
-const realTurn = setImmediate;
 beforeEach(() => {
   Object.assign(loop, { now: 0, deferred: [], timers: [] });
   vi.spyOn(performance, "now").mockImplementation(() => loop.now);
-  vi.stubGlobal("setImmediate", (callback: () => void) => void loop.deferred.push(callback));
+  vi.spyOn(platform, "defer").mockImplementation((callback) => void loop.deferred.push(callback));
 });
 afterEach(() => {
   vi.restoreAllMocks();
-  vi.unstubAllGlobals();
 });
 
 /** Creates one hook for all methods. */
@@ -228,7 +227,7 @@ it("most calls of a server that is not overloaded defer nothing, also after a lo
   const authorize = shedding();
   await send(authorize, { handle: computing(50), rate: 10, seconds: 0.2 });
   let deferred = 0;
-  vi.stubGlobal("setImmediate", (callback: () => void) => {
+  vi.spyOn(platform, "defer").mockImplementation((callback) => {
     deferred++;
     loop.deferred.push(callback);
   });
@@ -340,7 +339,7 @@ it.each(["grpc", "http-rpc"] as const)("a router refuses calls that would wait t
     isSettled = true;
   });
   while (!isSettled) {
-    await new Promise((resolve) => realTurn(resolve));
+    await new Promise((resolve) => setImmediate(resolve));
     for (const callback of loop.deferred.splice(0)) callback();
   }
   const outcomes = await settled;

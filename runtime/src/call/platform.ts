@@ -39,9 +39,11 @@ export const random = (): number => Math.random();
  * The callbacks of one turn run in the order of their calls; a callback that one of them adds runs in the next turn.
  */
 export function defer(callback: () => void): void {
-  // Browsers have no `setImmediate`.
-  (globalThis.setImmediate ?? setTimeout)(callback);
+  callLater(callback);
 }
+
+/** Browsers have no `setImmediate`. The fake timers of a test, which are installed later, would drop callbacks. */
+const callLater: (callback: () => void) => unknown = /*@__PURE__*/ (() => globalThis.setImmediate ?? setTimeout)();
 
 /**
  * Calls back once after a delay of any length, in milliseconds, and keeps the process running until then. Returns the function
