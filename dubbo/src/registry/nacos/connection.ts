@@ -41,8 +41,8 @@ export interface NacosConnectionOptions {
   readonly module: NacosModule;
   /** The id of the namespace; empty for the default one. */
   readonly namespace: string;
-  /** Returns the access token; `undefined` if the server needs none. */
-  readonly token: (signal: AbortSignal) => Promise<string | undefined>;
+  /** Returns the access token, another one if the last one was refused; `undefined` if the server needs none. */
+  readonly token: (isRefused: boolean) => Promise<string | undefined>;
 }
 
 const NACOS_TIMEOUT_MS = 3_000;
@@ -129,6 +129,7 @@ export class NacosConnection {
     this.lost.throwIfAborted();
     const payload = await this.#payload(type, { ...fields, requestId: String(++this.#lastId) });
     const response = readBody(await this.#client.request(payload, { signal: this.lost }));
+    if (REFUSALS[response.errorCode ?? 0] === Code.PermissionDenied) this.#options.token(true).catch(() => {});
     if (response.errorCode === UNKNOWN_CONNECTION)
       this.end(new RpcError(Code.Unavailable, "the server lost the connection"));
     return response;
@@ -148,7 +149,7 @@ export class NacosConnection {
   }
 
   async #payload(type: string, body: object): Promise<PayloadInit> {
-    const token = type === "ServerCheckRequest" ? undefined : await this.#options.token(this.lost);
+    const token = type === "ServerCheckRequest" ? undefined : await this.#options.token(false);
     const headers: Record<string, string> = token === undefined ? {} : { accessToken: token };
     const { module } = this.#options;
     const value = new TextEncoder().encode(JSON.stringify({ module, ...body }));

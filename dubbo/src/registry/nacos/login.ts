@@ -13,6 +13,8 @@ import type { Credentials, ServerAddress } from "../servers.ts";
 const PATHS = ["/nacos/v1/auth/login", "/nacos/v3/auth/user/login"];
 /** The share of its lifetime after which a token is renewed. */
 const RENEW_AFTER = 0.8;
+/** The time before a token that the server refuses is renewed, in milliseconds: another one may be refused as well. */
+const REFUSED_MS = 5_000;
 const LOGIN_MS = 5_000;
 const MAX_BODY_BYTES = 64 * 1024;
 
@@ -21,17 +23,17 @@ export function createTokenSource(
   servers: readonly ServerAddress[],
   credentials: Credentials,
   tls: ClientTlsOptions | undefined,
-): () => Promise<string> {
+): (isRefused: boolean) => Promise<string> {
   let current: Promise<string> | undefined;
-  let renewAt = 0;
+  let [renewAt, refusableAt] = [0, 0];
   const renew = async (): Promise<string> => {
     const { token, ttlMs } = await login(servers, credentials, tls);
-    renewAt = now() + ttlMs * RENEW_AFTER;
+    [renewAt, refusableAt] = [now() + ttlMs * RENEW_AFTER, now() + REFUSED_MS];
     return token;
   };
-  return () => {
-    if (current === undefined || now() > renewAt) {
-      renewAt = Number.POSITIVE_INFINITY;
+  return (isRefused) => {
+    if (current === undefined || now() > (isRefused ? refusableAt : renewAt)) {
+      renewAt = refusableAt = Number.POSITIVE_INFINITY;
       current = renew().catch((reason: unknown) => {
         current = undefined;
         throw reason;
