@@ -201,6 +201,16 @@ describe("MessagePack of any value", () => {
     expect(msgpack.decode(ANY, msgpack.encode(ANY, msgpack.decode(ANY, bytes)))).toEqual(value);
     expect(msgpack.decode("char", msgpack.encode("char", "\ud83d"))).toBe("\ud83d");
   });
+
+  it("has integers of any size as keys", () => {
+    const longs: JavaType = { map: ["java.lang.Long", "java.lang.String"] };
+    expect(msgpack.decode(longs, hex("82 01 a161 cf0000000100000000 a162"))).toEqual(
+      new Map([
+        [1n, "a"],
+        [2n ** 32n, "b"],
+      ]),
+    );
+  });
 });
 
 it.each(["+/8=", "-_8=", "-_8", "+/8", "[-5, -1]"])("bytes are read from %s", (text) => {

@@ -61,7 +61,7 @@ class Reader {
       this.#cost.add(1);
       const format = this.#uint(1);
       const key = isContainer(format) ? undefined : this.#scalar(format);
-      if (typeof key !== "string" && typeof key !== "number")
+      if (typeof key !== "string" && typeof key !== "number" && typeof key !== "bigint")
         throw new Error("a key of a map is neither text nor a number");
       setEntry(object, String(key), this.value(depth));
     }
