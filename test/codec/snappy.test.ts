@@ -5,7 +5,7 @@ import fc from "fast-check";
 import { compressSync, uncompressSync } from "snappy";
 import { describe, expect, it } from "vitest";
 import { compressBlock } from "../../runtime/src/codec/snappy/block.ts";
-import { compressFrames } from "../../runtime/src/codec/snappy/frame.ts";
+import { compressFrames } from "../../runtime/src/codec/snappy/snappy.ts";
 import { framedSnappy, snappy } from "../../runtime/src/snappy.ts";
 
 const LIMIT = 2 ** 20;
