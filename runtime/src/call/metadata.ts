@@ -49,8 +49,8 @@ export class Metadata implements Iterable<[name: string, value: string]> {
 
   /** Wraps a flat list that must not change: the metadata copies it before its first change. */
   static fromShared(fields: readonly string[]): Metadata {
-    // biome-ignore lint/complexity/noThisInStatic: see the comment on the class
-    const metadata = this.fromRaw(fields as string[]);
+    const metadata = new this();
+    metadata.#fields = fields as string[];
     metadata.#isShared = true;
     return metadata;
   }

@@ -28,7 +28,7 @@ export function isTurnOver(): boolean {
 export function takeTurn(size: number): Promise<void> | undefined {
   if (dropsCallbacks) return undefined;
   const bytes = size + MESSAGE_BYTES;
-  if (isTurnOver() || waiting.length > 0) return new Promise((resume) => waiting.push({ bytes, resume }));
+  if (decoded >= BYTES_PER_TURN || waiting.length > 0) return new Promise((resume) => waiting.push({ bytes, resume }));
   decoded += bytes;
   if (!isWatched && decoded >= UNWATCHED_BYTES) {
     isWatched = true;

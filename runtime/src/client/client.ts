@@ -183,7 +183,7 @@ async function callUnary(
     context.waitsFor = "response";
     const selector = selectorOf(defaults, options);
     const request: UnaryRequest = { stream: false, method, message, context, headers, selector };
-    const response = await context.race(() => call(request));
+    const response = await (context.limited ? context.race(() => call(request)) : call(request));
     if (response?.stream !== false) throw shapeError(method, response);
     options.onHeaders?.(response.headers);
     options.onTrailers?.(response.trailers);

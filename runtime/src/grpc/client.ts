@@ -94,9 +94,9 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
       const { trailers } = response;
       const error = method.payload && grpcPayload(method).readError?.({ headers, trailers, bytes: data }, options);
       if (error !== undefined) throw markReceived(error);
-      const turn = takeTurn(data.length);
-      if (turn !== undefined) await turn;
-      return { stream: false, message: decodeNow(method, data), headers, trailers: metadataOf(trailers) };
+      const decoded = decode(method, data);
+      const message = decoded instanceof Promise ? await decoded : decoded;
+      return { stream: false, message, headers, trailers: metadataOf(trailers) };
     } catch (reason) {
       throw failure(reason, response, context);
     }
@@ -189,12 +189,9 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     return wholeBody(await streamBody(envelopes).bytes(Number.POSITIVE_INFINITY));
   }
 
-  function decode(method: Method, bytes: Uint8Array): object | Promise<object> {
-    const turn = takeTurn(bytes.length);
-    return turn === undefined ? decodeNow(method, bytes) : turn.then(() => decodeNow(method, bytes));
-  }
-
-  function decodeNow(method: Method, bytes: Uint8Array): object {
+  function decode(method: Method, bytes: Uint8Array, hasTurn = false): object | Promise<object> {
+    const turn = hasTurn ? undefined : takeTurn(bytes.length);
+    if (turn !== undefined) return turn.then(() => decode(method, bytes, true));
     try {
       if (method.payload !== undefined) return grpcPayload(method).decodeResponse(method, bytes, options);
       return codec.decode(method.output, bytes, method.codecs?.output, countOf(bytes, options.maxMessageValues));

@@ -36,13 +36,11 @@ export function authorizeCall({ handler, request, selector, context }: ServerCal
   return handler.authorize?.({ method: handler.method, headers: request.headers, selector, context });
 }
 
-/** Decodes a message. The result is a promise if those that were decoded in this turn of the event loop have used it up. */
-export function receive(call: ServerCall, data: Uint8Array): object | Promise<object> {
-  const turn = takeTurn(data.length);
-  return turn === undefined ? decode(call, data) : turn.then(() => decode(call, data));
-}
-
-function decode({ format, handler, payload }: ServerCall, bytes: Uint8Array): object {
+/** Decodes a message. Without a turn, the result is a promise if other messages have used up this turn of the event loop. */
+export function receive(call: ServerCall, bytes: Uint8Array, hasTurn = false): object | Promise<object> {
+  const turn = hasTurn ? undefined : takeTurn(bytes.length);
+  if (turn !== undefined) return turn.then(() => receive(call, bytes, true));
+  const { format, handler, payload } = call;
   try {
     return format.decode(bytes, handler, payload);
   } catch (cause) {
