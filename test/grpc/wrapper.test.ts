@@ -21,7 +21,7 @@ import {
   TripleResponseWrapperSchema,
 } from "../../fixtures/gen/org/apache/dubbo/triple/triple_wrapper_pb.ts";
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
-import { wholeBody } from "../../runtime/src/http/body.ts";
+import { WholeBody } from "../../runtime/src/http/body.ts";
 import { resolveClientOptions } from "../../runtime/src/protocol/options.ts";
 import { ROOT } from "../support/documents.ts";
 import { createShopClient, everything, ShopDef, type ShopHandler, shop } from "../support/shop.ts";
@@ -67,7 +67,7 @@ async function post(
     path,
     version: "2",
     headers: new Metadata({ "content-type": contentType, te: "trailers" }),
-    body: wholeBody(body),
+    body: new WholeBody(body),
     signal: undefined,
   });
   const bytes = await response.body.bytes(2 ** 20);
@@ -434,7 +434,7 @@ function answering({ responseHeaders, response, trailers }: Recorded): { transpo
       return {
         status: Number(status),
         headers: new Metadata(headers),
-        body: wholeBody(bytesOf(response)),
+        body: new WholeBody(bytesOf(response)),
         trailers: Metadata.fromRaw(Object.entries(trailers).flat()),
       };
     },

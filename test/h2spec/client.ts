@@ -4,7 +4,7 @@
  * below the pool, which would connect again: h2specd judges each connection, and adds up in several threads without a lock.
  */
 import { Metadata } from "triple-es";
-import { wholeBody } from "../../runtime/src/http/body.ts";
+import { WholeBody } from "../../runtime/src/http/body.ts";
 import { connectHttp2 } from "../../runtime/src/node/client/http2.ts";
 
 const TIMEOUT_MS = 3_000;
@@ -21,7 +21,7 @@ export async function exchange(baseUrl: string): Promise<void> {
       path: "/",
       version: "2",
       headers: new Metadata({ "content-type": "text/plain" }),
-      body: wholeBody(new TextEncoder().encode("Ada")),
+      body: new WholeBody(new TextEncoder().encode("Ada")),
       signal,
     });
     await response?.body.bytes(1024 * 1024);

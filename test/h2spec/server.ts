@@ -6,7 +6,7 @@ import { type AddressInfo, createServer, type Server, type Socket } from "node:n
 import { createServer as createTlsServer } from "node:tls";
 import { Metadata } from "../../runtime/src/call/metadata.ts";
 import { MemoryBudget } from "../../runtime/src/connection/memory-budget.ts";
-import { wholeBody } from "../../runtime/src/http/body.ts";
+import { WholeBody } from "../../runtime/src/http/body.ts";
 import type { Exchange } from "../../runtime/src/http/exchange.ts";
 import { serveHttp2 } from "../../runtime/src/node/server/http2/engine.ts";
 import { resolveLimits } from "../../runtime/src/node/server/listener/limits.ts";
@@ -17,7 +17,7 @@ const exchange: Exchange = async ({ body }) => {
   return {
     status: 200,
     headers: new Metadata({ "content-type": "text/plain" }),
-    body: wholeBody(Buffer.from("hello")),
+    body: new WholeBody(Buffer.from("hello")),
     trailers: new Metadata(),
   };
 };

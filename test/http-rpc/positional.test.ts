@@ -6,7 +6,7 @@ import { hessian2 } from "triple-es-dubbo/hessian2";
 import { type JavaType, jsonSerialization } from "triple-es-dubbo/java";
 import { msgpack } from "triple-es-dubbo/msgpack";
 import { describe, expect, it } from "vitest";
-import { wholeBody } from "../../runtime/src/http/body.ts";
+import { WholeBody } from "../../runtime/src/http/body.ts";
 import { createShopClient, Everything, everything, ShopDef, type ShopHandler, shop } from "../support/shop.ts";
 
 const serving = (handler: Partial<ShopHandler> = {}) => createRouter().add(ShopDef, { ...shop, ...handler });
@@ -28,7 +28,7 @@ async function post(
     path: `/com.acme.Shop/${path}`,
     version: "1.1",
     headers: new Metadata({ "content-type": "application/json", ...headers }),
-    body: wholeBody(Buffer.from(body)),
+    body: new WholeBody(Buffer.from(body)),
     signal: undefined,
   });
   return {

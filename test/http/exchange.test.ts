@@ -3,7 +3,7 @@ import fc from "fast-check";
 import { describe, expect, it, vi } from "vitest";
 import { concat } from "../../runtime/src/call/bytes.ts";
 import { Code } from "../../runtime/src/call/code.ts";
-import { type Body, emptyBody, streamBody, wholeBody } from "../../runtime/src/http/body.ts";
+import { type Body, emptyBody, streamBody, WholeBody } from "../../runtime/src/http/body.ts";
 import { chunked } from "../support/greeter.ts";
 
 const bytes = (length: number): Uint8Array => Uint8Array.from({ length }, (_, i) => i);
@@ -17,7 +17,7 @@ async function chunksOf(body: Body): Promise<number[]> {
 describe("a whole body", () => {
   it("is known at once, and iterates over one chunk", async () => {
     const data = bytes(3);
-    const body = wholeBody(data);
+    const body = new WholeBody(data);
     expect(body.whole).toBe(data);
     expect(await body.bytes(3)).toBe(data);
     expect(await chunksOf(body)).toEqual([3]);
@@ -46,7 +46,7 @@ describe("a body in chunks", () => {
 });
 
 describe.each([
-  ["whole", (chunks: Uint8Array[]) => wholeBody(concat(chunks, 6))],
+  ["whole", (chunks: Uint8Array[]) => new WholeBody(concat(chunks, 6))],
   ["in chunks", (chunks: Uint8Array[]) => streamBody(chunked(chunks))],
 ])("the limit on a body %s", (_form, make) => {
   const chunks = [bytes(3), bytes(3)];

@@ -11,7 +11,7 @@ import {
 import { concat } from "../../runtime/src/call/bytes.ts";
 import type { CallDefaults } from "../../runtime/src/client/client.ts";
 import { protoCodec } from "../../runtime/src/codec/codec.ts";
-import { type Body, streamBody, wholeBody } from "../../runtime/src/http/body.ts";
+import { type Body, streamBody, WholeBody } from "../../runtime/src/http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../runtime/src/http/exchange.ts";
 import { type ClientProtocolOptions, resolveClientOptions } from "../../runtime/src/protocol/options.ts";
 import type { ClientProtocol } from "../../runtime/src/protocol/protocol.ts";
@@ -170,6 +170,6 @@ export function toMetadata(fields: Fields): Metadata {
 }
 
 function toBody(bytes: Bytes): Body {
-  if (typeof bytes === "string") return wholeBody(new TextEncoder().encode(bytes));
-  return bytes instanceof Uint8Array ? wholeBody(bytes) : streamBody(chunked(bytes));
+  if (typeof bytes === "string") return new WholeBody(new TextEncoder().encode(bytes));
+  return bytes instanceof Uint8Array ? new WholeBody(bytes) : streamBody(chunked(bytes));
 }

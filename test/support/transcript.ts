@@ -2,7 +2,7 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { Code, type RpcError } from "triple-es";
 import { codeFromName } from "../../runtime/src/call/code.ts";
-import { wholeBody } from "../../runtime/src/http/body.ts";
+import { WholeBody } from "../../runtime/src/http/body.ts";
 import { readEnvelopes } from "./envelopes.ts";
 import { envelope, joined } from "./greeter.ts";
 
@@ -104,7 +104,7 @@ export async function partsOf(bytes: Uint8Array, expected: readonly Part[]): Pro
     return bytes.byteLength === 0 && expected.length === 0 ? [] : [{ flags: undefined, ...unzipped(bytes, 0) }];
   }
   const parts: Part[] = [];
-  for await (const { compressed, data } of readEnvelopes(wholeBody(bytes), 1_000_000)) {
+  for await (const { compressed, data } of readEnvelopes(new WholeBody(bytes), 1_000_000)) {
     parts.push({ flags: compressed ? 1 : 0, ...unzipped(data, parts.length) });
   }
   return parts;

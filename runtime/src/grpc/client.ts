@@ -16,7 +16,7 @@ import { responseCountError } from "../call/outcome.ts";
 import { takeTurn } from "../call/turn.ts";
 import type { Compression } from "../codec/compression.ts";
 import { countOf } from "../codec/values/values.ts";
-import { type Body, cancelBody, streamBody, wholeBody } from "../http/body.ts";
+import { type Body, cancelBody, streamBody, WholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { clipText, decodingReason } from "../protocol/error.ts";
 import { limitHeaders } from "../protocol/header-limits.ts";
@@ -73,7 +73,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     let response: HttpResponse | undefined;
     try {
       const encoded = encode(request, request.message);
-      const body = wholeBody(encoded instanceof Uint8Array ? encoded : await encoded);
+      const body = new WholeBody(encoded instanceof Uint8Array ? encoded : await encoded);
       response = await exchange(httpRequest(request, body));
       const headers = metadataOf(response.headers);
       const compression = checkResponse(response, method);
@@ -186,7 +186,7 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
   async function requestBody(request: StreamRequest): Promise<Body> {
     const envelopes = new SentMessages(request.messages, (message) => encode(request, message));
     if (request.method.kind !== "server_streaming") return streamBody(envelopes);
-    return wholeBody(await streamBody(envelopes).bytes(Number.POSITIVE_INFINITY));
+    return new WholeBody(await streamBody(envelopes).bytes(Number.POSITIVE_INFINITY));
   }
 
   function decode(method: Method, bytes: Uint8Array, hasTurn = false): object | Promise<object> {

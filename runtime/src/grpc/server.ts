@@ -8,7 +8,7 @@ import { DONE } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { requestCountError } from "../call/outcome.ts";
 import { type Compression, createNegotiation, type Negotiation } from "../codec/compression.ts";
-import { type Body, emptyBody, type Step, streamBody, wholeBody } from "../http/body.ts";
+import { type Body, emptyBody, type Step, streamBody, WholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { notFound, wrongResponseKind } from "../protocol/error.ts";
 import type { FieldLimits } from "../protocol/header-limits.ts";
@@ -214,7 +214,7 @@ function unaryResponse(
   return {
     status: 200,
     headers: responseHeaders(fields, headers, compression, limits),
-    body: wholeBody(envelope),
+    body: new WholeBody(envelope),
     trailers: okTrailers(trailers, limits),
   };
 }

@@ -9,7 +9,7 @@ import { RpcError, reasonOf } from "../call/error.ts";
 import { onlyMessage } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { requestCountError, responseCountError } from "../call/outcome.ts";
-import { cancelBody, endWith, streamBody, wholeBody } from "../http/body.ts";
+import { cancelBody, endWith, streamBody, WholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { appendCallerMetadata } from "../protocol/headers.ts";
 import type { UnaryOptions } from "../protocol/options.ts";
@@ -71,7 +71,7 @@ export function createGrpcWebCall(exchange: Exchange, schemas: HttpRpcPayload, o
     writeSelector(headers, selector);
     appendCallerMetadata(headers, metadata);
     const path = options.useAlias ? aliasPath(method, () => method.name) : method.path;
-    return { method: "POST", path, version: "2", headers, body: wholeBody(body), signal: context.signal, context };
+    return { method: "POST", path, version: "2", headers, body: new WholeBody(body), signal: context.signal, context };
   }
 
   function decodeEach(

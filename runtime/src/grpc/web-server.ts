@@ -5,7 +5,7 @@
 import { joinAll } from "../call/bytes.ts";
 import { DONE, iteration } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
-import { type Body, streamBody, wholeBody } from "../http/body.ts";
+import { type Body, streamBody, WholeBody } from "../http/body.ts";
 import type { HttpResponse } from "../http/exchange.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import type { Answer, ServerProtocol } from "../protocol/protocol.ts";
@@ -67,7 +67,7 @@ function toWebResponse(response: HttpResponse, contentType: string, isText: bool
 function withTrailers(body: Body, trailers: Metadata, encode: (bytes: Uint8Array) => Uint8Array): Body {
   const { whole } = body;
   if (whole === undefined) return streamBody(appendTrailers(body, trailers, encode));
-  return wholeBody(encode(joinAll([whole, encodeTrailers(trailers)])));
+  return new WholeBody(encode(joinAll([whole, encodeTrailers(trailers)])));
 }
 
 /** Appends the frame of trailers. No generator: one that waits for a message runs `return` only after the message. */

@@ -3,7 +3,7 @@
  * exchange. Bundles of pages do not include it, because `fetch` decompresses by itself.
  */
 import { encodingList, findCompression, IDENTITY } from "../codec/compression.ts";
-import { type Body, cancelBody, wholeBody } from "../http/body.ts";
+import { type Body, cancelBody, WholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { badResponse, quote } from "../protocol/error.ts";
 import { compressMessage, decompressMessage } from "../protocol/message.ts";
@@ -20,7 +20,7 @@ export function compressExchange(exchange: Exchange, options: ClientProtocolOpti
     const compressed = body.whole && (await compressMessage(body.whole, sendCompression, options));
     if (compressed === undefined || sendCompression === undefined) return request;
     headers.append("content-encoding", sendCompression.name);
-    return { ...request, body: wholeBody(compressed) };
+    return { ...request, body: new WholeBody(compressed) };
   }
 
   function inflating({ headers, body }: HttpResponse): Body {

@@ -7,7 +7,7 @@ import type { RpcError } from "../call/error.ts";
 import { eachOf } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Compression, createNegotiation, type Negotiation } from "../codec/compression.ts";
-import { streamBody, tooLarge, wholeBody } from "../http/body.ts";
+import { streamBody, tooLarge, WholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { notFound, wrongResponseKind } from "../protocol/error.ts";
 import { checkHeadersSize, type FieldLimits } from "../protocol/header-limits.ts";
@@ -121,7 +121,7 @@ export class HttpRpcServer implements ServerProtocol {
       const limits = this.#options.headerLimits.response;
       const fields = responseHeaders(responseFormat, response, compressed && responseCompression, limits);
       context.answered();
-      return { status: 200, headers: fields, body: wholeBody(compressed ?? data), trailers: EMPTY_TRAILERS };
+      return { status: 200, headers: fields, body: new WholeBody(compressed ?? data), trailers: EMPTY_TRAILERS };
     } catch (reason) {
       return this.#failed(reason, path, context);
     }
@@ -199,7 +199,7 @@ export function rpcErrorResponse(
   return {
     status,
     headers: isTooLarge ? fields : headers,
-    body: wholeBody(encodeErrorBody(error, registry)),
+    body: new WholeBody(encodeErrorBody(error, registry)),
     trailers: EMPTY_TRAILERS,
   };
 }

@@ -7,7 +7,7 @@ import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
 import { Metadata } from "../call/metadata.ts";
 import type { Codec } from "../codec/codec.ts";
-import { cancelBody, wholeBody } from "../http/body.ts";
+import { cancelBody, WholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { badResponse, localError, MAX_ERROR_BYTES } from "../protocol/error.ts";
 import { appendCallerMetadata } from "../protocol/headers.ts";
@@ -105,7 +105,7 @@ export function createUnaryCall<Response = UnaryResponse>(
       path: payload.path?.(method) ?? (options.useAlias ? aliasPath(method, (alias) => alias.method) : method.path),
       version: "2",
       headers,
-      body: wholeBody(message),
+      body: new WholeBody(message),
       signal: context.signal,
       context,
     };

@@ -59,8 +59,9 @@ export function nextChunk(request: NonNullable<ChunkSource["request"]>): Promise
   });
 }
 
-class WholeBody implements Body {
-  readonly whole: Uint8Array;
+/** A body of complete bytes. */
+export class WholeBody implements Body {
+  declare readonly whole: Uint8Array;
   constructor(whole: Uint8Array) {
     this.whole = whole;
   }
@@ -71,11 +72,6 @@ class WholeBody implements Body {
   async *[Symbol.asyncIterator](): AsyncGenerator<Uint8Array, undefined> {
     if (this.whole.length > 0) yield this.whole;
   }
-}
-
-/** Creates a body from its complete bytes. */
-export function wholeBody(bytes: Uint8Array): Body {
-  return new WholeBody(bytes);
 }
 
 /** Creates a body from a stream of chunks. */
@@ -114,7 +110,7 @@ export function onRead(body: Body, begin: () => void): Body {
 }
 
 /** A body without bytes. */
-export const emptyBody: Body = wholeBody(NO_BYTES);
+export const emptyBody: Body = new WholeBody(NO_BYTES);
 
 /** Cancels a body that will not be read, so that its connection can be reused. */
 export function cancelBody(body: Body): void {

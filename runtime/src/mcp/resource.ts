@@ -12,7 +12,7 @@ import { parseBounded } from "../codec/bounded-codec.ts";
 import { encodeJson } from "../codec/codec.ts";
 import { isObject } from "../codec/values/json.ts";
 import { countOf } from "../codec/values/values.ts";
-import { type Body, emptyBody, streamBody, tooLarge, wholeBody } from "../http/body.ts";
+import { type Body, emptyBody, streamBody, tooLarge, WholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { EventReader, type ReceivedEvent } from "../http-rpc/event-reader.ts";
 import { EVENT_HEADERS } from "../http-rpc/events.ts";
@@ -200,11 +200,11 @@ export class ToolResource implements CallingResource {
     headers.append("content-type", JSON_TYPE).append("tri-protocol-version", PROTOCOL_VERSION);
     headers.append("accept", kind === "unary" ? JSON_TYPE : EVENT_TYPE);
     writeSelector(headers, selector);
-    const response = await this.#routes.answer(callOf(http, path, headers, wholeBody(encodeJson(input))), handler);
+    const response = await this.#routes.answer(callOf(http, path, headers, new WholeBody(encodeJson(input))), handler);
     if (response.status !== 200) {
       const bytes = await response.body.bytes(Number.POSITIVE_INFINITY);
       // Clients begin their authorization at this status.
-      if (response.status === 401) return { ...response, body: wholeBody(bytes) };
+      if (response.status === 401) return { ...response, body: new WholeBody(bytes) };
       return respond(request, failed(new TextDecoder().decode(bytes)));
     }
     if (kind === "unary") {

@@ -1,7 +1,7 @@
 /** Resources: plain HTTP beside the methods of a router, such as probes of health, documents and routes of REST. */
 import type { Selector, ServiceDef } from "../call/call.ts";
 import { Metadata } from "../call/metadata.ts";
-import { cancelBody, emptyBody, streamBody, wholeBody } from "../http/body.ts";
+import { cancelBody, emptyBody, streamBody, WholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { ServerProtocolOptions } from "../protocol/options.ts";
 import type { Handler, HandlerLimits } from "../protocol/protocol.ts";
@@ -73,7 +73,7 @@ export function textResponse(
     "x-content-type-options": "nosniff",
     ...fields,
   });
-  return { status, headers, body: wholeBody(encoder.encode(text)), trailers: new Metadata() };
+  return { status, headers, body: new WholeBody(encoder.encode(text)), trailers: new Metadata() };
 }
 
 /** Answers GET and HEAD with `answer`, and other methods with 405 (RFC 9110, section 15.5.6). */

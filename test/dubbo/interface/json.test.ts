@@ -14,7 +14,7 @@ import { msgpack } from "triple-es-dubbo/msgpack";
 import { describe, expect, it } from "vitest";
 import { valuesOf } from "../../../dubbo/src/interface/arguments.ts";
 import { Cost } from "../../../dubbo/src/interface/cost.ts";
-import { wholeBody } from "../../../runtime/src/http/body.ts";
+import { WholeBody } from "../../../runtime/src/http/body.ts";
 
 const ANY: JavaType = "java.lang.Object";
 const DECIMAL: JavaType = "java.math.BigDecimal";
@@ -278,7 +278,7 @@ describe("overloads in JSON", () => {
       path: `/t.S/${path}`,
       version: "1.1",
       headers: new Metadata({ "content-type": contentType, accept: "application/json" }),
-      body: wholeBody(Buffer.from(body)),
+      body: new WholeBody(Buffer.from(body)),
       signal: undefined,
     });
     return JSON.parse(Buffer.from(await response.body.bytes(2 ** 20)).toString());

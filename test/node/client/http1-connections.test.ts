@@ -7,7 +7,7 @@ import { runInNewContext } from "node:vm";
 import { expect, it, onTestFinished } from "vitest";
 import { Metadata } from "../../../runtime/src/call/metadata.ts";
 import { ConnectionBackoff } from "../../../runtime/src/connection/attempts.ts";
-import { wholeBody } from "../../../runtime/src/http/body.ts";
+import { WholeBody } from "../../../runtime/src/http/body.ts";
 import { Http1Pool } from "../../../runtime/src/node/client/http1.ts";
 import { connectGreeter, failureOf } from "../../support/server.ts";
 
@@ -166,7 +166,7 @@ it("an idle connection keeps no body of its last exchange", async () => {
       path: "/",
       version: "1.1",
       headers: new Metadata(),
-      body: wholeBody(sent),
+      body: new WholeBody(sent),
       signal: undefined,
     });
     return [new WeakRef(sent), new WeakRef(await response.body.bytes(1_000)), new WeakRef(response.body)];

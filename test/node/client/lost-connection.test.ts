@@ -15,7 +15,7 @@ import type { Connect, Connection } from "../../../runtime/src/connection/connec
 import { Http2Connection } from "../../../runtime/src/connection/http2-connection.ts";
 import { Pool } from "../../../runtime/src/connection/pool.ts";
 import { ConnectionSocket } from "../../../runtime/src/connection/socket.ts";
-import { streamBody, wholeBody } from "../../../runtime/src/http/body.ts";
+import { streamBody, WholeBody } from "../../../runtime/src/http/body.ts";
 import type { HttpRequest } from "../../../runtime/src/http/exchange.ts";
 import { ExchangeFailure, errorOf } from "../../../runtime/src/http/transparent-retry.ts";
 import { DEFAULT_LIMITS } from "../../../runtime/src/http2/limits.ts";
@@ -170,7 +170,7 @@ function requestOf(path: string, bytes: number, isStreamed: boolean): HttpReques
           yield chunk;
         })(),
       )
-    : wholeBody(chunk);
+    : new WholeBody(chunk);
   return { method: "POST", path, version: "2", headers: new Metadata(), body, signal: undefined };
 }
 

@@ -7,7 +7,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Code, Metadata } from "triple-es";
 import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
-import { wholeBody } from "../../../runtime/src/http/body.ts";
+import { WholeBody } from "../../../runtime/src/http/body.ts";
 import { createConnector } from "../../../runtime/src/node/client/connector.ts";
 import { type Credentials, writeCredentials } from "../../interop/peer.ts";
 import { outputOf, startProgram } from "../../interop/program.ts";
@@ -69,7 +69,7 @@ describe.skipIf(!hasNghttpd).each([
         path,
         version: "2",
         headers: new Metadata({ "content-type": "text/plain", "x-index": String(index), [`x-${index}`]: "y" }),
-        body: wholeBody(bytes),
+        body: new WholeBody(bytes),
         signal: undefined,
       });
   }

@@ -7,7 +7,7 @@ import { Code } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { Metadata } from "../../../runtime/src/call/metadata.ts";
 import { ConnectionBackoff } from "../../../runtime/src/connection/attempts.ts";
-import { wholeBody } from "../../../runtime/src/http/body.ts";
+import { WholeBody } from "../../../runtime/src/http/body.ts";
 import type { HttpRequest, HttpResponse } from "../../../runtime/src/http/exchange.ts";
 import { Http1Connection, Http1Pool } from "../../../runtime/src/node/client/http1.ts";
 import { hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
@@ -22,7 +22,7 @@ const OPTIONS = {
   backoff: new ConnectionBackoff(0),
   maxHeaderBytes: 65_536,
 };
-const body = wholeBody(new Uint8Array(100_000));
+const body = new WholeBody(new Uint8Array(100_000));
 const REQUEST: HttpRequest = {
   method: "POST",
   path: "/a",

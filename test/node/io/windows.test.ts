@@ -13,7 +13,7 @@ import { ConnectionExchange } from "../../../runtime/src/connection/exchange.ts"
 import type { IncomingBody } from "../../../runtime/src/connection/incoming-body.ts";
 import { MemoryBudget, MemoryShare } from "../../../runtime/src/connection/memory-budget.ts";
 import { SwapList } from "../../../runtime/src/connection/swap-list.ts";
-import { streamBody, wholeBody } from "../../../runtime/src/http/body.ts";
+import { streamBody, WholeBody } from "../../../runtime/src/http/body.ts";
 import { ClientRole } from "../../../runtime/src/http2/client.ts";
 import { FrameType } from "../../../runtime/src/http2/codes.ts";
 import type { EngineConnection } from "../../../runtime/src/http2/connection.ts";
@@ -262,7 +262,7 @@ async function serve(steps: readonly Step[]): Promise<void> {
             yield bytes;
           })(),
         )
-      : wholeBody(bytes);
+      : new WholeBody(bytes);
     one.request.answer({ status: 200, headers: new Metadata(), body, trailers: new Metadata({ "grpc-status": "0" }) });
   };
   let id = -1;

@@ -5,7 +5,7 @@
 import { constants } from "node:http2";
 import { Code, Metadata } from "triple-es";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { emptyBody, wholeBody } from "../../../runtime/src/http/body.ts";
+import { emptyBody, WholeBody } from "../../../runtime/src/http/body.ts";
 import { createConnector } from "../../../runtime/src/node/client/connector.ts";
 import { readFields, toHttp2Headers } from "../../../runtime/src/node/server/adapter/headers.ts";
 import { Listener } from "../../../runtime/src/node/server/listener/listener.ts";
@@ -135,7 +135,7 @@ describe("over HTTP/2", () => {
       async ({ path }) => ({
         status: 200,
         headers: new Metadata(),
-        body: wholeBody(Buffer.from("answer")),
+        body: new WholeBody(Buffer.from("answer")),
         trailers: Metadata.fromRaw([path === "/bad" ? "http2-settings" : "x-good", "AAMAAABk"]),
       }),
       {},

@@ -10,7 +10,7 @@ import type { Collecting } from "../../../connection/collecting.ts";
 import { IncomingBody } from "../../../connection/incoming-body.ts";
 import { type MemoryShare, outOfMemory, UNCOUNTED_BYTES } from "../../../connection/memory-budget.ts";
 import type { OutgoingBody } from "../../../connection/outgoing-body.ts";
-import { type Body, emptyBody, onRead, wholeBody } from "../../../http/body.ts";
+import { type Body, emptyBody, onRead, WholeBody } from "../../../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../../../http/exchange.ts";
 import type { Stream } from "../../../http2/stream.ts";
 import { errorBody } from "../../../protocol/error.ts";
@@ -70,7 +70,7 @@ export abstract class ReceivedRequest<
     this.headers = Metadata.fromShared(head.fields);
     if (stream.ended) {
       this.incoming = undefined;
-      this.body = early.length === 0 ? emptyBody : wholeBody(joined(stream, early));
+      this.body = early.length === 0 ? emptyBody : new WholeBody(joined(stream, early));
     } else {
       this.incoming = new IncomingBody(stream, early, owner.collecting, discardRest, owner.memory);
       this.body = expects ? onRead(this.incoming, () => this.inform()) : this.incoming;
@@ -175,7 +175,7 @@ export function errorResponse(httpStatus: number, error: RpcError): HttpResponse
   return {
     status: httpStatus,
     headers: new Metadata({ "content-type": "application/json" }).freeze(),
-    body: wholeBody(Buffer.from(JSON.stringify(body))),
+    body: new WholeBody(Buffer.from(JSON.stringify(body))),
     trailers: new Metadata().freeze(),
   };
 }
