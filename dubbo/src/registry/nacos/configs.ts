@@ -5,7 +5,7 @@ import { Code, RpcError } from "triple-es";
 import { delayInBackground, random, startBackgroundTimer } from "triple-es/internal";
 import { Changes, type StopWatch, startWatch, type Watcher } from "../watch.ts";
 import type { NacosClient } from "./client.ts";
-import { type NacosConnection, REFUSALS } from "./connection.ts";
+import { type NacosConnection, REFUSALS, type RequestHandler } from "./connection.ts";
 import { lostOrEnded } from "./naming.ts";
 
 /** The name of a configuration. */
@@ -35,7 +35,8 @@ const COMPARE_MS = 60_000;
 export class Configs {
   readonly #client: NacosClient;
   readonly #tenant: string;
-  readonly #changes = new WeakMap<NacosConnection, Map<string, Set<() => void>>>();
+  /** The callbacks of the watches by the names of their configurations. */
+  readonly #callbacks = new Map<string, Set<() => void>>();
 
   constructor(client: NacosClient, namespace: string) {
     this.#client = client;
@@ -65,8 +66,7 @@ export class Configs {
           else await unlessLate(changes, signal);
         }
       } finally {
-        stop();
-        if (!this.#isListening(connection, key)) this.#hasChanged(connection, key, "", false).catch(() => {});
+        if (stop()) this.#hasChanged(connection, key, "", false).catch(() => {});
       }
     });
   }
@@ -111,33 +111,18 @@ export class Configs {
     return (changedConfigs ?? []).length > 0;
   }
 
-  /** Calls back when the server reports a change. Returns a function that ends it. */
-  #listen(connection: NacosConnection, key: ConfigKey, callback: () => void): () => void {
-    const listeners = this.#listenersOf(connection);
+  /** Calls back when the server reports a change. Returns a function that ends it, and returns true for the last watch. */
+  #listen(connection: NacosConnection, key: ConfigKey, callback: () => void): () => boolean {
+    connection.on("ConfigChangeNotifyRequest", this.#onNotify);
     const name = nameOf(key);
-    const callbacks = listeners.get(name) ?? new Set();
-    listeners.set(name, callbacks);
-    callbacks.add(callback);
-    return () => {
-      callbacks.delete(callback);
-      if (callbacks.size === 0) listeners.delete(name);
-    };
+    const callbacks = this.#callbacks.get(name) ?? new Set();
+    this.#callbacks.set(name, callbacks.add(callback));
+    return () => callbacks.delete(callback) && callbacks.size === 0 && this.#callbacks.delete(name);
   }
 
-  #isListening(connection: NacosConnection, key: ConfigKey): boolean {
-    return this.#listenersOf(connection).has(nameOf(key));
-  }
-
-  #listenersOf(connection: NacosConnection): Map<string, Set<() => void>> {
-    const known = this.#changes.get(connection);
-    if (known !== undefined) return known;
-    const listeners = new Map<string, Set<() => void>>();
-    this.#changes.set(connection, listeners);
-    connection.on("ConfigChangeNotifyRequest", (request) => {
-      for (const callback of listeners.get(nameOf(request as unknown as ConfigKey)) ?? []) callback();
-    });
-    return listeners;
-  }
+  readonly #onNotify: RequestHandler = (request) => {
+    for (const callback of this.#callbacks.get(nameOf(request as unknown as ConfigKey)) ?? []) callback();
+  };
 }
 
 const nameOf = ({ dataId, group }: ConfigKey): string => `${group}\n${dataId}`;
