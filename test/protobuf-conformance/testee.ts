@@ -1,7 +1,7 @@
 /**
  * The testee of protobuf's conformance suite: reads requests from stdin and writes responses to stdout, each after its length
- * in four bytes. Binary is decoded and encoded by generated codecs, and JSON encoded by the writer of servers, or with `protobuf-es`
- * as its argument by protobuf-es, which also decodes JSON.
+ * in four bytes. Binary is decoded and encoded by generated codecs, and JSON by the reader and writer of servers, or with `protobuf-es`
+ * as its argument by protobuf-es, which also refuses invalid JSON.
  *
  *     testee.ts GENERATED_FOLDER [protobuf-es]
  */
@@ -21,6 +21,7 @@ import {
 import { reflect } from "@bufbuild/protobuf/reflect";
 import * as wkt from "@bufbuild/protobuf/wkt";
 import type { MessageCodec } from "triple-es/codec";
+import { readJson } from "../../runtime/src/codec/json-reader.ts";
 import { writeJson } from "../../runtime/src/codec/json-writer.ts";
 
 /** Files with the messages of tests, and the types that `Any` in JSON refers to. */
@@ -92,6 +93,9 @@ function answer(request: TestRequest): Outcome {
     } else if (payload.case === "jsonPayload") {
       const ignoreUnknownFields = request.testCategory === JSON_IGNORE_UNKNOWN_TEST;
       message = fromJsonString(type, payload.value as string, { registry, ignoreUnknownFields });
+      const read =
+        codec && message.$unknown === undefined ? readJson(type, JSON.parse(payload.value as string)) : undefined;
+      if (read !== undefined) message = read as Message;
     } else return ["skipped", `${payload.case} is not supported`];
   } catch (error) {
     return ["parseError", String(error)];

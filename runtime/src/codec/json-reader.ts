@@ -2,15 +2,7 @@
  * Reader of protobuf's JSON format, from parsed JSON. It creates the same messages as protobuf-es, and leaves to it whatever is
  * rare or invalid.
  */
-import {
-  create,
-  type DescEnum,
-  type DescMessage,
-  fromJson,
-  type JsonValue,
-  protoInt64,
-  ScalarType,
-} from "@bufbuild/protobuf";
+import { create, type DescMessage, fromJson, type JsonValue, protoInt64, ScalarType } from "@bufbuild/protobuf";
 import { base64Decode, getTextEncoding } from "@bufbuild/protobuf/wire";
 import { setEntry } from "./binary/map.ts";
 import { type FieldPlan, Kind, leave, type MessagePlan, planOf, Shape } from "./json-fields.ts";
@@ -115,8 +107,9 @@ function readValue(plan: FieldPlan, json: JsonValue, depth: number): unknown {
       return typeof json === "string" ? base64Decode(json) : leave();
     default: {
       if (typeof json === "string") return plan.numbers?.get(json) ?? leave();
-      const { open, value } = plan.field.enum as DescEnum;
-      return typeof json === "number" && (open ? (json | 0) === json : value[json] !== undefined) ? json : leave();
+      if (typeof json !== "number") leave();
+      const { enum: type } = plan.field;
+      return (type?.open ? (json | 0) === json : type?.value[json] !== undefined) ? json : leave();
     }
   }
 }

@@ -1,15 +1,25 @@
 /**
- * `npm run codecs:differential`: generated codecs and the JSON writer against protobuf-es, on as many random schemas, values and mutated bytes as
+ * `npm run codecs:differential`: generated codecs and the JSON reader and writer against protobuf-es, on as many random schemas, values and mutated bytes as
  * wanted. The tests of this folder check the same properties on 10,000 cases.
  *
  *     --cases 1000000   cases of this run: a value that both encode and decode, or mutated bytes that both decode or reject
  *     --seed 1          the first seed; each schema has its own, which is printed with a failure
  */
 import { parseArgs } from "node:util";
-import { type DescMessage, fromBinary, type Message, toBinary } from "@bufbuild/protobuf";
+import {
+  type DescMessage,
+  fromBinary,
+  fromJson,
+  type JsonValue,
+  type Message,
+  toBinary,
+  toJson,
+} from "@bufbuild/protobuf";
 import fc from "fast-check";
 import { boundedJsonCodec } from "../../../runtime/src/codec/bounded-codec.ts";
 import { jsonCodec } from "../../../runtime/src/codec/codec.ts";
+import { readJson } from "../../../runtime/src/codec/json-reader.ts";
+import { changeJson } from "../json-values.ts";
 import { type Codec, load } from "./load.ts";
 import { randomFile } from "./schemas.ts";
 import { attempt, corrupt, initOf, mutate, type Random, randomMessage, randomOf, same } from "./values.ts";
@@ -58,6 +68,18 @@ function judge(schema: DescMessage, codec: Codec, random: Random): void {
       attempt(() => boundedJsonCodec.encode(schema, given)),
       attempt(() => jsonCodec.encode(schema, given)),
       invalid,
+    );
+    cases++;
+  }
+  const json = attempt(() => toJson(schema, message));
+  const changed = json === undefined ? undefined : changeJson(schema, json, random);
+  for (const one of [json, changed]) {
+    const read = one === undefined ? undefined : readJson(schema, one);
+    if (read === undefined) continue;
+    same(
+      read,
+      attempt(() => fromJson(schema, one as JsonValue, { ignoreUnknownFields: true })),
+      JSON.stringify(one),
     );
     cases++;
   }
