@@ -20,7 +20,7 @@ export const PREFACE: Uint8Array = Uint8Array.from("PRI * HTTP/2.0\r\n\r\nSM\r\n
   character.charCodeAt(0),
 );
 
-const Phase = { Preface: 0, Header: 1, Payload: 2, PadLength: 3, Data: 4, Padding: 5, Skipped: 6 } as const;
+const Phase = { Preface: 0, Header: 1, Payload: 2, PadLength: 3, Data: 4, Skipped: 5 } as const;
 
 /** Bytes of a header block that count as much work as another frame: about as many fields may be in them. */
 const HEADER_BYTES_PER_FRAME = 32;
@@ -42,9 +42,9 @@ export class Receiver {
   #streamId = 0;
   #length = 0;
   #isFirst = true;
-  /** Bytes of a DATA frame, or of a frame of an unknown type, that have not been received yet. */
+  /** Bytes of a DATA frame that have not been received yet, and those to skip: its padding, or a frame of an unknown type. */
   #dataLeft = 0;
-  #paddingLeft = 0;
+  #skippedLeft = 0;
   readonly #headers = { streamId: 0, isEnd: false, bytes: EMPTY, start: 0, end: 0, dependsOn: -1 };
   /** The header block in progress, which is in {@link #headers}: its stream id (0: none), and the bytes received so far. */
   #blockStreamId = 0;
@@ -65,7 +65,8 @@ export class Receiver {
   /** True if the preface, a header block or a frame other than DATA is incomplete. */
   get isMidway(): boolean {
     if (this.#blockStreamId !== 0 || this.#got > 0) return true;
-    return this.#phase === Phase.Payload || this.#phase === Phase.Preface || this.#phase === Phase.Skipped;
+    if (this.#phase === Phase.Skipped) return this.#type !== FrameType.Data;
+    return this.#phase === Phase.Payload || this.#phase === Phase.Preface;
   }
 
   /** Reads about that many frames; a long header block counts as several. Returns the number of bytes that were read. */
@@ -86,9 +87,6 @@ export class Receiver {
           break;
         case Phase.PadLength:
           this.#onPadLength(chunk[at++] as number);
-          break;
-        case Phase.Padding:
-          at = this.#skipPadding(at, end);
           break;
         case Phase.Skipped:
           at = this.#skip(at, end);
@@ -159,8 +157,11 @@ export class Receiver {
     }
     this.#work--;
     this.#phase = Phase.Payload;
-    if (type > FrameType.Continuation) this.#startSkipping(length);
-    else if (type === FrameType.Headers || type === FrameType.Continuation) {
+    if (type > FrameType.Continuation) {
+      this.#others.onUnknown(length);
+      this.#skippedLeft = length;
+      this.#endData();
+    } else if (type === FrameType.Headers || type === FrameType.Continuation) {
       this.#work -= Math.floor(length / HEADER_BYTES_PER_FRAME);
     }
     if (type !== FrameType.Data) return;
@@ -177,7 +178,7 @@ export class Receiver {
 
   #startData(length: number, padding: number): void {
     this.#dataLeft = length;
-    this.#paddingLeft = Math.max(0, padding - 1);
+    this.#skippedLeft = Math.max(0, padding - 1);
     this.#phase = Phase.Data;
     this.#data.onDataStart(this.#streamId, length, padding, (this.#flags & Flag.EndStream) !== 0);
     if (length === 0) this.#endData();
@@ -191,37 +192,21 @@ export class Receiver {
     return stop;
   }
 
+  /** Ends a DATA frame, or one of an unknown type, when what is to skip has been skipped. */
   #endData(): void {
-    if (this.#paddingLeft > 0) {
-      this.#phase = Phase.Padding;
+    if (this.#skippedLeft > 0) {
+      this.#phase = Phase.Skipped;
       return;
     }
     this.#phase = Phase.Header;
     this.completed++;
-    this.#data.onDataEnd((this.#flags & Flag.EndStream) !== 0);
-  }
-
-  #skipPadding(start: number, end: number): number {
-    const stop = Math.min(end, start + this.#paddingLeft);
-    this.#paddingLeft -= stop - start;
-    if (this.#paddingLeft === 0) this.#endData();
-    return stop;
-  }
-
-  #startSkipping(length: number): void {
-    this.#dataLeft = length;
-    this.#phase = Phase.Skipped;
-    this.#others.onUnknown(length);
-    if (length === 0) this.#skip(0, 0);
+    if (this.#type === FrameType.Data) this.#data.onDataEnd((this.#flags & Flag.EndStream) !== 0);
   }
 
   #skip(start: number, end: number): number {
-    const stop = Math.min(end, start + this.#dataLeft);
-    this.#dataLeft -= stop - start;
-    if (this.#dataLeft === 0) {
-      this.#phase = Phase.Header;
-      this.completed++;
-    }
+    const stop = Math.min(end, start + this.#skippedLeft);
+    this.#skippedLeft -= stop - start;
+    if (this.#skippedLeft === 0) this.#endData();
     return stop;
   }
 
