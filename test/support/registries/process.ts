@@ -65,6 +65,7 @@ export async function startRegistry({ name, port, command, env, isReady }: Regis
       if (started.exitCode !== null || started.signalCode !== null) break;
       await new Promise((resolve) => setTimeout(resolve, 50));
     }
+    started.kill("SIGKILL");
     throw new Error(`${name} does not answer:\n${existsSync(log) ? readFileSync(log, "utf8").slice(-2_000) : ""}`);
   }
 
