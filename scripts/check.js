@@ -85,10 +85,7 @@ const COMPUTING_JUDGES = [
 /** A cancellation of this suite must come within 200 ms, so that only judges with a lower priority run beside it. */
 const TIMED_JUDGE = "conformance";
 /** Lists of the other checks by independent implementations, which run at the same time. */
-const JUDGES = [
-  ["interop:grpc", "interop:dubbo"],
-  ["h2spec", "proxies"],
-];
+const JUDGES = [["interop:dubbo"], ["h2spec", "interop:grpc", "proxies"]];
 /** Downloads and builds of the judges, which take place while the tests run. */
 const PREPARATIONS = [
   ...["zookeeper", "nacos"].map((name) => `sh scripts/registries.sh .ci/cache/registries ${name}`),
