@@ -138,7 +138,8 @@ describe.skipIf(!hasNacos)("nacos", () => {
   it("and its model give the same results", async () => {
     const model = await startModel();
     onTestFinished(() => model.close());
-    const [real, simulated] = [await play(server.port + 1_000, "modelled"), await play(model.port, "modelled")];
+    const ports = [server.port + 1_000, model.port];
+    const [real, simulated] = (await Promise.all(ports.map((port) => play(port, "modelled")))) as [string[], string[]];
     expect(simulated).toEqual(real);
     expect(real).toHaveLength(22);
   });
