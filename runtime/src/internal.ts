@@ -15,7 +15,8 @@ export { delay, delayInBackground, onAbort, resolvedWithin, unlessAborted } from
 export { setEntry } from "./codec/binary/map.ts";
 export { decodeJsonText, encodeJson } from "./codec/codec.ts";
 export { BACKSLASH, COLON, COMMA, OPEN_ARRAY, OPEN_OBJECT, QUOTE } from "./codec/json-syntax.ts";
-export { DEFAULT_MAX_MESSAGE_VALUES } from "./codec/values/values.ts";
+export { countProtoValues } from "./codec/values/proto.ts";
+export { DEFAULT_MAX_MESSAGE_VALUES, Units, ValueCount } from "./codec/values/values.ts";
 export { DEFAULT_WEIGHT, endpointProblem, formatAddress, parseAddress } from "./discovery/endpoint.ts";
 export { readDetails, userMetadata } from "./grpc/status.ts";
 export { NUMBER, parseBoolean } from "./http-rpc/body/parameters.ts";

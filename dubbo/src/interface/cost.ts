@@ -31,26 +31,27 @@ const NUMBERS = 512;
 
 /** The counters of one message. The methods throw `resource_exhausted` when the limit is exceeded. */
 export class Cost {
-  readonly #maxMessageValues: number;
+  /** The limit on values. */
+  readonly maxMessageValues: number;
   #values = 0;
   #made = 0;
   #bytes = 0;
 
   /** `maxMessageValues`: most values, counted separately when they are read or written, and when they are created. */
   constructor(maxMessageValues: number = DEFAULT_MAX_MESSAGE_VALUES) {
-    this.#maxMessageValues = maxMessageValues;
+    this.maxMessageValues = maxMessageValues;
   }
 
   /** Counts values that were read or are being written. */
   add(count: number): void {
     this.#values += count;
-    if (this.#values > this.#maxMessageValues) throw this.#tooMany(this.#values);
+    if (this.#values > this.maxMessageValues) throw this.#tooMany(this.#values);
   }
 
   /** Counts values that are created from values read: once more for each reference, and for each missing field. */
   make(count: number): void {
     this.#made += count;
-    if (this.#made > this.#maxMessageValues) throw this.#tooMany(this.#made);
+    if (this.#made > this.maxMessageValues) throw this.#tooMany(this.#made);
   }
 
   /**
@@ -64,7 +65,7 @@ export class Cost {
 
   /** Counts the values of JSON text before it is parsed, which takes far longer. */
   addJson(bytes: Uint8Array): void {
-    this.add(checkJsonValues(bytes, this.#maxMessageValues - this.#values));
+    this.add(checkJsonValues(bytes, this.maxMessageValues - this.#values));
   }
 
   /** Counts bytes that are being written. */
@@ -76,7 +77,7 @@ export class Cost {
   #tooMany(count: number): RpcError {
     const known = Math.ceil(count);
     return exhausted(
-      `there are at least ${known} values, more than the limit of ${this.#maxMessageValues} (option maxMessageValues)`,
+      `there are at least ${known} values, more than the limit of ${this.maxMessageValues} (option maxMessageValues)`,
     );
   }
 }

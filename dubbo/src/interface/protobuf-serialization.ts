@@ -12,6 +12,8 @@ import {
   timestampDate,
   timestampFromDate,
 } from "@bufbuild/protobuf/wkt";
+import { countProtoValues, Units, ValueCount } from "triple-es/internal";
+import { Cost } from "./cost.ts";
 import type { Serialization } from "./serialization.ts";
 import type { JavaPrimitive, JavaType } from "./signature.ts";
 import { isBytes, nameOf, scalarOf, show, toDate, toScalar } from "./type.ts";
@@ -56,10 +58,13 @@ export function createProtobufSerialization(messages: Readonly<Record<string, De
       const schema = schemaOf(type);
       return toBinary(schema, messageOf(schema, type, value));
     },
-    decode(type, bytes) {
+    decode(type, bytes, cost = new Cost()) {
       const schema = schemaOf(type);
+      const count = new ValueCount(cost.maxMessageValues, Number.POSITIVE_INFINITY);
+      countProtoValues(schema, bytes, count);
+      cost.add(count.made / Units.value);
       const message = fromBinary(schema, bytes);
-      if (isMessage(message, TimestampSchema)) return timestampDate(message);
+      if (isMessage(message, TimestampSchema)) return toDate(timestampDate(message));
       const scalar = scalarOf(type);
       if (typeof type === "object" && !isBytes(type)) return message;
       const { value } = message as Message & { readonly value: unknown };

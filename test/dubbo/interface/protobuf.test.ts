@@ -1,11 +1,13 @@
 /** Values of services without IDL in Protocol Buffers. */
 import { create, isMessage, toBinary } from "@bufbuild/protobuf";
-import { StringValueSchema } from "@bufbuild/protobuf/wkt";
+import { FileDescriptorProtoSchema, StringValueSchema } from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { createProtobufSerialization, type JavaType } from "triple-es-dubbo/java";
 import { describe, expect, it } from "vitest";
+import { Cost } from "../../../dubbo/src/interface/cost.ts";
 import { GreetRequestSchema } from "../../../examples/gen/greet/v1/greet_pb.ts";
 
+const hex = (text: string): Uint8Array => new Uint8Array(Buffer.from(text.replaceAll(" ", ""), "hex"));
 const Greeting: JavaType = { class: () => ({ name: "com.acme.Greeting", fields: {} }) };
 const protobuf = createProtobufSerialization({ "com.acme.Greeting": GreetRequestSchema });
 
@@ -54,6 +56,20 @@ describe("the serialization protobuf", () => {
     const bytes = protobuf.encode("int", 300);
     expect(protobuf.decode("short", bytes)).toBe(300);
     expect(() => protobuf.decode("byte", bytes)).toThrow("300 is not a valid byte");
+  });
+
+  it("refuses a time that no date holds, and a message of too many values before it is decoded", () => {
+    const late = hex("08 ffffffffffffffff7f");
+    expect(() => protobuf.decode("java.util.Date", late)).toThrow("is not a valid date");
+    const File: JavaType = { class: () => ({ name: "com.acme.File", fields: {} }) };
+    const files = createProtobufSerialization({ "com.acme.File": FileDescriptorProtoSchema });
+    // The field `message_type`, each time an empty message.
+    const bytes = (messages: number): Uint8Array => hex("2200".repeat(messages));
+    expect(files.decode(File, bytes(1_000))).toMatchObject({ messageType: { length: 1_000 } });
+    expect(() => files.decode(File, bytes(70_000))).toThrow("more than the limit of 65536 values");
+    const cost = new Cost(10_000);
+    files.decode(File, bytes(1_000), cost);
+    expect(() => files.decode(File, bytes(5_000), cost)).toThrow("more than the limit of 10000");
   });
 
   it("decodes any bytes to a value or an error", () => {
