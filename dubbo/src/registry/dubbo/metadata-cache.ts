@@ -3,7 +3,7 @@
  * instances are used without their metadata, and one is asked again later.
  */
 import type { InstanceConnection } from "triple-es/discovery";
-import { now, startBackgroundTimer, startTimer } from "triple-es/internal";
+import { now, startTimer } from "triple-es/internal";
 import { readInstanceMetadata } from "../metadata-service.ts";
 import { type DescribedService, parseMetadata } from "./metadata.ts";
 import { metadataAddress, revisionOfInstance, type ServiceInstance } from "./service-instance.ts";
@@ -20,7 +20,7 @@ const MAX_ASKED = 3;
 /** Time limit of one question, in milliseconds. */
 const READ_TIMEOUT_MS = 2_000;
 /** Time until a revision whose instances have not answered is asked for again, in milliseconds. */
-const REVISION_RETRY_MS = 30_000;
+export const REVISION_RETRY_MS = 30_000;
 
 interface Entry {
   readonly loaded: Promise<void>;
@@ -59,15 +59,9 @@ export class MetadataCache {
     await Promise.all(new Set(loading));
   }
 
-  /** Calls back when instances that have not answered may be asked again. Returns the function that ends it. */
-  onRetry(instances: readonly ServiceInstance[], callback: () => void): () => void {
-    const time = now();
-    let next = Number.POSITIVE_INFINITY;
-    for (const instance of instances) {
-      const { expiresAt = time } = this.#entries.get(keyOf(instance)) ?? {};
-      if (expiresAt > time) next = Math.min(next, expiresAt);
-    }
-    return startBackgroundTimer(next - time, callback);
+  /** Reports whether one of the instances has not answered: it is asked again after {@link REVISION_RETRY_MS}. */
+  lacksSome(instances: readonly ServiceInstance[]): boolean {
+    return instances.some((one) => Number.isFinite(this.#entries.get(keyOf(one))?.expiresAt));
   }
 
   #start(key: string, instances: readonly ServiceInstance[], open: Open): void {

@@ -10,12 +10,12 @@
  */
 import { Code, RpcError } from "triple-es";
 import type { Balancer, Registry, Resolver } from "triple-es/discovery";
-import { assertOneOf, resolvedWithin, unlessAborted } from "triple-es/internal";
+import { assertOneOf, resolvedWithin, startBackgroundTimer, unlessAborted } from "triple-es/internal";
 import type { Rules } from "../../rules/service-rules.ts";
 import { externalHost } from "../servers.ts";
 import { createConsumers } from "./consumer.ts";
 import { EntryCounter } from "./limits.ts";
-import { MetadataCache } from "./metadata-cache.ts";
+import { MetadataCache, REVISION_RETRY_MS } from "./metadata-cache.ts";
 import { ServiceView } from "./service-view.ts";
 import { LEVELS, type Levels, type Store, type Warn } from "./source.ts";
 
@@ -84,7 +84,7 @@ export function createDubboResolvers<Entry>(
           if (!isLoaded) void loaded.then(view.changes.set);
           const endpoints = await view.endpoints(instances, cache);
           stopRetry();
-          stopRetry = cache.onRetry(instances, view.changes.set);
+          if (cache.lacksSome(instances)) stopRetry = startBackgroundTimer(REVISION_RETRY_MS, view.changes.set);
           await steps.count(view.size);
           if (signal.aborted) return;
           // Rules of the application that provides the service: the first one, as in Dubbo.

@@ -102,8 +102,9 @@ const interfaceService = ({ service, version = "", group = "" }: ServiceKey, cat
 /** The names of services that servers of Nacos accept (their `ParamCheckRule`), in addition to a length of 512. */
 const SERVICE_NAME = /^(?!@)(?:(?!@@)[^\u4e00-\u9fa5\s])+$/;
 
-const isInvalid = (reason: unknown): reason is RpcError =>
-  reason instanceof RpcError && reason.code === Code.InvalidArgument;
+/** Handles the failure of a watch: `skip` receives the reason if the server refuses the name that is watched. */
+const unlessInvalid = (onFailure: (reason: unknown) => void, skip: (problem: string) => void) => (reason: unknown) =>
+  reason instanceof RpcError && reason.code === Code.InvalidArgument ? skip(reason.rawMessage) : onFailure(reason);
 
 /** Returns an instance as the text that a list of entries holds. */
 const textOf = (instance: NacosInstance): string => JSON.stringify(instance);
@@ -121,7 +122,7 @@ function createStore(client: NacosClient, naming: Naming, configs: Configs): Sto
   const rule = (key: string): Text => {
     const text = configOf(key.replaceAll("$", "___").replaceAll("/", "-"), "dubbo");
     const watch: Text["watch"] = ({ onValue, onFailure }) =>
-      text.watch({ onValue, onFailure: (reason) => (isInvalid(reason) ? onValue(undefined) : onFailure(reason)) });
+      text.watch({ onValue, onFailure: unlessInvalid(onFailure, () => onValue(undefined)) });
     // A key contains the name of an application as any provider has written it. Nacos has no rule for a key that it refuses.
     return { ...text, watch };
   };
@@ -157,10 +158,7 @@ function createStore(client: NacosClient, naming: Naming, configs: Configs): Sto
       return naming.watch(application, {
         onValue: (instances) =>
           watcher.onValue(new Map(instances.map((one) => [`${one.ip}:${one.port}`, textOf(one)]))),
-        onFailure: (reason) => {
-          if (isInvalid(reason)) skip(reason.rawMessage);
-          else watcher.onFailure(reason);
-        },
+        onFailure: unlessInvalid(watcher.onFailure, skip),
       });
     },
     parseInstance(text, application) {
