@@ -2,6 +2,7 @@
  * OpenAPI documents: what they say about services, messages, errors and routes. test/openapi/judges.test.ts validates
  * them.
  */
+import { readFileSync } from "node:fs";
 import {
   createFileRegistry,
   type DescMessage,
@@ -18,6 +19,7 @@ import { addRest } from "triple-es/rest";
 import { interfacePayload } from "triple-es-dubbo/java";
 import { describe, expect, it } from "vitest";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { ShopDef } from "../../fixtures/contract/gen/shop_triple.ts";
 import { IdempotencyServiceDef } from "../../fixtures/gen/fixture/idempotency/v1/idempotency_triple.ts";
 import { ParametersServiceDef } from "../../fixtures/gen/fixture/parameters/v1/parameters_triple.ts";
 import { MessagingServiceDef } from "../../fixtures/gen/fixture/rest/v1/rest_triple.ts";
@@ -26,6 +28,7 @@ import { OverloadsDef } from "../../fixtures/interface/gen/overloads_triple.ts";
 import { queryLeaves } from "../../runtime/src/openapi/rest-operation.ts";
 import { keyOf } from "../../runtime/src/rest/field-path.ts";
 import { compile, requestFor, run } from "../plugin/support/protos.ts";
+import { ROOT } from "../support/documents.ts";
 import { greeter } from "../support/server.ts";
 import { DOCUMENTED_PROTO } from "./documented.ts";
 
@@ -280,6 +283,13 @@ describe("the schema of a message", () => {
       for (const path of Object.keys(own.paths)) expect(document.paths[path]).toEqual(own.paths[path]);
       expect(document.components).toEqual(own.components);
     }
+  });
+
+  it("are copied from the document of a contract, with its schemas", () => {
+    const own: OpenApiDocument = JSON.parse(readFileSync(`${ROOT}fixtures/contract/gen/shop_triple.json`, "utf8"));
+    const document = createOpenApi(routerOf(ShopDef), { documents: [own] });
+    expect(document.paths).toEqual(own.paths);
+    expect(document.components).toEqual(own.components);
   });
 
   it("are left out of a document without them, which is valid for the option, and others are refused", () => {

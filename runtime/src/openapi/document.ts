@@ -46,8 +46,8 @@ export interface OpenApiOptions {
   /** Security Requirement Objects of all operations. Default: none. */
   readonly security?: readonly JsonObject[] | undefined;
   /**
-   * Documents that the plugin has written (`openapi=true`), as JSON. The comments of the proto files are in their
-   * summaries and descriptions, from which they are copied: generated code contains no comments. Default: none.
+   * Documents that the plugin has written (`openapi=true`), or `triple-es contract --openapi`, as JSON. Summaries and
+   * descriptions are copied, and the schemas of contracts: generated code has neither. Default: none.
    */
   readonly documents?: readonly object[] | undefined;
 }
@@ -65,7 +65,6 @@ export function buildDocument(
 ): OpenApiDocument {
   const { info = {}, servers = [{ url: "/" }], securitySchemes, security = [], documents = [] } = options;
   checkInfo(info);
-  checkDocuments(documents);
   const schemas = new SchemaCollection(new Comments(files));
   const paths = new Paths();
   for (const service of services) {
@@ -85,9 +84,17 @@ export function buildDocument(
       ...descriptionOf([schemas.comments.of(typeName)]),
     })),
     paths: paths.items,
-    components: { schemas: Object.fromEntries([...schemas.schemas].sort(byName)) },
+    components: { schemas: Object.fromEntries([...schemas.schemas].sort(([a], [b]) => (a < b ? -1 : 1))) },
   });
-  for (const document of documents) copyTexts(described, document as JsonObject);
+  const contractSchemas: JsonObject = {};
+  for (const document of documents as readonly Partial<OpenApiDocument>[]) {
+    if (!isObject(document.paths)) {
+      throw new TypeError("documents must be OpenAPI documents as JSON, such as the plugin writes with openapi=true");
+    }
+    copyTexts(described, document as JsonObject);
+    const isServed = Object.keys(document.paths).some((path) => path in paths.items);
+    if (isServed) Object.assign(contractSchemas, document.components?.["schemas"]);
+  }
   return {
     openapi: "3.1.1",
     info: { title: only?.typeName ?? "Services", version: "1.0.0", ...info },
@@ -96,7 +103,7 @@ export function buildDocument(
     tags: described.tags,
     paths: described.paths,
     components: {
-      schemas: { ...described.components.schemas, ...errors.schemas },
+      schemas: { ...contractSchemas, ...described.components.schemas, ...errors.schemas },
       parameters: PARAMETERS,
       responses: errors.responses,
       ...(securitySchemes === undefined ? {} : { securitySchemes: { ...securitySchemes } }),
@@ -110,16 +117,6 @@ function checkInfo(info: JsonObject): void {
     if (value !== undefined && typeof value !== "string") throw new TypeError(`info.${name} must be a string`);
   }
 }
-
-function checkDocuments(documents: readonly object[]): void {
-  for (const document of documents) {
-    if (typeof document !== "object" || !("paths" in document)) {
-      throw new TypeError("documents must be OpenAPI documents as JSON, such as the plugin writes with openapi=true");
-    }
-  }
-}
-
-const byName = ([a]: readonly [string, unknown], [b]: readonly [string, unknown]): number => (a < b ? -1 : 1);
 
 function addRoutes(paths: Paths, service: RoutedService, schemas: SchemaCollection): void {
   for (const route of service.routes) {
@@ -159,8 +156,7 @@ class Paths {
   note(path: string, text: string): void {
     const operation = this.items[path]?.["post"] as JsonObject | undefined;
     if (operation === undefined) return;
-    const { description } = operation;
-    operation["description"] = description === undefined ? text : `${description}\n\n${text}`;
+    Object.assign(operation, descriptionOf([String(operation["description"] ?? ""), text]));
   }
 
   /** Returns the path and the names with which it was spelled first: paths that differ in names only are one path. */
@@ -194,7 +190,9 @@ function copyTexts(target: JsonObject, source: JsonObject): void {
     const found = source[name];
     if (VALUE_KEYWORDS.has(name) || found === undefined) continue;
     if (!Array.isArray(value)) {
-      if (isObject(value) && isObject(found)) copyTexts(value, found);
+      // A contract has no descriptor: its schemas are in its document alone.
+      if (isObject(value) && Object.keys(value).length === 0) target[name] = found;
+      else if (isObject(value) && isObject(found)) copyTexts(value, found);
     } else if (Array.isArray(found)) {
       for (const [index, one] of value.entries()) copyToElement(one, found, index);
     }

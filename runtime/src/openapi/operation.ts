@@ -36,11 +36,7 @@ export const STREAMING_NOTES: Readonly<Record<Method["kind"], string>> = {
 };
 
 /** The schemas of messages that their payload does not describe. */
-const UNKNOWN: MessageSchemas = {
-  request: {},
-  response: {},
-  note: "The messages of the method have no schema and are not described.",
-};
+const UNKNOWN: MessageSchemas = { request: {}, response: {} };
 
 /** Returns the operation of the methods that share a path: one, or the overloads of an interface method. */
 export function callOperation(
