@@ -1,5 +1,10 @@
 /** The JSON reader against protobuf-es, on random schemas, the JSON of messages, and changed JSON. */
-import { type DescMessage, fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
+import { create, type DescMessage, fromJson, type JsonValue, toJson } from "@bufbuild/protobuf";
+import {
+  FileDescriptorProtoSchema,
+  FieldDescriptorProto_Label as Label,
+  FieldDescriptorProto_Type as Type,
+} from "@bufbuild/protobuf/wkt";
 import fc from "fast-check";
 import { expect, it } from "vitest";
 import { OrderSchema } from "../../bench/messages/gen/echo_pb.ts";
@@ -74,4 +79,45 @@ it.each([
   }
   expect(message).not.toBe("");
   expect(() => boundedJsonCodec.decode(OrderSchema, bytes)).toThrow(message);
+});
+
+it("reads null in a list of wrappers and nested messages as protobuf-es does", () => {
+  const field = (name: string, number: number, typeName: string, label = Label.OPTIONAL): object => {
+    return { name, jsonName: name, number, typeName, label, type: Type.MESSAGE };
+  };
+  const file = create(FileDescriptorProtoSchema, {
+    name: "nested.proto",
+    package: "nested.v1",
+    syntax: "proto3",
+    dependency: ["google/protobuf/struct.proto", "google/protobuf/wrappers.proto"],
+    messageType: [
+      {
+        name: "Nested",
+        field: [
+          field("inside", 1, ".nested.v1.Nested"),
+          field("value", 2, ".google.protobuf.Value"),
+          field("boxes", 3, ".google.protobuf.Int64Value", Label.REPEATED),
+        ],
+      },
+    ],
+  });
+  const [schema] = load(file).messages as [DescMessage];
+  const nested = (levels: number): JsonValue => {
+    let json: JsonValue = { value: [[[1]]], boxes: [1] };
+    for (let i = 0; i < levels; i++) json = { inside: json };
+    return json;
+  };
+  expect(readJson(schema, { boxes: [null] })).toBeUndefined();
+  let read = 0;
+  for (let levels = 90; levels < 102; levels++) {
+    const ours = readJson(schema, nested(levels));
+    if (ours !== undefined) read++;
+    same(
+      ours,
+      attempt(() => es(schema, nested(levels))),
+      `${levels} levels`,
+    );
+  }
+  expect(read).toBeGreaterThan(0);
+  expect(read).toBeLessThan(12);
 });
