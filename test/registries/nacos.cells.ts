@@ -2,17 +2,15 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Code } from "triple-es";
-import type { Registry } from "triple-es/discovery";
 import { createTransport } from "triple-es/node";
-import { type NacosOptions, nacos } from "triple-es-dubbo/nacos";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { nacos } from "triple-es-dubbo/nacos";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { providerParameters } from "../../dubbo/src/registry/dubbo/provider-url.ts";
 import { instanceMetadata } from "../../dubbo/src/registry/dubbo/service-instance.ts";
 import { NacosConnection } from "../../dubbo/src/registry/nacos/connection.ts";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { cuttableProxy } from "../support/cuttable-proxy.ts";
 import { ROOT } from "../support/documents.ts";
-import { hasNacos, type NacosProcess, startNacos } from "../support/registries/nacos.ts";
+import { hasNacos, type NacosProcess } from "../support/registries/nacos.ts";
 import {
   checkRules,
   figure,
@@ -24,8 +22,7 @@ import {
   timeUntil,
   watchBlocks,
 } from "./fleet.ts";
-
-const SERVICE = "greet.v1.GreetService";
+import { ownNacos, SERVICE } from "./own-nacos.ts";
 
 /** Opens a connection of a client that registers instances of services. */
 async function openNaming({ port }: NacosProcess): Promise<NacosConnection> {
@@ -41,27 +38,11 @@ async function openNaming({ port }: NacosProcess): Promise<NacosConnection> {
 }
 
 describe.skipIf(!hasNacos)("nacos", () => {
-  let server: NacosProcess;
-  beforeAll(async () => {
-    server = await startNacos();
-  });
-  afterAll(() => server?.close());
-
-  function open(options: Partial<NacosOptions> = {}): Registry {
-    const registry = nacos({ servers: [server.address], ...options });
-    onTestFinished(() => registry.close());
-    return registry;
-  }
-
-  /** The addresses of a service, as Nacos itself reports them. */
-  async function addressesOf(service: string): Promise<string[]> {
-    const path = `/v1/ns/instance/list?serviceName=${encodeURIComponent(service)}`;
-    const { hosts = [] } = JSON.parse(await server.api(path)) as { hosts?: { ip: string; port: number }[] };
-    return hosts.map(({ ip, port }) => `${ip}:${port}`);
-  }
+  const own = ownNacos();
+  const { open, addressesOf } = own;
 
   it("the example replaces three providers one by one, and its consumer loses no call", async () => {
-    const flags = ["--conditions=triple-source", "--import", "tsx", "examples/nacos/main.ts", server.address];
+    const flags = ["--conditions=triple-source", "--import", "tsx", "examples/nacos/main.ts", own.server.address];
     const program = spawn(process.execPath, flags, { cwd: ROOT, stdio: ["ignore", "pipe", "pipe"] });
     onTestFinished(() => void program.kill("SIGKILL"));
     let printed = "";
@@ -75,49 +56,13 @@ describe.skipIf(!hasNacos)("nacos", () => {
     figure(/consumer: (\d+ calls, 0 failed)/.exec(printed)?.[1] ?? "");
   });
 
-  it("lists a consumer while it calls a service, also over another connection, and not after its end", async () => {
-    const provider = await startProvider(open(), { application: "called" });
-    await provider.registration.ready;
-    const name = `consumers:${SERVICE}::`;
-    const list = async (): Promise<{ ip: string; port: number; metadata: Record<string, string> }[]> =>
-      JSON.parse(await server.api(`/v1/ns/instance/list?serviceName=${encodeURIComponent(name)}`)).hosts ?? [];
-    const registry = open({ application: "web", providedBy: { [SERVICE]: ["called"] } });
-    const consumer = openConsumer(registry);
-    expect(await consumer.client.greet({})).toMatchObject({ greeting: provider.address });
-    const listedMs = await timeUntil(async () => (await list()).length === 1, 10_000);
-    figure(`consumer listed ${Math.round(listedMs)} ms after its first call`);
-    expect((await list())[0]).toMatchObject({
-      port: 0,
-      metadata: {
-        application: "web",
-        category: "consumers",
-        interface: SERVICE,
-        protocol: "consumer",
-        side: "consumer",
-      },
-    });
-    const path = `/v1/cs/configs?dataId=${encodeURIComponent(`${SERVICE}:::consumer:web`)}&group=dubbo`;
-    await timeUntil(async () => (await server.api(path)).startsWith("{"), 10_000);
-    expect(JSON.parse(await server.api(path))).toMatchObject({ application: "web", side: "consumer" });
-    await server.kill();
-    await server.restart();
-    await timeUntil(async () => (await list()).length === 1, 40_000);
-    await consumer.transport.close();
-    await timeUntil(async () => (await list()).length === 0, 20_000);
-    const other = openConsumer(registry);
-    expect(await other.client.greet({}, { waitForReady: true })).toMatchObject({ greeting: provider.address });
-    await timeUntil(async () => (await list()).length === 1, 10_000);
-    await registry.close();
-    await timeUntil(async () => (await list()).length === 0, 20_000);
-  });
-
   it("lists a provider at both levels; consumers find it, and its changes and end", async () => {
     const provider = await startProvider(open(), { application: "shop", attributes: { "dubbo.tag": "gray" } });
     await provider.registration.ready;
     await timeUntil(async () => (await addressesOf("shop")).includes(provider.address), 10_000);
     await timeUntil(async () => (await addressesOf(`providers:${SERVICE}::`))[0] === provider.address, 10_000);
     // The API answers with the earlier content for a moment.
-    const mapping = (): Promise<string> => server.api(`/v1/cs/configs?dataId=${SERVICE}&group=mapping`);
+    const mapping = (): Promise<string> => own.server.api(`/v1/cs/configs?dataId=${SERVICE}&group=mapping`);
     await timeUntil(async () => (await mapping()).split(",").includes("shop"), 10_000);
     const consumer = openConsumer(open());
     expect(await consumer.client.greet({ name: "x" })).toMatchObject({ greeting: provider.address });
@@ -152,15 +97,15 @@ describe.skipIf(!hasNacos)("nacos", () => {
 
   it("has namespaces: a consumer finds the providers and the mapping of its own only", async () => {
     const body = new URLSearchParams({ customNamespaceId: "blue", namespaceName: "blue", namespaceDesc: "" });
-    expect(await server.api("/v1/console/namespaces", { method: "POST", body })).toBe("true");
+    expect(await own.server.api("/v1/console/namespaces", { method: "POST", body })).toBe("true");
     const blue = await startProvider(open({ namespace: "blue" }), { application: "of-blue", group: "spaces" });
     await blue.registration.ready;
-    const stored = await server.api("/v1/ns/instance/list?serviceName=of-blue&namespaceId=blue");
+    const stored = await own.server.api("/v1/ns/instance/list?serviceName=of-blue&namespaceId=blue");
     expect(JSON.parse(stored)).toMatchObject({ hosts: [{ port: blue.server.address.port }] });
     expect(await addressesOf("of-blue")).toEqual([]);
     // The server answers with the earlier content for a moment.
     const isMapped = async (tenant: string): Promise<boolean> => {
-      const mapping = await server.api(`/v1/cs/configs?dataId=${SERVICE}&group=mapping&tenant=${tenant}`);
+      const mapping = await own.server.api(`/v1/cs/configs?dataId=${SERVICE}&group=mapping&tenant=${tenant}`);
       return mapping.split(",").includes("of-blue");
     };
     await timeUntil(() => isMapped("blue"), 10_000);
@@ -199,7 +144,7 @@ describe.skipIf(!hasNacos)("nacos", () => {
     await checkRules(open, async (key, text) => {
       const query = new URLSearchParams({ dataId: key, group: "dubbo", ...(text && { content: text }) });
       const method = text === undefined ? "DELETE" : "POST";
-      expect(await server.api(`/v1/cs/configs?${query}`, { method })).toBe("true");
+      expect(await own.server.api(`/v1/cs/configs?${query}`, { method })).toBe("true");
     });
   });
 
@@ -210,7 +155,7 @@ describe.skipIf(!hasNacos)("nacos", () => {
     await Promise.all(providers.map(({ registration }) => registration.ready));
     // The server answers with the earlier content for a moment.
     const added = async (): Promise<boolean> => {
-      const mapping = await server.api(`/v1/cs/configs?dataId=${SERVICE}&group=mapping`);
+      const mapping = await own.server.api(`/v1/cs/configs?dataId=${SERVICE}&group=mapping`);
       return (
         mapping
           .split(",")
@@ -245,7 +190,7 @@ describe.skipIf(!hasNacos)("nacos", () => {
   });
 
   it("removes the entries of a provider that is killed", async () => {
-    const dies = await startProviderProcess("nacos", server.address, "killed");
+    const dies = await startProviderProcess("nacos", own.server.address, "killed");
     await timeUntil(async () => (await addressesOf("killed")).length === 1, 20_000);
     dies.child.removeAllListeners("exit");
     dies.child.kill("SIGKILL");
@@ -253,26 +198,8 @@ describe.skipIf(!hasNacos)("nacos", () => {
     figure(`entries gone after ${Math.round(goneMs)} ms`);
   });
 
-  it("costs no call when it is killed and comes back without its instances, and is filled again", async () => {
-    const provider = await startProvider(open(), { application: "stays" });
-    await provider.registration.ready;
-    const consumer = openConsumer(open({ providedBy: { [SERVICE]: ["stays"] } }));
-    const load = startLoad(consumer);
-    await timeUntil(() => load.made() > 100, 20_000);
-    await server.kill();
-    await server.restart();
-    const backMs = await timeUntil(async () => (await addressesOf("stays")).includes(provider.address), 60_000);
-    const other = await startProvider(open(), { application: "stays" });
-    await timeUntil(() => consumer.addresses().includes(other.address), 60_000);
-    const { made, lost } = await load.stop();
-    figure(
-      `registered again ${Math.round(backMs)} ms after the registry was back; ${lost.length} of ${made} calls lost`,
-    );
-    expect(lost).toEqual([]);
-  });
-
   it("finds old and new providers beside applications whose names it refuses", async () => {
-    const naming = await openNaming(server);
+    const naming = await openNaming(own.server);
     const fields = { namespace: "public", groupName: "DEFAULT_GROUP", subscribe: true, clusters: "" };
     const refused = await naming.query("SubscribeServiceRequest", { ...fields, serviceName: "a b" });
     expect(refused).toMatchObject({ errorCode: 400, message: expect.stringContaining("serviceName") });
@@ -282,7 +209,7 @@ describe.skipIf(!hasNacos)("nacos", () => {
     await before.client.greet({}, { waitForReady: true, timeoutMs: 20_000 });
     const content = `a b#?%é,${"x".repeat(600)},@shop,商店,named`;
     const query = new URLSearchParams({ dataId: SERVICE, group: "mapping", content });
-    expect(await server.api(`/v1/cs/configs?${query}`, { method: "POST" })).toBe("true");
+    expect(await own.server.api(`/v1/cs/configs?${query}`, { method: "POST" })).toBe("true");
     const after = openConsumer(open({ levels: "instance" }));
     expect(await after.client.greet({})).toMatchObject({ greeting: provider.address });
     const problems = () => after.events.flatMap((one) => (one.type === "invalid endpoint" ? one.problem : []));
@@ -306,7 +233,7 @@ describe.skipIf(!hasNacos)("nacos", () => {
     };
     for (const [ip, metadata] of Object.entries(malformed)) {
       const query = new URLSearchParams({ serviceName: "odd", ip, port: "1", metadata: JSON.stringify(metadata) });
-      expect(await server.api(`/v1/ns/instance?${query}`, { method: "POST" })).toBe("ok");
+      expect(await own.server.api(`/v1/ns/instance?${query}`, { method: "POST" })).toBe("ok");
     }
     const consumer = openConsumer(open({ levels: "instance", providedBy: { [SERVICE]: ["odd"] } }));
     const problems = (): string[] =>
@@ -324,7 +251,7 @@ describe.skipIf(!hasNacos)("nacos", () => {
   it("loses the calls in flight at most when one of two providers is killed", async () => {
     const stays = await startProvider(open(), { application: "pair" });
     await stays.registration.ready;
-    const dies = await startProviderProcess("nacos", server.address, "pair");
+    const dies = await startProviderProcess("nacos", own.server.address, "pair");
     const consumer = openConsumer(open({ providedBy: { [SERVICE]: ["pair"] }, levels: "instance" }));
     const load = startLoad(consumer);
     await timeUntil(() => consumer.addresses().length === 2 && load.made() > 200, 20_000);
@@ -336,38 +263,21 @@ describe.skipIf(!hasNacos)("nacos", () => {
     expect(lost.length).toBeLessThanOrEqual(10);
   });
 
-  it("registers a provider again after a partition, and its consumer loses no call", async () => {
-    const proxy = await cuttableProxy(server.port + 1_000);
-    const grpcPort = Number(proxy.address.split(":")[1]);
-    const provider = await startProvider(open({ grpcPort }), { application: "behind" });
-    await provider.registration.ready;
-    const load = startLoad(openConsumer(open({ grpcPort, providedBy: { [SERVICE]: ["behind"] } })));
-    await timeUntil(() => load.made() > 100, 20_000);
-    proxy.silence();
-    // The server asks a silent client after 20 s whether it is there.
-    await timeUntil(async () => (await addressesOf("behind")).length === 0, 60_000);
-    proxy.restore();
-    const backMs = await timeUntil(async () => (await addressesOf("behind")).includes(provider.address), 30_000);
-    const { made, lost } = await load.stop();
-    figure(`registered again ${Math.round(backMs)} ms after the partition; ${lost.length} of ${made} calls lost`);
-    expect(lost).toEqual([]);
-  });
-
   it("loses no call and no entry when it asks for new connections", async () => {
-    const redirectAddress = server.address;
+    const redirectAddress = own.server.address;
     const provider = await startProvider(open(), { application: "moves" });
     await provider.registration.ready;
     const consumer = openConsumer(open({ providedBy: { [SERVICE]: ["moves"] } }));
     const load = startLoad(consumer);
     await timeUntil(() => load.made() > 100, 20_000);
     const connections = async (): Promise<string[]> =>
-      Object.keys(JSON.parse(await server.api("/v2/core/loader/current")));
+      Object.keys(JSON.parse(await own.server.api("/v2/core/loader/current")));
     const before = await connections();
     // Half of them are sent to a server by its address, as an operator does that balances a cluster.
     const start = performance.now();
     for (const [index, connectionId] of before.entries()) {
       const query = new URLSearchParams({ connectionId, ...(index % 2 === 0 && { redirectAddress }) });
-      await server.api(`/v2/core/loader/reloadClient?${query}`);
+      await own.server.api(`/v2/core/loader/reloadClient?${query}`);
     }
     // The server waits for each response, at most for 3 s.
     expect(performance.now() - start).toBeLessThan(3_000);
@@ -386,37 +296,11 @@ describe.skipIf(!hasNacos)("nacos", () => {
     expect(lost).toEqual([]);
   });
 
-  it("costs no call while it stands still past its timeouts, and is used again when it goes on", async () => {
-    const provider = await startProvider(open(), { application: "still" });
-    await provider.registration.ready;
-    const consumer = openConsumer(open({ levels: "instance", providedBy: { [SERVICE]: ["still"] } }));
-    const load = startLoad(consumer);
-    await timeUntil(() => load.made() > 100, 20_000);
-    server.pause();
-    onTestFinished(() => server.resume());
-    // A health check every 5 s has two tries of 3 s, and then nothing answers new connections.
-    const isLost = (): boolean => consumer.events.some(({ type }) => type === "resolver failed");
-    const lostMs = await timeUntil(isLost, 40_000);
-    expect(consumer.addresses()).toEqual([provider.address]);
-    server.resume();
-    const other = await startProvider(open(), { application: "still" });
-    const foundMs = await timeUntil(
-      () => consumer.addresses().join() === [provider.address, other.address].sort().join(),
-      40_000,
-    );
-    await timeUntil(async () => (await addressesOf("still")).includes(provider.address), 40_000);
-    const { made, lost } = await load.stop();
-    figure(
-      `loss seen after ${Math.round(lostMs)} ms, a new provider ${Math.round(foundMs)} ms after SIGCONT; ${lost.length} of ${made} calls lost`,
-    );
-    expect(lost).toEqual([]);
-  });
-
   it.each(["instance", "interface"] as const)(
     "has 10,000 providers at the level %s, which are read in steps",
     async (levels) => {
       const service = levels === "instance" ? "crowd" : `providers:${SERVICE}::crowd`;
-      const writer = await openNaming(server);
+      const writer = await openNaming(own.server);
       const instances = Array.from({ length: 10_000 }, (_, index) => {
         const host = `10.${index >> 12}.${(index >> 6) & 63}.${index & 63}`;
         const instance = { application: "crowd", host, port: 50_051, services: [{ service: SERVICE, group: "crowd" }] };
@@ -444,22 +328,6 @@ describe.skipIf(!hasNacos)("nacos", () => {
       await transport.close({ graceMs: 0 });
     },
   );
-
-  it("that is not there at the start is waited for by providers, and fails calls at once with its reason", async () => {
-    await server.kill();
-    const reports: string[] = [];
-    const onRegistration = ({ type }: { readonly type: string }): void => void reports.push(type);
-    const provider = await startProvider(open(), { application: "early", onRegistration });
-    const consumer = openConsumer(open({ providedBy: { [SERVICE]: ["early"] } }));
-    const failure = await consumer.client.greet({}, { timeoutMs: 30_000 }).catch((error: unknown) => error);
-    expect(String(failure)).toMatch(/\[unavailable\].*nacos: .*no server accepts a connection over gRPC/);
-    await timeUntil(() => reports.length > 0, 20_000);
-    await server.restart();
-    await provider.registration.ready;
-    expect(reports).toEqual(["failed", "registered"]);
-    const found = await consumer.client.greet({ name: "x" }, { timeoutMs: 40_000, waitForReady: true });
-    expect(found).toMatchObject({ greeting: provider.address });
-  });
 
   it("refuses options that are invalid", () => {
     expect(() => nacos({ servers: [] })).toThrow(TypeError);
