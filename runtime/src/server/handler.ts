@@ -197,7 +197,30 @@ function outputsOf(
       if (isReady) await undefined;
       return outputs.return?.();
     });
-  if (interceptors.length > 0) return iteration(() => converted(step), leave);
+  if (interceptors.length > 0) {
+    const run: ReturnType<typeof keepContext> = isReady ? (work) => work() : keepContext();
+    return iteration(
+      () => run(() => converted(step)),
+      () => run(leave),
+    );
+  }
   if (!isReady) return iteration(step as AsyncIterator<object>["next"], leave);
   return { ...iteration(async () => step(), leave), readyMessages: { next: step as Iterator<object>["next"] } };
+}
+
+/** Runs work in the asynchronous context of this call, which interceptors may have set: the connection reads its messages. */
+function keepContext(): <T>(work: () => Promise<T>) => Promise<T> {
+  const works: (() => void)[] = [];
+  let wake = (): void => {};
+  void (async (): Promise<never> => {
+    for (;;) {
+      for (let work = works.shift(); work !== undefined; work = works.shift()) work();
+      await new Promise<void>((resolve) => (wake = resolve));
+    }
+  })();
+  return (work) =>
+    new Promise((resolve) => {
+      works.push(() => resolve(work()));
+      wake();
+    });
 }

@@ -25,7 +25,7 @@ import {
   startRawServer,
   Type,
 } from "../../support/frames.ts";
-import { arriving, connectGreeter, startServer } from "../../support/server.ts";
+import { arriving, connectGreeter, greetings, startServer } from "../../support/server.ts";
 
 const ADA = Buffer.from([0, 0, 0, 0, 5, 0x0a, 3, 0x41, 0x64, 0x61]);
 const storage = new AsyncLocalStorage<unknown>();
@@ -70,6 +70,32 @@ function contexts(certificates?: Certificates): void {
       expect(seen).toEqual(Array(6).fill(undefined));
     },
   );
+
+  it("of a handler is the one in which an interceptor called next, for all messages and the end of its stream", async () => {
+    const seen = new Set<unknown>();
+    const see = (): unknown => seen.add(storage.getStore());
+    const { baseUrl } = await startServer(
+      {
+        async *greetEach({ names }) {
+          try {
+            for (const name of names) yield { greeting: `${see() && name}` };
+          } finally {
+            see();
+          }
+        },
+        async *greetOnArrival(requests) {
+          for await (const { name } of requests) yield { greeting: `${see() && name}` };
+          see();
+        },
+      },
+      { interceptors: [(next) => (request) => storage.run("set", () => next(request))], tls: certificates?.server },
+    );
+    const client = connectGreeter(baseUrl, { tls });
+    expect(await greetings(client.greetEach({ names: ["x", "y", "z"] }))).toEqual(["x", "y", "z"]);
+    expect(await greetings(client.greetOnArrival(arriving("x", "y")))).toEqual(["x", "y"]);
+    for await (const _ of client.greetEach({ names: ["x", "y", "z"] })) break;
+    await expect.poll(() => seen).toEqual(new Set(["set"]));
+  });
 
   it("of a server is separate for each request of a fallback", async () => {
     const seen: unknown[] = [];
