@@ -7,7 +7,7 @@ import type { AddressInfo } from "node:net";
 import fc from "fast-check";
 import { type Endpoint, kubernetes, type Resolver } from "triple-es/discovery";
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { readJson, readLines } from "../../runtime/src/node/kubernetes/api.ts";
+import { readJsonBody, readLines } from "../../runtime/src/node/kubernetes/api.ts";
 import { type EndpointSlice, endpointsOf, SliceSet } from "../../runtime/src/node/kubernetes/endpoint-slices.ts";
 
 /** A slice in the format of the API server. */
@@ -160,7 +160,7 @@ describe("lines of JSON", () => {
       yield Buffer.from("<html>\n");
     };
     await expect(readLines(chunks()).next()).rejects.toThrow("it is not JSON");
-    await expect(readJson(chunks())).rejects.toThrow("it is not JSON");
+    await expect(readJsonBody(chunks())).rejects.toThrow("it is not JSON");
   });
 });
 

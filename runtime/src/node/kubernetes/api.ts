@@ -77,7 +77,7 @@ const podCertificates = (): Promise<Buffer | undefined> => readFile(`${SERVICE_A
 /** The error for a response that is not 200. Its body is a `Status` object with a message. */
 async function failureOf(response: IncomingMessage): Promise<RpcError> {
   const { statusCode } = response;
-  const body = await readJson(response).catch(() => undefined);
+  const body = await readJsonBody(response).catch(() => undefined);
   const detail = (body as { readonly message?: unknown } | undefined)?.message;
   const hint =
     statusCode === 401 || statusCode === 403
@@ -90,7 +90,7 @@ async function failureOf(response: IncomingMessage): Promise<RpcError> {
 }
 
 /** Reads a whole body as JSON. */
-export async function readJson(response: AsyncIterable<Buffer>): Promise<unknown> {
+export async function readJsonBody(response: AsyncIterable<Buffer>): Promise<unknown> {
   const chunks: Buffer[] = [];
   let size = 0;
   for await (const chunk of chunksOf(response)) {

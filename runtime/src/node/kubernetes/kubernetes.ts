@@ -8,7 +8,7 @@ import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
 import { startBackgroundTimer } from "../../call/platform.ts";
 import type { Endpoint, Resolver, ResolverContext } from "../../discovery/endpoint.ts";
-import { get, type KubernetesApi, readJson, readLines, SERVICE_ACCOUNT } from "./api.ts";
+import { get, type KubernetesApi, readJsonBody, readLines, SERVICE_ACCOUNT } from "./api.ts";
 import { type EndpointSliceList, endpointsOf, SliceSet, type WatchEvent } from "./endpoint-slices.ts";
 
 export interface KubernetesOptions extends KubernetesApi {
@@ -90,7 +90,7 @@ export function kubernetes(service: string, options: KubernetesOptions = {}): Re
     const stop = startBackgroundTimer(LIST_MS, () => {
       response.destroy(new Error(`the list did not arrive within ${LIST_MS / 1_000} s`));
     });
-    return (await readJson(response).finally(stop)) as EndpointSliceList;
+    return (await readJsonBody(response).finally(stop)) as EndpointSliceList;
   }
 
   return Object.assign(resolve, { authority: `${service}.${namespace}.svc` });
