@@ -13,7 +13,7 @@ import type { Credentials, ServerAddress } from "../servers.ts";
 const PATHS = ["/nacos/v1/auth/login", "/nacos/v3/auth/user/login"];
 /** The share of its lifetime after which a token is renewed. */
 const RENEW_AFTER = 0.8;
-/** The time before a token that the server refuses is renewed, in milliseconds: another one may be refused as well. */
+/** The time in milliseconds between logins because a token is refused, as another one may be, or because a login failed. */
 const REFUSED_MS = 5_000;
 const LOGIN_MS = 5_000;
 const MAX_BODY_BYTES = 64 * 1024;
@@ -32,13 +32,15 @@ export function createTokenSource(
     return token;
   };
   return (isRefused) => {
-    if (current === undefined || now() > (isRefused ? refusableAt : renewAt)) {
-      renewAt = refusableAt = Number.POSITIVE_INFINITY;
-      current = renew().catch((reason: unknown) => {
-        current = undefined;
-        throw reason;
-      });
-    }
+    const last = current;
+    if (last !== undefined && now() <= (isRefused ? refusableAt : renewAt)) return last;
+    renewAt = refusableAt = Number.POSITIVE_INFINITY;
+    current = renew().catch((reason: unknown) => {
+      // The last token may still be good.
+      current = last;
+      renewAt = refusableAt = now() + REFUSED_MS;
+      throw reason;
+    });
     return current;
   };
 }

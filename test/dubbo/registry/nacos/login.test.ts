@@ -8,13 +8,26 @@ import { RequestDef } from "../../../../dubbo/src/gen/nacos/nacos_grpc_service_t
 import { NacosConnection } from "../../../../dubbo/src/registry/nacos/connection.ts";
 import { createTokenSource } from "../../../../dubbo/src/registry/nacos/login.ts";
 
-it("a token that the server refuses long before its end is replaced, at most every five seconds", async () => {
-  let logins = 0;
-  const http = createHttpServer((_, response) => {
-    response.end(JSON.stringify({ accessToken: `token ${++logins}`, tokenTtl: 18_000 }));
+/** Starts a server that counts logins, and returns the source of its tokens. */
+async function startLogin() {
+  const state = { logins: 0, isUp: true };
+  const http = createHttpServer(({ socket }, response) => {
+    if (!state.isUp) return void socket.destroy();
+    response.end(JSON.stringify({ accessToken: `token ${++state.logins}`, tokenTtl: 18_000 }));
   });
   await new Promise<void>((resolve) => http.listen(0, "127.0.0.1", resolve));
   onTestFinished(() => void http.close());
+  const address = { host: "127.0.0.1", port: (http.address() as AddressInfo).port };
+  return { state, token: createTokenSource([address], { username: "nacos", password: "nacos" }, undefined) };
+}
+
+function startClock(): void {
+  vi.useFakeTimers({ toFake: ["performance"] });
+  onTestFinished(() => void vi.useRealTimers());
+}
+
+it("a token that the server refuses long before its end is replaced, at most every five seconds", async () => {
+  const { state, token } = await startLogin();
   let accepted = "token 1";
   const server = createServer().add(RequestDef, {
     request({ metadata }) {
@@ -26,12 +39,9 @@ it("a token that the server refuses long before its end is replaced, at most eve
   await server.listen({ port: 0, host: "127.0.0.1" });
   onTestFinished(() => server.close({ graceMs: 0 }));
   const transport = createTransport({ baseUrl: `http://127.0.0.1:${server.address.port}` });
-  const address = { host: "127.0.0.1", port: (http.address() as AddressInfo).port };
-  const token = createTokenSource([address], { username: "nacos", password: "nacos" }, undefined);
   const connection = new NacosConnection(transport, { module: "naming", namespace: "", token });
   onTestFinished(() => connection.end(new Error("the test is over")));
-  vi.useFakeTimers({ toFake: ["performance"] });
-  onTestFinished(() => void vi.useRealTimers());
+  startClock();
 
   const codeOf = () =>
     connection.request("InstanceRequest", {}).then(
@@ -41,7 +51,20 @@ it("a token that the server refuses long before its end is replaced, at most eve
   expect(await codeOf()).toBe("ok");
   // The server has another key, with which it signs and verifies tokens.
   accepted = "token 2";
-  expect([await codeOf(), await codeOf(), logins]).toEqual([Code.PermissionDenied, Code.PermissionDenied, 1]);
+  expect([await codeOf(), await codeOf(), state.logins]).toEqual([Code.PermissionDenied, Code.PermissionDenied, 1]);
   vi.advanceTimersByTime(6_000);
-  expect([await codeOf(), await codeOf(), logins]).toEqual([Code.PermissionDenied, "ok", 2]);
+  expect([await codeOf(), await codeOf(), state.logins]).toEqual([Code.PermissionDenied, "ok", 2]);
+});
+
+it("the last token is used after a login that fails, and replaced later", async () => {
+  const { state, token } = await startLogin();
+  startClock();
+  expect(await token(false)).toBe("token 1");
+  vi.advanceTimersByTime(6_000);
+  state.isUp = false;
+  await expect(token(true)).rejects.toThrow();
+  state.isUp = true;
+  expect([await token(true), await token(false)]).toEqual(["token 1", "token 1"]);
+  vi.advanceTimersByTime(6_000);
+  expect(await token(true)).toBe("token 2");
 });
