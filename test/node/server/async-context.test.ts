@@ -73,6 +73,7 @@ function contexts(certificates?: Certificates): void {
 
   it("of a handler is the one in which an interceptor called next, for all messages and the end of its stream", async () => {
     const seen = new Set<unknown>();
+    let ends = 0;
     const see = (): unknown => seen.add(storage.getStore());
     const { baseUrl } = await startServer(
       {
@@ -81,6 +82,7 @@ function contexts(certificates?: Certificates): void {
             for (const name of names) yield { greeting: `${see() && name}` };
           } finally {
             see();
+            ends++;
           }
         },
         async *greetOnArrival(requests) {
@@ -94,7 +96,8 @@ function contexts(certificates?: Certificates): void {
     expect(await greetings(client.greetEach({ names: ["x", "y", "z"] }))).toEqual(["x", "y", "z"]);
     expect(await greetings(client.greetOnArrival(arriving("x", "y")))).toEqual(["x", "y"]);
     for await (const _ of client.greetEach({ names: ["x", "y", "z"] })) break;
-    await expect.poll(() => seen).toEqual(new Set(["set"]));
+    await expect.poll(() => ends).toBe(2);
+    expect(seen).toEqual(new Set(["set"]));
   });
 
   it("of a server is separate for each request of a fallback", async () => {
