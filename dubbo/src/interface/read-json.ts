@@ -32,8 +32,8 @@ export function fromJson(type: JavaType, json: JsonValue, cost: Cost = new Cost(
   return new JsonReader(cost).read(type, json);
 }
 
-/** Deepest nesting of objects accepted, as in Hessian 2: the maps of generic calls may refer to each other in a circle. */
-const MAX_OBJECT_DEPTH = 200;
+/** Deepest nesting accepted, as in Hessian 2: the maps and lists of generic calls may refer to each other in a circle. */
+const MAX_DEPTH = 200;
 
 /** Reads the values of one JSON value, and counts them together. */
 class JsonReader {
@@ -45,6 +45,14 @@ class JsonReader {
   }
 
   read(type: JavaType, json: JsonValue): unknown {
+    if (this.#depth > MAX_DEPTH) throw new TypeError(`the value is more than ${MAX_DEPTH} levels deep`);
+    this.#depth += 1;
+    const value = this.#value(type, json);
+    this.#depth -= 1;
+    return value;
+  }
+
+  #value(type: JavaType, json: JsonValue): unknown {
     if (Array.isArray(json)) return this.#array(type, json);
     if (isRecord(json)) return this.#members(type, json as JsonObject);
     if (type !== "java.lang.Object" && (json as unknown) instanceof Set) return this.#array(type, [...(json as never)]);
@@ -138,8 +146,6 @@ class JsonReader {
 
   /** Missing fields get Java's initial value; unknown ones are ignored. */
   #object({ fields }: JavaClass, json: JsonObject): object {
-    if (this.#depth >= MAX_OBJECT_DEPTH) throw new TypeError(`the value is more than ${MAX_OBJECT_DEPTH} levels deep`);
-    this.#depth += 1;
     const object = {};
     for (const [field, type] of Object.entries(fields)) {
       const member = Object.hasOwn(json, field) ? json[field] : undefined;
@@ -154,7 +160,6 @@ class JsonReader {
         throw errorIn(`field "${field}"`, cause);
       }
     }
-    this.#depth -= 1;
     return object;
   }
 }

@@ -1,4 +1,5 @@
 /** Generic calls, without the types of a service: of interface methods with values, and of methods of proto files with JSON. */
+import type { JsonValue } from "@bufbuild/protobuf";
 import {
   Code,
   createInMemoryTransport,
@@ -20,6 +21,7 @@ import {
 } from "triple-es-dubbo/java";
 import { msgpack } from "triple-es-dubbo/msgpack";
 import { describe, expect, it } from "vitest";
+import { fromJson } from "../../../dubbo/src/interface/read-json.ts";
 import { GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import type { Node } from "../../../fixtures/interface/contracts/classes.ts";
 import { ClassesDef, type ClassesHandler, NodeClass } from "../../../fixtures/interface/gen/classes_triple.ts";
@@ -240,6 +242,9 @@ describe("interface methods", () => {
       code: Code.InvalidArgument,
       rawMessage: expect.stringMatching(/: the value is more than 200 levels deep$/),
     });
+    const list: JsonValue[] = [];
+    list.push(list);
+    expect(() => fromJson("java.lang.Object", list)).toThrow("the value is more than 200 levels deep");
   });
 
   it("limit the values of a message together", async () => {
