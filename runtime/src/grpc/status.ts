@@ -10,7 +10,7 @@ import { Metadata } from "../call/metadata.ts";
 import { StatusSchema } from "../gen/google/rpc/status_pb.ts";
 import type { HttpResponse } from "../http/exchange.ts";
 import { clipText } from "../protocol/error.ts";
-import type { FieldLimits } from "../protocol/header-limits.ts";
+import { type FieldLimits, headerListSize } from "../protocol/header-limits.ts";
 import { appendBounded, checkHeaders, isReservedName } from "../protocol/headers.ts";
 
 /** gRPC's codes of HTTP statuses, for responses without `grpc-status`. HTTP RPC has a different table. */
@@ -46,13 +46,18 @@ export function okTrailers(trailers: Metadata, limits: FieldLimits): Metadata {
   return written;
 }
 
-/** Maximum size of encoded details in bytes, so that they fit into the headers that peers accept. */
-const MAX_DETAILS_BYTES = 8 * 1024;
+/**
+ * Maximum sizes of an encoded message, and of a block with details: gRPC's core and grpc-java accept 8 KiB, with the fields of HTTP
+ * and the name of the details.
+ */
+const MAX_ENCODED_MESSAGE = 5 * 1024;
+const MAX_DETAILED_BYTES = 8_000;
 
 /** Writes the status of a failed call, and `more` metadata, into trailers, or into the headers of a trailers-only response. */
 export function writeError(target: Metadata, error: RpcError, limits: FieldLimits, more?: Metadata): void {
   target.append("grpc-status", String(error.code));
-  const message = clipText(error.rawMessage);
+  let message = clipText(error.rawMessage);
+  while (percentEncode(message).length > MAX_ENCODED_MESSAGE) message = clipText(message, message.length >> 1);
   if (message !== "") target.appendRaw(["grpc-message", percentEncode(message)]);
   if (error.details.length > 0) {
     const status = create(StatusSchema, {
@@ -62,7 +67,8 @@ export function writeError(target: Metadata, error: RpcError, limits: FieldLimit
     });
     const bytes = toBinary(StatusSchema, status);
     // Details over the limit are omitted, so that the caller still receives the code and message.
-    if (bytes.byteLength <= MAX_DETAILS_BYTES) target.append("grpc-status-details-bin", bytes);
+    const size = headerListSize(target.raw) + Math.ceil((bytes.length * 4) / 3);
+    if (size <= MAX_DETAILED_BYTES) target.append("grpc-status-details-bin", bytes);
   }
   // An error may come from a call to another server, whose protocol fields must not be forwarded.
   for (const one of [error.trailers, more ?? []]) {

@@ -1,4 +1,6 @@
 /** Errors with more metadata or details than clients accept: their code and message arrive over every protocol. */
+import { once } from "node:events";
+import { connect } from "node:http2";
 import { Code, type HandlerContext, RpcError, type RpcErrorOptions } from "triple-es";
 import type { NodeTransportOptions } from "triple-es/node";
 import { describe, expect, it } from "vitest";
@@ -56,6 +58,25 @@ describe.each(Object.entries(WAYS))("over %s", (_, options) => {
       expect(await failureOf(client.greet({}))).toMatchObject({ code: Code.NotFound, rawMessage: expected });
     }
   });
+});
+
+it.each<[what: string, message: string, details: number, kept: string, hasDetails: boolean]>([
+  ["large details", "no", 7_000, "no", false],
+  ["details that fit", "no", 5_500, "no", true],
+  ["a long message in Chinese", "问".repeat(4_000), 0, `${"问".repeat(500)}…`, false],
+])("a gRPC client that accepts 8 KiB of headers gets an error with %s", async (_, text, bytes, kept, hasDetails) => {
+  const { baseUrl } = await startServer({
+    greet() {
+      throw new RpcError(Code.NotFound, text, bytes === 0 ? {} : { details: [detail(bytes)] });
+    },
+  });
+  const session = connect(baseUrl, { settings: { maxHeaderListSize: 8 * 1024 } });
+  const headers = { ":method": "POST", ":path": "/greet.v1.GreetService/Greet", "content-type": "application/grpc" };
+  const [fields] = await once(session.request(headers).end(Buffer.alloc(5)), "response");
+  session.close();
+  expect(decodeURIComponent(fields["grpc-message"])).toBe(kept);
+  expect(fields["grpc-status"]).toBe(String(Code.NotFound));
+  expect(fields["grpc-status-details-bin"] !== undefined).toBe(hasDetails);
 });
 
 it("a stream that fails after its first message is not lost by the trailers of its handler", async () => {
