@@ -23,6 +23,8 @@ export interface TemplateVariable {
   readonly isMulti: boolean;
 }
 
+/** A segment after its slash. A variable may contain slashes. */
+const SEGMENT = /\/(?:\{[^{}]*|[^/{])*/g;
 const PROTO_IDENTIFIER = /^[A-Za-z_][A-Za-z0-9_]*$/;
 /** A literal: `pchar` without the colon (RFC 3986, section 3.3), so that a verb can follow. */
 const LITERAL_SEGMENT = /^(?:[A-Za-z0-9\-._~!$&'()+,;=@]|%[0-9A-Fa-f]{2})+$/;
@@ -44,7 +46,8 @@ export function parseTemplate(text: string, refuse: (problem: string) => never):
     else if (LITERAL_SEGMENT.test(segment)) segments.push({ literal: decodeSegment(segment) ?? segment });
     else invalid(segment === "" ? "has an empty segment" : `has the invalid segment "${segment}"`);
   };
-  for (const part of path === "/" ? [] : splitSegments(path.slice(1))) {
+  for (const given of path === "/" ? [] : (path.match(SEGMENT) ?? [])) {
+    const part = given.slice(1);
     const [, name, pattern = "*"] = /^\{([^{}=]*)(?:=([^{}]*))?\}$/.exec(part) ?? [];
     if (name === undefined) {
       addSegment(part);
@@ -66,21 +69,6 @@ function splitVerb(text: string): { path: string; verb: string | undefined } {
   const afterVariables = Math.max(text.lastIndexOf("}"), text.lastIndexOf("/"));
   const colon = text.indexOf(":", afterVariables);
   return colon < 0 ? { path: text, verb: undefined } : { path: text.slice(0, colon), verb: text.slice(colon + 1) };
-}
-
-/** Splits at slashes outside of variables. */
-function splitSegments(path: string): string[] {
-  const segments: string[] = [];
-  let start = 0;
-  let isInVariable = false;
-  for (let i = 0; i < path.length; i++) {
-    const character = path[i];
-    if (character === "{" || character === "}") isInVariable = character === "{";
-    if (character !== "/" || isInVariable) continue;
-    segments.push(path.slice(start, i));
-    start = i + 1;
-  }
-  return [...segments, path.slice(start)];
 }
 
 /** Decodes the percent-encoding of a segment. Returns `undefined` if it is malformed. */
