@@ -36,27 +36,22 @@ export function onAbort(signal: AbortSignal | undefined, callback: (error: RpcEr
 
 /** Resolves after a delay in milliseconds, or rejects when a signal fires. The timer keeps the process running. */
 export function delay(delayMs: number, ...signals: (AbortSignal | undefined)[]): Promise<void> {
+  return wait(startTimer, delayMs, signals);
+}
+
+/** Resolves after a delay, in milliseconds, or early when the signal fires, without keeping the process running. */
+export function delayInBackground(delayMs: number, signal?: AbortSignal): Promise<void> {
+  return wait(startBackgroundTimer, delayMs, [signal]).catch(() => {});
+}
+
+function wait(start: typeof startTimer, delayMs: number, signals: (AbortSignal | undefined)[]): Promise<void> {
   return new Promise((resolve, reject) => {
-    const release = [startTimer(delayMs, () => settle(resolve))];
+    const release = [start(delayMs, () => settle(resolve))];
     const settle = (how: () => void): void => {
       for (const stop of release) stop();
       how();
     };
     for (const signal of signals) release.push(onAbort(signal, (error) => settle(() => reject(error))));
-  });
-}
-
-/** Resolves after a delay, in milliseconds, or early when the signal fires, without keeping the process running. */
-export function delayInBackground(delayMs: number, signal?: AbortSignal): Promise<void> {
-  return new Promise((resolve) => {
-    const stop = startBackgroundTimer(delayMs, () => {
-      unlink();
-      resolve();
-    });
-    const unlink = onAbort(signal, () => {
-      stop();
-      resolve();
-    });
   });
 }
 
