@@ -20,10 +20,10 @@ import { type Body, cancelBody, streamBody, WholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { clipText, decodingReason } from "../protocol/error.ts";
 import { limitHeaders } from "../protocol/header-limits.ts";
-import { appendCallerMetadata } from "../protocol/headers.ts";
+import { appendCaller } from "../protocol/headers.ts";
 import type { GrpcPayload, Payload } from "../protocol/payload.ts";
 import type { ClientProtocol } from "../protocol/protocol.ts";
-import { aliasPath, writeSelector } from "../protocol/selector.ts";
+import { aliasPath } from "../protocol/selector.ts";
 import { SentMessages } from "../protocol/sent-messages.ts";
 import { VERSION } from "../version.ts";
 import {
@@ -159,13 +159,10 @@ export const createGrpcClient: ClientProtocol = (unbounded, options): Call => {
     // A user agent in the caller's metadata replaces the default, because the field must not be sent twice.
     if (metadata.has("user-agent")) headers.delete("user-agent");
     if (timeoutMs !== undefined) headers.append("grpc-timeout", formatTimeout(timeoutMs));
-    writeSelector(headers, selector);
     const type = metadata.get(MESSAGE_TYPE) ?? (messageType ? method.input?.typeName : undefined);
     if (type !== undefined) headers.append(MESSAGE_TYPE, type);
-    appendCallerMetadata(
-      headers,
-      metadata.has(MESSAGE_TYPE) ? metadata.filter((name) => name !== MESSAGE_TYPE) : metadata,
-    );
+    const others = metadata.has(MESSAGE_TYPE) ? metadata.filter((name) => name !== MESSAGE_TYPE) : metadata;
+    appendCaller(headers, { selector, headers: others });
     return headers;
   }
 

@@ -11,10 +11,10 @@ import { Metadata } from "../call/metadata.ts";
 import { requestCountError, responseCountError } from "../call/outcome.ts";
 import { cancelBody, endWith, streamBody, WholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
-import { appendCallerMetadata } from "../protocol/headers.ts";
+import { appendCaller } from "../protocol/headers.ts";
 import type { UnaryOptions } from "../protocol/options.ts";
 import type { HttpRpcPayload, Payload } from "../protocol/payload.ts";
-import { aliasPath, writeSelector } from "../protocol/selector.ts";
+import { aliasPath } from "../protocol/selector.ts";
 import { encodeEnvelope } from "./envelope.ts";
 import { formatTimeout } from "./headers.ts";
 import { internalError, type ReceivedMessages } from "./messages.ts";
@@ -60,16 +60,12 @@ export function createGrpcWebCall(exchange: Exchange, schemas: HttpRpcPayload, o
     }
   }
 
-  function httpRequest(
-    { method, headers: metadata, selector, context }: CallRequest,
-    { name }: HttpRpcPayload,
-    body: Uint8Array,
-  ): HttpRequest {
+  function httpRequest(request: CallRequest, { name }: HttpRpcPayload, body: Uint8Array): HttpRequest {
+    const { method, context } = request;
     const headers = new Metadata({ "content-type": `application/grpc-web+${name}`, "x-grpc-web": "1" });
     const timeoutMs = context.timeoutMs();
     if (timeoutMs !== undefined) headers.append("grpc-timeout", formatTimeout(timeoutMs));
-    writeSelector(headers, selector);
-    appendCallerMetadata(headers, metadata);
+    appendCaller(headers, request);
     const path = options.useAlias ? aliasPath(method, () => method.name) : method.path;
     return { method: "POST", path, version: "2", headers, body: new WholeBody(body), signal: context.signal, context };
   }

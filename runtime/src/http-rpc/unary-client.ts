@@ -10,10 +10,10 @@ import type { Codec } from "../codec/codec.ts";
 import { cancelBody, WholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { badResponse, localError, MAX_ERROR_BYTES } from "../protocol/error.ts";
-import { appendCallerMetadata } from "../protocol/headers.ts";
+import { appendCaller } from "../protocol/headers.ts";
 import type { UnaryOptions } from "../protocol/options.ts";
 import type { HttpRpcPayload, Payload, PayloadOptions } from "../protocol/payload.ts";
-import { aliasPath, writeSelector } from "../protocol/selector.ts";
+import { aliasPath } from "../protocol/selector.ts";
 import { codecNameIn, formatMilliseconds, PROTOCOL_VERSION, splitMetadata } from "./headers.ts";
 import { readErrorResponse } from "./status.ts";
 
@@ -98,8 +98,7 @@ export function createUnaryCall<Response = UnaryResponse>(
     });
     const timeoutMs = context.timeoutMs();
     if (timeoutMs !== undefined) headers.append("tri-service-timeout", formatMilliseconds(timeoutMs));
-    writeSelector(headers, request.selector);
-    appendCallerMetadata(headers, request.headers);
+    appendCaller(headers, request);
     return {
       method: "POST",
       path: payload.path?.(method) ?? (options.useAlias ? aliasPath(method, (alias) => alias.method) : method.path),

@@ -1,10 +1,12 @@
 /** Custom metadata in the headers of both sub-protocols: reserved names and grammar (spec: Custom metadata). */
+import type { CallRequest } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { isBinaryValue, type Metadata } from "../call/metadata.ts";
 import type { Compression } from "../codec/compression.ts";
 import { quote } from "./error.ts";
 import { checkHeadersSize, type FieldLimits } from "./header-limits.ts";
+import { writeSelector } from "./selector.ts";
 
 /** Values that both sub-protocols read from the headers of a request, except for the content type. */
 export interface RequestHeaders {
@@ -51,10 +53,11 @@ export function appendBounded(headers: Metadata, metadata: Metadata, limits: Fie
   if (problem !== undefined) throw new TypeError(`metadata cannot be sent: ${problem} (option headerLimits)`);
 }
 
-/** Appends the metadata of a client's call. Throws an `RpcError` with `invalid_argument` for reserved names. */
-export function appendCallerMetadata(headers: Metadata, metadata: Metadata): void {
+/** Appends the selector and metadata of a client's call. Throws `invalid_argument` for reserved names and invalid values. */
+export function appendCaller(headers: Metadata, caller: Pick<CallRequest, "selector" | "headers">): void {
   try {
-    appendMetadata(headers, metadata);
+    writeSelector(headers, caller.selector);
+    appendMetadata(headers, caller.headers);
   } catch (cause) {
     throw RpcError.from(cause, Code.InvalidArgument);
   }

@@ -13,17 +13,10 @@ export function readSelector(headers: Metadata): Selector {
   return version === undefined && group === undefined ? NO_SELECTOR : { version, group };
 }
 
-/**
- * Writes the version and group. An empty string writes no header; callers use it to override a default of the client. Throws an
- * `RpcError` with `invalid_argument` for values that headers cannot contain.
- */
+/** Writes the version and group. An empty string writes no header; callers use it to override a default of the client. */
 export function writeSelector(headers: Metadata, { version, group }: Selector): void {
-  try {
-    if (version) headers.set("tri-service-version", version);
-    if (group) headers.set("tri-service-group", group);
-  } catch (cause) {
-    throw RpcError.from(cause, Code.InvalidArgument);
-  }
+  if (version) headers.set("tri-service-version", version);
+  if (group) headers.set("tri-service-group", group);
 }
 
 /**
