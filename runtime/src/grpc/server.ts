@@ -82,10 +82,7 @@ export class GrpcServer implements ServerProtocol {
       const context = new ServerContext(request, headers.timeoutMs, handler.limits.maxTimeoutMs);
       context.sentBytes = 0;
       context.receivedBytes = 0;
-      const payload = handler.payload?.openGrpc(methodsOf(handler), {
-        serializations: this.#options.serializations,
-        maxMessageValues: handler.limits.maxMessageValues,
-      });
+      const payload = handler.payload?.openGrpc(methodsOf(handler), handler.limits);
       call = { request, handler, selector, headers, context, format, payload, body };
     } catch (reason) {
       return Promise.resolve(

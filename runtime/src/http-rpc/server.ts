@@ -64,10 +64,7 @@ export class HttpRpcServer implements ServerProtocol {
       destination.headers ??= this.#readHeaders(request, handler, formats);
       const headers = destination.headers as HttpRpcHeaders;
       const context = new ServerContext(request, headers.timeoutMs, handler.limits.maxTimeoutMs);
-      const payload = handler.payload?.openHttpRpc(methodsOf(handler), {
-        serializations: this.#options.serializations,
-        maxMessageValues: handler.limits.maxMessageValues,
-      });
+      const payload = handler.payload?.openHttpRpc(methodsOf(handler), handler.limits);
       call = { request, handler, selector, headers, context, format: headers.format, payload };
     } catch (reason) {
       return Promise.resolve(this.#failed(reason, path));

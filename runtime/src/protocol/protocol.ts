@@ -6,7 +6,7 @@ import type { Call, CallRequest, Method, Selector } from "../call/call.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
 import type { RequestHeaders } from "./headers.ts";
 import type { ClientProtocolOptions, ProtocolOptions } from "./options.ts";
-import type { ServerPayload } from "./payload.ts";
+import type { PayloadOptions, ServerPayload } from "./payload.ts";
 
 /** The client half of a protocol: converts an exchange to a call. */
 export type ClientProtocol = (exchange: Exchange, options: ClientProtocolOptions) => Call;
@@ -46,8 +46,8 @@ export interface Handler {
   readonly overloads?: readonly Handler[];
 }
 
-/** The limits of the calls of a method. */
-export interface HandlerLimits extends Omit<ProtocolOptions, "compressions"> {
+/** The limits of the calls of a method, and the options of its payload. */
+export interface HandlerLimits extends Omit<ProtocolOptions, "compressions">, Pick<PayloadOptions, "serializations"> {
   /** Maximum timeout of a call in milliseconds. `Infinity`: no maximum. */
   readonly maxTimeoutMs: number;
 }

@@ -306,6 +306,7 @@ function limiterOf(
         maxMessageBytes: limitOf("maxMessageBytes"),
         maxMessageValues: limitOf("maxMessageValues"),
         maxTimeoutMs: limitOf("maxTimeoutMs"),
+        serializations: defaults.serializations,
       },
     };
   };
