@@ -37,8 +37,9 @@ export interface ConnectionOwner {
   /**
    * Called when no more streams can be opened: the server has sent GOAWAY, or the connection is lost. May be called several
    * times, and again when the last stream has closed. `isLeaving`: its open streams may still finish (graceful shutdown).
+   * `tooManyPings`: the server has ended it for its keepalive PINGs.
    */
-  onUnusable(connection: Connection, isLeaving: boolean): void;
+  onUnusable(connection: Connection, isLeaving: boolean, tooManyPings?: boolean): void;
 }
 
 /** The default of `connectTimeoutMs`. */

@@ -27,6 +27,8 @@ const TICK_MS = 1_000;
 /** Time in which a server may read the GOAWAY of a destroyed connection and close its side, in milliseconds. */
 const DESTROY_GRACE_MS = 50;
 const NO_HTTP2 = new Error("the server does not speak HTTP/2");
+/** The debug data of gRPC servers that got too many PINGs (gRFC A8). */
+const TOO_MANY_PINGS = "too_many_pings";
 
 /** The server of a connection. */
 interface Http2Server {
@@ -123,7 +125,7 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   onEvent(event: ConnectionEvent): void {
     if (event.type === "settings") this.#onReady();
     else if (event.type === "pong") this.#onPong();
-    else if (event.type === "goaway") this.#onGoAway(event.code);
+    else if (event.type === "goaway") this.#onGoAway(event.code, event.text);
     else if (event.type === "idle") this.#onIdle();
     else if (event.type === "over") this.#onOver(event);
   }
@@ -140,13 +142,14 @@ export class Http2Connection implements Connection, ConnectionHandler, SocketOwn
   }
 
   /** Handles GOAWAY. Open streams may finish, or fail if it has an error code (RFC 9113, section 6.8). */
-  #onGoAway(code: number): void {
+  #onGoAway(code: number, debug = ""): void {
     const text = (): string => `GOAWAY from ${this.peer} with HTTP/2 code ${code}, with ${this.streams} open streams`;
     reportConnection("client", "goaway", this.peer, text);
-    this.#owner.onUnusable(this, code === ErrorCode.NoError);
+    this.#owner.onUnusable(this, code === ErrorCode.NoError, debug === TOO_MANY_PINGS);
     this.#endBackground();
     if (code !== ErrorCode.NoError) {
-      this.#reason ??= connectionError(new Error(`the server ended it with HTTP/2 code ${code}`), this.peer);
+      const given = debug === "" ? "" : ` (${debug})`;
+      this.#reason ??= connectionError(new Error(`the server ended it with HTTP/2 code ${code}${given}`), this.peer);
       this.#engine.fail(ErrorCode.NoError, "");
     } else if (this.streams === 0) this.#io.end();
   }

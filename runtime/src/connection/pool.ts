@@ -70,10 +70,13 @@ export class Pool implements EndpointConnections, ConnectionOwner {
   /** The number of attempts that wait for a connection. */
   #unconnected = 0;
   #closing: Promise<void> | undefined;
+  /** The interval of keepalive PINGs on later connections. */
+  #pingIntervalMs: number | undefined;
 
   constructor(connect: Connect, options: PoolOptions) {
     const { waitForReady, onTransparentRetry, backoff, inContext } = options;
     this.#options = options;
+    this.#pingIntervalMs = options.pingIntervalMs;
     this.#delaysMs = waitForReady === undefined ? TRANSPARENT_RETRY_DELAYS_MS.slice(0, 1) : TRANSPARENT_RETRY_DELAYS_MS;
     this.#isHooked = onTransparentRetry !== undefined;
     const add = async (signal: AbortSignal): Promise<void> => this.#add(await connect(this, signal));
@@ -121,7 +124,9 @@ export class Pool implements EndpointConnections, ConnectionOwner {
     for (const connection of [...this.#alive]) connection.destroy(reason);
   }
 
-  onUnusable(connection: Connection, isLeaving: boolean): void {
+  onUnusable(connection: Connection, isLeaving: boolean, tooManyPings = false): void {
+    // gRFC A8: later connections have fewer PINGs.
+    if (tooManyPings && this.#pingIntervalMs !== undefined) this.#pingIntervalMs *= 2;
     // A connection that accepted no new streams any more may be lost before its last stream ends.
     if (connection.streams === 0) this.#forget(connection);
     if (!this.#remove(connection) || this.#closing !== undefined || this.#pooled.length > 0) return;
@@ -160,7 +165,8 @@ export class Pool implements EndpointConnections, ConnectionOwner {
     if (this.#attempts.abandoned.aborted) return void connection.close();
     this.#alive.add(connection);
     if (!connection.open) return;
-    this.#pooled.push(new PooledConnection(connection, this.#options, (retired) => this.#retire(retired)));
+    const times = { ...this.#options, pingIntervalMs: this.#pingIntervalMs };
+    this.#pooled.push(new PooledConnection(connection, times, (retired) => this.#retire(retired)));
     if (this.#pooled.length === 1) this.#options.onReadiness?.(true);
   }
 

@@ -65,7 +65,7 @@ export class ControlFrames {
     else if (type === FrameType.Ping) this.#onPing(isAck, readUint32(bytes, start), readUint32(bytes, start + 4));
     else if (type === FrameType.Settings && isAck) this.#onSettingsAck();
     else if (type === FrameType.Settings) this.#onSettings(bytes, start, end);
-    else if (type === FrameType.GoAway) this.#onGoAway(readUint31(bytes, start), readUint32(bytes, start + 4));
+    else if (type === FrameType.GoAway) this.#onGoAway(bytes, start, end);
     else if (type === FrameType.PushPromise) {
       throw new ConnectionError(ErrorCode.ProtocolError, "PUSH_PROMISE is not allowed here");
     } else if (type === FrameType.Priority) {
@@ -153,12 +153,12 @@ export class ControlFrames {
     this.#countCaused(Glitch.Ping);
   }
 
-  #onGoAway(lastStreamId: number, code: number): void {
+  #onGoAway(bytes: Uint8Array, start: number, end: number): void {
     this.#goAways++;
     if (this.#goAways > 2) this.#owner.meters.glitch(Glitch.GoAway);
     if (this.#owner.meters.isExceeded) return;
     // The last stream id may decrease, but must never increase.
-    this.peerLastStreamId = Math.min(this.peerLastStreamId, lastStreamId);
+    this.peerLastStreamId = Math.min(this.peerLastStreamId, readUint31(bytes, start));
     if (this.#owner.state === "open") this.#owner.state = "leaving";
     this.#role.onLeaving(false);
     if (!this.#role.isServer) {
@@ -167,7 +167,9 @@ export class ControlFrames {
           this.#owner.streams.lose(stream, ErrorCode.RefusedStream, "connection", true);
       }
     }
-    this.#handler.onEvent({ type: "goaway", code });
+    const code = readUint32(bytes, start + 4);
+    const text = code === ErrorCode.NoError ? undefined : new TextDecoder().decode(bytes.subarray(start + 8, end));
+    this.#handler.onEvent({ type: "goaway", code, text });
   }
 
   #onWindowUpdate(streamId: number, increment: number): void {

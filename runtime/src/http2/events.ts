@@ -10,8 +10,8 @@ export type ConnectionEvent =
   /** The peer's settings have been received, for the first time or again. */
   | { readonly type: "settings" }
   | { readonly type: "pong"; readonly kind: PingKind }
-  /** The peer has sent GOAWAY: no new streams can be opened. */
-  | { readonly type: "goaway"; readonly code: number }
+  /** The peer has sent GOAWAY: no new streams can be opened. `text`: its debug data, with an error code. */
+  | { readonly type: "goaway"; readonly code: number; readonly text?: string | undefined }
   /** The last open stream has closed. */
   | { readonly type: "idle" }
   /**

@@ -30,6 +30,7 @@ import {
   settings,
   startRawServer,
   Type,
+  words,
 } from "../../support/frames.ts";
 import { pause } from "../../support/pause.ts";
 import {
@@ -377,6 +378,22 @@ describe("keeping connections alive", () => {
     const server = await startRawServer((stream) => void answer(stream));
     const client = connectGreeter(server.baseUrl, { pingIntervalMs: 20, pingTimeoutMs: 10_000 });
     expect((await client.greet({})).greeting).toBe("Hello!");
+  });
+
+  it("takes twice as long between PINGs after a gRPC server has got too many", async () => {
+    const complaint = Buffer.concat([words(1, Reset.calm), Buffer.from("too_many_pings")]);
+    const server = await startRawServer(({ connection, connectionIndex }) => {
+      if (connectionIndex === 0) connection.write(frame(Type.goaway, 0, 0, complaint));
+    });
+    const client = connectGreeter(server.baseUrl, { pingIntervalMs: 100 });
+    expect((await failureOf(client.greet({}))).rawMessage).toMatch(/HTTP\/2 code 11 \(too_many_pings\)$/);
+    // The timer of the PINGs starts later and is longer, so that it cannot end before, however busy the machine is.
+    const early = pause(150).then(() => pingsTo(server));
+    const call = client.greet({});
+    expect(await early).toBe(0);
+    await expect.poll(() => pingsTo(server)).toBe(1);
+    greet(server.streams[1] as RawStream);
+    await call;
   });
 });
 

@@ -165,7 +165,7 @@ export interface NodeTransportOptions {
   /**
    * HTTP/2: interval of keepalive PINGs on connections with running calls (gRPC's keepalive time). If a PING is not
    * acknowledged, the calls on that connection fail as unavailable. Many servers close connections that send more than one
-   * PING in five minutes. Default: no keepalive PINGs.
+   * PING in five minutes; the interval is doubled then. Default: no keepalive PINGs.
    */
   readonly pingIntervalMs?: number | undefined;
   /** HTTP/2: time limit for the acknowledgement of a PING (gRPC's keepalive timeout). Default: 5,000. */
