@@ -204,14 +204,13 @@ export class BlockBuilder implements FieldSink, HeaderBlock {
       if (this.#host !== undefined) this.problem ??= "host occurs twice";
       this.#host = value;
       this.fields.push(name, value);
-    } else if (kind === Kind.Padded && this.kind !== BlockKind.Request) this.#onPadded(name, value);
+    } else if (kind === Kind.Padded) this.#onPadded(name, value);
     else this.problem ??= "a field is invalid";
   }
 
   /**
-   * RFC 9113, section 8.2.1, forbids spaces at the ends of a value. gRPC allows them in responses: they are part of
-   * `grpc-message`, and may be removed from metadata (gRPC over HTTP/2: Responses, Custom-Metadata). A request with one is
-   * malformed.
+   * RFC 9113, section 8.2.1, forbids spaces at the ends of a value. gRPC allows them, and its clients and servers send them: they
+   * are part of `grpc-message`, and may be removed from metadata (gRPC over HTTP/2: Responses, Custom-Metadata).
    */
   #onPadded(name: string, value: string): void {
     this.fields.push(name, name === "grpc-message" ? value : withoutPadding(value));

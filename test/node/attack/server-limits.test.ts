@@ -209,7 +209,7 @@ const SMUGGLING: Row[] = (
     ["content-length", "3"],
     ["x", "a\r\nhost: b"],
     ["x", "a\0"],
-    ["x", " a"],
+    ["content-length", "0 "],
     ["X", "a"],
     ["a:b", "c"],
     [":path", "/"],
