@@ -113,6 +113,6 @@ function unnamedCompression(): RpcError {
 }
 
 /** Creates the error for data that violates the format of sub-protocol B. */
-export function internalError(message: string, cause: unknown): RpcError {
+export function internalError(message: string, cause?: unknown): RpcError {
   return new RpcError(Code.Internal, message, { cause });
 }

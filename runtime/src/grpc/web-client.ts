@@ -3,7 +3,7 @@
  * of the body. It does not compress, because `fetch` decompresses by itself, and uses the codec of sub-protocol A, so
  * that a page loads one codec.
  */
-import type { Call, CallRequest, Method } from "../call/call.ts";
+import type { Call, CallRequest } from "../call/call.ts";
 import { Code, Status } from "../call/code.ts";
 import { RpcError, reasonOf } from "../call/error.ts";
 import { onlyMessage } from "../call/message-stream.ts";
@@ -43,13 +43,13 @@ export function createGrpcWebCall(exchange: Exchange, schemas: HttpRpcPayload, o
 
   async function encode(request: CallRequest, payload: HttpRpcPayload): Promise<Uint8Array> {
     const { method, stream } = request;
-    if (
-      method.kind === "client_streaming" ||
-      method.kind === "bidi_streaming" ||
-      (method.payload as Payload | undefined)?.grpc
-    ) {
-      throw unsupported(method);
-    }
+    const { path, kind } = method;
+    const problem =
+      kind === "client_streaming" || kind === "bidi_streaming"
+        ? `is ${kind.replace("_", " ")}, which fetch cannot carry: use createWebSocketTransport or triple-es/node`
+        : (method.payload as Payload | undefined)?.grpc &&
+          'has messages that travel over HTTP RPC only; use the protocol "http-rpc" for it';
+    if (problem) throw new RpcError(Code.Unimplemented, `${path} ${problem}`, { status: Status.ClientError });
     const message = stream
       ? await onlyMessage(request.messages, (received) => requestCountError(method, received))
       : request.message;
@@ -105,16 +105,5 @@ function checkResponse(response: HttpResponse, { name }: HttpRpcPayload): HttpRe
   if (isOurs && (match[1] ?? name).toLowerCase() === name) return response;
   cancelBody(response.body);
   if (!isOurs) throw httpStatusError(status, contentType);
-  throw internalError(
-    `asked for application/grpc-web+${name}, but the server sent ${match[0].slice(0, 100)}`,
-    undefined,
-  );
-}
-
-function unsupported({ path, kind }: Method): RpcError {
-  const message =
-    kind === "client_streaming" || kind === "bidi_streaming"
-      ? `${path} is ${kind.replace("_", " ")}, which fetch cannot carry: use createWebSocketTransport or triple-es/node`
-      : `${path} has messages that travel over HTTP RPC only; use the protocol "http-rpc" for it`;
-  return new RpcError(Code.Unimplemented, message, { status: Status.ClientError });
+  throw internalError(`asked for application/grpc-web+${name}, but the server sent ${match[0].slice(0, 100)}`);
 }
