@@ -9,14 +9,12 @@ import { http } from "../gen/google/api/annotations_pb.ts";
 import { type HttpRule, HttpRuleSchema } from "../gen/google/api/http_pb.ts";
 import { findField } from "../http-rpc/body/parameters.ts";
 import { type FieldPath, keyOf, resolvePath } from "./field-path.ts";
-import { type PathTemplate, parseTemplate } from "./template.ts";
+import type { TableRoute } from "./route-table.ts";
+import { parseTemplate } from "./template.ts";
 
 /** A rule or an additional binding of it: one HTTP method and path of a method. */
-export interface Route {
+export interface Route extends TableRoute {
   readonly target: ProtoMethod;
-  /** The HTTP method, or `*` for all methods. */
-  readonly method: string;
-  readonly template: PathTemplate;
   /** The fields of the template's variables, in order. */
   readonly variables: readonly FieldPath[];
   /** The field that the body contains, or `*` for all fields outside of the path. Default: there is no body. */
