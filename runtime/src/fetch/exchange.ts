@@ -16,7 +16,7 @@ const BASE_URL = /^(https?:\/\/.|\/|$)[^?#]*$/i;
  * Creates an exchange on `fetch`, the base of a transport. Response bodies are already decompressed, although the headers
  * still contain `content-encoding`. Throws a `TypeError` for an invalid base URL.
  */
-export function connectFetch(options: Pick<FetchTransportOptions, "baseUrl" | "credentials" | "fetch">): Exchange {
+export function connectFetch(options: FetchOptions): Exchange {
   // Without options, the check of the URL fails.
   const { baseUrl, fetch: given, credentials } = options ?? {};
   if (typeof baseUrl !== "string" || !BASE_URL.test(baseUrl)) {

@@ -23,12 +23,7 @@ import { addressOf, inConnectionContext, type Target } from "./socket.ts";
 import type { NodeTransportOptions } from "./transport-options.ts";
 
 /** Options of the connections to one server. */
-export interface ConnectOptions
-  extends Pick<
-    NodeTransportOptions,
-    keyof typeof DURATIONS | "maxConnections" | "waitForReady" | "onTransparentRetry" | "tls" | "proxy"
-  > {
-  readonly baseUrl: string;
+export interface ConnectOptions extends NodeTransportOptions {
   readonly httpVersion: "1.1" | "2";
   /** Limit of response headers, in bytes. HTTP/2 engines keep up to 64 KiB, and the protocols enforce the limit. */
   readonly maxHeaderBytes: number;
