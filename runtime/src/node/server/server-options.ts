@@ -105,17 +105,3 @@ export interface ServerOptions extends NodeRouterOptions {
    */
   readonly maxBufferedBytes?: number | undefined;
 }
-
-/** The options of the sockets of a server. */
-export type ListenerOptions = Pick<
-  ServerOptions,
-  | "tls"
-  | "onTlsError"
-  | "maxConnections"
-  | "limits"
-  | "maxBufferedBytes"
-  | "maxMessageBytes"
-  | "headerLimits"
-  | "cors"
-  | "webSocket"
->;

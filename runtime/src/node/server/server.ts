@@ -12,19 +12,15 @@ import type { ServerState, Shown } from "../../http/channel-state.ts";
 import type { Exchange } from "../../http/exchange.ts";
 import { isMarkedCall } from "../../protocol/headers.ts";
 import { resolveErrorHook } from "../../protocol/options.ts";
-import type { RouterOptions } from "../../server/options.ts";
 import { WebStreamSocket } from "../io/web-stream-socket.ts";
 import type { ServedExchange } from "./adapter/adapter.ts";
 import { fetchExchange } from "./fallback/fetch.ts";
 import { nodeExchange } from "./fallback/node.ts";
 import { Listener } from "./listener/listener.ts";
-import type { ListenerOptions, ListenOptions, ServerOptions } from "./server-options.ts";
+import type { ListenOptions, NodeRouterOptions, ServerOptions } from "./server-options.ts";
 import { withTrustedProxies } from "./trusted-proxies.ts";
 
-/** Options of a server's sockets and requests. */
-type SocketServerOptions = ListenerOptions & Pick<ServerOptions, "values" | "trustProxy" | "fallback" | "onError">;
-
-const SOCKET_OPTION_NAMES: MemberNames<Omit<SocketServerOptions, keyof RouterOptions>> = {
+const SOCKET_OPTION_NAMES: MemberNames<Omit<ServerOptions, keyof NodeRouterOptions>> = {
   tls: true,
   onTlsError: true,
   maxConnections: true,
@@ -87,7 +83,7 @@ export interface SocketServer {
  */
 export function withSockets<Router extends ServedExchange>(
   router: Router,
-  options: SocketServerOptions,
+  options: ServerOptions,
 ): Router & SocketServer {
   const { values, trustProxy } = options;
   assertFunction("values", values);
@@ -134,7 +130,7 @@ export function withSockets<Router extends ServedExchange>(
 }
 
 /** Lets the application of the option `fallback` answer the requests that are not calls. */
-function withFallback(router: ServedExchange, calls: Exchange, options: SocketServerOptions): Exchange {
+function withFallback(router: ServedExchange, calls: Exchange, options: ServerOptions): Exchange {
   const { fallback, trustProxy } = options;
   if (fallback === undefined) return calls;
   const onError = resolveErrorHook(options.onError);
@@ -147,7 +143,7 @@ function withFallback(router: ServedExchange, calls: Exchange, options: SocketSe
   return (request) => (router.serves(request) || isMarkedCall(request.headers) ? calls(request) : others(request));
 }
 
-function withValues(exchange: Exchange, values: SocketServerOptions["values"]): Exchange {
+function withValues(exchange: Exchange, values: ServerOptions["values"]): Exchange {
   if (values === undefined) return exchange;
   return (request) => exchange(Object.assign(request, { values: () => values(request) }));
 }

@@ -21,7 +21,7 @@ import { checkTlsOptions, spiffeProblem } from "../../io/tls-options.ts";
 import { createSocketServer } from "../../platform.ts";
 import { serveHttp1 } from "../http1/engine.ts";
 import { serveHttp2 } from "../http2/engine.ts";
-import type { ListenerOptions, ListenOptions } from "../server-options.ts";
+import type { ListenOptions, ServerOptions } from "../server-options.ts";
 import type { ServedConnections, ServerEngineOptions } from "./engine.ts";
 import { ABORT_GRACE_MS, type Limits, resolveLimits } from "./limits.ts";
 import { handshakeError, resolveTlsOptions } from "./tls.ts";
@@ -46,7 +46,7 @@ export class Listener {
   readonly #draining = new AbortController();
   #closing: Promise<void> | undefined;
 
-  constructor(exchange: Exchange, options: ListenerOptions) {
+  constructor(exchange: Exchange, options: ServerOptions) {
     const { tls, maxBufferedBytes, maxMessageBytes, maxConnections = 10_000, onTlsError } = options;
     assertAmount("maxConnections", maxConnections, true);
     const limits = resolveLimits(options.limits);
@@ -172,7 +172,7 @@ export class Listener {
     this.#http2.drainConnections();
   }
 
-  #createTlsServer(options: NonNullable<ListenerOptions["tls"]>, onTlsError: ListenerOptions["onTlsError"]): Server {
+  #createTlsServer(options: NonNullable<ServerOptions["tls"]>, onTlsError: ServerOptions["onTlsError"]): Server {
     const resolve = (current: TlsOptions): TlsOptions => resolveTlsOptions(current, this.#limits.headersTimeoutMs);
     let current = checkTlsOptions(options);
     const server = createSocketServer(resolve(current)) as TlsServer;
