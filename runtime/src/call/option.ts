@@ -44,7 +44,7 @@ function kindOf(value: unknown): string {
 }
 
 /** The names of the members of an interface. The compiler reports a missing one. */
-export type MemberNames<Options> = Readonly<Record<keyof Options, boolean>>;
+export type MemberNames<Options> = Readonly<Record<keyof Options, unknown>>;
 
 /** Throws a `TypeError` for a value that is not an object, or has a member that is not in the list of known names. */
 export function assertMembers(option: string, given: object, known: readonly string[]): void {

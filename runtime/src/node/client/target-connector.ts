@@ -9,7 +9,6 @@ import type { ConfiguredOptions } from "../../client/configured.ts";
 import { parseServiceConfig, type ServiceConfig } from "../../client/service-config.ts";
 import { DEFAULT_TIMES } from "../../connection/pooled-connection.ts";
 import { balance } from "../../discovery/balanced.ts";
-import type { Balancer } from "../../discovery/balancer.ts";
 import { checkEndpointLimits } from "../../discovery/call-limiter.ts";
 import { resolveEjection } from "../../discovery/ejection-options.ts";
 import type { ConnectEndpoint } from "../../discovery/endpoint.ts";
@@ -36,20 +35,21 @@ export interface TargetConnections extends Connections {
 }
 
 /** Options for the discovery of a target's endpoints and for the choice among them. */
-export type DiscoveryOptions = Omit<BalancedTransportOptions, keyof NodeTransportOptions>;
+type DiscoveryOptions = Omit<BalancedTransportOptions, keyof NodeTransportOptions>;
 
-type Choice = Omit<DiscoveryOptions, "resolver"> & Pick<EndpointOptions, "idleTimeoutMs">;
+/** The options that have an effect with several endpoints only. */
+type EndpointsOptions = Omit<DiscoveryOptions, "resolver" | "authority">;
 
-interface DiscoverySettings extends Omit<TargetOptions, "name" | "balancer">, ZoneOptions {
-  /** The policy of the options. `undefined`: the service config may select one. */
-  readonly own: Balancer | undefined;
-}
+type DiscoverySettings = Readonly<Record<keyof EndpointsOptions, unknown>> &
+  Pick<EndpointsOptions, "balancer" | "onEndpoint"> &
+  Pick<TargetOptions, "subset" | "warmUpMs" | "keepUnlistedMs" | "ejection"> &
+  ZoneOptions;
 
 /** Fills in the defaults of the options of targets. Throws a `TypeError` for an invalid option. */
-export function resolveDiscovery(options: Choice): DiscoverySettings {
-  const { balancer: own, subset, zone, warmUpMs, onEndpoint } = options;
-  const { keepUnlistedMs = 5 * 60_000, idleTimeoutMs = DEFAULT_TIMES.idleTimeoutMs } = options;
-  if (own !== undefined && typeof own !== "function")
+export function resolveDiscovery(options: EndpointsOptions): DiscoverySettings {
+  const { balancer, subset, zone, warmUpMs, keepUnlistedMs = 5 * 60_000, onEndpoint } = options;
+  const { maxRequestsPerEndpoint, maxPendingRequests } = options;
+  if (balancer !== undefined && typeof balancer !== "function")
     throw new TypeError("balancer must be a function, such as p2c makes");
   if (subset !== undefined && !(Number.isInteger(subset) && subset >= 1)) {
     throw new TypeError(`subset must be an integer of 1 or more, not ${subset}`);
@@ -62,7 +62,8 @@ export function resolveDiscovery(options: Choice): DiscoverySettings {
   assertAmount("warmUpMs", warmUpMs ?? 0);
   const ejection = resolveEjection(options.ejection);
   const local = zone === undefined ? undefined : new LocalZone(zone);
-  return { own, subset, zone: local, keepUnlistedMs, idleTimeoutMs, warmUpMs, ejection, onEvent: onEndpoint };
+  const limits = { maxRequestsPerEndpoint, maxPendingRequests };
+  return { ...limits, balancer, subset, zone: local, keepUnlistedMs, warmUpMs, ejection, onEndpoint };
 }
 
 /**
@@ -75,7 +76,7 @@ export function createTargetConnector(
   shared?: { readonly connect: ConnectEndpoint; readonly name: string },
 ): TargetConnections {
   const { resolver }: { readonly resolver: ReturnType<Registry["resolver"]> } = options;
-  const { own, ...settings } = resolveDiscovery(options);
+  const { balancer: own, onEndpoint, ...settings } = resolveDiscovery(options);
   if (typeof resolver !== "function") throw new TypeError("resolver must be a function, such as fixed and dns make");
   const { authority = resolver.authority } = options;
   const { overrides } = resolver;
@@ -98,6 +99,7 @@ export function createTargetConnector(
   const target = new TargetDriver(resolver, connect, {
     ...settings,
     ...balancingOf(given),
+    idleTimeoutMs: options.idleTimeoutMs ?? DEFAULT_TIMES.idleTimeoutMs,
     watches: options.watches,
     name: shared?.name ?? authority ?? "the service",
     emptyReason: resolver.emptyReason,
@@ -106,7 +108,7 @@ export function createTargetConnector(
       logged++;
       events.push({ time: wallClock(), ...describe(event) });
       if (events.length > MAX_TRACE_EVENTS) events.shift();
-      settings.onEvent?.(event);
+      onEndpoint?.(event);
     },
     onServiceConfig(config) {
       const parsed = config === undefined ? given : parseServiceConfig(config);

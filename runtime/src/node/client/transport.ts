@@ -24,12 +24,7 @@ import { nodeCompressions } from "../compression.ts";
 import { createConnector, createEndpointConnector, DURATIONS, type EndpointOptions } from "./connector.ts";
 import { createWatches } from "./endpoint-watch.ts";
 import { createRegistryConnector, shareConnections } from "./registry-connector.ts";
-import {
-  createTargetConnector,
-  type DiscoveryOptions,
-  resolveDiscovery,
-  type TargetConnections,
-} from "./target-connector.ts";
+import { createTargetConnector, resolveDiscovery, type TargetConnections } from "./target-connector.ts";
 import type { BalancedTransportOptions, NodeTransportOptions, RegistryTransportOptions } from "./transport-options.ts";
 
 /** Time limit for connecting to the metadata service of an instance, in milliseconds. */
@@ -44,17 +39,7 @@ export interface BalancedTransport extends ClosableTransport, AsyncDisposable {
 type AnyOptions = NodeTransportOptions | BalancedTransportOptions | RegistryTransportOptions;
 
 /** The options that have an effect with several endpoints only. */
-const DISCOVERY_OPTION_NAMES: MemberNames<Omit<DiscoveryOptions, "resolver" | "authority">> = {
-  balancer: true,
-  subset: true,
-  zone: true,
-  maxRequestsPerEndpoint: true,
-  maxPendingRequests: true,
-  warmUpMs: true,
-  keepUnlistedMs: true,
-  ejection: true,
-  onEndpoint: true,
-};
+const DISCOVERY_DEFAULTS = resolveDiscovery({});
 const TRANSPORT_OPTION_NAMES: MemberNames<
   NodeTransportOptions &
     Omit<BalancedTransportOptions, "baseUrl"> &
@@ -89,7 +74,7 @@ const TRANSPORT_OPTION_NAMES: MemberNames<
   onTransparentRetry: true,
   authority: true,
   ...DURATIONS,
-  ...DISCOVERY_OPTION_NAMES,
+  ...DISCOVERY_DEFAULTS,
 };
 const TRANSPORT_OPTIONS = Object.keys(TRANSPORT_OPTION_NAMES);
 
@@ -148,7 +133,7 @@ export function createNodeTransport(
 
 /** Throws a `TypeError` for an option that has an effect with several endpoints only. */
 function refuseDiscovery(options: AnyOptions): void {
-  for (const name of Object.keys(DISCOVERY_OPTION_NAMES)) {
+  for (const name of Object.keys(DISCOVERY_DEFAULTS)) {
     if ((options as object as Readonly<Record<string, unknown>>)[name] === undefined) continue;
     throw new TypeError(`${name} needs a resolver or a registry, and has no effect beside baseUrl`);
   }
