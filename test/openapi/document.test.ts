@@ -295,6 +295,8 @@ describe("the schema of a message", () => {
   it("are left out of a document without them, which is valid for the option, and others are refused", () => {
     const documents = [createOpenApi(routerOf(IdempotencyServiceDef))];
     expect(createOpenApi(routerOf(GreetServiceDef), { documents })).toEqual(createOpenApi(routerOf(GreetServiceDef)));
+    documents.push(createOpenApi(routerOf(GreetServiceDef, IdempotencyServiceDef)));
+    expect(createOpenApi(routerOf(GreetServiceDef), { documents })).toEqual(createOpenApi(routerOf(GreetServiceDef)));
     expect(() => createOpenApi(routerOf(GreetServiceDef), { documents: [{}] })).toThrow(
       new TypeError("documents must be OpenAPI documents as JSON, such as the plugin writes with openapi=true"),
     );

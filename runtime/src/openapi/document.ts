@@ -88,11 +88,12 @@ export function buildDocument(
   });
   const contractSchemas: JsonObject = {};
   for (const document of documents as readonly Partial<OpenApiDocument>[]) {
-    if (!isObject(document.paths)) {
+    const { paths: own } = document;
+    if (!isObject(own)) {
       throw new TypeError("documents must be OpenAPI documents as JSON, such as the plugin writes with openapi=true");
     }
     copyTexts(described, document as JsonObject);
-    const isServed = Object.keys(document.paths).some((path) => path in paths.items);
+    const isServed = services.some(({ methods }) => methods.some(({ payload, path }) => payload && path in own));
     if (isServed) Object.assign(contractSchemas, document.components?.["schemas"]);
   }
   return {
@@ -155,8 +156,7 @@ class Paths {
   /** Adds a paragraph to the description of the call of a method. */
   note(path: string, text: string): void {
     const operation = this.items[path]?.["post"] as JsonObject | undefined;
-    if (operation === undefined) return;
-    Object.assign(operation, descriptionOf([String(operation["description"] ?? ""), text]));
+    if (operation) Object.assign(operation, descriptionOf([String(operation["description"] ?? ""), text]));
   }
 
   /** Returns the path and the names with which it was spelled first: paths that differ in names only are one path. */
