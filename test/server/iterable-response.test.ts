@@ -1,6 +1,7 @@
 /** Response streams that handlers return as iterables, such as arrays, whose messages need no waiting. */
 import { Worker } from "node:worker_threads";
 import {
+  type CallResponse,
   createInMemoryTransport,
   createRouter,
   type ErrorHook,
@@ -18,7 +19,7 @@ import {
 } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { Code } from "../../runtime/src/call/code.ts";
 import { RpcError } from "../../runtime/src/call/error.ts";
-import { routeGreeter } from "../support/greeter.ts";
+import { grpcRequest, routeGreeter } from "../support/greeter.ts";
 import { connectGreeter, failureOf, greetings, openTransport, signalled, startServer } from "../support/server.ts";
 
 const passing: Interceptor = (next) => next;
@@ -144,6 +145,28 @@ it.each([[], [passing]])("a generator that ends its own call is ended after its 
   expect(await messages.next()).toMatchObject({ done: true });
   await left.promise;
   expect(errors).toEqual([]);
+});
+
+it("a source of an interceptor that throws when its deadline ends it fails the call only", async () => {
+  const left = signalled();
+  const throwing: Interceptor = (next) => async (request) => {
+    const response = await next(request);
+    const end = (): never => {
+      left.resolve();
+      throw new Error("it cannot be left");
+    };
+    const read = async () => ({ done: false, value: { greeting: "a" } }) as const;
+    return { ...response, messages: { [Symbol.asyncIterator]: () => ({ next: read, return: end }) } } as CallResponse;
+  };
+  const { exchange } = routeGreeter({}, { interceptors: [throwing] });
+  const { body } = await exchange(
+    grpcRequest({ path: "/greet.v1.GreetService/GreetEach", headers: { "grpc-timeout": "50m" } }),
+  );
+  const chunks = body[Symbol.asyncIterator]();
+  await chunks.next();
+  // Nothing catches an error of the callback of a timer.
+  await left.promise;
+  await expect(chunks.next()).rejects.toThrow();
 });
 
 it("the responses of another server are passed on, which wait for messages", async () => {

@@ -74,11 +74,12 @@ export class SentMessages implements AsyncIterable<Uint8Array>, ChunkSource {
     return this.#messages?.return?.();
   }
 
-  /** Fails the next step, now if it waits for the source. Returns the message that is not awaited any more. */
-  protected interrupt(reason: RpcError): Promise<unknown> | undefined {
+  /** Fails the next step: now if it waits for the source, whose message is then waited for. Otherwise the source ends at once. */
+  protected async interrupt(reason: RpcError): Promise<unknown> {
     const pending = this.#pending;
     this.#interruption = reason;
-    if (pending !== undefined) this.#fail(reason);
+    if (pending === undefined) return this.leave();
+    this.#fail(reason);
     return pending;
   }
 

@@ -40,8 +40,7 @@ export abstract class ResponseStream<Call extends ServerCall> extends SentMessag
   ) {
     super(messages, encode);
     const { context } = call;
-    // A reader that has stopped would not end the source: it ends at once unless a message of it is awaited.
-    if (context.limited) context.onEnd = (error) => context.waitUntil(this.interrupt(error) ?? this.leave());
+    if (context.limited) context.onEnd = (error) => context.waitUntil(this.interrupt(error));
     this.call = call;
     this.options = options;
   }
