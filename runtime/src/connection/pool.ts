@@ -41,8 +41,8 @@ export interface PoolOptions extends ConnectionTimes {
 
 /** The share of the stream limit above which another connection is opened. */
 const NEARLY_FULL = 0.8;
-/** The number of lost connections, beyond `maxConnections`, after which a request fails. */
-const EXTRA_ATTEMPTS = 5;
+/** The number of lost connections, beyond one for each request that waits, after which a request fails. */
+const EXTRA_ATTEMPTS = 15;
 const LOST_AT_ONCE = "the server closes every connection before it can be used";
 
 /**
@@ -230,7 +230,7 @@ export class Pool implements EndpointConnections, ConnectionOwner {
     let full = false;
     this.#unconnected++;
     // Every new connection serves at least one of the calls that wait already, unless it is lost.
-    let connectionsLeft = this.#unconnected + maxConnections + EXTRA_ATTEMPTS;
+    let connectionsLeft = this.#unconnected + EXTRA_ATTEMPTS;
     try {
       for (;;) {
         const connection = this.#pick();

@@ -147,11 +147,11 @@ describe("calls to a server that cannot be connected to", () => {
   };
 
   /** A pool whose attempts to connect end as the test specifies, and its clock. */
-  function startPool(connect: Connect): Omit<Connections, "destroy"> & { readonly clock: Clock } {
+  function startPool(connect: Connect, maxConnections = 2): Omit<Connections, "destroy"> & { readonly clock: Clock } {
     const clock = new Clock();
     const pool = new Pool(connect, {
       peer: "127.0.0.1:1",
-      maxConnections: 2,
+      maxConnections,
       idleTimeoutMs: 60_000,
       verifyAfterMs: 60_000,
       pingIntervalMs: undefined,
@@ -189,12 +189,12 @@ describe("calls to a server that cannot be connected to", () => {
     await pool.close();
   });
 
-  it("fail as not sent if the server closes every connection before it can be used", async () => {
+  it.each([2, 1 / 0])("fail as not sent if the server closes each of at most %d connections at once", async (most) => {
     let connections = 0;
     const pool = startPool(async () => {
-      connections++;
+      if (++connections === 50) throw new Error("too many connections");
       return { ...answering, open: false };
-    });
+    }, most);
     expect((await failureOf(pool.exchange(request()))).rawMessage).toContain(
       "closes every connection before it can be used",
     );
