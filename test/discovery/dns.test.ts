@@ -294,6 +294,17 @@ it("a name has no endpoints after NXDOMAIN, and keeps its last ones after SERVFA
   expect(reasons()).toHaveLength(2);
 });
 
+it("a failure of the DNS is shared by the queries of its time only, so that the next one may succeed", async () => {
+  onTestFinished(() => void vi.restoreAllMocks());
+  vi.spyOn(DnsResolver.prototype, "resolve4")
+    .mockRejectedValueOnce(Object.assign(new Error("refused"), { code: "EREFUSED" }))
+    .mockResolvedValue([{ address: "10.0.0.1", ttl: 1 }] as never);
+  const ask = (): Promise<string[]> => firstOf(dns("again.test:1", { servers: ["127.0.0.1"], family: 4 }));
+  const failed = await Promise.allSettled([ask(), ask()]);
+  expect(failed.map(({ status }) => status)).toEqual(["rejected", "rejected"]);
+  expect(await ask()).toEqual(["10.0.0.1:1"]);
+});
+
 it("targets of SRV records keep their addresses while the DNS does not resolve them, for all transports", async () => {
   vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
   onTestFinished(() => {

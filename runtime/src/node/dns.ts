@@ -122,10 +122,9 @@ function shared(key: string, ask: () => Promise<Answer>): Promise<Answer> {
   const answer = ask();
   if (dropsCallbacks) return answer;
   recent.set(key, answer);
-  const forget = (): void => {
-    startBackgroundTimer(SHARED_MS, () => recent.delete(key));
-  };
-  answer.then(forget, forget);
+  const forget = () => recent.delete(key);
+  // After a failure, the next query may succeed.
+  answer.then(() => startBackgroundTimer(SHARED_MS, forget), forget);
   return answer;
 }
 
