@@ -182,6 +182,19 @@ describe("a server", () => {
     }
   });
 
+  it("does not mind a client that cancels slow calls, as many as it may open, for minutes", () => {
+    const server = new RecordedServer();
+    const cancelled = (round: number): number[] => Array.from({ length: 100 }, (_, i) => 2 * (100 * round + i) + 1);
+    for (let round = 0; round < 60; round++) {
+      const ids = cancelled(round);
+      server.receive(...ids.map((id) => headers(id, REQUEST, END)));
+      for (let second = 0; second < 2; second++) server.connection.tick(1_000);
+      server.receive(...ids.map((id) => rst(id)));
+      for (const _ of ids) server.role.finished();
+    }
+    expect([server.over, server.requests.length]).toEqual([undefined, 6_000]);
+  });
+
   it.each<[string, (id: number) => Uint8Array]>([
     ["requests that are malformed", (id) => headers(id, [":method", "POST"], END)],
     ["requests with empty names", (id) => headers(id, [...REQUEST, "", ""], END)],

@@ -126,7 +126,7 @@ export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOw
 
   /** Advances time, which refills the token buckets of the limits. */
   tick(elapsedMs: number): void {
-    this.meters.tick(elapsedMs);
+    this.meters.tick(elapsedMs, this.streams.lastId);
     const { opened } = this.streams;
     if (opened === this.#openedBefore) this.reader.rest();
     this.#openedBefore = opened;

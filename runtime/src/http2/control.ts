@@ -83,7 +83,7 @@ export class ControlFrames {
     const stream = streams.live.get(streamId);
     if (stream !== undefined) {
       // After a complete response, a reset costs no more than the end of the request would have.
-      if (isServer && stream.state !== State.HalfLocal) this.#owner.meters.reset();
+      if (isServer && stream.state !== State.HalfLocal) this.#owner.meters.reset(streamId);
       streams.lose(stream, code, "peer", !isServer && code === ErrorCode.RefusedStream);
       return;
     }

@@ -47,6 +47,8 @@ export const MAX_BUFFERED_BYTES: number = 64 * 1024 * 1024;
 
 /** Maximum unsent acknowledgements and resets that a peer causes and does not read (CVE-2019-9512, -9514, -9515). */
 const MAX_OWED = 1_000;
+/** Age of a stream, in milliseconds, from which on its reset does not count: it has taken the place of a slow call. */
+const OLD_STREAM_MS = 1_000;
 const GLITCH_BURST = 10_000;
 const GLITCHES_PER_SECOND = 330;
 
@@ -90,6 +92,10 @@ export class Meters {
   /** Tokens that have been spent and not refilled. */
   #resets = 0;
   #glitches = 0;
+  /** The last old stream, the last stream when it was noted, and the time since then. */
+  #oldId = 0;
+  #notedId = 0;
+  #notedMs = 0;
   /** Acknowledgements and resets that wait to be sent. */
   owed = 0;
   /** True if a limit was exceeded, which has ended the connection. */
@@ -100,7 +106,9 @@ export class Meters {
     this.#onExceeded = onExceeded;
   }
 
-  reset(): void {
+  /** Counts a reset, unless the stream is old. Default: it is not. */
+  reset(streamId: number = Number.POSITIVE_INFINITY): void {
+    if (streamId <= this.#oldId) return;
     this.#resets++;
     if (this.#resets > this.#limits.resetBurst) this.#exceed("too many streams were reset");
   }
@@ -120,9 +128,14 @@ export class Meters {
     this.#onExceeded(problem);
   }
 
-  tick(elapsedMs: number): void {
+  tick(elapsedMs: number, lastId: number): void {
     this.#resets = refill(this.#resets, elapsedMs, this.#limits.resetsPerSecond);
     this.#glitches = refill(this.#glitches, elapsedMs, GLITCHES_PER_SECOND);
+    this.#notedMs += elapsedMs;
+    if (this.#notedMs < OLD_STREAM_MS) return;
+    this.#oldId = this.#notedId;
+    this.#notedId = lastId;
+    this.#notedMs = 0;
   }
 }
 

@@ -24,8 +24,8 @@ export interface ConnectionLimits {
    */
   readonly resetBurst?: number | undefined;
   /**
-   * Maximum number of stream resets per second on average. Beyond it the connection is closed with ENHANCE_YOUR_CALM.
-   * Default: 30.
+   * Maximum number of stream resets per second on average. Beyond it the connection is closed with ENHANCE_YOUR_CALM. Resets by a
+   * client of streams that are older than two seconds do not count. Default: 30.
    */
   readonly resetsPerSecond?: number | undefined;
   /**
