@@ -85,12 +85,11 @@ export { type Upload, uploadOf } from "./http-rpc/body/upload.ts";
 export { nextEvent } from "./http-rpc/event-fields.ts";
 export { createClientLogger, createServerLogger, type FinishedCall } from "./observe/logger.ts";
 export type { HeaderLimitsInit } from "./protocol/header-limits.ts";
-export type { BodyLimits } from "./protocol/options.ts";
 export type { CallLimits, ServiceLimits } from "./server/call-limits.ts";
 export { serveContract } from "./server/contract.ts";
 export type { CorsOptions } from "./server/cors.ts";
 export { type HandlerContext, unimplemented } from "./server/handler-context.ts";
-export type { RouterOptions } from "./server/options.ts";
+export type { BodyLimits, RouterOptions } from "./server/options.ts";
 export type { AddedService, Resource } from "./server/resource.ts";
 export type { Router, ServiceOptions } from "./server/router.ts";
 

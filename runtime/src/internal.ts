@@ -27,5 +27,6 @@ export { decodingReason } from "./protocol/error.ts";
 export type * from "./protocol/payload.ts";
 export type { Handler } from "./protocol/protocol.ts";
 export { formatServiceKey } from "./protocol/selector.ts";
-export { type CallingResource, type MethodRouter, readOnly, TEXT_TYPE, textResponse } from "./server/resource.ts";
+export { readOnly, TEXT_TYPE, textResponse } from "./server/resource.ts";
+export type { CallingResource, MethodRouter } from "./server/router.ts";
 export { VERSION } from "./version.ts";

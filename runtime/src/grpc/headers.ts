@@ -5,7 +5,8 @@ import { Metadata } from "../call/metadata.ts";
 import { type Compression, compressionOf, encodingList, type Negotiation } from "../codec/compression.ts";
 import { quote } from "../protocol/error.ts";
 import { checkHeaders, type RequestHeaders } from "../protocol/headers.ts";
-import type { ClientProtocolOptions, ProtocolOptions, ServerProtocolOptions } from "../protocol/options.ts";
+import type { ClientProtocolOptions, ProtocolOptions } from "../protocol/options.ts";
+import type { ResolvedRouterOptions } from "../server/options.ts";
 
 //     Content-Type → "application/grpc" [ "+" codec ] [ ";" parameters ]
 const GRPC_MEDIA_TYPE = /^application\/grpc(?:\+([^;\s]+))?\s*(?:;.*)?$/i;
@@ -31,7 +32,7 @@ const TE_TRAILERS = /(?:^|,)\s*trailers\s*(?:[,;]|$)/i;
 /** Reads the headers of a request. Throws for headers that are invalid or unsupported. */
 export function readRequestHeaders(
   headers: Metadata,
-  options: Pick<ServerProtocolOptions, "compressions" | "headerLimits" | "requireTe">,
+  options: Pick<ResolvedRouterOptions, "compressions" | "headerLimits" | "requireTe">,
   negotiate: Negotiation,
 ): RequestHeaders {
   const problem = checkHeaders(headers, options.headerLimits.request);

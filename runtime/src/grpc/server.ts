@@ -13,7 +13,6 @@ import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
 import { notFound, wrongResponseKind } from "../protocol/error.ts";
 import type { FieldLimits } from "../protocol/header-limits.ts";
 import { appendBounded, checkHeaders, isReservedName } from "../protocol/headers.ts";
-import type { ServerProtocolOptions } from "../protocol/options.ts";
 import {
   type Answer,
   type Destination,
@@ -23,6 +22,7 @@ import {
   type ServerProtocol,
 } from "../protocol/protocol.ts";
 import { ServerContext } from "../server/call-context.ts";
+import type { ResolvedRouterOptions } from "../server/options.ts";
 import { asRpcError, authorizeCall, receive, unaryRequest } from "../server/receive.ts";
 import { answerStream, ResponseStream } from "../server/response-stream.ts";
 import {
@@ -38,14 +38,14 @@ import { inflate, ReceivedMessages } from "./messages.ts";
 import { okTrailers, writeError } from "./status.ts";
 
 export class GrpcServer implements ServerProtocol {
-  readonly #options: ServerProtocolOptions;
+  readonly #options: ResolvedRouterOptions;
   /** Limits of the headers and the trailers of a response. */
   readonly #limits: FieldLimits;
   readonly #negotiate: Negotiation;
   /** Finds the formats of a content type of gRPC. */
   readonly formatsOf: (contentType: string) => ContentTypeFormats;
 
-  constructor(options: ServerProtocolOptions) {
+  constructor(options: ResolvedRouterOptions) {
     this.#options = options;
     this.#limits = options.headerLimits.response;
     this.#negotiate = createNegotiation(options.compressions);
@@ -169,7 +169,7 @@ class ResponseEnvelopes extends ResponseStream<GrpcCall> {
   readonly #trailers: Metadata;
 
   /** At the end of the messages, `trailers` report success or the error. */
-  constructor(call: GrpcCall, response: StreamResponse, trailers: Metadata, options: ServerProtocolOptions) {
+  constructor(call: GrpcCall, response: StreamResponse, trailers: Metadata, options: ResolvedRouterOptions) {
     super(call, response.messages, (message) => this.#encode(message), options);
     this.#response = response;
     this.#trailers = trailers;

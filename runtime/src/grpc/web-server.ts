@@ -7,8 +7,8 @@ import { DONE, iteration } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { type Body, streamBody, WholeBody } from "../http/body.ts";
 import type { HttpResponse } from "../http/exchange.ts";
-import type { ServerProtocolOptions } from "../protocol/options.ts";
 import type { Answer, ServerProtocol } from "../protocol/protocol.ts";
+import type { ResolvedRouterOptions } from "../server/options.ts";
 import { refuseMethod, refuseType } from "./content-type.ts";
 import { GrpcServer } from "./server.ts";
 import { encodeTrailers } from "./web-framing.ts";
@@ -21,7 +21,7 @@ export class GrpcWebServer implements ServerProtocol {
   readonly #grpc: GrpcServer;
   readonly #supported: string;
 
-  constructor(options: ServerProtocolOptions) {
+  constructor(options: ResolvedRouterOptions) {
     // Requests of pages have no `te`, because a page cannot set this header.
     this.#grpc = new GrpcServer({ ...options, requireTe: false });
     const suffixes = ["", ...options.codecs.map(({ name }) => `+${name}`)];

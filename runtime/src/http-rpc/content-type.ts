@@ -12,9 +12,9 @@ import { countOf } from "../codec/values/values.ts";
 import type { HttpRequest } from "../http/exchange.ts";
 import { clipText } from "../protocol/error.ts";
 import type { RequestHeaders } from "../protocol/headers.ts";
-import type { ServerProtocolOptions } from "../protocol/options.ts";
 import type { BodyContent, HttpRpcPayloadCall, PayloadBody } from "../protocol/payload.ts";
 import type { Handler } from "../protocol/protocol.ts";
+import type { ResolvedRouterOptions } from "../server/options.ts";
 import type { RequestFormat, ServerCall } from "../server/receive.ts";
 import { decodeArguments } from "./arguments.ts";
 import type { BodyContext, BodyFormat, BodyResponse } from "./body/format.ts";
@@ -68,7 +68,7 @@ export interface Formats {
 }
 
 /** Prepares all formats, which do not depend on a request. */
-export function createFormats(options: ServerProtocolOptions): Formats {
+export function createFormats(options: ResolvedRouterOptions): Formats {
   const { values: json } = jsonCodecOf(options.codecs);
   const ownNames = options.codecs.map(({ name }) => `application/${name}`);
   const codecs = new Map(options.codecs.flatMap((codec) => namesOf(codec, ownNames).map((name) => [name, codec])));

@@ -10,8 +10,8 @@ import { DONE, iteration } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { startBackgroundTimer } from "../call/platform.ts";
 import type { OnError, OnStep, Step } from "../http/body.ts";
-import type { ServerProtocolOptions } from "../protocol/options.ts";
 import type { Handler } from "../protocol/protocol.ts";
+import type { ResolvedRouterOptions } from "../server/options.ts";
 import { ResponseStream } from "../server/response-stream.ts";
 import { type Formats, type HttpRpcCall, needsGrpc, type ResponseFormat } from "./content-type.ts";
 import { encodeErrorBody, notAcceptable } from "./error-response.ts";
@@ -51,7 +51,7 @@ export function chooseEvents(accept: string | undefined, formats: Formats, handl
 export class EventStream extends ResponseStream<HttpRpcCall> {
   #isOver = false;
 
-  constructor(call: HttpRpcCall, { messages }: StreamResponse, options: ServerProtocolOptions) {
+  constructor(call: HttpRpcCall, { messages }: StreamResponse, options: ResolvedRouterOptions) {
     super(call, withComments(messages), (message) => this.#encode(message), options);
   }
 

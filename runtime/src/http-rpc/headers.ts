@@ -8,7 +8,8 @@ import { compressionOf, encodingList, type Negotiation } from "../codec/compress
 import type { HttpRequest } from "../http/exchange.ts";
 import { clipText, quote } from "../protocol/error.ts";
 import { checkHeaders, isOriginOfHost, isReservedName, type RequestHeaders } from "../protocol/headers.ts";
-import type { OriginPolicy, ServerProtocolOptions } from "../protocol/options.ts";
+import type { OriginPolicy } from "../protocol/options.ts";
+import type { ResolvedRouterOptions } from "../server/options.ts";
 import { Refusal } from "./error-response.ts";
 import { canonicalType } from "./media-type.ts";
 
@@ -32,7 +33,7 @@ export function codecNameIn(contentType: string): string | undefined {
 /** Reads the headers of a request. Throws for headers that are invalid or unsupported. */
 export function readCallHeaders(
   headers: Metadata,
-  options: ServerProtocolOptions,
+  options: ResolvedRouterOptions,
   negotiate: Negotiation,
 ): RequestHeaders {
   const problem = checkHeaders(headers, options.headerLimits.request);

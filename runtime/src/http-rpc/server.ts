@@ -13,7 +13,6 @@ import { notFound, wrongResponseKind } from "../protocol/error.ts";
 import { checkHeadersSize, type FieldLimits } from "../protocol/header-limits.ts";
 import { appendBounded, isReservedName } from "../protocol/headers.ts";
 import { compressMessage, decompressMessage } from "../protocol/message.ts";
-import type { ServerProtocolOptions } from "../protocol/options.ts";
 import {
   type Answer,
   type Destination,
@@ -23,6 +22,8 @@ import {
   type ServerProtocol,
 } from "../protocol/protocol.ts";
 import { ServerContext } from "../server/call-context.ts";
+import { createOriginPolicy } from "../server/cors.ts";
+import type { ResolvedRouterOptions } from "../server/options.ts";
 import { asRpcError, authorizeCall, receive, unaryRequest } from "../server/receive.ts";
 import { answerStream } from "../server/response-stream.ts";
 import {
@@ -40,11 +41,11 @@ import { checkOrigin, readCallHeaders, TRAILER_PREFIX } from "./headers.ts";
 
 /** It accepts requests of every content type, and answers unsupported ones with an error. */
 export class HttpRpcServer implements ServerProtocol {
-  readonly #options: ServerProtocolOptions;
+  readonly #options: ResolvedRouterOptions;
   readonly #negotiate: Negotiation;
   readonly #formats: Formats;
 
-  constructor(options: ServerProtocolOptions) {
+  constructor(options: ResolvedRouterOptions) {
     this.#options = options;
     this.#negotiate = createNegotiation(options.compressions);
     this.#formats = createFormats(options);
@@ -82,7 +83,8 @@ export class HttpRpcServer implements ServerProtocol {
     const format = formats.findRequest(request, handler);
     const headers = readCallHeaders(request.headers, this.#options, this.#negotiate);
     if (handler.csrf && format.safelisted !== undefined) {
-      checkOrigin(request, format.safelisted, this.#options.allowsOrigin);
+      const { cors } = this.#options;
+      checkOrigin(request, format.safelisted, cors && createOriginPolicy(cors));
     }
     const accept = request.headers.get("accept");
     const responseFormat =
@@ -176,7 +178,7 @@ const UNSUPPORTED_FIELDS = responseFields("application/json; charset=utf-8");
  */
 export function rpcErrorResponse(
   error: RpcError,
-  { registry, headerLimits }: Partial<Pick<ServerProtocolOptions, "registry" | "headerLimits">> = {},
+  { registry, headerLimits }: Partial<Pick<ResolvedRouterOptions, "registry" | "headerLimits">> = {},
 ): HttpResponse {
   const status = httpStatusOf(error);
   const fields = status === 415 ? UNSUPPORTED_FIELDS : ERROR_FIELDS;

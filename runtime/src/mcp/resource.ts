@@ -21,8 +21,8 @@ import { EVENT_TYPE, JSON_TYPE, parseMediaType, qualityOf } from "../http-rpc/me
 import { createOpenApi, DocumentResource } from "../openapi/router-document.ts";
 import { quote } from "../protocol/error.ts";
 import { writeSelector } from "../protocol/selector.ts";
-import type { CallingResource, MethodRouter } from "../server/resource.ts";
-import type { Router } from "../server/router.ts";
+import { createOriginPolicy } from "../server/cors.ts";
+import type { CallingResource, MethodRouter, Router } from "../server/router.ts";
 import {
   complete,
   INVALID_PARAMS,
@@ -128,11 +128,11 @@ export class ToolResource implements CallingResource {
 
   /** Reads the message of a request. */
   async #read({ method, headers, body }: HttpRequest): Promise<JsonObject> {
-    const { maxMessageBytes, maxMessageValues, allowsOrigin } = this.#routes.options;
+    const { maxMessageBytes, maxMessageValues, cors } = this.#routes.options;
     const origin = headers.get("origin");
     const hasCredentials = headers.has("cookie") || headers.has("authorization");
     // The origin of the server itself needs permission too: with DNS rebinding, every site can have its host.
-    if (origin !== undefined && allowsOrigin?.(origin, hasCredentials) !== true) {
+    if (origin !== undefined && !(cors && createOriginPolicy(cors)(origin, hasCredentials))) {
       throw new ProtocolError(403, INVALID_REQUEST, `pages of ${quote(origin)} may not call; see the option cors`);
     }
     if (method !== "POST") throw new ProtocolError(405, INVALID_REQUEST, "use POST");

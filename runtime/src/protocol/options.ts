@@ -1,18 +1,9 @@
 /** Options of the sub-protocols, validated and filled in once, when a transport or a server is created. */
-import type { Registry } from "@bufbuild/protobuf";
 import { callHook, type ErrorHook } from "../call/error.ts";
-import { resolveLimitGroup } from "../call/option.ts";
 import type { Codec } from "../codec/codec.ts";
-import { type Compression, IDENTITY } from "../codec/compression.ts";
+import type { Compression } from "../codec/compression.ts";
 import { DEFAULT_MAX_MESSAGE_VALUES } from "../codec/values/values.ts";
-import { checkCodecNames, checkWireNames } from "../codec/wire-name.ts";
-import {
-  DEFAULT_FIELD_LIMITS,
-  type HeaderLimits,
-  type HeaderLimitsInit,
-  MAX_FIELD_LIMITS,
-  resolveHeaderLimits,
-} from "./header-limits.ts";
+import { type HeaderLimits, type HeaderLimitsInit, MAX_FIELD_LIMITS, resolveHeaderLimits } from "./header-limits.ts";
 import type { PayloadOptions } from "./payload.ts";
 
 /** Options of clients and servers of both sub-protocols. */
@@ -55,37 +46,6 @@ export interface ClientProtocolOptions extends ProtocolOptions, UnaryOptions, Pi
 /** Decides whether pages of an origin may call, with credentials or without: cookies, `authorization` (option `cors`). */
 export type OriginPolicy = (origin: string, withCredentials: boolean) => boolean;
 
-export interface ServerProtocolOptions extends ProtocolOptions, Pick<PayloadOptions, "serializations"> {
-  /** Supported codecs. */
-  readonly codecs: readonly Codec[];
-  /** Decides about pages of other origins. Default: none may call. */
-  readonly allowsOrigin?: OriginPolicy | undefined;
-  /** Limits on the headers of requests that are received, and of responses that are sent. */
-  readonly headerLimits: HeaderLimits;
-  /** Limits on the parts of bodies of HTTP RPC. */
-  readonly bodyLimits: BodyLimits;
-  /** True if HTTP RPC refuses requests without `tri-protocol-version`. */
-  readonly requireProtocolVersion: boolean;
-  /** True if gRPC refuses requests without `te: trailers`. */
-  readonly requireTe: boolean;
-  /** The types of error details that HTTP RPC sends as JSON too. Default: none. */
-  readonly registry?: Registry | undefined;
-  /** The hook that is called once with every error whose text is hidden from the peer. */
-  readonly onError: ErrorHook;
-}
-
-/** Limits on the parts of a body of HTTP RPC. A body that exceeds a limit is refused with HTTP status 400. */
-export interface BodyLimits {
-  /** Maximum number of parts in a multipart body. */
-  readonly parts: number;
-  /** Maximum number of values in a form. */
-  readonly formValues: number;
-  /** Maximum number of elements in an XML document. */
-  readonly elements: number;
-}
-
-const DEFAULT_BODY_LIMITS: BodyLimits = { parts: 128, formValues: 1_000, elements: 10_000 };
-
 /** The default of `maxMessageBytes`: 4 MiB, as in gRPC. */
 export const DEFAULT_MAX_MESSAGE_BYTES: number = 4 * 1024 * 1024;
 
@@ -100,7 +60,7 @@ function resolveLimit({ maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES }: Given<Pro
 }
 
 /** Fills in the defaults that clients and servers share. Entry points provide the defaults of codecs and compressions. */
-function resolveOptions(given: Given<ProtocolOptions, "compressions">): ProtocolOptions {
+export function resolveOptions(given: Given<ProtocolOptions, "compressions">): ProtocolOptions {
   const { compressions, compressMinBytes = 1024, maxMessageValues = DEFAULT_MAX_MESSAGE_VALUES } = given;
   checkCompressMinBytes(compressMinBytes);
   const isCount = Number.isInteger(maxMessageValues) || maxMessageValues === Number.POSITIVE_INFINITY;
@@ -135,31 +95,6 @@ export function resolveClientOptions(
   const headerLimits = resolveHeaderLimits(MAX_FIELD_LIMITS, given.headerLimits);
   const general = { ...resolveOptions(given), ...resolveUnaryOptions(given), headerLimits };
   return { ...general, codec, accept, messageType, sendCompression };
-}
-
-/** Fills in the defaults of a server. */
-export function resolveServerOptions(
-  given: Given<Omit<ServerProtocolOptions, "bodyLimits" | "headerLimits">, "codecs" | "compressions"> & {
-    readonly headerLimits?: HeaderLimitsInit | undefined;
-    readonly bodyLimits?: { readonly [Limit in keyof BodyLimits]?: BodyLimits[Limit] | undefined } | undefined;
-  },
-): ServerProtocolOptions {
-  const { codecs, requireProtocolVersion = false, requireTe = false, onError } = given;
-  for (const [name, value] of Object.entries({ requireProtocolVersion, requireTe })) {
-    if (typeof value !== "boolean") throw new TypeError(`${name} must be true or false, not ${JSON.stringify(value)}`);
-  }
-  checkCodecNames("codecs", codecs);
-  checkWireNames("compressions", given.compressions, [IDENTITY, "*"]);
-  return {
-    ...resolveOptions(given),
-    codecs,
-    headerLimits: resolveHeaderLimits(DEFAULT_FIELD_LIMITS, given.headerLimits),
-    bodyLimits: resolveLimitGroup("bodyLimits", DEFAULT_BODY_LIMITS, given.bodyLimits),
-    requireProtocolVersion,
-    requireTe,
-    registry: given.registry,
-    onError: resolveErrorHook(onError),
-  };
 }
 
 /** Fills in the default of `onError`: the error is printed. An error that the hook itself throws is printed too. */

@@ -1,17 +1,22 @@
 /** Options of a router, validated and filled in once. */
 import type { Registry } from "@bufbuild/protobuf";
-import type { Authorize, Interceptor } from "../call/call.ts";
+import type { Authorize, Interceptor, Method } from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
-import { assertArrays, assertFunction, assertObject, assertOneOf, type MemberNames } from "../call/option.ts";
+import { assertArrays, assertFunction, assertObject, assertOneOf, resolveLimitGroup } from "../call/option.ts";
 import { dropsCallbacks } from "../call/platform.ts";
 import type { Codec } from "../codec/codec.ts";
-import type { Compression } from "../codec/compression.ts";
-import type { HeaderLimitsInit } from "../protocol/header-limits.ts";
-import { type BodyLimits, resolveServerOptions, type ServerProtocolOptions } from "../protocol/options.ts";
+import { type Compression, IDENTITY } from "../codec/compression.ts";
+import { checkCodecNames, checkWireNames } from "../codec/wire-name.ts";
+import {
+  DEFAULT_FIELD_LIMITS,
+  type HeaderLimits,
+  type HeaderLimitsInit,
+  resolveHeaderLimits,
+} from "../protocol/header-limits.ts";
+import { resolveErrorHook, resolveOptions } from "../protocol/options.ts";
 import { checkMaxTimeout } from "./call-limits.ts";
-import { type CorsOptions, createOriginPolicy } from "./cors.ts";
+import type { CorsOptions } from "./cors.ts";
 import { createLoadShedding } from "./load-shedding.ts";
-import type { RouterPolicy } from "./router.ts";
 
 /** Options of a router. */
 export interface RouterOptions {
@@ -93,51 +98,64 @@ export interface RouterOptions {
   readonly onError?: ErrorHook | undefined;
 }
 
-const ROUTER_OPTION_NAMES: MemberNames<RouterOptions> = {
-  authorize: true,
-  shedLoad: true,
-  interceptors: true,
-  codecs: true,
-  compressions: true,
-  compressMinBytes: true,
-  maxMessageBytes: true,
-  maxMessageValues: true,
-  bodyLimits: true,
-  headerLimits: true,
-  maxTimeoutMs: true,
-  requireProtocolVersion: true,
-  requireTe: true,
-  registry: true,
-  cors: true,
-  versionMatch: true,
-  onError: true,
-  serializations: true,
-};
+/** Limits on the parts of a body of HTTP RPC. A body that exceeds a limit is refused with HTTP status 400. */
+export interface BodyLimits {
+  /** Maximum number of parts in a multipart body. */
+  readonly parts: number;
+  /** Maximum number of values in a form. */
+  readonly formValues: number;
+  /** Maximum number of elements in an XML document. */
+  readonly elements: number;
+}
 
-/** The names of all options of a router. */
-export const ROUTER_OPTIONS: readonly string[] = Object.keys(ROUTER_OPTION_NAMES);
+const DEFAULT_BODY_LIMITS: BodyLimits = { parts: 128, formValues: 1_000, elements: 10_000 };
 
-/** Options with defaults: those of the protocols, and those of the router itself. */
-export interface ResolvedRouterOptions extends ServerProtocolOptions, RouterPolicy {}
+type Filled<Options> = { readonly [Name in keyof Options]-?: Exclude<Options[Name], undefined> };
+type WithoutDefault = "authorize" | "cors" | "registry" | "serializations";
+
+/** Options of a router with their defaults. */
+export interface ResolvedRouterOptions
+  extends Filled<Omit<RouterOptions, WithoutDefault | "bodyLimits" | "headerLimits" | "shedLoad">>,
+    Pick<RouterOptions, WithoutDefault> {
+  readonly bodyLimits: BodyLimits;
+  readonly headerLimits: HeaderLimits;
+  /** Returns the hook of a method that runs before `authorize`, and refuses calls that come too many (load shedding). */
+  readonly shedLoad: ((method: Method) => Authorize | undefined) | undefined;
+}
 
 /** Fills in the defaults. Throws a `TypeError` or `RangeError` for an invalid option. */
 export function resolveRouterOptions(
-  options: RouterOptions & Pick<ServerProtocolOptions, "codecs" | "compressions">,
-): ResolvedRouterOptions {
+  options: RouterOptions & Pick<ResolvedRouterOptions, "codecs" | "compressions">,
+): ResolvedRouterOptions & Readonly<Record<keyof RouterOptions, unknown>> {
+  const { codecs, compressions, requireProtocolVersion = false, requireTe = false } = options;
   const { authorize, shedLoad = false, interceptors = [], cors, serializations, versionMatch = "exact" } = options;
-  assertArrays({ codecs: options.codecs, compressions: options.compressions, interceptors, serializations });
+  assertArrays({ codecs, compressions, interceptors, serializations });
   assertFunction("authorize", authorize);
   if (typeof shedLoad !== "boolean") assertFunction("shedLoad", shedLoad);
   assertObject("registry", options.registry, "createRegistry of protobuf-es makes");
+  for (const [name, value] of Object.entries({ requireProtocolVersion, requireTe })) {
+    if (typeof value !== "boolean") throw new TypeError(`${name} must be true or false, not ${JSON.stringify(value)}`);
+  }
+  checkCodecNames("codecs", codecs);
+  checkWireNames("compressions", compressions, [IDENTITY, "*"]);
   return {
-    ...resolveServerOptions(options),
+    ...resolveOptions(options),
+    codecs,
+    headerLimits: resolveHeaderLimits(DEFAULT_FIELD_LIMITS, options.headerLimits),
+    bodyLimits: resolveLimitGroup("bodyLimits", DEFAULT_BODY_LIMITS, options.bodyLimits),
+    requireProtocolVersion,
+    requireTe,
+    registry: options.registry,
+    onError: resolveErrorHook(options.onError),
     serializations,
-    allowsOrigin: cors && createOriginPolicy(cors),
     authorize,
-    shedding: shedLoad && !dropsCallbacks ? createLoadShedding(shedLoad) : undefined,
+    shedLoad: shedLoad && !dropsCallbacks ? createLoadShedding(shedLoad) : undefined,
     interceptors,
     cors,
     maxTimeoutMs: checkMaxTimeout(options.maxTimeoutMs, "maxTimeoutMs"),
     versionMatch: assertOneOf("versionMatch", versionMatch, ["exact", "fallback"]),
   };
 }
+
+/** The names of all options of a router, which are those of their defaults. */
+export const ROUTER_OPTIONS: readonly string[] = Object.keys(resolveRouterOptions({ codecs: [], compressions: [] }));

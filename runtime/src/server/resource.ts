@@ -3,8 +3,6 @@ import type { Selector, ServiceDef } from "../call/call.ts";
 import { Metadata } from "../call/metadata.ts";
 import { cancelBody, emptyBody, streamBody, WholeBody } from "../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
-import type { ServerProtocolOptions } from "../protocol/options.ts";
-import type { Handler, HandlerLimits } from "../protocol/protocol.ts";
 
 /** A service that has been added to a router, with its version and group. */
 export interface AddedService {
@@ -29,21 +27,6 @@ export interface Resource {
   readonly exchange: Exchange;
 }
 
-/** A resource that calls methods of its router, such as routes of REST. */
-export interface CallingResource extends Resource {
-  /** Called when the resource is mounted, before {@link onAdd}. */
-  readonly onMount: (router: MethodRouter) => void;
-}
-
-/** The part of a router that calling resources use. */
-export interface MethodRouter {
-  readonly options: ServerProtocolOptions & HandlerLimits;
-  /** Returns the handler of a method by its path and the selector of a request. */
-  readonly find: (path: string, selector: Selector) => Handler | undefined;
-  /** Answers a request with a handler, by the protocol that its content type selects. */
-  readonly answer: (request: HttpRequest, handler: Handler | undefined) => Promise<HttpResponse>;
-}
-
 /** A path that `URL` does not change. */
 const RESOURCE_PATH = /^(?:\/[\w.~-]+)+$/;
 
@@ -52,8 +35,6 @@ export function assertResourcePath(what: string, path: unknown): void {
   if (typeof path === "string" && RESOURCE_PATH.test(path)) return;
   throw new TypeError(`the path of ${what} must start with / and have no query, unlike ${JSON.stringify(path)}`);
 }
-
-export const isCalling = (resource: Resource): resource is CallingResource => "onMount" in resource;
 
 /** The content type of text in UTF-8. */
 export const TEXT_TYPE = "text/plain; charset=utf-8";

@@ -6,8 +6,8 @@ import { endMessages } from "../call/message-stream.ts";
 import type { Step } from "../http/body.ts";
 import type { HttpResponse } from "../http/exchange.ts";
 import { wrongResponseKind } from "../protocol/error.ts";
-import type { ServerProtocolOptions } from "../protocol/options.ts";
 import { SentMessages } from "../protocol/sent-messages.ts";
+import type { ResolvedRouterOptions } from "./options.ts";
 import { asRpcError, type ServerCall } from "./receive.ts";
 
 /** Answers the call of a stream. If that fails, or the call ends, the messages end too, also those that are returned later. */
@@ -29,14 +29,14 @@ export async function answerStream(
 
 export abstract class ResponseStream<Call extends ServerCall> extends SentMessages {
   protected readonly call: Call;
-  protected readonly options: ServerProtocolOptions;
+  protected readonly options: ResolvedRouterOptions;
   #left: Promise<unknown> | undefined;
 
   constructor(
     call: Call,
     messages: StreamResponse["messages"],
     encode: (message: object) => Uint8Array | Promise<Uint8Array>,
-    options: ServerProtocolOptions,
+    options: ResolvedRouterOptions,
   ) {
     super(messages, encode);
     const { context } = call;

@@ -11,12 +11,11 @@ import {
   type Selector,
   type ServiceDef,
 } from "../call/call.ts";
-import type { ErrorHook } from "../call/error.ts";
 import { assertFunction, assertMembers, type MemberNames } from "../call/option.ts";
 import { remember } from "../call/remember.ts";
 import { CallCounts, type ServerState, type Shown } from "../http/channel-state.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
-import { checkCompressMinBytes, type ServerProtocolOptions } from "../protocol/options.ts";
+import { checkCompressMinBytes } from "../protocol/options.ts";
 import type { Payload } from "../protocol/payload.ts";
 import {
   type Answer,
@@ -29,9 +28,10 @@ import {
 import { readSelector } from "../protocol/selector.ts";
 import { createAuthorize } from "./authorize.ts";
 import { checkServiceLimits, limitConcurrency, type ServiceLimits } from "./call-limits.ts";
-import { type CorsOptions, withCors } from "./cors.ts";
+import { withCors } from "./cors.ts";
 import { checkService, createHandlers, type ServedMethod } from "./handler.ts";
-import { type AddedService, isCalling, type Resource } from "./resource.ts";
+import type { ResolvedRouterOptions } from "./options.ts";
+import type { AddedService, Resource } from "./resource.ts";
 
 /** Options of one service. */
 export interface ServiceOptions extends Selector {
@@ -123,26 +123,29 @@ interface AnsweredDestination extends Destination {
   readonly routes: object;
 }
 
-/** The rules of a router that do not depend on its protocols. */
-export interface RouterPolicy {
-  /** Decides whether a call may begin. */
-  readonly authorize: Authorize | undefined;
-  /** Returns the hook of a method that runs before, and refuses calls that come too many (load shedding). */
-  readonly shedding: ((method: Method) => Authorize | undefined) | undefined;
-  readonly interceptors: readonly Interceptor[];
-  readonly onError: ErrorHook;
-  readonly versionMatch: "exact" | "fallback";
-  /** The maximum timeout of calls whose service and method have none, in milliseconds. `Infinity`: no maximum. */
-  readonly maxTimeoutMs: number;
-  readonly cors: CorsOptions | undefined;
-}
-
-export interface RouterSettings extends RouterPolicy, ServerProtocolOptions {
+export interface RouterSettings extends ResolvedRouterOptions {
   /** Protocols in the order in which they are tried. The last one answers requests that no other accepts. */
   readonly protocols: readonly ServerProtocol[];
   /** The kinds of body that the protocols support. */
   readonly bodyKinds: readonly string[];
 }
+
+/** A resource that calls methods of its router, such as routes of REST. */
+export interface CallingResource extends Resource {
+  /** Called when the resource is mounted, before {@link onAdd}. */
+  readonly onMount: (router: MethodRouter) => void;
+}
+
+/** The part of a router that calling resources use. */
+export interface MethodRouter {
+  readonly options: RouterSettings;
+  /** Returns the handler of a method by its path and the selector of a request. */
+  readonly find: (path: string, selector: Selector) => Handler | undefined;
+  /** Answers a request with a handler, by the protocol that its content type selects. */
+  readonly answer: (request: HttpRequest, handler: Handler | undefined) => Promise<HttpResponse>;
+}
+
+const isCalling = (resource: Resource): resource is CallingResource => "onMount" in resource;
 
 /** Creates a router. Throws a `TypeError` for invalid options of CORS. */
 export function createRouterWith(settings: RouterSettings): Router {
@@ -223,7 +226,7 @@ export function createRouterWith(settings: RouterSettings): Router {
           payload: payloadOf<Payload>(method)?.server,
           call,
           limits: { ...limits, compressMinBytes: compressMinBytes[index] as number },
-          authorize: createAuthorize([settings.shedding?.(method), settings.authorize, options.authorize], onError),
+          authorize: createAuthorize([settings.shedLoad?.(method), settings.authorize, options.authorize], onError),
           bodies: bodies[index] ?? [],
           csrf: options.csrf ?? true,
         };

@@ -6,8 +6,8 @@ import type { DescMessage, JsonValue } from "@bufbuild/protobuf";
 import type { BodyJson } from "../../codec/bounded-codec.ts";
 import type { Codec } from "../../codec/codec.ts";
 import type { ValueCount } from "../../codec/values/values.ts";
-import type { BodyLimits } from "../../protocol/options.ts";
 import type { BodyContent, NamedResult, Notation } from "../../protocol/payload.ts";
+import type { BodyLimits } from "../../server/options.ts";
 import type { MediaType } from "../media-type.ts";
 
 export interface BodyFormat {
