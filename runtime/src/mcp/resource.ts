@@ -14,7 +14,7 @@ import { isObject } from "../codec/values/json.ts";
 import { countOf } from "../codec/values/values.ts";
 import { type Body, emptyBody, streamBody, tooLarge, WholeBody } from "../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../http/exchange.ts";
-import { EventReader, type ReceivedEvent } from "../http-rpc/event-reader.ts";
+import { EventReader } from "../http-rpc/event-reader.ts";
 import { EVENT_HEADERS } from "../http-rpc/events.ts";
 import { PROTOCOL_VERSION } from "../http-rpc/headers.ts";
 import { EVENT_TYPE, JSON_TYPE, parseMediaType, qualityOf } from "../http-rpc/media-type.ts";
@@ -227,19 +227,24 @@ export class ToolResource implements CallingResource {
     const { maxMessageBytes } = this.#routes.options;
     const messages: string[] = [];
     let size = 0;
-    for await (const { name, data } of readEvents(body)) {
-      // The result is not sent. The return from this loop ends the messages of the handler.
-      if (signal?.aborted) return yield errorResult({ code: "canceled", message: "the client has left" });
-      if (name === "end") return yield succeeded(tool, `{"messages":[${messages.join(",")}]}`);
-      if (name === "failure") return yield failed(data);
-      size += data.length;
-      if (size > maxMessageBytes) {
-        const problem = `the messages of the stream have more than ${maxMessageBytes} characters in JSON; ask for fewer`;
-        return yield errorResult({ code: "resource_exhausted", message: problem });
+    const reader = new EventReader(Number.POSITIVE_INFINITY);
+    for await (const chunk of body) {
+      reader.push(chunk);
+      for (let event = reader.next(); event !== undefined; event = reader.next()) {
+        const { name, data } = event;
+        // The result is not sent. The return from these loops ends the messages of the handler.
+        if (signal?.aborted) return yield errorResult({ code: "canceled", message: "the client has left" });
+        if (name === "end") return yield succeeded(tool, `{"messages":[${messages.join(",")}]}`);
+        if (name === "failure") return yield failed(data);
+        size += data.length;
+        if (size > maxMessageBytes) {
+          const problem = `the messages of the stream have more than ${maxMessageBytes} characters in JSON; ask for fewer`;
+          return yield errorResult({ code: "resource_exhausted", message: problem });
+        }
+        messages.push(data);
+        await takeTurn(data.length);
+        yield data;
       }
-      messages.push(data);
-      await takeTurn(data.length);
-      yield data;
     }
   }
 }
@@ -267,15 +272,6 @@ async function* notify(
         ? { method: "notifications/progress", params: { progressToken, progress: ++progress, message: step } }
         : { id: request.id, result: complete(request, step) };
     yield new TextEncoder().encode(`event: message\ndata: ${JSON.stringify({ jsonrpc: "2.0", ...message })}\n\n`);
-  }
-}
-
-/** Yields the server-sent events of a call of HTTP RPC, without comments. */
-async function* readEvents(body: AsyncIterable<Uint8Array>): AsyncGenerator<ReceivedEvent, void> {
-  const reader = new EventReader(Number.POSITIVE_INFINITY);
-  for await (const chunk of body) {
-    reader.push(chunk);
-    for (let event = reader.next(); event !== undefined; event = reader.next()) yield event;
   }
 }
 
