@@ -4,12 +4,10 @@
  * @module triple-es
  */
 import "./call/inspect.ts";
-import type { Interceptor } from "./call/call.ts";
 import { assertMembers, assertOneOf } from "./call/option.ts";
 import { interceptAttempts, interceptStreams } from "./call/request-messages.ts";
 import type { Transport } from "./client/client.ts";
 import { boundedJsonCodec, defaultProtoCodec, findBoundedCodec } from "./codec/bounded-codec.ts";
-import type { Codec } from "./codec/codec.ts";
 import { webCompressions } from "./codec/web-compression.ts";
 import { createGrpcClient } from "./grpc/client.ts";
 import { GrpcServer } from "./grpc/server.ts";
@@ -18,7 +16,7 @@ import { connectInMemory } from "./http/in-memory.ts";
 import { BODY_FORMATS } from "./http-rpc/body/formats.ts";
 import { createHttpRpcClient } from "./http-rpc/client.ts";
 import { HttpRpcServer } from "./http-rpc/server.ts";
-import { resolveClientOptions } from "./protocol/options.ts";
+import { type InMemoryTransportOptions, resolveClientOptions } from "./protocol/options.ts";
 import { ROUTER_OPTIONS, type RouterOptions, resolveRouterOptions } from "./server/options.ts";
 import { createRouterWith, type Router } from "./server/router.ts";
 
@@ -85,6 +83,7 @@ export { type Upload, uploadOf } from "./http-rpc/body/upload.ts";
 export { nextEvent } from "./http-rpc/event-fields.ts";
 export { createClientLogger, createServerLogger, type FinishedCall } from "./observe/logger.ts";
 export type { HeaderLimitsInit } from "./protocol/header-limits.ts";
+export type { InMemoryTransportOptions } from "./protocol/options.ts";
 export type { CallLimits, ServiceLimits } from "./server/call-limits.ts";
 export { serveContract } from "./server/contract.ts";
 export type { CorsOptions } from "./server/cors.ts";
@@ -103,18 +102,6 @@ export function createRouter(options: RouterOptions = {}): Router {
   const resolved = resolveRouterOptions({ ...options, codecs, compressions });
   const protocols = [new GrpcServer(resolved), new GrpcWebServer(resolved), new HttpRpcServer(resolved)];
   return createRouterWith({ ...resolved, protocols, bodyKinds: BODY_FORMATS.map(({ kind }) => kind) });
-}
-
-/** Options of {@link createInMemoryTransport}. */
-export interface InMemoryTransportOptions {
-  /** The protocol: `grpc`, or `http-rpc` (HTTP RPC). Default: `grpc`. */
-  readonly protocol?: "grpc" | "http-rpc" | undefined;
-  /** The codec of messages. Default: `proto`. */
-  readonly codec?: "proto" | "json" | Codec | undefined;
-  /** Serializations of the values of interface methods in gRPC, such as `hessian2`. Default: none. */
-  readonly serializations?: readonly { readonly name: string }[] | undefined;
-  /** Interceptors that wrap every call, the first one outermost. Default: none. */
-  readonly interceptors?: readonly Interceptor[] | undefined;
 }
 
 /**

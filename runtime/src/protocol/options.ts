@@ -1,10 +1,23 @@
 /** Options of the sub-protocols, validated and filled in once, when a transport or a server is created. */
+import type { Interceptor } from "../call/call.ts";
 import { callHook, type ErrorHook } from "../call/error.ts";
 import type { Codec } from "../codec/codec.ts";
 import type { Compression } from "../codec/compression.ts";
 import { DEFAULT_MAX_MESSAGE_VALUES } from "../codec/values/values.ts";
 import { type HeaderLimits, type HeaderLimitsInit, MAX_FIELD_LIMITS, resolveHeaderLimits } from "./header-limits.ts";
 import type { PayloadOptions } from "./payload.ts";
+
+/** Options of `createInMemoryTransport`, which transports of Node have too. */
+export interface InMemoryTransportOptions {
+  /** The protocol: `grpc`, for all four kinds of call, or `http-rpc` (HTTP RPC), for unary calls and server streaming. Default: `grpc`. */
+  readonly protocol?: "grpc" | "http-rpc" | undefined;
+  /** The codec of messages. Default: `proto`. */
+  readonly codec?: "proto" | "json" | Codec | undefined;
+  /** Serializations of the values of interface methods over `grpc`, such as `hessian2`. Default: none. */
+  readonly serializations?: readonly { readonly name: string }[] | undefined;
+  /** Interceptors that wrap every call, the first one outermost. Default: none. */
+  readonly interceptors?: readonly Interceptor[] | undefined;
+}
 
 /** Options of clients and servers of both sub-protocols. */
 export interface ProtocolOptions {

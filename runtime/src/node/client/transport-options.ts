@@ -3,7 +3,6 @@
  */
 import type { SecureContextOptions } from "node:tls";
 import type { TransparentRetryEvent } from "../../call/attempt.ts";
-import type { Interceptor } from "../../call/call.ts";
 import type { RetryOptions } from "../../client/attempt-policy.ts";
 import type { Codec } from "../../codec/codec.ts";
 import type { Compression } from "../../codec/compression.ts";
@@ -13,6 +12,7 @@ import type { Resolver } from "../../discovery/endpoint.ts";
 import type { Registry } from "../../discovery/registry.ts";
 import type { TargetEvent } from "../../discovery/target-options.ts";
 import type { HeaderLimitsInit } from "../../protocol/header-limits.ts";
+import type { InMemoryTransportOptions } from "../../protocol/options.ts";
 
 /** Trusted certificates and identity of a client, in the form that `node:tls` accepts. */
 export interface ClientTlsOptions extends SecureContextOptions {
@@ -45,15 +45,9 @@ export interface ClientTlsOptions extends SecureContextOptions {
 }
 
 /** Options of a transport to one server. Durations are in milliseconds. */
-export interface NodeTransportOptions {
-  /** Serializations of the values of interface methods over `grpc`, such as `hessian2`. Default: none. */
-  readonly serializations?: readonly { readonly name: string }[] | undefined;
-  /** The protocol: `grpc`, for all four kinds of call, or `http-rpc` (HTTP RPC), for unary calls and server streaming. Default: `grpc`. */
-  readonly protocol?: "grpc" | "http-rpc" | undefined;
+export interface NodeTransportOptions extends InMemoryTransportOptions {
   /** The version of HTTP. Default: `2` for `grpc`, which requires it; `1.1` for `http-rpc`. */
   readonly httpVersion?: "1.1" | "2" | undefined;
-  /** The codec of messages. Default: `proto`. */
-  readonly codec?: "proto" | "json" | Codec | undefined;
   /** The name of the compression of requests, such as `gzip`. Default: none. */
   readonly compression?: string | undefined;
   /** Supported compressions. Default: gzip, br, deflate, and zstd from Node 22.15 on. */
@@ -116,8 +110,6 @@ export interface NodeTransportOptions {
    * config. An error that it throws is printed. Default: none.
    */
   readonly onRetry?: RetryOptions["onRetry"];
-  /** Interceptors that wrap every call, the first one outermost. Default: none. */
-  readonly interceptors?: readonly Interceptor[] | undefined;
   /**
    * The URL of the server: `http://` or `https://`, host, port and an optional path prefix; or `unix:` and the path of a
    * socket.
