@@ -290,6 +290,11 @@ describe("the schema of a message", () => {
     const document = createOpenApi(routerOf(ShopDef), { documents: [own] });
     expect(document.paths).toEqual(own.paths);
     expect(document.components).toEqual(own.components);
+    // The documents share no objects, so that a change of one is not a change of the other.
+    JSON.stringify(own, (_, value) => (typeof value === "object" ? Object.freeze(value) : value));
+    const isFrozen = (value: unknown): boolean =>
+      typeof value === "object" && value !== null && (Object.isFrozen(value) || Object.values(value).some(isFrozen));
+    expect(isFrozen([document.paths, document.components["schemas"]])).toBe(false);
   });
 
   it("are left out of a document without them, which is valid for the option, and others are refused", () => {

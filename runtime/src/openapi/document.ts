@@ -94,7 +94,7 @@ export function buildDocument(
     }
     copyTexts(described, document as JsonObject);
     const isServed = services.some(({ methods }) => methods.some(({ payload, path }) => payload && path in own));
-    if (isServed) Object.assign(contractSchemas, document.components?.["schemas"]);
+    if (isServed) Object.assign(contractSchemas, structuredClone(document.components?.["schemas"]));
   }
   return {
     openapi: "3.1.1",
@@ -191,7 +191,7 @@ function copyTexts(target: JsonObject, source: JsonObject): void {
     if (VALUE_KEYWORDS.has(name) || found === undefined) continue;
     if (!Array.isArray(value)) {
       // A contract has no descriptor: its schemas are in its document alone.
-      if (isObject(value) && Object.keys(value).length === 0) target[name] = found;
+      if (isObject(value) && Object.keys(value).length === 0) target[name] = structuredClone(found);
       else if (isObject(value) && isObject(found)) copyTexts(value, found);
     } else if (Array.isArray(found)) {
       for (const [index, one] of value.entries()) copyToElement(one, found, index);
