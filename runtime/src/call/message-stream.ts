@@ -28,6 +28,27 @@ export function iteration<T>(
   return iterator;
 }
 
+/** Runs an iterator, which does not throw, in the asynchronous context of this call, not of its reader. */
+export function inContext<T>(iterator: AsyncIterator<T, undefined>): AsyncIterableIterator<T, undefined> {
+  const works: (() => void)[] = [];
+  let wake = (): void => {};
+  void (async (): Promise<never> => {
+    for (;;) {
+      for (let work = works.shift(); work !== undefined; work = works.shift()) work();
+      await new Promise<void>((resolve) => (wake = resolve));
+    }
+  })();
+  const run = (work: () => Promise<IteratorResult<T, undefined>> | undefined): Promise<IteratorResult<T, undefined>> =>
+    new Promise((resolve) => {
+      works.push(() => resolve(work() ?? DONE));
+      wake();
+    });
+  return iteration(
+    () => run(() => iterator.next()),
+    () => run(() => iterator.return?.()),
+  );
+}
+
 /** Maps each of the items when it is read. If the consumer stops early, or `map` throws, the source ends at once. */
 export function mapEach<T, U>(items: AsyncIterable<T>, map: (item: T) => U): AsyncIterable<U> {
   return {

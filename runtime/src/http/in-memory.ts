@@ -4,9 +4,10 @@
  */
 import { Status } from "../call/code.ts";
 import { clientGone, RpcError } from "../call/error.ts";
+import { inContext } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
 import { onAbort } from "../call/timer.ts";
-import type { Body } from "./body.ts";
+import { type Body, streamBody } from "./body.ts";
 import type { Exchange, HttpRequest } from "./exchange.ts";
 
 /** Creates an exchange that passes requests to the exchange of a server as if they had arrived over a connection. */
@@ -36,7 +37,9 @@ class ReceivedRequest implements HttpRequest {
     this.path = sent.path;
     this.version = sent.version;
     this.headers = new Metadata(sent.headers);
-    this.body = sent.body;
+    const { body } = sent;
+    // Generators of requests run in the asynchronous context of their caller, not of the handler.
+    this.body = body.whole === undefined ? streamBody(inContext(body[Symbol.asyncIterator]())) : body;
     this.#sent = sent;
   }
 

@@ -14,7 +14,7 @@ import {
 } from "../call/call.ts";
 import { channels } from "../call/diagnostics.ts";
 import { type ErrorHook, maskUnknownError } from "../call/error.ts";
-import { eachOf, iteration, onlyMessage, type SentStream } from "../call/message-stream.ts";
+import { eachOf, inContext, iteration, onlyMessage, type SentStream } from "../call/message-stream.ts";
 import { similarName } from "../call/option.ts";
 import { requestCountError } from "../call/outcome.ts";
 import type { CallCounts } from "../http/channel-state.ts";
@@ -198,29 +198,10 @@ function outputsOf(
       return outputs.return?.();
     });
   if (interceptors.length > 0) {
-    const run: ReturnType<typeof keepContext> = isReady ? (work) => work() : keepContext();
-    return iteration(
-      () => run(() => converted(step)),
-      () => run(leave),
-    );
+    const all = iteration(() => converted(step), leave);
+    // Interceptors may have set the context, and the connection reads the messages.
+    return isReady ? all : inContext(all);
   }
   if (!isReady) return iteration(step as AsyncIterator<object>["next"], leave);
   return { ...iteration(async () => step(), leave), readyMessages: { next: step as Iterator<object>["next"] } };
-}
-
-/** Runs work in the asynchronous context of this call, which interceptors may have set: the connection reads its messages. */
-function keepContext(): <T>(work: () => Promise<T>) => Promise<T> {
-  const works: (() => void)[] = [];
-  let wake = (): void => {};
-  void (async (): Promise<never> => {
-    for (;;) {
-      for (let work = works.shift(); work !== undefined; work = works.shift()) work();
-      await new Promise<void>((resolve) => (wake = resolve));
-    }
-  })();
-  return (work) =>
-    new Promise((resolve) => {
-      works.push(() => resolve(work()));
-      wake();
-    });
 }

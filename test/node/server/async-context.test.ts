@@ -5,11 +5,11 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import type { Interceptor } from "triple-es";
+import { createInMemoryTransport, createRouter, type Interceptor } from "triple-es";
 import { type Balancer, consistentHash, fixed, type ReadyEndpoint } from "triple-es/discovery";
 import { createTransport } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
+import { createGreetServiceClient, GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import { type Certificates, hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
 import {
   block,
@@ -25,7 +25,7 @@ import {
   startRawServer,
   Type,
 } from "../../support/frames.ts";
-import { arriving, connectGreeter, greetings, startServer } from "../../support/server.ts";
+import { arriving, connectGreeter, greeter, greetings, startServer } from "../../support/server.ts";
 
 const ADA = Buffer.from([0, 0, 0, 0, 5, 0x0a, 3, 0x41, 0x64, 0x61]);
 const storage = new AsyncLocalStorage<unknown>();
@@ -254,6 +254,29 @@ function contexts(certificates?: Certificates): void {
 }
 
 describe("the asynchronous context", () => contexts());
+
+it("in memory, the asynchronous context of a stream of requests is that of the caller, not of the handler", async () => {
+  const interceptor: Interceptor = (next) => (request) => storage.run("server", () => next(request));
+  const router = createRouter({ interceptors: [interceptor] }).add(GreetServiceDef, greeter);
+  const client = createGreetServiceClient(createInMemoryTransport(router));
+  const seen = new Set<unknown>();
+  const requests = async function* () {
+    try {
+      for (const name of ["x", "y", "z"]) {
+        seen.add(storage.getStore());
+        yield { name };
+      }
+    } finally {
+      seen.add(storage.getStore());
+    }
+  };
+  await storage.run("caller", async () => {
+    expect((await client.greetTogether(requests())).greeting).toBe("Hello, x and y and z!");
+    expect(await greetings(client.greetOnArrival(requests()))).toHaveLength(3);
+    for await (const _ of client.greetOnArrival(requests())) break;
+  });
+  await expect.poll(() => seen).toEqual(new Set(["caller"]));
+});
 
 describe.skipIf(!hasOpenssl)("over TLS (needs openssl), the asynchronous context", () => {
   if (hasOpenssl) contexts(sharedCertificates());
