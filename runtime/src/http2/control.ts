@@ -3,11 +3,12 @@
  * section 6).
  */
 
+import { decodeLatin1 } from "../wire/fields.ts";
 import type { Output } from "../wire/output.ts";
 import { ConnectionError, ErrorCode, Flag, FrameType, MAX_31_BITS } from "./codes.ts";
 import type { ConnectionHandler, PingKind, Role } from "./events.ts";
 import { flowControlError } from "./flow-control.ts";
-import { readUint31, readUint32, writePing, writeSettingsAck } from "./frame.ts";
+import { MAX_DEBUG_CHARACTERS, readUint31, readUint32, writePing, writeSettingsAck } from "./frame.ts";
 import { Glitch, type Meters } from "./limits.ts";
 import type { PeerSettings } from "./settings.ts";
 import { Action, ON_RESET, ON_WINDOW_UPDATE, State } from "./stream.ts";
@@ -168,7 +169,10 @@ export class ControlFrames {
       }
     }
     const code = readUint32(bytes, start + 4);
-    const text = code === ErrorCode.NoError ? undefined : new TextDecoder().decode(bytes.subarray(start + 8, end));
+    const text =
+      code === ErrorCode.NoError
+        ? undefined
+        : decodeLatin1(bytes, start + 8, Math.min(end, start + 8 + MAX_DEBUG_CHARACTERS));
     this.#handler.onEvent({ type: "goaway", code, text });
   }
 

@@ -150,8 +150,8 @@ export function writeSettings(output: Output, entries: readonly (readonly [id: n
   output.commit(at);
 }
 
-/** Maximum length of the debug text in a GOAWAY. It is meant for people. */
-const MAX_DEBUG_CHARACTERS = 200;
+/** Maximum length of the debug text in a GOAWAY, sent and received. It is meant for people. */
+export const MAX_DEBUG_CHARACTERS = 200;
 
 export function writeGoAway(output: Output, lastStreamId: number, code: number, text: string): void {
   const length = Math.min(text.length, MAX_DEBUG_CHARACTERS);
