@@ -11,7 +11,7 @@ import { isWrapperDesc, FeatureSet_FieldPresence as Presence } from "@bufbuild/p
 import { encodeUtf8 } from "./codec.ts";
 import { LONG_TYPES } from "./values/values.ts";
 
-/** How a message has a field. */
+/** The shape of a field in a message. */
 export const Shape = { Implicit: 0, Explicit: 1, Oneof: 2, List: 3, Map: 4 } as const;
 /** The kind of a value. */
 export const Kind = { Text: 0, Integer: 1, Float: 2, Bool: 3, Long: 4, Bytes: 5, Enum: 6, Message: 7 } as const;
@@ -26,7 +26,7 @@ export interface FieldPlan {
   readonly key: Uint8Array;
   readonly shape: number;
   readonly kind: number;
-  /** Of a wrapper, that of its value. */
+  /** The type of the scalar; for a wrapper, that of its value. */
   readonly scalar: ScalarType | undefined;
   /** Numbers of an enum by their names. */
   readonly numbers: ReadonlyMap<string, number> | undefined;

@@ -143,7 +143,7 @@ class RangeWatch {
         if (type === EventType.DELETE) this.#entries.delete(key);
         else this.#entries.set(key, decodeKey(kv.value));
       }
-      // Of a long history, each batch has the latest revision in its header, also if other batches follow.
+      // The header of each batch of a long history has the latest revision, also if other batches follow.
       const last = events.at(-1)?.kv?.modRevision ?? revision;
       if (!created && last > this.#revision) this.#revision = last;
       if (events.length > 0) report(this.#entries);
