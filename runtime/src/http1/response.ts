@@ -32,7 +32,7 @@ function checkStart(chunk: Uint8Array, at: number, held: number): void {
     const byte = chunk[at + i - held] as number;
     if (byte === START.charCodeAt(i)) continue;
     const isTls = i === 0 && byte >= TLS_TYPES.first && byte <= TLS_TYPES.last;
-    throw new MessageError(505, isTls ? "the server speaks TLS (try https://)" : "the server does not speak HTTP/1.1");
+    throw new MessageError(505, isTls ? "the server speaks TLS (try https://)" : "the response is not HTTP/1.1");
   }
 }
 

@@ -30,7 +30,7 @@ export async function startPlainServer(credentials: Credentials | undefined): Pr
   return { port: server.address.port, stop: () => server.close({ graceMs: 0 }) };
 }
 
-type Options = Pick<NodeTransportOptions, "protocol" | "httpVersion" | "jsonBody">;
+type Options = Pick<NodeTransportOptions, "protocol" | "httpVersion" | "jsonBody" | "idleTimeoutMs">;
 
 /** Runs the cases with the client of triple-es. Returns the error of each. */
 export async function runPlainCases(target: Target, alpn: boolean, options: Options = {}): Promise<Outcomes> {

@@ -58,11 +58,11 @@ describe("a client reports", () => {
   });
 
   it.each([
-    [HTTP1, "HTTP/1.1"],
-    [HTTP2, "HTTP/2"],
-  ])("a server of another protocol, %j", async (options, version) => {
+    [HTTP1, "the response is not HTTP/1.1"],
+    [HTTP2, "the server does not speak HTTP/2"],
+  ])("a server of another protocol, %j", async (options, cause) => {
     const port = await startPeer((socket) => socket.write("SSH-2.0-OpenSSH_9.2\r\n"));
-    await expectFailure(`http://127.0.0.1:${port}`, options, `the server does not speak ${version}`);
+    await expectFailure(`http://127.0.0.1:${port}`, options, cause);
   });
 });
 
