@@ -64,6 +64,22 @@ it("publish connections, resolution, picks, retries and calls", async () => {
   ]);
 });
 
+it("publish the begin and the end of connections over HTTP/1.1, on both sides", async () => {
+  const { port, baseUrl } = await startServer();
+  const connections = collect("connection");
+  const transport = createTransport({ baseUrl, protocol: "http-rpc", httpVersion: "1.1" });
+  await createGreetServiceClient(transport).greet({});
+  await transport.close();
+  await expect.poll(() => connections.filter(({ type }) => type === "closed").length).toBe(2);
+  expect(connections.map(({ side, type, text }) => [side, type, text]).sort()).toEqual([
+    ["client", "closed", `connection to 127.0.0.1:${port} closed`],
+    ["client", "connected", expect.stringMatching(/over HTTP\/1\.1 in \d+ ms$/)],
+    ["client", "connecting", `connecting to 127.0.0.1:${port} over HTTP/1.1`],
+    ["server", "closed", expect.stringMatching(/^connection from 127\.0\.0\.1:\d+ closed$/)],
+    ["server", "connected", expect.stringMatching(/^connection from 127\.0\.0\.1:\d+ over HTTP\/1\.1$/)],
+  ]);
+});
+
 it("publish hedged attempts, and attempts that the budget refuses", async () => {
   const greet = () => {
     throw new RpcError(Code.Unavailable, "not now");

@@ -6,6 +6,7 @@
 import type { Socket } from "node:net";
 import { Code } from "../../call/code.ts";
 import { noteObstacle } from "../../call/context.ts";
+import { reportConnection } from "../../call/diagnostics.ts";
 import { abortError, RpcError, transportClosed } from "../../call/error.ts";
 import { Metadata } from "../../call/metadata.ts";
 import { now, startBackgroundTimer } from "../../call/platform.ts";
@@ -295,7 +296,10 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
     this.#socket.destroy();
   }
 
-  onClose(): void {}
+  onClose(error: Error | undefined): void {
+    const text = (): string => `connection to ${this.peer} closed${error === undefined ? "" : `: ${error.message}`}`;
+    reportConnection("client", "closed", this.peer, text);
+  }
 
   /** Ends the connection at once. A running exchange fails with the reason. */
   destroy(reason?: RpcError): void {

@@ -74,6 +74,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
 
   constructor(service: Http1Service, socket: Socket, connections: ServedConnections) {
     super(service, socket, "h1", connections);
+    this.report("connected", (client) => `connection from ${client} over HTTP/1.1`);
     this.#http2 = service.http2;
     const startedAt = Math.floor(now());
     this.#sweptAt = startedAt;

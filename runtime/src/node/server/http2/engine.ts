@@ -5,7 +5,6 @@
 import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
 import { Code, Status } from "../../../call/code.ts";
-import { reportConnection } from "../../../call/diagnostics.ts";
 import { RpcError } from "../../../call/error.ts";
 import { startTimer } from "../../../call/platform.ts";
 import { ConnectionSocket, type SocketOwner } from "../../../connection/socket.ts";
@@ -59,7 +58,8 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
 
   constructor(service: Http2Service, socket: Socket, connections: ServedConnections, upgrade?: WebSocketUpgrade) {
     super(service, socket, "h2", connections);
-    this.#report("connected", upgrade === undefined ? "over HTTP/2" : "over HTTP/2 in a WebSocket");
+    const way = upgrade === undefined ? "over HTTP/2" : "over HTTP/2 in a WebSocket";
+    this.report("connected", (client) => `connection from ${client} ${way}`);
     this.#socket = new ConnectionSocket(socket);
     this.role = new ServerRole(this, {
       output: this.#socket,
@@ -73,17 +73,6 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     }
     this.#socket.attach(this.connection, this, this.#tunnel);
     if (connections.isLeaving) this.leave();
-  }
-
-  /** The client, for diagnostics. */
-  get #name(): string {
-    const { address, port } = this.peer;
-    return address === undefined ? "a socket without an address" : `${address}:${port}`;
-  }
-
-  #report(type: "connected" | "ended" | "closed", text: string): void {
-    const peer = this.#name;
-    reportConnection("server", type, peer, () => `connection from ${peer} ${text}`);
   }
 
   onRequest(stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]): void {
@@ -104,7 +93,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
 
   onEvent(event: ConnectionEvent): void {
     if (event.type === "over") {
-      this.#report("ended", `ended with HTTP/2 code ${event.code}: ${event.text}`);
+      this.report("ended", (client) => `connection from ${client} ended with HTTP/2 code ${event.code}: ${event.text}`);
       this.#end();
     } else if (event.type === "pong" && event.kind === "shutdown") this.#finishLeaving();
     else if (event.type === "pong" && event.kind === "receipt") {
@@ -117,9 +106,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     // The client may have sent GOAWAY before, which says nothing about its own requests.
     if (this.#isLeaving || this.connection.isOver) return;
     this.#isLeaving = true;
-    const peer = this.#name;
-    const text = (): string => `GOAWAY to ${peer}, with ${this.connection.streams.size} open streams`;
-    reportConnection("server", "goaway", peer, text);
+    this.report("goaway", (client) => `GOAWAY to ${client}, with ${this.connection.streams.size} open streams`);
     this.connection.goAway(ErrorCode.NoError, false);
     this.connection.ping("shutdown");
     this.#stopTimer = startTimer(LEAVE_MS, () => this.#finishLeaving());
@@ -178,7 +165,6 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   }
 
   override onClose(): void {
-    this.#report("closed", "closed");
     this.#stopTimer?.();
     super.onClose();
   }

@@ -2,6 +2,7 @@
  * The interface between a listener and its HTTP engines, and the connections of the engines of both versions.
  */
 import type { Socket } from "node:net";
+import { reportConnection } from "../../../call/diagnostics.ts";
 import type { RpcError } from "../../../call/error.ts";
 import type { PeerConnection } from "../../../call/peer.ts";
 import { defer, now, repeat } from "../../../call/platform.ts";
@@ -114,6 +115,13 @@ export abstract class ServedConnection implements MemoryHolder, Indexed, Receive
     this.memory = new MemoryShare(service.budget, this);
   }
 
+  /** Reports an event of the connection to the diagnostics. */
+  protected report(type: "connected" | "goaway" | "ended" | "closed", text: (client: string) => string): void {
+    const { address, port } = this.peer;
+    const client = address === undefined ? "a socket without an address" : `${address}:${port}`;
+    reportConnection("server", type, client, () => text(client));
+  }
+
   get collecting(): Collecting {
     this.#collecting ??= new Collecting();
     return this.#collecting;
@@ -160,6 +168,7 @@ export abstract class ServedConnection implements MemoryHolder, Indexed, Receive
   }
 
   onClose(): void {
+    this.report("closed", (client) => `connection from ${client} closed`);
     this.memory.close();
     this.#connections.delete(this);
   }
