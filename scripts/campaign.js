@@ -28,11 +28,12 @@ const env = {
   RANDOM_REQUESTS: "3000",
   RANDOM_CONTRACTS: "3000",
   EARLY_RESPONSES: "200",
+  ROTATIONS: "1000",
   EXPRESSIONS: "all",
 };
 
 /** Files of tests of which `npm test` runs samples. */
-const SAMPLED = ["contract/hostile", "expressions", "interop/early-response", "plugin/random"];
+const SAMPLED = ["contract/hostile", "expressions", "interop/early-response", "node/io/tls-files", "plugin/random"];
 
 /** The parts, in the order of their duration. */
 const PARTS = {
