@@ -133,7 +133,6 @@ describe("limits", () => {
       firstCallTimeoutMs: 30_000,
       messageTimeoutMs: 60_000,
       messageIdleMs: 15_000,
-      requestTimeoutMs: 60_000,
       stallTimeoutMs: 60_000,
       idleTimeoutMs: 300_000,
       http1IdleTimeoutMs: 60_000,

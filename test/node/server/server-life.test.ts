@@ -176,7 +176,7 @@ it.each([
   ["does not complete its headers", { headersTimeoutMs: 50 }, "GET / HTTP/1.1\r\nhost"],
   [
     "does not complete its request",
-    { requestTimeoutMs: 50, headersTimeoutMs: 50 },
+    { messageTimeoutMs: 50, headersTimeoutMs: 50 },
     "POST /greet.v1.GreetService/Greet HTTP/1.1\r\nhost: a\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{",
   ],
 ])("a client that %s is disconnected", async (_, limits, bytes) => {

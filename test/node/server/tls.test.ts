@@ -468,7 +468,7 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     const { server, port, baseUrl } = await startServer(
       { greet },
       // More time than the test has.
-      { tls: identity, limits: { headersTimeoutMs: 3_600_000, requestTimeoutMs: 3_600_000 } },
+      { tls: identity, limits: { headersTimeoutMs: 3_600_000, messageTimeoutMs: 3_600_000 } },
     );
     const silent = await openSocket(port);
     const calls = (["1.1", "2"] as const).map((httpVersion) =>

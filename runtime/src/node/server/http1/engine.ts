@@ -37,7 +37,7 @@ interface Http1Service extends ServerEngineOptions {
 
 /** Creates the engine that serves HTTP/1.1 connections. `http2` takes those over that become WebSockets. */
 export function serveHttp1(options: ServerEngineOptions, http2: ServedConnections): ServedConnections {
-  const { headersTimeoutMs: headMs, requestTimeoutMs: requestMs, http1IdleTimeoutMs: idleMs } = options.limits;
+  const { headersTimeoutMs: headMs, messageTimeoutMs: requestMs, http1IdleTimeoutMs: idleMs } = options.limits;
   const engineLimits = { headBytes: options.maxHeaderBytes + HEADROOM_BYTES, headMs, requestMs, idleMs };
   const service: Http1Service = { ...options, engineLimits, http2 };
   return new ServedConnections(options.limits, (socket, all) => new ServedHttp1Connection(service, socket, all));

@@ -36,12 +36,10 @@ export interface ConnectionLimits {
   readonly headersTimeoutMs?: number | undefined;
   /** Age at which a connection that has never had a call is closed. Default: 30,000. */
   readonly firstCallTimeoutMs?: number | undefined;
-  /** Time limit for each MiB of the message of a unary call to arrive. Default: 60,000. */
+  /** Time limit for each MiB of the message of a unary call to arrive; HTTP/1.1: for a whole request. Default: 60,000. */
   readonly messageTimeoutMs?: number | undefined;
   /** Longest pause between two bytes of the message of a unary call. Default: 15,000. */
   readonly messageIdleMs?: number | undefined;
-  /** HTTP/1.1: time limit for a whole request to arrive. Default: 60,000. */
-  readonly requestTimeoutMs?: number | undefined;
   /** Both versions: time limit for a client to receive each MiB of a complete response (slow read). Default: 60,000. */
   readonly stallTimeoutMs?: number | undefined;
   /** Time without calls after which a connection is closed (gRPC's MAX_CONNECTION_IDLE). Default: 5 minutes. */
@@ -85,7 +83,6 @@ const DEFAULT_CONNECTION_LIMITS: Limits = {
   firstCallTimeoutMs: 30_000,
   messageTimeoutMs: 60_000,
   messageIdleMs: 15_000,
-  requestTimeoutMs: 60_000,
   stallTimeoutMs: 60_000,
   idleTimeoutMs: 5 * 60_000,
   http1IdleTimeoutMs: 60_000,
