@@ -95,7 +95,6 @@ const TABLES: readonly Table[] = [
     text: "Members of each element that `transport.endpoints()` returns.",
     kind: "members",
   },
-  { type: ["discovery", "ConsistentHashOptions"], title: "consistentHash", text: "Options of the policy." },
   { type: ["discovery", "DnsOptions"], title: "dns", text: "Options of the resolver." },
   { type: ["discovery", "KubernetesOptions"], title: "kubernetes", text: "Options of the resolver." },
   {

@@ -69,7 +69,7 @@ const POLICIES: readonly (readonly [string, RoutedBalancer, boolean])[] = [
   ["round robin, even", roundRobin(), true],
   ["round robin, by weight", roundRobin(), false],
   ["pick first", pickFirst(), true],
-  ["consistent hash", consistentHash({ header: "x-user" }), true],
+  ["consistent hash", consistentHash("x-user"), true],
   ["p2c, static tags", ruled("tag-router", ""), true],
   ["p2c, tag rule", ruled("tag-router", TAGS), true],
   ["p2c, condition rule", ruled("condition-router", METHODS), true],

@@ -6,7 +6,7 @@
  */
 export type { Balancer, ReadyEndpoint, RoutedBalancer } from "./discovery/balancer.ts";
 export { type Endpoint, fixed, type Resolver, type ResolverContext } from "./discovery/endpoint.ts";
-export { type ConsistentHashOptions, consistentHash } from "./discovery/policy/consistent-hash.ts";
+export { consistentHash } from "./discovery/policy/consistent-hash.ts";
 export { p2c } from "./discovery/policy/p2c.ts";
 export { pickFirst } from "./discovery/policy/pick-first.ts";
 export { roundRobin } from "./discovery/policy/round-robin.ts";

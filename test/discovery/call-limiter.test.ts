@@ -76,7 +76,7 @@ describe("calls per endpoint", () => {
   it.each<[string, () => Balancer]>([
     ["p2c", () => p2c({ random: seeded(1) })],
     ["round robin", () => roundRobin({ random: () => 0 })],
-    ["consistent hash", () => consistentHash({ header: "key" })],
+    ["consistent hash", () => consistentHash("key")],
     ["a custom policy", () => (ready) => () => ready[0] as (typeof ready)[0]],
   ])("are at most as many as the limit with %s, and others take the rest", async (_, policy) => {
     const world = await start(["a:1", "b:1", "c:1"], { running: 2, balancer: policy() });

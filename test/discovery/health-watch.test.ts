@@ -79,7 +79,7 @@ const eventually = <T>(read: () => T) => expect.poll(read, { timeout: 10_000, in
 describe.each([
   ["p2c", p2c()],
   ["round robin", roundRobin()],
-  ["consistent hash", consistentHash({ header: "x-user" })],
+  ["consistent hash", consistentHash("x-user")],
 ] as const)("with %s", (_, balancer) => {
   it("an endpoint takes calls while the service is serving", async () => {
     const [one, two] = await Promise.all([startNamed("one"), startNamed("two")]);

@@ -425,7 +425,7 @@ describe("a further attempt of a call", () => {
   it.each([
     ["round robin", roundRobin({ random: () => 0 })],
     ["p2c", p2c({ random: seeded(7) })],
-    ["consistent hashing", consistentHash({ key: () => "one key" })],
+    ["consistent hashing", consistentHash(() => "one key")],
   ])("goes to an endpoint that the call has not tried: %s", async (_, balancer) => {
     const addresses = ["a:1", "b:1", "c:1"];
     const { exchange, server } = await listed(addresses, { balancer });

@@ -281,7 +281,7 @@ describe("a transport with a resolver", () => {
     const servers = await startServers(3);
     const { client, transport } = connect({
       resolver: fixed(addressesOf(servers)),
-      balancer: consistentHash({ header: "x-user" }),
+      balancer: consistentHash("x-user"),
     });
     await client.greet({});
     await expect

@@ -187,7 +187,7 @@ it("pick first connects to a listed endpoint while an unlisted one takes the cal
 });
 
 it("consistent hashing sends a key to the same endpoint while all are unlisted", async () => {
-  const balancer = consistentHash({ key: () => "one key" });
+  const balancer = consistentHash(() => "one key");
   const world = await listed(["a:1", "b:1", "c:1"], { balancer });
   await callFor(world, 100);
   const before = calls(world, "a:1", "b:1", "c:1");

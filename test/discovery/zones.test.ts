@@ -30,7 +30,7 @@ const policies = () =>
   [
     ["p2c", p2c({ random: seeded(1) })],
     ["round robin", roundRobin({ random: seeded(2) })],
-    ["consistent hash", consistentHash({ header: "key" })],
+    ["consistent hash", consistentHash("key")],
   ] as const;
 
 /** A client in a zone. */

@@ -205,7 +205,7 @@ function contexts(certificates?: Certificates): void {
       see(stores);
       return ready[0] as ReadyEndpoint;
     },
-    "the key of consistentHash": (stores) => consistentHash({ key: () => see(stores) }),
+    "the key of consistentHash": (stores) => consistentHash(() => see(stores)),
   };
   it.each(Object.keys(balancers))(
     "of a client is the caller's in %s, for each endpoint that is picked",

@@ -26,7 +26,7 @@ const POLICIES: Readonly<Record<string, (config: PolicyConfig["config"]) => Bala
 /** Makes the ring hash policy with the header that contains the key (gRFC A76). Without a header it is not supported. */
 function ringHash({ requestHashHeader }: PolicyConfig["config"]): Balancer | undefined {
   return typeof requestHashHeader === "string" && requestHashHeader !== ""
-    ? consistentHash({ header: requestHashHeader })
+    ? consistentHash(requestHashHeader)
     : undefined;
 }
 

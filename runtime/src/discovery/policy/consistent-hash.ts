@@ -11,36 +11,28 @@ import { hashText, mix } from "../hash.ts";
 const POINTS = 100;
 const MAX_POINTS = 16_384;
 
-/** Options of {@link consistentHash}. Either `header` or `key` is required. */
-export interface ConsistentHashOptions {
-  /** The header whose value is the key of a call. Default: none, and `key` is required. */
-  readonly header?: string | undefined;
-  /**
-   * Returns the key of a call, in place of `header`. Calls without a key go to any endpoint. Default: none, and `header` is
-   * required.
-   */
-  readonly key?: ((request: HttpRequest) => string | undefined) | undefined;
-}
-
-/** Makes the policy. Throws a `TypeError` unless it has either a header or a function for the key. */
-export function consistentHash(options: ConsistentHashOptions): Balancer {
-  const { header, key = header === undefined ? undefined : headerKey(header) } = options;
-  if (key === undefined || (header !== undefined && options.key !== undefined)) {
-    throw new TypeError("consistentHash needs either header or key");
-  }
+/**
+ * Makes the policy. The key of a call is the value of a header, or what the function returns. Calls without a key go to any
+ * endpoint. Throws a `TypeError` for anything but a name or a function.
+ */
+export function consistentHash(key: string | ((request: HttpRequest) => string | undefined)): Balancer {
+  const keyOf = typeof key === "function" ? key : headerKey(key);
   const balancer: Balancer = (ready) => {
     const ring = makeRing(ready);
     return (request) => {
-      const text = key(request);
+      const text = keyOf(request);
       const place = text === undefined ? random() * 2 ** 32 : hashText(text);
       return ready[findOwner(ring, place)] as ReadyEndpoint;
     };
   };
   // In a service config, the key is a header. Without the name, the function of the user runs in the context of its call.
-  return header === undefined ? balancer : Object.assign(balancer, { policy: "ring_hash" });
+  return typeof key === "function" ? balancer : Object.assign(balancer, { policy: "ring_hash" });
 }
 
 function headerKey(header: string): (request: HttpRequest) => string | undefined {
+  if (typeof header !== "string" || header === "") {
+    throw new TypeError(`consistentHash needs the name of a header, or a function, not ${JSON.stringify(header)}`);
+  }
   const name = header.toLowerCase();
   return ({ headers }) => headers.get(name);
 }
