@@ -12,6 +12,7 @@ import {
   GreetServiceDef,
   type GreetServiceHandler,
 } from "../../examples/gen/greet/v1/greet_triple.ts";
+import { sharedCertificates } from "../support/certificate.ts";
 import { bundlePage, EXECUTABLE, launchBrowser } from "../support/chromium.ts";
 import { failureOf, greeter, signalled } from "../support/server.ts";
 import type { Tunnel } from "./web-socket-page.ts";
@@ -86,6 +87,45 @@ describe.skipIf(!existsSync(EXECUTABLE))("a page in Chromium, by a WebSocket,", 
       together: "Hello, Ann and Bob!",
       onArrival: ["Hello, Ann!", "Hello, Bob!"],
     });
+  });
+
+  it("makes them on the connection that the page has over HTTP/2, with TLS (RFC 8441)", async () => {
+    const script = await bundlePage("test/browser/web-socket-page.ts");
+    const ports = new Set<number | undefined>();
+    const secure = createServer({
+      webSocket: true,
+      tls: sharedCertificates().server,
+      fallback: {
+        fetch({ url }, { peer }) {
+          ports.add(peer?.port);
+          const [type, text] = url.endsWith(".js")
+            ? ["javascript", script]
+            : ["html", '<script src="/page.js"></script>'];
+          return new Response(text, { headers: { "content-type": `text/${type}` } });
+        },
+      },
+    }).add(GreetServiceDef, {
+      ...greeter,
+      greet({ name }, { peer }) {
+        ports.add(peer.port);
+        return { greeting: `Hello, ${name}!` };
+      },
+    });
+    await secure.listen({ port: 0, host: "127.0.0.1" });
+    const context = await browser.newContext({ ignoreHTTPSErrors: true });
+    const first = page;
+    try {
+      page = await context.newPage();
+      const baseUrl = `https://127.0.0.1:${secure.address.port}`;
+      await page.goto(baseUrl);
+      await inPage("open", baseUrl);
+      expect(await inPage("callAll", "Ann", "Bob")).toMatchObject({ together: "Hello, Ann and Bob!" });
+      expect(ports.size).toBe(1);
+    } finally {
+      page = first;
+      await context.close();
+      await secure.close({ graceMs: 0 });
+    }
   });
 
   it("makes 1,000 concurrent calls", async () => {

@@ -36,6 +36,7 @@ const engine = serveHttp2({
   budget: new MemoryBudget(64 * 1024 * 1024),
   maxHeaderBytes: 16 * 1024,
   draining: signal,
+  maxConnections: 10_000,
 });
 const accept = (socket: Socket): void => {
   socket.on("error", () => {});

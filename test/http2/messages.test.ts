@@ -19,6 +19,7 @@ function requestWith(changes: Readonly<Record<string, string | undefined>>): str
 }
 
 const END = END_HEADERS | END_STREAM;
+const WEBSOCKET = { ":method": "CONNECT", ":protocol": "websocket" };
 
 function resetCode(side: RecordedServer | RecordedClient): number | undefined {
   const reset = side.frames().find(({ type }) => type === FrameType.RstStream);
@@ -70,6 +71,7 @@ describe("a request", () => {
     ["two values of content-length", [...REQUEST, "content-length", "1", "content-length", "2"]],
     ["CONNECT with :path", requestWith({ ":method": "CONNECT" })],
     ["CONNECT without :authority", [":method", "CONNECT"]],
+    ["CONNECT with :protocol that is not offered", requestWith(WEBSOCKET)],
     ["a content-length, and no data", requestWith({ "content-length": "1" })],
   ])("is malformed with %s: the stream is reset without an event", (_name, fields) => {
     const server = new RecordedServer();
@@ -108,6 +110,21 @@ describe("a request", () => {
       ["CONNECT", "", "a:1"],
       ["POST", "/a.B/C", "localhost"],
     ]);
+  });
+
+  it.each([
+    [undefined, WEBSOCKET],
+    [ErrorCode.ProtocolError, { ...WEBSOCKET, ":method": "GET" }],
+    [ErrorCode.ProtocolError, { ...WEBSOCKET, ":path": undefined }],
+    [ErrorCode.ProtocolError, { ...WEBSOCKET, ":scheme": undefined }],
+    [ErrorCode.ProtocolError, { ...WEBSOCKET, ":protocol": "web socket" }],
+  ])("is reset with %s for %o, if :protocol is offered (RFC 8441)", (code, changes) => {
+    const server = new RecordedServer({}, true, true);
+    const fields = requestWith(changes);
+    const start = fields.indexOf(":protocol");
+    server.receive(headers(1, [...fields.splice(start, 2), ...fields], END_HEADERS));
+    expect(resetCode(server)).toBe(code);
+    if (code === undefined) expect(server.requests[0]?.block).toMatchObject({ protocol: "websocket", path: "/a.B/C" });
   });
 
   it("has fields without the spaces around their values, which clients of gRPC send", () => {

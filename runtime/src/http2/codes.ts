@@ -49,6 +49,8 @@ export const Setting = {
   InitialWindowSize: 0x4,
   MaxFrameSize: 0x5,
   MaxHeaderListSize: 0x6,
+  /** RFC 8441, section 3. */
+  EnableConnectProtocol: 0x8,
   /** RFC 9218, section 2.1. */
   NoRfc7540Priorities: 0x9,
 } as const;

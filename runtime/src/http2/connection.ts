@@ -23,6 +23,8 @@ import { Streams, type StreamsOwner } from "./streams.ts";
 export interface EngineOptions {
   readonly output: OutputOwner;
   readonly limits?: EngineLimits | undefined;
+  /** On a server, true if requests may have `:protocol` (RFC 8441). Default: false. */
+  readonly allowsProtocol?: boolean | undefined;
 }
 
 export class EngineConnection implements HeadersHandler, ControlOwner, StreamsOwner {

@@ -9,11 +9,13 @@ export interface HeaderBlock {
   readonly kind: BlockKind;
   /** Names and values in turn, without pseudo-header fields, and with cookies in one field unless the block is too large. */
   readonly fields: readonly string[];
-  /** Pseudo-header fields of a request; `""` in other blocks. A CONNECT has neither path nor scheme. */
+  /** Pseudo-header fields of a request; `""` in other blocks. A CONNECT without `protocol` has neither path nor scheme. */
   readonly method: string;
   readonly path: string;
   readonly authority: string;
   readonly scheme: string;
+  /** The protocol that a CONNECT begins on its stream (RFC 8441, section 4). */
+  readonly protocol: string;
   /** Status of a response; 0 in other blocks. */
   readonly status: number;
   /** The content-length; -1 if it is absent. */
@@ -42,14 +44,15 @@ const Kind = {
   Path: 2,
   Authority: 3,
   Scheme: 4,
-  Status: 5,
-  ContentLength: 6,
-  Cookie: 7,
-  Host: 8,
-  Te: 9,
-  Malformed: 10,
+  Protocol: 5,
+  Status: 6,
+  ContentLength: 7,
+  Cookie: 8,
+  Host: 9,
+  Te: 10,
+  Malformed: 11,
   /** A field like `Plain` with a space or tab at an end of its value. */
-  Padded: 11,
+  Padded: 12,
 } as const;
 
 const NAME_KINDS: ReadonlyMap<string, number> = new Map([
@@ -57,6 +60,7 @@ const NAME_KINDS: ReadonlyMap<string, number> = new Map([
   [":path", Kind.Path],
   [":authority", Kind.Authority],
   [":scheme", Kind.Scheme],
+  [":protocol", Kind.Protocol],
   [":status", Kind.Status],
   ["content-length", Kind.ContentLength],
   ["cookie", Kind.Cookie],
@@ -122,6 +126,7 @@ export const MESSAGE_RULES: FieldRules = {
       case Kind.Host:
         return kindOfValue(value) === Kind.Plain ? nameKind : Kind.Malformed;
       case Kind.Method:
+      case Kind.Protocol:
         return METHOD.test(value) ? nameKind : Kind.Malformed;
       case Kind.Path:
         return REQUEST_PATH.test(value) ? nameKind : Kind.Malformed;
@@ -179,6 +184,7 @@ export class BlockBuilder implements FieldSink, HeaderBlock {
   path = "";
   authority = "";
   scheme = "";
+  protocol = "";
   status = 0;
   contentLength = -1;
   size = 0;
@@ -228,6 +234,7 @@ export class BlockBuilder implements FieldSink, HeaderBlock {
     if (kind === Kind.Method) this.method = value;
     else if (kind === Kind.Path) this.path = value;
     else if (kind === Kind.Scheme) this.scheme = value;
+    else if (kind === Kind.Protocol) this.protocol = value;
     else if (kind === Kind.Status) this.status = Number(value);
     else this.authority = value;
   }
@@ -271,7 +278,8 @@ export class BlockBuilder implements FieldSink, HeaderBlock {
     const { problem } = this;
     if (problem !== undefined) return;
     if (this.method === "") this.problem = "a request must have :method";
-    else if (this.method === "CONNECT") {
+    else if (this.protocol !== "" && this.method !== "CONNECT") this.problem = ":protocol is for CONNECT";
+    else if (this.method === "CONNECT" && this.protocol === "") {
       // RFC 9113, section 8.5
       if (this.scheme !== "" || this.path !== "") this.problem = "CONNECT must have neither :scheme nor :path";
       else if (this.authority === "") this.problem = "CONNECT must have :authority";

@@ -21,6 +21,7 @@ export class ServerRole implements Role {
   readonly #streams: Streams;
   readonly #handler: ServerHandler;
   readonly #limits: EngineLimits;
+  readonly #allowsProtocol: boolean;
   /** Streams above this id are ignored after GOAWAY. */
   #lastAccepted = MAX_31_BITS;
   /** Streams whose requests have not been passed on yet. */
@@ -30,11 +31,13 @@ export class ServerRole implements Role {
   constructor(handler: ServerHandler, options: EngineOptions) {
     this.#handler = handler;
     this.#limits = options.limits ?? DEFAULT_LIMITS;
+    this.#allowsProtocol = options.allowsProtocol === true;
     this.connection = new EngineConnection(this, handler, options, [
       [Setting.MaxConcurrentStreams, this.#limits.maxStreams],
       [Setting.InitialWindowSize, STREAM_WINDOW_BYTES],
       [Setting.MaxHeaderListSize, this.#limits.maxHeaderListBytes ?? DEFAULT_HEADER_LIST_BYTES],
       [Setting.NoRfc7540Priorities, 1],
+      ...(this.#allowsProtocol ? [[Setting.EnableConnectProtocol, 1] as const] : []),
     ]);
     this.#streams = this.connection.streams;
   }
@@ -64,7 +67,7 @@ export class ServerRole implements Role {
       this.#forget(streamId, isEnd);
       return;
     }
-    if (connection.reader.problem !== undefined) {
+    if (connection.reader.problem !== undefined || (block.protocol !== "" && !this.#allowsProtocol)) {
       connection.meters.reset();
       const isTooLarge = connection.reader.problem === "too large";
       this.#refuse(streamId, isTooLarge ? ErrorCode.EnhanceYourCalm : ErrorCode.ProtocolError, isEnd);

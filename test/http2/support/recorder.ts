@@ -123,7 +123,7 @@ export class RecordedServer extends Recorded {
   consumes = true;
 
   /** `isOpen`: true after the client's preface and SETTINGS. */
-  constructor(limits: Partial<EngineLimits> = {}, isOpen = true) {
+  constructor(limits: Partial<EngineLimits> = {}, isOpen = true, allowsProtocol = false) {
     super();
     const resolved = { ...DEFAULT_LIMITS, ...limits };
     const handler = {
@@ -138,7 +138,7 @@ export class RecordedServer extends Recorded {
         this.onRequest(stream, heard);
       },
     };
-    this.role = new ServerRole(handler, { output: this.wire, limits: resolved });
+    this.role = new ServerRole(handler, { output: this.wire, limits: resolved, allowsProtocol });
     this.connection = this.role.connection;
     if (!isOpen) return;
     this.receive(PREFACE, settings());

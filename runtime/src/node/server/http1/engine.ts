@@ -5,8 +5,7 @@
 import { AsyncResource } from "node:async_hooks";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
-import { Code, Status } from "../../../call/code.ts";
-import { RpcError } from "../../../call/error.ts";
+import type { RpcError } from "../../../call/error.ts";
 import { now, wallClock } from "../../../call/platform.ts";
 import { outOfMemory, STALLED_MS } from "../../../connection/memory-budget.ts";
 import { ConnectionSocket, type SocketOwner } from "../../../connection/socket.ts";
@@ -21,8 +20,9 @@ import type { OriginPolicy } from "../../../protocol/options.ts";
 import { socketState } from "../../io/socket-state.ts";
 import { MANUAL, ServedConnection, ServedConnections, type ServerEngineOptions } from "../listener/engine.ts";
 import { MIB, oldAt } from "../listener/limits.ts";
-import { errorResponse, OUT_OF_MEMORY } from "../listener/request.ts";
+import { OUT_OF_MEMORY, refusal } from "../listener/request.ts";
 import { openWebSocket, type WebSocketUpgrade } from "../listener/web-socket.ts";
+import { readPeer } from "../peer.ts";
 import { type Http1RequestOwner, ServedHttp1Request } from "./request.ts";
 
 /** Bytes beyond the limited header fields: the request line, and part of a field that exceeds the limit. */
@@ -73,7 +73,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
   #stalledSince: number;
 
   constructor(service: Http1Service, socket: Socket, connections: ServedConnections) {
-    super(service, socket, "h1", connections);
+    super(service, socket, readPeer(socket, "h1"), connections);
     this.report("connected", (client) => `connection from ${client} over HTTP/1.1`);
     this.#http2 = service.http2;
     const startedAt = Math.floor(now());
@@ -133,7 +133,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
   }
 
   onInvalid(exchange: ServerExchange, { status, message, fields }: MessageError): void {
-    const { headers, body } = errorResponse(status, errorOf(status, message));
+    const { headers, body } = refusal(status, message);
     exchange.respond(status, { raw: [...headers.raw, ...fields], frozen: false }, body.whole);
   }
 
@@ -227,18 +227,4 @@ function serve(exchange: Exchange, request: ServedHttp1Request) {
     (response) => request.answer(response),
     () => request.fail(),
   );
-}
-
-/** The codes of statuses that the engine answers with; `unimplemented` for others. */
-const CODE_OF_ANSWER: Readonly<Record<number, Code>> = {
-  400: Code.InvalidArgument,
-  403: Code.PermissionDenied,
-  417: Code.InvalidArgument,
-  431: Code.ResourceExhausted,
-};
-
-/** Returns the error of a status that the engine answers with. */
-function errorOf(httpStatus: number, message: string): RpcError {
-  if (httpStatus === 408) return new RpcError(Code.DeadlineExceeded, message, { status: Status.ServerTimeout });
-  return new RpcError(CODE_OF_ANSWER[httpStatus] ?? Code.Unimplemented, message, { status: Status.BadRequest });
 }

@@ -4,8 +4,7 @@
 
 import { AsyncResource } from "node:async_hooks";
 import type { Socket } from "node:net";
-import { Code, Status } from "../../../call/code.ts";
-import { RpcError } from "../../../call/error.ts";
+import type { RpcError } from "../../../call/error.ts";
 import { startTimer } from "../../../call/platform.ts";
 import { ConnectionSocket, type SocketOwner } from "../../../connection/socket.ts";
 import { SwapList } from "../../../connection/swap-list.ts";
@@ -18,11 +17,13 @@ import type { EngineLimits } from "../../../http2/limits.ts";
 import type { HeaderBlock } from "../../../http2/messages.ts";
 import { ServerRole } from "../../../http2/server.ts";
 import type { Stream } from "../../../http2/stream.ts";
+import type { OriginPolicy } from "../../../protocol/options.ts";
 import { CloseCode, WebSocketTunnel } from "../../../websocket/tunnel.ts";
 import { socketState } from "../../io/socket-state.ts";
 import { MANUAL, ServedConnection, ServedConnections, type ServerEngineOptions } from "../listener/engine.ts";
-import { errorResponse, OUT_OF_MEMORY } from "../listener/request.ts";
-import type { WebSocketUpgrade } from "../listener/web-socket.ts";
+import { OUT_OF_MEMORY, refusal } from "../listener/request.ts";
+import { answerConnect, type WebSocketUpgrade } from "../listener/web-socket.ts";
+import { readPeer } from "../peer.ts";
 import { ConnectionGuard } from "./guard.ts";
 import { type RequestOwner, ServedRequest } from "./request.ts";
 
@@ -57,13 +58,14 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   #isGone = false;
 
   constructor(service: Http2Service, socket: Socket, connections: ServedConnections, upgrade?: WebSocketUpgrade) {
-    super(service, socket, "h2", connections);
+    super(service, socket, upgrade?.peer ?? readPeer(socket, "h2"), connections);
     const way = upgrade === undefined ? "over HTTP/2" : "over HTTP/2 in a WebSocket";
     this.report("connected", (client) => `connection from ${client} ${way}`);
     this.#socket = new ConnectionSocket(socket);
     this.role = new ServerRole(this, {
       output: this.#socket,
       limits: service.engineLimits,
+      allowsProtocol: service.allowsWebSocket !== undefined && upgrade === undefined,
     });
     this.connection = this.role.connection;
     this.guard = new ConnectionGuard(this.connection, socket, this.requests, service.limits, this);
@@ -82,8 +84,22 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     stream.sink = request;
     this.requests.add(request);
     if (!block.hasOneHost) request.answer(TWO_HOSTS);
+    else if (block.protocol !== "") this.#connect(request, block.protocol);
     else if (stream.ended && this.memory.budget.short) this.admit(request, () => this.#start(request));
     else this.#start(request);
+  }
+
+  /** Answers a request that opens a WebSocket on its stream. */
+  #connect(request: ServedRequest, protocol: string): void {
+    const { connections, service } = this;
+    const isFull = connections.size >= service.maxConnections;
+    request.answer(
+      isFull
+        ? refusal(503, "the server has too many connections")
+        : answerConnect(request, protocol, service.allowsWebSocket as OriginPolicy, (...one) =>
+            connections.accept(...one),
+          ),
+    );
   }
 
   #start(request: ServedRequest): void {
@@ -179,7 +195,4 @@ function serve(exchange: Exchange, request: ServedRequest) {
 }
 
 /** The response to a request whose Host and :authority differ (RFC 9113, section 8.3.1). */
-const TWO_HOSTS: HttpResponse = errorResponse(
-  400,
-  new RpcError(Code.InvalidArgument, "host and :authority must be the same", { status: Status.BadRequest }),
-);
+const TWO_HOSTS: HttpResponse = refusal(400, "host and :authority must be the same");

@@ -12,7 +12,6 @@ import { type Indexed, SwapList } from "../../../connection/swap-list.ts";
 import type { SocketState } from "../../../http/channel-state.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import type { OriginPolicy } from "../../../protocol/options.ts";
-import { readPeer } from "../peer.ts";
 import { type Limits, sweepIntervalMs } from "./limits.ts";
 import { OUT_OF_MEMORY, type ReceivedRequest, type ReceivedRequestOwner } from "./request.ts";
 import type { WebSocketUpgrade } from "./web-socket.ts";
@@ -31,6 +30,8 @@ export interface ServerEngineOptions {
   readonly draining: AbortSignal;
   /** Decides whether pages of an origin may open a WebSocket; default: there are none. */
   readonly allowsWebSocket?: OriginPolicy | undefined;
+  /** The number of connections over HTTP/2, those in WebSockets included, from which on no other WebSocket is opened. */
+  readonly maxConnections: number;
 }
 
 /** Creates the connection of a socket. */
@@ -100,18 +101,18 @@ export abstract class ServedConnection implements MemoryHolder, Indexed, Receive
   readonly peer: PeerConnection;
   /** The reason of {@link abort}; `undefined` before that call. */
   aborted: RpcError | undefined;
-  readonly #connections: ServedConnections;
+  protected readonly connections: ServedConnections;
   /** Bytes of output, and of input that waits, that are taken from the memory budget. */
   protected held = 0;
   #collecting: Collecting | undefined;
 
-  constructor(service: ServerEngineOptions, socket: Socket, version: "h1" | "h2", connections: ServedConnections) {
+  constructor(service: ServerEngineOptions, socket: Socket, peer: PeerConnection, connections: ServedConnections) {
     this.service = service;
     this.aborted = connections.aborted;
-    this.#connections = connections;
+    this.connections = connections;
     // Clients such as `nc -N` half-close the connection after their requests, and still expect the responses.
     socket.allowHalfOpen = true;
-    this.peer = readPeer(socket, version);
+    this.peer = peer;
     this.memory = new MemoryShare(service.budget, this);
   }
 
@@ -170,6 +171,6 @@ export abstract class ServedConnection implements MemoryHolder, Indexed, Receive
   onClose(): void {
     this.report("closed", (client) => `connection from ${client} closed`);
     this.memory.close();
-    this.#connections.delete(this);
+    this.connections.delete(this);
   }
 }

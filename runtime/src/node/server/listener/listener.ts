@@ -57,6 +57,7 @@ export class Listener {
       budget: new MemoryBudget(resolveBudgetBytes(maxBufferedBytes, maxMessageBytes)),
       maxHeaderBytes: resolveHeaderLimits(DEFAULT_FIELD_LIMITS, options.headerLimits).request.bytes,
       draining: this.#draining.signal,
+      maxConnections,
       allowsWebSocket: options.webSocket ? createOriginPolicy(options.cors ?? { origins: [] }) : undefined,
     };
     this.#http2 = serveHttp2(engineOptions);

@@ -2,8 +2,8 @@
  * A request of a client, whatever the version of HTTP, and the responses that engines create without a protocol.
  */
 import { concat } from "../../../call/bytes.ts";
-import { Status } from "../../../call/code.ts";
-import { clientGone, type RpcError } from "../../../call/error.ts";
+import { Code, Status } from "../../../call/code.ts";
+import { clientGone, RpcError } from "../../../call/error.ts";
 import { Metadata } from "../../../call/metadata.ts";
 import type { PeerConnection } from "../../../call/peer.ts";
 import type { Collecting } from "../../../connection/collecting.ts";
@@ -182,3 +182,19 @@ export function errorResponse(httpStatus: number, error: RpcError): HttpResponse
 
 /** The response that replaces one that exceeds the memory budget. gRPC maps 503 to unavailable. */
 export const OUT_OF_MEMORY: HttpResponse = errorResponse(503, outOfMemory());
+
+/** The codes of statuses that engines answer with; `unimplemented` for others. */
+const CODE_OF_ANSWER: Readonly<Record<number, Code>> = {
+  400: Code.InvalidArgument,
+  403: Code.PermissionDenied,
+  408: Code.DeadlineExceeded,
+  417: Code.InvalidArgument,
+  431: Code.ResourceExhausted,
+  503: Code.Unavailable,
+};
+
+/** Creates the response to a request that an engine refuses because of its head. */
+export function refusal(httpStatus: number, message: string): HttpResponse {
+  const status = httpStatus === 408 ? Status.ServerTimeout : Status.BadRequest;
+  return errorResponse(httpStatus, new RpcError(CODE_OF_ANSWER[httpStatus] ?? Code.Unimplemented, message, { status }));
+}

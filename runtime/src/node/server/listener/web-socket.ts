@@ -1,14 +1,26 @@
-/** The opening handshake of WebSockets that carry HTTP/2, the subprotocol `h2ts` (RFC 6455, section 4.2). */
+/**
+ * The opening handshake of WebSockets that carry HTTP/2, the subprotocol `h2ts`: over HTTP/1.1 (RFC 6455, section 4.2), and on a
+ * stream of HTTP/2 (RFC 8441, section 5).
+ */
 import { createHash } from "node:crypto";
+import type { Socket } from "node:net";
+import type { Duplex } from "node:stream";
+import { NO_BYTES } from "../../../call/bytes.ts";
 import { Metadata } from "../../../call/metadata.ts";
 import type { PeerConnection } from "../../../call/peer.ts";
+import { onAbort } from "../../../call/timer.ts";
+import type { HttpRequest, HttpResponse } from "../../../http/exchange.ts";
 import { MessageError, malformed } from "../../../http1/error.ts";
 import type { RequestHead } from "../../../http1/request.ts";
 import { isOriginOfHost } from "../../../protocol/headers.ts";
 import type { OriginPolicy } from "../../../protocol/options.ts";
 import { SUBPROTOCOL } from "../../../websocket/tunnel.ts";
+import { pump, readableBody } from "../../io/body.ts";
+import { MemorySocket } from "../../io/duplex-pair.ts";
+import { refusal } from "./request.ts";
 
 const HANDSHAKE_VERSION = "13";
+const PROTOCOL = "sec-websocket-protocol";
 /** Appended to the key of the client (section 1.3). */
 const KEY_SUFFIX = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
 /** 16 bytes in base64. */
@@ -19,8 +31,10 @@ const INHERITED = ["cookie", "origin", "forwarded", "x-forwarded-for"];
 
 /** An accepted WebSocket. */
 export interface WebSocketUpgrade {
-  /** The response. */
+  /** The response over HTTP/1.1. */
   readonly handshake: Uint8Array;
+  /** The client, if the socket does not tell it. */
+  readonly peer?: PeerConnection;
   /** Replaces, in the fields of a call, those that only the request of the WebSocket can tell: names and values in turn. */
   readonly inherit: (fields: readonly string[]) => string[];
 }
@@ -35,18 +49,69 @@ export function openWebSocket(
   allowsOrigin: OriginPolicy,
 ): WebSocketUpgrade | undefined {
   const headers = Metadata.fromShared(fields);
-  const lists = (name: string, token: string): boolean =>
-    headers.getAll(name).some((value) => value.split(",").some((one) => one.trim().toLowerCase() === token));
-  const opens = method === "GET" && minor === 1 && lists("connection", "upgrade") && lists("upgrade", "websocket");
-  if (!opens || !lists("sec-websocket-protocol", SUBPROTOCOL)) return undefined;
+  const opens = method === "GET" && minor === 1 && lists(headers, "connection", "upgrade");
+  if (!opens || !lists(headers, "upgrade", "websocket") || !lists(headers, PROTOCOL, SUBPROTOCOL)) return undefined;
+  const inherit = check(headers, headers.get("host"), peer, allowsOrigin);
   const key = headers.get("sec-websocket-key") ?? "";
+  if (!KEY.test(key) || length !== 0) throw malformed("a WebSocket needs the header sec-websocket-key, and no body");
+  const accept = createHash("sha1").update(`${key}${KEY_SUFFIX}`).digest("base64");
+  const lines = [
+    "HTTP/1.1 101 Switching Protocols",
+    "upgrade: websocket",
+    "connection: Upgrade",
+    `sec-websocket-accept: ${accept}`,
+    `${PROTOCOL}: ${SUBPROTOCOL}`,
+  ];
+  return { handshake: Buffer.from(`${lines.join("\r\n")}\r\n\r\n`), inherit };
+}
+
+/** Answers a CONNECT with `:protocol`. `accept` takes the other end of the stream over, as the socket of the WebSocket. */
+export function answerConnect(
+  { headers, authority = headers.get("host"), peer, body, signal }: HttpRequest & { readonly peer: PeerConnection },
+  protocol: string,
+  allowsOrigin: OriginPolicy,
+  accept: (socket: Socket, upgrade: WebSocketUpgrade) => void,
+): HttpResponse {
+  try {
+    if (protocol !== "websocket" || !lists(headers, PROTOCOL, SUBPROTOCOL)) {
+      throw new MessageError(501, `only WebSockets of the subprotocol ${SUBPROTOCOL} are connected`);
+    }
+    const inherit = check(headers, authority, peer, allowsOrigin);
+    const [near, far] = MemorySocket.pair();
+    const cancel = (): void => void far.destroy();
+    far.on("error", cancel);
+    far.once("close", onAbort(signal, cancel));
+    accept(near as Duplex as Socket, { handshake: NO_BYTES, inherit, peer });
+    pump(body, far).catch(cancel);
+    return {
+      status: 200,
+      headers: new Metadata({ [PROTOCOL]: SUBPROTOCOL }),
+      body: readableBody(far, () => false),
+      trailers: new Metadata(),
+    };
+  } catch (reason) {
+    return refusal((reason as MessageError).status, (reason as MessageError).message);
+  }
+}
+
+/** Reports whether a field with a list has a token. */
+function lists(headers: Metadata, name: string, token: string): boolean {
+  return headers.getAll(name).some((value) => value.split(",").some((one) => one.trim().toLowerCase() === token));
+}
+
+/** Checks the version and the origin of a WebSocket. Returns {@link WebSocketUpgrade.inherit}. */
+function check(
+  headers: Metadata,
+  host: string | undefined,
+  peer: PeerConnection,
+  allowsOrigin: OriginPolicy,
+): WebSocketUpgrade["inherit"] {
   if (headers.get("sec-websocket-version") !== HANDSHAKE_VERSION) {
     const fields = ["upgrade", "websocket", "sec-websocket-version", HANDSHAKE_VERSION];
     throw new MessageError(426, `the version of the WebSocket must be ${HANDSHAKE_VERSION}`, fields);
   }
-  if (!KEY.test(key) || length !== 0) throw malformed("a WebSocket needs the header sec-websocket-key, and no body");
   const origin = headers.get("origin");
-  const isOwn = origin === undefined || isOriginOfHost(origin, headers.get("host"));
+  const isOwn = origin === undefined || isOriginOfHost(origin, host);
   const hasCredentials = isOwn || allowsOrigin(origin, true);
   // A browser adds cookies and certificates without a question. Cookies can be dropped.
   if (!hasCredentials && (peer.tls?.verified || !allowsOrigin(origin, false))) {
@@ -55,16 +120,5 @@ export function openWebSocket(
   const inherited = INHERITED.flatMap((name) => headers.getAll(name).flatMap((value) => [name, value])).filter(
     (_, i, all) => hasCredentials || all[i - (i % 2)] !== "cookie",
   );
-  const accept = createHash("sha1").update(`${key}${KEY_SUFFIX}`).digest("base64");
-  const lines = [
-    "HTTP/1.1 101 Switching Protocols",
-    "upgrade: websocket",
-    "connection: Upgrade",
-    `sec-websocket-accept: ${accept}`,
-    `sec-websocket-protocol: ${SUBPROTOCOL}`,
-  ];
-  return {
-    handshake: Buffer.from(`${lines.join("\r\n")}\r\n\r\n`),
-    inherit: (list) => [...list.filter((_, i) => !INHERITED.includes(list[i - (i % 2)] as string)), ...inherited],
-  };
+  return (list) => [...list.filter((_, i) => !INHERITED.includes(list[i - (i % 2)] as string)), ...inherited];
 }

@@ -1,0 +1,174 @@
+/** WebSockets on streams of HTTP/2 (RFC 8441), opened by the client of Node and by proxies that connect so. */
+import { createHash } from "node:crypto";
+import { once } from "node:events";
+import { createServer as createProxy } from "node:http";
+import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from "node:http2";
+import type { AddressInfo } from "node:net";
+import { Code } from "triple-es";
+import { createWebSocketTransport } from "triple-es/fetch";
+import { createServer, type Server, type ServerOptions } from "triple-es/node";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
+import { WebSocket } from "ws";
+import { createGreetServiceClient, GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
+import { aborted, arriving, failureOf, greeter, greetings, signalled } from "../../support/server.ts";
+
+async function listen(options: ServerOptions = {}, greet = greeter.greet): Promise<Server> {
+  const server = createServer({ webSocket: true, ...options }).add(GreetServiceDef, { ...greeter, greet });
+  await server.listen({ port: 0, host: "127.0.0.1" });
+  onTestFinished(() => server.close({ graceMs: 0 }));
+  return server;
+}
+
+async function openSession({ address }: Server): Promise<ClientHttp2Session> {
+  const session = connect(`http://127.0.0.1:${address.port}`);
+  session.on("error", () => {});
+  onTestFinished(() => session.destroy());
+  await once(session, "remoteSettings");
+  return session;
+}
+
+function open(session: ClientHttp2Session, fields: OutgoingHttpHeaders = {}): ClientHttp2Stream {
+  const stream = session.request(
+    {
+      ...{ ":method": "CONNECT", ":protocol": "websocket", ":path": "/any/path" },
+      ...{ "sec-websocket-version": "13", "sec-websocket-protocol": "other, h2ts" },
+      ...fields,
+    },
+    { endStream: false },
+  );
+  return stream.on("error", () => {});
+}
+
+/** Starts a proxy that takes WebSockets over HTTP/1.1 and opens them at the server over HTTP/2. */
+async function startProxy(
+  session: ClientHttp2Session,
+): Promise<{ readonly baseUrl: string; readonly cut: () => void }> {
+  const streams: ClientHttp2Stream[] = [];
+  const proxy = createProxy().on("upgrade", ({ headers }, socket) => {
+    if (session.closed) return void socket.destroy();
+    const stream = open(session);
+    streams.push(stream);
+    const accept = createHash("sha1")
+      .update(`${headers["sec-websocket-key"]}258EAFA5-E914-47DA-95CA-C5AB0DC85B11`)
+      .digest("base64");
+    stream.on("response", (fields) => {
+      const protocol = `sec-websocket-protocol: ${fields["sec-websocket-protocol"]}`;
+      socket.write(`HTTP/1.1 101 Switching Protocols\r\nupgrade: websocket\r\nconnection: Upgrade\r\n${protocol}\r\n`);
+      socket.write(`sec-websocket-accept: ${accept}\r\n\r\n`);
+      socket.pipe(stream).pipe(socket);
+    });
+    socket.on("error", () => {}).on("close", () => stream.close());
+  });
+  proxy.listen(0, "127.0.0.1");
+  await once(proxy, "listening");
+  onTestFinished(() => void proxy.close());
+  const cut = (): void => {
+    for (const stream of streams) stream.destroy();
+  };
+  return { baseUrl: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, cut };
+}
+
+describe("a WebSocket on a stream of HTTP/2", () => {
+  // Node 20 has no WebSocket.
+  beforeAll(() => void vi.stubGlobal("WebSocket", WebSocket));
+  afterAll(() => void vi.unstubAllGlobals());
+
+  async function connectThrough(server: Server) {
+    const session = await openSession(server);
+    const { baseUrl, cut } = await startProxy(session);
+    const transport = createWebSocketTransport({ baseUrl });
+    onTestFinished(() => transport.close({ graceMs: 0 }));
+    return { session, transport, cut, client: createGreetServiceClient(transport) };
+  }
+
+  it("carries calls of all four kinds, with large messages", async () => {
+    const { client } = await connectThrough(await listen());
+    const long = "b".repeat(300_000);
+    expect((await client.greet({ name: "Ann" })).greeting).toBe("Hello, Ann!");
+    expect(await greetings(client.greetEach({ names: ["Ann", "Bob"] }))).toEqual(["Hello, Ann!", "Hello, Bob!"]);
+    expect((await client.greetTogether(arriving("Ann", long))).greeting).toContain("Hello, Ann and bbb");
+    expect((await greetings(client.greetOnArrival(arriving("Ann", long)))).map(({ length }) => length)).toEqual([
+      11, 300_008,
+    ]);
+  });
+
+  it("has the client of the connection, and leaves other requests on it alone", async () => {
+    const seen: unknown[] = [];
+    const server = await listen({}, ({ name }, { peer }) => {
+      seen.push([peer.address, peer.port, peer.protocol]);
+      return { greeting: name };
+    });
+    const { session, client } = await connectThrough(server);
+    await client.greet({});
+    expect(seen).toEqual([["127.0.0.1", session.socket.localPort, "h2"]]);
+    const plain = session.request({ ":path": "/other" });
+    expect((await once(plain, "response"))[0][":status"]).toBe(404);
+    expect((await client.greet({ name: "Ann" })).greeting).toBe("Ann");
+  });
+
+  it.each([
+    [501, { ":protocol": "connect-udp" }, "only WebSockets of the subprotocol h2ts"],
+    [501, { "sec-websocket-protocol": "chat" }, "only WebSockets of the subprotocol h2ts"],
+    [426, { "sec-websocket-version": "8" }, "must be 13"],
+    [403, { origin: "https://other.example" }, "https://other.example may not call"],
+    [200, { origin: "https://a.example", ":authority": "a.example" }, ""],
+  ])("answers %i to %o", async (status, fields, message) => {
+    const stream = open(await openSession(await listen()), fields);
+    const [received] = await once(stream, "response");
+    expect(received[":status"]).toBe(status);
+    if (status === 200) return;
+    stream.setEncoding("utf8").end();
+    let text = "";
+    for await (const chunk of stream) text += chunk;
+    expect(text).toContain(message);
+  });
+
+  it("is offered with the option only", async () => {
+    const session = await openSession(await listen({ webSocket: false }));
+    expect(session.remoteSettings.enableConnectProtocol).toBe(false);
+    expect((await openSession(await listen())).remoteSettings.enableConnectProtocol).toBe(true);
+  });
+
+  it("is refused beyond maxConnections, of which each is one", async () => {
+    const session = await openSession(await listen({ maxConnections: 3 }));
+    const statuses: unknown[] = [];
+    for (let i = 0; i < 3; i++) statuses.push((await once(open(session), "response"))[0][":status"]);
+    expect(statuses).toEqual([200, 200, 503]);
+  });
+
+  it("ends its calls when the stream is reset, and opens again", async () => {
+    const begun = signalled();
+    const ended = signalled();
+    const server = await listen({}, async ({ name }, { signal }) => {
+      if (name !== "Snail") return { greeting: name };
+      begun.resolve();
+      await aborted(signal);
+      ended.resolve();
+      throw signal.reason;
+    });
+    const { client, cut } = await connectThrough(server);
+    const failed = failureOf(client.greet({ name: "Snail" }));
+    await begun.promise;
+    cut();
+    await ended.promise;
+    expect((await failed).code).toBe(Code.Unavailable);
+    expect((await client.greet({ name: "Ann" })).greeting).toBe("Ann");
+  });
+
+  it("ends after its calls when the server closes", async () => {
+    const begun = signalled();
+    const goOn = signalled();
+    const server = await listen({}, async ({ name }) => {
+      begun.resolve();
+      await goOn.promise;
+      return { greeting: name };
+    });
+    const { client } = await connectThrough(server);
+    const answer = client.greet({ name: "Ann" });
+    await begun.promise;
+    const closed = server.close();
+    goOn.resolve();
+    expect((await answer).greeting).toBe("Ann");
+    await closed;
+  });
+});
