@@ -2,7 +2,8 @@
  * Parameters of instances in Dubbo's registries: weights, start times, and attributes for users, such as `dubbo.tag`, among the
  * parameters that Dubbo itself uses.
  */
-import { DEFAULT_WEIGHT } from "triple-es/internal";
+import type { Endpoint } from "triple-es/discovery";
+import { DEFAULT_WEIGHT, endpointProblem } from "triple-es/internal";
 
 /** Parameters that Dubbo reads or writes for itself. All others, and the application, are attributes of an endpoint. */
 const OWN_PARAMETERS: ReadonlySet<string> = new Set([
@@ -48,13 +49,28 @@ const OWN_PARAMETERS: ReadonlySet<string> = new Set([
   "weight",
 ]);
 
-/** Returns the attributes among parameters; `undefined` if there are none. */
-export function readAttributes(
-  parameters: Iterable<readonly [string, string]>,
-): Readonly<Record<string, string>> | undefined {
-  const found: Record<string, string> = {};
-  for (const [name, value] of parameters) if (!OWN_PARAMETERS.has(name) && value !== "") found[name] = value;
-  return Object.keys(found).length === 0 ? undefined : found;
+/** The maximum length of a provider URL, and of the attributes of an endpoint, in characters. */
+export const MAX_ENTRY_LENGTH = 16_384;
+
+/**
+ * Makes the endpoint at an address with these parameters. Of those with the same name the last one counts, and none that is
+ * empty. Throws an `Error` with the reason if it is malformed.
+ */
+export function endpointAt(address: string, given: Iterable<readonly [string, string]>): Endpoint {
+  const parameters = new Map([...given].filter(([, value]) => value !== ""));
+  const attributes = [...parameters].filter(([name]) => !OWN_PARAMETERS.has(name));
+  if (JSON.stringify(attributes).length > MAX_ENTRY_LENGTH)
+    throw new Error(`it has more than ${MAX_ENTRY_LENGTH} characters`);
+  const endpoint: Endpoint = {
+    address,
+    weight: parseWeight(parameters.get("weight"), parameters.get("release")),
+    since: parseSince(parameters.get("timestamp")),
+    zone: parameters.get("zone") ?? parameters.get("region"),
+    attributes: Object.fromEntries(attributes),
+  };
+  const problem = endpointProblem(endpoint, "network");
+  if (problem !== undefined) throw new Error(problem);
+  return endpoint;
 }
 
 /** Throws a `TypeError` for an attribute that a registry cannot hold or that Dubbo uses itself. */
@@ -74,11 +90,8 @@ export function checkAttributes(attributes: Readonly<Record<string, string>> = {
 /** Times below this, read as milliseconds, are before 1973: dubbo-go writes seconds. */
 const FIRST_MILLISECOND = 1e11;
 
-/**
- * Parses a weight. A missing or malformed one is the default. dubbo-go writes 0 where none is configured, so a weight
- * of 0 from it is the default, too.
- */
-export function parseWeight(weight: string | undefined, release: string | undefined): number {
+/** Parses a weight: the default if it is missing or malformed, or the 0 that dubbo-go writes where none is configured. */
+function parseWeight(weight: string | undefined, release: string | undefined): number {
   const parsed = Number(weight);
   if (weight === undefined || weight.trim() === "" || !(parsed >= 0)) return DEFAULT_WEIGHT;
   if (parsed === 0 && release?.startsWith("dubbo-golang")) return DEFAULT_WEIGHT;
@@ -86,7 +99,7 @@ export function parseWeight(weight: string | undefined, release: string | undefi
 }
 
 /** Parses the time of a start, in milliseconds, or in seconds as dubbo-go writes it. */
-export function parseSince(timestamp: string | undefined): number | undefined {
+function parseSince(timestamp: string | undefined): number | undefined {
   const parsed = Number(timestamp);
   if (timestamp === undefined || !(parsed > 0) || !Number.isFinite(parsed)) return undefined;
   return parsed < FIRST_MILLISECOND ? parsed * 1_000 : parsed;

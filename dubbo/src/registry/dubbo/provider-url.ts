@@ -5,8 +5,8 @@
  *     Provider-URL → protocol "://" host ":" port "/" path "?" name "=" value *( "&" name "=" value )
  */
 import type { Endpoint, Instance, OfferedService, ServiceKey } from "triple-es/discovery";
-import { endpointProblem, formatAddress, VERSION } from "triple-es/internal";
-import { parseSince, parseWeight, readAttributes } from "./attributes.ts";
+import { formatAddress, VERSION } from "triple-es/internal";
+import { endpointAt, MAX_ENTRY_LENGTH } from "./attributes.ts";
 import { TRIPLE } from "./service-key.ts";
 
 /** The version of Dubbo's protocol of parameters that other implementations write. */
@@ -15,11 +15,7 @@ const DUBBO_VERSION = "2.0.2";
 /** The name of this implementation in the parameter `release`. */
 export const RELEASE: string = `triple-es-${VERSION}`;
 
-/**
- * The maximum length of a provider URL, in characters, and the maximum number of its parameters. Dubbo writes up to 40, and the
- * names of all methods are one of them.
- */
-const MAX_URL_LENGTH = 16_384;
+/** The maximum number of parameters of a provider URL. Dubbo writes up to 40, and the names of all methods are one of them. */
 const MAX_URL_PARAMETERS = 500;
 
 /** A provider of one service. */
@@ -81,7 +77,7 @@ export function decodeName(name: string): string {
 
 /** Parses a provider URL that is not encoded. Throws an `Error` with the reason if it is malformed. */
 function parseUrl(url: string) {
-  if (url.length > MAX_URL_LENGTH) throw new Error(`it is longer than ${MAX_URL_LENGTH} characters`);
+  if (url.length > MAX_ENTRY_LENGTH) throw new Error(`it is longer than ${MAX_ENTRY_LENGTH} characters`);
   const match = /^([a-z][a-z0-9+.-]*):\/\/(?:[^@/?]*@)?([^/?]+)(?:\/([^?]*))?(?:\?(.*))?$/s.exec(url);
   if (match === null) throw new Error("it is not a URL");
   const [, protocol = "", address = "", path = "", query = ""] = match;
@@ -107,19 +103,9 @@ export function parseProvider(url: string): Provider | undefined {
   if (get("disabled") === "true" || get("enabled") === "false") return undefined;
   const service = get("interface") ?? path;
   if (service === "") throw new Error("it has no interface");
-  const release = get("release");
-  const endpoint: Endpoint = {
-    address,
-    weight: parseWeight(get("weight"), release),
-    since: parseSince(get("timestamp")),
-    zone: get("zone") ?? get("region"),
-    attributes: readAttributes(parameters),
-  };
-  const problem = endpointProblem(endpoint, "network");
-  if (problem !== undefined) throw new Error(problem);
   return {
     key: { service, group: get("group"), version: get("version") },
     application: get("application") ?? "",
-    endpoint,
+    endpoint: endpointAt(address, parameters),
   };
 }

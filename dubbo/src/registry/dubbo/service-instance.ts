@@ -3,7 +3,7 @@
  */
 import type { Endpoint, Instance, ServiceKey } from "triple-es/discovery";
 import { endpointProblem, formatAddress } from "triple-es/internal";
-import { parseSince, parseWeight, readAttributes } from "./attributes.ts";
+import { endpointAt } from "./attributes.ts";
 import {
   type DescribedService,
   describeServices,
@@ -140,18 +140,9 @@ export function endpointOfInstance(
   const known = services ?? instance.services;
   const found = known?.find((service) => service.protocol === TRIPLE && servesKey(service, key));
   if (known !== undefined && found === undefined) return undefined;
-  // Java prefers the weight of the service to that of the instance.
-  const weight = found?.parameters["weight"] ?? metadata["weight"];
-  const endpoint: Endpoint = {
-    address: formatAddress(host, port),
-    weight: parseWeight(weight, found?.parameters["release"]),
-    since: parseSince(metadata["timestamp"]),
-    zone: metadata["zone"] || metadata["region"] || undefined,
-    attributes: { ...readAttributes(Object.entries(metadata)), application },
-  };
-  const problem = endpointProblem(endpoint, "network");
-  if (problem !== undefined) throw new Error(problem);
-  return endpoint;
+  // Java prefers the parameters of the service to those of the instance.
+  const parameters = [metadata, found?.parameters ?? {}, { application }].flatMap((one) => Object.entries(one));
+  return endpointAt(formatAddress(host, port), parameters);
 }
 
 /** Returns the address of the metadata service of an instance; `undefined` if it has none that speaks Triple. */

@@ -288,6 +288,30 @@ describe("an instance", () => {
     expect([{ zone: "z1", region: "r1" }, { zone: "", region: "r1" }, {}].map(zoneOf)).toEqual(["z1", "r1", undefined]);
   });
 
+  it("has the parameters of its service before its own, as in Dubbo for Java", () => {
+    const instance = parseInstance(JAVA_INSTANCE, "greet-java");
+    if (instance === undefined) throw new Error("it is not read");
+    Object.assign(instance.metadata, { env: "prod", zone: "z1" });
+    const parameters = {
+      "dubbo.tag": "gray",
+      env: "canary",
+      zone: "",
+      weight: "7",
+      interface: SERVICE,
+      application: "x",
+    };
+    const service = { service: SERVICE, protocol: "tri", port: 20_880, path: SERVICE, parameters };
+    expect(endpointOfInstance(instance, { service: SERVICE }, [service])).toMatchObject({
+      weight: 7,
+      zone: "z1",
+      attributes: { "dubbo.tag": "gray", env: "canary", zone: "z1", application: "greet-java" },
+    });
+    const long = { ...service, parameters: { text: "x".repeat(16_384) } };
+    expect(() => endpointOfInstance(instance, { service: SERVICE }, [long])).toThrow(
+      "it has more than 16384 characters",
+    );
+  });
+
   it("without services, disabled, or of another protocol has no endpoint", () => {
     const empty = parseInstance(writeGoInstance({ ...OURS, services: [] }), "shop");
     expect(empty && endpointOfInstance(empty, { service: SERVICE }, undefined)).toBeUndefined();
