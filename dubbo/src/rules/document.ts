@@ -34,10 +34,14 @@ export function parseDocument(text: string): Fields {
   return fieldsOf(document?.toJS(), "the rule");
 }
 
+/** Parses a text up to the first error: there may be one at each character. */
 function* tokensOf(text: string): Generator<CST.Token> {
   const parser = new Parser();
   for (const lexeme of new Lexer().lex(text)) {
-    yield* parser.next(lexeme);
+    for (const token of parser.next(lexeme)) {
+      yield token;
+      if (token.type === "error") return;
+    }
     if (parser.stack.length > MAX_RULE_DEPTH) throw new Error(`it is nested more than ${MAX_RULE_DEPTH} levels deep`);
   }
   yield* parser.end();
