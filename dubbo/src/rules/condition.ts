@@ -63,8 +63,9 @@ type RequestTest = (request: RuleRequest) => boolean;
 export function compileWhen(condition: Condition, consumer: Parameters): false | readonly RequestTest[] {
   const tests: RequestTest[] = [];
   for (const [key, patterns] of condition) {
-    const test = compilePatterns(patterns, (pattern) => pattern, false);
-    const read = requestReader(key);
+    const isMethod = key === "method" || key === "methods";
+    const test = compilePatterns(patterns, isMethod ? javaName : (pattern) => pattern, false);
+    const read = isMethod ? ({ method }: RuleRequest) => method : requestReader(key);
     if (read === undefined) {
       const value = consumer.get(key);
       if (value === undefined || !test(value)) return false;
@@ -92,9 +93,11 @@ export function compileThen(condition: Condition, consumer: Parameters): (endpoi
   return (endpoint) => tests.every((test) => test(endpoint));
 }
 
+/** Returns the name of a method in Java, which begins in lower case. */
+export const javaName = (method: string): string => method.charAt(0).toLowerCase() + method.slice(1);
+
 /** Returns the function that reads the value of a key from a request. `undefined`: it is a parameter of the consumer. */
 function requestReader(key: string): ((request: RuleRequest) => string | undefined) | undefined {
-  if (key === "method" || key === "methods") return ({ method }) => method;
   if (key.startsWith("attachments")) {
     const name = /^attachments\[([^\]]+)\]/.exec(key)?.[1];
     return name === undefined ? () => MISSING : (request) => request.attachment(name);

@@ -6,7 +6,7 @@
  *     configs: [{ side: provider, addresses: ["10.0.0.7:50051"], parameters: { weight: 20 } }]
  */
 import { addressTest, type HostAndPort, splitPort } from "./address.ts";
-import { globTest } from "./condition.ts";
+import { globTest, javaName } from "./condition.ts";
 import { booleanOf, type Fields, fieldsOf, isPresent, parseDocument, readHeader, textOf, textsOf } from "./document.ts";
 import { type Parameters, parameterMatch, textMatch } from "./subject.ts";
 
@@ -180,9 +180,8 @@ export function callSettingsIn(
   method: string,
   warn: (problem: string) => void,
 ): { readonly timeoutMs: number | undefined; readonly retries: number | undefined } {
-  const javaName = method.charAt(0).toLowerCase() + method.slice(1);
   const integerOf = (parameter: string): number | undefined => {
-    const names = [`${method}.${parameter}`, `${javaName}.${parameter}`, parameter];
+    const names = [`${method}.${parameter}`, `${javaName(method)}.${parameter}`, parameter];
     const name = names.find((one) => parameters.get(one)?.trim());
     if (name === undefined) return undefined;
     const value = Number(parameters.get(name));

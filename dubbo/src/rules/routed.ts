@@ -2,6 +2,7 @@
 import { Code, RpcError } from "triple-es";
 import type { Balancer, Endpoint, ReadyEndpoint, RoutedBalancer } from "triple-es/discovery";
 import { parseAddress, random } from "triple-es/internal";
+import { javaName } from "./condition.ts";
 import { Plan } from "./plan.ts";
 import type { Candidate, Parameters, Rule } from "./subject.ts";
 
@@ -41,7 +42,7 @@ export function routed(
     const choose = (request: HttpRequest): Choice => {
       // Over HTTP RPC, the path of an overload has a suffix after a tilde.
       const { path } = request;
-      if (path !== current?.path) [view.method = ""] = path.slice(path.lastIndexOf("/") + 1).split("~", 1);
+      if (path !== current?.path) view.method = javaName(path.slice(path.lastIndexOf("/") + 1).split("~")[0] as string);
       current = request;
       return plan.choose(view);
     };

@@ -43,10 +43,11 @@ export class RuleText<T> {
   /** Replaces the text. */
   set(text = ""): void {
     if (text === this.#text) return;
+    // Before its first text, it may have the rule of another application.
+    if (this.#text === undefined || text.trim() === "") this.rule = this.#format.absent;
     this.#text = text;
-    const { parse, absent } = this.#format;
     try {
-      this.rule = text.trim() === "" ? absent : parse(text);
+      if (text.trim() !== "") this.rule = this.#format.parse(text);
     } catch (reason) {
       this.#warn((reason as Error).message.slice(0, MAX_REASON));
     }

@@ -16,7 +16,7 @@ export interface Candidate {
   readonly parameters: Parameters;
 }
 
-/** The parts of a request that rules depend on. */
+/** The parts of a request that rules depend on. The method has its name in Java: `greet`, if it is `Greet` in the proto file. */
 export interface RuleRequest {
   readonly method: string;
   /** Returns the value of an attachment, which is a header in Triple. */

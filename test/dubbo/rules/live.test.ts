@@ -335,12 +335,30 @@ it("rules of the last application apply until those of another one are known", (
   expect(pick("/a/b")).toBe("hz");
   set("store.condition-router");
   expect(pick("/a/b")).toBe("bj");
+  set("store.condition-router", 'conditions: ["=> region=hz"]');
+  own.provide("shop");
+  set("shop.condition-router", "malformed");
+  expect(pick("/a/b")).toBe("bj");
 });
 
 it("conditions on the method apply to its overloads, whose paths have a suffix over HTTP RPC", () => {
   const { pick, set } = ruled();
   set("shop.condition-router", 'conditions: ["method=find => region=hz"]');
   expect(["find", "find~l", "finds"].map((name) => pick(`/com.acme.Shop/${name}`))).toEqual(["hz", "hz", "bj"]);
+});
+
+it("conditions on the method name it as the proto file or as Java", () => {
+  const { pick, set } = ruled();
+  for (const [condition, expected] of [
+    ["method=find => region=hz", "hz"],
+    ["method=Fi* => region=hz", "hz"],
+    ["method!=find => region=hz", "bj"],
+    ["method!=other,Find => region=hz", "bj"],
+    ["methods=FIND => region=hz", "bj"],
+  ]) {
+    set("shop.condition-router", `conditions: ["${condition}"]`);
+    expect(["find", "Find"].map((name) => pick(`/acme.Shop/${name}`))).toEqual([expected, expected]);
+  }
 });
 
 it("forwardTag passes the tag of a call on", async () => {
