@@ -1,7 +1,7 @@
 /** The rules of a service that a consumer calls: their keys in a config center, their texts, and their order. */
 import type { Balancer, Endpoint, Instance, Registry, RoutedBalancer, ServiceKey } from "triple-es/discovery";
 import { formatAddress, formatServiceKey } from "triple-es/internal";
-import { callSettingsIn, overridesOf, weightIn } from "./configurators.ts";
+import { type Configurable, callSettingsIn, overridesOf, weightIn } from "./configurators.ts";
 import { booleanOf } from "./document.ts";
 import { addressOf, routed } from "./routed.ts";
 import { CONFIGURATORS, ROUTERS, type RuleFormat, type RuleKind, RuleText } from "./rule-text.ts";
@@ -179,14 +179,15 @@ export class ServiceRules {
 
   /**
    * Returns what the dynamic configuration sets for calls of a method. It applies to the consumer, as retries do in Dubbo: an
-   * item for some of its providers sets nothing.
+   * item for some of its providers sets nothing. One that all providers apply sets a default, as if they had registered it.
    */
   readonly overrides: NonNullable<ReturnType<Registry["resolver"]>["overrides"]> = ({ name }) => {
     if (!this.#isConfigured) return undefined;
     if (this.#calls.changes !== this.changes) this.#calls = { changes: this.changes, byMethod: new Map() };
     const known = this.#calls.byMethod.get(name);
     if (known !== undefined) return known;
-    const settings = callSettingsIn(this.#overrides(this.#consumer), name, this.#warn);
+    const set = new Map([...this.#overrides(new Map(), "provider"), ...this.#overrides(this.#consumer)]);
+    const settings = callSettingsIn(set, name, this.#warn);
     this.#calls.byMethod.set(name, settings);
     return settings;
   };
@@ -217,11 +218,11 @@ export class ServiceRules {
   }
 
   /** The parameters that dynamic configuration replaces in those of an endpoint, the items of the service last. */
-  #overrides(parameters: Parameters): Parameters {
-    const { application } = this.#options;
+  #overrides(parameters: Parameters, side: Configurable["side"] = "consumer"): Parameters {
     const [host = "", address = ""] = [parameters.get("host"), parameters.get("address")];
-    const service = this.#key;
-    const subject = { side: "consumer", own: this.#host, host, address, application, service, parameters } as const;
+    const [own, application = ""] =
+      side === "consumer" ? [this.#host, this.#options.application] : ["", this.#names.provider];
+    const subject = { side, own, host, address, application, service: this.#key, parameters };
     return new Map(this.#configurators.flatMap(({ text }) => [...overridesOf(text.rule, subject)]));
   }
 

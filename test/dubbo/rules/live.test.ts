@@ -224,11 +224,22 @@ describe("a consumer with traffic rules", () => {
       expect(await withRegistry.call()).toBe("60 s");
     });
 
-    it("does not apply if it is for some of the providers, or for providers", async () => {
+    it("does not apply if it is for some of the providers", async () => {
       const { call, set, addressOf } = await startOne("timeout");
-      const some = item("timeout: 60000", `providerAddresses: ["${addressOf("timeout")}"],`);
-      set(ofService(some, "{ side: provider, parameters: { timeout: 60000 } }"));
+      const addresses = `["${addressOf("timeout")}", "127.0.0.1"]`;
+      const some = item("timeout: 60000", `providerAddresses: ${addresses},`);
+      const own = (more: string): string => `{ side: provider, ${more}, parameters: { timeout: 60000 } }`;
+      set(ofService(some, own(`addresses: ${addresses}`), own("applications: [store]")));
       expect(await call()).toBe("none");
+    });
+
+    it("applies as a default if it is for all providers", async () => {
+      const { call, set } = await startOne("timeout");
+      const ofProviders = "{ side: provider, applications: [shop], parameters: { timeout: 60000 } }";
+      set(ofService(ofProviders));
+      expect(await call()).toBe("60 s");
+      set(ofService(item("timeout: 30000"), ofProviders));
+      await expect.poll(() => call()).toBe("30 s");
     });
 
     it("reports a timeout that is not an integer", async () => {
