@@ -56,8 +56,7 @@ export class ServerConnection extends MessageConnection<ServerExchange, Http1Han
   }
 
   receive(chunk: Uint8Array): number {
-    if (this.waiting > 0) this.#keep(chunk);
-    else this.#read(chunk);
+    this.#read(chunk);
     return chunk.length;
   }
 

@@ -124,6 +124,17 @@ describe("closing a server", () => {
     expect(await within(SOON_MS, closed)).toBe(true);
   });
 
+  it("answers a request that has arrived on an idle connection, and that the server has not read yet", async () => {
+    const { server, port } = await startServer();
+    const connection = await Http1Connection.open(port);
+    await connection.post(GREET, JSON_TYPE, "[{}]");
+    const answered = connection.post(GREET, JSON_TYPE, '[{"name":"Ada"}]');
+    const closed = server.close();
+    const { headers, body } = await answered;
+    expect([headers["connection"], body.toString()]).toEqual(["close", expect.stringContaining("Ada")]);
+    expect(await within(SOON_MS, closed)).toBe(true);
+  });
+
   it.each(TRANSPORTS)("lets a call over $protocol, HTTP/$httpVersion finish, and ends then", async (options) => {
     const running = signalled();
     const gate = signalled();

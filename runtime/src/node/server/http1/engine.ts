@@ -6,7 +6,7 @@ import { AsyncResource } from "node:async_hooks";
 import { STATUS_CODES } from "node:http";
 import type { Socket } from "node:net";
 import type { RpcError } from "../../../call/error.ts";
-import { now, wallClock } from "../../../call/platform.ts";
+import { defer, now, wallClock } from "../../../call/platform.ts";
 import { outOfMemory, STALLED_MS } from "../../../connection/memory-budget.ts";
 import { ConnectionSocket, type SocketOwner } from "../../../connection/socket.ts";
 import type { SocketState } from "../../../http/channel-state.ts";
@@ -163,9 +163,10 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
     this.#connection.isLeaving = true;
   }
 
-  /** Ends the connection after the current request. */
+  /** Ends the connection after the current request, or after one that has arrived: it is read by the end of the next turn. */
   leave(): void {
-    this.#connection.leave();
+    this.renew();
+    defer(() => defer(() => this.#connection.leave()));
   }
 
   abort(reason: RpcError): void {
