@@ -65,6 +65,14 @@ it.each([
   await expect.poll(() => socket.destroyed).toBe(true);
 });
 
+it("a connection whose write has failed takes no other request after an early response", async () => {
+  const pool = new Http1Pool(TARGET, OPTIONS);
+  const connection = new Http1Connection(pool, closedByPeer("HTTP/1.1 403 Forbidden\r\ncontent-length: 0\r\n\r\n"));
+  const response = await connection.exchange({ ...REQUEST, body: new WholeBody(new Uint8Array(10)) });
+  await response.body.bytes(0);
+  expect([response.status, connection.isUsable]).toEqual([403, false]);
+});
+
 it.each([
   ["nothing has arrived", [null]],
   ["an incomplete response has arrived", ["HTTP/1.1 413 Content", null]],

@@ -102,7 +102,6 @@ export class Http1Pool implements EndpointConnections {
 
   destroy(reason: RpcError): void {
     void this.close();
-    this.#attempts.abandon(reason);
     this.#destroyed.abort(reason);
     for (const connection of this.#running) connection.destroy(reason);
   }
@@ -232,7 +231,7 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
 
   /** True if an idle connection may be used again. */
   get isUsable(): boolean {
-    return !this.#engine.isOver && this.#socket.writable && now() < this.#usableUntil;
+    return !this.#engine.isOver && this.#io.error === undefined && this.#socket.writable && now() < this.#usableUntil;
   }
 
   exchange(request: HttpRequest, onEnd?: OnResponseEnd): Promise<HttpResponse> {
