@@ -173,6 +173,16 @@ describe("exports of codecs", () => {
     project.generate(requestFor(set, "target=ts,import_extension=js"));
     expect(project.diagnostics()).toEqual([]);
   });
+
+  it("type-check if a field is named like a method of objects, and an enum like a function of the language", () => {
+    using project = new Project();
+    const fields =
+      "uint64 long = 1 [jstype = JS_STRING]; map<string, BigInt> kinds = 2; optional bytes is_prototype_of = 3;";
+    const set = compile({ "a.proto": `syntax = "proto3";\nmessage M { ${fields} }\nenum BigInt { ZERO = 0; }` });
+    project.generateMessages(requestFor(set, "target=ts,import_extension=js"));
+    project.generate(requestFor(set, "target=ts,import_extension=js"));
+    expect(project.diagnostics({ erasableSyntaxOnly: false })).toEqual([]);
+  });
 });
 
 describe("names and paths of protoc-gen-es", () => {

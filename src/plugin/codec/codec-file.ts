@@ -18,7 +18,7 @@ import type { Tools } from "../message-types.ts";
 import { commonJs, emptyModule, type Generator, preamble } from "../preamble.ts";
 import { decodeStatements } from "./decode.ts";
 import { encodeStatements } from "./encode.ts";
-import { hasPrototype, initialProperties, propertiesLiteral, prototypeLiteral } from "./message.ts";
+import { hasPrototype, initialProperties, isMethodOfObjects, propertiesLiteral, prototypeLiteral } from "./message.ts";
 import type { CodecNames } from "./names.ts";
 
 const WELL_KNOWN = "@bufbuild/protobuf/wkt";
@@ -44,7 +44,17 @@ export function codecFile(
     ...PREFIXES.map((prefix) => `${prefix}${shapeOf(message)}`),
     codecName(shapeOf(message)),
   ]);
-  const scope = new Scope([...unbindable, ...own, "reader", "writer", "message", "Object", "Number", "String"]);
+  const scope = new Scope([
+    ...unbindable,
+    ...own,
+    "reader",
+    "writer",
+    "message",
+    "BigInt",
+    "Object",
+    "Number",
+    "String",
+  ]);
   const imports = new Imports(path, scope, options);
   const runtime = imports.module(codecRuntime(options.runtimeImport));
   const moduleOf = (message: DescMessage) => imports.module(codecModule(message, tools));
@@ -114,7 +124,9 @@ export function codecFile(
     });
     if (!hasPrototype(message)) {
       const literal = propertiesLiteral(properties).split("\n");
-      return [procedure([`return ${literal[0]}`, ...literal.slice(1, -1), `${literal.at(-1)};`])];
+      // TypeScript compares a field that is not set with the method that the object inherits.
+      const cast = message.fields.some(isMethodOfObjects) ? names.typed(" as never") : "";
+      return [procedure([`return ${literal[0]}`, ...literal.slice(1, -1), `${literal.at(-1)}${cast};`])];
     }
     const prototype = `prototypeOf${shapeOf(message)}`;
     return [
