@@ -67,6 +67,46 @@ describe.each(Object.entries(WAYS))("a handler %s", (_, connect) => {
   });
 });
 
+describe.each(Object.entries(WAYS))("a handler %s that waits for a request", (_, connect) => {
+  async function* silentGenerator(): AsyncGenerator<object> {
+    yield {};
+    await new Promise(() => {});
+  }
+
+  const silent = (onReturn: () => void): AsyncIterable<object> => {
+    const steps = [Promise.resolve({ done: false as const, value: {} })];
+    const end = async () => {
+      onReturn();
+      return { done: true as const, value: undefined };
+    };
+    return { [Symbol.asyncIterator]: () => ({ next: () => steps.pop() ?? new Promise(() => {}), return: end }) };
+  };
+
+  it.each(["a generator", "an iterator"])("ends when its call ends, and so does %s of requests", async (kind) => {
+    const [begun, left, ended] = [signalled(), signalled(), signalled<unknown>()];
+    const transport = await connect(
+      {
+        greetTogether: async (requests) => {
+          try {
+            for await (const _ of requests) begun.resolve();
+          } catch (reason) {
+            ended.resolve(reason);
+          }
+          return {};
+        },
+      },
+      "grpc",
+    );
+    const requests = kind === "a generator" ? silentGenerator() : silent(left.resolve);
+    const signal = abortedFor()(begun.promise);
+    const error = await failureOf(createGreetServiceClient(transport).greetTogether(requests, { signal }));
+    expect(error.code).toBe(Code.Canceled);
+    expect(await ended.promise).toMatchObject({ code: Code.Canceled });
+    // A generator that waits cannot return.
+    if (kind === "an iterator") await left.promise;
+  });
+});
+
 it("a signal that many calls share is not listened to once they are over", async () => {
   const counts = { add: 0, remove: 0 };
   const { signal } = new AbortController();

@@ -4,9 +4,9 @@
  */
 import { Status } from "../call/code.ts";
 import { clientGone, RpcError } from "../call/error.ts";
-import { inContext } from "../call/message-stream.ts";
+import { inContext, iteration } from "../call/message-stream.ts";
 import { Metadata } from "../call/metadata.ts";
-import { onAbort } from "../call/timer.ts";
+import { onAbort, unlessAborted } from "../call/timer.ts";
 import { type Body, streamBody } from "./body.ts";
 import type { Exchange, HttpRequest } from "./exchange.ts";
 
@@ -39,7 +39,7 @@ class ReceivedRequest implements HttpRequest {
     this.headers = new Metadata(sent.headers);
     const { body } = sent;
     // Generators of requests run in the asynchronous context of their caller, not of the handler.
-    this.body = body.whole === undefined ? streamBody(inContext(body[Symbol.asyncIterator]())) : body;
+    this.body = body.whole === undefined ? this.#receive(inContext(body[Symbol.asyncIterator]())) : body;
     this.#sent = sent;
   }
 
@@ -51,6 +51,13 @@ class ReceivedRequest implements HttpRequest {
     this.#signal = controller.signal;
     if (!this.#closed) this.#unlink = onAbort(signal, (error) => controller.abort(asReceived(error)));
     return this.#signal;
+  }
+
+  /** Reads a stream until the call ends, as over a connection, also while the sender waits for its next message. */
+  #receive(sent: AsyncIterableIterator<Uint8Array, undefined>): Body {
+    // A generator that waits cannot return, so its end is not awaited.
+    const leave = (): void => void sent.return?.().catch(() => {});
+    return streamBody(iteration(() => unlessAborted(sent.next(), this.signal), leave));
   }
 
   /** Ends the exchange after its response. The signal does not fire afterwards. */
