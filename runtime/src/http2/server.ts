@@ -33,7 +33,7 @@ export class ServerRole implements Role {
     this.#limits = options.limits ?? DEFAULT_LIMITS;
     this.#allowsProtocol = options.allowsProtocol === true;
     this.connection = new EngineConnection(this, handler, options, [
-      [Setting.MaxConcurrentStreams, this.#limits.maxStreams],
+      [Setting.MaxConcurrentStreams, Math.ceil(Math.min(this.#limits.maxStreams, MAX_31_BITS))],
       [Setting.InitialWindowSize, STREAM_WINDOW_BYTES],
       [Setting.MaxHeaderListSize, this.#limits.maxHeaderListBytes ?? DEFAULT_HEADER_LIST_BYTES],
       [Setting.NoRfc7540Priorities, 1],

@@ -30,7 +30,7 @@ import {
   settingsAck,
 } from "../../http2/support/frames.ts";
 import { Flag, frame, RawConnection, Reset, request, Type, words } from "../../support/frames.ts";
-import { signalled, startServer } from "../../support/server.ts";
+import { connectGreeter, signalled, startServer } from "../../support/server.ts";
 
 const MIB = 1024 * 1024;
 
@@ -408,6 +408,18 @@ describe("over a socket", () => {
     expect((await hasty.frame(Type.reset, 5)).payload).toEqual(words(Reset.refused));
     expect(hasty.closed).toBe(false);
     expect((await hasty.frame(Type.settings)).payload.toString("hex")).toContain("000300000002");
+  });
+
+  it.each([
+    [Number.POSITIVE_INFINITY, "00037fffffff"],
+    [2 ** 32, "00037fffffff"],
+    [0.5, "000300000001"],
+  ])("maxStreams of %d lets a client open streams", async (maxStreams, setting) => {
+    const { port, baseUrl } = await startServer({}, { limits: { maxStreams, maxHandlers: Number.POSITIVE_INFINITY } });
+    const connection = await RawConnection.open(port);
+    expect((await connection.frame(Type.settings)).payload.toString("hex")).toContain(setting);
+    const greeter = connectGreeter(baseUrl, {}, { timeoutMs: 5_000 });
+    expect(await greeter.greet({ name: "Ada" })).toMatchObject({ greeting: "Hello, Ada!" });
   });
 
   it("handlers of cancelled calls that go on are counted against the limit", async () => {

@@ -42,6 +42,14 @@ describe.skipIf(!hasOpenssl)("TLS (needs openssl)", () => {
     return socket;
   }
 
+  it("accepts connections with any headersTimeoutMs, also one longer than timers", async () => {
+    for (const headersTimeoutMs of [Number.POSITIVE_INFINITY, 2 ** 40]) {
+      const { baseUrl } = await startServer({}, { tls: identity, limits: { headersTimeoutMs } });
+      const greeter = connectGreeter(baseUrl, { tls: { ca } });
+      expect(await greeter.greet({ name: "Ada" })).toMatchObject({ greeting: "Hello, Ada!" });
+    }
+  });
+
   it("reports failed handshakes to onTlsError, and survives its errors", async () => {
     const failures: [Error, string | undefined][] = [];
     const printed = vi.spyOn(console, "error").mockImplementation(() => {});

@@ -3,6 +3,7 @@
  */
 import type { TLSSocket, TlsOptions } from "node:tls";
 import { reportFailure } from "../../../call/error.ts";
+import { MAX_TIMER_MS } from "../../../call/platform.ts";
 import { DEFAULT_CIPHERS } from "../../io/tls-options.ts";
 
 /**
@@ -15,7 +16,7 @@ export function resolveTlsOptions(options: TlsOptions, handshakeTimeoutMs: numbe
     throw new TypeError("tls needs key and cert, or pfx, or SNICallback");
   }
   const ciphers = options.ciphers ?? DEFAULT_CIPHERS;
-  const resolved: TlsOptions = { handshakeTimeout: handshakeTimeoutMs, ...options, ciphers };
+  const resolved: TlsOptions = { handshakeTimeout: Math.min(handshakeTimeoutMs, MAX_TIMER_MS), ...options, ciphers };
   // Node accepts only one of the two options.
   if (ALPNCallback === undefined) resolved.ALPNProtocols = options.ALPNProtocols ?? ["h2", "http/1.1"];
   else resolved.ALPNCallback = (offer) => attempt("ALPNCallback", () => ALPNCallback(offer));
