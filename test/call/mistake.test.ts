@@ -215,7 +215,12 @@ it.each([createRouter, createServer])("%o is not created with an unknown version
 });
 
 it.each([50079, "50079"])("a server does not listen on %j, which is no options", async (options) => {
-  await expect(createServer().listen(options as never)).rejects.toThrow(`listen takes { port }, not ${options}`);
+  await expect(createServer().listen(options as never)).rejects.toThrow(
+    new TypeError("the options of listen must be an object with some of: port, host, path, backlog"),
+  );
+  await expect(createServer().listen({ port: 0, hosts: "127.0.0.1" } as object)).rejects.toThrow(
+    'the options of listen: there is no "hosts", did you mean "host"?',
+  );
 });
 
 it("a server listens only if a port or a path is given, even if its value is missing", async () => {

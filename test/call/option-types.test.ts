@@ -1,6 +1,6 @@
 /** Options of the wrong type, of callers without a type checker: the error names the option and a valid value. */
 import { type CorsOptions, createInMemoryTransport, createRetry, createRouter, type ServiceOptions } from "triple-es";
-import { fixed } from "triple-es/discovery";
+import { dns, fixed, kubernetes } from "triple-es/discovery";
 import { createTransport as createFetchTransport, fetchHandler } from "triple-es/fetch";
 import { createTransport as createJsonTransport } from "triple-es/json";
 import { createRouter as createNodeRouter, createServer, createTransport, nodeHandler } from "triple-es/node";
@@ -43,6 +43,22 @@ const ARRAYS: readonly (readonly [name: string, create: (options: object) => unk
   ["createTransport: compressions", https],
   ["createTransport: interceptors", https],
   ["createTransport: serializations", https],
+  ["add: interceptors", (options) => add(options)],
+  ["createRetry: codes", (options) => createRetry(options)],
+];
+
+const BOOLEANS: readonly (readonly [name: string, create: (options: object) => unknown])[] = [
+  ["createServer: webSocket", (options) => createServer(options)],
+  ["createServer: requireTe", (options) => createServer(options)],
+  ["createTransport: javaNames", https],
+  ["createTransport: waitForReady", https],
+];
+
+const FUNCTIONS: readonly (readonly [name: string, create: (options: object) => unknown])[] = [
+  ["createRouter: onError", (options) => createRouter(options)],
+  ["createServer: onError", (options) => createServer(options)],
+  ["createRetry: applies", (options) => createRetry(options)],
+  ["createTransport: balancer", balanced],
 ];
 
 function optionOf(name: string): string {
@@ -70,6 +86,35 @@ describe("an option of the wrong type is refused by name:", () => {
     }
   });
 
+  it.each(BOOLEANS)("%s", (name, create) => {
+    for (const value of [null, "false", 0]) {
+      const message = `${optionOf(name)} must be in [true,false], not ${JSON.stringify(value)}`;
+      expect(() => create({ [optionOf(name)]: value })).toThrow(new TypeError(message));
+    }
+  });
+
+  it.each(FUNCTIONS)("%s", (name, create) => {
+    for (const value of [null, "text", {}]) {
+      const message = `${optionOf(name)} must be a function, not ${JSON.stringify(value)}`;
+      expect(() => create({ [optionOf(name)]: value })).toThrow(new TypeError(message));
+    }
+  });
+
+  it.each([5, null, "api", {}])("the prefix %j", (prefix) => {
+    for (const create of [fetchHandler, nodeHandler]) {
+      const message = `prefix "${prefix}" must start with "/"`;
+      expect(() => create(createRouter(), { prefix: prefix as never })).toThrow(new TypeError(message));
+    }
+  });
+
+  it("a size that is a text, such as that of a variable of the environment", () => {
+    for (const create of [createServer, https]) {
+      const message = 'maxMessageBytes must be 0 or more, not "1000"';
+      expect(() => create({ maxMessageBytes: "1000" as never })).toThrow(new TypeError(message));
+    }
+    expect(() => createServer({ maxBufferedBytes: "999999999" as never })).toThrow("must be a number of bytes");
+  });
+
   it("a private key is not printed", () => {
     const tls = "-----BEGIN PRIVATE KEY-----" as never;
     const message = "tls must be an object, such as { key, cert } or { ca }, not a string";
@@ -77,7 +122,8 @@ describe("an option of the wrong type is refused by name:", () => {
   });
 
   it("undefined is the default", () => {
-    for (const [name, create] of [...OBJECTS, ...ARRAYS]) create({ [optionOf(name)]: undefined });
+    for (const [name, create] of [...OBJECTS, ...ARRAYS, ...BOOLEANS, ...FUNCTIONS])
+      create({ [optionOf(name)]: undefined });
   });
 });
 
@@ -93,6 +139,8 @@ describe("an unknown option is refused, with the name that was probably meant:",
     ["createTransport", balanced, "ballancer", "balancer"],
     ["createInMemoryTransport", (options) => createInMemoryTransport(createRouter(), options), "protocoll", "protocol"],
     ["add", add, "limit", "limits"],
+    ["dns", (options) => dns("greet.example:1", options), "server", "servers"],
+    ["kubernetes", (options) => kubernetes("greet", options), "namespaces", "namespace"],
   ])("%s", (taker, create, written, meant) => {
     const error = meant === "" ? `"${written}" is not among: ` : `there is no "${written}", did you mean "${meant}"?`;
     expect(() => create({ [written]: [] })).toThrow(`the options of ${taker}: ${error}`);

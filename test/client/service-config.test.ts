@@ -94,7 +94,10 @@ describe("an invalid config", () => {
       'methodConfig[0].timeout must be a duration such as "1.5s", not "1"',
     ],
     [{ methodConfig: [{ name: [{}], timeout: "-1s" }] }, "methodConfig[0].timeout must be a duration"],
-    [{ methodConfig: [{ name: [{}], waitForReady: 1 }] }, "methodConfig[0].waitForReady must be true or false"],
+    [
+      { methodConfig: [{ name: [{}], waitForReady: 1 }] },
+      "methodConfig[0].waitForReady must be in [true,false], not 1",
+    ],
     [
       { methodConfig: [{ name: [{}], retryPolicy: RETRY_POLICY, hedgingPolicy: { maxAttempts: 2 } }] },
       "methodConfig[0] must not have both retryPolicy and hedgingPolicy",

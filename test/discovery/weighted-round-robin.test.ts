@@ -372,7 +372,7 @@ describe("the policy in a service config", () => {
   it.each([
     [{ blackoutPeriod: 5 }, "loadBalancingConfig[0].weighted_round_robin.blackoutPeriod must be a duration"],
     [{ errorUtilizationPenalty: -1 }, "errorUtilizationPenalty must be 0 or more, not -1"],
-    [{ enableOobLoadReport: "yes" }, 'enableOobLoadReport must be true or false, not "yes"'],
+    [{ enableOobLoadReport: "yes" }, 'enableOobLoadReport must be in [true,false], not "yes"'],
     [{ enableOobLoadReport: true, oobReportingPeriod: "0s" }, "oobReportingPeriodMs must be more than 0, not 0"],
   ])("is refused with %j", (config, message) => {
     expect(() => policyOf(config)).toThrow(message);

@@ -56,7 +56,7 @@ describe("the option console", () => {
   it("is refused if it is invalid, or if Swagger UI is not installed", () => {
     startIn(tmpdir());
     expect(() => createServer({ console: "never" as never })).toThrow(
-      new TypeError('console must be true, false or "always", not "never"'),
+      new TypeError('console must be in [true,false,"always"], not "never"'),
     );
     expect(() => createServer({ console: true })).toThrow(
       new Error("the option console needs the package swagger-ui-dist: npm install --save-dev swagger-ui-dist"),

@@ -234,10 +234,10 @@ it.each<[string, RouterOptions]>([
 });
 
 it.each<[string, object]>([
-  ['requireTe must be true or false, not "false"', { requireTe: "false" }],
-  ["requireProtocolVersion must be true or false, not 1", { requireProtocolVersion: 1 }],
-  ["compressMinBytes must be a number of bytes, at least 0, not -1", { compressMinBytes: -1 }],
-  ["compressMinBytes must be a number of bytes, at least 0, not NaN", { compressMinBytes: Number.NaN }],
+  ['requireTe must be in [true,false], not "false"', { requireTe: "false" }],
+  ["requireProtocolVersion must be in [true,false], not 1", { requireProtocolVersion: 1 }],
+  ["compressMinBytes must be 0 or more, not -1", { compressMinBytes: -1 }],
+  ["compressMinBytes must be 0 or more, not NaN", { compressMinBytes: Number.NaN }],
 ])("a router says that %s", (message, options) => {
   expect(() => createRouter(options)).toThrow(message);
 });

@@ -4,7 +4,7 @@
  */
 
 /** Returns the value if it is in the list of known values. Otherwise throws a `TypeError` that lists them. */
-export function assertOneOf<Word extends string>(option: string, value: Word, known: readonly Word[]): Word {
+export function assertOneOf<T extends string | number | boolean>(option: string, value: T, known: readonly T[]): T {
   if (known.includes(value)) return value;
   throw new TypeError(`${option} must be in ${JSON.stringify(known)}, not ${JSON.stringify(value)}`);
 }

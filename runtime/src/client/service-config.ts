@@ -5,7 +5,7 @@
  */
 import type { Method } from "../call/call.ts";
 import { type Code, codeFromName, codeFromNumber } from "../call/code.ts";
-import { assertAmount } from "../call/option.ts";
+import { assertAmount, assertOneOf } from "../call/option.ts";
 import { type AttemptPolicy, attemptsOf, MAX_ATTEMPTS } from "./attempt-policy.ts";
 import { type RetryThrottling, RetryTokens } from "./retry-budget.ts";
 
@@ -92,15 +92,13 @@ function keyOf({ service = "", method = "" }: Fields, at: string): string {
 
 function methodConfigOf(fields: Fields, at: string): MethodConfig {
   const { timeout, waitForReady, retryPolicy, hedgingPolicy } = fields;
-  if (waitForReady !== undefined && typeof waitForReady !== "boolean") {
-    throw new TypeError(`${at}.waitForReady must be true or false`);
-  }
+  if (waitForReady !== undefined) assertOneOf(`${at}.waitForReady`, waitForReady as boolean, [true, false]);
   if (retryPolicy !== undefined && hedgingPolicy !== undefined) {
     throw new TypeError(`${at} must not have both retryPolicy and hedgingPolicy`);
   }
   return {
     timeoutMs: timeout === undefined ? undefined : durationOf(timeout, `${at}.timeout`),
-    waitForReady,
+    waitForReady: waitForReady as boolean | undefined,
     policy:
       retryPolicy !== undefined
         ? retryPolicyOf(fieldsOf(retryPolicy, `${at}.retryPolicy`), `${at}.retryPolicy`)

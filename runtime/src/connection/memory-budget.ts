@@ -173,7 +173,7 @@ export function resolveBudgetBytes(
   maxMessageBytes: number = DEFAULT_MAX_MESSAGE_BYTES,
 ): number {
   if (given === undefined) return Math.max(DEFAULT_BUDGET_BYTES, MIN_MESSAGES * maxMessageBytes);
-  if (given >= 2 * maxMessageBytes) return given;
+  if (typeof given === "number" && given >= 2 * maxMessageBytes) return given;
   const least = `at least twice maxMessageBytes (${2 * maxMessageBytes})`;
   throw new RangeError(`maxBufferedBytes must be a number of bytes, ${least}, not ${given}`);
 }

@@ -4,11 +4,11 @@
  * protects the prefix. Throws a `TypeError` for a prefix that does not start with a slash.
  */
 export function pathsBelow(prefix = ""): (target: string) => string {
+  if (!`${prefix}/`.startsWith("/")) throw new TypeError(`prefix "${prefix}" must start with "/"`);
   let end = prefix.length;
   while (prefix[end - 1] === "/") end--;
   const below = prefix.slice(0, end);
   if (below === "") return (target) => target;
-  if (!below.startsWith("/")) throw new TypeError(`prefix "${prefix}" must start with "/"`);
   return (target) => (target.startsWith(`${below}/`) ? target.slice(below.length) : target.replace(/^\/+/, ""));
 }
 

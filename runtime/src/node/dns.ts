@@ -6,6 +6,7 @@
 import { isIP } from "node:net";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
+import { assertMembers, assertOneOf } from "../call/option.ts";
 import { dropsCallbacks, random, startBackgroundTimer } from "../call/platform.ts";
 import { unlessAborted } from "../call/timer.ts";
 import { type Endpoint, formatAddress, type Resolver } from "../discovery/endpoint.ts";
@@ -65,9 +66,9 @@ interface Addresses {
  */
 export function dns(name: string, options: DnsOptions = {}): Resolver {
   const { host, port } = parseName(name);
+  assertMembers("the options of dns", options, ["servers", "family", "serviceConfig"]);
   const { family = 0 } = options;
-  if (family !== 0 && family !== 4 && family !== 6)
-    throw new TypeError(`family of dns must be 0, 4 or 6, not ${family}`);
+  assertOneOf("family", family, [0, 4, 6]);
   const key = JSON.stringify([name, options.servers, options.family, options.serviceConfig]);
   const resolver = new DnsResolver(QUERY);
   if (options.servers !== undefined) resolver.setServers(options.servers);

@@ -1,6 +1,7 @@
 /** Options of the sub-protocols, validated and filled in once, when a transport or a server is created. */
 import type { Interceptor } from "../call/call.ts";
 import { callHook, type ErrorHook } from "../call/error.ts";
+import { assertAmount, assertFunction } from "../call/option.ts";
 import type { Codec } from "../codec/codec.ts";
 import type { Compression } from "../codec/compression.ts";
 import { DEFAULT_MAX_MESSAGE_VALUES } from "../codec/values/values.ts";
@@ -75,18 +76,13 @@ function resolveLimit({ maxMessageBytes = DEFAULT_MAX_MESSAGE_BYTES }: Given<Pro
 /** Fills in the defaults that clients and servers share. Entry points provide the defaults of codecs and compressions. */
 export function resolveOptions(given: Given<ProtocolOptions, "compressions">): ProtocolOptions {
   const { compressions, compressMinBytes = 1024, maxMessageValues = DEFAULT_MAX_MESSAGE_VALUES } = given;
-  checkCompressMinBytes(compressMinBytes);
+  assertAmount("compressMinBytes", compressMinBytes);
   const isCount = Number.isInteger(maxMessageValues) || maxMessageValues === Number.POSITIVE_INFINITY;
   if (!isCount || maxMessageValues <= 0) {
     throw new RangeError(`maxMessageValues must be a positive integer or Infinity, not ${maxMessageValues}`);
   }
-  return { compressions, compressMinBytes, maxMessageBytes: resolveLimit(given), maxMessageValues };
-}
-
-/** Returns a value of the option `compressMinBytes`. Throws a `RangeError` if it is not a number of 0 or more. */
-export function checkCompressMinBytes(bytes: number): number {
-  if (typeof bytes === "number" && bytes >= 0) return bytes;
-  throw new RangeError(`compressMinBytes must be a number of bytes, at least 0, not ${bytes}`);
+  const maxMessageBytes = assertAmount("maxMessageBytes", resolveLimit(given));
+  return { compressions, compressMinBytes, maxMessageBytes, maxMessageValues };
 }
 
 /** Fills in the defaults of a client of unary calls over `fetch`. */
@@ -112,6 +108,7 @@ export function resolveClientOptions(
 
 /** Fills in the default of `onError`: the error is printed. An error that the hook itself throws is printed too. */
 export function resolveErrorHook(onError: ErrorHook | undefined): ErrorHook {
+  assertFunction("onError", onError);
   return onError === undefined ? printError : (error, path) => callHook("the hook onError", () => onError(error, path));
 }
 

@@ -3,7 +3,7 @@ import type { Call, CallResponse } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { watchEnd } from "../call/message-stream.ts";
-import { assertMembers } from "../call/option.ts";
+import { assertMembers, resolveLimitGroup } from "../call/option.ts";
 
 /** Limits of the calls of a service or a method. */
 export interface CallLimits {
@@ -32,11 +32,13 @@ export interface ServiceLimits extends CallLimits {
 }
 
 /** The largest size of a message, and the longest timer of the platform. */
-const MAX_VALUE = 2 ** 31 - 1;
-const NAMES = ["maxMessageBytes", "maxMessageValues", "maxTimeoutMs", "maxConcurrent"] as const;
+const MAX = 2 ** 31 - 1;
+const MAXIMA = { maxMessageBytes: MAX, maxMessageValues: MAX, maxTimeoutMs: MAX, maxConcurrent: MAX };
+const NAMES = Object.keys(MAXIMA);
 
 /** Throws a `TypeError` for an unknown limit or method, and a `RangeError` for a value out of range. */
 export function checkServiceLimits(limits: ServiceLimits, methods: readonly string[]): void {
+  assertMembers("limits", limits, [...NAMES, "methods"]);
   const { methods: byMethod = {}, ...all } = limits;
   check("limits", all);
   assertMembers("limits.methods", byMethod, methods);
@@ -45,24 +47,14 @@ export function checkServiceLimits(limits: ServiceLimits, methods: readonly stri
 
 function check(option: string, limits: CallLimits): void {
   assertMembers(option, limits, NAMES);
-  for (const [name, value] of Object.entries(limits)) {
-    if (name === "maxTimeoutMs") checkMaxTimeout(value, `${option}.${name}`);
-    else if (value !== undefined && !isInRange(value)) {
-      throw new RangeError(`${option}.${name} must be an integer between 1 and ${MAX_VALUE}, not ${value}`);
-    }
-  }
+  checkMaxTimeout(limits.maxTimeoutMs, `${option}.maxTimeoutMs`);
+  resolveLimitGroup(option, MAXIMA, { ...limits, maxTimeoutMs: undefined }, MAXIMA);
 }
 
 /** Returns a maximum timeout. Throws a `RangeError` if it is out of range. */
 export function checkMaxTimeout(value: number = Number.POSITIVE_INFINITY, option: string): number {
-  if (value === Number.POSITIVE_INFINITY || isInRange(value)) return value;
-  throw new RangeError(
-    `${option} must be an integer of milliseconds between 1 and ${MAX_VALUE} or Infinity, not ${value}`,
-  );
-}
-
-function isInRange(value: number): boolean {
-  return Number.isInteger(value) && value > 0 && value <= MAX_VALUE;
+  if (value === Number.POSITIVE_INFINITY || (Number.isInteger(value) && value > 0 && value <= MAX)) return value;
+  throw new RangeError(`${option} must be an integer of milliseconds between 1 and ${MAX} or Infinity, not ${value}`);
 }
 
 /**

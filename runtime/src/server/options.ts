@@ -133,9 +133,8 @@ export function resolveRouterOptions(
   assertFunction("authorize", authorize);
   if (typeof shedLoad !== "boolean") assertFunction("shedLoad", shedLoad);
   assertObject("registry", options.registry, "createRegistry of protobuf-es makes");
-  for (const [name, value] of Object.entries({ requireProtocolVersion, requireTe })) {
-    if (typeof value !== "boolean") throw new TypeError(`${name} must be true or false, not ${JSON.stringify(value)}`);
-  }
+  assertOneOf("requireProtocolVersion", requireProtocolVersion, [true, false]);
+  assertOneOf("requireTe", requireTe, [true, false]);
   checkCodecNames("codecs", codecs);
   checkWireNames("compressions", compressions, [IDENTITY, "*"]);
   return {

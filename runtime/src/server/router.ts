@@ -11,11 +11,10 @@ import {
   type Selector,
   type ServiceDef,
 } from "../call/call.ts";
-import { assertFunction, assertMembers, type MemberNames } from "../call/option.ts";
+import { assertAmount, assertArrays, assertFunction, assertMembers, type MemberNames } from "../call/option.ts";
 import { remember } from "../call/remember.ts";
 import { CallCounts, type ServerState, type Shown } from "../http/channel-state.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
-import { checkCompressMinBytes } from "../protocol/options.ts";
 import type { Payload } from "../protocol/payload.ts";
 import {
   type Answer,
@@ -205,6 +204,8 @@ export function createRouterWith(settings: RouterSettings): Router {
       settled = {};
       checkService(service, implementation);
       assertMembers("the options of add", options, SERVICE_OPTIONS);
+      assertFunction("authorize", options.authorize);
+      assertArrays({ interceptors: options.interceptors });
       const { version = service.selector?.version, group = service.selector?.group } = options;
       const selector: Selector = { version, group };
       const all = { interceptors: [...interceptors, ...(options.interceptors ?? [])], onError };
@@ -214,9 +215,8 @@ export function createRouterWith(settings: RouterSettings): Router {
       );
       const isOne = (given: unknown): boolean => typeof given !== "object";
       const compressMinBytes = byMethod("compressMinBytes", options.compressMinBytes, methods, isOne).map((bytes) =>
-        checkCompressMinBytes(bytes === undefined ? settings.compressMinBytes : bytes),
+        assertAmount("compressMinBytes", bytes === undefined ? settings.compressMinBytes : bytes),
       );
-      assertFunction("authorize", options.authorize);
       const limited = limiterOf(service, options.limits, settings);
       for (const [index, made] of createHandlers(service, implementation, all, calls).entries()) {
         const { method } = made;

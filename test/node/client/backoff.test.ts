@@ -418,7 +418,7 @@ describe("options of connections", () => {
     [{ idleTimeoutMs: Number.NaN }, "idleTimeoutMs must be 0 or more, not NaN"],
     [{ pingIntervalMs: "1s" }, 'pingIntervalMs must be more than 0, not "1s"'],
     [{ maxConnections: 0 }, "maxConnections must be more than 0, not 0"],
-    [{ waitForReady: "yes" }, "waitForReady must be true or false, not yes"],
+    [{ waitForReady: "yes" }, 'waitForReady must be in [true,false], not "yes"'],
   ])("are checked when they are given: %j", (options, message) => {
     expect(() => createTransport({ baseUrl: "http://127.0.0.1:1", ...(options as object) })).toThrow(
       new TypeError(message),

@@ -202,7 +202,8 @@ describe("the address of a client behind proxies", () => {
     [{ addresses: ["proxy.example"] }, '"proxy.example" is neither an IP address nor a network'],
     [{ addresses: ["10.0.0.0/33"] }, '"10.0.0.0/33" is neither'],
     [{ addresses: ["10.0.0.0/8/8"] }, "is neither"],
-    [{ addresses: ["::1"], header: "x-real-ip" }, 'trustProxy.header must be "x-forwarded-for" or "forwarded"'],
+    [{ addresses: ["::1"], header: "x-real-ip" }, 'trustProxy.header must be in ["x-forwarded-for","forwarded"]'],
+    [{ addresses: ["::1"], heder: "forwarded" }, 'trustProxy: there is no "heder", did you mean "header"?'],
   ])("is refused for the option %j", async (trustProxy, message) => {
     await expect(startServer({}, { trustProxy: trustProxy as TrustProxyOptions })).rejects.toThrow(message);
   });

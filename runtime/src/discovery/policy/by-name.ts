@@ -1,6 +1,7 @@
 /**
  * Load balancing policies by their names in gRPC's service configs.
  */
+import { assertOneOf } from "../../call/option.ts";
 import type { Balancer } from "../balancer.ts";
 import { consistentHash } from "./consistent-hash.ts";
 import { p2c } from "./p2c.ts";
@@ -36,9 +37,7 @@ function weighted({
   oobReportingPeriodMs = 10_000,
   ...config
 }: PolicyConfig["config"] & { readonly oobReportingPeriodMs?: number }): Balancer {
-  if (typeof isOob !== "boolean") {
-    throw new TypeError(`enableOobLoadReport must be true or false, not ${JSON.stringify(isOob)}`);
-  }
+  assertOneOf("enableOobLoadReport", isOob as boolean, [true, false]);
   return weightedRoundRobin({
     ...config,
     oobReportingPeriodMs: isOob ? oobReportingPeriodMs : undefined,

@@ -11,7 +11,7 @@ import { retryConfig } from "../../client/retry.ts";
 import { parseServiceConfig, type ServiceConfig } from "../../client/service-config.ts";
 import { closableTransport } from "../../client/transport.ts";
 import { findBoundedCodec } from "../../codec/bounded-codec.ts";
-import { type Compression, findCompression } from "../../codec/compression.ts";
+import { type Compression, findCompression, IDENTITY } from "../../codec/compression.ts";
 import { checkWireNames } from "../../codec/wire-name.ts";
 import { fixed } from "../../discovery/endpoint.ts";
 import type { InstanceConnection } from "../../discovery/registry.ts";
@@ -179,7 +179,7 @@ function resolveProtocolOptions(options: AnyOptions): ClientProtocolOptions {
   const { serializations, wrapperContentType = "application/grpc+proto", jsonBody = "array" } = options;
   assertOneOf("jsonBody", jsonBody, ["array", "object"]);
   assertOneOf("wrapperContentType", wrapperContentType, ["application/grpc+proto", "application/triple+wrapper"]);
-  checkWireNames("compressions", compressions, ["identity", "*"]);
+  checkWireNames("compressions", compressions, [IDENTITY, "*"]);
   if (protocol === "grpc" && options.accept !== undefined) throw new TypeError(`accept needs protocol "http-rpc"`);
   const general = resolveClientOptions({
     ...options,
@@ -191,11 +191,9 @@ function resolveProtocolOptions(options: AnyOptions): ClientProtocolOptions {
   return { ...general, serializations, wrapperContentType };
 }
 
-function requireCompression(compressions: readonly Compression[], name: string | undefined): Compression | undefined {
-  if (name === undefined || name === "identity") return undefined;
-  const compression = findCompression(compressions, name);
-  if (compression !== undefined) return compression;
-  throw new TypeError(`compression "${name}" is not among: ${compressions.map((one) => one.name).join(", ")}`);
+function requireCompression(compressions: readonly Compression[], name: string = IDENTITY): Compression | undefined {
+  assertOneOf("compression", name, [...compressions.map((one) => one.name), IDENTITY]);
+  return findCompression(compressions, name);
 }
 
 /** Reads the service config of the options. The option `retry` is one that has the same policy for all methods that it selects. */

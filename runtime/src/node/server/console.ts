@@ -7,6 +7,7 @@ import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
 import type { ErrorHook } from "../../call/error.ts";
+import { assertOneOf } from "../../call/option.ts";
 import { type Resource, TEXT_TYPE, textResponse } from "../../server/resource.ts";
 
 /** Reads a file of the page: of Swagger UI, or of this package. */
@@ -61,11 +62,9 @@ export function mountConsole<Router extends { mount(resource: Resource): unknown
 }
 
 /** Reports whether the page is on: `true` is ignored in production. */
-function isOn(option: boolean | "always" | undefined): boolean {
-  if (option === undefined || option === false) return false;
-  if (option === "always") return true;
-  if (option !== true) throw new TypeError(`console must be true, false or "always", not ${JSON.stringify(option)}`);
-  return process.env["NODE_ENV"] !== "production";
+function isOn(option: boolean | "always" = false): boolean {
+  assertOneOf("console", option, [true, false, "always"]);
+  return option === "always" || (option && process.env["NODE_ENV"] !== "production");
 }
 
 /**

@@ -4,6 +4,7 @@
  * a trusted proxy.
  */
 import { BlockList, isIP } from "node:net";
+import { assertMembers, assertOneOf } from "../../call/option.ts";
 import type { PeerConnection } from "../../call/peer.ts";
 import type { Exchange, HttpRequest } from "../../http/exchange.ts";
 import { withoutMapping } from "./peer.ts";
@@ -23,10 +24,9 @@ export interface TrustProxyOptions {
 export function withTrustedProxies(exchange: Exchange, options: TrustProxyOptions | undefined): Exchange {
   if (options === undefined) return exchange;
   const { addresses, header = "x-forwarded-for" } = Object(options) as TrustProxyOptions;
-  if (header !== "x-forwarded-for" && header !== "forwarded") {
-    throw new TypeError(`trustProxy.header must be "x-forwarded-for" or "forwarded", not "${header}"`);
-  }
+  assertOneOf("trustProxy.header", header, ["x-forwarded-for", "forwarded"]);
   const trusted = listOf(addresses);
+  assertMembers("trustProxy", options, ["addresses", "header"]);
 
   function clientOf({ headers }: HttpRequest, peer: PeerConnection): PeerConnection {
     let { address, port } = peer;

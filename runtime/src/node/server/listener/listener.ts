@@ -8,7 +8,7 @@ import type { Duplex } from "node:stream";
 import type { TLSSocket, TlsOptions, Server as TlsServer } from "node:tls";
 import { Code } from "../../../call/code.ts";
 import { callHook, RpcError } from "../../../call/error.ts";
-import { assertAmount } from "../../../call/option.ts";
+import { assertAmount, assertMembers, assertOneOf } from "../../../call/option.ts";
 import { defer, startBackgroundTimer, startTimer } from "../../../call/platform.ts";
 import { ignore } from "../../../connection/error.ts";
 import { MemoryBudget, resolveBudgetBytes } from "../../../connection/memory-budget.ts";
@@ -47,8 +47,9 @@ export class Listener {
   #closing: Promise<void> | undefined;
 
   constructor(exchange: Exchange, options: ServerOptions) {
-    const { tls, maxBufferedBytes, maxMessageBytes, maxConnections = 10_000, onTlsError } = options;
+    const { tls, maxBufferedBytes, maxMessageBytes, maxConnections = 10_000, onTlsError, webSocket = false } = options;
     assertAmount("maxConnections", maxConnections, true);
+    assertOneOf("webSocket", webSocket, [true, false]);
     const limits = resolveLimits(options.limits);
     this.#limits = limits;
     const engineOptions: ServerEngineOptions = {
@@ -58,7 +59,7 @@ export class Listener {
       maxHeaderBytes: resolveHeaderLimits(DEFAULT_FIELD_LIMITS, options.headerLimits).request.bytes,
       draining: this.#draining.signal,
       maxConnections,
-      allowsWebSocket: options.webSocket ? createOriginPolicy(options.cors ?? { origins: [] }) : undefined,
+      allowsWebSocket: webSocket ? createOriginPolicy(options.cors ?? { origins: [] }) : undefined,
     };
     this.#http2 = serveHttp2(engineOptions);
     this.#http1 = serveHttp1(engineOptions, this.#http2);
@@ -83,7 +84,7 @@ export class Listener {
 
   /** Starts to listen. Rejects if the port is not available, and after the server has begun to close. */
   async listen(options: ListenOptions): Promise<void> {
-    if (typeof options !== "object" || options === null) throw new TypeError(`listen takes { port }, not ${options}`);
+    assertMembers("the options of listen", options, ["port", "host", "path", "backlog"]);
     const { port, host, path, backlog } = options;
     if (port === undefined && path === undefined)
       throw new TypeError("listen needs port (0 selects a free one) or path");
