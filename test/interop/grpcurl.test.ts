@@ -69,7 +69,8 @@ describe.skipIf(!installed)("grpcurl (needs grpcurl: sh scripts/grpcurl.sh)", ()
   it("calls methods by the line that the page of the option console shows", async () => {
     const { port } = await prepare();
     const messages = `{"name": "it's Ada"}\n{"name": "Bob"}`;
-    const line = grpcurlLine(`http://127.0.0.1:${port}`, "/greet.v1.GreetService/GreetOnArrival", messages, {});
+    const request = { url: `http://127.0.0.1:${port}/`, headers: {}, body: messages };
+    const line = grpcurlLine("/greet.v1.GreetService/GreetOnArrival", request);
     const env = { ...process.env, PATH: `${dirname(cached)}:${process.env["PATH"]}` };
     const { stdout } = await promisify(execFile)("sh", ["-c", line], { env, timeout: 60_000 });
     expect(JSON.parse(`[${stdout.replaceAll("}\n{", "},{")}]`)).toEqual([
@@ -89,8 +90,9 @@ describe.skipIf(!installed)("grpcurl (needs grpcurl: sh scripts/grpcurl.sh)", ()
       },
     };
     server.add(GreetServiceDef, second, { version: "2.0.0", group: "blue" });
-    const options = { version: "2.0.0", group: "blue", timeoutMs: 12_500 };
-    const line = grpcurlLine(`http://127.0.0.1:${port}`, "/greet.v1.GreetService/GreetOnArrival", "{}", options);
+    const headers = { "tri-service-version": "2.0.0", "tri-service-group": "blue", "tri-service-timeout": "12500" };
+    const request = { url: `http://127.0.0.1:${port}/`, headers, body: "{}" };
+    const line = grpcurlLine("/greet.v1.GreetService/GreetOnArrival", request);
     const env = { ...process.env, PATH: `${dirname(cached)}:${process.env["PATH"]}` };
     const { stdout } = await promisify(execFile)("sh", ["-c", line], { env, timeout: 60_000 });
     expect(JSON.parse(stdout)).toEqual({ greeting: "from version 2" });

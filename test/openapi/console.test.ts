@@ -16,7 +16,6 @@ import { createRouter, createServer, type NodeRouterOptions, nodeHandler, type S
 import { addOpenApi } from "triple-es/openapi";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
-import { type AuthorizedScheme, authorizationFields } from "../../runtime/src/openapi/authorization.ts";
 import { grpcurlLine } from "../../runtime/src/openapi/command-line.ts";
 import { EXECUTABLE, launchBrowser } from "../support/chromium.ts";
 import { ROOT } from "../support/documents.ts";
@@ -72,52 +71,22 @@ describe("the option console", () => {
   });
 });
 
-describe("the headers of authorized schemes", () => {
-  const http = (scheme: string, value: NonNullable<AuthorizedScheme["value"]>) => ({
-    schema: { type: "http", scheme },
-    value,
-  });
-  const token = (type: string) => ({ schema: { type }, token: { access_token: "t" } });
-  const key = (place: string) => ({ schema: { type: "apiKey", in: place, name: "x-key" }, value: "k" });
-  it.each([
-    ["bearer", http("Bearer", "t"), { authorization: "Bearer t" }],
-    ["basic", http("basic", { username: "Zoë", password: "a:b" }), { authorization: "Basic Wm/DqzphOmI=" }],
-    ["an OAuth 2 token", token("oauth2"), { authorization: "Bearer t" }],
-    ["an OpenID Connect token", token("openIdConnect"), { authorization: "Bearer t" }],
-    [
-      "a token that is inside the value",
-      { schema: { type: "oauth2" }, value: token("oauth2") },
-      { authorization: "Bearer t" },
-    ],
-    ["OAuth 2 before there is a token", { schema: { type: "oauth2" } }, {}],
-    ["a key in a header", key("header"), { "x-key": "k" }],
-    ["a key in the query", key("query"), {}],
-    ["a key in a cookie", key("cookie"), {}],
-  ] as const)("are those of %s", (_, scheme, fields) => {
-    expect(authorizationFields([{ mine: [] }], { mine: scheme })).toEqual(fields);
-  });
-
-  it("are those of the schemes that the document requires and that are authorized", () => {
-    const [mine, other] = [http("bearer", "t"), key("header")];
-    expect(authorizationFields([], { mine })).toEqual({});
-    expect(authorizationFields([{ mine: [] }], {})).toEqual({});
-    expect(authorizationFields([{ mine: [] }, { mine: [], other: [] }], { mine, other })).toEqual({
-      authorization: "Bearer t",
-      "x-key": "k",
-    });
-  });
-});
-
 describe("the line of grpcurl", () => {
   it("authorizes the call and that of the reflection service", () => {
-    expect(grpcurlLine("https://a.example", "/a.S/B", "{}", { headers: { authorization: "Bearer t" } })).toBe(
+    const headers = {
+      accept: "application/grpc+json",
+      "Content-Type": "application/grpc+json",
+      Authorization: "Bearer t",
+    };
+    expect(grpcurlLine("/a.S/B", { url: "https://a.example/a.S/B", headers, body: "{}" })).toBe(
       "grpcurl -H 'authorization: Bearer t' -d '{}' 'a.example' 'a.S/B'",
     );
   });
 
   it("has the version, the group and the timeout of the call", () => {
-    const options = { version: "1.0.0", group: "Ann's", timeoutMs: 1_500 };
-    expect(grpcurlLine("https://shop.example", "/shop.v1.ShopService/Import", '{"id":"1"}', options)).toBe(
+    const path = "/shop.v1.ShopService/Import";
+    const headers = { "tri-service-version": "1.0.0", "tri-service-group": "Ann's", "tri-service-timeout": "1500" };
+    expect(grpcurlLine(path, { url: `https://shop.example${path}`, headers, body: '{"id":"1"}' })).toBe(
       "grpcurl -rpc-header 'tri-service-version: 1.0.0' -rpc-header 'tri-service-group: Ann'\\''s' -max-time 1.5 -d '{\"id\":\"1\"}' 'shop.example' 'shop.v1.ShopService/Import'",
     );
   });
@@ -268,7 +237,7 @@ describe.skipIf(!hasJudges)("the page", () => {
       expect(problems).toEqual([]);
     });
 
-    it("calls a server streaming method over gRPC-Web, and shows the curl line", async () => {
+    it("calls a server streaming method, and shows the curl line", async () => {
       const { url } = await start();
       const operation = await open(url, "GreetEach");
       await operation.locator("textarea").fill(`{"names": ["Ada", "it's 100%"]}`);
@@ -277,17 +246,21 @@ describe.skipIf(!hasJudges)("the page", () => {
       await expect.poll(() => state.innerText()).toBe("2 messages: the stream has ended");
       const messages = await operation.locator(".triple-message").allInnerTexts();
       expect(messages.map((text) => JSON.parse(text).greeting)).toEqual(["Hello, Ada!", "Hello, it's 100%!"]);
-      const { stdout } = await run("sh", ["-c", `${await operation.locator(".triple-curl").innerText()} --silent`]);
+      const { stdout } = await run("sh", [
+        "-c",
+        `${await operation.locator(".curl-command .curl").innerText()} --silent`,
+      ]);
       expect(stdout).toContain(`{"greeting":"Hello, it's 100%!"}`);
       expect(stdout).toContain("event: end");
+      await page.evaluate("scrollTo(0, 0)");
       const box = await operation.boundingBox();
       if (SCREENSHOT !== undefined && box !== null) {
         await page.screenshot({ path: SCREENSHOT, fullPage: true, clip: { ...box, height: 1_150 } });
       }
       await operation.locator("textarea").fill("{");
       await operation.getByRole("button", { name: "Start stream" }).click();
-      await expect.poll(() => state.innerText()).toMatch(/^0 messages: the request is not JSON: /);
-      expect(problems).toEqual([]);
+      await expect.poll(() => state.innerText()).toMatch(/^0 messages: .*"code":"invalid_argument"/);
+      expect(problems).toEqual([expect.stringContaining("400")]);
     });
 
     it("cancels a stream", async () => {
@@ -307,7 +280,7 @@ describe.skipIf(!hasJudges)("the page", () => {
       await operation.locator(".triple-message").waitFor();
       await operation.getByRole("button", { name: "Cancel stream" }).click();
       await left.promise;
-      await expect.poll(() => operation.locator(".triple-state").innerText()).toMatch(/^1 messages: \[canceled\]/);
+      await expect.poll(() => operation.locator(".triple-state").innerText()).toBe("1 messages: canceled");
       expect(problems).toEqual([]);
     });
 
@@ -323,7 +296,7 @@ describe.skipIf(!hasJudges)("the page", () => {
       const state = operation.locator(".triple-state");
       await operation.locator("textarea").fill('{"names": ["Ada"]}');
       await operation.getByRole("button", { name: "Start stream" }).click();
-      await expect.poll(() => state.innerText()).toBe("0 messages: [unauthenticated] a bearer token is needed");
+      await expect.poll(() => state.innerText()).toContain("a bearer token is needed");
 
       await operation.getByRole("button", { name: "authorization button unlocked" }).click();
       await page.locator(".auth-container input").fill("secret");
@@ -332,12 +305,15 @@ describe.skipIf(!hasJudges)("the page", () => {
       await operation.getByRole("button", { name: "authorization button locked" }).waitFor();
       await operation.getByRole("button", { name: "Start stream" }).click();
       await expect.poll(() => state.innerText()).toBe("1 messages: the stream has ended");
-      const { stdout } = await run("sh", ["-c", `${await operation.locator(".triple-curl").innerText()} --silent`]);
+      const { stdout } = await run("sh", [
+        "-c",
+        `${await operation.locator(".curl-command .curl").innerText()} --silent`,
+      ]);
       expect(stdout).toContain("Hello, Ada!");
       await page.locator('[data-path="/greet.v1.GreetService/GreetOnArrival"]').click();
       const grpcurl = page.locator(".triple-curl", { hasText: "grpcurl" });
       expect(await grpcurl.innerText()).toContain("-H 'authorization: Bearer secret'");
-      expect(problems).toEqual([]);
+      expect(problems).toEqual([expect.stringContaining("401")]);
     });
 
     it("calls unary methods and streams below a prefix that a proxy removes", async () => {

@@ -1,15 +1,10 @@
 /**
- * The script of the page of the option `console`: starts Swagger UI with a plugin that calls streaming methods over
- * gRPC-Web, with the client of this package. `scripts/build.js` bundles it for browsers.
+ * The script of the page of the option `console`: starts Swagger UI with a plugin that calls streaming methods and shows their
+ * messages as they arrive. `scripts/build.js` bundles it for browsers.
  */
-import { RpcError } from "../call/error.ts";
-import { type CallOptions, createStub, type ServerStreamingMethod } from "../client/client.ts";
-import { connectFetch } from "../fetch/exchange.ts";
-import { createGrpcWebCall } from "../grpc/web-client.ts";
-import { resolveUnaryOptions } from "../protocol/options.ts";
-import { noCodec, plainJson } from "../protocol/plain-json.ts";
-import { type AuthorizedScheme, authorizationFields } from "./authorization.ts";
-import { curlLine, grpcurlLine, type LineOptions } from "./command-line.ts";
+import { readChunks } from "../http/body.ts";
+import { EventReader } from "../http-rpc/event-reader.ts";
+import { type BuiltRequest, grpcurlLine } from "./command-line.ts";
 
 /** The part of React that the page uses. Swagger UI contains it. */
 interface ReactLike {
@@ -21,17 +16,26 @@ interface ReactLike {
 /** A collection of Immutable.js, as Swagger UI stores documents and values. */
 interface Collection<T> {
   toJS(): T;
+  getIn(path: readonly string[]): unknown;
 }
 
 interface UiSystem {
   readonly React: ReactLike;
-  readonly authSelectors: { authorized(): Collection<Record<string, AuthorizedScheme>> | undefined };
+  readonly fn: { buildRequest(call: object): BuiltRequest };
+  getComponent(name: string): unknown;
+  getConfigs(): object;
+  readonly authSelectors: { authorized(): Collection<object> | undefined };
+  readonly specActions: { setRequest(path: string, method: string, request: BuiltRequest): void };
   readonly specSelectors: {
-    specJson(): { getIn(path: readonly string[]): unknown };
-    parameterValues(operation: readonly [path: string, method: string]): Collection<Record<string, unknown>>;
-    security(): Collection<Record<string, unknown>[]> | undefined;
+    specJson(): Collection<object>;
+    specJsonWithResolvedSubtrees(): Collection<object>;
+    parameterValues(operation: readonly [path: string, method: string]): Collection<object>;
+    requestFor(path: string, method: string): object | undefined;
   };
-  readonly oas3Selectors: { requestBodyValue(path: string, method: string): unknown };
+  readonly oas3Selectors: {
+    requestBodyValue(path: string, method: string): unknown;
+    selectedServer(): string;
+  };
 }
 
 interface OperationProps {
@@ -50,35 +54,24 @@ interface ResponseProps {
 declare const SwaggerUIBundle: (options: object) => unknown;
 declare const location: { readonly origin: string; readonly pathname: string };
 
-const prefix = location.pathname.replace(/\/[^/]*$/, "");
-const call = createGrpcWebCall(connectFetch({ baseUrl: `${prefix}/` }), noCodec, resolveUnaryOptions({}));
+const documentUrl = `${location.origin}${location.pathname}/openapi.json`;
 
 /** Maximum number of messages on the page: the oldest ones are removed. */
 const MAX_SHOWN = 1_000;
 
-/** Calls a server streaming method with a message in JSON. */
-function callMethod(path: string, message: object, options: CallOptions): AsyncIterable<object> {
-  const [, service = "", name = ""] = path.split("/");
-  const method: ServerStreamingMethod<object, object> = {
-    kind: "server_streaming",
-    service,
-    name,
-    path,
-    payload: plainJson,
-  };
-  return createStub(method, { call })(message, options);
-}
-
-/** Returns the options of a call from the values of an operation's header parameters, and its other headers. */
-function callOptionsOf(values: Record<string, unknown>, headers: Record<string, string>): LineOptions {
-  const given = (name: string): string | undefined => (values[`header.${name}`] || undefined) as string | undefined;
-  const timeout = given("tri-service-timeout");
-  return {
-    headers,
-    version: given("tri-service-version"),
-    group: given("tri-service-group"),
-    timeoutMs: timeout === undefined ? undefined : Number(timeout),
-  };
+/** Yields the messages of a server stream as text. Throws an error with the body of the error of the call. */
+async function* messagesOf(response: Response): AsyncGenerator<string, void> {
+  if (!response.ok || response.body === null) throw new Error(await response.text());
+  const reader = new EventReader(Number.POSITIVE_INFINITY);
+  for await (const chunk of readChunks(response.body, (reason) => reason)) {
+    reader.push(chunk);
+    for (let event = reader.next(); event !== undefined; event = reader.next()) {
+      if (event.name === "end") return;
+      if (event.name === "failure") throw new Error(event.data);
+      yield JSON.stringify(JSON.parse(event.data), undefined, 2);
+    }
+  }
+  throw new Error("the response has no end");
 }
 
 /** The contents of the panel of a method. */
@@ -96,21 +89,28 @@ const STREAM_LABELS: Readonly<Record<string, string>> = {
 };
 
 /** Marks streaming methods in the list, and replaces the buttons that execute them by panels. */
-function streamingPlugin({ React, authSelectors, specSelectors, oas3Selectors }: UiSystem): object {
+function streamingPlugin(system: UiSystem): object {
+  const { React, fn, getComponent, getConfigs, authSelectors, specActions, specSelectors, oas3Selectors } = system;
   const { createElement: h, useState, useRef } = React;
 
-  function readOptions({ path, method }: OperationProps): LineOptions {
-    const requirements = specSelectors.security()?.toJS() ?? [];
-    const authorized = authSelectors.authorized()?.toJS() ?? {};
-    const values = specSelectors.parameterValues([path, method]).toJS();
-    return callOptionsOf(values, authorizationFields(requirements, authorized));
+  /** Returns the request that Swagger UI would send. Throws an `Error` if a parameter is missing. */
+  function requestOf({ path, method }: OperationProps): BuiltRequest {
+    return fn.buildRequest({
+      spec: specSelectors.specJsonWithResolvedSubtrees().toJS(),
+      operationId: `${method}-${path}`,
+      contextUrl: documentUrl,
+      server: oas3Selectors.selectedServer(),
+      parameters: specSelectors.parameterValues([path, method]).toJS(),
+      securities: { authorized: authSelectors.authorized()?.toJS() },
+      requestBody: String(oas3Selectors.requestBodyValue(path, method) ?? "{}"),
+    });
   }
 
   function ServerStreaming(props: OperationProps): unknown {
     const { path, method } = props;
     const [{ messages, state, isRunning }, show] = useState<Progress>({ messages: [], state: "", isRunning: false });
     const controller = useRef<AbortController | undefined>(undefined);
-    const readBody = (): string => String(oas3Selectors.requestBodyValue(path, method) ?? "{}");
+    const sent = specSelectors.requestFor(path, method);
 
     async function start(): Promise<void> {
       controller.current?.abort();
@@ -120,15 +120,14 @@ function streamingPlugin({ React, authSelectors, specSelectors, oas3Selectors }:
       const update: typeof show = (next) => (controller.current === started ? show(next) : undefined);
       update({ messages: [], state: "running", isRunning: true });
       try {
-        const options = { ...readOptions(props), signal: started.signal };
-        for await (const message of callMethod(path, JSON.parse(readBody()), options)) {
-          const text = JSON.stringify(message, undefined, 2);
+        const request = requestOf(props);
+        specActions.setRequest(path, method, request);
+        for await (const text of messagesOf(await fetch(request.url, { ...request, signal: started.signal }))) {
           update((before) => ({ ...before, messages: [...before.messages.slice(1 - MAX_SHOWN), text] }));
         }
         update((before) => ({ ...before, state: "the stream has ended", isRunning: false }));
       } catch (error) {
-        const text =
-          error instanceof SyntaxError ? `the request is not JSON: ${error.message}` : RpcError.from(error).message;
+        const text = started.signal.aborted ? "canceled" : (error as Error).message;
         update((before) => ({ ...before, state: text, isRunning: false }));
       }
     }
@@ -143,30 +142,28 @@ function streamingPlugin({ React, authSelectors, specSelectors, oas3Selectors }:
       ),
       isRunning &&
         h("button", { className: "btn cancel", onClick: () => controller.current?.abort() }, "Cancel stream"),
-      h("h4", null, "Curl"),
-      h(
-        "pre",
-        { className: "curl microlight triple-curl" },
-        curlLine(`${location.origin}${prefix}${path}`, readBody(), readOptions(props)),
-      ),
+      // Older versions of Swagger UI, such as 5.0, need the configuration.
+      sent && h(getComponent("curl"), { request: sent, getComponent, getConfigs }),
       state !== "" && h("h4", { className: "triple-state" }, `${messages.length} messages: ${state}`),
       ...messages.map((text, index) => h("pre", { className: "microlight triple-message", key: index }, text)),
     );
   }
 
   function OtherStreaming(props: OperationProps): unknown {
-    const { path, method } = props;
-    const body = String(oas3Selectors.requestBodyValue(path, method) ?? "{}");
     return h(
       "div",
       { className: "execute-wrapper", style: { textAlign: "left" } },
       h("h4", null, "Browsers cannot send streams. With grpcurl, whose input has one or more messages:"),
-      h(
-        "pre",
-        { className: "curl microlight triple-curl" },
-        grpcurlLine(location.origin, path, body, readOptions(props)),
-      ),
+      h("pre", { className: "curl microlight triple-curl" }, lineOf(props)),
     );
+  }
+
+  function lineOf(props: OperationProps): string {
+    try {
+      return grpcurlLine(props.path, requestOf(props));
+    } catch (error) {
+      return (error as Error).message;
+    }
   }
 
   const streamOf = (path: string, method: string): unknown =>
@@ -197,7 +194,7 @@ function streamingPlugin({ React, authSelectors, specSelectors, oas3Selectors }:
 
 SwaggerUIBundle({
   dom_id: "#ui",
-  url: `${prefix}/triple/openapi.json`,
+  url: documentUrl,
   validatorUrl: null,
   tryItOutEnabled: true,
   deepLinking: true,
