@@ -98,7 +98,7 @@ function pairOf(incoming: NodeRequest, outgoing: NodeResponse, path: string): Pa
   const [request, response] = [incoming as IncomingMessage, outgoing as ServerResponse];
   return {
     request: http1Request(request, response, path),
-    respond: (answer) => respondHttp1(request, response, answer),
+    respond: (answer) => respondHttp1(response, answer),
     fail: () => outgoing.destroy(),
   };
 }
