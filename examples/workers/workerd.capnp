@@ -3,7 +3,11 @@ using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
   services = [(name = "shop", worker = .shop)],
-  sockets = [(name = "http", http = (), service = "shop")],
+  sockets = [
+    (name = "http", http = (), service = "shop"),
+    # Cloudflare passes on connections of other Workers only, by a service binding.
+    (name = "grpc", tcp = (), service = "shop"),
+  ],
 );
 
 const shop :Workerd.Worker = (

@@ -3,9 +3,23 @@
  * may reach another instance of a Worker, but all of them reach the same object.
  */
 import { DurableObject } from "cloudflare:workers";
-import { Code, createContextKey, createContextValues, createRouter, type HandlerContext, RpcError } from "triple-es";
+import {
+  Code,
+  createContextKey,
+  createContextValues,
+  createRouter,
+  type HandlerContext,
+  type Interceptor,
+  RpcError,
+} from "triple-es";
 import { createTransport, fetchHandler } from "triple-es/fetch";
-import { createShopServiceClient, type ShopServiceClient, ShopServiceDef } from "../../gen/shop/v1/shop_triple.ts";
+import { createServer } from "triple-es/node";
+import {
+  createShopServiceClient,
+  type ShopServiceClient,
+  ShopServiceDef,
+  type ShopServiceHandler,
+} from "../../gen/shop/v1/shop_triple.ts";
 import { createShop } from "../../shop/shop.ts";
 
 /** The bindings, which `workerd.capnp` declares. */
@@ -49,7 +63,7 @@ async function isSameText(a: string, b: string): Promise<boolean> {
   return crypto.subtle.timingSafeEqual(await digest(a), await digest(b));
 }
 
-const router = createRouter({ cors: { origins: "*" } }).add(ShopServiceDef, {
+const service: ShopServiceHandler = {
   listProducts: (request, context) => shopOf(context).listProducts(request, { signal: context.signal }),
 
   // Errors of the Durable Object reach the caller unchanged.
@@ -64,11 +78,23 @@ const router = createRouter({ cors: { origins: "*" } }).add(ShopServiceDef, {
     context.sendHeaders();
     yield* shopOf(context).watchOrders(request, { signal: context.signal });
   },
-});
+};
+const router = createRouter({ cors: { origins: "*" } }).add(ShopServiceDef, service);
 
 // biome-ignore lint/style/noDefaultExport: workerd loads the default export
 export default {
   fetch: fetchHandler<[env: Env, context: ExecutionContext]>(router, {
     values: (_request, env) => createContextValues().set(bindings, env),
   }),
+
+  /** Serves gRPC on a connection. Sockets belong to their request, so that each has a server of its own. */
+  connect(socket: Socket, env: Env): Promise<void> {
+    const withBindings: Interceptor = (next) => (request) => {
+      request.context.values.set(bindings, env);
+      return next(request);
+    };
+    return createServer({ interceptors: [withBindings] })
+      .add(ShopServiceDef, service)
+      .accept(socket);
+  },
 };
