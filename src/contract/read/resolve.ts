@@ -16,11 +16,14 @@ export type Resolved =
   | { readonly kind: "circular"; readonly module: string };
 
 export function resolve(name: Node): Resolved {
-  if (Node.isQualifiedName(name) && isJavaModule(name.getLeft())) {
-    return { kind: "brand", name: name.getRight().getText() };
+  let foreign: { specifier: string; name: string } | undefined;
+  const module = Node.isQualifiedName(name) ? moduleOf(name.getLeft()) : undefined;
+  if (Node.isQualifiedName(name) && module !== undefined) {
+    const member = name.getRight().getText();
+    if (module === JAVA_MODULE) return { kind: "brand", name: member };
+    if (!module.startsWith(".")) foreign = { specifier: module, name: member };
   }
   let symbol: TypeSymbol | undefined = name.getSymbol();
-  let foreign: { specifier: string; name: string } | undefined;
   const seen = new Set<unknown>();
   while (symbol?.isAlias()) {
     const imported = importOf(symbol);
@@ -57,11 +60,11 @@ export function homeOf(declaration: Node, foreign: { specifier?: string; name?: 
   return { file, declaredName, name: isForeign || isInNamespace(declaration) ? undefined : exportedName(declaration) };
 }
 
-/** Reports whether the name is that of `import * as java from "triple-es-dubbo/java"`. */
-function isJavaModule(name: Node): boolean {
+/** Returns the module of a name such as that of `import * as java from "triple-es-dubbo/java"`. */
+function moduleOf(name: Node): string | undefined {
   const [declaration] = name.getSymbol()?.getDeclarations() ?? [];
   const statement = Node.isNamespaceImport(declaration) ? declaration.getFirstAncestorByKind(IMPORT) : undefined;
-  return statement?.getModuleSpecifierValue() === JAVA_MODULE;
+  return statement?.getModuleSpecifierValue();
 }
 
 function isTypeDeclaration(node: Node): boolean {
@@ -79,6 +82,10 @@ function importOf(symbol: TypeSymbol): { module: string; name: string } | undefi
   const [declaration] = symbol.getDeclarations();
   if (Node.isImportSpecifier(declaration)) {
     return { module: declaration.getImportDeclaration().getModuleSpecifierValue(), name: declaration.getName() };
+  }
+  if (Node.isImportClause(declaration)) {
+    const statement = declaration.getFirstAncestorByKindOrThrow(IMPORT);
+    return { module: statement.getModuleSpecifierValue(), name: "default" };
   }
   if (Node.isExportSpecifier(declaration)) {
     const module = declaration.getExportDeclaration().getModuleSpecifierValue();

@@ -13,6 +13,7 @@ export function unbranded(type: Type): Type {
     one.isNumber() ||
     one.isBigInt() ||
     one.isBoolean() ||
+    one.isLiteral() ||
     ["Date", "Uint8Array"].includes(globalNameOf(one) ?? "");
   return type.isIntersection() ? (type.getIntersectionTypes().find(isMarked) ?? type) : type;
 }
@@ -34,8 +35,10 @@ export function nameOf(type: Type): string | undefined {
   const declaration = declarationOf(type);
   if (symbol === undefined || declaration === undefined || isOfLibrary(declaration)) return undefined;
   const args = alias === undefined ? type.getTypeArguments() : type.getAliasTypeArguments();
+  const own = Node.isNamed(declaration) || Node.isNameable(declaration) ? declaration.getName() : undefined;
   return [
-    symbol.getName(),
+    // The symbol of a default export is called `default`.
+    own ?? symbol.getName(),
     ...args.map((one) => capitalized(nameOf(one) ?? one.getText().replaceAll(/\W+/g, ""))),
   ].join("");
 }

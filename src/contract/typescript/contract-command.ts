@@ -56,7 +56,7 @@ export function runContract(args: Arguments, folder: string, support: string): C
   if (problems.hasErrors) return { status: 1, stdout: "", stderr, sources };
   if (contracts.length === 0) {
     throw new ArgumentsError(
-      `${stderr}no exported interface with methods is in ${files.map((file) => relative(folder, file.getFilePath())).join(", ")}`,
+      `${stderr}no exported interface with methods such as order(request: Order): Promise<Receipt> is in ${files.map((file) => relative(folder, file.getFilePath())).join(", ")}`,
     );
   }
   const output: OutputFile[] = [supportFile(out, support), ...proto];

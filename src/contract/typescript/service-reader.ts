@@ -16,7 +16,7 @@ import { checkSyntax, readDeep } from "../read/syntax.ts";
 import { checkPlaces } from "../read/tag-check.ts";
 import { commentOf, deprecationOf, hasTag, tagValue } from "../read/tags.ts";
 import { isOfLibrary, isOfLibraryType } from "./compiler-types.ts";
-import { missingModule, WireReader } from "./wire-reader.ts";
+import { missingModule, undeclared, WireReader } from "./wire-reader.ts";
 import type {
   ContractMethod,
   ContractService,
@@ -54,6 +54,7 @@ function readServices(file: SourceFile, reader: ServiceReader, problems: Problem
   return file
     .getInterfaces()
     .filter(isService)
+    .filter((node, index, all) => all.findIndex((one) => one.getName() === node.getName()) === index)
     .map((node) => reader.read(node));
 }
 
@@ -64,7 +65,7 @@ function isService(node: InterfaceDeclaration): boolean {
       node
         .getType()
         .getProperties()
-        .some((one) => one.getDeclarations().some(Node.isMethodSignature)))
+        .some((one) => one.getDeclarations().some((other) => Node.isMethodSignature(other) && !isOfLibrary(other))))
   );
 }
 
@@ -157,7 +158,7 @@ class ServiceReader {
     return {
       name,
       kind: kindOf(streamed !== undefined, answers !== undefined),
-      parameter: parameter?.getName() ?? "request",
+      parameter: Node.isIdentifier(parameter?.getNameNode()) ? parameter.getName() : "request",
       request: requestNode && this.#message(streamed ?? requestNode),
       response:
         response === undefined || (response.getText() === "void" && !answers) ? undefined : this.#message(response),
@@ -176,8 +177,11 @@ class ServiceReader {
   #text(node: TypeNode): TypeText {
     const start = node.getStart();
     const names = [node, ...node.getDescendants()].flatMap((one) => {
+      if (Node.isTypeQuery(one) || Node.isImportTypeNode(one)) this.#problems.error(one, unnamed(one));
       if (!Node.isTypeReference(one) && !Node.isExpressionWithTypeArguments(one)) return [];
-      const name = Node.isTypeReference(one) ? one.getTypeName() : one.getExpression();
+      const written = Node.isTypeReference(one) ? one.getTypeName() : one.getExpression();
+      const isMember = Node.isQualifiedName(written) && Node.isEnumMember(written.getSymbol()?.getDeclarations()[0]);
+      const name = isMember ? written.getLeft() : written;
       const home = this.#homeOf(name);
       return home === undefined ? [] : [{ start: name.getStart() - start, end: name.getEnd() - start, home }];
     });
@@ -187,18 +191,28 @@ class ServiceReader {
   #homeOf(name: Node): TypeHome | undefined {
     const resolved = resolve(name);
     if (resolved.kind === "missing") this.#problems.error(name, missingModule(resolved.module));
-    else if (resolved.kind !== "declared") this.#problems.error(name, `${name.getText()} is not declared`);
+    else if (resolved.kind !== "declared") this.#problems.error(name, undeclared(name.getText()));
     if (resolved.kind !== "declared" || isOfLibrary(resolved.declaration)) return undefined;
     // The type reader refuses type parameters.
     if (Node.isTypeParameterDeclaration(resolved.declaration)) return undefined;
     const { file, name: exported, declaredName, specifier } = homeOf(resolved.declaration, resolved);
     if (exported === undefined) {
+      const isForeign = resolved.declaration.getSourceFile().isInNodeModules();
       const isNested = resolved.declaration.getFirstAncestorByKind(SyntaxKind.ModuleDeclaration) !== undefined;
       const problem = isNested ? "must be declared outside of a namespace" : "must be exported";
-      this.#problems.error(name, `${declaredName} ${problem}, because generated code imports it`);
+      this.#problems.error(
+        name,
+        isForeign ? unnamed(name) : `${declaredName} ${problem}, because generated code imports it`,
+      );
     }
     return { module: specifier ?? file, name: exported ?? declaredName, localName: declaredName };
   }
+}
+
+/** Returns the error for a type that generated code cannot import by a name. */
+function unnamed(type: Node): string {
+  const text = type.getText();
+  return `${text} needs a name that generated code imports: export type Name = ${text}`;
 }
 
 /** Returns the argument of a type of the standard library, such as `T` of `Promise<T>`. */

@@ -46,10 +46,12 @@ function joinObjects(objects: readonly UnionMember[], node: Node): WireType | un
   return undefined;
 }
 
-/** Joins types of one form: constants to one list. Returns `undefined` if that is impossible. */
+/** Joins types of one form: constants to one list, or to the type of all strings or numbers. Returns `undefined` if that is impossible. */
 function joinConstants(types: readonly WireType[]): WireType | undefined {
-  const [only] = types;
-  if (types.length === 1) return only;
+  // `"a" | (string & {})`, in which editors suggest the constant.
+  const isAny = (type: WireType): boolean => "rules" in type && Object.keys(type.rules).length === 0;
+  const [only = types[0], ...others] = types.filter(({ kind }) => kind !== "constant");
+  if (types.length === 1 || (others.length === 0 && only && isAny(only))) return only;
   const values = types.flatMap((type) => (type.kind === "constant" ? type.values : []));
   if (values.length < types.length) return undefined;
   return values.includes(true) && values.includes(false) ? { kind: "boolean" } : { kind: "constant", values };

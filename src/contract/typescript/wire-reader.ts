@@ -46,6 +46,21 @@ const MAX_DEPTH = 100;
 export const missingModule = (module: string): string =>
   `there is no module ${module}; if it is a path of a tsconfig, name that with --project`;
 
+/** Types of Node and of pages, which the compiler does not load here, each with a replacement. */
+const PLATFORM: Readonly<Record<string, string>> = {
+  Blob: "Uint8Array",
+  Buffer: "Uint8Array",
+  File: "Uint8Array",
+  ReadableStream: "AsyncIterable",
+  URL: "string",
+};
+
+/** Returns the error for a name that neither the contract nor the language declares. */
+export function undeclared(name: string): string {
+  const instead = Object.hasOwn(PLATFORM, name) ? PLATFORM[name] : undefined;
+  return instead === undefined ? `${name} is not declared` : `${name} has no form in JSON; use ${instead}`;
+}
+
 const ANY_STRING: WireType = { kind: "string", rules: {} };
 
 export class WireReader {
@@ -59,7 +74,7 @@ export class WireReader {
 
   /** Reads the type of a message, which a node of the source declares. */
   readMessage(typeNode: TypeNode, declaration: Node): WireType {
-    return this.#read(typeNode.getType(), this.#place(typeNode, typeNode, declaration));
+    return this.#present(typeNode.getType(), this.#place(typeNode, typeNode, declaration));
   }
 
   #place(node: Node, typeNode: TypeNode | undefined, declaration?: Node): Place {
@@ -70,6 +85,13 @@ export class WireReader {
   #fail(node: Node, problem: string): WireType {
     this.#problems.error(node, problem);
     return ANY_STRING;
+  }
+
+  /** Reads the type of a value that cannot be absent, as a field can: a message, or one in an array, a record or a map. */
+  #present(type: Type, place: Place): WireType {
+    return type.isUnion() && hasUndefined(type)
+      ? this.#fail(place.node, `undefined has no form in JSON; ${REPLACEMENTS["undefined"]}`)
+      : this.#read(type, place);
   }
 
   #read(type: Type, place: Place): WireType {
@@ -117,8 +139,10 @@ export class WireReader {
   /** Reads a type that has no parts. */
   #single(type: Type, { node, rules }: Place): WireType | undefined {
     const base = unbranded(type);
-    if (base.isString() || base.isTemplateLiteral()) {
-      if (base.isTemplateLiteral()) return this.#fail(node, "a template has no form in JSON; use string with @pattern");
+    if (base.isTemplateLiteral() || base.getFlags() & ts.TypeFlags.StringMapping) {
+      return this.#fail(node, "a template has no form in JSON; use string with @pattern");
+    }
+    if (base.isString()) {
       return { kind: "string", rules: rules.string?.rules ?? {} };
     }
     if (base.isNumber()) return { kind: "number", rules: rules.number?.rules ?? {} };
@@ -127,10 +151,12 @@ export class WireReader {
     if (base.isBigIntLiteral()) return this.#fail(node, "a literal cannot be a bigint; use bigint");
     if (base.isNull()) return { kind: "constant", values: [null] };
     if (base.isLiteral() && !base.isUnion()) return { kind: "constant", values: [constantOfType(base)] };
-    const word = base.getText();
+    // The text of a type that is not found is its name, if it has arguments.
+    const word = base.isAny() ? "any" : base.getText();
     const replacement = Object.hasOwn(REPLACEMENTS, word) ? REPLACEMENTS[word] : undefined;
     const resolved = word === "any" && Node.isTypeReference(node) ? resolve(node.getTypeName()) : undefined;
     if (resolved?.kind === "missing") return this.#fail(node, missingModule(resolved.module));
+    if (resolved?.kind === "global") return this.#fail(node, undeclared(resolved.name));
     if (replacement !== undefined) return this.#fail(node, `${word} has no form in JSON; ${replacement}`);
     if (base.isTypeParameter()) return this.#fail(node, `${word} has no form in JSON; name the type`);
     return undefined;
@@ -144,7 +170,7 @@ export class WireReader {
     if (type.isTuple()) return this.#tuple(type, place);
     if (type.isArray() || type.isReadonlyArray()) {
       const item = elementNode(typeNode);
-      const read = this.#read(args[0] as Type, this.#place(item ?? node, item));
+      const read = this.#present(args[0] as Type, this.#place(item ?? node, item));
       return { kind: "array", item: read, rules: rules.array?.rules ?? {} };
     }
     const global = globalNameOf(unbranded(type));
@@ -179,15 +205,15 @@ export class WireReader {
         );
       }
       const value = argumentNode(typeNode, 1);
-      return { kind: "record", value: this.#read(index, this.#place(value ?? node, value)) };
+      return { kind: "record", value: this.#present(index, this.#place(value ?? node, value)) };
     }
     return { kind: "object", fields: properties.flatMap((one) => this.#field(one, node) ?? []) };
   }
 
   #field(property: TypeSymbol, node: Node): WireField | undefined {
     const name = property.getName();
-    const [declaration] = property.getDeclarations();
-    const at = declaration !== undefined && !isOfLibrary(declaration) ? declaration : node;
+    const declaration = property.getDeclarations().find((one) => !isOfLibrary(one));
+    const at = declaration ?? node;
     if (name.startsWith("__@")) {
       this.#problems.error(at, "a field with a symbol as its name is not sent; use a string");
       return undefined;
@@ -197,10 +223,12 @@ export class WireReader {
       return undefined;
     }
     if (
-      Node.isModifierable(declaration) &&
-      (["private", "protected"] as const).some((one) => declaration.hasModifier(one))
+      (Node.isModifierable(declaration) &&
+        (["private", "protected"] as const).some((one) => declaration.hasModifier(one))) ||
+      (Node.isPropertyNamed(declaration) && Node.isPrivateIdentifier(declaration.getNameNode()))
     ) {
-      this.#problems.error(at, `${name} is not public, and messages are; use an interface`);
+      const own = Node.isPropertyNamed(declaration) ? declaration.getName() : name;
+      this.#problems.error(at, `${own} is not public, and messages are; use an interface`);
       return undefined;
     }
     const type = property.getTypeAtLocation(node);
@@ -210,6 +238,8 @@ export class WireReader {
     }
     const typeNode = declaration !== undefined && Node.isTyped(declaration) ? declaration.getTypeNode() : undefined;
     const isOptional = property.isOptional() || hasUndefined(type);
+    // Such as `radius?: never` of a box, in a union with circles.
+    if (isOptional && (type.isNever() || type.isUndefined())) return undefined;
     const rules = rulesOf(declaration, typeNode, this.#problems);
     this.#checkArguments(typeNode);
     return {
@@ -232,7 +262,7 @@ export class WireReader {
     const items = type.getTupleElements().map((item, index) => {
       const element = elements[index];
       const itemNode = Node.isNamedTupleMember(element) ? element.getTypeNode() : element;
-      return this.#read(item, this.#place(itemNode ?? node, itemNode));
+      return this.#present(item, this.#place(itemNode ?? node, itemNode));
     });
     return { kind: "tuple", items };
   }
@@ -247,7 +277,7 @@ export class WireReader {
         "the keys of a Map are string, number or bigint; use an array of pairs",
       );
     }
-    return { kind: "map", key: kind, value: this.#read(value as Type, this.#place(valueNode ?? node, valueNode)) };
+    return { kind: "map", key: kind, value: this.#present(value as Type, this.#place(valueNode ?? node, valueNode)) };
   }
 
   /** Reads a union, whose members are those of the source, or all members of these where they are unions that mix. */

@@ -91,7 +91,11 @@ describe("a run", () => {
     });
     expect(existsSync(join(folder, "src/api_triple.ts"))).toBe(false);
     write("src/api.ts", "export interface User { name: string }\n");
-    expect(() => run("src/api.ts")).toThrow(new ArgumentsError("no exported interface with methods is in src/api.ts"));
+    expect(() => run("src/api.ts")).toThrow(
+      new ArgumentsError(
+        "no exported interface with methods such as order(request: Order): Promise<Receipt> is in src/api.ts",
+      ),
+    );
   });
 
   it("has flags of its own", () => {

@@ -114,6 +114,10 @@ describe("a type", () => {
       "t.isNull(value, at) ? null : t.date(value, key, at)",
     ],
     ["a record of constants", 'Record<"a" | "b", number>', "", 'b: t.number(fields["b"], "b", at),'],
+    ["a brand of constants", '("x" | "y") & { readonly id: 1 }', "", 't.oneOf(value, key, at, ["x", "y"])'],
+    ["constants that editors suggest", '"x" | "y" | (string & {})', "", 't.message("it", t.string)'],
+    ["a field that is never present", "{ a?: never; b?: undefined }", "", "t.object(value, key, at, () => ({}))"],
+    ["a member of an enum", "{ a: E.A }", "export enum E { A = 5, B = 6 }", 't.oneOf(fields["a"], "a", at, [5])'],
   ])("is read from %s", (_, type, declarations, code) => {
     expect(codeOf(type, declarations)).toContain(code);
   });
@@ -132,6 +136,29 @@ describe("a type", () => {
     expect(text).toContain('import type { Item, default as Other } from "../../b.js";');
     expect(text).toContain("m(it: Item, options?: CallOptions): AsyncIterable<Other[]>;");
   });
+});
+
+it("a type of a package is imported as the contract imports it", () => {
+  const { contracts, problems } = read(
+    'import P, { type R } from "p";\nimport * as p from "p";\nexport interface S { a(it: P): Promise<p.Q>; b(it: R[]): Promise<void> }',
+    {
+      "node_modules/p/index.d.ts":
+        "export default interface P { a: string }\nexport interface Q { b: Date }\nexport interface R { c: P }",
+    },
+  );
+  expect(problems).toEqual([]);
+  const { text } = serviceFile(contracts[0] as TypeScriptContract, "a_triple.ts", { out: "/", importExtension: "js" });
+  expect(text).toContain('import type { Q, R, default as P } from "p";');
+  expect(text).toContain("const convertP: t.Convert");
+});
+
+it("interfaces of one name are one service, and its methods have parameters without a name", () => {
+  const { contracts, problems } = read(
+    "export interface S { a({ b }: { b: string }): Promise<void> }\nexport interface S { c(): Promise<void> }",
+  );
+  expect(problems).toEqual([]);
+  const methods = contracts.flatMap(({ services }) => services.map((one) => one.methods));
+  expect(methods).toMatchObject([[{ name: "a", parameter: "request" }, { name: "c" }]]);
 });
 
 it("names of two services stay apart", () => {
@@ -158,6 +185,27 @@ describe("an error", () => {
       shape("{ a: Money }", 'import type { Money } from "@acme/money";'),
       "1:33: error: there is no module @acme/money; if it is a path of a tsconfig, name that with --project",
     ],
+    [
+      shape("{ a: Page<string>[] }", 'import type { Page } from "@acme/page";'),
+      "1:33: error: there is no module @acme/page; if it is a path of a tsconfig, name that with --project",
+    ],
+    [shape("{ a: Page<string> }"), "1:33: error: Page is not declared"],
+    [shape("{ a: Buffer }"), "1:33: error: Buffer has no form in JSON; use Uint8Array"],
+    [
+      shape("typeof a", "export const a = { b: 1 };"),
+      "1:28: error: typeof a needs a name that generated code imports: export type Name = typeof a",
+    ],
+    [
+      shape('import("./b.js").B'),
+      '1:28: error: import("./b.js").B needs a name that generated code imports: export type Name = import("./b.js").B',
+    ],
+    ...["(string | undefined)[]", "Partial<Record<string, Date>>", "[1 | undefined]", "Map<bigint, 1 | undefined>"].map(
+      (type) => [shape(`{ a: ${type} }`), "error: undefined has no form in JSON; use an optional field, or null"],
+    ),
+    [
+      "export interface S { m(): Promise<Date | undefined> }",
+      "1:35: error: undefined has no form in JSON; use an optional field, or null",
+    ],
     [shape("unknown"), "1:28: error: unknown has no form in JSON; name the type"],
     [shape("{ a: symbol }"), "1:33: error: symbol has no form in JSON; use a string"],
     [shape("undefined"), "1:28: error: undefined has no form in JSON; use an optional field, or null"],
@@ -171,6 +219,13 @@ describe("an error", () => {
     [shape("{ f(): void }"), "1:30: error: f is a function, which has no form in JSON; messages are data"],
     // biome-ignore lint/suspicious/noTemplateCurlyInString: a type of TypeScript
     [shape("`a${string}`"), "1:28: error: a template has no form in JSON; use string with @pattern"],
+    [shape("Uppercase<string>"), "1:28: error: a template has no form in JSON; use string with @pattern"],
+    [shape("P", "export class P { #a = 1 }"), "2:18: error: #a is not public, and messages are; use an interface"],
+    [
+      shape("P", "export interface P extends Array<string> {}"),
+      "1:28: error: keys of objects are strings; use an array, a Map, or { [key: string]: … }",
+    ],
+    [shape("P", "export class P extends Error {}"), "1:28: error: unknown has no form in JSON; name the type"],
     [shape("5n"), "1:28: error: a literal cannot be a bigint; use bigint"],
     [
       shape("string | Date"),
