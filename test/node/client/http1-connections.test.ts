@@ -4,11 +4,12 @@ import { createServer, type OutgoingHttpHeaders } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
-import { expect, it, onTestFinished } from "vitest";
+import { expect, it, onTestFinished, vi } from "vitest";
 import { Metadata } from "../../../runtime/src/call/metadata.ts";
 import { ConnectionBackoff } from "../../../runtime/src/connection/attempts.ts";
 import { WholeBody } from "../../../runtime/src/http/body.ts";
-import { Http1Pool } from "../../../runtime/src/node/client/http1.ts";
+import { DEFAULT_IDLE_MS, Http1Pool } from "../../../runtime/src/node/client/http1.ts";
+import { resolveLimits } from "../../../runtime/src/node/server/listener/limits.ts";
 import { connectGreeter, failureOf } from "../../support/server.ts";
 
 const options = { protocol: "http-rpc", codec: "json" } as const;
@@ -94,6 +95,21 @@ it("a connection is closed when the server's announced timeout (keep-alive) has 
   const { baseUrl, sockets } = await startHttp1({ connection: "keep-alive", "keep-alive": "timeout=1" });
   await connectGreeter(baseUrl, options).greet({});
   await expect.poll(() => sockets[0]?.destroyed, { timeout: 20_000 }).toBe(true);
+});
+
+it("a connection is closed by default before the server ends it", async () => {
+  expect(DEFAULT_IDLE_MS).toBeLessThan(resolveLimits().http1IdleTimeoutMs);
+  const { baseUrl, sockets, used } = await startHttp1();
+  const client = connectGreeter(baseUrl, options);
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] });
+  onTestFinished(() => {
+    vi.useRealTimers();
+  });
+  for (const idleMs of [0, DEFAULT_IDLE_MS - 1, DEFAULT_IDLE_MS]) {
+    await vi.advanceTimersByTimeAsync(idleMs);
+    await client.greet({});
+  }
+  expect([used, sockets.length]).toEqual([[0, 0, 1], 2]);
 });
 
 it("a connection that the server has closed while it was idle is not used again", async () => {

@@ -16,7 +16,7 @@ import {
 import type { Connections } from "../../http/exchange.ts";
 import { WITHOUT_OTHERS } from "../../http/transparent-retry.ts";
 import { checkTlsOptions } from "../io/tls-options.ts";
-import { Http1Pool } from "./http1.ts";
+import { DEFAULT_IDLE_MS, Http1Pool } from "./http1.ts";
 import { connectHttp2 } from "./http2.ts";
 import { proxyFor } from "./proxy.ts";
 import { addressOf, inConnectionContext, type Target } from "./socket.ts";
@@ -97,11 +97,12 @@ function connectTo(
   onReadiness?: (isReady: boolean) => void,
 ): EndpointConnections {
   const { connectTimeoutMs = DEFAULT_CONNECT_TIMEOUT_MS, maxHeaderBytes } = options;
-  const { idleTimeoutMs = DEFAULT_TIMES.idleTimeoutMs } = options;
+  const isHttp1 = options.httpVersion === "1.1";
+  const { idleTimeoutMs = isHttp1 ? DEFAULT_IDLE_MS : DEFAULT_TIMES.idleTimeoutMs } = options;
   // Requests to one of several endpoints wait for any of them, not for this one.
   const waitForReady = onReadiness === undefined ? (options.waitForReady ?? false) : undefined;
   const backoff = new ConnectionBackoff(options.maxBackoffMs);
-  return options.httpVersion === "1.1"
+  return isHttp1
     ? new Http1Pool(target, { connectTimeoutMs, idleTimeoutMs, waitForReady, backoff, maxHeaderBytes })
     : new Pool(connectHttp2(target, connectTimeoutMs), {
         peer: target.peer,

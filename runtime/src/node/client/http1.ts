@@ -34,6 +34,8 @@ export interface Http1Options extends Pick<PoolOptions, "idleTimeoutMs" | "waitF
   readonly maxHeaderBytes: number;
 }
 
+/** The default of `idleTimeoutMs`: servers that announce no time end idle connections after 30 s and more (Jetty), this one after 60. */
+export const DEFAULT_IDLE_MS = 25_000;
 /** Idle connections that are kept. */
 const MAX_IDLE_CONNECTIONS = 256;
 /** Time without traffic after which the kernel verifies a connection (TCP keepalive), in milliseconds. */

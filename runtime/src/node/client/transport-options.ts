@@ -129,7 +129,7 @@ export interface NodeTransportOptions extends InMemoryTransportOptions {
   readonly proxy?: string | false | undefined;
   /** Time limit for making a connection, proxy and TLS included. Default: 20,000. */
   readonly connectTimeoutMs?: number | undefined;
-  /** Time without calls after which a connection is closed; 0: at once. Default: 15 minutes. */
+  /** Time without calls after which a connection is closed; 0: at once. Default: 15 minutes, over HTTP/1.1 25 seconds. */
   readonly idleTimeoutMs?: number | undefined;
   /**
    * True if calls wait while the server cannot be reached, until their deadlines, instead of failing as unavailable: attempts

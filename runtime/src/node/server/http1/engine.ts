@@ -67,19 +67,16 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
   readonly #oldAt: number;
   #request: ServedHttp1Request | undefined;
   // The progress at the last sweep.
-  #sweptAt: number;
+  #sweptAt: number = Math.floor(now());
   #unsent = 0;
   #received = 0;
-  #stalledSince: number;
+  #stalledSince: number = this.#sweptAt;
 
   constructor(service: Http1Service, socket: Socket, connections: ServedConnections) {
     super(service, socket, readPeer(socket, "h1"), connections);
     this.report("connected", (client) => `connection from ${client} over HTTP/1.1`);
     this.#http2 = service.http2;
-    const startedAt = Math.floor(now());
-    this.#sweptAt = startedAt;
-    this.#stalledSince = startedAt;
-    this.#oldAt = oldAt(service.limits, startedAt);
+    this.#oldAt = oldAt(service.limits, this.#sweptAt);
     this.#socket = new ConnectionSocket(socket);
     this.#connection = new ServerConnection(this, {
       output: this.#socket,
