@@ -8,12 +8,14 @@ import { create, type DescFile } from "@bufbuild/protobuf";
 import * as wkt from "@bufbuild/protobuf/wkt";
 import { plugin } from "../src/plugin/plugin.ts";
 
+const TYPES = "@bufbuild/protobuf/wkt";
+
 /** The options of the plugin: types come from protobuf-es, reader and writer from the runtime. */
 const PARAMETER = [
   "target=ts",
   "import_extension=ts",
   "runtime_import=../codec/binary/generated.js",
-  "rewrite_imports=./google/protobuf/**/*_pb.js:@bufbuild/protobuf/wkt",
+  `rewrite_imports=./google/protobuf/**/*_pb.js:${TYPES}`,
 ].join(",");
 
 /** The files of all well-known types. */
@@ -43,7 +45,12 @@ export function writeWellKnownCodecs(folder: string): void {
   if (response.error !== "") throw new Error(response.error);
   for (const { name, content } of response.file) {
     mkdirSync(dirname(join(folder, name)), { recursive: true });
-    writeFileSync(join(folder, name), content);
+    // protobuf-es before 2.16 has no module for each file.
+    const modules = FILES.map((file) => `${TYPES}/${file.name}_pb.js`);
+    writeFileSync(
+      join(folder, name),
+      modules.reduce((text, module) => text.replaceAll(module, TYPES), content),
+    );
   }
 }
 

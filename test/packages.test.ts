@@ -327,6 +327,22 @@ describe("an installation", () => {
     expect(page?.contents.length).toBeLessThanOrEqual(17_000);
   });
 
+  it("loads with the oldest protobuf-es that the runtime allows", async () => {
+    const oldest = join(folder, "oldest");
+    mkdirSync(oldest);
+    writeFileSync(join(oldest, "package.json"), "{}");
+    const { exports, peerDependencies } = JSON.parse(readFileSync(`${ROOT}runtime/package.json`, "utf8"));
+    const protobuf = `@bufbuild/protobuf@${peerDependencies["@bufbuild/protobuf"].replace("^", "")}`;
+    await run("npm", ["install", ...INSTALL, tarballOf("triple-es"), protobuf], { cwd: oldest });
+    // The other entry points need optional peers.
+    const others = ["./fastify", "./opentelemetry", "./package.json"];
+    const names = Object.keys(exports).filter((name) => !others.includes(name));
+    const script = names.map((name) => `await import("triple-es${name.slice(1)}");`).join("\n");
+    await run(process.execPath, ["--input-type=module", "-e", script], { cwd: oldest });
+    const types = join(oldest, "node_modules/triple-es/dist/types/gen/google/protobuf/any_codec.d.ts");
+    expect(readFileSync(types, "utf8")).toContain(' from "@bufbuild/protobuf/wkt";');
+  });
+
   it("runs built code, not sources", async () => {
     const script = 'console.log(import.meta.resolve("triple-es/node"))';
     const { stdout } = await run(process.execPath, ["--input-type=module", "-e", script], { cwd: project });

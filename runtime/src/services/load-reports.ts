@@ -3,7 +3,7 @@
  * gRPC calls, and out of band by the service `xds.service.orca.v3.OpenRcaService`.
  */
 import { create } from "@bufbuild/protobuf";
-import { durationMs } from "@bufbuild/protobuf/wkt";
+import type { Duration } from "@bufbuild/protobuf/wkt";
 import type { CallRequest, Interceptor } from "../call/call.ts";
 import { callHook, RpcError } from "../call/error.ts";
 import { watchEnd } from "../call/message-stream.ts";
@@ -65,10 +65,10 @@ export function addLoadReports(
   const load = (request?: CallRequest): LoadReport => ({ ...meter.read(), ...report?.(request) });
 
   async function* streamCoreMetrics(
-    { reportInterval }: { readonly reportInterval?: Parameters<typeof durationMs>[0] | undefined },
+    { reportInterval: every }: { readonly reportInterval?: Duration | undefined },
     { signal, draining }: { readonly signal: AbortSignal; readonly draining: AbortSignal },
   ): AsyncGenerator<LoadReport, void> {
-    const intervalMs = Math.max(minIntervalMs, reportInterval === undefined ? 0 : durationMs(reportInterval));
+    const intervalMs = Math.max(minIntervalMs, every ? Number(every.seconds) * 1000 + every.nanos / 1e6 : 0);
     for (;;) {
       yield load();
       await delay(intervalMs, signal, draining);

@@ -2,7 +2,7 @@
 // @generated from file google/protobuf/any.proto (package google.protobuf, syntax proto3)
 /* eslint-disable */
 
-import type { Any } from "@bufbuild/protobuf/wkt/google/protobuf/any_pb.js";
+import type { Any } from "@bufbuild/protobuf/wkt";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../codec/binary/generated.ts";
 import {
   EMPTY_BYTES, checkType, createMessageCodec, endsGroup, enterMessage, leaveMessage, readBytes, readString, readTag,

@@ -2,7 +2,7 @@
 // @generated from file google/protobuf/api.proto (package google.protobuf, syntax proto3)
 /* eslint-disable */
 
-import type { Api, Method, Mixin } from "@bufbuild/protobuf/wkt/google/protobuf/api_pb.js";
+import type { Api, Method, Mixin } from "@bufbuild/protobuf/wkt";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../codec/binary/generated.ts";
 import {
   beginField, checkType, createMessageCodec, endField, endsGroup, enterMessage, leaveMessage, readBool, readEndOffset,

@@ -16,7 +16,7 @@ import type {
   GeneratedCodeInfo_Annotation_Semantic, MessageOptions, MethodDescriptorProto, MethodOptions,
   MethodOptions_IdempotencyLevel, OneofDescriptorProto, OneofOptions, ServiceDescriptorProto, ServiceOptions,
   SourceCodeInfo, SourceCodeInfo_Location, SymbolVisibility, UninterpretedOption, UninterpretedOption_NamePart,
-} from "@bufbuild/protobuf/wkt/google/protobuf/descriptor_pb.js";
+} from "@bufbuild/protobuf/wkt";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../codec/binary/generated.ts";
 import {
   EMPTY_BYTES, beginField, checkType, createMessageCodec, endField, endsGroup, enterMessage, leaveMessage, readBool,

@@ -2,7 +2,7 @@
 // @generated from file google/protobuf/empty.proto (package google.protobuf, syntax proto3)
 /* eslint-disable */
 
-import type { Empty } from "@bufbuild/protobuf/wkt/google/protobuf/empty_pb.js";
+import type { Empty } from "@bufbuild/protobuf/wkt";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../codec/binary/generated.ts";
 import {
   createMessageCodec, endsGroup, enterMessage, leaveMessage, readTag, readUnknown, writeUnknown,

@@ -2,7 +2,7 @@
 // @generated from file google/protobuf/field_mask.proto (package google.protobuf, syntax proto3)
 /* eslint-disable */
 
-import type { FieldMask } from "@bufbuild/protobuf/wkt/google/protobuf/field_mask_pb.js";
+import type { FieldMask } from "@bufbuild/protobuf/wkt";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../codec/binary/generated.ts";
 import {
   checkType, createMessageCodec, endsGroup, enterMessage, leaveMessage, readString, readTag, readUnknown, writeString,

@@ -2,7 +2,7 @@
 // @generated from file google/protobuf/source_context.proto (package google.protobuf, syntax proto3)
 /* eslint-disable */
 
-import type { SourceContext } from "@bufbuild/protobuf/wkt/google/protobuf/source_context_pb.js";
+import type { SourceContext } from "@bufbuild/protobuf/wkt";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../codec/binary/generated.ts";
 import {
   checkType, createMessageCodec, endsGroup, enterMessage, leaveMessage, readString, readTag, readUnknown, writeString,

@@ -2,7 +2,7 @@
 // @generated from file google/protobuf/struct.proto (package google.protobuf, syntax proto3)
 /* eslint-disable */
 
-import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt/google/protobuf/struct_pb.js";
+import type { ListValue, Struct, Value } from "@bufbuild/protobuf/wkt";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../codec/binary/generated.ts";
 import {
   beginField, checkType, createMessageCodec, endField, endsGroup, enterMessage, leaveMessage, readBool, readDouble,

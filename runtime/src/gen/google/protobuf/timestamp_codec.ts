@@ -2,7 +2,7 @@
 // @generated from file google/protobuf/timestamp.proto (package google.protobuf, syntax proto3)
 /* eslint-disable */
 
-import type { Timestamp } from "@bufbuild/protobuf/wkt/google/protobuf/timestamp_pb.js";
+import type { Timestamp } from "@bufbuild/protobuf/wkt";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../codec/binary/generated.ts";
 import {
   checkType, createMessageCodec, endsGroup, enterMessage, leaveMessage, readInt32, readInt64, readTag, readUnknown,

@@ -2,7 +2,7 @@
 // @generated from file google/protobuf/type.proto (package google.protobuf, syntax proto3)
 /* eslint-disable */
 
-import type { Enum, EnumValue, Field, Option, Type } from "@bufbuild/protobuf/wkt/google/protobuf/type_pb.js";
+import type { Enum, EnumValue, Field, Option, Type } from "@bufbuild/protobuf/wkt";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../codec/binary/generated.ts";
 import {
   beginField, checkType, createMessageCodec, endField, endsGroup, enterMessage, leaveMessage, readBool, readEndOffset,

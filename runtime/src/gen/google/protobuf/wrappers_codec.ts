@@ -4,7 +4,7 @@
 
 import type {
   BoolValue, BytesValue, DoubleValue, FloatValue, Int32Value, Int64Value, StringValue, UInt32Value, UInt64Value,
-} from "@bufbuild/protobuf/wkt/google/protobuf/wrappers_pb.js";
+} from "@bufbuild/protobuf/wkt";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../codec/binary/generated.ts";
 import {
   EMPTY_BYTES, checkType, createMessageCodec, endsGroup, enterMessage, leaveMessage, readBool, readBytes, readDouble,

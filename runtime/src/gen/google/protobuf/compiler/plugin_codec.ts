@@ -4,7 +4,7 @@
 
 import type {
   CodeGeneratorRequest, CodeGeneratorResponse, CodeGeneratorResponse_File, Version,
-} from "@bufbuild/protobuf/wkt/google/protobuf/compiler/plugin_pb.js";
+} from "@bufbuild/protobuf/wkt";
 import type { MessageCodec, MessageReader, MessageWriter } from "../../../../codec/binary/generated.ts";
 import {
   beginField, checkType, createMessageCodec, endField, endsGroup, enterMessage, leaveMessage, readEndOffset, readInt32,
