@@ -143,10 +143,16 @@ function addArguments(call: ts.CallExpression, migration: Migration): string {
 const service: Rule = (node, migration) => {
   if (!ts.isCallExpression(node)) return undefined;
   const { expression } = node;
-  const isService =
-    migration.nameOf(ts.isPropertyAccessExpression(expression) ? expression.name : undefined) ===
-    "ConnectRouter.service";
-  return isService ? `${migration.print(expression)}(${addArguments(node, migration)})` : undefined;
+  // The name of a destructured parameter, `({ service }) => …`.
+  const bound = ts.isIdentifier(expression) ? migration.declared(expression) : undefined;
+  const name = ts.isPropertyAccessExpression(expression)
+    ? expression.name
+    : bound && ts.isBindingElement(bound)
+      ? (bound.propertyName ?? bound.name)
+      : undefined;
+  return migration.nameOf(name) === "ConnectRouter.service"
+    ? `${migration.print(expression)}(${addArguments(node, migration)})`
+    : undefined;
 };
 
 /** An implementation with the methods that it lacks, which Connect adds itself. */
@@ -183,9 +189,14 @@ const transport: Rule = (node, migration) => {
   if (!ts.isCallExpression(node)) return undefined;
   const origin = migration.origin(node.expression);
   const [options] = node.arguments;
-  if (!isLiteral(options) || !origin?.name.endsWith("Transport") || origin.name === "createRouterTransport")
+  if (!origin?.name.endsWith("Transport") || origin.name === "createRouterTransport" || options === undefined)
     return undefined;
   const { name, from } = origin;
+  if (!isLiteral(options)) {
+    migration.todo(node, "its options are elsewhere: useBinaryFormat is codec, and the protocol is HTTP RPC or gRPC");
+    if (name !== "createGrpcWebTransport") return undefined;
+    return `${migration.print(node.expression)}({ codec: "proto", ...${migration.print(options)}, protocol: "grpc-web" })`;
+  }
   const isHttp1 = initializerOf(options, "httpVersion")?.getText().includes("1.1") ?? false;
   const added: string[] = [];
   if (name === "createGrpcWebTransport") {

@@ -4,9 +4,10 @@ import type { Migration, Rule } from "./migration.ts";
 
 const MAIN = "triple-es";
 
-/** `new ConnectError(message, code, metadata, details, cause)`. */
+/** `new ConnectError(message, code, metadata, details, cause)`, and `super(…)` in its subclasses. */
 const newError: Rule = (node, migration) => {
-  if (!ts.isNewExpression(node) || migration.nameOf(node.expression) !== "ConnectError") return undefined;
+  const isNew = ts.isNewExpression(node) && migration.nameOf(node.expression) === "ConnectError";
+  if (!isNew && !(ts.isCallExpression(node) && isSuper(node, migration))) return undefined;
   const [message, code, metadata, details, cause] = (node.arguments ?? []).map((one) =>
     isAbsent(one) ? undefined : one,
   );
@@ -18,15 +19,28 @@ const newError: Rule = (node, migration) => {
   ]
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => (name === value ? name : `${name}: ${value}`));
-  const error = migration.imports.use(MAIN, "RpcError", node);
+  const target = isNew ? `new ${migration.imports.use(MAIN, "RpcError", node)}` : "super";
   const unknown = (): string => `${migration.imports.use(MAIN, "Code", node)}.Unknown`;
   const given = [
-    print(code) ?? unknown(),
+    code === undefined ? unknown() : migration.print(code) + (isOptional(code, migration) ? ` ?? ${unknown()}` : ""),
     print(message) ?? '""',
     ...(options.length > 0 ? [`{ ${options.join(", ")} }`] : []),
   ];
-  return `new ${error}(${given.join(", ")})`;
+  return `${target}(${given.join(", ")})`;
 };
+
+function isSuper({ expression }: ts.CallExpression, migration: Migration): boolean {
+  if (expression.kind !== ts.SyntaxKind.SuperKeyword) return false;
+  let one: ts.Node = expression;
+  while (!ts.isClassLike(one)) one = one.parent;
+  const base = one.heritageClauses?.find(({ token }) => token === ts.SyntaxKind.ExtendsKeyword)?.types[0];
+  return migration.nameOf(base?.expression) === "ConnectError";
+}
+
+function isOptional(node: ts.Expression, { checker }: Migration): boolean {
+  const type = checker.getTypeAtLocation(node);
+  return checker.getNonNullableType(type) !== type;
+}
 
 function isAbsent(node: ts.Expression): boolean {
   return node.kind === ts.SyntaxKind.NullKeyword || (ts.isIdentifier(node) && node.text === "undefined");
@@ -45,7 +59,9 @@ const create: Rule = (node, migration) => {
   const [description] = options.properties;
   const text =
     description && ts.isPropertyAssignment(description) ? `, ${migration.print(description.initializer)}` : "";
-  return `${migration.print(node.expression)}(${migration.print(value)}${text})`;
+  const types = node.typeArguments?.map((one) => migration.print(one)).join(", ");
+  const key = migration.print(node.expression) + (types === undefined ? "" : `<${types}>`);
+  return `${key}(${migration.print(value)}${text})`;
 };
 
 /** The details of an error: `{ desc, value }`. */

@@ -51,6 +51,9 @@ const members: Record<string, string> = {
   "ConnectRouter.rpc": "!has no counterpart: add the whole service",
   "HandlerContext.service": "!is context.method.service, the name",
   "RequestCommon.service": "!is request.method.service, the name",
+  "ResponseCommon.service": "!is request.method.service, the name",
+  "UnaryResponse.method": "!is request.method",
+  "StreamResponse.method": "!is request.method",
   "RequestCommon.signal": "!is request.context.signal",
   "RequestCommon.contextValues": "!is request.context.values",
   "RequestCommon.url": "!is request.method.path",
@@ -218,15 +221,21 @@ const requestMember: Rule = (node, migration) => {
   if (text.endsWith(".service.typeName") || text.endsWith(".method.parent.typeName")) {
     const inner = node.expression as ts.PropertyAccessExpression;
     const owner = migration.nameOf(inner.name) ? inner : (inner.expression as ts.PropertyAccessExpression);
-    if (migration.nameOf(owner)) return `${migration.print(owner.expression)}.method.service`;
+    const name = migration.nameOf(owner);
+    const of = name?.startsWith("Response") ? requestOf(node) : name && migration.print(owner.expression);
+    if (of) return `${of}.method.service`;
   }
+  const request = origin?.types[0]?.includes("Response") && node.name.text === "method" ? requestOf(node) : undefined;
+  if (request) return `${request}.method`;
   const of = (): string => migration.print(node.expression);
+  if (node.name.text === "methodKind" && migration.nameOf(node.expression)) return `${of()}.kind`;
   if (origin?.name === "HandlerContext.url") return `${of()}.method.path`;
   switch (origin?.types[0] === "RequestCommon" && origin.name) {
     case "RequestCommon.url":
       return `${of()}.method.path`;
     case "RequestCommon.signal":
-      return `${of()}.context.signal`;
+      // That of a client is optional.
+      return `${of()}.context.signal${ts.isPropertyAccessExpression(node.parent) && node.parent.expression === node ? "?" : ""}`;
     case "RequestCommon.contextValues":
       return `${of()}.context.values`;
   }
@@ -234,6 +243,15 @@ const requestMember: Rule = (node, migration) => {
     return `(${of()}.stream ? ${of()}.messages : ${of()}.message)`;
   return undefined;
 };
+
+/** The request of the interceptor around a response, `(next) => async (request) => …`, which has what the response lacks. */
+function requestOf(node: ts.Node): string | undefined {
+  for (let one = node; !ts.isSourceFile(one); one = one.parent) {
+    const [only, ...others] = ts.isArrowFunction(one) && ts.isArrowFunction(one.parent) ? one.parameters : [];
+    if (only && others.length === 0 && ts.isIdentifier(only.name)) return only.name.text;
+  }
+  return undefined;
+}
 
 export const connectEs: Kind = createKind({
   packages: [

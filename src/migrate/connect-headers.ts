@@ -20,8 +20,12 @@ export function isMetadata(node: ts.Expression, migration: Migration): boolean {
   }
   if (!ts.isParameter(declaration)) return false;
   if (migration.retyped.has(declaration)) return true;
-  const { parent } = declaration.parent;
-  return ts.isPropertyAssignment(parent) && ["onHeader", "onTrailer"].includes(parent.name.getText());
+  const owner = ts.isMethodDeclaration(declaration.parent) ? declaration.parent : declaration.parent.parent;
+  return (ts.isPropertyAssignment(owner) || ts.isMethodDeclaration(owner)) && isCallback(owner);
+}
+
+function isCallback({ name }: ts.PropertyAssignment | ts.MethodDeclaration): boolean {
+  return ["onHeader", "onTrailer"].includes(name.getText());
 }
 
 /** Methods of `Headers` that `Metadata` has not. */
@@ -66,16 +70,31 @@ function isField(node: ts.Expression, migration: Migration): boolean {
 /** The type of a parameter that metadata is passed to. */
 const parameter: Rule = (node, migration) => {
   if (!ts.isTypeReferenceNode(node) || node.getText() !== "Headers" || !ts.isParameter(node.parent)) return undefined;
-  return migration.retyped.has(node.parent) ? migration.imports.use("triple-es", "Metadata", node) : undefined;
+  const isRetyped = [node.parent, ...implementedBy(node.parent, migration)].some((one) => migration.retyped.has(one));
+  return isRetyped ? migration.imports.use("triple-es", "Metadata", node) : undefined;
 };
+
+/** The parameters of the method signatures that a method of an object literal implements. */
+function implementedBy(parameter: ts.ParameterDeclaration, { checker }: Migration): ts.Node[] {
+  const method = ts.isMethodDeclaration(parameter.parent) ? parameter.parent : parameter.parent.parent;
+  const isMember = ts.isMethodDeclaration(method) || ts.isPropertyAssignment(method);
+  if (!isMember || !ts.isObjectLiteralExpression(method.parent)) return [];
+  const index = parameter.parent.parameters.indexOf(parameter);
+  const property = checker.getContextualType(method.parent)?.getProperty(method.name.getText());
+  return (property?.declarations ?? []).flatMap((one) => {
+    const type = ts.isPropertySignature(one) ? one.type : one;
+    return type && ts.isFunctionLike(type) ? (type.parameters[index] ?? []) : [];
+  });
+}
 
 /** Finds the parameters of the type `Headers` that metadata is passed to, in any file. */
 export function retypedParameters(migration: Migration): void {
   const visit = (node: ts.Node): void => {
-    const isCallback = ts.isPropertyAssignment(node) && ["onHeader", "onTrailer"].includes(node.name.getText());
-    const callback = isCallback && ts.isFunctionLike(node.initializer) ? node.initializer : undefined;
-    const [header] = callback && migration.nameOf((node as ts.PropertyAssignment).name) ? callback.parameters : [];
-    if (header) migration.retyped.add(header);
+    if ((ts.isPropertyAssignment(node) || ts.isMethodDeclaration(node)) && isCallback(node)) {
+      const callback = ts.isMethodDeclaration(node) ? node : node.initializer;
+      const [header] = ts.isFunctionLike(callback) && migration.nameOf(node.name) ? callback.parameters : [];
+      if (header && ts.isParameter(header)) migration.retyped.add(header);
+    }
     if (ts.isCallExpression(node)) {
       const declaration = migration.checker.getResolvedSignature(node)?.declaration;
       node.arguments.forEach((one, i) => {

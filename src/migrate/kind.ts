@@ -82,8 +82,10 @@ export function createKind(tables: Tables): Kind {
       if (found === undefined || found === node.name.text) return undefined;
       return found === "-" ? "" : `${found}: ${migration.print(node.name)}`;
     }
-    if (ts.isPropertyAssignment(node) && member(migration.nameOf(node.name) ?? "", node.name.getText()) === "-")
-      return "";
+    if (ts.isPropertyAssignment(node)) {
+      const name = migration.nameOf(node.name);
+      if (name !== undefined && member(name, node.name.getText()) === "-") return "";
+    }
     if (!ts.isIdentifier(node) || !isMemberName(node)) return undefined;
     const origin = migration.origin(node);
     if (origin === undefined || origin.types.length === 0) return undefined;

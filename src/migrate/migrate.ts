@@ -42,7 +42,7 @@ export function runMigrate(args: MigrateArguments, folder: string): Outcome {
   const left: Left[] = migrations.flatMap((one) => one.left);
   const texts = new Map(changed.map(([file, , text]) => [file, text]));
   const isUsed = (name: string): boolean =>
-    sources.some((one) => (texts.get(one.fileName) ?? one.text).includes(`"${name}`));
+    sources.some((one) => ['"', "'"].some((quote) => (texts.get(one.fileName) ?? one.text).includes(quote + name)));
   const others = migrateProjectFiles(folder, kind, isUsed);
   left.push(...others.left);
   const written = [...changed.map(([file, , text]) => [file, text] as const), ...others.changed];

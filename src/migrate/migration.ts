@@ -77,9 +77,12 @@ export class Migration {
       text += replaced === "" && !isImport && before.trim() === "" ? "" : before + replaced;
       end = statement.end;
       // The line of an import that is dropped.
-      if (replaced === "" && isImport && this.#source[end] === "\n") end++;
+      const [line] =
+        replaced === "" && isImport ? ["\r\n", "\n"].filter((one) => this.#source.startsWith(one, end)) : [];
+      end += line?.length ?? 0;
     }
-    return text + this.#source.slice(end);
+    text += this.#source.slice(end);
+    return this.#source.includes("\r\n") ? text.replaceAll("\r\n", "\n").replaceAll("\n", "\r\n") : text;
   }
 
   /** Lists the first use of a package in a form that is left: a call of `require`, or a package without a counterpart. */

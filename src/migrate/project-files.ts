@@ -42,7 +42,7 @@ function manifest(text: string, kind: Kind, isUsed: (name: string) => boolean): 
       Object.entries({ ...added, ...Object.fromEntries(kept) }).sort(([a], [b]) => (a < b ? -1 : 1)),
     );
   };
-  json.dependencies = update(dependencies, { "@bufbuild/protobuf": "^2.2.0", "triple-es": OWN });
+  json.dependencies = update(dependencies, { "@bufbuild/protobuf": "^2.7.0", "triple-es": OWN });
   json.devDependencies = update(devDependencies, {
     "@bufbuild/protoc-gen-es": "^2.2.0",
     "protoc-gen-triple-es": OWN,

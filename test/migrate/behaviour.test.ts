@@ -290,6 +290,69 @@ export const eliza = createClient(ElizaService, timed);`,
       has: ["createElizaServiceClient(timed, { timeoutMs: 5000 })"],
       left: ["the transport speaks gRPC, not the Connect protocol: migrate its server too"],
     },
+    "a transport whose options are elsewhere": {
+      source: `import { createConnectTransport, createGrpcWebTransport } from "@connectrpc/connect-web";
+const options = { baseUrl: "http://localhost", useBinaryFormat: true };
+export const web = createGrpcWebTransport(options);
+export const connect = createConnectTransport(options);`,
+      has: [
+        'web = createTransport({ codec: "proto", ...options, protocol: "grpc-web" });',
+        "connect = createTransport(options);",
+      ],
+      left: [
+        "its options are elsewhere: useBinaryFormat is codec, and the protocol is HTTP RPC or gRPC",
+        "its options are elsewhere: useBinaryFormat is codec, and the protocol is HTTP RPC or gRPC",
+      ],
+    },
+    "an interceptor that names the service of a response, and looks at the signal": {
+      source: `import type { Interceptor } from "@connectrpc/connect";
+export const log: Interceptor = (next) => async (req) => {
+  const res = await next(req);
+  console.log(res.service.typeName, res.method.name, req.signal.aborted, req.signal, req.method.methodKind);
+  return res;
+};`,
+      has: ["console.log(req.method.service, req.method.name, req.context.signal?.aborted, req.context.signal, req.method.kind);"],
+    },
+    "a member of another object with the name of an option": {
+      source: `export const config = (transports: Record<string, string>) => ({ grpc: transports["a"], httpVersion: "2", url: 1 });`,
+      has: ['({ grpc: transports["a"], httpVersion: "2", url: 1 })'],
+    },
+    "routes whose parameter is destructured, without a method": {
+      source: `import { type ConnectRouter, createRouterTransport } from "@connectrpc/connect";
+const serve = (routes: (router: ConnectRouter) => void) => {
+  return createRouterTransport(routes);
+};
+export const served = serve(({ service }) => {
+  service(ElizaService, { say: ({ sentence }) => ({ sentence }) });
+});`,
+      has: ["({ add: service }) => { service(ElizaServiceDef, { converse: (_, context) => unimplemented(context),"],
+    },
+    "a function for metadata, which objects implement": {
+      source: `import type { Interceptor } from "@connectrpc/connect";
+interface Log { header?(header: Headers): void }
+const log: Log = { header(header: Headers) { console.log(header); } };
+export const logger: Interceptor = (next) => (req) => (log.header?.(req.header), next(req));`,
+      has: ["interface Log { header?(header: Metadata): void }", "{ header(header: Metadata) { console.log(header); } }"],
+    },
+    "callbacks for metadata that are methods": {
+      source: `export const say = () => createClient(ElizaService, transport).say({}, {
+  onTrailer(trailers) { trailers.forEach((value, key) => console.log(key, value)); },
+});`,
+      has: ["onTrailers(trailers) { [...trailers].forEach(([key, value]) => console.log(key, value)); }"],
+    },
+    "errors with a code that may be absent, and subclasses of them": {
+      source: `import { Code, ConnectError, createContextKey } from "@connectrpc/connect";
+export const fail = (message: string, code?: Code): ConnectError => new ConnectError(message, code);
+export class Gone extends ConnectError {
+  constructor() { super("gone", Code.NotFound); }
+}
+export const kUser = createContextKey<{ id: string } | undefined>(undefined, { description: "user" });`,
+      has: [
+        "new RpcError(code ?? Code.Unknown, message)",
+        'super(Code.NotFound, "gone")',
+        'createContextKey<{ id: string } | undefined>(undefined, "user")',
+      ],
+    },
   },
 };
 

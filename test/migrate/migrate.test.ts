@@ -154,6 +154,20 @@ describe("the command", () => {
     expect(readFileSync(join(project.folder, "package.json"), "utf8")).not.toContain("@connectrpc");
   });
 
+  it("keeps the ends of lines, and a package that a file names in single quotes", () => {
+    using project = new Project();
+    const source = "import { Code } from '@connectrpc/connect';\r\nimport { createGrpcTransport } from '@connectrpc/connect-node';\r\n";
+    project.write("a.ts", `${source}\r\nexport const all = [Code.NotFound, createGrpcTransport];\r\n`);
+    project.write("b.ts", "export * from '@connectrpc/connect';\n");
+    project.write("package.json", '{ "dependencies": { "@connectrpc/connect": "^2.0.0", "@connectrpc/connect-node": "^2.0.0" } }');
+    runMigrate({ ...ARGUMENTS, kind: "connect-es", files: ["a.ts", "b.ts"] }, project.folder);
+    expect(readFileSync(join(project.folder, "a.ts"), "utf8")).toBe(
+      "import { Code } from 'triple-es';\r\nimport { createTransport } from 'triple-es/node';\r\n\r\nexport const all = [Code.NotFound, createTransport];\r\n",
+    );
+    const { dependencies } = JSON.parse(readFileSync(join(project.folder, "package.json"), "utf8"));
+    expect(Object.keys(dependencies)).toEqual(["@bufbuild/protobuf", "@connectrpc/connect", "triple-es"]);
+  });
+
   it("refuses a project whose packages are not installed", () => {
     using project = new Project();
     project.write("a.ts", 'import { GreetService } from "./gen/greet_pb.js";\nexport const service = GreetService;\n');
