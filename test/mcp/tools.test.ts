@@ -4,7 +4,10 @@ import { addMcp } from "triple-es/mcp";
 import { addOpenApi } from "triple-es/openapi";
 import { describe, expect, it } from "vitest";
 import { GreetServiceDef, type GreetServiceHandler } from "../../examples/gen/greet/v1/greet_triple.ts";
+import contract from "../../fixtures/contract/gen/shop_triple.json" with { type: "json" };
+import { ShopDef } from "../../fixtures/contract/gen/shop_triple.ts";
 import { IdempotencyServiceDef } from "../../fixtures/gen/fixture/idempotency/v1/idempotency_triple.ts";
+import { shop } from "../contract/typescript/shop.ts";
 import { type Fields, rpcRequest, textOf } from "../support/greeter.ts";
 import { greeter } from "../support/server.ts";
 
@@ -373,6 +376,27 @@ describe("addMcp", () => {
     addMcp(router, [GREET]);
     const { body } = await send(router, "tools/list");
     expect(body.result.tools[0]).toMatchObject({ title: "Greets a person", description: "Greets a person." });
+  });
+
+  it("serves methods of a contract, which its OpenAPI document describes", async () => {
+    const router = createRouter().add(ShopDef, shop);
+    const search = ["shop.v1.Shop.search"];
+    expect(() => addMcp(router, search)).toThrow(
+      "/shop.v1.Shop/search has no object as request, or no OpenAPI document",
+    );
+    addOpenApi(router, { documents: [contract] });
+    addMcp(router, search);
+    const { body } = await send(router, "tools/list");
+    expect(body.result.tools[0].inputSchema).toEqual({
+      type: "object",
+      properties: { text: { type: "string" }, page: { type: "number" } },
+      required: ["text"],
+    });
+    const found = await callTool(router, "shop.v1.Shop.search", { text: "lamp" });
+    expect(found.body.result.structuredContent).toEqual({ items: [{ thing: "lamp", count: 1 }] });
+    const failed = await callTool(router, "shop.v1.Shop.search", {});
+    expect(JSON.parse(failed.body.result.content[0].text).message).toBe("query.text is missing");
+    expect(() => addMcp(router, ["shop.v1.Shop.stock"], { path: "/stock" })).toThrow("has no object as request");
   });
 
   it.each([

@@ -25,7 +25,7 @@ export function createTool(handler: Handler, { selector }: AddedService, { paths
   const operation = paths[path]?.["post"] as unknown as Operation;
   const schemas = components["schemas"] as Record<string, JsonObject>;
   const inputSchema = standalone(schemaIn(operation.requestBody.content), schemas);
-  if (inputSchema["type"] !== "object") throw unsuitable(path, "has a request that is no JSON object");
+  if (inputSchema["type"] !== "object") throw unsuitable(path, "has no object as request, or no OpenAPI document");
   const message = schemaIn(operation.responses["200"].content);
   const outputSchema = standalone(kind === "unary" ? message : listOf(message), schemas);
   const isStructured = outputSchema["type"] === "object";
