@@ -111,14 +111,22 @@ describe("a list of providers", () => {
   });
 });
 
-describe("a Unix socket", () => {
-  const instance = (host: string, metadata: Record<string, string> = {}): ServiceInstance => ({
-    application: "shop",
-    host,
-    port: 50_051,
-    metadata: { "dubbo.metadata.revision": "1", ...metadata },
-  });
+const instance = (host: string, metadata: Record<string, string> = {}): ServiceInstance => ({
+  application: "shop",
+  host,
+  port: 50_051,
+  metadata: { "dubbo.metadata.revision": "1", ...metadata },
+});
 
+it("an instance with long attributes, its own or those of its service, is none", () => {
+  const long = { text: "x".repeat(16_384) };
+  const services = [{ service: SERVICE, protocol: "tri", port: 50_051, path: SERVICE, parameters: long }];
+  for (const [one, known] of [[instance("h", long), undefined] as const, [instance("h"), services] as const]) {
+    expect(() => endpointOfInstance(one, { service: SERVICE }, known)).toThrow("it has more than 16384 characters");
+  }
+});
+
+describe("a Unix socket", () => {
   it("is no provider", () => {
     for (const address of ["unix:sock", "unix:50051"]) {
       expect(() => parseProvider(urlOf(address))).toThrow(

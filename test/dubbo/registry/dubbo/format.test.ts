@@ -306,10 +306,6 @@ describe("an instance", () => {
       zone: "z1",
       attributes: { "dubbo.tag": "gray", env: "canary", zone: "z1", application: "greet-java" },
     });
-    const long = { ...service, parameters: { text: "x".repeat(16_384) } };
-    expect(() => endpointOfInstance(instance, { service: SERVICE }, [long])).toThrow(
-      "it has more than 16384 characters",
-    );
   });
 
   it("without services, disabled, or of another protocol has no endpoint", () => {
