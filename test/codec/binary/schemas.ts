@@ -160,13 +160,14 @@ function toField(syntax: Syntax, one: Draft, name: string): FieldDescriptorProto
   const isRepeated = kind === "list" || kind === "map";
   const isOneof = kind === "oneof";
   const isMessage = kind === "message" || kind === "wellKnown" || ((kind === "list" || isOneof) && one.flag);
+  const isEnum = kind === "enum" || ((kind === "list" || isOneof) && !one.flag && one.lenient);
   const typeName = kind === "wellKnown" ? `.${WELL_KNOWN[one.wellKnown]?.[0]}` : `.${PACKAGE}.M${one.target}`;
   const field = create(FieldDescriptorProtoSchema, {
     name,
     jsonName: jsonNameOf(one, name),
     number: one.number,
     label: isRepeated ? Label.REPEATED : Label.OPTIONAL,
-    ...(isMessage ? { type: Type.MESSAGE, typeName } : kind === "enum" ? enumType(one) : { type }),
+    ...(isMessage ? { type: Type.MESSAGE, typeName } : isEnum ? enumType(one) : { type }),
   });
   if (isOneof) field.oneofIndex = 0;
   if (syntax === "proto3" && one.optional && (kind === "scalar" || kind === "enum")) field.proto3Optional = true;
@@ -200,7 +201,10 @@ const packable = ({ type }: FieldDescriptorProto): boolean =>
 
 /** Implicit presence requires an open enum. */
 function enumType(one: Draft): { type: Type; typeName: string } {
-  return { type: Type.ENUM, typeName: `.${PACKAGE}.${one.flag && !one.optional ? "Closed" : "Open"}` };
+  return {
+    type: Type.ENUM,
+    typeName: `.${PACKAGE}.${(one.flag || one.kind !== "enum") && !one.optional ? "Closed" : "Open"}`,
+  };
 }
 
 function addMap(
