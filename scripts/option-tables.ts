@@ -115,7 +115,8 @@ const TABLES: readonly Table[] = [
   {
     type: ["index", "InMemoryTransportOptions"],
     title: "createInMemoryTransport",
-    text: "Options of a transport that calls a router in the same process.",
+    text: "Options of a transport that calls a router in the same process: `protocol`, `codec`, `serializations` and `interceptors` of `createTransport`.",
+    base: "NodeTransportOptions",
   },
   { type: ["index", "CallOptions"], title: "Calls", text: "Options of a call." },
   {
@@ -196,7 +197,8 @@ function writeTables(project: Project, folder: string, tables: readonly Table[],
   };
   const sections = tables.map((table) => {
     const [entry, name, own] = table.type;
-    const repeated = table.base === undefined ? [] : membersOf(entry, table.base).map((member) => member.getName());
+    const base = tables.find(({ type: [, one] }) => one === table.base);
+    const repeated = base === undefined ? [] : membersOf(...base.type).map((member) => member.getName());
     const members = membersOf(entry, name, own).filter((member) => !repeated.includes(member.getName()));
     return section(table, members);
   });
@@ -216,7 +218,8 @@ function section({ title, text, type, kind }: Table, members: readonly TypeSymbo
     kind === "members"
       ? "| member | type | meaning |\n|---|---|---|"
       : "| option | type | meaning | default |\n|---|---|---|---|";
-  return `## ${title}\n\n${text} Type: \`${type.slice(1).join(".")}\`.\n\n${head}\n${rows.join("\n")}\n`;
+  const cells = rows.length === 0 ? "" : `\n${head}\n${rows.join("\n")}\n`;
+  return `## ${title}\n\n${text} Type: \`${type.slice(1).join(".")}\`.\n${cells}`;
 }
 
 /** The name, type, meaning and default of a property of the runtime; `undefined` for one that is excluded or not ours. */

@@ -187,7 +187,7 @@ describe("consistent hashing", () => {
   });
 
   it("needs one way to find the key", () => {
-    expect(() => consistentHash("")).toThrow("consistentHash needs the name of a header, or a function, not \"\"");
+    expect(() => consistentHash("")).toThrow('consistentHash needs the name of a header, or a function, not ""');
     expect(() => consistentHash({ header: "a" } as never)).toThrow(TypeError);
   });
 });

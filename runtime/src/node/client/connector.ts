@@ -2,7 +2,7 @@
  * Connectors: the checks of options of connections, and the choice between HTTP/1.1 and HTTP/2.
  */
 
-import { assertAmount, assertOneOf } from "../../call/option.ts";
+import { assertAmount, assertFunction, assertOneOf } from "../../call/option.ts";
 import { ConnectionBackoff } from "../../connection/attempts.ts";
 import { DEFAULT_CONNECT_TIMEOUT_MS } from "../../connection/connection.ts";
 import { Pool } from "../../connection/pool.ts";
@@ -49,9 +49,9 @@ export function createConnector(options: ConnectOptions): Connections {
       socketPath === undefined ? "begin it with https://, or remove the option tls" : "remove the option tls";
     throw new TypeError(`baseUrl "${options.baseUrl}" has no TLS: ${remedy}`);
   }
-  const { tls, proxy = origin.protocol === "https:" && "env" } = options;
+  const { tls, connect, proxy = origin.protocol === "https:" && connect === undefined && "env" } = options;
   if (proxy && socketPath !== undefined) throw new TypeError("proxy has no effect on a Unix socket");
-  const target: Target = { origin, socketPath, tls, peer: socketPath ?? origin.host };
+  const target: Target = { origin, socketPath, tls, connect, peer: socketPath ?? origin.host };
   const prefix = origin.pathname.replace(/\/$/, "");
   const connections = connectTo({ ...target, proxy: proxyFor(proxy, addressOf(target)) }, options);
   const exchange = connections.observed(WITHOUT_OTHERS);
@@ -86,7 +86,11 @@ export function createEndpointConnector(options: EndpointOptions): ConnectEndpoi
       `${socketPath === undefined ? scheme : "http"}://${authority ?? (socketPath === undefined ? address : "localhost")}`,
     );
     const to = "path" in parsed ? undefined : parsed;
-    const target: Target = { origin, socketPath, tls, peer: address, address: to, proxy: to && proxyFor(proxy, to) };
+    const { connect } = options;
+    const target: Target = {
+      ...{ origin, socketPath, tls, connect, peer: address, address: to },
+      proxy: to && proxyFor(proxy, to),
+    };
     return connectTo(target, options, onReadiness);
   };
 }
@@ -128,6 +132,10 @@ function checkOptions(options: Omit<ConnectOptions, "baseUrl">): void {
   assertOneOf("waitForReady", waitForReady, [true, false]);
   assertOneOf("javaNames", javaNames, [true, false]);
   if (options.tls !== undefined) checkTlsOptions(options.tls);
+  const { connect } = options;
+  assertFunction("connect", connect);
+  if (connect && (options.tls || options.proxy))
+    throw new TypeError("connect excludes tls and proxy: its streams have both");
 }
 
 /** Parses a base URL. For a Unix domain socket the authority of requests is `localhost`, as in gRPC. */

@@ -165,7 +165,7 @@ export class Http1Pool implements EndpointConnections {
     const attempt = { version: "HTTP/1.1", timeoutMs: options.connectTimeoutMs, hasAnswered, signals } as const;
     return establish<Http1Connection>(target, attempt, (socket, done) => {
       const connect = (): void => done(new Http1Connection(this, socket));
-      if (target.origin.protocol === "https:") socket.once("secureConnect", connect);
+      if (target.origin.protocol === "https:" && target.connect === undefined) socket.once("secureConnect", connect);
       else if (socket.connecting) socket.once("connect", connect);
       else connect();
     });
@@ -256,7 +256,12 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
   /** Returns the error for an exchange that was open when the connection ended. */
   lost(): RpcError {
     const { target, hasAnswered } = this.#pool;
-    const cause = explainEnd(this.#io.error ?? CLOSED_BY_PEER, target, this.#socket, hasAnswered);
+    const cause = explainEnd(
+      this.#io.error ?? this.#socket.errored ?? CLOSED_BY_PEER,
+      target,
+      this.#socket,
+      hasAnswered,
+    );
     this.#reason ??= connectionError(cause, this.peer);
     return this.#reason;
   }

@@ -4,6 +4,7 @@
 
 import { AsyncResource } from "node:async_hooks";
 import { isIP, type Socket } from "node:net";
+import type { Duplex } from "node:stream";
 import { reportConnection } from "../../call/diagnostics.ts";
 import { now, startBackgroundTimer, startTimer } from "../../call/platform.ts";
 import { onAbort } from "../../call/timer.ts";
@@ -16,9 +17,10 @@ import {
   isClosedByPeer,
 } from "../../connection/error.ts";
 import { clientTls, DEFAULT_CIPHERS } from "../io/tls-options.ts";
+import { WebStreamSocket } from "../io/web-stream-socket.ts";
 import { connect } from "../platform.ts";
 import { type HttpProxy, openTunnel } from "./proxy.ts";
-import type { ClientTlsOptions } from "./transport-options.ts";
+import type { ClientTlsOptions, NodeTransportOptions } from "./transport-options.ts";
 
 const connectionContext = new AsyncResource("TRIPLE_CONNECTION", { requireManualDestroy: true });
 
@@ -39,6 +41,8 @@ export interface Target {
   readonly address?: { readonly host: string; readonly port: number } | undefined;
   /** For `https` origins: the options of TLS. */
   readonly tls: ClientTlsOptions | undefined;
+  /** Makes connections in place of `node:net` and `node:tls`. */
+  readonly connect?: NodeTransportOptions["connect"];
   /** The name of the server in error messages. */
   readonly peer: string;
   /** The proxy to connect through. Default: none. */
@@ -51,6 +55,10 @@ export interface Target {
  */
 function openSocket(target: Target, alpnProtocol: "h2" | "http/1.1", tunnel?: Socket): Socket {
   const { origin, socketPath, tls } = target;
+  if (target.connect !== undefined) {
+    const { readable, writable } = target.connect(addressOf(target));
+    return guardSocket(new WebStreamSocket(readable, writable) as Duplex as Socket);
+  }
   if (socketPath !== undefined) return guardSocket(connect({ path: socketPath }));
   if (origin.protocol !== "https:") return tunnel ?? guardSocket(connect(addressOf(target)));
   const options = {
@@ -65,9 +73,9 @@ function openSocket(target: Target, alpnProtocol: "h2" | "http/1.1", tunnel?: So
 }
 
 /** Reports whether the protocol of a connection is negotiated by ALPN: always over TLS, unless the options exclude it. */
-export function usesAlpn({ origin, socketPath, tls }: Target): boolean {
+export function usesAlpn({ origin, socketPath, tls, connect }: Target): boolean {
   const { length }: { readonly length?: number } = tls?.ALPNProtocols ?? {};
-  return socketPath === undefined && origin.protocol === "https:" && length !== 0;
+  return socketPath === undefined && connect === undefined && origin.protocol === "https:" && length !== 0;
 }
 
 /** Returns the host and port to connect to. */
@@ -104,10 +112,15 @@ export function establish<T>(
   report("connecting", `connecting to ${peer} over ${version}`);
   return new Promise((resolve, reject) => {
     const alpnProtocol = version === "HTTP/2" ? "h2" : "http/1.1";
-    let socket =
-      proxy === undefined
-        ? openSocket(target, alpnProtocol)
-        : guardSocket(connect({ host: proxy.host, port: proxy.port }));
+    let socket: Socket;
+    try {
+      socket =
+        proxy === undefined
+          ? openSocket(target, alpnProtocol)
+          : guardSocket(connect({ host: proxy.host, port: proxy.port }));
+    } catch (cause) {
+      throw connectionError(cause, peer);
+    }
     /** True until the proxy has made the tunnel. */
     let isAtProxy = proxy !== undefined;
     const release: (() => void)[] = [];

@@ -127,6 +127,16 @@ export interface NodeTransportOptions extends InMemoryTransportOptions {
    * gRPC; otherwise none.
    */
   readonly proxy?: string | false | undefined;
+  /**
+   * Makes a connection: two streams of bytes, such as a socket of Cloudflare or a tunnel, with TLS if the base URL begins with
+   * `https://`. Excludes `tls` and `proxy`. Default: `connect` of `node:net` and `node:tls`.
+   */
+  readonly connect?:
+    | ((address: { readonly host: string; readonly port: number }) => {
+        readonly readable: ReadableStream<Uint8Array>;
+        readonly writable: WritableStream<Uint8Array>;
+      })
+    | undefined;
   /** Time limit for making a connection, proxy and TLS included. Default: 20,000. */
   readonly connectTimeoutMs?: number | undefined;
   /** Time without calls after which a connection is closed; 0: at once. Default: 15 minutes, over HTTP/1.1 25 seconds. */

@@ -69,6 +69,7 @@ const TRANSPORT_OPTION_NAMES: MemberNames<
   interceptors: true,
   tls: true,
   proxy: true,
+  connect: true,
   waitForReady: true,
   maxConnections: true,
   onTransparentRetry: true,

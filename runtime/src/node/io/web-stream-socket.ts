@@ -1,9 +1,9 @@
-/** A socket on web streams, such as that of a connection which the platform has accepted. */
+/** A socket on web streams, such as that of a connection which the platform has made or accepted. */
 import { Duplex } from "node:stream";
 import { joinAll } from "../../call/bytes.ts";
 import { ignore } from "../../connection/error.ts";
 
-/** Web streams with the members of a socket that the engines of servers use. It has no addresses. */
+/** Web streams with the members of a socket that the engines use. It has no addresses. */
 export class WebStreamSocket extends Duplex {
   bytesRead = 0;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
@@ -14,7 +14,7 @@ export class WebStreamSocket extends Duplex {
   constructor(readable: ReadableStream<Uint8Array>, writable: WritableStream<Uint8Array>) {
     super({ allowHalfOpen: false });
     if (readable?.locked !== false || writable?.locked !== false)
-      throw new TypeError("accept takes { readable, writable }, two streams that are not locked");
+      throw new TypeError("a connection is { readable, writable }, two streams that are not locked");
     this.#reader = readable.getReader();
     this.#writer = writable.getWriter();
     for (const { closed } of [this.#reader, this.#writer]) closed.catch((error: Error) => this.destroy(error));
@@ -43,6 +43,16 @@ export class WebStreamSocket extends Duplex {
 
   override _final(done: (error?: Error) => void): void {
     this.#writer.close().then(() => done(), done);
+  }
+
+  setKeepAlive(): this {
+    return this;
+  }
+  ref(): this {
+    return this;
+  }
+  unref(): this {
+    return this;
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
