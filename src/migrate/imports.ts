@@ -1,6 +1,9 @@
 /** The imports of a migrated file: those that are still used, and new ones. */
 import { ts } from "ts-morph";
 
+/** Names that are types, also where the old code has a value. */
+const TYPES = ["Call", "HandlerContext"];
+
 interface Added {
   readonly name: string;
   readonly local: string;
@@ -51,7 +54,7 @@ export class FileImports {
     const local = isTaken ? `triple${name[0]?.toUpperCase()}${name.slice(1)}` : name;
     const added = names.get(name) ?? { name, local, isValue: false };
     names.set(name, added);
-    if (!isOfType(at)) added.isValue = true;
+    if (!isOfType(at) && !TYPES.includes(name)) added.isValue = true;
     return added.local;
   }
 

@@ -90,6 +90,17 @@ describe.each(Object.entries(KINDS))("a project of %s", (kind, { left, errors, o
     expect(new Set(found.map((line) => line.split("(")[0])).size).toBeLessThanOrEqual(files.length / 20);
   });
 
+  it("imports the types of triple-es as types, as verbatimModuleSyntax demands", () => {
+    const config = { extends: "./tsconfig.json", compilerOptions: { verbatimModuleSyntax: true }, include: ["**/*.ts"] };
+    project.write("verbatim.json", JSON.stringify(config));
+    const options = { cwd: project.folder, env: TSC_ENVIRONMENT, encoding: "utf8" } as const;
+    const { stdout } = spawnSync(TSC, ["--project", "verbatim.json", ...TSC_FLAGS], options);
+    const places = Array.from(stdout.matchAll(/^([^.(]\S+)\((\d+),\d+\): error TS1484: /gm), ([, file = "", line]) => {
+      return readFileSync(join(project.folder, file), "utf8").split("\n")[Number(line) - 1];
+    });
+    expect(places.filter((line) => line?.includes("triple-es"))).toEqual([]);
+  });
+
   it("has no import of an old package in a file without a listed place", () => {
     const listed = new Set(left.map((line) => line.split(":")[0]));
     const files = outcome.stdout.split("\n").flatMap((line) => /^changed (\S+\.ts)$/.exec(line)?.[1] ?? []);
