@@ -139,7 +139,7 @@ describe("statuses", () => {
   it("must be ones there are", () => {
     const health = addHealth(createRouter());
     expect(() => health.set("", "SERVING" as HealthStatus)).toThrow(
-      "a health status is one of unknown, serving, not_serving; not SERVING",
+      'status must be in ["unknown","serving","not_serving"], not "SERVING"',
     );
   });
 });

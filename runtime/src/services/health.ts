@@ -4,6 +4,7 @@
  */
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
+import { assertOneOf } from "../call/option.ts";
 import { onAbort } from "../call/timer.ts";
 import type { CallDefaults, CallOptions, Transport } from "../client/client.ts";
 import { HealthCheckResponse_ServingStatus as ServingStatus } from "../gen/grpc/health/v1/health_pb.ts";
@@ -157,9 +158,7 @@ class RouterHealth implements Health {
   }
 
   readonly set = (service: string, status: HealthStatus): this => {
-    if (!Object.hasOwn(SERVING_STATUS, status)) {
-      throw new TypeError(`a health status is one of ${Object.keys(SERVING_STATUS).join(", ")}; not ${status}`);
-    }
+    assertOneOf("status", status, Object.keys(SERVING_STATUS) as HealthStatus[]);
     this.#statuses.set(service, status);
     this.#notify();
     return this;

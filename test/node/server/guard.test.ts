@@ -64,7 +64,10 @@ class FakeRequest implements WatchedRequest {
 class Guarded {
   readonly destroySocket = vi.fn();
   readonly leave = vi.fn<() => void>();
-  readonly abort = vi.fn<(reason: RpcError) => void>();
+  aborted: RpcError | undefined;
+  readonly abort = vi.fn<(reason: RpcError) => void>((reason) => {
+    this.aborted = reason;
+  });
   readonly socket = { destroy: this.destroySocket, writableLength: 0, bytesWritten: 0 };
   readonly requests = new SwapList<FakeRequest>();
   readonly role: ServerRole;

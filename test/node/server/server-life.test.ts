@@ -91,6 +91,30 @@ it("over HTTP/1.1, the response to a request at the maximum age closes the conne
   expect((await connectGreeter(baseUrl, H1).greet({ name: "Bob" })).greeting).toBe("Hello, Bob!");
 });
 
+it.each(["grpc", "http-rpc"] as const)(
+  "over %s, calls that run after the grace period of the maximum age fail as unavailable",
+  async (protocol) => {
+    const limits = { maxConnectionAgeMs: 10, maxConnectionAgeGraceMs: 100 };
+    const { baseUrl } = await startServer(
+      { greet: (_, { signal }) => aborted(signal).then(() => signal.throwIfAborted() ?? {}) },
+      { limits },
+    );
+    const { code, message } = await failureOf(connectGreeter(baseUrl, { protocol }).greet({}));
+    expect([code, message]).toEqual([
+      Code.Unavailable,
+      "[unavailable] the connection has exceeded its maximum age: call again",
+    ]);
+  },
+);
+
+it("over HTTP/1.1, a handler that ignores the end of the grace period loses its connection", async () => {
+  const limits = { maxConnectionAgeMs: 10, maxConnectionAgeGraceMs: 10 };
+  const gate = signalled();
+  const { baseUrl } = await startServer({ greet: () => gate.promise.then(() => ({})) }, { limits });
+  expect((await failureOf(connectGreeter(baseUrl, H1).greet({}))).message).toContain("closed the connection");
+  gate.resolve();
+});
+
 it("drainConnections moves clients to new connections, and running calls continue", async () => {
   const ports: (number | undefined)[] = [];
   const [begun, released] = [signalled(), signalled()];

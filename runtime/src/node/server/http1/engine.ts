@@ -19,7 +19,7 @@ import { type Http1Handler, ServerConnection } from "../../../http1/server.ts";
 import type { OriginPolicy } from "../../../protocol/options.ts";
 import { socketState } from "../../io/socket-state.ts";
 import { MANUAL, ServedConnection, ServedConnections, type ServerEngineOptions } from "../listener/engine.ts";
-import { MIB, oldAt } from "../listener/limits.ts";
+import { ABORT_GRACE_MS, MIB, oldAt, tooOld } from "../listener/limits.ts";
 import { OUT_OF_MEMORY, refusal } from "../listener/request.ts";
 import { openWebSocket, type WebSocketUpgrade } from "../listener/web-socket.ts";
 import { readPeer } from "../peer.ts";
@@ -200,7 +200,9 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
     const { socket } = this.#socket;
     this.#connection.tick(at - this.#sweptAt);
     this.#sweptAt = at;
-    if (at >= this.#oldAt + this.service.limits.maxConnectionAgeGraceMs) this.#destroy();
+    const expiredMs = at - this.#oldAt - this.service.limits.maxConnectionAgeGraceMs;
+    if (expiredMs >= 0 && this.#request !== undefined && this.aborted === undefined) this.abort(tooOld());
+    else if (expiredMs > (this.#request === undefined ? 0 : ABORT_GRACE_MS)) this.#destroy();
     const unsent = this.#socket.unsent + this.#connection.unsent;
     if (unsent !== this.#unsent || socket.bytesRead !== this.#received) {
       this.#unsent = unsent;

@@ -19,7 +19,7 @@ import { ErrorCode } from "../../../http2/codes.ts";
 import type { EngineConnection } from "../../../http2/connection.ts";
 import type { Stream } from "../../../http2/stream.ts";
 import type { ServedConnection } from "../listener/engine.ts";
-import { ABORT_GRACE_MS, type Limits, MIB, oldAt } from "../listener/limits.ts";
+import { ABORT_GRACE_MS, type Limits, MIB, oldAt, tooOld } from "../listener/limits.ts";
 
 /** A request whose stream is open. */
 export interface WatchedRequest extends Indexed {
@@ -42,7 +42,7 @@ interface Progress {
 }
 
 /** The ways in which a guard ends its connection, other than at once. */
-type GuardedConnection = Pick<ServedConnection, "leave" | "abort">;
+type GuardedConnection = Pick<ServedConnection, "leave" | "abort" | "aborted">;
 
 /** Enforces the time limits of one connection. The periodic sweep of the server calls it. */
 export class ConnectionGuard {
@@ -55,8 +55,6 @@ export class ConnectionGuard {
   readonly #start: number = Math.floor(now());
   /** The time at which the connection takes no further calls. */
   readonly #oldAt: number;
-  /** The time when the calls of the expired connection were aborted. */
-  #expiredAt: number | undefined;
   #sweptAt: number = this.#start;
   #idleSince: number = this.#start;
   #requestsBefore = 0;
@@ -102,12 +100,10 @@ export class ConnectionGuard {
   #sweepAge(now: number): void {
     if (now < this.#oldAt) return;
     this.#owner.leave();
-    if (now < this.#oldAt + this.#limits.maxConnectionAgeGraceMs) return;
-    if (this.#expiredAt === undefined) {
-      this.#expiredAt = now;
-      this.#owner.abort(new RpcError(Code.Unavailable, "the connection has exceeded its maximum age: call again"));
-    } else if (now - this.#expiredAt > ABORT_GRACE_MS)
-      this.#connection.fail(ErrorCode.NoError, "the connection is old");
+    const expiredMs = now - this.#oldAt - this.#limits.maxConnectionAgeGraceMs;
+    if (expiredMs < 0) return;
+    if (this.#owner.aborted === undefined) this.#owner.abort(tooOld());
+    else if (expiredMs > ABORT_GRACE_MS) this.#connection.fail(ErrorCode.NoError, "the connection is old");
   }
 
   /** Frees the memory of requests whose client has stopped reading or sending, and of connections that are not read. */

@@ -2,6 +2,8 @@
  * Limits of one connection to a server: their names, defaults and validation. The HTTP/2 engine enforces the counts
  * (`http2/limits.ts`), and the periodic sweep of the server enforces the times.
  */
+import { Code } from "../../../call/code.ts";
+import { RpcError } from "../../../call/error.ts";
 import { assertAmount, assertMembers } from "../../../call/option.ts";
 import { random } from "../../../call/platform.ts";
 import { DEFAULT_LIMITS } from "../../../http2/limits.ts";
@@ -108,6 +110,10 @@ export function oldAt({ maxConnectionAgeMs }: Limits, now: number): number {
     ? maxConnectionAgeMs
     : now + maxConnectionAgeMs * (0.9 + random() * 0.2);
 }
+
+/** Creates the error of calls that run on an old connection after the grace period. */
+export const tooOld = (): RpcError =>
+  new RpcError(Code.Unavailable, "the connection has exceeded its maximum age: call again");
 
 /** Returns the interval of the sweep of all connections: a tenth of the shortest time limit, but at most a second. */
 export function sweepIntervalMs(limits: Limits): number {
