@@ -106,9 +106,12 @@ public final class Admin {
       case "test":
         return test(name, (String) words.get(2), (List<?>) words.get(3));
       case "rule":
-        return words.get(2) == null
+        boolean isDone = words.get(2) == null
           ? center.removeConfig(name, DynamicConfiguration.DEFAULT_GROUP)
           : center.publishConfig(name, DynamicConfiguration.DEFAULT_GROUP, write(words.get(2)));
+        // Dubbo logs the error.
+        if (!isDone) throw new IllegalStateException("the rule " + name + " was not written");
+        return true;
       case "register":
         registry.register(URL.valueOf(name));
         return true;
