@@ -122,15 +122,17 @@ export class ServiceRules {
     );
   }
 
-  /** Watches the texts until {@link stop}. */
-  start(watch: WatchText, warn: (problem: string) => void): void {
+  /** Watches the texts. Returns the function that ends this, unless another watch has begun: a resolver may run again early. */
+  start(watch: WatchText, warn: (problem: string) => void): () => void {
+    this.#stop();
     this.#watch = watch;
     this.#warn = warn;
     for (const rule of this.#all) this.#open(rule);
     this.provide(undefined);
+    return () => this.#watch === watch && this.#stop();
   }
 
-  stop(): void {
+  #stop(): void {
     for (const rule of this.#all) rule.stop();
   }
 

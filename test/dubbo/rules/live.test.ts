@@ -352,6 +352,21 @@ it("rules of the last application apply until those of another one are known", (
   expect(pick("/a/b")).toBe("bj");
 });
 
+it("a resolver that runs again before its last run has ended watches the texts", () => {
+  const own = rules({ application: "web" }).of({ service: SERVICE }, "10.0.0.1");
+  const runs = [new Set<string>(), new Set<string>()];
+  const watchBy = (keys: Set<string>) => (key: string) => {
+    keys.add(key);
+    return () => keys.delete(key);
+  };
+  const [endFirst, endSecond] = runs.map((keys) => own.start(watchBy(keys), () => {}));
+  endFirst?.();
+  own.provide("shop");
+  expect(runs.map(({ size }) => size)).toEqual([0, 8]);
+  endSecond?.();
+  expect(runs.map(({ size }) => size)).toEqual([0, 0]);
+});
+
 it("conditions on the method apply to its overloads, whose paths have a suffix over HTTP RPC", () => {
   const { pick, set } = ruled();
   set("shop.condition-router", 'conditions: ["method=find => region=hz"]');

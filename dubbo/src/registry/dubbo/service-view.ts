@@ -55,8 +55,8 @@ export class ServiceView {
     this.#source = source;
     this.#key = key;
     this.#warn = warn;
-    rules?.start((name, onText) => source.rule(name).watch(this.#watcher(onText)), warn);
-    if (rules !== undefined) this.#stops.push(() => rules.stop());
+    const ruled = rules?.start((name, onText) => source.rule(name).watch(this.#watcher(onText)), warn);
+    if (ruled !== undefined) this.#stops.push(ruled);
     const providers = this.#watcher<readonly string[]>((urls) => this.#listed(urls));
     if (levels === "instance") this.#providers = [];
     else this.#stops.push(source.watchProviders(key, providers));

@@ -174,12 +174,10 @@ export class ZooKeeperConnection {
       this.#onEvent(readNodeEvent(reader));
       return;
     }
-    const pending = this.#pending.shift();
+    const [pending] = this.#pending;
     if (pending === undefined) throw new RangeError("a reply without a request");
-    if (pending.xid !== xid) {
-      this.#pending.unshift(pending);
-      throw new RangeError(`a reply to the request ${xid} instead of ${pending.xid}`);
-    }
+    if (pending.xid !== xid) throw new RangeError(`a reply to the request ${xid} instead of ${pending.xid}`);
+    this.#pending.shift();
     if (this.#pending.length === 0) this.#socket.unref();
     pending.onReply(reader, failure);
   }
