@@ -80,6 +80,20 @@ it("publish the begin and the end of connections over HTTP/1.1, on both sides", 
   ]);
 });
 
+it("publish that the option connect has thrown", async () => {
+  const connections = collect("connection");
+  const connect = () => {
+    throw new Error("no tunnel");
+  };
+  const transport = createTransport({ baseUrl: "http://localhost:1", connect });
+  await failureOf(createGreetServiceClient(transport).greet({}));
+  await transport.close();
+  expect(connections.map(({ text }) => text)).toEqual([
+    "connecting to localhost:1 over HTTP/2",
+    "connection to localhost:1 failed: no tunnel",
+  ]);
+});
+
 it("publish hedged attempts, and attempts that the budget refuses", async () => {
   const greet = () => {
     throw new RpcError(Code.Unavailable, "not now");

@@ -119,7 +119,9 @@ export function establish<T>(
           ? openSocket(target, alpnProtocol)
           : guardSocket(connect({ host: proxy.host, port: proxy.port }));
     } catch (cause) {
-      throw connectionError(cause, peer);
+      const error = connectionError(cause, peer);
+      report("failed", error.rawMessage);
+      return reject(error);
     }
     /** True until the proxy has made the tunnel. */
     let isAtProxy = proxy !== undefined;
