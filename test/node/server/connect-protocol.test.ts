@@ -1,5 +1,6 @@
 /** WebSockets on streams of HTTP/2 (RFC 8441), opened by the client of Node and by proxies that connect so. */
 import { createHash } from "node:crypto";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import { once } from "node:events";
 import { createServer as createProxy } from "node:http";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from "node:http2";
@@ -10,10 +11,16 @@ import { createServer, type Server, type ServerOptions } from "triple-es/node";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { WebSocket } from "ws";
 import { createGreetServiceClient, GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
+import { Flag, frame, PREFACE, Reset, request, settings, Type, words } from "../../support/frames.ts";
+import { pause } from "../../support/pause.ts";
 import { aborted, arriving, failureOf, greeter, greetings, signalled } from "../../support/server.ts";
 
-async function listen(options: ServerOptions = {}, greet = greeter.greet): Promise<Server> {
-  const server = createServer({ webSocket: true, ...options }).add(GreetServiceDef, { ...greeter, greet });
+async function listen(
+  options: ServerOptions = {},
+  greet = greeter.greet,
+  greetEach = greeter.greetEach,
+): Promise<Server> {
+  const server = createServer({ webSocket: true, ...options }).add(GreetServiceDef, { ...greeter, greet, greetEach });
   await server.listen({ port: 0, host: "127.0.0.1" });
   onTestFinished(() => server.close({ graceMs: 0 }));
   return server;
@@ -25,6 +32,18 @@ async function openSession({ address }: Server): Promise<ClientHttp2Session> {
   onTestFinished(() => session.destroy());
   await once(session, "remoteSettings");
   return session;
+}
+
+/** Collects the types of the events of a session's connections until the end of the test. */
+function eventsOf({ socket }: ClientHttp2Session): string[] {
+  const types: string[] = [];
+  const add = (event: unknown): void => {
+    const { peer, type } = event as { readonly peer: string; readonly type: string };
+    if (peer === `127.0.0.1:${socket.localPort}`) types.push(type);
+  };
+  subscribe("triple-es.connection", add);
+  onTestFinished(() => void unsubscribe("triple-es.connection", add));
+  return types;
 }
 
 function open(session: ClientHttp2Session, fields: OutgoingHttpHeaders = {}): ClientHttp2Stream {
@@ -116,6 +135,7 @@ describe("a WebSocket on a stream of HTTP/2", () => {
     const stream = open(await openSession(await listen()), fields);
     const [received] = await once(stream, "response");
     expect(received[":status"]).toBe(status);
+    expect(received["sec-websocket-version"]).toBe(status === 426 ? "13" : undefined);
     if (status === 200) return;
     stream.setEncoding("utf8").end();
     let text = "";
@@ -153,6 +173,72 @@ describe("a WebSocket on a stream of HTTP/2", () => {
     await ended.promise;
     expect((await failed).code).toBe(Code.Unavailable);
     expect((await client.greet({ name: "Ann" })).greeting).toBe("Ann");
+  });
+
+  it("answers its calls as unavailable when the server ends them", async () => {
+    const begun = signalled();
+    const server = await listen({}, async (_, { signal }) => {
+      begun.resolve();
+      await aborted(signal);
+      throw signal.reason;
+    });
+    const { client } = await connectThrough(server);
+    const failed = failureOf(client.greet({}));
+    await begun.promise;
+    void server.close({ graceMs: 20 });
+    expect((await failed).rawMessage).toBe("the server is shutting down");
+  });
+
+  it("lets its client connect again when the connection that carries it does", async () => {
+    vi.useFakeTimers({ toFake: ["setInterval", "clearInterval", "performance"] });
+    onTestFinished(() => void vi.useRealTimers());
+    const session = await openSession(await listen({ limits: { maxConnectionAgeMs: 10_000 } }));
+    const events = eventsOf(session);
+    await vi.advanceTimersByTimeAsync(8_000);
+    await once(open(session), "response");
+    expect(events).toEqual(["connected"]);
+    await vi.advanceTimersByTimeAsync(4_000);
+    await vi.waitUntil(() => events.length > 2);
+    expect(events).toEqual(["connected", "goaway", "goaway"]);
+  });
+
+  /** Sends a request in a WebSocket, whose frames are masked with zeros. The server may send without a limit. */
+  function call(stream: ClientHttp2Stream, method = "Greet"): void {
+    const window = frame(Type.windowUpdate, 0, 0, words(2 ** 30));
+    const body = frame(Type.data, Flag.endStream, 1, Buffer.alloc(5));
+    const bytes = Buffer.concat([
+      ...[PREFACE, settings([4, 2 ** 30]), window],
+      ...[frame(Type.headers, Flag.endHeaders, 1, request(method)), body],
+    ]);
+    const head = Buffer.from([0x82, 0xfe, bytes.length >> 8, bytes.length & 0xff, 0, 0, 0, 0]);
+    stream.write(Buffer.concat([head, bytes]));
+  }
+
+  it("is reset if its client reads nothing for stallTimeoutMs", async () => {
+    const endless = async function* () {
+      for (;;) yield { greeting: "a".repeat(100_000) };
+    };
+    const server = await listen({ limits: { stallTimeoutMs: 1_000 } }, undefined, endless);
+    const session = await openSession(server);
+    const events = eventsOf(session);
+    const stream = open(session);
+    const closed = once(stream, "close");
+    call(stream, "GreetEach");
+    await once(stream, "response");
+    await vi.waitUntil(() => events.includes("closed"), 4_000);
+    stream.resume();
+    await closed;
+    expect(stream.rstCode).toBe(Reset.cancel);
+  });
+
+  it.each([80_000, 140_000, 200_000])("answers a client that has ended its side with %i bytes", async (length) => {
+    const stream = open(await openSession(await listen({}, () => ({ greeting: "a".repeat(length) }))));
+    call(stream);
+    stream.end();
+    await once(stream, "response");
+    await pause(100);
+    expect(Buffer.concat(await stream.toArray()).length).toBeGreaterThan(length);
+    expect(stream.rstCode).toBe(Reset.none);
   });
 
   it("ends after its calls when the server closes", async () => {

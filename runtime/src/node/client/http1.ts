@@ -192,6 +192,7 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
   readonly collecting: Collecting = new Collecting();
   isDestroyed = false;
   readonly #pool: Http1Pool;
+  /** Streams of the option `connect` lack the members that concern the kernel or the program. */
   readonly #socket: Socket;
   readonly #io: ConnectionSocket;
   readonly #engine: ClientConnection;
@@ -207,7 +208,7 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
     const { target, options } = pool;
     this.#pool = pool;
     this.#socket = socket;
-    socket.setKeepAlive(true, VERIFY_QUIET_MS);
+    socket.setKeepAlive?.(true, VERIFY_QUIET_MS);
     this.#io = new ConnectionSocket(socket);
     readAfterFailedWrite(socket, (error) => this.#io.fail(error));
     this.#engine = new ClientConnection(this, {
@@ -240,7 +241,7 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
     const exchange = new ConnectionExchange(this, request, undefined, onEnd);
     const { body, signal } = request;
     const { whole } = body;
-    this.#socket.ref();
+    this.#socket.ref?.();
     this.#usableUntil = Number.POSITIVE_INFINITY;
     try {
       exchange.stream = this.#engine.request(request, exchange, whole);
@@ -256,12 +257,8 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
   /** Returns the error for an exchange that was open when the connection ended. */
   lost(): RpcError {
     const { target, hasAnswered } = this.#pool;
-    const cause = explainEnd(
-      this.#io.error ?? this.#socket.errored ?? CLOSED_BY_PEER,
-      target,
-      this.#socket,
-      hasAnswered,
-    );
+    const end = this.#io.error ?? this.#socket.errored ?? CLOSED_BY_PEER;
+    const cause = explainEnd(end, target, this.#socket, hasAnswered);
     this.#reason ??= connectionError(cause, this.peer);
     return this.#reason;
   }
@@ -278,7 +275,7 @@ export class Http1Connection implements MessageHandler, SocketOwner, ExchangeOwn
     const idleMs = Math.min(idleTimeoutMs, 1_000 * (idleSeconds - ANNOUNCED_TIME_MARGIN_S));
     this.#usableUntil = now() + idleMs;
     // An idle connection must not keep the program running.
-    this.#socket.unref();
+    this.#socket.unref?.();
     this.#pool.onIdle(this);
     if (this.open) this.#stopTimer ??= startBackgroundTimer(idleMs, this.#closeIfIdle);
   }

@@ -46,7 +46,8 @@ export class MemorySocket extends Duplex {
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {
     done(error);
-    this.#other?.destroy();
+    // At the end of both directions, the other end may have bytes to read.
+    if (!this.readableEnded || !this.writableFinished) this.#other?.destroy();
   }
 
   setTimeout(): this {

@@ -8,7 +8,6 @@ export class WebStreamSocket extends Duplex {
   bytesRead = 0;
   readonly #reader: ReadableStreamDefaultReader<Uint8Array>;
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
-  #sent = 0;
 
   /** Throws a `TypeError` for what is not a pair of streams, and for streams in use. */
   constructor(readable: ReadableStream<Uint8Array>, writable: WritableStream<Uint8Array>) {
@@ -18,11 +17,6 @@ export class WebStreamSocket extends Duplex {
     this.#reader = readable.getReader();
     this.#writer = writable.getWriter();
     for (const { closed } of [this.#reader, this.#writer]) closed.catch((error: Error) => this.destroy(error));
-  }
-
-  /** Bytes that were written, including those that have not been sent. */
-  get bytesWritten(): number {
-    return this.#sent + this.writableLength;
   }
 
   override _read(): void {
@@ -35,24 +29,11 @@ export class WebStreamSocket extends Duplex {
   override _writev(chunks: readonly { chunk: Uint8Array }[], done: (error?: Error) => void): void {
     // A stream may keep what is written to it, while the caller uses the memory again. Node 20 throws for one that is closed.
     const bytes = joinAll(chunks.map(({ chunk }) => chunk));
-    new Promise<void>((resolve) => resolve(this.#writer.write(bytes))).then(() => {
-      this.#sent += bytes.byteLength;
-      done();
-    }, done);
+    new Promise<void>((resolve) => resolve(this.#writer.write(bytes))).then(() => done(), done);
   }
 
   override _final(done: (error?: Error) => void): void {
     this.#writer.close().then(() => done(), done);
-  }
-
-  setKeepAlive(): this {
-    return this;
-  }
-  ref(): this {
-    return this;
-  }
-  unref(): this {
-    return this;
   }
 
   override _destroy(error: Error | null, done: (error: Error | null) => void): void {

@@ -129,9 +129,9 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
     new AsyncResource("TRIPLE_REQUEST", MANUAL).runInAsyncScope(serve, undefined, this.service.exchange, request);
   }
 
-  onInvalid(exchange: ServerExchange, { status, message, fields }: MessageError): void {
-    const { headers, body } = refusal(status, message);
-    exchange.respond(status, { raw: [...headers.raw, ...fields], frozen: false }, body.whole);
+  onInvalid(exchange: ServerExchange, error: MessageError): void {
+    const { status, headers, body } = refusal(error);
+    exchange.respond(status, headers, body.whole);
   }
 
   onPause(isPaused: boolean): void {

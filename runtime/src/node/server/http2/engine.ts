@@ -10,6 +10,7 @@ import { ConnectionSocket, type SocketOwner } from "../../../connection/socket.t
 import { SwapList } from "../../../connection/swap-list.ts";
 import type { SocketState } from "../../../http/channel-state.ts";
 import type { Exchange, HttpResponse } from "../../../http/exchange.ts";
+import { MessageError } from "../../../http1/error.ts";
 import { ErrorCode } from "../../../http2/codes.ts";
 import type { EngineConnection } from "../../../http2/connection.ts";
 import type { ConnectionEvent, ServerHandler } from "../../../http2/events.ts";
@@ -92,14 +93,12 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   /** Answers a request that opens a WebSocket on its stream. */
   #connect(request: ServedRequest, protocol: string): void {
     const { connections, service } = this;
-    const isFull = connections.size >= service.maxConnections;
-    request.answer(
-      isFull
-        ? refusal(503, "the server has too many connections")
-        : answerConnect(request, protocol, service.allowsWebSocket as OriginPolicy, (...one) =>
-            connections.accept(...one),
-          ),
-    );
+    const accept = (...one: Parameters<ServedConnections["accept"]>): void => {
+      request.inner = connections.accept(...one);
+      if (this.#isLeaving) request.inner.leave();
+    };
+    if (connections.size >= service.maxConnections) request.answer(TOO_MANY);
+    else request.answer(answerConnect(request, protocol, service.allowsWebSocket as OriginPolicy, accept));
   }
 
   #start(request: ServedRequest): void {
@@ -126,6 +125,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     this.connection.goAway(ErrorCode.NoError, false);
     this.connection.ping("shutdown");
     this.#stopTimer = startTimer(LEAVE_MS, () => this.#finishLeaving());
+    for (const { inner } of this.requests) inner?.leave();
   }
 
   /** After two GOAWAY frames, no request is lost. */
@@ -154,7 +154,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
 
   abort(reason: RpcError): void {
     this.aborted = reason;
-    for (const request of this.requests) request.abort(reason);
+    for (const request of this.requests) (request.inner ?? request).abort(reason);
   }
 
   protected get pending(): number {
@@ -195,4 +195,6 @@ function serve(exchange: Exchange, request: ServedRequest) {
 }
 
 /** The response to a request whose Host and :authority differ (RFC 9113, section 8.3.1). */
-const TWO_HOSTS: HttpResponse = refusal(400, "host and :authority must be the same");
+const TWO_HOSTS: HttpResponse = refusal(new MessageError(400, "host and :authority must be the same"));
+/** The response to a WebSocket beyond `maxConnections`. */
+const TOO_MANY: HttpResponse = refusal(new MessageError(503, "the server has too many connections"));

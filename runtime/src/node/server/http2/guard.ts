@@ -64,8 +64,8 @@ export class ConnectionGuard {
   #receivedAt: number = this.#start;
   /** The time when a PING was sent to the client; `undefined` if a frame has been received since. */
   #pingedAt: number | undefined;
-  /** The number of bytes that the kernel had accepted by the last sweep, and the time of the last progress. */
-  #written = 0;
+  /** The number of outputs that were written until the last sweep, one after the other, and the time of the last progress. */
+  #takes = 0;
   #writtenAt: number = this.#start;
 
   constructor(
@@ -121,11 +121,10 @@ export class ConnectionGuard {
 
   /** Disconnects a client that does not read what is written (CVE-2019-9517). */
   #sweepSocket(now: number): void {
-    const { writableLength, bytesWritten } = this.#socket;
-    const written = bytesWritten - writableLength;
-    if (writableLength === 0 || written !== this.#written) this.#writtenAt = now;
+    const { takes } = this.#connection;
+    if (this.#socket.writableLength === 0 || takes !== this.#takes) this.#writtenAt = now;
     else if (now - this.#writtenAt > this.#limits.stallTimeoutMs) this.#socket.destroy();
-    this.#written = written;
+    this.#takes = takes;
   }
 
   /** Enforces the time limits for the preface, frames, header blocks, the acknowledgement of our SETTINGS, and PINGs. */

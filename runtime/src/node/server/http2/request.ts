@@ -17,6 +17,7 @@ import type { ServerRole } from "../../../http2/server.ts";
 import type { ResetBy, Stream, StreamSink } from "../../../http2/stream.ts";
 import { withoutBody } from "../../../server/resource.ts";
 import { DISCARD_BYTES, DISCARD_MS, discard } from "../../io/body.ts";
+import type { ServedConnection } from "../listener/engine.ts";
 import { OUT_OF_MEMORY, ReceivedRequest, type ReceivedRequestOwner } from "../listener/request.ts";
 import type { WatchedRequest } from "./guard.ts";
 
@@ -41,6 +42,8 @@ export class ServedRequest
   readonly authority: string | undefined;
   index = 0;
   hasResponded = false;
+  /** The connection in the WebSocket that the request has opened. */
+  inner: ServedConnection | undefined;
   /** The trailers of a response in chunks. */
   #trailers: Metadata = NO_HEADERS;
   /** Settles when the work that continues after the response has ended; `undefined` if there is none. */
@@ -136,7 +139,9 @@ export class ServedRequest
   }
 
   onSendError(reason: unknown): void {
-    this.fail(reason instanceof RpcError ? ErrorCode.EnhanceYourCalm : ErrorCode.InternalError);
+    // RFC 8441, section 5: the reset of a connection.
+    if (this.inner !== undefined) this.fail(ErrorCode.Cancel);
+    else this.fail(reason instanceof RpcError ? ErrorCode.EnhanceYourCalm : ErrorCode.InternalError);
   }
 
   /** Resets the stream of a call whose response is missing or incomplete. The connection stays open. */

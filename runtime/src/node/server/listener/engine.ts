@@ -58,14 +58,16 @@ export class ServedConnections extends SwapList<ServedConnection> {
   }
 
   /** Takes over a connection, or a WebSocket on it. */
-  accept(socket: Socket, upgrade?: WebSocketUpgrade): void {
-    this.add(this.#create(socket, this, upgrade));
+  accept(socket: Socket, upgrade?: WebSocketUpgrade): ServedConnection {
+    const connection = this.#create(socket, this, upgrade);
+    this.add(connection);
     const sweep = (): void => {
       const time = now();
       for (const one of this) one.sweep(time);
     };
     // If the event loop was blocked, input that was sent in time is read before deferred calls run.
     this.#stopSweeping ??= repeat(sweepIntervalMs(this.#limits), () => defer(sweep));
+    return connection;
   }
 
   /** Begins graceful shutdown: running exchanges finish, and new ones are not started. */

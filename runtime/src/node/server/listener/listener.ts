@@ -201,7 +201,7 @@ export class Listener {
         return void socket.destroy();
       }
       // HTTP/2 over TLS is negotiated by ALPN (RFC 9113, section 3.2), but clients of Dubbo for Java do not offer ALPN.
-      if (socket.alpnProtocol) return (socket.alpnProtocol === "h2" ? this.#http2 : this.#http1).accept(socket);
+      if (socket.alpnProtocol) return void (socket.alpnProtocol === "h2" ? this.#http2 : this.#http1).accept(socket);
       this.#undecided.add(socket);
       socket.on("close", () => this.#undecided.delete(socket));
       this.#detect(socket);

@@ -12,6 +12,7 @@ import { type MemoryShare, outOfMemory, UNCOUNTED_BYTES } from "../../../connect
 import type { OutgoingBody } from "../../../connection/outgoing-body.ts";
 import { type Body, emptyBody, onRead, WholeBody } from "../../../http/body.ts";
 import type { HttpRequest, HttpResponse } from "../../../http/exchange.ts";
+import type { MessageError } from "../../../http1/error.ts";
 import type { Stream } from "../../../http2/stream.ts";
 import { errorBody } from "../../../protocol/error.ts";
 
@@ -169,12 +170,12 @@ function joined(stream: RequestStream, chunks: readonly Uint8Array[]): Uint8Arra
  * Creates the response to a request that an engine refuses before or after a protocol handles it. The body is the error body
  * of sub-protocol A. gRPC clients use the HTTP status if there is no `grpc-status`.
  */
-export function errorResponse(httpStatus: number, error: RpcError): HttpResponse {
+function errorResponse(httpStatus: number, error: RpcError, fields: readonly string[] = []): HttpResponse {
   const { status = Status.ServiceError, rawMessage, code } = error;
   const body = errorBody(status, rawMessage, code);
   return {
     status: httpStatus,
-    headers: new Metadata({ "content-type": "application/json" }).freeze(),
+    headers: Metadata.fromShared(["content-type", "application/json", ...fields]).freeze(),
     body: new WholeBody(Buffer.from(JSON.stringify(body))),
     trailers: new Metadata().freeze(),
   };
@@ -194,7 +195,8 @@ const CODE_OF_ANSWER: Readonly<Record<number, Code>> = {
 };
 
 /** Creates the response to a request that an engine refuses because of its head. */
-export function refusal(httpStatus: number, message: string): HttpResponse {
+export function refusal({ status: httpStatus, message, fields }: MessageError): HttpResponse {
   const status = httpStatus === 408 ? Status.ServerTimeout : Status.BadRequest;
-  return errorResponse(httpStatus, new RpcError(CODE_OF_ANSWER[httpStatus] ?? Code.Unimplemented, message, { status }));
+  const error = new RpcError(CODE_OF_ANSWER[httpStatus] ?? Code.Unimplemented, message, { status });
+  return errorResponse(httpStatus, error, fields);
 }

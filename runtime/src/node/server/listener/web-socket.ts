@@ -90,7 +90,9 @@ export function answerConnect(
       trailers: new Metadata(),
     };
   } catch (reason) {
-    return refusal((reason as MessageError).status, (reason as MessageError).message);
+    const { status, message, fields } = reason as MessageError;
+    // HTTP/2 has no field upgrade, which is the first one.
+    return refusal(new MessageError(status, message, fields.slice(2)));
   }
 }
 

@@ -1,0 +1,23 @@
+/** Connections in memory: their ends. */
+import { once } from "node:events";
+import { text } from "node:stream/consumers";
+import { expect, it } from "vitest";
+import { MemorySocket } from "../../../runtime/src/node/io/duplex-pair.ts";
+
+it("an end is read to its last byte after the other one has closed, because both directions have ended", async () => {
+  const [near, far] = MemorySocket.pair();
+  far.end();
+  near.resume().end("the last bytes");
+  await once(near, "close");
+  expect(await text(far)).toBe("the last bytes");
+  expect(far.destroyed).toBe(true);
+});
+
+it("an end that is destroyed earlier destroys the other one", async () => {
+  const [near, far] = MemorySocket.pair();
+  near.end("bytes");
+  await once(near, "finish");
+  near.destroy();
+  await once(far, "close");
+  expect(far.readableEnded).toBe(false);
+});
