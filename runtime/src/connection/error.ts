@@ -50,7 +50,8 @@ const MAX_CAUSE_TEXT = 300;
 /** The error of a connection that could not be made or was lost. `peer` names the server in the message. */
 export function connectionError(cause: unknown, peer: string): RpcError {
   if (cause instanceof RpcError) return cause;
-  const { code, message } = cause as NodeJS.ErrnoException;
+  // Streams of users may fail with any value.
+  const { code, message = String(cause) } = Object(cause) as NodeJS.ErrnoException;
   const original = OPENSSL.exec(message)?.[1] ?? (message.trim() || code || "");
   const meaning =
     MEANINGS.find(([pattern]) => pattern.test(original))?.[1] ?? withHint(clipText(original, MAX_CAUSE_TEXT));

@@ -1,15 +1,17 @@
 /** Connections on streams of bytes that the user's function returns (option `connect`). */
 import { once } from "node:events";
 import { connect as connectSocket } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { Duplex } from "node:stream";
 import { connect as connectTls } from "node:tls";
 import { Code } from "triple-es";
 import { fixed } from "triple-es/discovery";
-import { createTransport, type NodeTransportOptions } from "triple-es/node";
+import { createServer, createTransport, type NodeTransportOptions } from "triple-es/node";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createGreetServiceClient } from "../../../examples/gen/greet/v1/greet_triple.ts";
+import { createGreetServiceClient, GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
 import { hasOpenssl, sharedCertificates } from "../../support/certificate.ts";
-import { arriving, connectGreeter, failureOf, greetings, startServer } from "../../support/server.ts";
+import { arriving, connectGreeter, failureOf, greeter, greetings, startServer } from "../../support/server.ts";
 
 type Connect = NonNullable<NodeTransportOptions["connect"]>;
 type StreamPair = ReturnType<Connect>;
@@ -82,6 +84,10 @@ describe("the option connect", () => {
           readable: new ReadableStream({ start: (controller) => controller.error(new Error("cut")) }),
           writable: new WritableStream(),
         }),
+        () => ({
+          readable: new ReadableStream(),
+          writable: new WritableStream({ write: () => Promise.reject("a text") }),
+        }),
         (address) => {
           const socket = connectSocket(address);
           void once(socket, "connect").then(() => socket.destroy(new Error("broken")));
@@ -90,7 +96,7 @@ describe("the option connect", () => {
       ];
       const connect: Connect = (address) => (connects.shift() ?? onSockets)(address);
       const greeter = connectGreeter(`http://localhost:${port}`, { ...options, connect, maxBackoffMs: 0 });
-      for (const text of ["no tunnel", "two streams that are not locked", "cut", "failed"]) {
+      for (const text of ["no tunnel", "two streams that are not locked", "cut", "a text", "failed"]) {
         const { code, rawMessage } = await failureOf(greeter.greet({}));
         expect([code, rawMessage]).toEqual([Code.Unavailable, expect.stringContaining(text)]);
       }
@@ -115,5 +121,23 @@ describe("the option connect", () => {
       expect(create).toThrow("connect excludes tls and proxy");
     }
     expect(() => createTransport({ baseUrl: "http://localhost", connect: 1 as never })).toThrow(TypeError);
+  });
+
+  it("does not replace connections to Unix sockets", async () => {
+    expect(() => createTransport({ baseUrl: "unix:/run/a.sock", connect: onSockets })).toThrow(
+      "connect has no effect on a Unix socket",
+    );
+    const path = join(tmpdir(), `own-streams-${process.pid}.sock`);
+    const server = createServer().add(GreetServiceDef, greeter);
+    await server.listen({ path });
+    onTestFinished(() => server.close({ graceMs: 0 }));
+    const transport = createTransport({
+      resolver: fixed([`unix:${path}`]),
+      connect() {
+        throw new Error("not an address");
+      },
+    });
+    onTestFinished(() => transport.close());
+    expect((await createGreetServiceClient(transport).greet({ name: "Ada" })).greeting).toBe("Hello, Ada!");
   });
 });

@@ -50,7 +50,8 @@ export function createConnector(options: ConnectOptions): Connections {
     throw new TypeError(`baseUrl "${options.baseUrl}" has no TLS: ${remedy}`);
   }
   const { tls, connect, proxy = origin.protocol === "https:" && connect === undefined && "env" } = options;
-  if (proxy && socketPath !== undefined) throw new TypeError("proxy has no effect on a Unix socket");
+  if ((proxy || connect) && socketPath !== undefined)
+    throw new TypeError(`${proxy ? "proxy" : "connect"} has no effect on a Unix socket`);
   const target: Target = { origin, socketPath, tls, connect, peer: socketPath ?? origin.host };
   const prefix = origin.pathname.replace(/\/$/, "");
   const connections = connectTo({ ...target, proxy: proxyFor(proxy, addressOf(target)) }, options);
@@ -86,7 +87,7 @@ export function createEndpointConnector(options: EndpointOptions): ConnectEndpoi
       `${socketPath === undefined ? scheme : "http"}://${authority ?? (socketPath === undefined ? address : "localhost")}`,
     );
     const to = "path" in parsed ? undefined : parsed;
-    const { connect } = options;
+    const connect = to && options.connect;
     const target: Target = {
       ...{ origin, socketPath, tls, connect, peer: address, address: to },
       proxy: to && proxyFor(proxy, to),
