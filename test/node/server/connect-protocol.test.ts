@@ -241,6 +241,51 @@ describe("a WebSocket on a stream of HTTP/2", () => {
     expect(stream.rstCode).toBe(Reset.none);
   });
 
+  it("leaves with its connection, and has its calls aborted after the grace period of that", async () => {
+    const server = await listen(
+      { limits: { maxConnectionAgeMs: 1_000, maxConnectionAgeGraceMs: 200 } },
+      async (_, { signal }) => {
+        await aborted(signal);
+        throw signal.reason;
+      },
+    );
+    const leaving = signalled();
+    let goaways = 0;
+    const onEvent = (message: unknown): void => {
+      const { side, type } = message as { readonly side: string; readonly type: string };
+      if (side === "server" && type === "goaway" && ++goaways === 1) leaving.resolve();
+    };
+    subscribe("triple-es.connection", onEvent);
+    onTestFinished(() => void unsubscribe("triple-es.connection", onEvent));
+    const session = await openSession(server);
+    // The WebSocket would be old only after its connection, and the grace period of that, are over.
+    await pause(600);
+    const { baseUrl } = await startProxy(session);
+    const transport = createWebSocketTransport({ baseUrl });
+    onTestFinished(() => transport.close({ graceMs: 0 }));
+    const failed = failureOf(createGreetServiceClient(transport).greet({}));
+    await leaving.promise;
+    expect(goaways).toBe(2);
+    expect(await failed).toMatchObject({ code: Code.Unavailable });
+    expect((await failed).rawMessage).toContain("exceeded its maximum age");
+  });
+
+  it("is ended if its client does not read for stallTimeoutMs", async () => {
+    const greeting = "a".repeat(300_000);
+    const server = await listen({ limits: { stallTimeoutMs: 200 } }, () => ({ greeting }));
+    const stream = open(await openSession(server));
+    await once(stream, "response");
+    const message = Buffer.from([0, 0, 0, 0, 0]);
+    const call = Buffer.concat([
+      ...[PREFACE, settings([4, 1 << 20]), frame(Type.windowUpdate, 0, 0, words(1 << 20))],
+      ...[frame(Type.headers, Flag.endHeaders, 1, request()), frame(Type.data, Flag.endStream, 1, message)],
+    ]);
+    // The mask is 0.
+    stream.write(Buffer.concat([Buffer.from([0x82, 0xfe, call.length >> 8, call.length & 0xff, 0, 0, 0, 0]), call]));
+    await vi.waitUntil(() => stream.rstCode !== 0, { timeout: 10_000 });
+    expect(stream.rstCode).toBe(Reset.cancel);
+  });
+
   it("ends after its calls when the server closes", async () => {
     const begun = signalled();
     const goOn = signalled();

@@ -139,9 +139,7 @@ export class ServedRequest
   }
 
   onSendError(reason: unknown): void {
-    // RFC 8441, section 5: the reset of a connection.
-    if (this.inner !== undefined) this.fail(ErrorCode.Cancel);
-    else this.fail(reason instanceof RpcError ? ErrorCode.EnhanceYourCalm : ErrorCode.InternalError);
+    this.fail(reason instanceof RpcError ? ErrorCode.EnhanceYourCalm : ErrorCode.InternalError);
   }
 
   /** Resets the stream of a call whose response is missing or incomplete. The connection stays open. */

@@ -12,12 +12,14 @@ import { onAbort } from "../../../call/timer.ts";
 import type { HttpRequest, HttpResponse } from "../../../http/exchange.ts";
 import { MessageError, malformed } from "../../../http1/error.ts";
 import type { RequestHead } from "../../../http1/request.ts";
+import { ErrorCode } from "../../../http2/codes.ts";
+import type { Stream } from "../../../http2/stream.ts";
 import { isOriginOfHost } from "../../../protocol/headers.ts";
 import type { OriginPolicy } from "../../../protocol/options.ts";
 import { SUBPROTOCOL } from "../../../websocket/tunnel.ts";
 import { pump, readableBody } from "../../io/body.ts";
 import { MemorySocket } from "../../io/duplex-pair.ts";
-import { refusal } from "./request.ts";
+import { type ReceivedRequest, refusal } from "./request.ts";
 
 const HANDSHAKE_VERSION = "13";
 const PROTOCOL = "sec-websocket-protocol";
@@ -67,7 +69,7 @@ export function openWebSocket(
 
 /** Answers a CONNECT with `:protocol`. `accept` takes the other end of the stream over, as the socket of the WebSocket. */
 export function answerConnect(
-  { headers, authority = headers.get("host"), peer, body, signal }: HttpRequest & { readonly peer: PeerConnection },
+  { headers, authority = headers.get("host"), peer, body, signal, stream }: HttpRequest & ReceivedRequest<Stream>,
   protocol: string,
   allowsOrigin: OriginPolicy,
   accept: (socket: Socket, upgrade: WebSocketUpgrade) => void,
@@ -81,6 +83,8 @@ export function answerConnect(
     const cancel = (): void => void far.destroy();
     far.on("error", cancel);
     far.once("close", onAbort(signal, cancel));
+    // Also if nothing is read from it, because the client gives no credit.
+    far.once("close", () => far.readableEnded || stream.reset(ErrorCode.Cancel));
     accept(near as Duplex as Socket, { handshake: NO_BYTES, inherit, peer });
     pump(body, far).catch(cancel);
     return {
