@@ -4,10 +4,17 @@ import type { Migration, Rule } from "./migration.ts";
 
 const MAIN = "triple-es";
 
-/** `new ConnectError(message, code, metadata, details, cause)`, and `super(…)` in its subclasses. */
+/** `new ConnectError(message, code, metadata, details, cause)`, also of subclasses that inherit it, and `super(…)` in them. */
 const newError: Rule = (node, migration) => {
-  const isNew = ts.isNewExpression(node) && migration.nameOf(node.expression) === "ConnectError";
-  if (!isNew && !(ts.isCallExpression(node) && isSuper(node, migration))) return undefined;
+  const isNew = ts.isNewExpression(node);
+  if (!isNew && !(ts.isCallExpression(node) && node.expression.kind === ts.SyntaxKind.SuperKeyword)) return undefined;
+  const inherited = migration.checker.getResolvedSignature(node)?.declaration;
+  if (!inherited || migration.nameOf((inherited.parent as ts.ClassDeclaration).name) !== "ConnectError")
+    return undefined;
+  if (node.arguments?.some(ts.isSpreadElement)) {
+    migration.leave(node, "the arguments of an error are its code, message and options");
+    return undefined;
+  }
   const [message, code, metadata, details, cause] = (node.arguments ?? []).map((one) =>
     isAbsent(one) ? undefined : one,
   );
@@ -19,22 +26,22 @@ const newError: Rule = (node, migration) => {
   ]
     .filter(([, value]) => value !== undefined)
     .map(([name, value]) => (name === value ? name : `${name}: ${value}`));
-  const target = isNew ? `new ${migration.imports.use(MAIN, "RpcError", node)}` : "super";
+  const target = `${isNew ? "new " : ""}${migration.print(node.expression)}`;
   const unknown = (): string => `${migration.imports.use(MAIN, "Code", node)}.Unknown`;
   const given = [
-    code === undefined ? unknown() : migration.print(code) + (isOptional(code, migration) ? ` ?? ${unknown()}` : ""),
+    code === undefined
+      ? unknown()
+      : isOptional(code, migration)
+        ? `${whole(code, migration)} ?? ${unknown()}`
+        : migration.print(code),
     print(message) ?? '""',
     ...(options.length > 0 ? [`{ ${options.join(", ")} }`] : []),
   ];
   return `${target}(${given.join(", ")})`;
 };
 
-function isSuper({ expression }: ts.CallExpression, migration: Migration): boolean {
-  if (expression.kind !== ts.SyntaxKind.SuperKeyword) return false;
-  let one: ts.Node = expression;
-  while (!ts.isClassLike(one)) one = one.parent;
-  const base = one.heritageClauses?.find(({ token }) => token === ts.SyntaxKind.ExtendsKeyword)?.types[0];
-  return migration.nameOf(base?.expression) === "ConnectError";
+function whole(node: ts.Expression, migration: Migration): string {
+  return ts.isLeftHandSideExpression(node) ? migration.print(node) : `(${migration.print(node)})`;
 }
 
 function isOptional(node: ts.Expression, { checker }: Migration): boolean {

@@ -96,21 +96,31 @@ const client: Rule = (node, migration) => {
   if (generated === undefined) return undefined;
   const create = useGenerated(`create${generated.name}Client`, "triple", generated, node, migration);
   const given = rest.map((one) => migration.print(one));
-  const timeout = defaultTimeout(rest[0], migration);
-  if (Number(timeout) > 0) given.push(`{ timeoutMs: ${timeout} }`);
+  const timeout = defaultTimeout(rest[0], migration)?.initializer as ts.NumericLiteral | undefined;
+  if (Number(timeout?.text) > 0) given.push(`{ timeoutMs: ${timeout?.text} }`);
   return `${create}(${given.join(", ")})`;
 };
 
 /** The default timeout of a transport, which is an option of its clients. */
-function defaultTimeout(transport: ts.Node | undefined, migration: Migration): string | undefined {
+function defaultTimeout(transport: ts.Node | undefined, migration: Migration): ts.PropertyAssignment | undefined {
   const declaration = transport && ts.isIdentifier(transport) ? migration.declared(transport) : undefined;
   const call = declaration && ts.isVariableDeclaration(declaration) ? declaration.initializer : transport;
   if (call === undefined || !ts.isCallExpression(call)) return undefined;
   const [options] = call.arguments;
   const timeout = options && ts.isObjectLiteralExpression(options) ? options.properties.find(isTimeout) : undefined;
-  return timeout && ts.isPropertyAssignment(timeout) && ts.isNumericLiteral(timeout.initializer)
-    ? timeout.initializer.text
-    : undefined;
+  return timeout && ts.isPropertyAssignment(timeout) && ts.isNumericLiteral(timeout.initializer) ? timeout : undefined;
+}
+
+/** Finds the default timeouts that clients get, in any file. */
+function movedTimeouts(migration: Migration): void {
+  const visit = (node: ts.Node): void => {
+    if (ts.isCallExpression(node) && migration.nameOf(node.expression) === "createClient") {
+      const moved = generatedOf(node.arguments[0], migration) && defaultTimeout(node.arguments[1], migration);
+      if (moved) migration.moved.add(moved);
+    }
+    node.forEachChild(visit);
+  };
+  visit(migration.file);
 }
 
 function isTimeout({ name }: ts.ObjectLiteralElementLike): boolean {
@@ -118,13 +128,17 @@ function isTimeout({ name }: ts.ObjectLiteralElementLike): boolean {
 }
 
 /** `defaultTimeoutMs` of a transport, whose value its clients get. */
-const timeout: Rule = (node, migration) =>
-  ts.isPropertyAssignment(node) &&
-  isTimeout(node) &&
-  ts.isNumericLiteral(node.initializer) &&
-  migration.nameOf(node.name)
-    ? ""
-    : undefined;
+const timeout: Rule = (node, migration) => (migration.moved.has(node) ? "" : undefined);
+
+/** `grpc: false` of an adapter. */
+const protocol: Rule = (node, migration) => {
+  const isOther = ts.isPropertyAssignment(node) && node.initializer.kind !== ts.SyntaxKind.TrueKeyword;
+  if (!isOther && !ts.isShorthandPropertyAssignment(node)) return undefined;
+  const name = isOther ? migration.nameOf(node.name) : migration.shorthand(node as ts.ShorthandPropertyAssignment);
+  if (name && ["grpc", "grpcWeb", "connect"].includes(node.name.getText()))
+    migration.leave(node, `${name} is always true`);
+  return undefined;
+};
 
 /** `timeoutMs: 0` of a call, which has no deadline then. */
 const unlimited: Rule = (node, migration) =>
@@ -222,10 +236,11 @@ const requestMember: Rule = (node, migration) => {
     const inner = node.expression as ts.PropertyAccessExpression;
     const owner = migration.nameOf(inner.name) ? inner : (inner.expression as ts.PropertyAccessExpression);
     const name = migration.nameOf(owner);
-    const of = name?.startsWith("Response") ? requestOf(node) : name && migration.print(owner.expression);
+    const of = name?.startsWith("Response") ? requestOf(node, migration) : name && migration.print(owner.expression);
     if (of) return `${of}.method.service`;
   }
-  const request = origin?.types[0]?.includes("Response") && node.name.text === "method" ? requestOf(node) : undefined;
+  const request =
+    origin?.types[0]?.includes("Response") && node.name.text === "method" ? requestOf(node, migration) : undefined;
   if (request) return `${request}.method`;
   const of = (): string => migration.print(node.expression);
   if (node.name.text === "methodKind" && migration.nameOf(node.expression)) return `${of()}.kind`;
@@ -235,7 +250,7 @@ const requestMember: Rule = (node, migration) => {
       return `${of()}.method.path`;
     case "RequestCommon.signal":
       // That of a client is optional.
-      return `${of()}.context.signal${ts.isPropertyAccessExpression(node.parent) && node.parent.expression === node ? "?" : ""}`;
+      return `${of()}.context.signal${ts.isPropertyAccessExpression(node.parent) && !node.parent.questionDotToken ? "?" : ""}`;
     case "RequestCommon.contextValues":
       return `${of()}.context.values`;
   }
@@ -245,10 +260,11 @@ const requestMember: Rule = (node, migration) => {
 };
 
 /** The request of the interceptor around a response, `(next) => async (request) => …`, which has what the response lacks. */
-function requestOf(node: ts.Node): string | undefined {
+function requestOf(node: ts.Node, migration: Migration): string | undefined {
   for (let one = node; !ts.isSourceFile(one); one = one.parent) {
     const [only, ...others] = ts.isArrowFunction(one) && ts.isArrowFunction(one.parent) ? one.parameters : [];
-    if (only && others.length === 0 && ts.isIdentifier(only.name)) return only.name.text;
+    const isRequest = only && migration.checker.getTypeAtLocation(only).getProperty("requestMethod");
+    if (isRequest && others.length === 0 && ts.isIdentifier(only.name)) return only.name.text;
   }
   return undefined;
 }
@@ -271,12 +287,16 @@ export const connectEs: Kind = createKind({
   names,
   members,
   same,
-  prepare: retypedParameters,
+  prepare: (migration) => {
+    retypedParameters(migration);
+    movedTimeouts(migration);
+  },
   rules: [
     ...adapterRules,
     ...headerRules,
     client,
     timeout,
+    protocol,
     unlimited,
     returnType,
     serviceType,

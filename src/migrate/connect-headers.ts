@@ -18,10 +18,7 @@ export function isMetadata(node: ts.Expression, migration: Migration): boolean {
     const name = declaration.propertyName ?? declaration.name;
     return ts.isIdentifier(name) && FIELDS.includes(name.text) && migration.nameOf(name) !== undefined;
   }
-  if (!ts.isParameter(declaration)) return false;
-  if (migration.retyped.has(declaration)) return true;
-  const owner = ts.isMethodDeclaration(declaration.parent) ? declaration.parent : declaration.parent.parent;
-  return (ts.isPropertyAssignment(owner) || ts.isMethodDeclaration(owner)) && isCallback(owner);
+  return migration.retyped.has(declaration);
 }
 
 function isCallback({ name }: ts.PropertyAssignment | ts.MethodDeclaration): boolean {

@@ -52,8 +52,11 @@ const statement: Rule = (node, migration) => {
   const [first, second] = call.arguments;
   switch (callee.name.text) {
     case "write":
+      if (second) migration.leave(node, "a handler passes a callback to write");
       return several(node, `yield ${first ? migration.print(first) : "{}"};`, next());
     case "end":
+      if (ts.isExpressionStatement(node) && !isTail(node, one.node))
+        migration.todo(node, "nothing runs after the end of the responses");
       return several(node, first ? trailersOf(first, one, migration) : "", isTail(node, one.node) ? "" : "return;");
     case "destroy":
       return first ? `throw ${errorOf(first, migration)};` : "return;";
@@ -62,7 +65,11 @@ const statement: Rule = (node, migration) => {
     case "on": {
       const event = first?.getText().slice(1, -1) ?? "";
       if (!second || !inlined.has(second)) break;
-      if (event === "error") return "";
+      if (event === "error") {
+        if (!isNeedless((second as ts.ArrowFunction).body, migration))
+          migration.leave(node, "the listener of errors is removed: a handler throws them");
+        return "";
+      }
       if (event === "end") return inlinedBody(second as ts.ArrowFunction, migration);
       one.usesRequest = true;
       const { parameters } = second as ts.ArrowFunction;
@@ -72,6 +79,17 @@ const statement: Rule = (node, migration) => {
   }
   return otherwise();
 };
+
+/** Reports whether a listener of errors only logs them, or ends the handler, as an error that it throws does. */
+function isNeedless(body: ts.ConciseBody, migration: Migration): boolean {
+  const statements = ts.isBlock(body) ? body.statements : [body];
+  return statements.every((one) => {
+    const call = ts.isExpressionStatement(one) || ts.isReturnStatement(one) ? one.expression : one;
+    if (call === undefined || !ts.isCallExpression(call)) return call === undefined;
+    const of = ts.isPropertyAccessExpression(call.expression) ? call.expression.expression : call.expression;
+    return of.getText() === "console" || handlerOf(of, migration) !== undefined;
+  });
+}
 
 /** The end of the statements of a function, which is the next message for a listener of messages. */
 function nextOf(node: ts.ReturnStatement, migration: Migration): string {
@@ -107,7 +125,7 @@ function answer(call: ts.CallExpression, one: Handler, migration: Migration): st
   const [error, value, trailers] = call.arguments;
   const isDone = !error || error.kind === ts.SyntaxKind.NullKeyword || error.getText() === "undefined";
   if (isDone) {
-    const first = trailers ? trailersOf(trailers, one, migration) : "";
+    const first = trailers && trailers.getText() !== "undefined" ? trailersOf(trailers, one, migration) : "";
     return [first, `return ${value ? migration.print(value) : "{}"};`];
   }
   const text = errorOf(error, migration);

@@ -26,7 +26,15 @@ const handler: Rule = (node, migration) => {
   }
   const body = node.body;
   const free = (names: readonly string[]): string => names.find((name) => !declares(body, name)) ?? "input";
-  const isPromise = callback !== undefined && !usesOf(callback, body, migration).every((one) => isTailCall(one, own));
+  const isPromise =
+    callback !== undefined &&
+    !usesOf(callback, body, migration)
+      .filter((one) => inlined.get(functionOf(one) ?? one) !== "error")
+      .every((one) => isTailCall(one, own));
+  if (isPromise && kind.requests) {
+    migration.leave(node, "a handler calls its callback in a nested function");
+    return migration.verbatim(node);
+  }
   const one: Handler = {
     node: own,
     kind,

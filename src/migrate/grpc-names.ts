@@ -21,10 +21,11 @@ export function constantOf(node: ts.Expression, migration: Migration): ts.Expres
 
 /** The options of a transport to an address, such as `greet.example:50051`. */
 export function transportOptions(
-  [address, credentials, options]: readonly (ts.Expression | undefined)[],
+  [address, given, options]: readonly (ts.Expression | undefined)[],
   migration: Migration,
 ): string {
   const parts: string[] = [];
+  const credentials = given?.getText() === "undefined" ? undefined : given;
   const secure = credentials && constantOf(credentials, migration);
   const name =
     secure && ts.isCallExpression(secure) && ts.isPropertyAccessExpression(secure.expression)
@@ -36,7 +37,7 @@ export function transportOptions(
   const scheme = isTls || (credentials && name !== "createInsecure") ? "https" : "http";
   parts.push(`baseUrl: ${address ? urlOf(address, scheme, migration) : '""'}`);
   if (secure && ts.isCallExpression(secure) && isTls) {
-    const given = secure.arguments
+    const own = secure.arguments
       .slice(0, 3)
       .flatMap((one, i) =>
         one.kind === ts.SyntaxKind.NullKeyword || one.getText() === "undefined"
@@ -45,7 +46,7 @@ export function transportOptions(
       );
     if (secure.arguments.length > 3)
       migration.todo(secure, "the options of createSsl have another form: see the option tls");
-    if (given.length > 0) parts.push(`tls: { ${given.join(", ")} }`);
+    if (own.length > 0) parts.push(`tls: { ${own.join(", ")} }`);
   }
   parts.push(...channelOptions(options, migration));
   return `{ ${parts.join(", ")} }`;

@@ -78,9 +78,8 @@ export function createKind(tables: Tables): Kind {
   function oldMember(node: ts.Node, migration: Migration): string | undefined {
     if (ts.isShorthandPropertyAssignment(node)) {
       const name = migration.shorthand(node);
-      const found = name === undefined ? undefined : member(name, node.name.text);
-      if (found === undefined || found === node.name.text) return undefined;
-      return found === "-" ? "" : `${found}: ${migration.print(node.name)}`;
+      const found = name === undefined ? undefined : renamed(node, name, node.name.text, migration);
+      return found === "-" ? "" : found && `${found}: ${migration.print(node.name)}`;
     }
     if (ts.isPropertyAssignment(node)) {
       const name = migration.nameOf(node.name);
@@ -89,14 +88,17 @@ export function createKind(tables: Tables): Kind {
     if (!ts.isIdentifier(node) || !isMemberName(node)) return undefined;
     const origin = migration.origin(node);
     if (origin === undefined || origin.types.length === 0) return undefined;
-    const found = member(origin.name, node.text);
-    if (found === undefined || found.startsWith("!")) {
-      migration.leave(node, `${origin.name} ${found?.slice(1) || "has no counterpart"}`);
-      return undefined;
-    }
-    if (found === node.text) return undefined;
+    const found = renamed(node, origin.name, node.text, migration);
     const { parent } = node;
-    return ts.isBindingElement(parent) && parent.propertyName === undefined ? `${found}: ${node.text}` : found;
+    return found && ts.isBindingElement(parent) && parent.propertyName === undefined ? `${found}: ${node.text}` : found;
+  }
+
+  /** Returns the other name of a member. Lists one that has none. */
+  function renamed(node: ts.Node, name: string, own: string, migration: Migration): string | undefined {
+    const found = member(name, own);
+    if (found === undefined || found.startsWith("!"))
+      migration.leave(node, `${name} ${found?.slice(1) || "has no counterpart"}`);
+    return found === own || found?.startsWith("!") ? undefined : found;
   }
 
   function member(name: string, own: string): string | undefined {

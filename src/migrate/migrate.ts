@@ -33,8 +33,8 @@ export function runMigrate(args: MigrateArguments, folder: string): Outcome {
     .filter((file) => generatorOf(file) === undefined);
   const files = wanted.size === 0 ? sources : sources.filter(({ fileName }) => wanted.has(fileName));
   checkInstalled(files, kind, checker, folder);
-  const retyped = new Set<ts.Node>();
-  const migrations = files.map((file) => new Migration(file, checker, kind, retyped));
+  const shared = { retyped: new Set<ts.Node>(), moved: new Set<ts.Node>() };
+  const migrations = files.map((file) => new Migration(file, checker, kind, shared));
   for (const one of migrations) kind.prepare?.(one);
   const changed = migrations
     .map((one) => [one.file.fileName, one.file.text, one.run()] as const)

@@ -45,11 +45,19 @@ export class Migration {
 
   /** Parameters, in all files, whose type changes. */
   readonly retyped: Set<ts.Node>;
+  /** Options, in all files, that are given elsewhere. */
+  readonly moved: Set<ts.Node>;
   /** Statements that other ones replace. */
   readonly dropped = new Set<ts.Node>();
 
-  constructor(file: ts.SourceFile, checker: ts.TypeChecker, kind: Kind, retyped: Set<ts.Node>) {
+  constructor(
+    file: ts.SourceFile,
+    checker: ts.TypeChecker,
+    kind: Kind,
+    { retyped, moved }: Pick<Migration, "retyped" | "moved">,
+  ) {
     this.retyped = retyped;
+    this.moved = moved;
     this.file = file;
     this.checker = checker;
     this.kind = kind;
@@ -82,7 +90,8 @@ export class Migration {
       end += line?.length ?? 0;
     }
     text += this.#source.slice(end);
-    return this.#source.includes("\r\n") ? text.replaceAll("\r\n", "\n").replaceAll("\n", "\r\n") : text;
+    const isChanged = text !== this.#source && this.#source.includes("\r\n");
+    return isChanged ? text.replaceAll("\r\n", "\n").replaceAll("\n", "\r\n") : text;
   }
 
   /** Lists the first use of a package in a form that is left: a call of `require`, or a package without a counterpart. */

@@ -134,8 +134,8 @@ function middlewareOf(factory: ts.Expression, migration: Migration): string[] | 
 /** A variable of a client factory, which its clients do not need. */
 const factory: Rule = (node, migration) => {
   if (!ts.isVariableStatement(node) || node.modifiers) return undefined;
-  const [declaration] = node.declarationList.declarations;
-  const initializer = declaration?.initializer;
+  const [declaration, ...others] = node.declarationList.declarations;
+  const initializer = others.length === 0 ? declaration?.initializer : undefined;
   return initializer && migration.typeName(initializer) === "ClientFactory" && middlewareOf(initializer, migration)
     ? ""
     : undefined;
@@ -145,7 +145,8 @@ const channel: Rule = (node, migration) => {
   if (!ts.isCallExpression(node) || migration.nameOf(node.expression) !== "createChannel") return undefined;
   if (migration.origin(node.expression)?.from !== "nice-grpc-web")
     return `${migration.imports.use(NODE, "createTransport", node)}(${transportOptions(node.arguments, migration)})`;
-  const [url] = node.arguments;
+  const [url, options] = node.arguments;
+  if (options) migration.leave(options, "options of requests are in the option fetch of createTransport");
   return `${migration.imports.use(FETCH, "createTransport", node)}({ baseUrl: ${url && migration.print(url)}, protocol: "grpc-web", codec: "proto" })`;
 };
 

@@ -174,6 +174,36 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       }`,
       has: ["if (offer.price < 0) { yield { price: 0 }; continue; } yield offer;"],
     },
+    "a handler that goes on after its end, and waits for a write": {
+      source: `export function watch(call: ServerWritableStream<WatchOrdersRequest, Order>) {
+        call.write(order, () => console.log("written"));
+        call.end();
+        console.log("ended");
+      }`,
+      left: ["a handler passes a callback to write", "nothing runs after the end of the responses"],
+    },
+    "a handler that passes errors on, or does more": {
+      source: `export function place(call: ServerReadableStream<Order, PlaceOrdersResponse>, callback: sendUnaryData<PlaceOrdersResponse>) {
+        let count = 0;
+        call.on("data", () => { count++; });
+        call.on("error", (error) => callback(error as ServiceError));
+        call.on("end", () => callback(null, { count } as never, undefined));
+      }
+      export function count(call: ServerReadableStream<Order, PlaceOrdersResponse>, callback: sendUnaryData<PlaceOrdersResponse>) {
+        call.on("data", (one) => console.log(one));
+        call.on("error", () => { process.exitCode = 1; });
+        call.on("end", () => callback(null, {} as never));
+      }
+      export function later(call: ServerReadableStream<Order, PlaceOrdersResponse>, callback: sendUnaryData<PlaceOrdersResponse>) {
+        call.on("data", (one) => console.log(one));
+        call.on("end", () => queueMicrotask(() => callback(null, {} as never)));
+      }`,
+      has: ["for await (const _ of requests) { count++; } return { count } as never;"],
+      left: [
+        "the listener of errors is removed: a handler throws them",
+        "a handler calls its callback in a nested function",
+      ],
+    },
     "a handler that ends with trailers": {
       source: `export function watch(call: ServerWritableStream<WatchOrdersRequest, Order>) {
         const trailers = new Metadata();
@@ -339,6 +369,37 @@ export const logger: Interceptor = (next) => (req) => (log.header?.(req.header),
   onTrailer(trailers) { trailers.forEach((value, key) => console.log(key, value)); },
 });`,
       has: ["onTrailers(trailers) { [...trailers].forEach(([key, value]) => console.log(key, value)); }"],
+    },
+    "options given by their names, or that have no counterpart": {
+      source: `import { connectNodeAdapter, createGrpcTransport } from "@connectrpc/connect-node";
+const [nodeOptions, grpc] = [{}, false];
+export const transports = [createGrpcTransport({ baseUrl: "http://localhost", nodeOptions })];
+export const adapter = connectNodeAdapter({ routes: (_router) => {}, grpc, grpcWeb: false });
+export const slow = (): Transport => createGrpcTransport({ baseUrl: "http://localhost", defaultTimeoutMs: 5 });`,
+      has: ['createTransport({ baseUrl: "http://localhost", nodeOptions })', "defaultTimeoutMs: 5"],
+      left: [
+        "NodeHttp2TransportOptions.nodeOptions is tls, for TLS",
+        "ConnectRouterOptions.grpc is always true",
+        "ConnectRouterOptions.grpcWeb is always true",
+        "GrpcTransportOptions.defaultTimeoutMs is timeoutMs of a client: createGreetServiceClient(transport, { timeoutMs })",
+      ],
+    },
+    "headers of the platform, and a response without its request": {
+      source: `import type { Interceptor, UnaryResponse } from "@connectrpc/connect";
+export const sink = { onTrailer: (trailers: Headers) => trailers.get("a") === null };
+export const print = (prefix: string) => (response: UnaryResponse) => console.log(prefix, response.method.name);
+export const log: Interceptor = (next) => (req) => (req.signal?.aborted ? Promise.reject(req.signal.reason) : next(req));`,
+      has: ['trailers.get("a") === null', "response.method.name", "req.context.signal?.aborted ?"],
+      left: ["UnaryResponse.method is request.method"],
+    },
+    "errors that inherit or spread their arguments": {
+      source: `import { Code, ConnectError } from "@connectrpc/connect";
+class Base extends ConnectError {}
+class Sub extends Base { constructor(code?: Code) { super("sub", code || undefined); } }
+export const all = [new Base("base", Code.Aborted), new Sub()];
+export const more = (...args: ConstructorParameters<typeof ConnectError>) => new ConnectError(...args);`,
+      has: ['super((code || undefined) ?? Code.Unknown, "sub")', 'new Base(Code.Aborted, "base"), new Sub()'],
+      left: ["the arguments of an error are its code, message and options"],
     },
     "errors with a code that may be absent, and subclasses of them": {
       source: `import { Code, ConnectError, createContextKey } from "@connectrpc/connect";
