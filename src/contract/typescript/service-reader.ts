@@ -54,7 +54,10 @@ function readServices(file: SourceFile, reader: ServiceReader, problems: Problem
   return file
     .getInterfaces()
     .filter(isService)
-    .filter((node, index, all) => all.findIndex((one) => one.getName() === node.getName()) === index)
+    .filter((node, _, all) => {
+      const same = all.filter((one) => one.getName() === node.getName());
+      return node === (same.find((one) => hasTag(one, "service")) ?? same[0]);
+    })
     .map((node) => reader.read(node));
 }
 
@@ -178,6 +181,8 @@ class ServiceReader {
     const start = node.getStart();
     const names = [node, ...node.getDescendants()].flatMap((one) => {
       if (Node.isTypeQuery(one) || Node.isImportTypeNode(one)) this.#problems.error(one, unnamed(one));
+      if (Node.isComputedPropertyName(one) && !Node.isLiteralLike(one.getExpression()))
+        this.#problems.error(one, `${one.getText()} is not known to generated code; write the name itself`);
       if (!Node.isTypeReference(one) && !Node.isExpressionWithTypeArguments(one)) return [];
       const written = Node.isTypeReference(one) ? one.getTypeName() : one.getExpression();
       const isMember = Node.isQualifiedName(written) && Node.isEnumMember(written.getSymbol()?.getDeclarations()[0]);

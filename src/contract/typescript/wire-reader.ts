@@ -35,7 +35,6 @@ const REPLACEMENTS: Readonly<Record<string, string>> = {
   undefined: "use an optional field, or null",
   void: "use null",
   symbol: "use a string",
-  "unique symbol": "use a string",
   object: "name the fields",
 };
 
@@ -152,7 +151,7 @@ export class WireReader {
     if (base.isNull()) return { kind: "constant", values: [null] };
     if (base.isLiteral() && !base.isUnion()) return { kind: "constant", values: [constantOfType(base)] };
     // The text of a type that is not found is its name, if it has arguments.
-    const word = base.isAny() ? "any" : base.getText();
+    const word = base.isAny() ? "any" : base.getFlags() & ts.TypeFlags.ESSymbolLike ? "symbol" : base.getText();
     const replacement = Object.hasOwn(REPLACEMENTS, word) ? REPLACEMENTS[word] : undefined;
     const resolved = word === "any" && Node.isTypeReference(node) ? resolve(node.getTypeName()) : undefined;
     if (resolved?.kind === "missing") return this.#fail(node, missingModule(resolved.module));
@@ -232,6 +231,10 @@ export class WireReader {
       return undefined;
     }
     const type = property.getTypeAtLocation(node);
+    if (declaration === undefined && property.getDeclarations().length > 0 && type.isUnknown()) {
+      this.#problems.error(at, `${name} of the language has no form in JSON; use an interface of your own`);
+      return undefined;
+    }
     if (property.hasFlags(SymbolFlags.Method) || type.getCallSignatures().length > 0) {
       this.#problems.error(at, `${name} is a function, which has no form in JSON; messages are data`);
       return undefined;

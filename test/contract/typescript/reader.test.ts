@@ -154,11 +154,13 @@ it("a type of a package is imported as the contract imports it", () => {
 
 it("interfaces of one name are one service, and its methods have parameters without a name", () => {
   const { contracts, problems } = read(
-    "export interface S { a({ b }: { b: string }): Promise<void> }\nexport interface S { c(): Promise<void> }",
+    "export interface S { a({ b }: { b: string }): Promise<void> }\n/** @service acme.S */\nexport interface S { c(): Promise<void> }",
   );
   expect(problems).toEqual([]);
-  const methods = contracts.flatMap(({ services }) => services.map((one) => one.methods));
-  expect(methods).toMatchObject([[{ name: "a", parameter: "request" }, { name: "c" }]]);
+  const services = contracts.flatMap((one) => one.services);
+  expect(services).toMatchObject([
+    { wireName: "acme.S", methods: [{ name: "a", parameter: "request" }, { name: "c" }] },
+  ]);
 });
 
 it("names of two services stay apart", () => {
@@ -225,7 +227,15 @@ describe("an error", () => {
       shape("P", "export interface P extends Array<string> {}"),
       "1:28: error: keys of objects are strings; use an array, a Map, or { [key: string]: … }",
     ],
-    [shape("P", "export class P extends Error {}"), "1:28: error: unknown has no form in JSON; name the type"],
+    [
+      shape("P", "export class P extends Error {}"),
+      "1:28: error: cause of the language has no form in JSON; use an interface of your own",
+    ],
+    [shape("{ a: { readonly b: unique symbol } }"), "1:47: error: symbol has no form in JSON; use a string"],
+    [
+      shape("{ [k]: string }", 'const k = "a";'),
+      "1:30: error: [k] is not known to generated code; write the name itself",
+    ],
     [shape("5n"), "1:28: error: a literal cannot be a bigint; use bigint"],
     [
       shape("string | Date"),
