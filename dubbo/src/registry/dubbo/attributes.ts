@@ -60,7 +60,7 @@ export function endpointAt(address: string, given: Iterable<readonly [string, st
   const parameters = new Map([...given].filter(([, value]) => value !== ""));
   const attributes = [...parameters].filter(([name]) => !OWN_PARAMETERS.has(name));
   if (JSON.stringify(attributes).length > MAX_ENTRY_LENGTH)
-    throw new Error(`it has more than ${MAX_ENTRY_LENGTH} characters`);
+    throw new Error(`its attributes have more than ${MAX_ENTRY_LENGTH} characters`);
   const endpoint: Endpoint = {
     address,
     weight: parseWeight(parameters.get("weight"), parameters.get("release")),
