@@ -79,6 +79,7 @@ const members: Record<string, string> = {
   ".connect": "-",
   ".defaultTimeoutMs": "!is timeoutMs of a client: createGreetServiceClient(transport, { timeoutMs })",
   ".nodeOptions": "!is tls, for TLS",
+  ".useBinaryFormat": "!is codec, proto or json",
   ".sendCompression": "!is compression, a name such as gzip",
   ".writeMaxBytes": "!has no counterpart",
   ".useHttpGet": "!has no counterpart",

@@ -372,13 +372,14 @@ export const logger: Interceptor = (next) => (req) => (log.header?.(req.header),
     },
     "options given by their names, or that have no counterpart": {
       source: `import { connectNodeAdapter, createGrpcTransport } from "@connectrpc/connect-node";
-const [nodeOptions, grpc] = [{}, false];
-export const transports = [createGrpcTransport({ baseUrl: "http://localhost", nodeOptions })];
+const [nodeOptions, grpc, useBinaryFormat] = [{}, false, false];
+export const transports = [createGrpcTransport({ baseUrl: "http://localhost", nodeOptions, useBinaryFormat })];
 export const adapter = connectNodeAdapter({ routes: (_router) => {}, grpc, grpcWeb: false });
 export const slow = (): Transport => createGrpcTransport({ baseUrl: "http://localhost", defaultTimeoutMs: 5 });`,
-      has: ['createTransport({ baseUrl: "http://localhost", nodeOptions })', "defaultTimeoutMs: 5"],
+      has: ['createTransport({ baseUrl: "http://localhost", nodeOptions, useBinaryFormat })', "defaultTimeoutMs: 5"],
       left: [
         "NodeHttp2TransportOptions.nodeOptions is tls, for TLS",
+        "GrpcTransportOptions.useBinaryFormat is codec, proto or json",
         "ConnectRouterOptions.grpc is always true",
         "ConnectRouterOptions.grpcWeb is always true",
         "GrpcTransportOptions.defaultTimeoutMs is timeoutMs of a client: createGreetServiceClient(transport, { timeoutMs })",
