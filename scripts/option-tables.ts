@@ -110,7 +110,7 @@ const TABLES: readonly Table[] = [
   {
     type: ["fetch", "FetchTransportOptions"],
     title: "createTransport of triple-es/fetch",
-    text: "Options of a transport on `fetch`, for pages and other platforms.",
+    text: "Options of a transport on `fetch`, for pages and other platforms. Those of `createWebSocketTransport` are `baseUrl`, `interceptors`, `javaNames`, `maxMessageBytes` and `codec`, an object, by default `protoCodec`.",
   },
   {
     type: ["index", "InMemoryTransportOptions"],

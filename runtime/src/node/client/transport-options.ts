@@ -128,8 +128,8 @@ export interface NodeTransportOptions extends InMemoryTransportOptions {
    */
   readonly proxy?: string | false | undefined;
   /**
-   * Makes a connection: two streams of bytes, such as a socket of Cloudflare or a tunnel, with TLS if the base URL begins with
-   * `https://`. Excludes `tls` and `proxy`. Default: `connect` of `node:net` and `node:tls`.
+   * Makes a connection: two streams of bytes, such as a socket of Cloudflare or a tunnel, which has TLS itself if the base URL
+   * begins with `https://`. Excludes `tls` and `proxy`. Default: `connect` of `node:net` and `node:tls`.
    */
   readonly connect?:
     | ((address: { readonly host: string; readonly port: number }) => {
