@@ -79,6 +79,7 @@ describe("the option connect", () => {
         () => {
           throw new Error("no tunnel");
         },
+        () => undefined as unknown as StreamPair,
         () => ({}) as StreamPair,
         () => ({
           readable: new ReadableStream({ start: (controller) => controller.error(new Error("cut")) }),
@@ -96,7 +97,7 @@ describe("the option connect", () => {
       ];
       const connect: Connect = (address) => (connects.shift() ?? onSockets)(address);
       const greeter = connectGreeter(`http://localhost:${port}`, { ...options, connect, maxBackoffMs: 0 });
-      for (const text of ["no tunnel", "two streams that are not locked", "cut", "a text", "failed"]) {
+      for (const text of ["no tunnel", "two streams", "two streams that are not locked", "cut", "a text", "failed"]) {
         const { code, rawMessage } = await failureOf(greeter.greet({}));
         expect([code, rawMessage]).toEqual([Code.Unavailable, expect.stringContaining(text)]);
       }

@@ -96,7 +96,8 @@ describe("a server that accepts web streams", () => {
 
   it("counts the bytes of a connection as a socket of Node does", async () => {
     const sent = signalled();
-    const socket = new WebStreamSocket(sending("1234").readable, new WritableStream({ write: () => sent.promise }));
+    const writable = new WritableStream({ write: () => sent.promise });
+    const socket = new WebStreamSocket({ readable: sending("1234").readable, writable });
     await once(socket, "readable");
     const written = new Promise((resolve) => socket.write("123", resolve));
     expect([socket.bytesRead, socket.writableLength]).toEqual([4, 3]);

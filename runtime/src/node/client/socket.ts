@@ -56,8 +56,7 @@ export interface Target {
 function openSocket(target: Target, alpnProtocol: "h2" | "http/1.1", tunnel?: Socket): Socket {
   const { origin, socketPath, tls } = target;
   if (target.connect !== undefined) {
-    const { readable, writable } = target.connect(addressOf(target));
-    return guardSocket(new WebStreamSocket(readable, writable) as Duplex as Socket);
+    return guardSocket(new WebStreamSocket(target.connect(addressOf(target))) as Duplex as Socket);
   }
   if (socketPath !== undefined) return guardSocket(connect({ path: socketPath }));
   if (origin.protocol !== "https:") return tunnel ?? guardSocket(connect(addressOf(target)));

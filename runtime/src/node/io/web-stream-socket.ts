@@ -10,12 +10,12 @@ export class WebStreamSocket extends Duplex {
   readonly #writer: WritableStreamDefaultWriter<Uint8Array>;
 
   /** Throws a `TypeError` for what is not a pair of streams, and for streams in use. */
-  constructor(readable: ReadableStream<Uint8Array>, writable: WritableStream<Uint8Array>) {
+  constructor(pair: { readonly readable: ReadableStream<Uint8Array>; readonly writable: WritableStream<Uint8Array> }) {
     super({ allowHalfOpen: false });
-    if (readable?.locked !== false || writable?.locked !== false)
+    if (pair?.readable?.locked !== false || pair.writable?.locked !== false)
       throw new TypeError("a connection is { readable, writable }, two streams that are not locked");
-    this.#reader = readable.getReader();
-    this.#writer = writable.getWriter();
+    this.#reader = pair.readable.getReader();
+    this.#writer = pair.writable.getWriter();
     for (const { closed } of [this.#reader, this.#writer]) closed.catch((error: Error) => this.destroy(error));
   }
 

@@ -96,7 +96,7 @@ export function withSockets<Router extends ServedExchange>(
       await listener.listen(listenOptions);
       return server;
     },
-    accept: async ({ readable, writable }) => listener.accept(new WebStreamSocket(readable, writable)),
+    accept: async (streams) => listener.accept(new WebStreamSocket(streams)),
     get address() {
       return listener.address;
     },
