@@ -8,20 +8,27 @@ const NODE = "triple-es/node";
 const ADAPTERS: Readonly<Record<string, string>> = {
   connectNodeAdapter: "nodeHandler",
   expressConnectMiddleware: "nodeHandler",
+  nextJsApiRouter: "nodeHandler",
 };
 /** Options of adapters that are those of the handler; the others are those of the router. */
 const HANDLER_OPTIONS = ["requestPathPrefix", "contextValues"];
 
 const adapter: Rule = (node, migration) => {
   if (!ts.isCallExpression(node)) return undefined;
-  const handler = ADAPTERS[migration.nameOf(node.expression) ?? ""];
+  const name = migration.nameOf(node.expression);
+  const handler = ADAPTERS[name ?? ""];
   const [options] = node.arguments;
   if (handler === undefined || !isLiteral(options)) return undefined;
   const served = routerOf(options, NODE, node, migration);
   if (served === undefined) return undefined;
-  const own = printed(options, (name) => HANDLER_OPTIONS.includes(name), migration);
+  const isNext = name === "nextJsApiRouter";
+  const isOwn = (option: string): boolean => HANDLER_OPTIONS.includes(option) || (isNext && option === "prefix");
+  const own = printed(options, isOwn, migration);
+  if (isNext && initializerOf(options, "prefix") === undefined) own.unshift('prefix: "/api"');
   const given = own.length > 0 ? `, { ${own.join(", ")} }` : "";
-  return `${migration.imports.use(NODE, handler, node)}(${served}${given})`;
+  const text = `${migration.imports.use(NODE, handler, node)}(${served}${given})`;
+  // The module of a page of Next.js exports both.
+  return isNext ? `{ handler: ${text}, config: { api: { bodyParser: false } } }` : text;
 };
 
 /** `app.register(fastifyConnectPlugin, { routes })`. */
@@ -83,13 +90,14 @@ function serve(
 ): string | undefined {
   const chain = chainOf(routes, migration);
   if (chain !== undefined) return `${migration.imports.use(module, "createRouter", node)}(${options})${chain}`;
-  for (let one: ts.Node = node; one !== statementOf(node); one = one.parent) {
-    if (ts.isFunctionLike(one)) return undefined;
-  }
   const name = migration.imports.unique("router");
   const isInline = ts.isArrowFunction(routes) || ts.isFunctionExpression(routes);
   const given = isInline ? `(${migration.print(routes)})` : migration.print(routes);
   const create = migration.imports.use(module, "createRouter", node);
+  for (let one: ts.Node = node; one !== statementOf(node); one = one.parent) {
+    // An arrow function without a block has no place for statements.
+    if (ts.isFunctionLike(one)) return `((${name}) => { ${given}(${name}); return ${name}; })(${create}(${options}))`;
+  }
   migration.insertBefore(node, `const ${name} = ${create}(${options});`, `${given}(${name});`);
   return name;
 }
@@ -142,16 +150,8 @@ function addArguments(call: ts.CallExpression, migration: Migration): string {
 /** `router.service(GreetService, implementation)`, whose implementation may lack methods. */
 const service: Rule = (node, migration) => {
   if (!ts.isCallExpression(node)) return undefined;
-  const { expression } = node;
-  // The name of a destructured parameter, `({ service }) => …`.
-  const bound = ts.isIdentifier(expression) ? migration.declared(expression) : undefined;
-  const name = ts.isPropertyAccessExpression(expression)
-    ? expression.name
-    : bound && ts.isBindingElement(bound)
-      ? (bound.propertyName ?? bound.name)
-      : undefined;
-  return migration.nameOf(name) === "ConnectRouter.service"
-    ? `${migration.print(expression)}(${addArguments(node, migration)})`
+  return routerMember(node.expression, migration) === "service"
+    ? `${migration.print(node.expression)}(${addArguments(node, migration)})`
     : undefined;
 };
 
@@ -162,26 +162,114 @@ function withAllMethods(
   migration: Migration,
 ): string | undefined {
   const { checker } = migration;
-  const methods = checker.getTypeAtLocation(service).getProperty("method");
   const given = checker.getTypeAtLocation(implementation);
-  if (methods === undefined || given.flags & ts.TypeFlags.Any) return undefined;
-  const lacking = checker
-    .getTypeOfSymbolAtLocation(methods, service)
-    .getProperties()
-    .map(({ name }) => name)
-    .filter((name) => {
-      const own = given.getProperty(name);
-      return !own || own.flags & ts.SymbolFlags.Optional;
-    });
+  if (given.flags & ts.TypeFlags.Any) return undefined;
+  const lacking = methodsOf(service, migration).filter((name) => {
+    const own = given.getProperty(name);
+    return !own || own.flags & ts.SymbolFlags.Optional;
+  });
   if (lacking.length === 0) return undefined;
   if (given.isClass()) {
     migration.leave(implementation, `the class lacks ${lacking.join(", ")}: use unimplemented(context)`);
     return undefined;
   }
-  const unimplemented = migration.imports.use("triple-es", "unimplemented", service);
-  const added = lacking.map((name) => `${name}: (_, context) => ${unimplemented}(context)`).join(", ");
+  const added = unimplemented(lacking, service, migration).join(", ");
   const text = migration.print(implementation);
   return isLiteral(implementation) ? text.replace("{", `{ ${added},`) : `{ ${added}, ...${text} }`;
+}
+
+function methodsOf(service: ts.Expression, { checker }: Migration): string[] {
+  const methods = checker.getTypeAtLocation(service).getProperty("method");
+  const names = methods && checker.getTypeOfSymbolAtLocation(methods, service).getProperties();
+  return (names ?? []).map(({ name }) => name);
+}
+
+function unimplemented(names: readonly string[], at: ts.Node, migration: Migration): string[] {
+  if (names.length === 0) return [];
+  const thrower = migration.imports.use("triple-es", "unimplemented", at);
+  return names.map((name) => `${name}: (_, context) => ${thrower}(context)`);
+}
+
+/** A chain of `router.rpc(GreetService.method.greet, greet)`: the routes of single methods, and what they are called on. */
+interface Rpcs {
+  readonly on: string;
+  readonly base: ts.Expression;
+  readonly routes: readonly Rpc[];
+}
+
+interface Rpc {
+  readonly service: ts.Expression;
+  readonly method: string;
+  readonly implementation: ts.Expression;
+}
+
+function rpcsOf(node: ts.Node | undefined, migration: Migration): Rpcs | undefined {
+  const routes: Rpc[] = [];
+  let one = node as ts.Expression | undefined;
+  while (one && ts.isCallExpression(one) && routerMember(one.expression, migration) === "rpc") {
+    const [method, implementation, ...rest] = one.arguments;
+    if (!method || !implementation || rest.length > 0 || !ts.isPropertyAccessExpression(method)) return undefined;
+    if (!ts.isPropertyAccessExpression(method.expression) || method.expression.name.text !== "method") return undefined;
+    routes.unshift({ service: method.expression.expression, method: method.name.text, implementation });
+    if (ts.isIdentifier(one.expression)) return { on: one.expression.text, base: one.expression, routes };
+    one = (one.expression as ts.PropertyAccessExpression).expression;
+  }
+  return one && routes.length > 0 ? { on: `${one.getText()}.rpc`, base: one, routes } : undefined;
+}
+
+/** Routes of single methods, which are those of services. Those of a block are added by its last statement of them. */
+const rpc: Rule = (node, migration) => {
+  if (ts.isExpressionStatement(node)) {
+    const found = rpcsOf(node.expression, migration);
+    return found && sharedBy(node, found, migration).at(-1)?.statement !== node ? "" : undefined;
+  }
+  if (!ts.isCallExpression(node) || routerMember(node.expression, migration) !== "rpc") return undefined;
+  const own = rpcsOf(node, migration);
+  if (own === undefined) {
+    migration.leave(node, "the route of a method has another form: add the whole service");
+    return undefined;
+  }
+  const services = new Map<string, Rpc[]>();
+  for (const one of sharedBy(node.parent, own, migration).flatMap(({ routes }) => routes)) {
+    const text = one.service.getText();
+    services.set(text, [...(services.get(text) ?? []), one]);
+  }
+  const calls = [...services.values()].map((routes) => {
+    const { service } = routes[0] as Rpc;
+    const given = routes.map(({ method, implementation }) => {
+      const text = migration.print(implementation);
+      return text === method ? method : `${method}: ${text}`;
+    });
+    const lacking = methodsOf(service, migration).filter((name) => routes.every(({ method }) => method !== name));
+    const members = [...unimplemented(lacking, service, migration), ...given].join(", ");
+    return `(${migration.print(service)}, { ${members} })`;
+  });
+  const base = migration.print(own.base);
+  return ts.isIdentifier(own.base) && own.on === base
+    ? `${base}${calls.join(".add")}`
+    : `${base}${calls.map((call) => `.add${call}`).join("")}`;
+};
+
+/** The statements of a block with routes of the same router. */
+function sharedBy(statement: ts.Node, own: Rpcs, migration: Migration) {
+  const { parent } = statement;
+  if (!ts.isExpressionStatement(statement) || !ts.isBlock(parent)) return [{ statement, routes: own.routes }];
+  return parent.statements.flatMap((one: ts.Node) => {
+    const found = ts.isExpressionStatement(one) ? rpcsOf(one.expression, migration) : undefined;
+    return found?.on === own.on ? [{ statement: one, routes: found.routes }] : [];
+  });
+}
+
+/** The member of a router that is called, also by the name of a destructured parameter, `({ service }) => …`. */
+function routerMember(callee: ts.Expression, migration: Migration): string | undefined {
+  const bound = ts.isIdentifier(callee) ? migration.declared(callee) : undefined;
+  const name = ts.isPropertyAccessExpression(callee)
+    ? callee.name
+    : bound && ts.isBindingElement(bound)
+      ? (bound.propertyName ?? bound.name)
+      : undefined;
+  const [, member] = migration.nameOf(name)?.split("ConnectRouter.") ?? [];
+  return member;
 }
 
 /** Transports, whose protocol may be another one. */
@@ -250,4 +338,4 @@ function printed(
     .filter((text) => text !== "");
 }
 
-export const adapterRules: readonly Rule[] = [adapter, fastify, routerTransport, service, transport, codec];
+export const adapterRules: readonly Rule[] = [adapter, fastify, routerTransport, service, rpc, transport, codec];

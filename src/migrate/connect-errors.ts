@@ -44,6 +44,14 @@ function whole(node: ts.Expression, migration: Migration): string {
   return ts.isLeftHandSideExpression(node) ? migration.print(node) : `(${migration.print(node)})`;
 }
 
+/** `this.name = "ShopError"` in a subclass: the name of an `RpcError` is readonly. */
+const ownName: Rule = (node, migration) => {
+  if (!ts.isBinaryExpression(node) || node.operatorToken.kind !== ts.SyntaxKind.EqualsToken) return undefined;
+  const { left, right } = node;
+  if (!ts.isPropertyAccessExpression(left) || migration.nameOf(left) !== "ConnectError.name") return undefined;
+  return `Object.assign(${migration.print(left.expression)}, { name: ${migration.print(right)} })`;
+};
+
 function isOptional(node: ts.Expression, { checker }: Migration): boolean {
   const type = checker.getTypeAtLocation(node);
   return checker.getNonNullableType(type) !== type;
@@ -114,4 +122,4 @@ const errorMember: Rule = (node, migration) => {
   return `new ${migration.imports.use(MAIN, "Metadata", node)}([...${error}.headers, ...${error}.trailers])`;
 };
 
-export const errorRules: readonly Rule[] = [newError, create, errorMember];
+export const errorRules: readonly Rule[] = [newError, ownName, create, errorMember];

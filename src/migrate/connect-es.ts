@@ -34,6 +34,7 @@ const names: Record<string, string> = {
   GrpcWebTransportOptions: `${FETCH} FetchTransportOptions`,
   Client: "-",
   ServiceImpl: "-",
+  MethodImpl: '!is a member of the handler, such as GreetServiceHandler["greet"]',
   cors: "!is the option cors of createRouter and createServer",
   createCallbackClient: "!has no counterpart: await the client's methods, or iterate over them",
   createHandlerContext: "!has no counterpart: call the handler through createInMemoryTransport",
@@ -41,14 +42,14 @@ const names: Record<string, string> = {
   connectNodeAdapter: "!is nodeHandler(router) of triple-es/node",
   expressConnectMiddleware: "!is nodeHandler(router) of triple-es/node",
   fastifyConnectPlugin: "!is fastifyRpc of triple-es/fastify, with the option router",
-  nextJsApiRouter: "!is fetchHandler(router) of triple-es/fetch in a route handler",
+  nextJsApiRouter: "!is nodeHandler(router) of triple-es/node",
   Http2SessionManager: "!has no counterpart: a transport manages its connections",
 };
 
 const members: Record<string, string> = {
   "Code.*": "=",
   "ConnectRouter.service": "add",
-  "ConnectRouter.rpc": "!has no counterpart: add the whole service",
+  "ConnectRouter.rpc": "add",
   "HandlerContext.service": "!is context.method.service, the name",
   "RequestCommon.service": "!is request.method.service, the name",
   "ResponseCommon.service": "!is request.method.service, the name",
@@ -163,14 +164,25 @@ const returnType: Rule = (node, migration) => {
 const serviceType: Rule = (node, migration) => {
   if (!ts.isTypeReferenceNode(node) && !ts.isExpressionWithTypeArguments(node)) return undefined;
   const name = migration.nameOf(ts.isTypeReferenceNode(node) ? node.typeName : node.expression);
-  if (name !== "Client" && name !== "ServiceImpl") return parameterType(node, migration);
   const [of] = node.typeArguments ?? [];
+  if (name === "MethodImpl") return methodType(of, migration);
+  if (name !== "Client" && name !== "ServiceImpl") return parameterType(node, migration);
   if (of === undefined) return undefined;
   const generated = ts.isTypeQueryNode(of) ? generatedOf(of.exprName, migration) : undefined;
   if (generated === undefined) return ts.isTypeQueryNode(of) ? undefined : migration.text(of);
   const suffix = name === "Client" ? "Client" : "Handler";
   return useGenerated(`${generated.name}${suffix}`, "triple", generated, node, migration);
 };
+
+/** `MethodImpl<typeof GreetService.method.greet>`, which is a member of the handler. */
+function methodType(of: ts.TypeNode | undefined, migration: Migration): string | undefined {
+  if (!of || !ts.isTypeQueryNode(of) || !ts.isQualifiedName(of.exprName)) return undefined;
+  const { left, right } = of.exprName;
+  const generated = ts.isQualifiedName(left) ? generatedOf(left.left, migration) : undefined;
+  return (
+    generated && `${useGenerated(`${generated.name}Handler`, "triple", generated, of, migration)}["${right.text}"]`
+  );
+}
 
 /** The type parameter of a function for any service: `<T extends DescService>(service: T): Client<T>`. */
 const parameterType: Rule = (node, migration) => {
@@ -219,10 +231,28 @@ const service: Rule = (node, migration) => {
   if (!ts.isIdentifier(node) || ts.isImportSpecifier(node.parent) || ts.isExportSpecifier(node.parent))
     return undefined;
   const of = generatedOf(node, migration);
-  if (of === undefined || !isService(of.declaration)) return undefined;
+  if (of === undefined || !isService(of.declaration) || isDescriptor(node, migration)) return undefined;
   const name = useGenerated(`${of.name}Def`, "triple", of, node, migration);
   return ts.isShorthandPropertyAssignment(node.parent) ? `${node.text}: ${name}` : name;
 };
+
+/** Reports whether a service is passed as a descriptor, which it stays: `createRegistry(GreetService)`. */
+function isDescriptor(node: ts.Identifier, migration: Migration): boolean {
+  const { parent } = node;
+  if (!ts.isCallExpression(parent) || parent.expression === node) return false;
+  const { checker } = migration;
+  const declaration = checker.getResolvedSignature(parent)?.declaration;
+  if (!declaration || migration.isDeclaredOld(declaration) || isOfClients(declaration, migration)) return false;
+  const { parameters } = declaration;
+  const parameter = parameters[parent.arguments.indexOf(node)] ?? parameters.at(-1);
+  if (!parameter || !ts.isParameter(parameter)) return false;
+  const written = checker.getTypeAtLocation(parameter);
+  const given = parameter.dotDotDotToken
+    ? (checker.getIndexTypeOfType(written, ts.IndexKind.Number) ?? written)
+    : written;
+  const type = checker.getBaseConstraintOfType(given) ?? given;
+  return (type.isUnion() ? type.types : [type]).some(({ symbol }) => symbol?.name === "DescService");
+}
 
 function isService(declaration: ts.Declaration): boolean {
   return ts.isVariableDeclaration(declaration) && (declaration.type?.getText().startsWith("GenService<") ?? false);
@@ -258,6 +288,23 @@ const requestMember: Rule = (node, migration) => {
   if (origin !== undefined && origin.types.length > 1 && node.name.text === "message")
     return `(${of()}.stream ? ${of()}.messages : ${of()}.message)`;
   return undefined;
+};
+
+/** `log(request.message)`, whose type is `object` now, where a `Message` is expected. */
+const requestMessage: Rule = (node, migration) => {
+  if (!ts.isPropertyAccessExpression(node) || node.name.text !== "message") return undefined;
+  if (!ts.isCallExpression(node.parent) || node.parent.expression === node) return undefined;
+  const [owner] = migration.origin(node)?.types ?? [];
+  if (!owner?.includes("Request") && !owner?.includes("Response")) return undefined;
+  const expected = migration.checker.getContextualType(node)?.getNonNullableType();
+  const [of] =
+    expected?.symbol?.name === "AsyncIterable" ? migration.checker.getTypeArguments(expected as ts.TypeReference) : [];
+  // The type is an alias.
+  const isStream = of?.aliasSymbol?.name === "Message";
+  if (!isStream && expected?.aliasSymbol?.name !== "Message") return undefined;
+  const type = migration.typed(migration.imports.use("@bufbuild/protobuf", "Message", node));
+  const text = requestMember(node, migration) ?? migration.children(node);
+  return type === "" ? text : `${text} as ${isStream ? `AsyncIterable<${type}>` : type}`;
 };
 
 /** The request of the interceptor around a response, `(next) => async (request) => …`, which has what the response lacks. */
@@ -303,6 +350,7 @@ export const connectEs: Kind = createKind({
     serviceType,
     service,
     ...errorRules,
+    requestMessage,
     requestMember,
   ],
 });

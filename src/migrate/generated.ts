@@ -1,16 +1,9 @@
 /** Generated code: which plugin wrote a module, and the modules and names of triple-es in its place. */
+import { existsSync } from "node:fs";
 import { dirname, relative } from "node:path";
 import { ts } from "ts-morph";
+import { type CodeGenerator, generatorOf, WELL_KNOWN } from "./generator.ts";
 import type { Migration } from "./migration.ts";
-
-/** The plugins, by a text at the beginning of what they write. */
-const MARKS = {
-  "protoc-gen-es": "by protoc-gen-es",
-  "ts-proto": "protoc-gen-ts_proto",
-  "grpc-tools": "grpc.ServiceDefinition<grpc.UntypedServiceImplementation>",
-  "google-protobuf": 'from "google-protobuf"',
-} as const;
-export type CodeGenerator = keyof typeof MARKS;
 
 /** A name that generated code declares. */
 export interface Generated {
@@ -32,21 +25,27 @@ export function generatedBy(declaration: ts.Declaration): Generated | undefined 
   const by = generatorOf(declaration.getSourceFile());
   if (by === undefined || name === undefined) return undefined;
   const path = declaration.getSourceFile().fileName.replace(/(?:_grpc)?(?:_pb)?(?:\.d)?\.ts$/, "");
-  return { by, name: name.getText(), declaration, path };
+  return { by, name: outerName(declaration) + name.getText(), declaration, path };
 }
 
-const generators = new WeakMap<ts.SourceFile, CodeGenerator | undefined>();
+/** The names of the messages around a nested one, which grpc-tools declares in namespaces. */
+function outerName({ parent }: ts.Node): string {
+  if (parent === undefined || !ts.isModuleBlock(parent)) return "";
+  return `${outerName(parent.parent)}${parent.parent.name.getText()}_`;
+}
 
-export function generatorOf(file: ts.SourceFile): CodeGenerator | undefined {
-  if (!generators.has(file)) {
-    const head = file.text.slice(0, 2000);
-    const names = Object.keys(MARKS) as CodeGenerator[];
-    generators.set(
-      file,
-      names.find((name) => head.includes(MARKS[name])),
-    );
-  }
-  return generators.get(file);
+/** Reports whether generated code is that of a well-known type. */
+export function isWellKnown({ path }: Generated): boolean {
+  return path.includes(WELL_KNOWN);
+}
+
+/** The type of what becomes a message, which modules of triple-es with services export. */
+export function useInit(of: Generated, at: ts.Node, migration: Migration): string {
+  const isGoogle = of.by === "google-protobuf";
+  if (!isGoogle || (!isWellKnown(of) && existsSync(`${of.path}_grpc_pb.d.ts`)))
+    return useGenerated(`${of.name}Init`, "triple", of, at, migration);
+  const shape = migration.imports.use("@bufbuild/protobuf", "MessageInitShape", at);
+  return `${shape}<typeof ${useGenerated(`${of.name}Schema`, "pb", of, at, migration)}>`;
 }
 
 /** Imports a name of the module that triple-es (`triple`) or protoc-gen-es (`pb`) writes for the same proto file. */
@@ -57,7 +56,8 @@ export function useGenerated(
   at: ts.Node,
   migration: Migration,
 ): string {
-  return migration.imports.use(moduleOf(of, suffix, migration), name, at);
+  const module = isWellKnown(of) ? "@bufbuild/protobuf/wkt" : moduleOf(of, suffix, migration);
+  return migration.imports.use(module, name, at);
 }
 
 /** The specifier of a module beside a generated one, in the style of the file's imports. */

@@ -1,6 +1,6 @@
 /** Calls of clients of grpc-js, with callbacks and events, as promises and async iterables. */
 import { ts } from "ts-morph";
-import { generatorOf } from "./generated.ts";
+import { generatorOf } from "./generator.ts";
 import { timeoutOf } from "./grpc-names.ts";
 import type { Migration, Rule } from "./migration.ts";
 
@@ -30,7 +30,11 @@ export function clientCall(node: ts.Node, migration: Migration): ClientCall | un
 
 /** The call of the new client, with its options. */
 export function newCall(
-  { node, request, options }: ClientCall,
+  {
+    node,
+    request,
+    options,
+  }: Pick<ClientCall, "request" | "options"> & { readonly node: Pick<ts.CallExpression, "expression"> },
   requests: string | undefined,
   migration: Migration,
 ): string {
@@ -68,7 +72,7 @@ const unary: Rule = (node, migration) => {
 /** The continuation of a promise by a callback with an error and a value. */
 export function continued(promise: string, callback: ts.Expression, migration: Migration, value = "response"): string {
   if (!ts.isArrowFunction(callback) && !ts.isFunctionExpression(callback))
-    return `${promise}.then((${value}) => ${migration.print(callback)}(null, ${value}), ${migration.print(callback)})`;
+    return `${promise}.then((${value}) => ${migration.print(callback)}(${argumentsOf(callback, value, migration)}), ${migration.print(callback)})`;
   const [error, result] = callback.parameters.map(({ name }) => name.getText());
   const split = splitOf(callback, error);
   const indent = migration.indentOf(callback);
@@ -92,6 +96,12 @@ export function continued(promise: string, callback: ts.Expression, migration: M
   // ends the program.
   const ignored = value === "response" ? `.catch(() => undefined${migration.typed(" as never")})` : "";
   return `${promise}${ignored}.then(${done})`;
+}
+
+/** The arguments of a callback for a value, as many as it takes. */
+function argumentsOf(callback: ts.Expression, value: string, { checker }: Migration): string {
+  const [signature] = checker.getTypeAtLocation(callback).getCallSignatures();
+  return ["null", value].slice(0, signature?.declaration?.parameters.length ?? 2).join(", ");
 }
 
 /**
@@ -172,9 +182,19 @@ export function settled(
   return `${promise}.then((${result ?? ""}) => ${ts.isObjectLiteralExpression(argument) ? `(${text})` : text})`;
 }
 
-/** `promisify(client.greet.bind(client))`, which is `client.greet`. */
+/** `promisify(client.greet.bind(client))`, which is `client.greet`, and calls of it, whose options are an object. */
 const promisified: Rule = (node, migration) => {
   if (!ts.isCallExpression(node)) return undefined;
+  const of = ts.isCallExpression(node.expression) ? promisifiedMethod(node.expression, migration) : undefined;
+  if (of === undefined) {
+    const method = promisifiedMethod(node, migration);
+    return method && migration.print(method);
+  }
+  const [request, ...options] = node.arguments;
+  return newCall({ node: { expression: of }, request, options }, undefined, migration);
+};
+
+function promisifiedMethod(node: ts.CallExpression, migration: Migration): ts.PropertyAccessExpression | undefined {
   const callee = node.expression;
   const inner =
     ts.isPropertyAccessExpression(callee) && callee.name.text === "bind" && ts.isCallExpression(callee.expression)
@@ -191,7 +211,7 @@ const promisified: Rule = (node, migration) => {
       : bound;
   if (!method || !ts.isPropertyAccessExpression(method)) return undefined;
   const declaration = migration.declared(method.name);
-  return declaration && generatorOf(declaration.getSourceFile()) ? migration.print(method) : undefined;
-};
+  return declaration && generatorOf(declaration.getSourceFile()) ? method : undefined;
+}
 
 export const callRules: readonly Rule[] = [promised, promisified, unary];

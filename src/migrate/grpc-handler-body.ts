@@ -1,5 +1,6 @@
 /** The bodies of handlers of grpc-js: uses of the call and of the callback. */
 import { ts } from "ts-morph";
+import { emitterOf, methodCall } from "./grpc-streams.ts";
 import { functionOf, inlined, inlinedBody, isTail } from "./inline.ts";
 import type { Migration, Rule } from "./migration.ts";
 
@@ -16,6 +17,8 @@ export interface Handler {
   readonly context: string;
   /** True if a promise is created for the callback, which is called by nested functions. */
   readonly isPromise: boolean;
+  /** True if the call stays a stream of Node. */
+  readonly isEmitter: boolean;
   usesRequest: boolean;
   usesContext: boolean;
 }
@@ -48,7 +51,7 @@ const statement: Rule = (node, migration) => {
   }
   if (!ts.isPropertyAccessExpression(callee)) return otherwise();
   const one = handlerOf(callee.expression, migration);
-  if (one === undefined) return otherwise();
+  if (one === undefined || one.isEmitter) return otherwise();
   const [first, second] = call.arguments;
   switch (callee.name.text) {
     case "write":
@@ -123,13 +126,17 @@ function trailersOf(trailers: ts.Expression, one: Handler, migration: Migration)
 /** The statements that end a handler in place of its callback. */
 function answer(call: ts.CallExpression, one: Handler, migration: Migration): string[] {
   const [error, value, trailers] = call.arguments;
-  const isDone = !error || error.kind === ts.SyntaxKind.NullKeyword || error.getText() === "undefined";
+  const isDone = !error || isNothing(error);
   if (isDone) {
     const first = trailers && trailers.getText() !== "undefined" ? trailersOf(trailers, one, migration) : "";
     return [first, `return ${value ? migration.print(value) : "{}"};`];
   }
   const text = errorOf(error, migration);
   return [isInTry(call, one.node) ? `return Promise.reject(${text});` : `throw ${text};`];
+}
+
+export function isNothing(node: ts.Node): boolean {
+  return node.kind === ts.SyntaxKind.NullKeyword || node.getText() === "undefined";
 }
 
 function use(one: Handler): string {
@@ -174,6 +181,7 @@ function hasCode(error: ts.Expression, migration: Migration): boolean {
 const member: Rule = (node, migration) => {
   if (ts.isIdentifier(node) && ts.isForOfStatement(node.parent)) {
     const one = handlerOf(node, migration);
+    if (one?.isEmitter) return undefined;
     if (one?.kind.requests) one.usesRequest = true;
     return one?.request;
   }
@@ -188,9 +196,10 @@ const member: Rule = (node, migration) => {
     if (finished && node.parent === finished.node)
       return answer(node, finished, migration).join(" ").trim().slice(0, -1);
     if (!ts.isPropertyAccessExpression(node.expression)) return undefined;
-    const one = handlerOf(node.expression.expression, migration);
+    const of = emitterOf(node.expression.expression);
+    const one = handlerOf(of, migration);
     const [first, second] = node.arguments;
-    if (one === undefined) return undefined;
+    if (one === undefined || (of !== node.expression.expression && !one.isEmitter)) return undefined;
     switch (node.expression.name.text) {
       case "sendMetadata":
         return `${use(one)}.responseHeaders.appendAll(${first ? migration.print(first) : "{}"})`;
@@ -202,7 +211,7 @@ const member: Rule = (node, migration) => {
         if (first?.getText().slice(1, -1) !== "cancelled" || !second) break;
         return `${use(one)}.signal.addEventListener("abort", ${migration.print(second)})`;
     }
-    return undefined;
+    return one.isEmitter ? emitterCall(node, one, migration) : undefined;
   }
   if (!ts.isPropertyAccessExpression(node)) return undefined;
   const one = handlerOf(node.expression, migration);
@@ -215,4 +224,31 @@ const member: Rule = (node, migration) => {
   return node.name.text === "cancelled" ? `${use(one)}.signal.aborted` : undefined;
 };
 
-export const handlerBodyRules: readonly Rule[] = [statement, member];
+/** `callback({ code, message })` of a function that a handler passes its callback to. */
+const passed: Rule = (node, migration) => {
+  if (!ts.isCallExpression(node) || migration.typeName(node.expression) !== "sendUnaryData") return undefined;
+  const [error, ...rest] = node.arguments;
+  if (!error || isNothing(error)) return undefined;
+  const given = [errorOf(error, migration), ...rest.map((one) => migration.print(one))];
+  return `${migration.print(node.expression)}(${given.join(", ")})`;
+};
+
+/** The type of such a callback. */
+const callbackType: Rule = (node, migration) => {
+  if (!ts.isTypeReferenceNode(node) || migration.nameOf(node.typeName) !== "sendUnaryData") return undefined;
+  const [value] = node.typeArguments ?? [];
+  return `(error: unknown, value?: ${value ? migration.print(value) : "unknown"} | null) => void`;
+};
+
+/** A call of a method of a stream that stays one of Node. */
+function emitterCall(node: ts.CallExpression, one: Handler, migration: Migration): string {
+  const name = (node.expression as ts.PropertyAccessExpression).name.text;
+  const [first, second] = node.arguments;
+  const of = one.call.name.getText();
+  const error = name === "destroy" ? first : name === "emit" && first?.getText().slice(1, -1) === "error" && second;
+  if (error) return `${of}.destroy(${errorOf(error, migration)})`;
+  if (name === "end" && first) return `(${trailersOf(first, one, migration).slice(0, -1)}, ${of}.end())`;
+  return methodCall(node, name, migration);
+}
+
+export const handlerBodyRules: readonly Rule[] = [statement, member, passed, callbackType];

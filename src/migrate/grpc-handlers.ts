@@ -1,8 +1,9 @@
 /** Handlers of grpc-js, functions of a call and a callback, as functions of a request and a context. */
 import { ts } from "ts-morph";
-import { generatedOf, useGenerated } from "./generated.ts";
+import { generatedOf, useInit } from "./generated.ts";
 import { type Handler, handlerBodyRules, handlers } from "./grpc-handler-body.ts";
 import { functionOf, inlined, isInside, isTail } from "./inline.ts";
+import { typeMessage } from "./messages.ts";
 import type { Migration, Rule } from "./migration.ts";
 
 const MAIN = "triple-es";
@@ -20,37 +21,58 @@ const handler: Rule = (node, migration) => {
   if (!call || !kind || !ts.isIdentifier(call.name)) return undefined;
   const own = node as ts.FunctionLikeDeclaration;
   const reason = whyNot(own, call, callback, kind, migration);
-  if (reason !== undefined) {
+  if (reason !== undefined && reason !== AS_STREAM) {
     migration.leave(node, reason);
     return migration.verbatim(node);
   }
   const body = node.body;
   const free = (names: readonly string[]): string => names.find((name) => !declares(body, name)) ?? "input";
-  const isPromise =
-    callback !== undefined &&
-    !usesOf(callback, body, migration)
-      .filter((one) => inlined.get(functionOf(one) ?? one) !== "error")
-      .every((one) => isTailCall(one, own));
-  if (isPromise && kind.requests) {
-    migration.leave(node, "a handler calls its callback in a nested function");
-    return migration.verbatim(node);
+  const uses = (callback === undefined ? [] : usesOf(callback, body, migration)).filter(
+    (one) => inlined.get(functionOf(one) ?? one) !== "error",
+  );
+  const isUnanswered = !uses.every((one) => isTailCall(one, own));
+  // The executor of a promise has no loop over the requests.
+  const isEmitter = reason === AS_STREAM || (isUnanswered && kind.requests);
+  for (const use of usesOf(call, body, migration)) {
+    if (isEmitter) forgetListener(use);
+    typeListener(use, call, migration);
   }
+  const isPromise = isUnanswered || (isEmitter && callback !== undefined);
   const one: Handler = {
     node: own,
     kind,
     call,
     callback,
     isPromise,
+    isEmitter,
     request: free([kind.requests ? "requests" : "request", "input"]),
     context: free(["context", "ctx"]),
-    usesRequest: false,
+    usesRequest: isEmitter && kind.requests,
     usesContext: false,
   };
   for (const parameter of [call, callback]) if (parameter) handlers.set(parameter, one);
   return printed(one, migration);
 };
 
-/** Returns the reason why a handler stays as it is. */
+/** The reason why a handler becomes no generator: its call stays a stream of Node, which is written to or listened to elsewhere. */
+const AS_STREAM = "the call stays a stream";
+
+/** The listener of a call that stays where it is. */
+function forgetListener(use: ts.Identifier): void {
+  const call = use.parent.parent;
+  const listener = ts.isCallExpression(call) ? call.arguments[1] : undefined;
+  if (listener) inlined.delete(listener);
+}
+
+/** Remembers the type of the requests that an untyped listener is called with. */
+function typeListener({ parent }: ts.Identifier, call: ts.ParameterDeclaration, migration: Migration): void {
+  const [event, listener] = ts.isCallExpression(parent.parent) ? parent.parent.arguments : [];
+  const type = migration.checker.getTypeAtLocation(call).getNonNullableType();
+  const [request] = type.aliasTypeArguments ?? [];
+  if (event?.getText().slice(1, -1) === "data" && listener) typeMessage(listener, request);
+}
+
+/** Returns the reason why a handler stays as it is, or why its call stays a stream. */
 function whyNot(
   node: ts.FunctionLikeDeclaration,
   call: ts.ParameterDeclaration,
@@ -74,30 +96,31 @@ function whyNot(
       ["data", "end", "error"].includes(event.getText().slice(1, -1)) &&
       kind.requests
     ) {
-      if (!ts.isArrowFunction(listener) && !ts.isFunctionExpression(listener))
-        return "a handler passes functions to on";
-      if (goesOn(calls?.parent, event.getText().slice(1, -1))) return "a handler goes on after it listens to its call";
+      if (!ts.isArrowFunction(listener) && !ts.isFunctionExpression(listener)) return AS_STREAM;
+      if (goesOn(calls?.parent, event.getText().slice(1, -1))) return AS_STREAM;
+      // A nested function, a condition without braces, or a chain.
       if (
-        calls &&
-        ts.isExpressionStatement(calls.parent) &&
-        functionOf(use) === node &&
-        ts.isBlock(calls.parent.parent)
+        !calls ||
+        !ts.isExpressionStatement(calls.parent) ||
+        functionOf(use) !== node ||
+        !ts.isBlock(calls.parent.parent)
       )
-        inlined.set(listener, event.getText().slice(1, -1));
-      else return "a handler listens to its call in a nested function, or on a condition without braces";
+        return AS_STREAM;
+      inlined.set(listener, event.getText().slice(1, -1));
     }
   }
   for (const use of usesOf(call, node.body, migration)) {
     const method = ts.isPropertyAccessExpression(use.parent) ? use.parent.name.text : "";
-    if (["write", "end"].includes(method) && !isInside(use, node))
-      return "a handler writes in a nested function: use an async generator";
+    if (["write", "end"].includes(method) && !isInside(use, node)) return AS_STREAM;
     const { parent: statement } = use.parent.parent;
     const isStatement =
       ts.isExpressionStatement(statement) || ts.isReturnStatement(statement) || inlined.has(statement);
-    if (method === "write" && !isStatement) return "a handler waits for write: use an async generator";
+    // The handler waits for `write`.
+    if (method === "write" && !isStatement) return AS_STREAM;
   }
   const usesThis = ts.isArrowFunction(node) && kind.responses && node.body.getText().includes("this.");
-  return usesThis ? "a generator cannot be an arrow function: use a method" : undefined;
+  // A generator cannot be an arrow function.
+  return usesThis ? AS_STREAM : undefined;
 }
 
 /** Reports whether statements after a listener run before it, which a loop over the requests would run after it. */
@@ -162,10 +185,20 @@ function printed(one: Handler, migration: Migration): string {
   let text = ts.isBlock(body)
     ? migration.print(body)
     : `{\n${migration.indentOf(node)}  ${expressionBody(body as ts.Expression, one, migration)}\n${migration.indentOf(node)}}`;
+  const wasAsync = (node as ts.MethodDeclaration).modifiers?.some((one) => one.kind === ts.SyntaxKind.AsyncKeyword);
+  const indent = migration.indentOf(node);
   if (one.isPromise) {
     const type = types ? `<${types.init()}>` : "";
-    const indent = migration.indentOf(node);
-    text = `{\n${indent}  return new Promise${type}((resolve, reject) => ${text});\n${indent}}`;
+    const callback = passedCallback(one, migration);
+    if (callback !== "") text = text.replace("{", `{\n${indent}  ${callback}`);
+    if (wasAsync) text = `void (async () => ${text})().catch(reject)`;
+    const call = one.isEmitter ? `${emitterText(one, migration)}\n${indent}  ` : "";
+    text = `{\n${indent}  ${call}return new Promise${type}((resolve, reject) => ${text});\n${indent}}`;
+  } else if (one.isEmitter) {
+    const name = one.call.name.getText();
+    const begun = wasAsync ? `(async () => ${text})().catch((error) => ${name}.destroy(error));` : `(() => ${text})();`;
+    const lines = [emitterText(one, migration), begun, `return ${kind.requests ? "responses" : name};`];
+    text = `{\n${indent}  ${lines.join(`\n${indent}  `)}\n${indent}}`;
   }
   const isTyped = types !== undefined;
   const request = `${one.request}${isTyped ? `: ${kind.requests ? `AsyncIterable<${types.request()}>` : types.request()}` : ""}`;
@@ -175,7 +208,8 @@ function printed(one: Handler, migration: Migration): string {
   const parameters = [one.usesRequest || context !== "" ? (one.usesRequest ? request : `_${request}`) : "", context]
     .filter((part) => part !== "")
     .join(", ");
-  const { star, isAsync } = { star: kind.responses ? "*" : "", isAsync: !one.isPromise };
+  const star = kind.responses && !one.isEmitter ? "*" : "";
+  const isAsync = !one.isPromise && !one.isEmitter;
   const modifiers =
     (node as ts.MethodDeclaration).modifiers
       ?.filter(({ kind }) => kind !== ts.SyntaxKind.AsyncKeyword)
@@ -188,6 +222,29 @@ function printed(one: Handler, migration: Migration): string {
   if (ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node))
     return `${head}function${star} ${name}(${parameters}) ${text}`;
   return `${head}${star}${name}(${parameters}) ${text}`;
+}
+
+/** The statement that creates the stream which is the call. */
+function emitterText({ call, kind, request }: Handler, migration: Migration): string {
+  const create = (name: string): string => migration.imports.use("node:stream", name, call.parent);
+  const name = call.name.getText();
+  if (!kind.requests) return `const ${name} = new ${create("PassThrough")}({ objectMode: true });`;
+  const readable = `${create("Readable")}.from(${request})`;
+  if (!kind.responses) return `const ${name} = ${readable};`;
+  return `const responses = new ${create("PassThrough")}({ objectMode: true });
+${migration.indentOf(call.parent)}  const ${name} = ${create("Duplex")}.from({ readable: ${readable}, writable: responses });`;
+}
+
+/** The statement that declares the callback of a handler that passes it to other functions. */
+function passedCallback({ node, callback }: Handler, migration: Migration): string {
+  if (!callback || !node.body) return "";
+  const isPassed = usesOf(callback, node.body, migration).some(
+    ({ parent }) => !(ts.isCallExpression(parent) && parent.expression.getText() === callback.name.getText()),
+  );
+  const parameters = `error${migration.typed(": unknown")}, value${migration.typed("?: any")}`;
+  return isPassed
+    ? `const ${callback.name.getText()} = (${parameters}) => { if (error) reject(error); else resolve(value); };`
+    : "";
 }
 
 /** The body of an arrow function without a block. */
@@ -207,7 +264,7 @@ function typesOf({ call, node, kind }: Handler, migration: Migration) {
   const of = ts.isTypeReferenceNode(response) ? generatedOf(response.typeName, migration) : undefined;
   return {
     request: () => migration.print(request),
-    init: () => (of ? useGenerated(`${of.name}Init`, "triple", of, response, migration) : "object"),
+    init: () => (of ? useInit(of, response, migration) : "object"),
   };
 }
 

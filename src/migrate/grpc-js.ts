@@ -2,8 +2,9 @@
 import { ts } from "ts-morph";
 import { generatedOf, useGenerated } from "./generated.ts";
 import { callRules, continued, promisedCall, settled, uses } from "./grpc-calls.ts";
+import { errorOf } from "./grpc-handler-body.ts";
 import { handlerRules } from "./grpc-handlers.ts";
-import { channelOptions, codeOf, listenOptions, transportOptions } from "./grpc-names.ts";
+import { channelOptions, codeOf, constantOf, listenOptions, transportOptions } from "./grpc-names.ts";
 import { streamRules } from "./grpc-streams.ts";
 import { createKind } from "./kind.ts";
 import { messageRules } from "./messages.ts";
@@ -56,7 +57,8 @@ const generated: Rule = (node, migration) => {
   const suffixes = { Service: "Def", Server: "Handler", Client: "Client" } as const;
   for (const [suffix, own] of Object.entries(suffixes)) {
     const name = serviceOf(of.name, suffix);
-    if (name && isOfService(of.declaration)) return useGenerated(`${name}${own}`, "triple", of, node, migration);
+    if (name && (of.by === "grpc-tools" || isOfService(of.declaration)))
+      return useGenerated(`${name}${own}`, "triple", of, node, migration);
   }
   return undefined;
 };
@@ -78,36 +80,58 @@ function serviceOf(name: string, suffix: string): string | undefined {
 
 /** `new GreeterClient(address, credentials, options)`. */
 const client: Rule = (node, migration) => {
-  if (!ts.isNewExpression(node)) return undefined;
-  const of = generatedOf(node.expression, migration);
-  const name = of && serviceOf(of.name, "Client");
-  if (!of || !name || of.by === "google-protobuf") return undefined;
-  const create = useGenerated(`create${name}Client`, "triple", of, node, migration);
+  const made = ts.isNewExpression(node) ? clientOf(node, migration) : undefined;
+  if (!made || !ts.isNewExpression(node)) return undefined;
+  const create = useGenerated(`create${made.name}Client`, "triple", made.of, node, migration);
   const transport = `${migration.imports.use(NODE, "createTransport", node)}(${transportOptions(node.arguments ?? [], migration)})`;
-  const variable = ts.isVariableDeclaration(node.parent) ? node.parent : undefined;
-  if (!variable || !isClosed(variable, migration)) return `${create}(${transport})`;
+  const owner = ownerOf(node, migration);
+  if (!owner || !isClosed(owner, migration)) return `${create}(${transport})`;
+  if (ts.isPropertyDeclaration(owner)) return `${create}((this.${owner.name.getText()}Transport = ${transport}))`;
   const own = migration.imports.unique("transport");
-  transports.set(variable, own);
+  transports.set(owner, own);
   migration.insertBefore(node, `const ${own} = ${transport};`);
   return `${create}(${own})`;
 };
 
+function clientOf(node: ts.NewExpression, migration: Migration) {
+  const of = generatedOf(node.expression, migration);
+  const name = of && serviceOf(of.name, "Client");
+  return of && name && of.by !== "google-protobuf" ? { of, name } : undefined;
+}
+
+/** The variable or field that a new client becomes the value of. */
+function ownerOf({ parent }: ts.NewExpression, migration: Migration) {
+  if (ts.isVariableDeclaration(parent) || ts.isPropertyDeclaration(parent)) return parent;
+  const field = ts.isBinaryExpression(parent) ? migration.declared(parent.left) : undefined;
+  return field && ts.isPropertyDeclaration(field) && field.getSourceFile() === migration.file ? field : undefined;
+}
+
 /** The variables of transports, by those of their clients. */
 const transports = new WeakMap<ts.Node, string>();
 
-function isClosed(variable: ts.VariableDeclaration, migration: Migration): boolean {
-  let found = false;
-  const visit = (node: ts.Node): void => {
-    if (
-      ts.isPropertyAccessExpression(node) &&
-      node.name.text === "close" &&
-      migration.declared(node.expression) === variable
-    )
-      found = true;
-    node.forEachChild(visit);
-  };
-  visit(migration.file);
-  return found;
+function isClosed(owner: ts.Node, migration: Migration): boolean {
+  return hasNode(migration.file, (node) => {
+    const isClose = ts.isPropertyAccessExpression(node) && node.name.text === "close";
+    return isClose && migration.declared(node.expression) === owner;
+  });
+}
+
+function hasNode(node: ts.Node, is: (node: ts.Node) => boolean): boolean {
+  return is(node) || (node.forEachChild((child) => hasNode(child, is) || undefined) ?? false);
+}
+
+/** A field of a client that is closed, beside which its transport has one. */
+const field: Rule = (node, migration) => {
+  if (!ts.isPropertyDeclaration(node) || !isClosedField(node, migration)) return undefined;
+  const type = migration.typed(`?: ${migration.imports.use(MAIN, "ClosableTransport", node.type ?? node)}`);
+  const name = `${node.name.getText()}Transport`;
+  return `${migration.typed("private ")}${name}${type};\n${migration.indentOf(node)}${migration.children(node)}`;
+};
+
+function isClosedField(owner: ts.Node, migration: Migration): owner is ts.PropertyDeclaration {
+  const isMade = (node: ts.Node): boolean =>
+    ts.isNewExpression(node) && ownerOf(node, migration) === owner && clientOf(node, migration) !== undefined;
+  return ts.isPropertyDeclaration(owner) && hasNode(migration.file, isMade) && isClosed(owner, migration);
 }
 
 const close: Rule = (node, migration) => {
@@ -117,9 +141,30 @@ const close: Rule = (node, migration) => {
     node.expression.name.text !== "close"
   )
     return undefined;
-  const { expression } = node.expression;
-  const transport = ts.isIdentifier(expression) ? transports.get(migration.declared(expression) as ts.Node) : undefined;
-  return transport && `${ts.isExpressionStatement(node.parent) ? "void " : ""}${transport}.close()`;
+  const owner = migration.declared(node.expression.expression);
+  const start = ts.isExpressionStatement(node.parent) ? "void " : "";
+  if (owner && isClosedField(owner, migration)) {
+    const of = (node.expression.expression as ts.PropertyAccessExpression).expression;
+    return `${start}${migration.print(of)}.${owner.name.getText()}Transport?.close()`;
+  }
+  const transport = owner && transports.get(owner);
+  return transport && `${start}${transport}.close()`;
+};
+
+/** A variable of credentials, which are options of the transports and servers that they are passed to. */
+const credentials: Rule = (node, migration) => {
+  if (!ts.isVariableStatement(node) || node.modifiers || node.declarationList.declarations.length !== 1)
+    return undefined;
+  const [declaration] = node.declarationList.declarations;
+  const type = declaration?.initializer && migration.typeName(declaration.initializer);
+  if (!type?.endsWith("Credentials") || type === "CallCredentials") return undefined;
+  const isOther = (one: ts.Node): boolean =>
+    ts.isIdentifier(one) &&
+    one.parent !== declaration &&
+    migration.declared(one) === declaration &&
+    !(ts.isNewExpression(one.parent) && clientOf(one.parent, migration)) &&
+    !(ts.isCallExpression(one.parent) && migration.nameOf(one.parent.expression) === "Server.bindAsync");
+  return hasNode(migration.file, isOther) ? undefined : "";
 };
 
 /** `status.NOT_FOUND`, `status["NOT_FOUND"]` and `status[code]`. */
@@ -221,7 +266,7 @@ function bind(node: ts.CallExpression, address: ts.Expression, callback: ts.Expr
 }
 
 function checkInsecure({ arguments: [, credentials] }: ts.CallExpression, migration: Migration): void {
-  if (credentials && !credentials.getText().endsWith("createInsecure()"))
+  if (credentials && !constantOf(credentials, migration).getText().endsWith("createInsecure()"))
     migration.todo(credentials, "TLS is the option tls of createServer");
 }
 
@@ -240,11 +285,23 @@ function bound(node: ts.NewExpression, migration: Migration): string | undefined
   return settled(usesPort ? `${listen}.then(() => ${own}.address.port)` : listen, found, migration);
 }
 
+/** `const error: ServiceError = { code, message }`. */
+const error: Rule = (node, migration) => {
+  if (!ts.isObjectLiteralExpression(node)) return undefined;
+  const type = migration.checker.getContextualType(node)?.getNonNullableType();
+  const declaration = type && migration.declarationOf(type);
+  const { name } = (declaration ?? {}) as { name?: ts.Node };
+  if (!declaration || name?.getText() !== "ServiceError" || !migration.isDeclaredOld(declaration)) return undefined;
+  if (node.properties.some((one) => one.name?.getText() === "name"))
+    migration.todo(node, "the name of an error is RpcError");
+  return errorOf(node, migration);
+};
+
 /** The index signature of classes that implement a service. */
 const untyped: Rule = (node, migration) => {
   const type = (ts.isIndexSignatureDeclaration(node) || ts.isPropertyDeclaration(node)) && node.type;
   if (!type || !ts.isTypeReferenceNode(type)) return undefined;
-  return migration.nameOf(type.typeName) === "UntypedHandleCall" ? "" : undefined;
+  return ["HandleCall", "UntypedHandleCall"].includes(migration.nameOf(type.typeName) ?? "") ? "" : undefined;
 };
 
 export const grpcJs: Kind = createKind({
@@ -261,11 +318,14 @@ export const grpcJs: Kind = createKind({
     ...streamRules,
     ...callRules,
     client,
+    field,
     close,
+    credentials,
     code,
     metadata,
     server,
     untyped,
+    error,
     generated,
     ...messageRules,
   ],

@@ -11,10 +11,13 @@ export function codeOf(name: string): string {
     .join("");
 }
 
-/** The value of a constant that a name refers to, or the node itself. */
+/** The value of a constant of the file that a name refers to, or the node itself. */
 export function constantOf(node: ts.Expression, migration: Migration): ts.Expression {
   const declaration = ts.isIdentifier(node) ? migration.declared(node) : undefined;
-  return declaration && ts.isVariableDeclaration(declaration) && declaration.initializer
+  return declaration &&
+    ts.isVariableDeclaration(declaration) &&
+    declaration.getSourceFile() === migration.file &&
+    declaration.initializer
     ? declaration.initializer
     : node;
 }

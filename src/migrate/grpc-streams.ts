@@ -2,6 +2,7 @@
 import { ts } from "ts-morph";
 import { type ClientCall, clientCall, continued, newCall, uses } from "./grpc-calls.ts";
 import { functionOf, inlined, inlinedBody } from "./inline.ts";
+import { typeMessage } from "./messages.ts";
 import type { Migration, Rule } from "./migration.ts";
 
 /** A call with a stream in a variable: `const call = client.watch(request); call.on("data", …)`. */
@@ -11,20 +12,95 @@ const stream: Rule = (node, migration) => {
   const call = declaration?.initializer && clientCall(declaration.initializer, migration);
   if (!declaration || !call || call.type === "ClientUnaryCall" || !ts.isIdentifier(declaration.name)) return undefined;
   const parts = partsOf(declaration.name.text, node, call);
-  if (parts === undefined) {
-    migration.leave(node, "the stream is used in another form: pass an async iterable, and iterate over the responses");
-    return undefined;
-  }
+  const data = parts?.listeners.get("data");
+  if (data) typeMessage(data, responseOf(call, migration));
+  if (parts === undefined) return emitter(node, declaration, call, migration);
   if (parts.isIterated) return undefined;
   const indent = migration.indentOf(node);
   const requests =
     parts.sent &&
     `(async function* () {\n${parts.sent.map((one) => `${indent}  ${migration.print(one)}\n`).join("")}${indent}})()`;
+  const last = parts.all.at(-1);
+  if (!parts.sent && last) {
+    for (const one of parts.all) if (one !== last) migration.dropped.add(one);
+    // Statements between, such as variables, come before their uses in listeners.
+    loops.set(last, () => `${iterated(newCall(call, undefined, migration), parts.listeners, indent, migration)};`);
+    return "";
+  }
   for (const one of parts.all) migration.dropped.add(one);
   const begun = newCall(call, requests, migration);
   if (call.callback) return `${continued(begun, call.callback, migration)};`;
   return `${iterated(begun, parts.listeners, indent, migration)};`;
 };
+
+/** The variables of streams that stay emitters of events. */
+const emitters = new WeakMap<ts.Node, ts.Type | undefined>();
+
+/** A stream that is written or listened to in another form, as a stream of Node. */
+function emitter(
+  node: ts.VariableStatement,
+  declaration: ts.VariableDeclaration,
+  call: ClientCall,
+  migration: Migration,
+): string | undefined {
+  emitters.set(declaration, responseOf(call, migration));
+  const head = node.getText().slice(0, declaration.getStart() - node.getStart());
+  const name = declaration.name.getText();
+  if (call.type !== "ClientWritableStream") return `${head}${name} = ${streamOf(call, migration)};`;
+  const create = migration.imports.use("node:stream", "PassThrough", node);
+  const begun = newCall(call, name, migration);
+  const done = call.callback ? continued(begun, call.callback, migration) : begun;
+  return `${head}${name} = new ${create}({ objectMode: true });\n${migration.indentOf(node)}${done};`;
+}
+
+/** A call with a stream of responses, as a stream of Node. */
+function streamOf(call: ClientCall, migration: Migration): string {
+  if (call.type === "ClientReadableStream")
+    return `${migration.imports.use("node:stream", "Readable", call.node)}.from(${newCall(call, undefined, migration)})`;
+  const create = migration.imports.use("node:stream", "Duplex", call.node);
+  const requests = `(requests${migration.typed(": AsyncIterable<any>")})`;
+  return `${create}.from(${requests} => ${newCall(call, "requests", migration)})`;
+}
+
+/** Calls of a stream that stays an emitter, which those of Node have too, but for `cancel` and some events. */
+const emitterUse: Rule = (node, migration) => {
+  if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return undefined;
+  const { expression, name } = node.expression;
+  const declaration = migration.declared(emitterOf(expression));
+  if (declaration === undefined || !emitters.has(declaration)) return undefined;
+  const event = name.text === "on" ? node.arguments[0]?.getText().slice(1, -1) : undefined;
+  if (event === "data" && node.arguments[1]) typeMessage(node.arguments[1], emitters.get(declaration));
+  if (event !== undefined && OPTIONS[event] !== undefined)
+    migration.todo(node, `the listener of ${event} does not run: it ${OPTIONS[event]}`);
+  if (name.text === "getPeer") return undefined;
+  return methodCall(node, name.text === "cancel" ? "destroy" : name.text, migration);
+};
+
+/** The text of a call of a method, whose name may differ. */
+export function methodCall(node: ts.CallExpression, name: string, migration: Migration): string {
+  const { expression } = node.expression as ts.PropertyAccessExpression;
+  return `${migration.print(expression)}.${name}(${node.arguments.map((one) => migration.print(one)).join(", ")})`;
+}
+
+/** What a chain of `on` is called on. */
+export function emitterOf(node: ts.Expression): ts.Expression {
+  return ts.isCallExpression(node) &&
+    ts.isPropertyAccessExpression(node.expression) &&
+    node.expression.name.text === "on"
+    ? emitterOf(node.expression.expression)
+    : node;
+}
+
+/** `this.call = client.chat()`, whose stream is written to elsewhere. */
+const duplex: Rule = (node, migration) => {
+  const call = clientCall(node, migration);
+  return call?.type === "ClientDuplexStream" ? streamOf(call, migration) : undefined;
+};
+
+/** The loops over responses that replace the last listeners of streams. */
+const loops = new WeakMap<ts.Node, () => string>();
+
+const loop: Rule = (node) => loops.get(node)?.();
 
 interface Parts {
   readonly all: readonly ts.Statement[];
@@ -64,6 +140,12 @@ function partsOf(name: string, node: ts.Statement, call: ClientCall): Parts | un
   const between = after.slice(0, after.indexOf(writes.at(-1) as ts.Statement) + 1).filter((one) => !all.includes(one));
   for (const one of between) markWrites(one, name);
   return { all: [...all, ...between], sent: between, listeners, isIterated: false };
+}
+
+/** The type of the responses of a call. */
+function responseOf({ node, type }: ClientCall, migration: Migration): ts.Type | undefined {
+  const args = migration.checker.getTypeAtLocation(node).aliasTypeArguments ?? [];
+  return type === "ClientReadableStream" ? args[0] : args[1];
 }
 
 function listenerOf(node: ts.Statement, name: string): [string, ts.Expression] | undefined {
@@ -144,7 +226,9 @@ function iterated(call: string, listeners: Parts["listeners"], indent: string, m
         `${indent}  }`,
       ]
     : [];
-  return ["(async () => {", ...(error ? [`${indent}  try {`] : []), ...loop, ...failed, `${indent}})()`].join("\n");
+  return ["void (async () => {", ...(error ? [`${indent}  try {`] : []), ...loop, ...failed, `${indent}})()`].join(
+    "\n",
+  );
 }
 
 function isFunction(node: ts.Node): node is ts.ArrowFunction | ts.FunctionExpression {
@@ -180,13 +264,18 @@ const chain: Rule = (node, migration) => {
   }
   const call = listeners.size > 0 ? clientCall(one, migration) : undefined;
   if (call?.type !== "ClientReadableStream") return undefined;
+  const data = listeners.get("data");
+  if (data) typeMessage(data, responseOf(call, migration));
   return `${iterated(newCall(call, undefined, migration), listeners, migration.indentOf(node), migration)};`;
 };
 
 /** `ClientReadableStream<Order>` as a type. */
 const streamType: Rule = (node, migration) => {
-  if (!ts.isTypeReferenceNode(node) || migration.nameOf(node.typeName) !== "ClientReadableStream") return undefined;
+  if (!ts.isTypeReferenceNode(node)) return undefined;
+  const name = migration.nameOf(node.typeName);
+  if (name === "ClientDuplexStream") return migration.imports.use("node:stream", "Duplex", node);
+  if (name !== "ClientReadableStream") return undefined;
   return `AsyncIterable<${node.typeArguments?.map((one) => migration.print(one)).join(", ")}>`;
 };
 
-export const streamRules: readonly Rule[] = [streamType, write, stream, chain, iterable];
+export const streamRules: readonly Rule[] = [streamType, write, loop, stream, emitterUse, chain, iterable, duplex];

@@ -1,6 +1,7 @@
 /** Messages of ts-proto and google-protobuf, in place of which protoc-gen-es generates others. */
 import { ts } from "ts-morph";
-import { type Generated, generatedBy, generatedOf, generatorOf, useGenerated } from "./generated.ts";
+import { type Generated, generatedBy, generatedOf, isWellKnown, useGenerated } from "./generated.ts";
+import { generatorOf } from "./generator.ts";
 import type { Migration, Rule } from "./migration.ts";
 
 const PROTOBUF = "@bufbuild/protobuf";
@@ -117,10 +118,34 @@ function classOf(node: ts.Node, migration: Migration): Generated | undefined {
   return of?.by === "google-protobuf" && ts.isClassDeclaration(of.declaration) ? of : undefined;
 }
 
+/** The types of messages that the old code has as `any`. */
+const types = new WeakMap<ts.Node, ts.Type>();
+
+/** Remembers the type of the message that a listener is called with. */
+export function typeMessage(listener: ts.Node, type: ts.Type | undefined): void {
+  const [parameter] = ts.isArrowFunction(listener) || ts.isFunctionExpression(listener) ? listener.parameters : [];
+  if (parameter && !parameter.type && type) types.set(parameter, type);
+}
+
+/** The type of an expression that reads such a message. */
+function typeOf(node: ts.Expression, migration: Migration): ts.Type | undefined {
+  if (ts.isIdentifier(node)) {
+    const declaration = migration.declared(node);
+    return declaration && types.get(declaration);
+  }
+  const callee = ts.isCallExpression(node) ? node.expression : undefined;
+  if (!callee || !ts.isPropertyAccessExpression(callee)) return undefined;
+  const method = typeOf(callee.expression, migration)?.getProperty(callee.name.text);
+  const [signature] = method ? migration.checker.getTypeOfSymbolAtLocation(method, node).getCallSignatures() : [];
+  return signature?.getReturnType().getNonNullableType();
+}
+
 /** The member of a message that a method of google-protobuf reads or writes. */
 function accessor(node: ts.Node, migration: Migration) {
   if (!ts.isCallExpression(node) || !ts.isPropertyAccessExpression(node.expression)) return undefined;
-  const method = migration.declared(node.expression.name);
+  const { expression: object, name: called } = node.expression;
+  const known = typeOf(object, migration)?.getProperty(called.text)?.declarations?.[0];
+  const method = migration.declared(called) ?? known;
   if (!method || !ts.isMethodDeclaration(method)) return undefined;
   const of = generatedBy(method.parent as ts.Declaration);
   if (of?.by !== "google-protobuf") return undefined;
@@ -151,8 +176,9 @@ const protobufAccess: Rule = (node, migration) => {
   const found = accessor(node, migration);
   if (found === undefined) return protobufFunction(node, migration);
   const { verb, field, target, of } = found;
-  const name = found.node.expression.getText();
-  const object = (): string => migration.print(target);
+  const callee = found.node.expression as ts.PropertyAccessExpression;
+  const name = callee.getText();
+  const object = (): string => `${migration.print(target)}${callee.questionDotToken ? "?" : ""}`;
   const value = (): string => found.node.arguments.map((one) => migration.print(one)).join(", ");
   switch (verb) {
     case "get":
@@ -168,8 +194,12 @@ const protobufAccess: Rule = (node, migration) => {
     case "has":
       return `(${object()}.${field} !== undefined)`;
   }
-  const method = (found.node.expression as ts.PropertyAccessExpression).name.text;
+  const method = callee.name.text;
   if (method === "serializeBinary") return call("toBinary", of, [target], node, migration);
+  if (method === "toObject") {
+    migration.todo(node, "messages are objects: a list has no suffix List there");
+    return migration.print(target);
+  }
   migration.leave(node, `${method} of ${of.name} has no counterpart`);
   return undefined;
 };
@@ -183,6 +213,49 @@ const protobufFunction: Rule = (node, migration) => {
     : undefined;
 };
 
+/** `export * from "./gen/order"`, whose names are those of other modules. */
+const barrel: Rule = (node, migration) => {
+  if (!ts.isExportDeclaration(node) || !node.moduleSpecifier || node.exportClause) return undefined;
+  const symbol = migration.checker.getSymbolAtLocation(node.moduleSpecifier);
+  const file = symbol?.declarations?.[0];
+  const by = file && ts.isSourceFile(file) ? generatorOf(file) : undefined;
+  const text = node.moduleSpecifier.getText();
+  const specifier = text.slice(1, -1);
+  const extension = [".js", ".ts"].find((one) => specifier.endsWith(one)) ?? "";
+  const base = specifier.slice(0, specifier.length - extension.length);
+  const from = (name: string): string => `export * from ${text[0]}${name}${extension}${text[0]};`;
+  if (by === "grpc-tools") return from(`${base.slice(0, -"_grpc_pb".length)}_triple`);
+  if (by !== "ts-proto" || !symbol) return undefined;
+  const hasServices = migration.checker
+    .getExportsOfModule(symbol)
+    .some(({ name }) => ["Definition", "Service", "Client"].some((suffix) => name.endsWith(suffix)));
+  return [from(`${base}_pb`), ...(hasServices ? [from(`${base}_triple`)] : [])].join("\n");
+};
+
+/** Names of google-protobuf that protoc-gen-es writes otherwise: those in namespaces, and those of well-known types. */
+const protobufName: Rule = (node, migration) => {
+  const isNested = ts.isQualifiedName(node) || ts.isPropertyAccessExpression(node);
+  if (!isNested && (!ts.isIdentifier(node) || ts.isImportSpecifier(node.parent))) return undefined;
+  const of = generatedOf(node, migration);
+  if (of?.by !== "google-protobuf") return undefined;
+  const { declaration } = of;
+  const owner = ts.isQualifiedName(node) ? node.left : ts.isPropertyAccessExpression(node) ? node.expression : node;
+  if (ts.isTypeAliasDeclaration(declaration) && isNested)
+    return `Omit<${migration.print(owner)}, "$typeName" | "$unknown">`;
+  if (ts.isEnumMember(declaration) && isNested) return `${migration.print(owner)}.${bareName(declaration)}`;
+  const isOther = isNested ? of.name.includes("_") : isWellKnown(of) && of.name === node.text;
+  return isOther && (ts.isClassDeclaration(declaration) || ts.isEnumDeclaration(declaration))
+    ? useGenerated(of.name, "pb", of, node, migration)
+    : undefined;
+};
+
+/** The name of a member of an enum, without the prefix that protobuf-es omits. */
+function bareName({ name, parent }: ts.EnumMember): string {
+  const prefix = `${parent.name.text.replaceAll(/[A-Z]/g, "_$&").slice(1).toUpperCase()}_`;
+  const isShared = parent.members.every((one) => one.name.getText().startsWith(prefix));
+  return isShared ? name.getText().slice(prefix.length) : name.getText();
+}
+
 export const messageRules: readonly Rule[] = [
   tsProtoFunction,
   tsProtoEnum,
@@ -190,4 +263,6 @@ export const messageRules: readonly Rule[] = [
   tsProtoName,
   protobufInit,
   protobufAccess,
+  protobufName,
+  barrel,
 ];

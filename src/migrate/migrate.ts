@@ -7,7 +7,7 @@ import { ArgumentsError } from "../contract/arguments.ts";
 import type { Outcome } from "../contract/command.ts";
 import type { MigrateArguments } from "./arguments.ts";
 import { connectEs } from "./connect-es.ts";
-import { generatorOf } from "./generated.ts";
+import { generatorOf } from "./generator.ts";
 import { grpcJs } from "./grpc-js.ts";
 import { isWithin, type Kind, type Left, Migration } from "./migration.ts";
 import { niceGrpc } from "./nice-grpc.ts";

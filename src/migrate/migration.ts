@@ -3,6 +3,7 @@
  * other text, comments included, stays.
  */
 import { ts } from "ts-morph";
+import { generatorOf } from "./generator.ts";
 import { FileImports } from "./imports.ts";
 import { declaredIn, type Origin, Origins } from "./origin.ts";
 
@@ -71,7 +72,7 @@ export class Migration {
     if (this.#isForeign()) return this.#source;
     const statements = this.file.statements.filter((one) => !ts.isImportDeclaration(one));
     const printed = new Map(statements.map((one) => [one as ts.Node, this.print(one)]));
-    const imports = this.imports.print((one) => this.isOld(one.moduleSpecifier));
+    const imports = this.imports.print((one) => this.isOld(one.moduleSpecifier) || this.#isGone(one));
     let [text, end] = ["", 0];
     if (!this.file.statements.some(ts.isImportDeclaration)) {
       // New imports of a file without any: after a directive such as "use client".
@@ -92,6 +93,13 @@ export class Migration {
     text += this.#source.slice(end);
     const isChanged = text !== this.#source && this.#source.includes("\r\n");
     return isChanged ? text.replaceAll("\r\n", "\n").replaceAll("\n", "\r\n") : text;
+  }
+
+  /** Reports whether an import is that of a generated module which another one replaces. */
+  #isGone({ moduleSpecifier }: ts.ImportDeclaration): boolean {
+    const file = this.checker.getSymbolAtLocation(moduleSpecifier)?.declarations?.[0];
+    const by = file && ts.isSourceFile(file) ? generatorOf(file) : undefined;
+    return by === "ts-proto" || by === "grpc-tools";
   }
 
   /** Lists the first use of a package in a form that is left: a call of `require`, or a package without a counterpart. */

@@ -24,6 +24,7 @@ const names: Record<string, string> = {
   Metadata: `${MAIN} Metadata`,
   Server: `${NODE} Server`,
   Status: `${MAIN} Code`,
+  ClientFactory: "!is a function of a transport: (transport) => ({ call: middleware(transport.call) })",
   createClientFactory: "!has no counterpart: pass interceptors to createTransport",
   retryMiddleware: "!is the option retry of createTransport",
   waitForChannelReady: "!is a call with waitForReady: true",
@@ -100,13 +101,32 @@ const client: Rule = (node, migration) => {
   const [definition, channel, defaults] = node.arguments;
   const of = definition && definitionOf(definition, migration);
   if (!of || !channel) return undefined;
-  const middleware =
-    name === "createClient" ? [] : middlewareOf((node.expression as ts.PropertyAccessExpression).expression, migration);
-  if (middleware === undefined) return undefined;
   const create = useGenerated(`create${of.name}Client`, "triple", of, node, migration);
-  const transport = middleware.reduce((call, one) => `${one}(${call})`, `${migration.print(channel)}.call`);
-  const given = middleware.length > 0 ? `{ call: ${transport} }` : migration.print(channel);
+  const factory = name === "createClient" ? undefined : (node.expression as ts.PropertyAccessExpression).expression;
+  const middleware = factory ? middlewareOf(factory, migration) : [];
+  const printed = migration.print(channel);
+  const given = middleware
+    ? transportOf(printed, middleware)
+    : // A factory of elsewhere, which becomes a function of a transport.
+      `${migration.print(factory as ts.Expression)}(${printed})`;
   return `${create}(${given}${defaults ? defaultsOf(defaults, migration) : ""})`;
+};
+
+/** A transport whose calls pass through middleware, the innermost first. */
+function transportOf(transport: string, middleware: readonly string[]): string {
+  if (middleware.length === 0) return transport;
+  return `{ call: ${middleware.reduce((call, one) => `${one}(${call})`, `${transport}.call`)} }`;
+}
+
+/** A client factory that clients of elsewhere use, as a function of a transport. */
+const factoryValue: Rule = (node, migration) => {
+  if (!ts.isCallExpression(node) || migration.typeName(node) !== "ClientFactory") return undefined;
+  if (ts.isPropertyAccessExpression(node.parent)) return undefined;
+  const middleware = middlewareOf(node, migration);
+  if (middleware === undefined) return undefined;
+  const type = migration.typed(`: ${migration.imports.use(MAIN, "Transport", node)}`);
+  const given = transportOf("transport", middleware);
+  return `(transport${type})${type} => ${given.startsWith("{") ? `(${given})` : given}`;
 };
 
 /** The options of all calls. */
@@ -133,7 +153,8 @@ function middlewareOf(factory: ts.Expression, migration: Migration): string[] | 
 
 /** A variable of a client factory, which its clients do not need. */
 const factory: Rule = (node, migration) => {
-  if (!ts.isVariableStatement(node) || node.modifiers) return undefined;
+  if (!ts.isVariableStatement(node) || node.modifiers || node.declarationList.flags & ts.NodeFlags.Let)
+    return undefined;
   const [declaration, ...others] = node.declarationList.declarations;
   const initializer = others.length === 0 ? declaration?.initializer : undefined;
   return initializer && migration.typeName(initializer) === "ClientFactory" && middlewareOf(initializer, migration)
@@ -280,5 +301,5 @@ export const niceGrpc: Kind = createKind({
   names,
   members,
   same,
-  rules: [...middlewareRules, client, factory, channel, server, code, value, generated, ...messageRules],
+  rules: [...middlewareRules, client, factory, factoryValue, channel, server, code, value, generated, ...messageRules],
 });

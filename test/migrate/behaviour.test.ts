@@ -16,7 +16,7 @@ interface Case {
 
 const HEADS = {
   "grpc-js": `import { Metadata, type Server, type ServerDuplexStream, ServerCredentials, type ServerReadableStream, type ServiceError, \
-type ServerUnaryCall, type ServerWritableStream, type sendUnaryData, status } from "@grpc/grpc-js";
+type ClientDuplexStream, type ServerUnaryCall, type ServerWritableStream, type sendUnaryData, status } from "@grpc/grpc-js";
 import type { Offer, Order, PlaceOrdersResponse, ShopServiceClient, WatchOrdersRequest } from "../gen/shop/v1/shop";
 declare const client: ShopServiceClient;
 declare const server: Server;
@@ -94,11 +94,52 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       source: `const call = client.watchOrders({ status: 1, limit: 1 });
         call.on("data", (one: Order) => console.log(one));
         call.on("data", (one: Order) => console.log(one.id));`,
-      left: [
-        "the stream is used in another form: pass an async iterable, and iterate over the responses",
-        "EmitterAugmentation1.on has no counterpart",
-        "EmitterAugmentation1.on has no counterpart",
+      has: [
+        'import { Readable } from "node:stream";',
+        "const call = Readable.from(client.watchOrders({ status: 1, limit: 1 })); call.on(",
       ],
+    },
+    "a stream that is written to later, and whose status is listened to": {
+      source: `const call: ClientDuplexStream<Offer, Offer> = client.negotiate();
+        call.on("data", (offer: Offer) => console.log(offer)).on("status", console.log);
+        setTimeout(() => { call.write({ price: 1 }); call.end(); }, 10);
+        process.on("SIGINT", () => call.cancel());
+        const placed = client.placeOrders((error, response) => { if (error) return; console.log(response); });
+        setTimeout(() => placed.end(), 10);`,
+      has: [
+        "const call = Duplex.from((requests: AsyncIterable<any>) => client.negotiate(requests));",
+        "call.write({ price: 1 }); call.end();",
+        "() => call.destroy()",
+        "const placed = new PassThrough({ objectMode: true }); client.placeOrders(placed).then(",
+      ],
+      left: ["the listener of status does not run: it is the option onTrailers"],
+    },
+    "clients in fields that are closed, and credentials in a variable": {
+      source: `import { credentials } from "@grpc/grpc-js"; import { ShopServiceClient as Shop } from "../gen/shop/v1/shop";
+        const insecure = credentials.createInsecure();
+        export class Shops {
+          private readonly shop = new Shop("shop:1", insecure);
+          private readonly other: Shop;
+          constructor() { this.other = new Shop("shop:2", insecure); }
+          close() { this.shop.close(); this.other.close(); }
+        }`,
+      has: [
+        'private shopTransport?: ClosableTransport; private readonly shop = createShopServiceClient((this.shopTransport = createTransport({ baseUrl: "http://shop:1" })));',
+        "private otherTransport?: ClosableTransport; private readonly other",
+        'this.other = createShopServiceClient((this.otherTransport = createTransport({ baseUrl: "http://shop:2" }))); }',
+        "close() { void this.shopTransport?.close(); void this.otherTransport?.close(); }",
+      ],
+    },
+    "an error as an object": {
+      source: 'export const none = (): ServiceError => ({ code: status.NOT_FOUND, message: "none" } as ServiceError);',
+      has: ['=> (new RpcError(Code.NotFound, "none") as RpcError);'],
+    },
+    "a stream in a field": {
+      source: `export class Chat {
+        call?: ClientDuplexStream<Offer, Offer>;
+        start() { this.call = client.negotiate(); }
+      }`,
+      has: ["call?: Duplex;", "this.call = Duplex.from((requests: AsyncIterable<any>) => client.negotiate(requests));"],
     },
     "several listeners of an event of a call without a name": {
       source: `client.watchOrders({ status: 1, limit: 1 })
@@ -117,7 +158,11 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         call.on("end", () => call.end());
         call.write({ price: 1 });
       }`,
-      left: ["a handler goes on after it listens to its call"],
+      has: [
+        "negotiate(requests: AsyncIterable<Offer>) { const responses = new PassThrough({ objectMode: true });",
+        "const call = Duplex.from({ readable: Readable.from(requests), writable: responses }); (() => {",
+        "call.write({ price: 1 }); })(); return responses; }",
+      ],
     },
     "a handler that listens to the end first": {
       source: `export function place(call: ServerReadableStream<Order, PlaceOrdersResponse>, callback: sendUnaryData<PlaceOrdersResponse>) {
@@ -125,14 +170,21 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         call.on("end", () => callback(null, { count, ids: [] }));
         call.on("data", () => { count++; });
       }`,
-      left: ["a handler goes on after it listens to its call"],
+      has: [
+        "const call = Readable.from(requests); return new Promise<PlaceOrdersResponseInit>((resolve, reject) => {",
+        'call.on("end", () => resolve({ count, ids: [] })); call.on("data", () => { count++; }); }); }',
+      ],
     },
     "a handler that listens in a block, and goes on after it": {
       source: `export function negotiate(call: ServerDuplexStream<Offer, Offer>) {
         if (client) { call.on("data", (offer: Offer) => { call.write(offer); }); }
         call.write({ price: 1 });
       }`,
-      left: ["a handler goes on after it listens to its call"],
+      has: [
+        "negotiate(requests: AsyncIterable<Offer>) { const responses = new PassThrough({ objectMode: true });",
+        "const call = Duplex.from({ readable: Readable.from(requests), writable: responses }); (() => {",
+        "call.write({ price: 1 }); })(); return responses; }",
+      ],
     },
     "listeners that are one call": {
       source: `export function negotiate(call: ServerDuplexStream<Offer, Offer>) {
@@ -154,7 +206,43 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         if (client) call.on("data", (offer: Offer) => { call.write(offer); });
         call.on("end", () => { call.end(); });
       }`,
-      left: ["a handler listens to its call in a nested function, or on a condition without braces"],
+      has: ["if (client) call.on(\"data\", (offer: Offer) => { call.write(offer); }); call.on(\"end\", () => { call.end(); }); })();"],
+    },
+    "a handler that writes later": {
+      source: `export const shop = {
+        watch: async (call: ServerWritableStream<WatchOrdersRequest, Order>) => {
+          if (call.request.limit === 0) return call.end(new Metadata());
+          await new Promise((resolve) => setTimeout(resolve, 10));
+          [order].forEach((one) => call.write(one));
+          call.on("cancelled", () => console.log(call.metadata));
+          if (call.request.limit === 2) call.destroy(new Error("none"));
+        },
+      };`,
+      has: [
+        "(request: WatchOrdersRequest, context: HandlerContext) => { const call = new PassThrough({ objectMode: true }); (async () => {",
+        "return (context.responseTrailers.appendAll(new Metadata()), call.end());",
+        '[order].forEach((one) => call.write(one)); context.signal.addEventListener("abort", () => console.log(context.requestHeaders));',
+        'call.destroy(RpcError.from(new Error("none")));',
+        "})().catch((error) => call.destroy(error)); return call; }",
+      ],
+    },
+    "a handler that passes its callback on": {
+      source: `const fail = (error: Error, callback: sendUnaryData<Order>) => callback({ code: status.INTERNAL, message: error.message });
+      export async function get(call: ServerUnaryCall<Order, Order>, callback: sendUnaryData<Order>) {
+        try { callback(null, await Promise.resolve(call.request)); }
+        catch (error) { fail(error as Error, callback); }
+      }`,
+      has: [
+        "(error: Error, callback: (error: unknown, value?: Order | null) => void) => callback(new RpcError(Code.Internal, error.message));",
+        "return new Promise<OrderInit>((resolve, reject) => void (async () => { const callback = (error: unknown, value?: any) => { if (error) reject(error); else resolve(value); };",
+        "resolve(await Promise.resolve(request)); }",
+        "fail(error as Error, callback); } })().catch(reject)); }",
+      ],
+    },
+    "a promisified method that is called with metadata": {
+      source: `import { promisify } from "node:util";
+        export const get = (metadata: Metadata) => promisify(client.getOrder.bind(client))(order, metadata);`,
+      has: ["client.getOrder(order, { headers: metadata })"],
     },
     "a handler whose last condition ends it": {
       source: `export function watch(call: ServerWritableStream<WatchOrdersRequest, Order>) {
@@ -198,11 +286,11 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         call.on("data", (one) => console.log(one));
         call.on("end", () => queueMicrotask(() => callback(null, {} as never)));
       }`,
-      has: ["for await (const _ of requests) { count++; } return { count } as never;"],
-      left: [
-        "the listener of errors is removed: a handler throws them",
-        "a handler calls its callback in a nested function",
+      has: [
+        "for await (const _ of requests) { count++; } return { count } as never;",
+        'call.on("end", () => queueMicrotask(() => resolve({} as never)));',
       ],
+      left: ["the listener of errors is removed: a handler throws them"],
     },
     "a handler that ends with trailers": {
       source: `export function watch(call: ServerWritableStream<WatchOrdersRequest, Order>) {
@@ -288,6 +376,19 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       has: ["createServer({ interceptors: [one] });", 'if (process.env["LOG"]) server.use(one);'],
       left: ["Server.use has no counterpart"],
     },
+    "a client factory of elsewhere, and a module that exports generated code": {
+      source: `import { type Channel, createClientFactory } from "nice-grpc";
+        import { ShopServiceDefinition } from "../gen/shop/v1/shop";
+        declare const one: ClientMiddleware;
+        export * from "../gen/shop/v1/shop";
+        export const factory = createClientFactory().use(one);
+        export const clientOf = (made: typeof factory, channel: Channel) => made.create(ShopServiceDefinition, channel);`,
+      has: [
+        'export * from "../gen/shop/v1/shop_pb"; export * from "../gen/shop/v1/shop_triple";',
+        "export const factory = (transport: Transport): Transport => ({ call: one(transport.call) });",
+        "=> createShopServiceClient(made(channel));",
+      ],
+    },
     "a middleware that changes the request": {
       source: `export const tenant: ClientMiddleware = async function* (call, options) {
         return yield* call.next({ ...call.request, tenant: 1 }, options);
@@ -343,6 +444,19 @@ export const log: Interceptor = (next) => async (req) => {
 };`,
       has: ["console.log(req.method.service, req.method.name, req.context.signal?.aborted, req.context.signal, req.method.kind);"],
     },
+    "an interceptor that passes messages to functions of messages": {
+      source: `import type { Message } from "@bufbuild/protobuf";
+import type { Interceptor } from "@connectrpc/connect";
+const log = (message: Message) => console.log(message);
+const logEach = async (messages: AsyncIterable<Message>) => { for await (const one of messages) log(one); };
+export const logger: Interceptor = (next) => async (req) => {
+  if (req.stream) await logEach(req.message);
+  else log(req.message);
+  console.log(req.message);
+  return await next(req);
+};`,
+      has: ["logEach(req.messages as AsyncIterable<Message>); else log(req.message as Message);"],
+    },
     "a member of another object with the name of an option": {
       source: `export const config = (transports: Record<string, string>) => ({ grpc: transports["a"], httpVersion: "2", url: 1 });`,
       has: ['({ grpc: transports["a"], httpVersion: "2", url: 1 })'],
@@ -356,6 +470,34 @@ export const served = serve(({ service }) => {
   service(ElizaService, { say: ({ sentence }) => ({ sentence }) });
 });`,
       has: ["({ add: service }) => { service(ElizaServiceDef, { converse: (_, context) => unimplemented(context),"],
+    },
+    "routes of single methods": {
+      source: `import { createRouterTransport, type ConnectRouter, type MethodImpl } from "@connectrpc/connect";
+const say: MethodImpl<typeof ElizaService.method.say> = ({ sentence }) => ({ sentence });
+export const served = createRouterTransport(({ rpc }) => {
+  rpc(ElizaService.method.say, say);
+  console.log("between");
+  rpc(ElizaService.method.introduce, async function* () {
+    yield { sentence: "a" };
+  });
+});
+export const routes = (router: ConnectRouter) => router.rpc(ElizaService.method.say, say);`,
+      has: [
+        'const say: ElizaServiceHandler["say"] =',
+        '({ add: rpc }) => { console.log("between"); rpc(ElizaServiceDef, { converse: (_, context) => unimplemented(context), summarize: (_, context) => unimplemented(context), say, introduce: async function* () {',
+        "(router: Router) => router.add(ElizaServiceDef, { converse: (_, context) => unimplemented(context), introduce: (_, context) => unimplemented(context), summarize:",
+      ],
+    },
+    "a service that is passed as a descriptor": {
+      source: `import { createRegistry, type DescService } from "@bufbuild/protobuf";
+const nameOf = <T extends DescService>(service: T) => service.typeName;
+export const registry = [createRegistry(ElizaService), nameOf(ElizaService), ElizaService.typeName];`,
+      has: ["[createRegistry(ElizaService), nameOf(ElizaService), ElizaServiceDef.typeName]"],
+    },
+    "a transport to routes in an arrow function without a block": {
+      source: `import { type ConnectRouter, createRouterTransport } from "@connectrpc/connect";
+export const served = (routes: (router: ConnectRouter) => void) => createRouterTransport(routes);`,
+      has: ["createInMemoryTransport(((router2) => { routes(router2); return router2; })(createRouter()));"],
     },
     "a function for metadata, which objects implement": {
       source: `import type { Interceptor } from "@connectrpc/connect";
@@ -406,12 +548,12 @@ export const more = (...args: ConstructorParameters<typeof ConnectError>) => new
       source: `import { Code, ConnectError, createContextKey } from "@connectrpc/connect";
 export const fail = (message: string, code?: Code): ConnectError => new ConnectError(message, code);
 export class Gone extends ConnectError {
-  constructor() { super("gone", Code.NotFound); }
+  constructor() { super("gone", Code.NotFound); this.name = "Gone"; }
 }
 export const kUser = createContextKey<{ id: string } | undefined>(undefined, { description: "user" });`,
       has: [
         "new RpcError(code ?? Code.Unknown, message)",
-        'super(Code.NotFound, "gone")',
+        'super(Code.NotFound, "gone"); Object.assign(this, { name: "Gone" });',
         'createContextKey<{ id: string } | undefined>(undefined, "user")',
       ],
     },
