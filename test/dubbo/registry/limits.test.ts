@@ -122,7 +122,9 @@ it("an instance with long attributes, its own or those of its service, is none",
   const long = { text: "x".repeat(16_384) };
   const services = [{ service: SERVICE, protocol: "tri", port: 50_051, path: SERVICE, parameters: long }];
   for (const [one, known] of [[instance("h", long), undefined] as const, [instance("h"), services] as const]) {
-    expect(() => endpointOfInstance(one, { service: SERVICE }, known)).toThrow("its attributes have more than 16384 characters");
+    expect(() => endpointOfInstance(one, { service: SERVICE }, known)).toThrow(
+      "its attributes have more than 16384 characters",
+    );
   }
 });
 
