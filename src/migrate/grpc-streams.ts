@@ -82,7 +82,7 @@ export function methodCall(node: ts.CallExpression, name: string, migration: Mig
   return `${migration.print(expression)}.${name}(${node.arguments.map((one) => migration.print(one)).join(", ")})`;
 }
 
-/** What a chain of `on` is called on. */
+/** The object on which a chain of `on` is called. */
 export function emitterOf(node: ts.Expression): ts.Expression {
   return ts.isCallExpression(node) &&
     ts.isPropertyAccessExpression(node.expression) &&
