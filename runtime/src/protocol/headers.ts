@@ -97,8 +97,8 @@ function checkField(name: string, value: string): string | undefined {
   return `the value of metadata ${quote(name)} has other characters than printable ASCII`;
 }
 
-// grpc, grpc+proto, grpc-web …; triple+wrapper and svc+wrapper (spec: Extended content type)
-const CALL_TYPE = /^application\/(?:grpc|triple\+|svc\+)/;
+/** Content types of gRPC: grpc, grpc+proto, grpc-web …; triple+wrapper and svc+wrapper (spec: Extended content type) */
+export const CALL_TYPE: RegExp = /^application\/(?:grpc|triple\+|svc\+)/;
 
 /** Reports whether the headers of a request show that a client of either sub-protocol sent it, whatever its path. */
 export function isMarkedCall(headers: Metadata): boolean {

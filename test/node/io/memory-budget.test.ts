@@ -1,12 +1,16 @@
 /** The memory budget of a server: the memory that it counts, the calls that it refuses, and their errors. */
+import { once } from "node:events";
+import { connect as connectHttp2 } from "node:http2";
 import { Code } from "triple-es";
 import { createServer } from "triple-es/node";
-import { describe, expect, it } from "vitest";
+import { hessian2 } from "triple-es-dubbo/hessian2";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { Collecting } from "../../../runtime/src/connection/collecting.ts";
 import { IncomingBody } from "../../../runtime/src/connection/incoming-body.ts";
 import { MemoryBudget, MemoryShare } from "../../../runtime/src/connection/memory-budget.ts";
 import type { Stream } from "../../../runtime/src/http2/stream.ts";
-import { arriving, connectGreeter, failureOf, greetings, startServer } from "../../support/server.ts";
+import { arriving, connectGreeter, failureOf, greetings, openTransport, startServer } from "../../support/server.ts";
+import { createShopClient, ShopDef, shop } from "../../support/shop.ts";
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -124,7 +128,10 @@ describe("a server whose budget is used up", () => {
       const { baseUrl } = await startServer({ greet: ({ name }) => ({ greeting: name || "x".repeat(MIB) }) }, options);
       const greeter = connectGreeter(baseUrl, { protocol, httpVersion, ...client });
       const error = await failureOf(greeter.greet({}));
-      expect(error.code).toBe(Code.Unavailable);
+      expect([error.code, error.rawMessage]).toEqual([
+        Code.Unavailable,
+        expect.stringContaining("too much unread data"),
+      ]);
       expect((await greeter.greet({ name: "Ada" })).greeting).toBe("Ada");
     },
   );
@@ -160,6 +167,28 @@ describe("a server whose budget is used up", () => {
       else for await (const _ of received) break;
     }
   });
+});
+
+it("answers gRPC beyond its budget with trailers only", async () => {
+  const options = { maxMessageBytes: 64 * KIB, maxBufferedBytes: MIB };
+  const { baseUrl } = await startServer({ greet: () => ({ greeting: "x".repeat(MIB) }) }, options);
+  const session = connectHttp2(baseUrl);
+  onTestFinished(() => session.destroy());
+  const head = { ":method": "POST", ":path": "/greet.v1.GreetService/Greet", "content-type": "application/grpc+proto" };
+  const stream = session.request(head).end(new Uint8Array(5));
+  const [headers] = await once(stream, "response");
+  expect(headers).toMatchObject({ ":status": 200, "content-type": "application/grpc+proto", "grpc-status": "14" });
+  expect((await once(stream.resume(), "end")).length).toBe(0);
+});
+
+it("answers wrapped messages beyond its budget with the reason", async () => {
+  const [contentType, options] = ["application/triple+wrapper", { serializations: [hessian2] }] as const;
+  const { server, baseUrl } = await startServer({}, { ...options, maxMessageBytes: 64 * KIB, maxBufferedBytes: MIB });
+  server.add(ShopDef, { ...shop, sayHi: () => "x".repeat(MIB) });
+  const transport = openTransport(baseUrl, { ...options, wrapperContentType: contentType, compressions: [] });
+  expect((await failureOf(createShopClient(transport).sayHi("Ada", "Hi"))).rawMessage).toContain(
+    "too much unread data",
+  );
 });
 
 it.each([0, -1, Number.NaN, 127 * KIB])(

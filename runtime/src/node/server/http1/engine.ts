@@ -20,7 +20,7 @@ import type { OriginPolicy } from "../../../protocol/options.ts";
 import { socketState } from "../../io/socket-state.ts";
 import { MANUAL, ServedConnection, ServedConnections, type ServerEngineOptions } from "../listener/engine.ts";
 import { ABORT_GRACE_MS, MIB, oldAt, tooOld } from "../listener/limits.ts";
-import { OUT_OF_MEMORY, refusal } from "../listener/request.ts";
+import { refusal } from "../listener/request.ts";
 import { openWebSocket, type WebSocketUpgrade } from "../listener/web-socket.ts";
 import { readPeer } from "../peer.ts";
 import { type Http1RequestOwner, ServedHttp1Request } from "./request.ts";
@@ -222,7 +222,7 @@ class ServedHttp1Connection extends ServedConnection implements Http1Handler, So
 }
 
 function serve(exchange: Exchange, request: ServedHttp1Request) {
-  if (!request.takeMemory()) return request.answer(OUT_OF_MEMORY);
+  if (!request.takeMemory()) return request.refuse();
   exchange(request).then(
     (response) => request.answer(response),
     () => request.fail(),

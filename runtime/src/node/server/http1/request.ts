@@ -10,7 +10,7 @@ import type { HttpResponse } from "../../../http/exchange.ts";
 import type { ExchangeSink, ServerExchange } from "../../../http1/exchange.ts";
 import type { RequestHead } from "../../../http1/request.ts";
 import { discard } from "../../io/body.ts";
-import { OUT_OF_MEMORY, ReceivedRequest, type ReceivedRequestOwner } from "../listener/request.ts";
+import { ReceivedRequest, type ReceivedRequestOwner } from "../listener/request.ts";
 
 /** The connection of a request. */
 export interface Http1RequestOwner extends ReceivedRequestOwner {
@@ -51,7 +51,7 @@ export class ServedHttp1Request
       this.isOver = true;
       void discard(body);
     } else if (whole !== undefined && whole.byteLength > SMALL_SHARE_BYTES && !this.owner.fits(whole.byteLength)) {
-      this.answer(OUT_OF_MEMORY);
+      this.refuse();
     } else {
       try {
         this.owner.beginResponse();

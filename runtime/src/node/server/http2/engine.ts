@@ -22,7 +22,7 @@ import type { OriginPolicy } from "../../../protocol/options.ts";
 import { CloseCode, WebSocketTunnel } from "../../../websocket/tunnel.ts";
 import { socketState } from "../../io/socket-state.ts";
 import { MANUAL, ServedConnection, ServedConnections, type ServerEngineOptions } from "../listener/engine.ts";
-import { OUT_OF_MEMORY, refusal } from "../listener/request.ts";
+import { refusal } from "../listener/request.ts";
 import { answerConnect, type WebSocketUpgrade } from "../listener/web-socket.ts";
 import { readPeer } from "../peer.ts";
 import { ConnectionGuard } from "./guard.ts";
@@ -187,7 +187,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
 }
 
 function serve(exchange: Exchange, request: ServedRequest) {
-  if (!request.takeMemory()) return request.answer(OUT_OF_MEMORY);
+  if (!request.takeMemory()) return request.refuse();
   exchange(request).then(
     (response) => request.answer(response),
     () => request.fail(),

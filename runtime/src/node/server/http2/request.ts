@@ -18,7 +18,7 @@ import type { ResetBy, Stream, StreamSink } from "../../../http2/stream.ts";
 import { withoutBody } from "../../../server/resource.ts";
 import { DISCARD_BYTES, DISCARD_MS, discard } from "../../io/body.ts";
 import type { ServedConnection } from "../listener/engine.ts";
-import { OUT_OF_MEMORY, ReceivedRequest, type ReceivedRequestOwner } from "../listener/request.ts";
+import { ReceivedRequest, type ReceivedRequestOwner } from "../listener/request.ts";
 import type { WatchedRequest } from "./guard.ts";
 
 /** Time limit, in milliseconds, for reading an early response: a client not scheduled that long reads its end too. */
@@ -98,7 +98,7 @@ export class ServedRequest
     const { length } = whole;
     this.release();
     if (length > SMALL_SHARE_BYTES && !this.owner.fits(length)) {
-      this.answer(OUT_OF_MEMORY);
+      this.refuse();
       return;
     }
     if (trailers.size > 0) stream.respond(status, headers, whole, trailers, true);

@@ -13,7 +13,7 @@ import type { SocketState } from "../../../http/channel-state.ts";
 import type { Exchange } from "../../../http/exchange.ts";
 import type { OriginPolicy } from "../../../protocol/options.ts";
 import { type Limits, sweepIntervalMs } from "./limits.ts";
-import { OUT_OF_MEMORY, type ReceivedRequest, type ReceivedRequestOwner } from "./request.ts";
+import type { ReceivedRequest, ReceivedRequestOwner } from "./request.ts";
 import type { WebSocketUpgrade } from "./web-socket.ts";
 
 /** Options of the asynchronous context of a request: nothing watches its end. */
@@ -144,8 +144,8 @@ export abstract class ServedConnection implements MemoryHolder, Indexed, Receive
   abstract abort(reason: RpcError): void;
 
   /** Starts a request while memory is short: each one in a turn of its own. */
-  protected admit(request: Pick<ReceivedRequest, "answer">, start: () => void): void {
-    this.memory.admit(start, () => request.answer(OUT_OF_MEMORY));
+  protected admit(request: Pick<ReceivedRequest, "refuse">, start: () => void): void {
+    this.memory.admit(start, () => request.refuse());
   }
 
   get draining(): AbortSignal {

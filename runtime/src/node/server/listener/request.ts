@@ -15,6 +15,7 @@ import type { HttpRequest, HttpResponse } from "../../../http/exchange.ts";
 import type { MessageError } from "../../../http1/error.ts";
 import type { Stream } from "../../../http2/stream.ts";
 import { errorBody } from "../../../protocol/error.ts";
+import { CALL_TYPE } from "../../../protocol/headers.ts";
 
 /** The part of a stream, or of an exchange over HTTP/1.1, that requests of both versions use. */
 type RequestStream = Pick<Stream, "ended" | "closed" | "consumed" | "discard">;
@@ -114,6 +115,13 @@ export abstract class ReceivedRequest<
   /** Ends a call whose response is missing or incomplete. */
   abstract fail(): void;
 
+  /** Answers a request that exceeds the memory budget, or whose response does; gRPC with trailers only. */
+  refuse(): void {
+    const type = this.headers.get("content-type") ?? "";
+    const headers = Metadata.fromShared(["content-type", type, ...GRPC_OUT_OF_MEMORY]);
+    this.answer(CALL_TYPE.test(type) ? { ...OUT_OF_MEMORY, status: 200, headers, body: emptyBody } : OUT_OF_MEMORY);
+  }
+
   /** Takes the memory of a whole body from the budget. Returns false if it does not fit. */
   takeMemory(): boolean {
     const bytes = this.body.whole?.length ?? 0;
@@ -181,8 +189,9 @@ function errorResponse(httpStatus: number, error: RpcError, fields: readonly str
   };
 }
 
-/** The response that replaces one that exceeds the memory budget. gRPC maps 503 to unavailable. */
-export const OUT_OF_MEMORY: HttpResponse = errorResponse(503, outOfMemory());
+const { code, rawMessage } = outOfMemory();
+const GRPC_OUT_OF_MEMORY = ["grpc-status", `${code}`, "grpc-message", rawMessage];
+const OUT_OF_MEMORY: HttpResponse = errorResponse(503, outOfMemory());
 
 /** The codes of statuses that engines answer with; `unimplemented` for others. */
 const CODE_OF_ANSWER: Readonly<Record<number, Code>> = {
