@@ -10,6 +10,7 @@ import {
   GreetServiceDef,
 } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { createGrpcClient } from "../../runtime/src/grpc/client.ts";
+import { streamBody } from "../../runtime/src/http/body.ts";
 import type { Exchange, HttpResponse } from "../../runtime/src/http/exchange.ts";
 import { createHttpRpcClient } from "../../runtime/src/http-rpc/client.ts";
 import type { ClientProtocol } from "../../runtime/src/protocol/protocol.ts";
@@ -57,6 +58,13 @@ describe.each(WAYS)("the status of an error over %s, %s,", (protocol, kind) => {
   it("is 30 if the deadline passes", async () => {
     const error = await fail(() => new Promise(() => {}), {}, { timeoutMs: 5 });
     expect(error).toMatchObject({ code: Code.DeadlineExceeded, status: Status.ClientTimeout });
+  });
+
+  it("is 90 if the call is cancelled after the response has begun", async () => {
+    const cancel = (): Promise<never> => Promise.reject(new DOMException("", "AbortError"));
+    const body = streamBody({ [Symbol.asyncIterator]: () => ({ next: cancel }) });
+    const error = await fail({ ...response({ headers: { "content-type": type } }), body });
+    expect(error).toMatchObject({ code: Code.Canceled, status: Status.ClientError });
   });
 
   const type = protocol === "grpc" ? "application/grpc+proto" : "application/proto";

@@ -7,7 +7,7 @@ import { streamBody } from "../../runtime/src/http/body.ts";
 import type { HttpResponse } from "../../runtime/src/http/exchange.ts";
 import { createHttpRpcClient } from "../../runtime/src/http-rpc/client.ts";
 import { type Bytes, response, textOf, wireClient } from "../support/greeter.ts";
-import { failureOf, greetings } from "../support/server.ts";
+import { aborted, connectGreeter, failureOf, greetings, startServer } from "../support/server.ts";
 
 const EVENTS = { "content-type": "text/event-stream" };
 const ADA = 'data: {"greeting":"Hello, Ada!"}\n\n';
@@ -187,6 +187,23 @@ describe("a server stream over HTTP RPC fails", () => {
     );
     expect(failed).toMatchObject(expected);
     expect(received).toHaveLength(count);
+  });
+
+  it("if it is cancelled amid events", async () => {
+    const { baseUrl } = await startServer({
+      async *greetEach(_, { signal }) {
+        yield { greeting: "Ada" };
+        await aborted(signal);
+      },
+    });
+    const controller = new AbortController();
+    const stream = connectGreeter(baseUrl, { protocol: "http-rpc" }).greetEach({}, controller);
+    const failed = await failureOf(
+      (async () => {
+        for await (const _ of stream) setImmediate(() => controller.abort());
+      })(),
+    );
+    expect(failed).toMatchObject({ code: Code.Canceled, status: Status.ClientError });
   });
 
   it("if its connection is lost", async () => {

@@ -67,14 +67,15 @@ export function wrongResponseKind({ path, kind }: Method): TypeError {
 
 /** Statuses that depend only on the code. The status for any other code depends on when the call failed. */
 const STATUS_OF_CODE: Readonly<Partial<Record<Code, Status>>> = {
+  [Code.Canceled]: Status.ClientError,
   [Code.DeadlineExceeded]: Status.ClientTimeout,
   [Code.Unavailable]: Status.ChannelInactive,
   [Code.ResourceExhausted]: Status.BadResponse,
 };
 
 /**
- * Sets the status of an error that occurred on this side: 30 for a deadline, 35 for a connection, 50 for a response that is
- * malformed or too large, and `otherwise` for all other errors (default: 90). Callers pass 50 after the response has begun.
+ * Sets the status of an error that occurred on this side: 30 for a deadline, 35 for a connection, 90 for a cancellation, 50 for
+ * a response that is malformed or too large, and else `otherwise` (default: 90). Callers pass 50 after the response has begun.
  */
 export function localError(reason: unknown, otherwise: Status = Status.ClientError): RpcError {
   const error = RpcError.from(reason, Code.Internal);
