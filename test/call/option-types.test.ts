@@ -55,6 +55,21 @@ const BOOLEANS: readonly (readonly [name: string, create: (options: object) => u
 ];
 
 const FUNCTIONS: readonly (readonly [name: string, create: (options: object) => unknown])[] = [
+  ["createServer: onTlsError", (options) => createServer(options)],
+  ["createServer: values", (options) => createServer(options)],
+  ["createServer: authorize", (options) => createServer(options)],
+  ["createServer: shedLoad", (options) => createServer(options)],
+  ["add: authorize", (options) => add(options)],
+  ["fetchHandler: values", (options) => fetchHandler(createRouter(), options)],
+  ["fetchHandler: peer", (options) => fetchHandler(createRouter(), options)],
+  ["nodeHandler: values", (options) => nodeHandler(createRouter(), options)],
+  ["createRetry: onRetry", (options) => createRetry(options)],
+  ["createTransport: onRetry", https],
+  ["createTransport: connect", (options) => createTransport({ baseUrl: "http://127.0.0.1:9", ...options })],
+  ["createTransport: onTransparentRetry", https],
+  ["createTransport: onTransparentRetry, of endpoints", balanced],
+  ["createTransport: onEndpoint", balanced],
+  ["kubernetes: token", (options) => kubernetes("greet", options)],
   ["createRouter: onError", (options) => createRouter(options)],
   ["createServer: onError", (options) => createServer(options)],
   ["createRetry: applies", (options) => createRetry(options)],
@@ -97,6 +112,16 @@ describe("an option of the wrong type is refused by name:", () => {
     for (const value of [null, "text", {}]) {
       const message = `${optionOf(name)} must be a function, not ${JSON.stringify(value)}`;
       expect(() => create({ [optionOf(name)]: value })).toThrow(new TypeError(message));
+    }
+  });
+
+  it.each(["codecs", "compressions", "serializations"])("an element of %s", (name) => {
+    const takers = name === "codecs" ? [createServer, createRouter] : [createServer, createRouter, https];
+    for (const create of takers) {
+      for (const value of [null, undefined, 5, "gzip", {}]) {
+        const message = `${name}: the name undefined must be a token in lower case, such as "gzip"`;
+        expect(() => create({ [name]: [value] })).toThrow(new TypeError(message));
+      }
     }
   });
 

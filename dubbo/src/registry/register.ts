@@ -5,7 +5,7 @@
 import { type AddressInfo, isIP } from "node:net";
 import type { AddedService, Router } from "triple-es";
 import type { Instance, OfferedService, Registration, RegistrationEvent, Registry } from "triple-es/discovery";
-import { assertOneOf, delay, delayInBackground, wallClock } from "triple-es/internal";
+import { assertAmount, assertFunctions, assertOneOf, delay, delayInBackground, wallClock } from "triple-es/internal";
 import { checkAttributes } from "./dubbo/attributes.ts";
 import { checkApplicationName } from "./dubbo/service-key.ts";
 import { LEVELS } from "./dubbo/source.ts";
@@ -89,9 +89,8 @@ export function register(server: RegisteredServer, registry: Registry, options: 
   checkAttributes(attributes);
   checkInteger("weight", weight, 0, MAX_WEIGHT);
   assertOneOf("mode", mode, LEVELS);
-  if (!(typeof propagationMs === "number" && propagationMs >= 0)) {
-    throw new TypeError(`propagationMs must be 0 or more milliseconds, not ${propagationMs}`);
-  }
+  assertAmount("propagationMs", propagationMs);
+  assertFunctions({ onRegistration: options.onRegistration });
   const { address } = server;
   const services = server.services.flatMap(offeredService);
   if (services.length === 0) throw new TypeError("register needs a server with services: add them first");

@@ -16,10 +16,12 @@ export function assertAmount(option: string, value: unknown, isPositive = false)
   throw new TypeError(`${option} must be ${isPositive ? "more than 0" : "0 or more"}, not ${shown}`);
 }
 
-/** Throws a `TypeError` for an option that is given, but is not a function. */
-export function assertFunction(option: string, value: unknown): void {
-  if (value === undefined || typeof value === "function") return;
-  throw new TypeError(`${option} must be a function, not ${JSON.stringify(value)}`);
+/** Throws a `TypeError` for options that are given, but are not functions. */
+export function assertFunctions(options: Readonly<Record<string, unknown>>): void {
+  for (const [option, value] of Object.entries(options)) {
+    if (value === undefined || typeof value === "function") continue;
+    throw new TypeError(`${option} must be a function, not ${JSON.stringify(value)}`);
+  }
 }
 
 /** Throws a `TypeError` for an option that is given, but is not an object. `example` shows a valid value. */

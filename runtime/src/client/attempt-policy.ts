@@ -6,7 +6,7 @@ import { RETRY_PUSHBACK, type RetryEvent } from "../call/attempt.ts";
 import type { Method } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import type { RpcError } from "../call/error.ts";
-import { assertAmount, assertArrays, assertFunction, assertMembers, type MemberNames } from "../call/option.ts";
+import { assertAmount, assertArrays, assertFunctions, assertMembers, type MemberNames } from "../call/option.ts";
 import type { RetryBudget } from "./retry-budget.ts";
 
 /** Sequential attempts, each after the failure of the last one and a delay. */
@@ -80,7 +80,7 @@ export function resolvePolicy(options: RetryOptions): AttemptPolicy {
   assertMembers("retry", options, Object.keys(RETRY_OPTIONS));
   const { codes = [Code.Unavailable], hedgingDelayMs } = options;
   assertArrays({ codes });
-  assertFunction("applies", options.applies);
+  assertFunctions({ applies: options.applies, onRetry: options.onRetry });
   const { initialBackoffMs = 100, maxBackoffMs = 5_000, backoffMultiplier = 2 } = options;
   const common = { maxAttempts: attemptsOf(options.maxAttempts ?? 3), codes: new Set(codes.map(knownCode)) };
   for (const [name, value] of Object.entries({ initialBackoffMs, maxBackoffMs, backoffMultiplier })) {

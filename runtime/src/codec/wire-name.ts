@@ -11,24 +11,23 @@ const GRPC_NAME = /^grpc(?:-web(?:-text)?)?(?:\+|$)/;
 
 /** Throws a `TypeError` for a name that {@link checkWireNames} refuses, or that no content type of a codec can have. */
 export function checkCodecNames(option: string, codecs: readonly { readonly name: string }[]): void {
-  checkWireNames(option, codecs);
-  const reserved = codecs.find(({ name }) => GRPC_NAME.test(name));
-  if (reserved !== undefined) throw new TypeError(`${option}: the name "${reserved.name}" is reserved`);
+  checkWireNames(option, codecs, (name) => GRPC_NAME.test(name));
 }
 
 /** Throws a `TypeError` for a name that is not a lower-case token, occurs twice or is reserved. */
 export function checkWireNames(
   option: string,
   named: readonly { readonly name: string }[],
-  reserved: readonly string[] = [],
+  isReserved?: (name: string) => boolean,
 ): void {
   const names = new Set<string>();
-  for (const { name } of named) {
+  for (const one of named) {
+    const name = one?.name;
     if (typeof name !== "string" || !WIRE_NAME.test(name)) {
       throw new TypeError(`${option}: the name ${JSON.stringify(name)} must be a token in lower case, such as "gzip"`);
     }
     if (names.has(name)) throw new TypeError(`${option}: the name "${name}" is given twice`);
-    if (reserved.includes(name)) throw new TypeError(`${option}: the name "${name}" is reserved`);
+    if (isReserved?.(name)) throw new TypeError(`${option}: the name "${name}" is reserved`);
     names.add(name);
   }
 }

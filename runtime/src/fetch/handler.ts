@@ -6,7 +6,7 @@
 import type { ContextValues } from "../call/call.ts";
 import { clientGone } from "../call/error.ts";
 import type { Metadata } from "../call/metadata.ts";
-import { assertFunction, assertMembers } from "../call/option.ts";
+import { assertFunctions, assertMembers } from "../call/option.ts";
 import type { PeerConnection } from "../call/peer.ts";
 import { onAbort } from "../call/timer.ts";
 import { takeTurn } from "../call/turn.ts";
@@ -52,8 +52,7 @@ export function createFetchHandler<Platform extends readonly unknown[]>(
   assertMembers("the options of fetchHandler", options, ["prefix", "values", "peer"]);
   const { prefix, values, peer } = options;
   const pathOf = pathsBelow(prefix);
-  assertFunction("values", values);
-  assertFunction("peer", peer);
+  assertFunctions({ values, peer });
   return async (request, ...platform) => {
     // Not in Deno, whose signal fires on success too: reading it prints a note.
     if (!("Deno" in globalThis) && request.signal?.aborted) return new Response(null, { status: 499 });

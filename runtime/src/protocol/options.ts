@@ -1,7 +1,7 @@
 /** Options of the sub-protocols, validated and filled in once, when a transport or a server is created. */
 import type { Interceptor } from "../call/call.ts";
 import { callHook, type ErrorHook } from "../call/error.ts";
-import { assertAmount, assertFunction } from "../call/option.ts";
+import { assertAmount, assertFunctions } from "../call/option.ts";
 import type { Codec } from "../codec/codec.ts";
 import type { Compression } from "../codec/compression.ts";
 import { DEFAULT_MAX_MESSAGE_VALUES } from "../codec/values/values.ts";
@@ -108,7 +108,7 @@ export function resolveClientOptions(
 
 /** Fills in the default of `onError`: the error is printed. An error that the hook itself throws is printed too. */
 export function resolveErrorHook(onError: ErrorHook | undefined): ErrorHook {
-  assertFunction("onError", onError);
+  assertFunctions({ onError });
   return onError === undefined ? printError : (error, path) => callHook("the hook onError", () => onError(error, path));
 }
 

@@ -2,7 +2,7 @@
 import type { Registry } from "@bufbuild/protobuf";
 import type { Authorize, Interceptor, Method } from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
-import { assertArrays, assertFunction, assertObject, assertOneOf, resolveLimitGroup } from "../call/option.ts";
+import { assertArrays, assertFunctions, assertObject, assertOneOf, resolveLimitGroup } from "../call/option.ts";
 import { dropsCallbacks } from "../call/platform.ts";
 import type { Codec } from "../codec/codec.ts";
 import { type Compression, IDENTITY } from "../codec/compression.ts";
@@ -130,20 +130,18 @@ export function resolveRouterOptions(
   const { codecs, compressions, requireProtocolVersion = false, requireTe = false } = options;
   const { authorize, shedLoad = false, interceptors = [], cors, serializations, versionMatch = "exact" } = options;
   assertArrays({ codecs, compressions, interceptors, serializations });
-  assertFunction("authorize", authorize);
-  if (typeof shedLoad !== "boolean") assertFunction("shedLoad", shedLoad);
+  assertFunctions({ authorize, shedLoad: typeof shedLoad === "boolean" ? undefined : shedLoad });
   assertObject("registry", options.registry, "createRegistry of protobuf-es makes");
-  assertOneOf("requireProtocolVersion", requireProtocolVersion, [true, false]);
-  assertOneOf("requireTe", requireTe, [true, false]);
   checkCodecNames("codecs", codecs);
-  checkWireNames("compressions", compressions, [IDENTITY, "*"]);
+  checkWireNames("serializations", serializations ?? []);
+  checkWireNames("compressions", compressions, (name) => [IDENTITY, "*"].includes(name));
   return {
     ...resolveOptions(options),
     codecs,
     headerLimits: resolveHeaderLimits(DEFAULT_FIELD_LIMITS, options.headerLimits),
     bodyLimits: resolveLimitGroup("bodyLimits", DEFAULT_BODY_LIMITS, options.bodyLimits),
-    requireProtocolVersion,
-    requireTe,
+    requireProtocolVersion: assertOneOf("requireProtocolVersion", requireProtocolVersion, [true, false]),
+    requireTe: assertOneOf("requireTe", requireTe, [true, false]),
     registry: options.registry,
     onError: resolveErrorHook(options.onError),
     serializations,

@@ -11,7 +11,7 @@ import {
   type Selector,
   type ServiceDef,
 } from "../call/call.ts";
-import { assertAmount, assertArrays, assertFunction, assertMembers, type MemberNames } from "../call/option.ts";
+import { assertAmount, assertArrays, assertFunctions, assertMembers, type MemberNames } from "../call/option.ts";
 import { remember } from "../call/remember.ts";
 import { CallCounts, type ServerState, type Shown } from "../http/channel-state.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../http/exchange.ts";
@@ -204,7 +204,7 @@ export function createRouterWith(settings: RouterSettings): Router {
       settled = {};
       checkService(service, implementation);
       assertMembers("the options of add", options, SERVICE_OPTIONS);
-      assertFunction("authorize", options.authorize);
+      assertFunctions({ authorize: options.authorize });
       assertArrays({ interceptors: options.interceptors });
       const { version = service.selector?.version, group = service.selector?.group } = options;
       const selector: Selector = { version, group };

@@ -8,7 +8,7 @@ import type { CallRequest, Interceptor } from "../call/call.ts";
 import { callHook, RpcError } from "../call/error.ts";
 import { watchEnd } from "../call/message-stream.ts";
 import { CALL_LOAD_REPORT, type Metadata } from "../call/metadata.ts";
-import { assertAmount, assertFunction } from "../call/option.ts";
+import { assertAmount, assertFunctions } from "../call/option.ts";
 import { cpuTime, now } from "../call/platform.ts";
 import { delay } from "../call/timer.ts";
 import { OrcaLoadReportCodec } from "../gen/xds/data/orca/v3/orca_load_report_codec.ts";
@@ -59,7 +59,7 @@ export function addLoadReports(
   } = {},
 ): Interceptor {
   const { report, minIntervalMs = 30_000, ...serviceOptions } = options;
-  assertFunction("report", report);
+  assertFunctions({ report });
   assertAmount("minIntervalMs", minIntervalMs, true);
   const meter = new Meter();
   const load = (request?: CallRequest): LoadReport => ({ ...meter.read(), ...report?.(request) });

@@ -81,6 +81,7 @@ describe("register", () => {
     ["weight must be an integer", { weight: 1.5 }],
     ["mode must be in", { mode: "both" as never }],
     ["propagationMs must be 0 or more", { propagationMs: -1 }],
+    ["onRegistration must be a function, not 5", { onRegistration: 5 as never }],
     ["host must be a name or an IP address", { host: "a:b" }],
     ["port must be an integer", { port: 0 }],
     ['the attribute "weight" has a meaning in Dubbo', { attributes: { weight: "1" } }],

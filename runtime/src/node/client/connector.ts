@@ -2,7 +2,7 @@
  * Connectors: the checks of options of connections, and the choice between HTTP/1.1 and HTTP/2.
  */
 
-import { assertAmount, assertFunction, assertOneOf } from "../../call/option.ts";
+import { assertAmount, assertFunctions, assertOneOf } from "../../call/option.ts";
 import { ConnectionBackoff } from "../../connection/attempts.ts";
 import { DEFAULT_CONNECT_TIMEOUT_MS } from "../../connection/connection.ts";
 import { Pool } from "../../connection/pool.ts";
@@ -128,13 +128,12 @@ function checkOptions(options: Omit<ConnectOptions, "baseUrl">): void {
   for (const [name, mayBeZero] of Object.entries(DURATIONS) as [keyof typeof DURATIONS, boolean][]) {
     if (options[name] !== undefined) assertAmount(name, options[name], !mayBeZero);
   }
-  const { maxConnections = 1, waitForReady = false, javaNames = false } = options;
+  const { maxConnections = 1, waitForReady = false, javaNames = false, connect, onTransparentRetry } = options;
   assertAmount("maxConnections", maxConnections, true);
   assertOneOf("waitForReady", waitForReady, [true, false]);
   assertOneOf("javaNames", javaNames, [true, false]);
   if (options.tls !== undefined) checkTlsOptions(options.tls);
-  const { connect } = options;
-  assertFunction("connect", connect);
+  assertFunctions({ connect, onTransparentRetry });
   if (connect && (options.tls || options.proxy))
     throw new TypeError("connect excludes tls and proxy: its streams have both");
 }

@@ -3,7 +3,7 @@
  */
 
 import { RpcError } from "../../call/error.ts";
-import { assertAmount, assertFunction } from "../../call/option.ts";
+import { assertAmount, assertFunctions } from "../../call/option.ts";
 import { wallClock } from "../../call/platform.ts";
 import type { ConfiguredOptions } from "../../client/configured.ts";
 import { parseServiceConfig, type ServiceConfig } from "../../client/service-config.ts";
@@ -49,7 +49,7 @@ type DiscoverySettings = Readonly<Record<keyof EndpointsOptions, unknown>> &
 export function resolveDiscovery(options: EndpointsOptions): DiscoverySettings {
   const { balancer, subset, zone, warmUpMs, keepUnlistedMs = 5 * 60_000, onEndpoint } = options;
   const { maxRequestsPerEndpoint, maxPendingRequests } = options;
-  assertFunction("balancer", balancer);
+  assertFunctions({ balancer, onEndpoint });
   if (subset !== undefined && !(Number.isInteger(subset) && subset >= 1)) {
     throw new TypeError(`subset must be an integer of 1 or more, not ${subset}`);
   }

@@ -3,7 +3,7 @@
  */
 
 import type { RpcError } from "../../call/error.ts";
-import { assertArrays, assertMembers, assertOneOf, type MemberNames } from "../../call/option.ts";
+import { assertArrays, assertFunctions, assertMembers, assertOneOf, type MemberNames } from "../../call/option.ts";
 import { interceptAttempts, interceptStreams } from "../../call/request-messages.ts";
 import type { ClosableTransport } from "../../client/client.ts";
 import { configureCalls } from "../../client/configured.ts";
@@ -93,6 +93,7 @@ export function createNodeTransport(
   assertMembers("the options of createTransport", options, TRANSPORT_OPTIONS);
   const { protocol = "grpc", interceptors, retry } = options;
   assertArrays({ interceptors, compressions: options.compressions, serializations: options.serializations });
+  assertFunctions({ onRetry: options.onRetry });
   const httpVersion = resolveHttpVersion(options);
   const resolved = resolveProtocolOptions(options);
   const config = readServiceConfig(options);
@@ -180,7 +181,8 @@ function resolveProtocolOptions(options: AnyOptions): ClientProtocolOptions {
   const { serializations, wrapperContentType = "application/grpc+proto", jsonBody = "array" } = options;
   assertOneOf("jsonBody", jsonBody, ["array", "object"]);
   assertOneOf("wrapperContentType", wrapperContentType, ["application/grpc+proto", "application/triple+wrapper"]);
-  checkWireNames("compressions", compressions, [IDENTITY, "*"]);
+  checkWireNames("serializations", serializations ?? []);
+  checkWireNames("compressions", compressions, (name) => [IDENTITY, "*"].includes(name));
   if (protocol === "grpc" && options.accept !== undefined) throw new TypeError(`accept needs protocol "http-rpc"`);
   const general = resolveClientOptions({
     ...options,

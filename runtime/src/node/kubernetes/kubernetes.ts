@@ -6,7 +6,7 @@
 import { readFileSync } from "node:fs";
 import { Code } from "../../call/code.ts";
 import { RpcError } from "../../call/error.ts";
-import { assertMembers } from "../../call/option.ts";
+import { assertFunctions, assertMembers } from "../../call/option.ts";
 import { startBackgroundTimer } from "../../call/platform.ts";
 import type { Endpoint, Resolver, ResolverContext } from "../../discovery/endpoint.ts";
 import { get, type KubernetesApi, readJsonBody, readLines, SERVICE_ACCOUNT } from "./api.ts";
@@ -38,6 +38,7 @@ const RESOURCE_NAME = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
  */
 export function kubernetes(service: string, options: KubernetesOptions = {}): Resolver {
   assertMembers("the options of kubernetes", options, ["namespace", "port", "server", "token", "ca"]);
+  assertFunctions({ token: options.token });
   const { namespace = podNamespace(), port } = options;
   for (const [what, name] of Object.entries({ service, namespace })) {
     if (typeof name !== "string" || !RESOURCE_NAME.test(name)) {

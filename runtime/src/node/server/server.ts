@@ -5,7 +5,7 @@
 import type { AddressInfo } from "node:net";
 import { type CloseOptions, gracePeriod } from "../../call/context.ts";
 import { reportFailure } from "../../call/error.ts";
-import { assertFunction, type MemberNames } from "../../call/option.ts";
+import { assertFunctions, type MemberNames } from "../../call/option.ts";
 import { now } from "../../call/platform.ts";
 import { resolvedWithin } from "../../call/timer.ts";
 import type { ServerState, Shown } from "../../http/channel-state.ts";
@@ -85,8 +85,8 @@ export function withSockets<Router extends ServedExchange>(
   router: Router,
   options: ServerOptions,
 ): Router & SocketServer {
-  const { values, trustProxy } = options;
-  assertFunction("values", values);
+  const { values, trustProxy, onTlsError } = options;
+  assertFunctions({ values, onTlsError });
   const calls = withTrustedProxies(withValues(router.exchange, values), trustProxy);
   const listener = new Listener(withFallback(router, calls, options), options);
   const closeHooks = new Set<() => unknown>();

@@ -7,7 +7,7 @@ import type { Http2ServerRequest, Http2ServerResponse } from "node:http2";
 import type { ContextValues } from "../../../call/call.ts";
 import { Code, Status } from "../../../call/code.ts";
 import { RpcError } from "../../../call/error.ts";
-import { assertFunction, assertMembers } from "../../../call/option.ts";
+import { assertFunctions, assertMembers } from "../../../call/option.ts";
 import { ignore } from "../../../connection/error.ts";
 import type { Body } from "../../../http/body.ts";
 import type { Exchange, HttpRequest, HttpResponse } from "../../../http/exchange.ts";
@@ -53,7 +53,7 @@ export interface NodeHandlerOptions {
 export function createNodeHandler(served: ServedExchange, options: NodeHandlerOptions): NodeHandler {
   assertMembers("the options of nodeHandler", options, ["prefix", "values", "trustProxy"]);
   const { values, trustProxy } = options;
-  assertFunction("values", values);
+  assertFunctions({ values });
   const pathOf = pathsBelow(options.prefix);
   const exchange = withTrustedProxies(served.exchange, trustProxy);
   return (incoming, outgoing, next) => {

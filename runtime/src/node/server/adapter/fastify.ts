@@ -3,7 +3,7 @@
  */
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import type { ContextValues } from "../../../call/call.ts";
-import { assertFunction } from "../../../call/option.ts";
+import { assertFunctions } from "../../../call/option.ts";
 import { pathsBelow } from "../../../http/path-prefix.ts";
 import type { TrustProxyOptions } from "../trusted-proxies.ts";
 import { createNodeHandler, type NodeRequest, type ServedExchange } from "./adapter.ts";
@@ -52,7 +52,7 @@ export function addRoutes(
 }
 
 function add(app: FastifyInstance, served: RoutedExchange, { values, trustProxy }: FastifyHandlerOptions): void {
-  assertFunction("values", values);
+  assertFunctions({ values });
   const requests = new WeakMap<NodeRequest, FastifyRequest>();
   const valuesOf = values && ((raw: NodeRequest) => values(requests.get(raw) as FastifyRequest));
   const handle = createNodeHandler(served, { prefix: app.prefix, trustProxy, values: valuesOf });
