@@ -76,7 +76,13 @@ describe("metadata of a response", () => {
       onTrailers: (trailers) => Object.assign(seen, { trailers: [...trailers] }),
     };
     const fields = { lead: "1", "trailer-trail": "2", "trailer-trail-bin": "Aw", date: "now", "content-length": "4" };
-    await wire(ok(fields)).client.greet({}, options);
+    const reserved = {
+      "trailer-": "3",
+      "trailer-grpc-status": "5",
+      "trailer-content-type": "text/html",
+      "trailer-te": "6",
+    };
+    await wire(ok({ ...fields, ...reserved })).client.greet({}, options);
     expect(seen).toEqual({
       headers: [["lead", "1"]],
       trailers: [

@@ -118,9 +118,10 @@ export function splitMetadata(headers: Metadata): { headers: Metadata; trailers:
   const trailing: string[] = [];
   const fields = headers.raw;
   for (let i = 0; i < fields.length; i += 2) {
-    const name = fields[i] as string;
-    if (name.startsWith(TRAILER_PREFIX)) trailing.push(name.slice(TRAILER_PREFIX.length), fields[i + 1] as string);
-    else if (!isReservedName(name)) leading.push(name, fields[i + 1] as string);
+    const given = fields[i] as string;
+    const isTrailing = given.startsWith(TRAILER_PREFIX);
+    const name = isTrailing ? given.slice(TRAILER_PREFIX.length) : given;
+    if (name && !isReservedName(name)) (isTrailing ? trailing : leading).push(name, fields[i + 1] as string);
   }
   return { headers: Metadata.fromRaw(leading), trailers: Metadata.fromRaw(trailing) };
 }
