@@ -130,6 +130,12 @@ describe("over HTTP/2", () => {
     }
   });
 
+  it("a field named as a member of objects has its own value", () => {
+    const fields = [...new Metadata({ constructor: "1" }), ...new Metadata({ constructor: "2" })];
+    expect({ ...toHttp2Headers(new Metadata(fields.slice(1))) }).toEqual({ constructor: "2" });
+    expect({ ...toHttp2Headers(new Metadata(fields)) }).toEqual({ constructor: ["1", "2"] });
+  });
+
   it("trailers that Node will not send end the exchange, and neither the process nor the connection", async () => {
     const listener = new Listener(
       async ({ path }) => ({

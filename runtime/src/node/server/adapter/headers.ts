@@ -60,24 +60,10 @@ function isListed(name: string): boolean {
 
 let listedNames: ReadonlySet<string> | undefined;
 
-/** Converted headers of metadata that many messages share. Node copies them, so they can be reused. */
-const sharedHeaders = new WeakMap<Metadata, OutgoingHttpHeaders>();
-
-/** Metadata as Node sends it. Others may be sending the same object: only pseudo-headers may be set on it, every time. */
+/** Converts metadata to headers as Node sends them. */
 export function toHttp2Headers(metadata: Metadata): OutgoingHttpHeaders {
-  if (!metadata.frozen) return convertHeaders(metadata);
-  let headers = sharedHeaders.get(metadata);
-  if (headers === undefined) {
-    headers = convertHeaders(metadata);
-    sharedHeaders.set(metadata, headers);
-  }
-  return headers;
-}
-
-function convertHeaders(metadata: Metadata): OutgoingHttpHeaders {
-  // A plain literal: an object without a prototype would be several times slower to copy, which Node does. The one name
-  // that means something else on it cannot be set on metadata.
-  const headers: OutgoingHttpHeaders = {};
+  // Without a prototype, whose members are not fields.
+  const headers: OutgoingHttpHeaders = Object.create(null);
   const fields = metadata.raw;
   for (let i = 0; i < fields.length; i += 2) {
     const name = fields[i] as string;
@@ -86,7 +72,7 @@ function convertHeaders(metadata: Metadata): OutgoingHttpHeaders {
     if (existing === undefined) headers[name] = value;
     else if (isListed(name)) headers[name] = `${existing}, ${value}`;
     else if (Array.isArray(existing)) existing.push(value);
-    else if (name !== "__proto__") headers[name] = [String(existing), value];
+    else headers[name] = [String(existing), value];
   }
   return headers;
 }
