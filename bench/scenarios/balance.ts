@@ -115,7 +115,6 @@ const connections = {
   backoffMs: 0,
   connect: () => new Promise<void>((resolve) => void setImmediate(resolve)),
   check: async () => true,
-  exchange: plain,
   observed: observedBy(plain),
   close: async () => {},
   destroy: () => {},
@@ -217,7 +216,7 @@ function startServer(slots: number): typeof connections & { calls: number } {
     server.active--;
     return { status: 200, headers: new Metadata(), body: emptyBody, trailers };
   };
-  const server = { ...connections, active: 0, calls: 0, exchange, observed: observedBy(exchange) };
+  const server = { ...connections, active: 0, calls: 0, observed: observedBy(exchange) };
   return server;
 }
 

@@ -10,6 +10,7 @@ import { ExchangeFailure } from "../../runtime/src/http/transparent-retry.ts";
 import { createWatches } from "../../runtime/src/node/client/endpoint-watch.ts";
 import { resolveClientOptions } from "../../runtime/src/protocol/options.ts";
 import { signalled } from "../support/server.ts";
+import { observedBy } from "./observed.ts";
 import { createWorld, failureOf, request, settle } from "./world.ts";
 
 beforeEach(() => {
@@ -166,12 +167,12 @@ describe("a watch", () => {
       list: () => ({}),
     });
     const connections = {
-      exchange: async (sent) => {
+      observed: observedBy(async (sent) => {
         const reason = failure();
         if (reason !== undefined) throw reason;
         return router.exchange(sent);
-      },
-    } as Pick<EndpointConnections, "exchange"> as EndpointConnections;
+      }),
+    } as Pick<EndpointConnections, "observed"> as EndpointConnections;
     const options = resolveClientOptions({ codec: defaultProtoCodec, compressions: [] });
     const end = createWatches((exchange) => createGrpcClient(exchange, options)).health(connections, "greet", {
       onStatus: (failure) => {

@@ -147,7 +147,6 @@ export function createWorld(
           one.checks++;
           return one.isUp && one.answersChecks;
         },
-        exchange,
         observed: observedBy(exchange),
         async close() {
           one.isClosed = true;

@@ -55,7 +55,6 @@ export function closedError(peer: string, waitForReady: boolean | undefined): Rp
 
 /** The pool of connections to a server. The first connection is made by the first exchange. */
 export class Pool implements EndpointConnections, ConnectionOwner {
-  readonly exchange: Exchange;
   readonly #options: PoolOptions;
   readonly #attempts: ConnectionAttempts;
   /** The connections that accept new streams. */
@@ -81,7 +80,6 @@ export class Pool implements EndpointConnections, ConnectionOwner {
     this.#isHooked = onTransparentRetry !== undefined;
     const add = async (signal: AbortSignal): Promise<void> => this.#add(await connect(this, signal));
     this.#attempts = new ConnectionAttempts(add, backoff, inContext);
-    this.exchange = this.observed();
   }
 
   get active(): number {
@@ -137,11 +135,11 @@ export class Pool implements EndpointConnections, ConnectionOwner {
   }
 
   /** Makes the exchange function of an observer. One observer serves all requests, so a request allocates nothing for it. */
-  observed(observer?: ExchangeObserver): Exchange {
+  observed(observer: ExchangeObserver): Exchange {
     const { peer, waitForReady } = this.#options;
-    const onEnd = observer?.onEnd;
+    const { onEnd } = observer;
     const reported = (outcome: Promise<HttpResponse>, request: HttpRequest): Promise<HttpResponse> =>
-      observer === undefined ? outcome : outcome.catch((reason) => observer.onFailure(request, reason));
+      outcome.catch((reason) => observer.onFailure(request, reason));
     const retrying: ExchangeObserver = {
       onFailure: (request, reason) => reported(this.#retry(request, reason, onEnd), request),
     };
@@ -150,10 +148,7 @@ export class Pool implements EndpointConnections, ConnectionOwner {
       if (context !== undefined) context.target = peer;
       // The server has no part in it: it is not reported.
       if (signal?.aborted) return Promise.reject(abortError(signal));
-      if (this.#closing !== undefined) {
-        const error = closedError(peer, waitForReady);
-        return observer?.onFailure(request, error) ?? Promise.reject(error);
-      }
+      if (this.#closing !== undefined) return observer.onFailure(request, closedError(peer, waitForReady));
       // A body that is already a ReplayBody is settled by the caller that created it.
       if (body.whole !== undefined || body instanceof ReplayBody) return this.#attempt(request, retrying, onEnd);
       return reported(this.#exchangeReplayed(request, new ReplayBody(body), onEnd), request);

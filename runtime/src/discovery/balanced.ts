@@ -20,6 +20,7 @@ import {
   reportTransparentRetry,
   TRANSPARENT_RETRY_DELAYS_MS,
   type TransparentRetryHook,
+  UNOBSERVED,
 } from "../http/transparent-retry.ts";
 import type { Balancer, RoutedPicker } from "./balancer.ts";
 import { CallLimiter, type EndpointLimits } from "./call-limiter.ts";
@@ -90,7 +91,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
     request.context?.attempt?.tried.add(member);
     noteSent(request);
     if (isOwn) {
-      member.observed ??= exchangeOf(member, fail);
+      member.observed ??= exchangeOf(member, UNOBSERVED.onFailure);
       return member.observed(request).catch((reason) => repick(request, member, reason));
     }
     member.observed ??= exchangeOf(member, (failed, reason) => repick(failed, member, reason));
@@ -170,7 +171,7 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
       tried?.add(member);
       noteSent(request);
       try {
-        return await exchangeOf(member, fail)(request);
+        return await exchangeOf(member, UNOBSERVED.onFailure)(request);
       } catch (next) {
         error = next;
       }
@@ -246,9 +247,6 @@ export function balance(target: TargetDriver, options: BalanceOptions = {}): Exc
 function reportPick({ endpoint: { address } }: Member, { path }: HttpRequest, suffix: string): void {
   subscribed("pick")?.publish({ path, address, text: `picked ${address} for ${path}${suffix}` });
 }
-
-/** Rejects an exchange with its reason. */
-const fail = (_: HttpRequest, reason: unknown): Promise<never> => Promise.reject(reason);
 
 /** The error of a request that has tried several endpoints: it names up to three of them, each with its reason. */
 function explain(failed: ReadonlyMap<Member, unknown>, last: unknown): unknown {

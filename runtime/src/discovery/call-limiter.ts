@@ -9,6 +9,7 @@ import { abortError, RpcError } from "../call/error.ts";
 import { assertAmount } from "../call/option.ts";
 import { onAbort } from "../call/timer.ts";
 import type { Exchange, ExchangeObserver } from "../http/exchange.ts";
+import { UNOBSERVED } from "../http/transparent-retry.ts";
 import type { Member } from "./member.ts";
 
 export interface EndpointLimits {
@@ -61,7 +62,7 @@ export class CallLimiter {
         release();
         onEnd?.(request, response, end);
       },
-      onFailure: (_, reason) => Promise.reject(reason),
+      ...UNOBSERVED,
     });
     return (request) => {
       if (member.reserved > 0) member.reserved--;

@@ -62,7 +62,7 @@ export interface ResolverContext {
 }
 
 /** Connections to one endpoint. */
-export interface EndpointConnections extends Connections {
+export interface EndpointConnections extends Omit<Connections, "exchange"> {
   /** The number of open streams and of calls that wait for a stream. */
   readonly active: number;
   /** Time until the next attempt to connect may be made, in milliseconds. */

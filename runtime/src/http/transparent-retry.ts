@@ -34,6 +34,9 @@ export function errorOf(reason: unknown): unknown {
   return reason instanceof ExchangeFailure ? reason.error : reason;
 }
 
+/** The observer of exchanges whose callers get the reason of a failure as it is. */
+export const UNOBSERVED: ExchangeObserver = { onFailure: (_, reason) => Promise.reject(reason) };
+
 /** The observer of exchanges that cannot be sent to another server: their callers get the error. */
 export const WITHOUT_OTHERS: ExchangeObserver = { onFailure: (_, reason) => Promise.reject(errorOf(reason)) };
 

@@ -13,8 +13,8 @@ import type { Connect, Connection } from "../../../runtime/src/connection/connec
 import { CLOSED_BY_PEER, connectionError } from "../../../runtime/src/connection/error.ts";
 import { Pool } from "../../../runtime/src/connection/pool.ts";
 import { emptyBody } from "../../../runtime/src/http/body.ts";
-import type { Connections, Exchange } from "../../../runtime/src/http/exchange.ts";
-import { errorOf } from "../../../runtime/src/http/transparent-retry.ts";
+import type { Connections } from "../../../runtime/src/http/exchange.ts";
+import { WITHOUT_OTHERS } from "../../../runtime/src/http/transparent-retry.ts";
 import { request } from "../../discovery/world.ts";
 import { pause } from "../../support/pause.ts";
 import { freePort } from "../../support/port.ts";
@@ -160,8 +160,7 @@ describe("calls to a server that cannot be connected to", () => {
       backoff: new ConnectionBackoff(),
     });
     // The outcome beside the error is for balancers.
-    const exchange: Exchange = (sent) => pool.exchange(sent).catch((reason) => Promise.reject(errorOf(reason)));
-    return { clock, exchange, close: () => pool.close() };
+    return { clock, exchange: pool.observed(WITHOUT_OTHERS), close: () => pool.close() };
   }
 
   it("do not fail because other calls take each new connection", async () => {

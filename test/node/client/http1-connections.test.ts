@@ -8,6 +8,7 @@ import { expect, it, onTestFinished, vi } from "vitest";
 import { Metadata } from "../../../runtime/src/call/metadata.ts";
 import { ConnectionBackoff } from "../../../runtime/src/connection/attempts.ts";
 import { WholeBody } from "../../../runtime/src/http/body.ts";
+import { UNOBSERVED } from "../../../runtime/src/http/transparent-retry.ts";
 import { DEFAULT_IDLE_MS, Http1Pool } from "../../../runtime/src/node/client/http1.ts";
 import { resolveLimits } from "../../../runtime/src/node/server/listener/limits.ts";
 import { connectGreeter, failureOf } from "../../support/server.ts";
@@ -177,7 +178,7 @@ it("an idle connection keeps no body of its last exchange", async () => {
   onTestFinished(() => pool.close());
   const exchange = async (): Promise<WeakRef<object>[]> => {
     const sent = new Uint8Array(1_000_000);
-    const response = await pool.exchange({
+    const response = await pool.observed(UNOBSERVED)({
       method: "POST",
       path: "/",
       version: "1.1",

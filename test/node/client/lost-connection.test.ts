@@ -17,7 +17,7 @@ import { Pool } from "../../../runtime/src/connection/pool.ts";
 import { ConnectionSocket } from "../../../runtime/src/connection/socket.ts";
 import { streamBody, WholeBody } from "../../../runtime/src/http/body.ts";
 import type { HttpRequest } from "../../../runtime/src/http/exchange.ts";
-import { ExchangeFailure, errorOf } from "../../../runtime/src/http/transparent-retry.ts";
+import { ExchangeFailure, errorOf, UNOBSERVED } from "../../../runtime/src/http/transparent-retry.ts";
 import { DEFAULT_LIMITS } from "../../../runtime/src/http2/limits.ts";
 import { ServerRole } from "../../../runtime/src/http2/server.ts";
 import type { Stream, StreamSink } from "../../../runtime/src/http2/stream.ts";
@@ -186,9 +186,10 @@ async function run(scenario: Scenario) {
     waitForReady: true,
     backoff: new ConnectionBackoff(0),
   });
+  const exchange = pool.observed(UNOBSERVED);
   const make = async ({ startTurn, bytes, isStreamed }: Scenario["calls"][number], index: number) => {
     for (let i = 0; i < startTurn; i++) await turn();
-    return pool.exchange(requestOf(`/${index}`, bytes, isStreamed));
+    return exchange(requestOf(`/${index}`, bytes, isStreamed));
   };
   const results = await Promise.allSettled(scenario.calls.map(make));
   pool.destroy(new RpcError(Code.Canceled, "the test is over"));
@@ -319,7 +320,7 @@ describe("a request stream that fails with the error of another call", () => {
         throw errorOf(new ExchangeFailure(calls, "unprocessed"));
       })(),
     );
-    const failing = pool.exchange({ ...requestOf("/0", 0, false), body });
+    const failing = pool.observed(UNOBSERVED)({ ...requestOf("/0", 0, false), body });
     await expect(failing).rejects.toBe(calls);
     expect(requests).toBe(1);
     pool.destroy(calls);

@@ -21,7 +21,7 @@ import { DEFAULT_MAX_BACKOFF_MS } from "../../connection/attempts.ts";
 import { SPARSE_PING_MS } from "../../connection/pooled-connection.ts";
 import type { EndpointConnections } from "../../discovery/endpoint.ts";
 import type { Watches, WatchOwner } from "../../discovery/target-options.ts";
-import type { Exchange } from "../../http/exchange.ts";
+import type { Exchange, HttpRequest } from "../../http/exchange.ts";
 import { errorOf, outcomeOf } from "../../http/transparent-retry.ts";
 import { inConnectionContext } from "./socket.ts";
 
@@ -76,18 +76,17 @@ export function createWatches(callOf: (exchange: Exchange) => Call, maxMs: numbe
     message: Request,
     { onUnimplemented, onUnconnected }: WatchOwner,
     onMessage: (bytes: Uint8Array) => unknown,
-    onFailure: (error: RpcError) => void = () => {},
+    onFailed: (error: RpcError) => void = () => {},
   ): () => void {
     const ended = new AbortController();
     const { signal } = ended;
     let isConnected = true;
     let stopChecks = (): void => {};
-    const call = callOf((request) =>
-      connections.exchange({ ...request, isBackground: true }).catch((reason) => {
-        isConnected = outcomeOf(reason) !== "notSent";
-        throw errorOf(reason);
-      }),
-    );
+    const onFailure = (_: HttpRequest, reason: unknown): Promise<never> => {
+      isConnected = outcomeOf(reason) !== "notSent";
+      return Promise.reject(errorOf(reason));
+    };
+    const call = callOf((request) => connections.observed({ onFailure })({ ...request, isBackground: true }));
 
     async function run(): Promise<void> {
       const backoff = new Backoff({ maxMs });
@@ -114,7 +113,7 @@ export function createWatches(callOf: (exchange: Exchange) => Call, maxMs: numbe
         if (hadMessage) backoff.reset();
         // Errors of this side, such as a lost connection, have a status.
         if (!hadMessage || (error !== undefined && error.status === undefined))
-          onFailure(error ?? new RpcError(Code.Unavailable, "the server has ended it"));
+          onFailed(error ?? new RpcError(Code.Unavailable, "the server has ended it"));
         await delayInBackground(Math.max(0, start + backoff.next() - now()), signal);
       }
     }
@@ -132,9 +131,9 @@ export function createWatches(callOf: (exchange: Exchange) => Call, maxMs: numbe
         owner.onStatus(name === "SERVING" ? undefined : new RpcError(Code.Unavailable, reason));
         return name === "SERVING";
       };
-      const onFailure = (error: RpcError): void =>
+      const onFailed = (error: RpcError): void =>
         owner.onStatus(new RpcError(Code.Unavailable, `health check failed: ${error.rawMessage}`, { cause: error }));
-      return watch(connections, HEALTH, { service }, owner, onStatus, onFailure);
+      return watch(connections, HEALTH, { service }, owner, onStatus, onFailed);
     },
     load: (connections, reportMs, owner) =>
       watch(connections, LOAD, { reportMs }, owner, (report) => owner.onReport(report)),

@@ -110,12 +110,12 @@ export class Http1Pool implements EndpointConnections {
 
   observed({ onFailure, onEnd }: ExchangeObserver): Exchange {
     return (request) => {
-      const response = this.exchange(request, onEnd);
+      const response = this.#exchange(request, onEnd);
       return request.signal?.aborted ? response : response.catch((reason) => onFailure(request, reason));
     };
   }
 
-  readonly exchange = (request: HttpRequest, onEnd?: OnResponseEnd): Promise<HttpResponse> => {
+  #exchange(request: HttpRequest, onEnd?: OnResponseEnd): Promise<HttpResponse> {
     const { signal, context } = request;
     const { peer } = this.target;
     if (context !== undefined) context.target = peer;
@@ -127,7 +127,7 @@ export class Http1Pool implements EndpointConnections {
       if (connection.isUsable) return this.#run(connection, request, onEnd);
       connection.destroy();
     }
-  };
+  }
 
   #run(connection: Http1Connection, request: HttpRequest, onEnd?: OnResponseEnd): Promise<HttpResponse> {
     this.#running.add(connection);
@@ -157,7 +157,7 @@ export class Http1Pool implements EndpointConnections {
       if (this.active === 0) this.#onOver();
     }
     await this.#attempts.ready(signal, true);
-    return this.exchange(request, onEnd);
+    return this.#exchange(request, onEnd);
   }
 
   #open(...signals: readonly (AbortSignal | undefined)[]): Promise<Http1Connection> {

@@ -87,7 +87,6 @@ export function shareConnections(connect: ConnectEndpoint): ConnectEndpoint {
       return true;
     };
     return {
-      exchange: connections.exchange,
       state: () => connections.state?.(),
       observed: (observer) => connections.observed(observer),
       get active() {
