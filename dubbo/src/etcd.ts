@@ -3,7 +3,7 @@
  *
  * @module triple-es-dubbo/etcd
  */
-export type { ConsumerOptions } from "./registry/dubbo/resolver.ts";
+export type { RegistryOptions } from "./registry/dubbo/resolver.ts";
 export type { Levels } from "./registry/dubbo/source.ts";
 export { type EtcdOptions, etcd } from "./registry/etcd/registry.ts";
-export type { DubboOptions } from "./registry/tree.ts";
+export type { TreeOptions } from "./registry/tree.ts";

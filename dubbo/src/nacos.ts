@@ -3,6 +3,6 @@
  *
  * @module triple-es-dubbo/nacos
  */
-export type { ConsumerOptions } from "./registry/dubbo/resolver.ts";
+export type { RegistryOptions } from "./registry/dubbo/resolver.ts";
 export type { Levels } from "./registry/dubbo/source.ts";
 export { type NacosOptions, nacos } from "./registry/nacos/registry.ts";

@@ -3,7 +3,7 @@
  *
  * @module triple-es-dubbo/zookeeper
  */
-export type { ConsumerOptions } from "./registry/dubbo/resolver.ts";
+export type { RegistryOptions } from "./registry/dubbo/resolver.ts";
 export type { Levels } from "./registry/dubbo/source.ts";
-export type { DubboOptions } from "./registry/tree.ts";
+export type { TreeOptions } from "./registry/tree.ts";
 export { type ZooKeeperOptions, zookeeper } from "./registry/zookeeper/registry.ts";

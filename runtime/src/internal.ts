@@ -9,7 +9,14 @@ export { decodeBase64 } from "./call/base64.ts";
 export { concat } from "./call/bytes.ts";
 export { abortError, callHook, reasonOf } from "./call/error.ts";
 export { mapEach } from "./call/message-stream.ts";
-export { assertAmount, assertFunctions, assertMembers, assertOneOf, resolveLimitGroup } from "./call/option.ts";
+export {
+  assertAmount,
+  assertArrays,
+  assertFunctions,
+  assertMembers,
+  assertOneOf,
+  resolveLimitGroup,
+} from "./call/option.ts";
 export { defer, now, random, repeat, startBackgroundTimer, startTimer, wallClock } from "./call/platform.ts";
 export { delay, delayInBackground, onAbort, resolvedWithin, unlessAborted } from "./call/timer.ts";
 export { setEntry } from "./codec/binary/map.ts";

@@ -7,7 +7,7 @@ import { createTransport } from "triple-es/node";
 import { expect, it, onTestFinished } from "vitest";
 import { createMetadataServiceV2Client } from "../../dubbo/src/gen/org/apache/dubbo/metadata/metadata_service_v2_triple.ts";
 import { writeProviderUrl } from "../../dubbo/src/registry/dubbo/provider-url.ts";
-import type { DubboOptions } from "../../dubbo/src/registry/tree.ts";
+import type { TreeOptions } from "../../dubbo/src/registry/tree.ts";
 import { createGreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { cuttableProxy } from "../support/cuttable-proxy.ts";
 import type { RegistryProcess } from "../support/registries/process.ts";
@@ -30,7 +30,7 @@ export interface RegistryUnderTest {
   /** Time in milliseconds after which a session or lease of a lost client ends. */
   readonly ttlMs: number;
   start(): Promise<RegistryProcess>;
-  connect(address: string, options?: DubboOptions): Registry;
+  connect(address: string, options?: Partial<TreeOptions>): Registry;
   /** The paths of ephemeral entries, as the registry's own tools report them. */
   ephemeral(server: RegistryProcess): Promise<string[]>;
   /** Writes a persistent entry. */
@@ -59,7 +59,7 @@ export function describeCells({
     return server;
   }
 
-  function open(server: Pick<RegistryProcess, "address">, options?: DubboOptions): Registry {
+  function open(server: Pick<RegistryProcess, "address">, options?: Partial<TreeOptions>): Registry {
     const registry = connect(server.address, options);
     onTestFinished(() => registry.close());
     return registry;

@@ -5,7 +5,15 @@
 import { type AddressInfo, isIP } from "node:net";
 import type { AddedService, Router } from "triple-es";
 import type { Instance, OfferedService, Registration, RegistrationEvent, Registry } from "triple-es/discovery";
-import { assertAmount, assertFunctions, assertOneOf, delay, delayInBackground, wallClock } from "triple-es/internal";
+import {
+  assertAmount,
+  assertFunctions,
+  assertMembers,
+  assertOneOf,
+  delay,
+  delayInBackground,
+  wallClock,
+} from "triple-es/internal";
 import { checkAttributes } from "./dubbo/attributes.ts";
 import { checkApplicationName } from "./dubbo/service-key.ts";
 import { LEVELS } from "./dubbo/source.ts";
@@ -66,6 +74,8 @@ export interface RegisterOptions {
   readonly onRegistration?: ((event: RegistrationEvent) => void) | undefined;
 }
 
+const OPTIONS = "application host port weight warmUp attributes mode propagationMs onRegistration".split(" ");
+
 const MAX_WEIGHT = 1_000_000;
 
 /** Services that every server may have and that consumers do not look up in a registry. */
@@ -85,10 +95,12 @@ const UNREGISTERED_SERVICES =
  */
 export function register(server: RegisteredServer, registry: Registry, options: RegisterOptions): ServerRegistration {
   const { application, weight = 100, attributes, mode = "all", propagationMs = 1_000, warmUp = true } = options;
+  assertMembers("the options of register", options, OPTIONS);
   checkApplicationName(application);
   checkAttributes(attributes);
   checkInteger("weight", weight, 0, MAX_WEIGHT);
   assertOneOf("mode", mode, LEVELS);
+  assertOneOf("warmUp", warmUp, [true, false]);
   assertAmount("propagationMs", propagationMs);
   assertFunctions({ onRegistration: options.onRegistration });
   const { address } = server;
@@ -126,7 +138,7 @@ export function register(server: RegisteredServer, registry: Registry, options: 
       checkAttributes(change.attributes);
       checkInteger("weight", change.weight ?? weight, 0, MAX_WEIGHT);
       const { offline = last.offline } = change;
-      if (typeof offline !== "boolean") throw new TypeError(`offline must be true or false, not ${offline}`);
+      assertOneOf("offline", offline, [true, false]);
       const confirmed = registration.update(change);
       if (offline !== last.offline) {
         last = { offline };

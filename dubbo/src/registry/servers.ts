@@ -1,8 +1,9 @@
 /**
  * The addresses of a registry's servers, and other options that registries share.
  */
-import { parseAddress } from "triple-es/internal";
+import { assertMembers, parseAddress } from "triple-es/internal";
 import { networkInterfaces } from "triple-es/internal/node";
+import type { RegistryOptions } from "./dubbo/resolver.ts";
 
 /** The identity of a client. */
 export interface Credentials {
@@ -27,10 +28,32 @@ export function parseServers(registry: string, servers: readonly string[], defau
   });
 }
 
-/** Validates the option `auth`. Throws a `TypeError` if it is not a user and a password. */
-export function checkCredentials(registry: string, auth: Credentials | undefined): void {
-  if (auth === undefined || (typeof auth.username === "string" && typeof auth.password === "string")) return;
-  throw new TypeError(`auth of ${registry} must be { username, password }`);
+const SHARED: readonly (keyof RegistryOptions)[] = [
+  "servers",
+  "auth",
+  "tls",
+  "levels",
+  "providedBy",
+  "application",
+  "rules",
+];
+
+/**
+ * Validates the names of a registry's options, which are `own` and those of all registries, and the option `auth`. Returns the
+ * addresses of the servers. Throws a `TypeError` for an invalid option.
+ */
+export function checkRegistry<Options extends RegistryOptions>(
+  registry: string,
+  options: Options,
+  defaultPort: number,
+  own: readonly (keyof Options & string)[],
+): ServerAddress[] {
+  assertMembers(`the options of ${registry}`, options, [...SHARED, ...own]);
+  const { servers, auth } = options;
+  if (auth !== undefined && (typeof auth?.username !== "string" || typeof auth.password !== "string")) {
+    throw new TypeError(`auth of ${registry} must be { username, password }`);
+  }
+  return parseServers(registry, servers, defaultPort);
 }
 
 /** The largest number of a port. */

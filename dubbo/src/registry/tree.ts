@@ -12,10 +12,11 @@
 import type { Instance, Registry } from "triple-es/discovery";
 import { formatAddress } from "triple-es/internal";
 import { decodeName, writeProviderUrl, writeUrl } from "./dubbo/provider-url.ts";
-import type { ConsumerOptions } from "./dubbo/resolver.ts";
+import type { RegistryOptions } from "./dubbo/resolver.ts";
 import { parseInstance } from "./dubbo/service-instance.ts";
 import type { EntrySession, Store, Text } from "./dubbo/source.ts";
 import { createRegistry, keepInstance } from "./dubbo/store.ts";
+import { checkInteger } from "./servers.ts";
 import type { StopWatch, Watcher } from "./watch.ts";
 
 /** Maximum number of attempts to change an entry that other clients change at the same time. */
@@ -39,26 +40,32 @@ export interface Tree {
   readonly close: () => Promise<void>;
 }
 
-/** Options of registries of Dubbo. */
-export interface DubboOptions extends ConsumerOptions {
+/** Options of registries whose entries form a tree. */
+export interface TreeOptions extends RegistryOptions {
   /** The root of the interface level, of the mapping and of stored metadata. Default: `dubbo`. */
   readonly root?: string | undefined;
   /** The root of the application level. Default: `services`. */
   readonly servicesRoot?: string | undefined;
+  /** Time limit for connecting to a server, in milliseconds. Default: 5,000. */
+  readonly connectTimeoutMs?: number | undefined;
 }
+
+/** Validates the time limit for connecting. */
+export const connectTimeoutOf = ({ connectTimeoutMs = 5_000 }: TreeOptions): number =>
+  checkInteger("connectTimeoutMs", connectTimeoutMs, 1, 600_000);
 
 /** Makes a registry of a tree. `writeInstance` writes the content of an instance. */
 export function createTreeRegistry(
   tree: Tree,
   writeInstance: (instance: Instance) => string,
-  options: DubboOptions & { readonly servers: readonly string[] },
+  options: TreeOptions,
 ): Registry {
   const store = createStore(tree, options, writeInstance);
   const keep: Registry["register"] = (instance, onEvent) => keepInstance(store, instance, options.rules, onEvent);
   return createRegistry(store, options, keep, tree.close);
 }
 
-function createStore(tree: Tree, options: DubboOptions, writeInstance: (instance: Instance) => string): Store<string> {
+function createStore(tree: Tree, options: TreeOptions, writeInstance: (instance: Instance) => string): Store<string> {
   const root = checkRoot("root", options.root ?? "dubbo");
   const servicesRoot = checkRoot("servicesRoot", options.servicesRoot ?? "services");
   const textAt = (path: string): Text => ({

@@ -1,6 +1,6 @@
 /** The rules of a service that a consumer calls: their keys in a config center, their texts, and their order. */
 import type { Balancer, Endpoint, Instance, Registry, RoutedBalancer, ServiceKey } from "triple-es/discovery";
-import { formatAddress, formatServiceKey } from "triple-es/internal";
+import { assertMembers, formatAddress, formatServiceKey } from "triple-es/internal";
 import { type Configurable, callSettingsIn, overridesOf, weightIn } from "./configurators.ts";
 import { booleanOf } from "./document.ts";
 import { addressOf, routed } from "./routed.ts";
@@ -55,7 +55,8 @@ const FORMATS = new Map<string, RuleFormat<unknown>>([...Object.entries(ROUTERS)
  * Providers apply the dynamic configuration too. Throws a `TypeError` for an invalid option.
  */
 export function rules(options: RulesOptions): Rules {
-  const { application, texts = {} } = options ?? {};
+  assertMembers("the options of rules", options, ["application", "parameters", "texts"]);
+  const { application, texts = {} } = options;
   if (typeof application !== "string" || application === "") {
     throw new TypeError(`application of rules must be the name of the consumer, not ${JSON.stringify(application)}`);
   }

@@ -2,17 +2,20 @@
  * Options of registration and of registries, and the host that is registered. What is written is judged by `npm run
  * registries`.
  */
+import { readFileSync } from "node:fs";
 import type { Instance, Registration, Registry } from "triple-es/discovery";
 import { addHealth } from "triple-es/health";
 import { createServer, createTransport } from "triple-es/node";
 import { type RegisterOptions, register } from "triple-es-dubbo";
 import { etcd } from "triple-es-dubbo/etcd";
 import { nacos } from "triple-es-dubbo/nacos";
+import { rules } from "triple-es-dubbo/rules";
 import { zookeeper } from "triple-es-dubbo/zookeeper";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { checkAttributes } from "../../../dubbo/src/registry/dubbo/attributes.ts";
 import { keepRegistered, type Publisher, type Session } from "../../../dubbo/src/registry/registration.ts";
 import { GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
+import { ROOT } from "../../support/documents.ts";
 import { greeter, signalled } from "../../support/server.ts";
 
 /** A registry that keeps what it is asked to register. */
@@ -84,6 +87,9 @@ describe("register", () => {
     ["onRegistration must be a function, not 5", { onRegistration: 5 as never }],
     ["host must be a name or an IP address", { host: "a:b" }],
     ["port must be an integer", { port: 0 }],
+    ['the options of register: there is no "propagationMS", did you mean', { propagationMS: 1 } as never],
+    ["warmUp must be in [true,false]", { warmUp: "no" as never }],
+    ["onRegistration must be a function", { onRegistration: [] as never }],
     ['the attribute "weight" has a meaning in Dubbo', { attributes: { weight: "1" } }],
     ['the attribute "a b" must have a name', { attributes: { "a b": "1" } }],
     ['the attribute "a" must be a string without "&"', { attributes: { a: "1&b=2" } }],
@@ -125,10 +131,27 @@ describe("options of registries", () => {
     ['levels must be in ["all"', () => nacos({ servers: ["a:1"], levels: "application" as never })],
     ['levels must be in ["all"', () => etcd({ servers: ["a:1"], levels: "application" as never })],
     ['root must be a path such as "dubbo"', () => etcd({ servers: ["a:1"], root: "a b" })],
+    ['the options of etcd: there is no "ttlMS"', () => etcd({ servers: ["a:1"], ttlMS: 5 } as never)],
+    ['the options of nacos: there is no "groups"', () => nacos({ servers: ["a:1"], groups: "a" } as never)],
+    ['the options of zookeeper: there is no "chroot"', () => zookeeper({ servers: ["a:1"], chroot: "/a" } as never)],
+    ["the options of zookeeper must be an object", () => zookeeper(undefined as never)],
+    ["shop.Shop must be an array", () => nacos({ servers: ["a:1"], providedBy: { "shop.Shop": "shop" as never } })],
   ])("throw an error that begins with %j", (message, open) => {
     expect(open).toThrow(message);
   });
 
+  it.each(Object.entries({ register, zookeeper, etcd, nacos, rules }))(
+    "of %s are all known by name",
+    async (name, make: (...given: never[]) => unknown) => {
+      const page = readFileSync(`${ROOT}docs/dubbo-options.md`, "utf8").split(`\n## ${name}\n`)[1] ?? "";
+      const names = [...(page.split("\n## ")[0] as string).matchAll(/^\| `(\w+)`/gm)].map(([, option]) => option);
+      const given = { servers: ["a:1"], application: "a" };
+      const options = Object.fromEntries(names.map((one) => [one, given[one as keyof typeof given]]));
+      expect(names).not.toEqual([]);
+      const parts = name === "register" ? [await listening(), recorder().registry] : [];
+      expect(() => make(...([...parts, options] as never[]))).not.toThrow();
+    },
+  );
   it("of a transport exclude a base URL and a resolver, and are validated when it is made", () => {
     const { registry } = recorder();
     const both = { registry, baseUrl: "http://localhost:1" } as never;

@@ -395,7 +395,9 @@ it("forwardTag passes the tag of a call on", async () => {
 });
 
 it.each<[RulesOptions, string]>([
-  [undefined as never, "application of rules must be the name of the consumer, not undefined"],
+  [undefined as never, "the options of rules must be an object with some of: application, parameters, texts"],
+  [{} as never, "application of rules must be the name of the consumer, not undefined"],
+  [{ application: "a", text: {} } as never, 'the options of rules: there is no "text", did you mean "texts"?'],
   [{ application: "" }, 'application of rules must be the name of the consumer, not ""'],
   [
     { application: "a", texts: { x: "" } },

@@ -2,7 +2,7 @@
  * The serialization Hessian 2. It decodes data only: received bytes cannot load classes or run code, and undeclared classes
  * are refused.
  */
-import { resolveLimitGroup } from "triple-es/internal";
+import { assertMembers, resolveLimitGroup } from "triple-es/internal";
 import { Cost } from "../cost.ts";
 import type { Serialization } from "../serialization.ts";
 import type { JavaClass, JavaEnum, JavaType } from "../signature.ts";
@@ -27,9 +27,11 @@ export interface Hessian2Options {
 
 /**
  * Creates the serialization with additional classes and enums, or custom limits. Throws a `TypeError` for an unknown
- * limit and a `RangeError` for a value out of range.
+ * option or limit and a `RangeError` for a value out of range.
  */
-export function createHessian2({ classes = [], enums = [], limits: given }: Hessian2Options = {}): Serialization {
+export function createHessian2(options: Hessian2Options = {}): Serialization {
+  assertMembers("the options of createHessian2", options, ["classes", "enums", "limits"]);
+  const { classes = [], enums = [], limits: given } = options;
   const limits = resolveLimitGroup("limits", DEFAULT_HESSIAN2_LIMITS, given);
   const types: JavaType[] = [...classes.map((one) => ({ class: () => one })), ...enums.map((one) => ({ enum: one }))];
   const known = new WeakMap<object, DeclaredTypes>();

@@ -10,7 +10,8 @@
  */
 import { Code, RpcError } from "triple-es";
 import type { Balancer, Registry, Resolver } from "triple-es/discovery";
-import { assertOneOf, resolvedWithin, startBackgroundTimer, unlessAborted } from "triple-es/internal";
+import { assertArrays, assertOneOf, resolvedWithin, startBackgroundTimer, unlessAborted } from "triple-es/internal";
+import type { ClientTlsOptions } from "triple-es/node";
 import type { Rules } from "../../rules/service-rules.ts";
 import { externalHost } from "../servers.ts";
 import { createConsumers } from "./consumer.ts";
@@ -19,8 +20,20 @@ import { MetadataCache, REVISION_RETRY_MS } from "./metadata-cache.ts";
 import { ServiceView } from "./service-view.ts";
 import { LEVELS, type Levels, type Store, type Warn } from "./source.ts";
 
-/** Options of a registry for its consumers. */
-export interface ConsumerOptions {
+/** Options of all registries. */
+export interface RegistryOptions {
+  /** The servers, each `host:port`; of Nacos with the port of HTTP, such as `127.0.0.1:8848`. */
+  readonly servers: readonly string[];
+  /**
+   * User and password, for servers with authentication. In ZooKeeper of the scheme `digest`: the nodes that are created are then
+   * accessible with the same credentials only. Default: none, and every client of a ZooKeeper may change the nodes.
+   */
+  readonly auth?: { readonly username: string; readonly password: string } | undefined;
+  /**
+   * Encrypts connections, in ZooKeeper to `secureClientPort`, in Nacos of gRPC and the login. With `cert` and `key`, it identifies
+   * the client. Default: no TLS.
+   */
+  readonly tls?: ClientTlsOptions | undefined;
   /**
    * The levels that consumers read: `instance` is the application level, `interface` the interface level (as Dubbo before
    * 3.0), and `all` is both. Default: `all`.
@@ -44,15 +57,13 @@ const METADATA_WAIT_MS = 3_000;
 const MAX_PROBLEMS = 1_000;
 
 /** Makes the resolvers of a registry, which share the metadata that they read. Throws a `TypeError` for an invalid option. */
-export function createDubboResolvers<Entry>(
-  store: Store<Entry>,
-  options: ConsumerOptions & { readonly servers: readonly string[] },
-): Registry["resolver"] {
+export function createDubboResolvers<Entry>(store: Store<Entry>, options: RegistryOptions): Registry["resolver"] {
   const { levels = "all", providedBy = {}, application, rules, servers } = options;
   if (rules !== undefined && typeof rules?.of !== "function") {
     throw new TypeError("rules must be made by the function rules of triple-es-dubbo/rules");
   }
   assertOneOf("levels", levels, LEVELS);
+  assertArrays(providedBy);
   const cache = new MetadataCache(store);
   const listConsumer = createConsumers(store, application);
   return (key, { open } = {}) => {

@@ -43,7 +43,7 @@ export function rangeEnd(prefix: string): Uint8Array {
 /** All keys of a range at one revision. */
 export interface Snapshot {
   readonly kvs: readonly KeyValue[];
-  readonly revision: bigint;
+  revision: bigint;
   readonly cluster: bigint;
 }
 

@@ -3,20 +3,14 @@
  */
 import { fixed, pickFirst, type Registry } from "triple-es/discovery";
 import { formatAddress } from "triple-es/internal";
-import { type ClientTlsOptions, createTransport } from "triple-es/node";
+import { createTransport } from "triple-es/node";
 import { writeGoInstance } from "../dubbo/service-instance.ts";
-import { checkCredentials, checkInteger, parseServers } from "../servers.ts";
-import { createTreeRegistry, type DubboOptions } from "../tree.ts";
+import { checkInteger, checkRegistry } from "../servers.ts";
+import { connectTimeoutOf, createTreeRegistry, type TreeOptions } from "../tree.ts";
 import { EtcdClient } from "./client.ts";
 import { createEtcdTree } from "./tree.ts";
 
-export interface EtcdOptions extends DubboOptions {
-  /** The members of the cluster, each `host:port`. One is used at a time. */
-  readonly servers: readonly string[];
-  /** User and password, for a cluster with authentication. Default: none. */
-  readonly auth?: { readonly username: string; readonly password: string } | undefined;
-  /** Encrypts connections; `cert` and `key` identify the client. Default: no TLS. */
-  readonly tls?: ClientTlsOptions | undefined;
+export interface EtcdOptions extends TreeOptions {
   /** The name in the certificates of the members. Default: the host of each address. */
   readonly authority?: string | undefined;
   /**
@@ -24,8 +18,6 @@ export interface EtcdOptions extends DubboOptions {
    * registration. It is rounded up to seconds, and etcd has a minimum of its own. Default: 15,000.
    */
   readonly ttlMs?: number | undefined;
-  /** Time limit for connecting to a member, in milliseconds. Default: 5,000. */
-  readonly connectTimeoutMs?: number | undefined;
 }
 
 /** The largest message, in bytes: a page of instances, or many changes at once. */
@@ -38,15 +30,15 @@ const PING_INTERVAL_MS = 10_000;
  * `RangeError` for an invalid option.
  */
 export function etcd(options: EtcdOptions): Registry {
-  const { servers, auth, tls, authority } = options;
-  checkCredentials("etcd", auth);
-  const addresses = parseServers("etcd", servers, 2379).map(({ host, port }) => formatAddress(host, port));
+  const own = ["root", "servicesRoot", "connectTimeoutMs", "ttlMs", "authority"] as const;
+  const servers = checkRegistry("etcd", options, 2379, own).map(({ host, port }) => formatAddress(host, port));
+  const { auth, tls, authority } = options;
   const ttlMs = checkInteger("ttlMs", options.ttlMs ?? 15_000, 1_000, 86_400_000);
-  const connectTimeoutMs = checkInteger("connectTimeoutMs", options.connectTimeoutMs ?? 5_000, 1, 600_000);
+  const connectTimeoutMs = connectTimeoutOf(options);
   const client = new EtcdClient(
     (interceptors) =>
       createTransport({
-        resolver: fixed(addresses),
+        resolver: fixed(servers),
         balancer: pickFirst(),
         authority,
         tls,

@@ -18,20 +18,21 @@ const RESUME_MS = 5_000;
 /** Time between these attempts, in milliseconds. */
 const RESUME_INTERVAL_MS = 200;
 
+type Report = (entries: ReadonlyMap<string, string>) => void;
+
 export function createEtcdTree(client: EtcdClient, ttlMs: number): Tree {
   const leases = new LeaseHolder(client, ttlMs);
+  const follow = (path: string, end: Uint8Array | undefined, report: Report, signal: AbortSignal): Promise<void> =>
+    followRange(client, encodeKey(path), end, report, signal);
 
   /** Follows the entries directly below a path. Names are those after the path. */
-  function followBelow(
-    path: string,
-    report: (entries: ReadonlyMap<string, string>) => void,
-    signal: AbortSignal,
-  ): Promise<void> {
+  function followBelow(path: string, report: Report, signal: AbortSignal): Promise<void> {
     const prefix = `${path}/`;
-    return new RangeWatch(client, encodeKey(prefix), rangeEnd(prefix)).follow((entries) => {
+    const reportBelow: Report = (entries) => {
       const below = [...entries].map(([key, content]) => [key.slice(prefix.length), content] as const);
       report(new Map(below.filter(([name]) => name !== "" && !name.includes("/"))));
-    }, signal);
+    };
+    return follow(prefix, rangeEnd(prefix), reportBelow, signal);
   }
 
   return {
@@ -41,9 +42,7 @@ export function createEtcdTree(client: EtcdClient, ttlMs: number): Tree {
       startWatch(watcher, (report, signal) => followBelow(path, (entries) => report([...entries.keys()]), signal)),
     watchContents: (path, watcher) => startWatch(watcher, (report, signal) => followBelow(path, report, signal)),
     watchContent: (path, watcher) =>
-      startWatch(watcher, (report, signal) =>
-        new RangeWatch(client, encodeKey(path), undefined).follow((entries) => report(entries.get(path)), signal),
-      ),
+      startWatch(watcher, (report, signal) => follow(path, undefined, (entries) => report(entries.get(path)), signal)),
     read: async (path, signal) => {
       const found = await client.get(path, signal);
       return found && decodeKey(found.value);
@@ -57,48 +56,58 @@ export function createEtcdTree(client: EtcdClient, ttlMs: number): Tree {
   };
 }
 
-type Report = (entries: ReadonlyMap<string, string>) => void;
-
-/** The watch of one key or range. */
-class RangeWatch {
-  readonly #client: EtcdClient;
-  readonly #key: Uint8Array;
-  readonly #end: Uint8Array | undefined;
-  #entries = new Map<string, string>();
-  #revision = 0n;
-  #cluster = 0n;
-
-  constructor(client: EtcdClient, key: Uint8Array, end: Uint8Array | undefined) {
-    this.#client = client;
-    this.#key = key;
-    this.#end = end;
-  }
-
-  /** Reports the entries, first and after each change, until the signal fires. Throws if the cluster is unreachable. */
-  async follow(report: Report, signal: AbortSignal): Promise<void> {
-    while (!signal.aborted) {
-      this.#restore(await this.#client.range(this.#key, this.#end, signal));
-      report(this.#entries);
-      await this.#followChanges(report, signal);
+/**
+ * Follows one key, or a range up to `end`: reports the entries, first and after each change, until the signal fires. Throws if the
+ * cluster is unreachable.
+ */
+async function followRange(
+  client: EtcdClient,
+  key: Uint8Array,
+  end: Uint8Array | undefined,
+  report: Report,
+  signal: AbortSignal,
+): Promise<void> {
+  /** Yields after each answer of one stream: whether the entries are current, or must be read anew. */
+  async function* changesOf(entries: Map<string, string>, known: Snapshot): AsyncGenerator<boolean, void> {
+    const create = { key, startRevision: known.revision + 1n, progressNotify: true, ...(end && { rangeEnd: end }) };
+    async function* requests() {
+      yield { requestUnion: { case: "createRequest" as const, value: create } };
+      // The stream stays open until the call ends. A callback of the signal would stay in memory until the watch ends.
+      await new Promise(() => {});
     }
+    for await (const answer of client.watch.watch(requests(), { signal })) {
+      const { header, created, canceled, compactRevision, cancelReason, events } = answer;
+      const revision = header?.revision ?? 0n;
+      if (canceled && compactRevision === 0n)
+        throw new RpcError(Code.FailedPrecondition, `the watch was refused: ${cancelReason}`);
+      if (canceled || header?.clusterId !== known.cluster || (created && revision < known.revision)) {
+        yield false;
+        return;
+      }
+      for (const { type, kv } of events) {
+        if (kv === undefined) continue;
+        const name = decodeKey(kv.key);
+        if (type === EventType.DELETE) entries.delete(name);
+        else entries.set(name, decodeKey(kv.value));
+      }
+      // The header of each batch of a long history has the latest revision, also if other batches follow.
+      const last = events.at(-1)?.kv?.modRevision ?? revision;
+      if (!created && last > known.revision) known.revision = last;
+      if (events.length > 0) report(entries);
+      if (signal.aborted) throw abortError(signal);
+      yield true;
+    }
+    throw new RpcError(Code.Unavailable, "the server has ended the watch");
   }
 
-  #restore({ kvs, revision, cluster }: Snapshot): void {
-    this.#entries = new Map(kvs.map(({ key, value }) => [decodeKey(key), decodeKey(value)]));
-    this.#revision = revision;
-    this.#cluster = cluster;
-  }
-
-  /** Applies changes. Returns when a new snapshot is needed. */
-  async #followChanges(report: Report, signal: AbortSignal): Promise<void> {
+  while (!signal.aborted) {
+    const snapshot = await client.range(key, end, signal);
+    const entries = new Map(snapshot.kvs.map((one) => [decodeKey(one.key), decodeKey(one.value)]));
+    report(entries);
     let failingSince: number | undefined;
-    for (;;) {
+    for (let isCurrent = true; isCurrent; ) {
       try {
-        for await (const isCurrent of this.#changes(report, signal)) {
-          if (!isCurrent) return;
-          failingSince = undefined;
-        }
-        throw new RpcError(Code.Unavailable, "the server has ended the watch");
+        for await (isCurrent of changesOf(entries, snapshot)) failingSince = undefined;
       } catch (reason) {
         if (signal.aborted) return;
         failingSince ??= now();
@@ -107,48 +116,6 @@ class RangeWatch {
         if (!mayResume || now() - failingSince > RESUME_MS) throw reason;
         await delayInBackground(RESUME_INTERVAL_MS, signal);
       }
-    }
-  }
-
-  /** Yields after each answer of one stream: whether the entries are current, or must be read anew. */
-  async *#changes(report: Report, signal: AbortSignal): AsyncGenerator<boolean, void> {
-    const end = this.#end;
-    const create = {
-      key: this.#key,
-      startRevision: this.#revision + 1n,
-      progressNotify: true,
-      ...(end && { rangeEnd: end }),
-    };
-    async function* requests() {
-      yield { requestUnion: { case: "createRequest" as const, value: create } };
-      // The stream stays open until the call ends. A callback of the signal would stay in memory until the watch ends.
-      await new Promise(() => {});
-    }
-    for await (const answer of this.#client.watch.watch(requests(), { signal })) {
-      const { header, created, canceled, compactRevision, cancelReason, events } = answer;
-      const revision = header?.revision ?? 0n;
-      if (canceled) {
-        if (compactRevision === 0n)
-          throw new RpcError(Code.FailedPrecondition, `the watch was refused: ${cancelReason}`);
-        yield false;
-        return;
-      }
-      if (header?.clusterId !== this.#cluster || (created && revision < this.#revision)) {
-        yield false;
-        return;
-      }
-      for (const { type, kv } of events) {
-        if (kv === undefined) continue;
-        const key = decodeKey(kv.key);
-        if (type === EventType.DELETE) this.#entries.delete(key);
-        else this.#entries.set(key, decodeKey(kv.value));
-      }
-      // The header of each batch of a long history has the latest revision, also if other batches follow.
-      const last = events.at(-1)?.kv?.modRevision ?? revision;
-      if (!created && last > this.#revision) this.#revision = last;
-      if (events.length > 0) report(this.#entries);
-      if (signal.aborted) throw abortError(signal);
-      yield true;
     }
   }
 }

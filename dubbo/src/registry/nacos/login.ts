@@ -1,7 +1,8 @@
 /**
  * Access tokens of Nacos: made from a user name and a password over HTTP, and renewed before they expire.
  */
-import { request as requestHttp } from "node:http";
+import { once } from "node:events";
+import { type IncomingMessage, request as requestHttp } from "node:http";
 import { request as requestHttps } from "node:https";
 import { Code, RpcError } from "triple-es";
 import { formatAddress, now, reasonOf, startBackgroundTimer } from "triple-es/internal";
@@ -78,26 +79,22 @@ function readToken(text: string): { readonly token: string; readonly ttlMs: numb
   throw new RpcError(Code.Unavailable, "the response to the login is malformed: it has no accessToken");
 }
 
-function post(url: URL, form: URLSearchParams, tls: ClientTlsOptions | undefined) {
-  return new Promise<{ readonly status: number; readonly text: string }>((resolve, reject) => {
-    const headers = { "content-type": "application/x-www-form-urlencoded" };
-    const options = { method: "POST", headers, agent: false } as const;
-    const send = url.protocol === "https:" ? requestHttps : requestHttp;
-    const request = send(url, { ...options, ...(tls && currentTlsOptions(tls)) }, (response) => {
-      let text = "";
-      response.setEncoding("utf8");
-      response.on("data", (chunk: string) => {
-        text += chunk;
-        if (text.length > MAX_BODY_BYTES) response.destroy(new Error("the response is too long"));
-      });
-      response.on("end", () => resolve({ status: response.statusCode ?? 0, text }));
-      response.on("error", reject);
-    });
-    request.on("error", reject);
-    const stopTimer = startBackgroundTimer(LOGIN_MS, () =>
-      request.destroy(new Error(`no response within ${LOGIN_MS / 1_000} s`)),
-    );
-    request.on("close", stopTimer);
-    request.end(form.toString());
-  });
+async function post(url: URL, form: URLSearchParams, tls: ClientTlsOptions | undefined) {
+  const headers = { "content-type": "application/x-www-form-urlencoded" };
+  const send = tls === undefined ? requestHttp : requestHttps;
+  const request = send(url, { method: "POST", headers, agent: false, ...(tls && currentTlsOptions(tls)) });
+  const late = new Error(`no response within ${LOGIN_MS / 1_000} s`);
+  const stopTimer = startBackgroundTimer(LOGIN_MS, () => request.destroy(late));
+  try {
+    const [response]: [IncomingMessage] = (await once(request.end(form.toString()), "response")) as never;
+    let text = "";
+    for await (const chunk of response.setEncoding("utf8")) {
+      text += chunk;
+      if (text.length > MAX_BODY_BYTES) throw new Error("the response is too long");
+    }
+    return { status: response.statusCode, text };
+  } finally {
+    stopTimer();
+    request.on("error", () => {}).destroy();
+  }
 }

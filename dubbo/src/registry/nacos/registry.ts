@@ -11,34 +11,28 @@
 import { type ClosableTransport, Code, RpcError } from "triple-es";
 import type { Registry, ServiceKey } from "triple-es/discovery";
 import { unlessAborted } from "triple-es/internal";
-import { type ClientTlsOptions, createTransport } from "triple-es/node";
+import { createTransport } from "triple-es/node";
 import { shorten } from "../dubbo/limits.ts";
 import { providerParameters } from "../dubbo/provider-url.ts";
-import type { ConsumerOptions } from "../dubbo/resolver.ts";
+import type { RegistryOptions } from "../dubbo/resolver.ts";
 import { instanceMetadata } from "../dubbo/service-instance.ts";
 import { TRIPLE } from "../dubbo/service-key.ts";
 import type { Store, Text } from "../dubbo/source.ts";
 import { createRegistry, keepInstance } from "../dubbo/store.ts";
-import { checkCredentials, checkInteger, MAX_PORT, parseServers } from "../servers.ts";
+import { checkInteger, checkRegistry, MAX_PORT } from "../servers.ts";
 import { NacosClient } from "./client.ts";
 import { Configs } from "./configs.ts";
 import type { NacosModule } from "./connection.ts";
 import { createTokenSource } from "./login.ts";
 import { type NacosInstance, Naming, urlOf } from "./naming.ts";
 
-export interface NacosOptions extends ConsumerOptions {
-  /** The servers of the cluster, each `host:port` with the port of HTTP, such as `127.0.0.1:8848`. */
-  readonly servers: readonly string[];
+export interface NacosOptions extends RegistryOptions {
   /** The port of gRPC on all servers. Default: the port of HTTP plus 1,000. */
   readonly grpcPort?: number | undefined;
   /** The id of the namespace. Default: the namespace `public`. */
   readonly namespace?: string | undefined;
   /** The group of services. Default: `DEFAULT_GROUP`. */
   readonly group?: string | undefined;
-  /** User and password, for servers with authentication. Default: none. */
-  readonly auth?: { readonly username: string; readonly password: string } | undefined;
-  /** Encrypts connections, those of gRPC and the login over HTTP. Default: no TLS. */
-  readonly tls?: ClientTlsOptions | undefined;
 }
 
 /** The largest message, in bytes: Nacos sends no larger one. */
@@ -50,10 +44,10 @@ const CONNECT_TIMEOUT_MS = 3_000;
  * running. Throws a `TypeError` or `RangeError` for an invalid option.
  */
 export function nacos(options: NacosOptions): Registry {
+  const createClient = clientFactory(options);
   const { namespace = "", group = "DEFAULT_GROUP" } = options;
   checkText("namespace", namespace, /^[^\s/?&]*$/);
   checkText("group", group, /^[\w.:-]+$/);
-  const createClient = clientFactory(options);
   const configClient = createClient("config");
   const configs = new Configs(configClient, namespace);
   const storeOf = (client: NacosClient) => createStore(client, new Naming(client, { namespace, group }), configs);
@@ -76,10 +70,10 @@ function checkText(name: string, value: unknown, pattern: RegExp): void {
 }
 
 /** Returns the function that makes clients with the options. Throws a `TypeError` or `RangeError` for an invalid option. */
-function clientFactory({ servers: given, auth, tls, grpcPort, namespace = "" }: NacosOptions) {
-  const servers = parseServers("nacos", given, 8848);
+function clientFactory(options: NacosOptions) {
+  const servers = checkRegistry("nacos", options, 8848, ["grpcPort", "namespace", "group"]);
+  const { auth, tls, grpcPort, namespace = "" } = options;
   if (grpcPort !== undefined) checkInteger("grpcPort", grpcPort, 1, MAX_PORT);
-  checkCredentials("nacos", auth);
   const token = auth === undefined ? async () => undefined : createTokenSource(servers, auth, tls);
   /** Makes a transport with one connection, which the server knows as a client. */
   const openTransport = (address: string): ClosableTransport =>

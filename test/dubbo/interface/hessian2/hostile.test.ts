@@ -150,6 +150,13 @@ describe("Hessian 2", () => {
     expect(() => createHessian2({ limits: limits as object })).toThrow(message);
   });
 
+  it("refuses options that are misspelled", () => {
+    const given: object = { enum: [] };
+    expect(() => createHessian2(given)).toThrow(
+      'the options of createHessian2: there is no "enum", did you mean "enums"?',
+    );
+  });
+
   it("limits values, lists and classes", () => {
     const strict = createHessian2({ limits: { maxClasses: 2 } });
     const decode = (bytes: string): unknown => strict.decode(ANY, hex(bytes), new Cost(10));

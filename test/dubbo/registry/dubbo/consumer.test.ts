@@ -4,7 +4,7 @@ import type { Registry, ServiceKey } from "triple-es/discovery";
 import { expect, it, onTestFinished, vi } from "vitest";
 import { writeGoInstance } from "../../../../dubbo/src/registry/dubbo/service-instance.ts";
 import { externalHost } from "../../../../dubbo/src/registry/servers.ts";
-import { createTreeRegistry, type DubboOptions, type Tree } from "../../../../dubbo/src/registry/tree.ts";
+import { createTreeRegistry, type Tree, type TreeOptions } from "../../../../dubbo/src/registry/tree.ts";
 import type { Watcher } from "../../../../dubbo/src/registry/watch.ts";
 import { VERSION } from "../../../../runtime/src/version.ts";
 
@@ -81,7 +81,7 @@ class MemoryTree implements Tree {
   }
 }
 
-const open = (tree: Tree, options: Partial<DubboOptions> = {}): Registry =>
+const open = (tree: Tree, options: Partial<TreeOptions> = {}): Registry =>
   createTreeRegistry(tree, writeGoInstance, { servers: ["127.0.0.1:1"], application: "web", ...options });
 
 /** Runs a resolver as a transport does: again when it fails, until it is stopped. Returns its warnings and number of lists. */
