@@ -155,6 +155,14 @@ describe("options", () => {
     expect((await requestOf({}, { values })).context.values.get(user)).toBe("Ada");
   });
 
+  it.each([undefined, 1_000])(
+    "take the response of an interceptor that is not async, timeout %s",
+    async (timeoutMs) => {
+      const call = () => greeting("Ada") as never;
+      expect((await client(call).greet({}, { timeoutMs })).greeting).toBe("Ada");
+    },
+  );
+
   it.each([-1, Number.NaN, Number.NEGATIVE_INFINITY])("do not have a timeout of %d", async (timeoutMs) => {
     const call = vi.fn<Call>();
     const refused = { code: Code.InvalidArgument, status: Status.ClientError };

@@ -24,6 +24,13 @@ async function ask(
 const PLAIN = 'data: {"greeting":"Hello, Ada!"}\n\ndata: {"greeting":"Hello, Bob!"}\n\nevent: end\ndata:\n\n';
 
 describe("a server stream over HTTP RPC", () => {
+  it("may come from an iterator whose results are no promises", async () => {
+    const steps = ["Ada", "Bob"].map((name) => ({ done: false, value: { greeting: `Hello, ${name}!` } }));
+    const next = () => steps.shift() ?? { done: true, value: undefined };
+    const [, text] = await ask(() => ({ [Symbol.asyncIterator]: () => ({ next }) }) as never);
+    expect(text).toBe(PLAIN);
+  });
+
   it.each([undefined, "*/*", "text/event-stream", "application/json;q=0.5, text/*"])(
     "is sent as events to a client with accept: %s",
     async (accept) => {

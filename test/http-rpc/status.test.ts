@@ -171,6 +171,11 @@ describe("an error that a handler threw", () => {
     expect((await thrown(new RpcError(Code.Unknown, ""))).body).toEqual({ status: 70, message: "", code: "unknown" });
   });
 
+  it.each([{ code: 99 }, { code: "ENOENT" }, { status: 99 }])("is 500 if JavaScript has given it %j", async (given) => {
+    const error = Object.assign(new RpcError(Code.Internal, "broken"), given);
+    expect((await thrown(error)).http).toBe(500);
+  });
+
   it("keeps metadata that no header grammar would take, as it came from a peer", async () => {
     const { exchange } = routeGreeter({
       greet: async () => {

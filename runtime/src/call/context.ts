@@ -105,7 +105,7 @@ export class OpenContext implements CallContext {
     if (!this.limited) return work();
     return new Promise<T>((resolve, reject) => {
       this.#onEnded = reject;
-      work().then(resolve, reject);
+      Promise.resolve(work()).then(resolve, reject);
     });
   }
 

@@ -72,9 +72,9 @@ export function serializationError(message: string, cause: unknown): RpcError {
 export function httpStatusOf(error: RpcError): number {
   if ("httpStatus" in error) return (error as Refusal).httpStatus;
   const { status = Status.ServiceError, code } = error;
-  if (status === Status.ServiceError) return HTTP_STATUS_OF_CODE[code];
+  if (status === Status.ServiceError) return HTTP_STATUS_OF_CODE[code] ?? 500;
   if (code === Code.ResourceExhausted) return 413;
-  return HTTP_STATUS_OF_STATUS[status];
+  return HTTP_STATUS_OF_STATUS[status] ?? 500;
 }
 
 /**

@@ -93,7 +93,7 @@ function withComments(source: AsyncIterable<object>): AsyncIterable<object> {
   const next = (): Promise<IteratorResult<object, undefined>> => {
     if (pending === undefined) {
       isSettled = false;
-      pending = begin().next();
+      pending = Promise.resolve(begin().next());
       // Callbacks for each comment would stay in memory until the message.
       pending.then(settle, settle);
     }
