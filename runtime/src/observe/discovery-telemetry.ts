@@ -7,9 +7,11 @@ import type { RetryEvent, TransparentRetryEvent } from "../call/attempt.ts";
 import { VERSION } from "../version.ts";
 import { canonicalTarget, noteRetry, noteTransparentRetry } from "./attempt-telemetry.ts";
 
+const SUBCHANNEL = "grpc.subchannel";
+const OUTLIERS = "grpc.lb.outlier_detection";
 /** The attributes of ejections. gRPC does not have the method `consecutive_failures`. */
-const DETECTION_METHOD = "grpc.lb.outlier_detection.detection_method";
-const UNENFORCED: Attributes = { "grpc.lb.outlier_detection.unenforced_reason": "max_ejection_overflow" };
+const DETECTION_METHOD = `${OUTLIERS}.detection_method`;
+const UNENFORCED: Attributes = { [`${OUTLIERS}.unenforced_reason`]: "max_ejection_overflow" };
 /** States of endpoints. A state without endpoints is reported as 0. */
 const STATES = ["idle", "connecting", "ready", "failing", "ejected"];
 
@@ -56,23 +58,11 @@ export function createDiscoveryTelemetry(options: {
     const instrument = meter.createCounter(name, { unit, description });
     return (attributes) => instrument.add(1, { ...common, ...attributes });
   };
-  const connected = counter(
-    "grpc.subchannel.connection_attempts_succeeded",
-    "{attempt}",
-    "Endpoints that became ready",
-  );
-  const failed = counter("grpc.subchannel.connection_attempts_failed", "{attempt}", "Failed attempts to connect");
-  const disconnected = counter("grpc.subchannel.disconnections", "{disconnection}", "Ready endpoints that were lost");
-  const ejected = counter(
-    "grpc.lb.outlier_detection.ejections_enforced",
-    "{ejection}",
-    "Endpoints that were ejected as outliers",
-  );
-  const skippedEjection = counter(
-    "grpc.lb.outlier_detection.ejections_unenforced",
-    "{ejection}",
-    "Endpoints that were not ejected because too many others were",
-  );
+  const connected = counter(`${SUBCHANNEL}.connection_attempts_succeeded`, "{attempt}", "Endpoints that became ready");
+  const failed = counter(`${SUBCHANNEL}.connection_attempts_failed`, "{attempt}", "Failed attempts to connect");
+  const disconnected = counter(`${SUBCHANNEL}.disconnections`, "{disconnection}", "Ready endpoints that were lost");
+  const ejected = counter(`${OUTLIERS}.ejections_enforced`, "{ejection}", "Endpoints that were ejected as outliers");
+  const skippedEjection = counter(`${OUTLIERS}.ejections_unenforced`, "{ejection}", "Ejections beyond the maximum");
   const resolved = counter("triple.client.resolutions", "{resolution}", "Lists of endpoints, and failures to get one");
   const skipped = counter("triple.client.invalid_entries", "{entry}", "Invalid endpoints and service configs");
   const registered = counter("triple.server.registrations", "{registration}", "Changes of the state of registrations");
