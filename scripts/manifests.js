@@ -1,7 +1,7 @@
 /**
  * The fields that the packages of this repository share: `node scripts/manifests.js` fails if another file differs from
  * `package.json` of the root, which has the version, the repository and the versions of other packages. `--write` changes
- * the other files; `npm version` runs it. To name the repository, run
+ * the other files; `npm run bump` runs it. To name the repository, run
  * `npm pkg set repository.type=git repository.url=git+https://HOST/OWNER/NAME.git` and then `--write`.
  */
 import { readFileSync, writeFileSync } from "node:fs";

@@ -5,7 +5,7 @@
  * that a release that failed half-way can be repeated.
  */
 import { execFileSync, spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseArgs } from "node:util";
@@ -47,10 +47,14 @@ function readArguments() {
 function findLacking() {
   const git = (...args) => execFileSync("git", args, { cwd: root, encoding: "utf8" }).trim();
   const changelog = readFileSync(join(root, "CHANGELOG.md"), "utf8");
+  const changesets = readdirSync(join(root, ".changeset")).filter(
+    (name) => name.endsWith(".md") && name !== "README.md",
+  );
   return [
     REPOSITORY === undefined && 'a "repository" in package.json, without which npm refuses the statement of provenance',
     outdatedFiles().size > 0 && `equal manifests; see node scripts/manifests.js`,
     !changelog.includes(`\n## ${VERSION}\n`) && `a section ${VERSION} of CHANGELOG.md that is not marked as unreleased`,
+    changesets.length > 0 && `npm run bump, which writes ${changesets.join(", ")} into CHANGELOG.md`,
     git("status", "--porcelain") !== "" && "a work tree without changes",
     !git("tag", "--points-at", "HEAD").split("\n").includes(`v${VERSION}`) && `a tag v${VERSION} of this commit`,
   ].filter((reason) => reason !== false);

@@ -1,6 +1,6 @@
-/** The script that gives all packages the same version, and the repository of the root. */
+/** The scripts that give all packages the same version, and the repository of the root. */
 import { execFile } from "node:child_process";
-import { cpSync, mkdtempSync, readFileSync, writeFileSync } from "node:fs";
+import { cpSync, mkdtempSync, readdirSync, readFileSync, symlinkSync, writeFileSync } from "node:fs";
 import { rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,8 +9,11 @@ import { expect, it, onTestFinished } from "vitest";
 import { ROOT } from "./support/documents.ts";
 
 const run = promisify(execFile);
-const { version } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
+const { version, scripts, workspaces } = JSON.parse(readFileSync(join(ROOT, "package.json"), "utf8"));
 const FILES = [
+  ".changeset/config.json",
+  "pnpm-workspace.yaml",
+  "scripts/install.js",
   "scripts/manifests.js",
   "CHANGELOG.md",
   "docs/project.md",
@@ -30,7 +33,7 @@ async function copyWith(fields: object) {
   const write = (file: string, text: string): void => writeFileSync(join(folder, file), text);
   write("package.json", JSON.stringify({ ...JSON.parse(read("package.json")), ...fields }));
   const script = (...args: string[]) => run(process.execPath, ["scripts/manifests.js", ...args], { cwd: folder });
-  return { read, write, script };
+  return { folder, read, write, script };
 }
 
 it("finds no difference in this repository", async () => {
@@ -69,6 +72,37 @@ it("writes a new version and a repository into all files", async () => {
   expect(read("bsr/Dockerfile")).toContain("protoc-gen-triple-es@1.2.3\n");
   expect(read("src/version.ts")).toContain('"v1.2.3"');
   expect(read("runtime/src/version.ts")).toContain('"1.2.3"');
+});
+
+it("bumps the version of all packages from changesets, and writes them into the changelog", async () => {
+  const { folder, read, write, script } = await copyWith({});
+  const start = read("CHANGELOG.md").indexOf("\n## ") + 1;
+  const sections = read("CHANGELOG.md").slice(start);
+  write(".changeset/one.md", '---\n"protoc-gen-triple-es": patch\n---\n\nThe first change.\n');
+  write(".changeset/two.md", '---\n"protoc-gen-triple-es": major\n---\n\nThe second change.\n');
+  symlinkSync(join(ROOT, "node_modules"), join(folder, "node_modules"), "junction");
+  const identity = ["-c", "user.name=test", "-c", "user.email=test@example.com", "-c", "commit.gpgsign=false"];
+  for (const args of [
+    ["init", "--quiet"],
+    ["add", ".changeset"],
+    [...identity, "commit", "--quiet", "-m", "changes"],
+  ])
+    await run("git", args, { cwd: folder });
+  const commands: string[] = scripts.bump.split(" && ").filter((command: string) => command !== "npm run generate");
+  for (const command of commands) await run(process.execPath, command.split(" ").slice(1), { cwd: folder });
+
+  expect((await script()).stdout).toBe("");
+  for (const path of ["", ...workspaces])
+    expect(JSON.parse(read(join(path, "package.json"))).version, path).toBe("1.0.0");
+  expect(read("src/version.ts")).toContain('"v1.0.0"');
+  expect(read("runtime/src/version.ts")).toContain('"1.0.0"');
+  expect(readdirSync(join(folder, ".changeset"))).toEqual(["config.json"]);
+  const changelog = read("CHANGELOG.md");
+  expect(changelog).toMatch(/^# Changelog\n/);
+  expect(changelog.endsWith(`\n\n${sections}`)).toBe(true);
+  expect(changelog.slice(start, -sections.length)).toMatch(
+    /^## 1\.0\.0\n\n### Major Changes\n\n- .*The second change\.\n\n### Patch Changes\n\n- .*The first change\.\n\n$/,
+  );
 });
 
 it("names a file that has lost its version", async () => {
