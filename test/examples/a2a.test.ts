@@ -1,8 +1,8 @@
 /**
  * The example with an agent of A2A: its client, and the rules of the protocol that the client does not show.
  *
- * The test kit is on no package registry: A2A_TCK names a clone of the branch 1.0-dev of github.com/a2aproject/a2a-tck that is
- * installed in its folder .venv. It takes two minutes.
+ * The test kit is on no package registry: A2A_TCK names a clone of the branch 1.0-dev of github.com/a2aproject/a2a-tck, where
+ * `python3 -m venv .venv && .venv/bin/pip install -e .` was run. It takes two minutes. The branch main is for version 0.3.
  */
 import { execFile } from "node:child_process";
 import { join } from "node:path";
