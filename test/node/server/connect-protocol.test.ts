@@ -5,12 +5,14 @@ import { once } from "node:events";
 import { createServer as createProxy } from "node:http";
 import { type ClientHttp2Session, type ClientHttp2Stream, connect, type OutgoingHttpHeaders } from "node:http2";
 import type { AddressInfo } from "node:net";
-import { Code } from "triple-es";
+import { Code, createInMemoryTransport, createRouter } from "triple-es";
 import { createWebSocketTransport } from "triple-es/fetch";
 import { createServer, type Server, type ServerOptions } from "triple-es/node";
+import { addChannelz } from "triple-es/reflection";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished, vi } from "vitest";
 import { WebSocket } from "ws";
 import { createGreetServiceClient, GreetServiceDef } from "../../../examples/gen/greet/v1/greet_triple.ts";
+import { createChannelzClient } from "../../../fixtures/gen/grpc/channelz/v1/channelz_triple.ts";
 import { Flag, frame, PREFACE, Reset, request, settings, Type, words } from "../../support/frames.ts";
 import { pause } from "../../support/pause.ts";
 import { aborted, arriving, failureOf, greeter, greetings, signalled } from "../../support/server.ts";
@@ -120,6 +122,13 @@ describe("a WebSocket on a stream of HTTP/2", () => {
     const { session, client } = await connectThrough(server);
     await client.greet({});
     expect(seen).toEqual([["127.0.0.1", session.socket.localPort, "h2"]]);
+    const channelz = createRouter();
+    addChannelz(channelz, { servers: [server] });
+    const { socketRef } = await createChannelzClient(createInMemoryTransport(channelz)).getServerSockets({
+      serverId: 1n,
+    });
+    const name = `127.0.0.1:${session.socket.localPort}`;
+    expect(socketRef.map((ref) => ref.name)).toEqual([name, name]);
     const plain = session.request({ ":path": "/other" });
     expect((await once(plain, "response"))[0][":status"]).toBe(404);
     expect((await client.greet({ name: "Ann" })).greeting).toBe("Ann");
@@ -238,6 +247,18 @@ describe("a WebSocket on a stream of HTTP/2", () => {
     await once(stream, "response");
     await pause(100);
     expect(Buffer.concat(await stream.toArray()).length).toBeGreaterThan(length);
+    expect(stream.rstCode).toBe(Reset.none);
+  });
+
+  it("sends its last bytes to a client that reads them late, when the server closes", async () => {
+    const server = await listen({}, () => ({ greeting: "a".repeat(250_000) }));
+    const stream = open(await openSession(server));
+    call(stream);
+    await once(stream, "response");
+    await pause(100);
+    void server.close();
+    await pause(2_600);
+    expect(Buffer.concat(await stream.toArray()).length).toBeGreaterThan(250_000);
     expect(stream.rstCode).toBe(Reset.none);
   });
 

@@ -3,6 +3,7 @@
  * `duplexPair` from 22.6 on.
  */
 import { Duplex } from "node:stream";
+import type { PeerConnection } from "../../call/peer.ts";
 
 /** One end of a connection in memory, with the members of a socket that `node:http` and applications use. */
 export class MemorySocket extends Duplex {
@@ -15,12 +16,20 @@ export class MemorySocket extends Duplex {
   /** Called when the other end takes more, which may be before it has read what was written. */
   #written: (() => void) | undefined;
 
-  /** Creates the two ends of a connection. */
-  static pair(): [MemorySocket, MemorySocket] {
-    const [near, far] = [new MemorySocket(), new MemorySocket()];
+  /** Creates the two ends of a connection. `readableHighWaterMark`: bytes that are sent before the other end reads; default: Node's. */
+  static pair(readableHighWaterMark?: number): [MemorySocket, MemorySocket] {
+    const [near, far] = [new MemorySocket({ readableHighWaterMark }), new MemorySocket({ readableHighWaterMark })];
     near.#other = far;
     far.#other = near;
     return [near, far];
+  }
+
+  /** Gives it the address of the client, which Express reads as `request.ip` and `request.secure`. */
+  identify({ address, port, tls }: Partial<PeerConnection> = {}): void {
+    this.remoteAddress = address;
+    this.remotePort = port;
+    this.remoteFamily = address === undefined ? undefined : address.includes(":") ? "IPv6" : "IPv4";
+    this.encrypted = tls !== undefined;
   }
 
   override _read(): void {

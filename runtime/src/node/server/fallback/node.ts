@@ -14,7 +14,6 @@ import {
 import type { Duplex } from "node:stream";
 import { clientGone, type ErrorHook } from "../../../call/error.ts";
 import { Metadata } from "../../../call/metadata.ts";
-import type { PeerConnection } from "../../../call/peer.ts";
 import { onAbort } from "../../../call/timer.ts";
 import { ignore } from "../../../connection/error.ts";
 import { streamBody } from "../../../http/body.ts";
@@ -68,7 +67,7 @@ export function nodeExchange(listener: RequestListener, onError: ErrorHook): Exc
       return textResponse(501, TEXT_TYPE, `the method ${quote(request.method)} is not supported\n`);
     }
     const [near, far] = MemorySocket.pair();
-    identify(far, request.peer);
+    far.identify(request.peer);
     for (const end of [near, far]) end.on("error", ignore);
     server.emit("connection", far);
     let outgoing: ClientRequest;
@@ -80,15 +79,6 @@ export function nodeExchange(listener: RequestListener, onError: ErrorHook): Exc
     }
     return answerOf(outgoing, near, request);
   };
-}
-
-/** Gives the listener the address of the client, which Express reads as `request.ip` and `request.secure`. */
-function identify(socket: MemorySocket, peer: PeerConnection | undefined): void {
-  const { address, port, tls } = peer ?? {};
-  socket.remoteAddress = address;
-  socket.remotePort = port;
-  socket.remoteFamily = address === undefined ? undefined : address.includes(":") ? "IPv6" : "IPv4";
-  socket.encrypted = tls !== undefined;
 }
 
 /** Writes the head of a request. Throws a `TypeError` for one that HTTP/1.1 does not support. */

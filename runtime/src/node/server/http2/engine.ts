@@ -52,7 +52,7 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
   readonly #socket: ConnectionSocket<Socket>;
   /** The WebSocket that carries the connection; `undefined` if the socket does. */
   readonly #tunnel: WebSocketTunnel | undefined;
-  readonly #inherit: WebSocketUpgrade["inherit"] | undefined;
+  readonly #upgrade: WebSocketUpgrade | undefined;
   #stopTimer: (() => void) | undefined;
   /** True if this side has begun graceful shutdown, and true if it has sent the final GOAWAY. */
   #isLeaving = false;
@@ -72,15 +72,15 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
     this.guard = new ConnectionGuard(this.connection, socket, this.requests, service.limits, this);
     if (upgrade !== undefined) {
       this.#tunnel = new WebSocketTunnel(this.connection, upgrade.handshake, () => this.#socket.wake());
-      this.#inherit = upgrade.inherit;
+      this.#upgrade = upgrade;
     }
     this.#socket.attach(this.connection, this, this.#tunnel);
     if (connections.isLeaving) this.leave();
   }
 
   onRequest(stream: Stream, block: HeaderBlock, early: readonly Uint8Array[]): void {
-    const inherit = this.#inherit;
-    const head = inherit === undefined ? block : { ...block, fields: inherit(block.fields), result: undefined };
+    const upgrade = this.#upgrade;
+    const head = upgrade ? { ...block, fields: upgrade.inherit(block.fields), result: undefined } : block;
     const request = new ServedRequest(this, stream, head, early);
     stream.sink = request;
     this.requests.add(request);
@@ -149,7 +149,8 @@ class ServedHttp2Connection extends ServedConnection implements ServerHandler, S
 
   #end(): void {
     this.#tunnel?.close(CloseCode.Normal);
-    this.#socket.end();
+    // A stream takes the last bytes as fast as its client reads, for which its own connection limits the time.
+    this.#socket.end(this.#upgrade?.peer !== undefined);
   }
 
   abort(reason: RpcError): void {
