@@ -29,8 +29,8 @@ export class Resolution {
   readonly #backoff = new Backoff({ maxMs: MAX_BACKOFF_MS });
   #running: AbortController | undefined;
   #lastNews = Number.NEGATIVE_INFINITY;
-  /** Ends a wait of the resolver in `next` early. */
-  #wake = (): void => {};
+  /** Requests a new lookup, for example after the loss of a connection: a wait of the resolver in `next` ends early. */
+  refresh = (): void => {};
 
   constructor(resolver: Resolver, owner: ResolutionOwner) {
     this.#resolver = resolver;
@@ -42,7 +42,6 @@ export class Resolution {
   }
 
   start(): void {
-    if (this.#running !== undefined) return;
     this.#running = new AbortController();
     void this.#run(this.#running.signal);
   }
@@ -50,11 +49,6 @@ export class Resolution {
   pause(): void {
     this.#running?.abort(new RpcError(Code.Canceled, "the target is no longer needed"));
     this.#running = undefined;
-  }
-
-  /** Requests a new lookup, for example after the loss of a connection. */
-  refresh(): void {
-    this.#wake();
   }
 
   async #run(signal: AbortSignal): Promise<void> {
@@ -91,8 +85,8 @@ export class Resolution {
   /** Waits for `maxMs`, or until {@link refresh} is called. Rejects when the signal fires. */
   async #wait(maxMs: number, signal: AbortSignal): Promise<void> {
     const early = new AbortController();
-    this.#wake = () => early.abort();
-    const unlink = onAbort(signal, this.#wake);
+    this.refresh = () => early.abort();
+    const unlink = onAbort(signal, this.refresh);
     await delayInBackground(maxMs, early.signal);
     const leftMs = this.#lastNews + MIN_INTERVAL_MS - now();
     if (leftMs > 0) await delayInBackground(leftMs, signal);

@@ -6,21 +6,15 @@ import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";
 import { pathToFileURL } from "node:url";
-import type { ErrorHook } from "../../call/error.ts";
 import { assertOneOf } from "../../call/option.ts";
 import { type Resource, TEXT_TYPE, textResponse } from "../../server/resource.ts";
+import type { NodeRouterOptions } from "./server-options.ts";
 
 /** Reads a file of the page: of Swagger UI, or of this package. */
 export type ConsoleFiles = (name: string) => Promise<string>;
 
 /** The files of the page that are in this package. All others are those of Swagger UI. */
 const OWN_FILES: ReadonlySet<string> = new Set(["page.css", "page.js"]);
-
-/** The options of a router on which the page depends. */
-interface ConsoleSettings {
-  readonly console?: boolean | "always" | undefined;
-  readonly onError?: ErrorHook | undefined;
-}
 
 /** The path of the page; its files are below it. */
 const CONSOLE_PATH = "/triple";
@@ -31,7 +25,7 @@ const CONSOLE_PATH = "/triple";
  */
 export function mountConsole<Router extends { mount(resource: Resource): unknown }>(
   router: Router,
-  { console: option, onError }: ConsoleSettings,
+  { console: option, onError }: NodeRouterOptions,
   load: (router: Router, path: string, files: ConsoleFiles) => Promise<Resource>,
 ): Router {
   if (!isOn(option)) return router;
