@@ -3,7 +3,7 @@
  *
  * @module triple-es/fastify
  */
-import type { FastifyPluginCallback } from "fastify";
+import type { FastifyPluginAsync } from "fastify";
 import { addRoutes, type FastifyHandlerOptions } from "./node/server/adapter/fastify.ts";
 import type { Router } from "./server/router.ts";
 
@@ -23,6 +23,5 @@ export interface FastifyRpcOptions extends FastifyHandlerOptions {
  * Fastify's hooks and response headers apply. Its body parsers and its option `bodyLimit` do not apply: the router decodes
  * messages itself and has separate limits.
  */
-export const fastifyRpc: FastifyPluginCallback<FastifyRpcOptions> = (app, options, done) => {
-  addRoutes(app, options.router, options, done);
-};
+export const fastifyRpc: FastifyPluginAsync<FastifyRpcOptions> = async (app, options) =>
+  addRoutes(app, options.router, options);

@@ -33,25 +33,13 @@ let count = 0;
 /**
  * Adds a route for each service, and one for all other requests that the exchange serves, such as routes of REST and probes.
  * Routes of the application that match the same path take precedence over the latter. Fastify's hooks and response headers
- * apply. Its body parsers and its option `bodyLimit` do not apply. Passes a `TypeError` for an invalid option to `done`.
+ * apply. Its body parsers and its option `bodyLimit` do not apply. Throws a `TypeError` for an invalid option.
  */
 export function addRoutes(
   app: FastifyInstance,
   served: RoutedExchange,
-  options: FastifyHandlerOptions,
-  done: (error?: Error) => void,
+  { values, trustProxy }: FastifyHandlerOptions,
 ): void {
-  try {
-    add(app, served, options);
-  } catch (error) {
-    // Fastify does not catch errors of plugins with a callback.
-    done(error as Error);
-    return;
-  }
-  done();
-}
-
-function add(app: FastifyInstance, served: RoutedExchange, { values, trustProxy }: FastifyHandlerOptions): void {
   assertFunctions({ values });
   const requests = new WeakMap<NodeRequest, FastifyRequest>();
   const valuesOf = values && ((raw: NodeRequest) => values(requests.get(raw) as FastifyRequest));
