@@ -1,8 +1,8 @@
 /** Generated code: which plugin wrote a module, and the modules and names of triple-es in its place. */
 import { existsSync } from "node:fs";
-import { dirname, relative } from "node:path";
+import { dirname, join, relative } from "node:path";
 import { ts } from "ts-morph";
-import { type CodeGenerator, generatorOf, WELL_KNOWN } from "./generator.ts";
+import { type CodeGenerator, generatorOf } from "./generator.ts";
 import type { Migration } from "./migration.ts";
 
 /** A name that generated code declares. */
@@ -36,7 +36,7 @@ function outerName({ parent }: ts.Node): string {
 
 /** Reports whether generated code is that of a well-known type. */
 export function isWellKnown({ path }: Generated): boolean {
-  return path.includes(WELL_KNOWN);
+  return path.includes("/google/protobuf/");
 }
 
 /** The type of what becomes a message, which modules of triple-es with services export. */
@@ -66,11 +66,11 @@ function moduleOf({ path }: Generated, suffix: string, { file }: Migration): str
     .filter(ts.isImportDeclaration)
     .map(({ moduleSpecifier }) => (moduleSpecifier as ts.StringLiteral).text);
   const base = path.slice(path.lastIndexOf("/") + 1);
-  const isOf = (one: string): boolean =>
-    one
-      .replace(/\.[jt]s$/, "")
-      .replace(/(?:_grpc)?(?:_pb)?$/, "")
-      .endsWith(`/${base}`);
+  // A path from here is that of the module; others, as those with an alias, have its last part.
+  const isOf = (one: string): boolean => {
+    const bare = one.replace(/\.[jt]s$/, "").replace(/(?:_grpc)?(?:_pb)?$/, "");
+    return one.startsWith(".") ? join(dirname(file.fileName), bare) === path : bare.endsWith(`/${base}`);
+  };
   const own = specifiers.find(isOf);
   const extension = /\.[jt]s$/.exec(own ?? specifiers.find((one) => one.startsWith(".")) ?? ".js")?.[0] ?? "";
   if (own !== undefined)

@@ -1,10 +1,9 @@
 /** The bodies of handlers of grpc-js: uses of the call and of the callback. */
 import { ts } from "ts-morph";
+import { errorOf } from "./grpc-errors.ts";
 import { emitterOf, methodCall } from "./grpc-streams.ts";
 import { functionOf, inlined, inlinedBody, isTail } from "./inline.ts";
 import type { Migration, Rule } from "./migration.ts";
-
-const MAIN = "triple-es";
 
 /** A handler that is being printed. */
 export interface Handler {
@@ -149,32 +148,6 @@ function isInTry(node: ts.Node, end: ts.Node): boolean {
     if (ts.isTryStatement(one.parent) && one.parent.tryBlock === one && one.parent.catchClause) return true;
   }
   return false;
-}
-
-/** The error that a callback is called with. */
-export function errorOf(given: ts.Expression, migration: Migration): string {
-  const error = ts.isAsExpression(given) ? given.expression : given;
-  const name = migration.imports.use(MAIN, "RpcError", error);
-  if (!ts.isObjectLiteralExpression(error)) {
-    if (hasCode(error, migration)) migration.todo(given, "RpcError.from takes the code of no other error");
-    return `${name}.from(${migration.print(error)})`;
-  }
-  if (error.properties.some(ts.isSpreadAssignment)) migration.todo(given, "RpcError takes no spread members");
-  const of = (name: string): string | undefined => {
-    const found = error.properties.find((one) => one.name?.getText() === name);
-    return found && (ts.isPropertyAssignment(found) ? migration.print(found.initializer) : found.name?.getText());
-  };
-  const code = of("code") ?? `${migration.imports.use(MAIN, "Code", error)}.Unknown`;
-  const trailers = of("metadata");
-  return `new ${name}(${code}, ${of("details") ?? of("message") ?? '""'}${trailers ? `, { trailers: ${trailers} }` : ""})`;
-}
-
-/** Reports whether an error has the number of a code, and becomes no `RpcError`. */
-function hasCode(error: ts.Expression, migration: Migration): boolean {
-  const type = migration.checker.getTypeAtLocation(error).getNonNullableType();
-  const code = migration.typeName(error) === "ServiceError" ? undefined : type.getProperty("code");
-  const value = code && migration.checker.getTypeOfSymbolAtLocation(code, error).getNonNullableType();
-  return value !== undefined && !(value.flags & ts.TypeFlags.StringLike);
 }
 
 /** Members of the call: `call.request`, `call.metadata`, `call.getPeer()`. */

@@ -1,8 +1,9 @@
 /** Handlers of grpc-js, functions of a call and a callback, as functions of a request and a context. */
 import { ts } from "ts-morph";
-import { generatedOf, useInit } from "./generated.ts";
+import { type Generated, generatedBy, generatedOf, useGenerated, useInit } from "./generated.ts";
 import { type Handler, handlerBodyRules, handlers } from "./grpc-handler-body.ts";
-import { functionOf, inlined, isInside, isTail } from "./inline.ts";
+import { type Method, methodOf } from "./grpc-services.ts";
+import { functionOf, inlined, isInside, isListener, isTail } from "./inline.ts";
 import { typeMessage } from "./messages.ts";
 import type { Migration, Rule } from "./migration.ts";
 
@@ -20,7 +21,7 @@ const handler: Rule = (node, migration) => {
   const kind = call && CALLS[migration.typeName(call) ?? ""];
   if (!call || !kind || !ts.isIdentifier(call.name)) return undefined;
   const own = node as ts.FunctionLikeDeclaration;
-  const reason = whyNot(own, call, callback, kind, migration);
+  const reason = isOther(methodOf(own), kind) ?? whyNot(own, call, callback, kind, migration);
   if (reason !== undefined && reason !== AS_STREAM) {
     migration.leave(node, reason);
     return migration.verbatim(node);
@@ -30,7 +31,8 @@ const handler: Rule = (node, migration) => {
   const uses = (callback === undefined ? [] : usesOf(callback, body, migration)).filter(
     (one) => inlined.get(functionOf(one) ?? one) !== "error",
   );
-  const isUnanswered = !uses.every((one) => isTailCall(one, own));
+  const isUnanswered =
+    !uses.every((one) => isTailCall(one, own)) || (!kind.responses && !isAnswered(body, own, callback));
   // The executor of a promise has no loop over the requests.
   const isEmitter = reason === AS_STREAM || (isUnanswered && kind.requests);
   for (const use of usesOf(call, body, migration)) {
@@ -53,6 +55,11 @@ const handler: Rule = (node, migration) => {
   for (const parameter of [call, callback]) if (parameter) handlers.set(parameter, one);
   return printed(one, migration);
 };
+
+function isOther(method: Method | undefined, { requests, responses }: Handler["kind"]): string | undefined {
+  const isSame = (method?.requests ?? requests) === requests && (method?.responses ?? responses) === responses;
+  return isSame ? undefined : "the service declares a method with other streams";
+}
 
 /** The reason why a handler becomes no generator: its call stays a stream of Node, which is written to or listened to elsewhere. */
 const AS_STREAM = "the call stays a stream";
@@ -85,6 +92,7 @@ function whyNot(
   for (const use of usesOf(call, node.body, migration)) {
     const { parent } = use;
     if (ts.isForOfStatement(parent) && kind.requests) continue;
+    if (kind.responses && isStored(use, migration)) return AS_STREAM;
     if (!ts.isPropertyAccessExpression(parent)) return "a handler passes its call to another function";
     const method = parent.name.text;
     const calls = ts.isCallExpression(parent.parent) ? parent.parent : undefined;
@@ -118,9 +126,23 @@ function whyNot(
     // The handler waits for `write`.
     if (method === "write" && !isStatement) return AS_STREAM;
   }
+  const isEnded = usesOf(call, node.body, migration).some(
+    ({ parent }) => ts.isPropertyAccessExpression(parent) && ["end", "destroy", "emit"].includes(parent.name.text),
+  );
+  if (kind.responses && !isEnded) return AS_STREAM;
   const usesThis = ts.isArrowFunction(node) && kind.responses && node.body.getText().includes("this.");
   // A generator cannot be an arrow function.
   return usesThis ? AS_STREAM : undefined;
+}
+
+/** Reports whether a call becomes a member of an object, or of a collection of the language. */
+function isStored({ parent }: ts.Identifier, { checker }: Migration): boolean {
+  const called = ts.isCallExpression(parent) ? checker.getResolvedSignature(parent)?.declaration : undefined;
+  return (
+    ts.isPropertyAssignment(parent) ||
+    ts.isShorthandPropertyAssignment(parent) ||
+    (called !== undefined && /\/lib\.[^/]+\.d\.ts$/.test(called.getSourceFile().fileName))
+  );
 }
 
 /** Reports whether statements after a listener run before it, which a loop over the requests would run after it. */
@@ -176,6 +198,50 @@ function isTailCall(use: ts.Identifier, node: ts.Node): boolean {
   const statement = parent.parent;
   const isEnd = ts.isReturnStatement(statement) || statement === node;
   return isEnd || isTail(ts.isExpressionStatement(statement) ? statement : parent, node);
+}
+
+/** Reports whether all ways through a handler call its callback, or throw. */
+function isAnswered(body: ts.Node, own: ts.Node, callback: ts.ParameterDeclaration | undefined): boolean {
+  const answers = (node: ts.Node | undefined): boolean => {
+    if (node === undefined) return false;
+    if (ts.isThrowStatement(node)) return true;
+    if (ts.isExpressionStatement(node) || ts.isReturnStatement(node)) return answers(node.expression);
+    if (ts.isParenthesizedExpression(node) || ts.isVoidExpression(node)) return answers(node.expression);
+    if (ts.isConditionalExpression(node)) return answers(node.whenTrue) && answers(node.whenFalse);
+    if (ts.isBlock(node) || ts.isCaseOrDefaultClause(node)) return answers(lastOf(node.statements));
+    if (ts.isIfStatement(node)) return answers(node.thenStatement) && answers(node.elseStatement);
+    if (ts.isTryStatement(node))
+      return answers(node.tryBlock) && (node.catchClause === undefined || answers(node.catchClause.block));
+    if (ts.isSwitchStatement(node)) {
+      const clauses = node.caseBlock.clauses.filter(({ statements }) => statements.length > 0);
+      return clauses.some(ts.isDefaultClause) && clauses.every(answers);
+    }
+    if (!ts.isCallExpression(node)) return false;
+    const listener = node.arguments[1];
+    const isEnd = listener && inlined.get(listener) === "end";
+    return isEnd
+      ? answers((listener as ts.ArrowFunction).body)
+      : node.expression.getText() === callback?.name.getText();
+  };
+  const returns = (node: ts.Node): boolean => {
+    if (ts.isReturnStatement(node) && isInside(node, own) && inlined.get(functionOf(node) ?? node) !== "data") {
+      const { statements } = node.parent as Partial<ts.Block>;
+      const before = statements?.[statements.indexOf(node) - 1];
+      return answers(node.expression ?? before);
+    }
+    return node.forEachChild((child) => (returns(child) ? undefined : true)) !== true;
+  };
+  return answers(body) && returns(body);
+}
+
+/** The statement after which a list of them ends: not a function, an empty `return`, a `break` or a listener for errors. */
+function lastOf(statements: readonly ts.Statement[]): ts.Statement | undefined {
+  const isEnd = (one: ts.Statement): boolean =>
+    ts.isFunctionDeclaration(one) ||
+    ts.isBreakStatement(one) ||
+    (ts.isReturnStatement(one) && one.expression === undefined) ||
+    isListener(one);
+  return statements.findLast((one) => !isEnd(one));
 }
 
 function printed(one: Handler, migration: Migration): string {
@@ -261,9 +327,18 @@ function typesOf({ call, node, kind }: Handler, migration: Migration) {
     (ts.isVariableDeclaration(node.parent) || ts.isPropertyDeclaration(node.parent) ? node.parent.type : undefined);
   const [request, response] = own && ts.isTypeReferenceNode(own) ? (own.typeArguments ?? []) : [];
   if (!request || !response || kind === undefined) return undefined;
-  const of = ts.isTypeReferenceNode(response) ? generatedOf(response.typeName, migration) : undefined;
+  const method = methodOf(node);
+  const other = (given: ts.TypeNode, type: ts.Type | undefined): Generated | undefined => {
+    const [declaration] =
+      type?.symbol === migration.checker.getTypeAtLocation(given).symbol ? [] : (type?.symbol.declarations ?? []);
+    return declaration && generatedBy(declaration);
+  };
+  const named = ts.isTypeReferenceNode(response) ? generatedOf(response.typeName, migration) : undefined;
+  const of = other(response, method?.response) ?? named;
+  const requested = other(request, method?.request);
   return {
-    request: () => migration.print(request),
+    request: () =>
+      requested ? useGenerated(requested.name, "pb", requested, request, migration) : migration.print(request),
     init: () => (of ? useInit(of, response, migration) : "object"),
   };
 }

@@ -11,6 +11,12 @@ export function codeOf(name: string): string {
     .join("");
 }
 
+/** The name of the service that generated code has a client, a server or a definition of. */
+export function serviceOf(name: string, suffix: string): string | undefined {
+  const bare = /^I[A-Z]/.test(name) && suffix !== "Service" ? name.slice(1) : name;
+  return bare.endsWith(suffix) ? bare.slice(0, -suffix.length) : undefined;
+}
+
 /** The value of a constant of the file that a name refers to, or the node itself. */
 export function constantOf(node: ts.Expression, migration: Migration): ts.Expression {
   const declaration = ts.isIdentifier(node) ? migration.declared(node) : undefined;

@@ -269,11 +269,19 @@ const chain: Rule = (node, migration) => {
   return `${iterated(newCall(call, undefined, migration), listeners, migration.indentOf(node), migration)};`;
 };
 
+/** Types of streams that stay those of Node. */
+const STREAMS: Readonly<Record<string, string>> = {
+  ClientDuplexStream: "Duplex",
+  ServerDuplexStream: "Duplex",
+  ServerWritableStream: "Writable",
+};
+
 /** `ClientReadableStream<Order>` as a type. */
 const streamType: Rule = (node, migration) => {
   if (!ts.isTypeReferenceNode(node)) return undefined;
   const name = migration.nameOf(node.typeName);
-  if (name === "ClientDuplexStream") return migration.imports.use("node:stream", "Duplex", node);
+  const own = STREAMS[name ?? ""];
+  if (own !== undefined) return migration.imports.use("node:stream", own, node);
   if (name !== "ClientReadableStream") return undefined;
   return `AsyncIterable<${node.typeArguments?.map((one) => migration.print(one)).join(", ")}>`;
 };

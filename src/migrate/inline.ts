@@ -41,7 +41,7 @@ export function isTail(statement: ts.Node, end: ts.Node): boolean {
 }
 
 /** Reports whether a statement is the listener for errors, which is dropped. */
-function isListener(node: ts.Statement): boolean {
+export function isListener(node: ts.Statement): boolean {
   if (!ts.isExpressionStatement(node) || !ts.isCallExpression(node.expression)) return false;
   const listener = node.expression.arguments[1];
   return listener !== undefined && inlined.get(listener) === "error";

@@ -108,6 +108,13 @@ export class Migration {
       const isRequire =
         ts.isExternalModuleReference(node) ||
         (ts.isCallExpression(node) && node.expression.getText() === "require" && node.arguments.length === 1);
+      if (ts.isImportDeclaration(node) && this.#isOfForeign(node)) {
+        this.leave(
+          node,
+          `${node.moduleSpecifier.getText().slice(1, -1)} is left, and so is this file, which imports it`,
+        );
+        return true;
+      }
       const specifier = ts.isImportDeclaration(node)
         ? node.moduleSpecifier
         : isRequire
@@ -123,6 +130,16 @@ export class Migration {
       return reason !== undefined;
     };
     return visit(this.file);
+  }
+
+  /** Reports whether an import of a file with names of old packages is that of a file which is left. */
+  #isOfForeign({ moduleSpecifier }: ts.ImportDeclaration): boolean {
+    const importsOf = (file: ts.SourceFile): ts.Expression[] =>
+      file.statements.filter(ts.isImportDeclaration).map((one) => one.moduleSpecifier);
+    const file = this.checker.getSymbolAtLocation(moduleSpecifier)?.declarations?.[0];
+    const isLeft = (one: ts.Expression): boolean => this.kind.unsupported[one.getText().slice(1, -1)] !== undefined;
+    if (!file || !ts.isSourceFile(file) || file.isDeclarationFile || generatorOf(file) !== undefined) return false;
+    return importsOf(file).some(isLeft) && importsOf(this.file).some((one) => this.isOld(one));
   }
 
   /** Prints a node with its replacements, without the comments before it. */

@@ -320,7 +320,98 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
           else callback(null, one);
         });
       }`,
-      left: ["RpcError.from takes the code of no other error", "RpcError takes no spread members"],
+      has: ["throw new RpcError(error.code, error.message);"],
+      left: ["RpcError takes no spread members"],
+    },
+    "errors of a class with a code": {
+      source: `import type { ServerErrorResponse } from "@grpc/grpc-js";
+      export class Failure extends Error implements Partial<ServiceError> {
+        constructor(public code: status, message: string, public details?: string, public metadata?: Metadata) { super(message); }
+      }
+      export function get(call: ServerUnaryCall<Order, Order>, callback: sendUnaryData<Order>) {
+        if (call.request.gift) callback(new Failure(status.NOT_FOUND, "none"), null);
+        else callback({ code: status.OK, message: "" });
+      }
+      export function find(_call: ServerUnaryCall<Order, Order>, callback: sendUnaryData<Order>) {
+        const error: ServerErrorResponse = { name: "None", message: "none" };
+        callback(error, null);
+      }
+      export const log = (error: ServerErrorResponse) => console.log(error.code === status.OK);`,
+      has: [
+        "class Failure extends Error { constructor(public code: Code, message: string, public details?: string, public metadata?: Metadata)",
+        "throw ((error) => new RpcError(error.code, error.details ?? error.message, { trailers: error.metadata }))(new Failure(Code.NotFound, \"none\"));",
+        'throw new RpcError(Code.Unknown, "");',
+        'const error: Error & { code?: Code } = new RpcError(Code.Unknown, "none"); throw RpcError.from(error);',
+        "(error: Error & { code?: Code }) => console.log(error.code === (0 as number))",
+      ],
+      left: ["OK is no code of an error", "the name of an error is RpcError"],
+    },
+    "handlers with types that the service does not declare": {
+      source: `import { ShopServiceService } from "../gen/shop/v1/shop";
+      const getOrder = (call: ServerUnaryCall<Offer, Offer>, callback: sendUnaryData<Order>) => callback(null, { ...order, gift: call.request.price > 1 });
+      const shop = { watchOrders(call: ServerWritableStream<Order, Order>) { call.end(); } };
+      server.addService(ShopServiceService, { getOrder });
+      server.addService(ShopServiceService, shop as never);
+      server.addService(ShopServiceService, { negotiate: (call: ServerReadableStream<Order, Order>) => call.on("data", console.log) });`,
+      has: ["const getOrder = async (request: GetOrderRequest) => {", "negotiate: (call: ServerReadableStream<Order, Order>)"],
+      left: ["the service declares a method with other streams"],
+    },
+    "a handler that does not always answer": {
+      source: `export function get(call: ServerUnaryCall<Order, Order>, callback: sendUnaryData<Order>) {
+        if (call.cancelled) return console.log("cancelled");
+        switch (call.request.id) {
+          case "1": return callback(null, order);
+          default: callback(null, call.request);
+        }
+      }
+      export function find(call: ServerUnaryCall<Order, Order>, callback: sendUnaryData<Order>) {
+        if (call.request.gift) callback(null, order);
+      }
+      export function place(call: ServerReadableStream<Order, PlaceOrdersResponse>) {
+        call.on("data", (one: Order) => console.log(one.id));
+      }
+      export function watch(call: ServerWritableStream<WatchOrdersRequest, Order>) {
+        call.write(order);
+      }`,
+      has: [
+        'return new Promise<OrderInit>((resolve, reject) => { if (context.signal.aborted) return console.log("cancelled");',
+        "return new Promise<OrderInit>((resolve, reject) => { if (request.gift) resolve(order); });",
+        "const call = Readable.from(requests); return new Promise<PlaceOrdersResponseInit>((resolve, reject) => { call.on(",
+        "function watch() { const call = new PassThrough({ objectMode: true }); (() => { call.write(order); })(); return call; }",
+      ],
+    },
+    "a handler whose call is stored": {
+      source: `const calls = new Set<ServerDuplexStream<Offer, Offer>>();
+      export function negotiate(call: ServerDuplexStream<Offer, Offer>) {
+        calls.add(call);
+        call.on("data", (offer: Offer) => calls.forEach((one) => one.write(offer)));
+        call.on("end", () => { calls.delete(call); call.end(); });
+      }`,
+      has: [
+        "const calls = new Set<Duplex>();",
+        "const call = Duplex.from({ readable: Readable.from(requests), writable: responses }); (() => { calls.add(call);",
+      ],
+    },
+    "classes and constants of services": {
+      source: `import * as shop from "../gen/shop/v1/shop";
+      import type { ServiceDefinition, UntypedServiceImplementation } from "@grpc/grpc-js";
+      import { ShopServiceService, type ShopServiceServer } from "../gen/shop/v1/shop";
+      export class Base implements UntypedServiceImplementation { [name: string]: import("@grpc/grpc-js").UntypedHandleCall; }
+      export const services: [ServiceDefinition, UntypedServiceImplementation][] = [];
+      export const get: shop.ShopServiceServer["getOrder"] = (_call, callback) => callback(null, order);
+      export const add = (shop: ShopServiceServer) => server.addService(ShopServiceService, shop);
+      export const metadata = new Metadata({ waitForReady: true });
+      client.waitForReady(new Date(), () => console.log("ready"));
+      export { ShopServiceService };`,
+      has: [
+        "export class Base {",
+        "services: [ServiceDef<any, any>, any][] = [];",
+        'export const get: ShopServiceHandler["getOrder"] = async () => { return order; };',
+        "// TODO(triple-es): the options of metadata are those of a call export const metadata = new Metadata();",
+        'Promise.resolve().then(() => { console.log("ready") });',
+        "export { ShopServiceDef as ShopServiceService };",
+      ],
+      left: ["the options of metadata are those of a call", "nothing waits for the server: a call does, with the option waitForReady"],
     },
     "metadata with bytes": {
       source: 'export const read = (metadata: Metadata) => [metadata.get("a-bin")[0], ...metadata.get("b-bin")];',

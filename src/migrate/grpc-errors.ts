@@ -1,0 +1,73 @@
+/** Errors of grpc-js, objects with a code, as `RpcError`. */
+import { ts } from "ts-morph";
+import type { Migration, Rule } from "./migration.ts";
+
+const MAIN = "triple-es";
+
+/** Types of errors, as literals of which an `RpcError` is created. */
+export const ERRORS: readonly string[] = ["ServiceError", "ServerErrorResponse"];
+
+/** The number of `status.OK`, for which `Code` has no name. */
+export const OK = "(0 as number)";
+
+/** The error that a callback is called with. */
+export function errorOf(given: ts.Expression, migration: Migration): string {
+  const error = ts.isAsExpression(given) ? given.expression : given;
+  const name = migration.imports.use(MAIN, "RpcError", error);
+  if (!ts.isObjectLiteralExpression(error)) return converted(given, error, name, migration);
+  if (error.properties.some(ts.isSpreadAssignment)) migration.todo(given, "RpcError takes no spread members");
+  const of = (name: string): string | undefined => {
+    const found = error.properties.find((one) => one.name?.getText() === name);
+    return found && (ts.isPropertyAssignment(found) ? migration.print(found.initializer) : found.name?.getText());
+  };
+  const isOk = of("code") === OK;
+  if (isOk) migration.todo(given, "OK is no code of an error");
+  const code = (isOk ? undefined : of("code")) ?? `${migration.imports.use(MAIN, "Code", error)}.Unknown`;
+  const trailers = of("metadata");
+  return `new ${name}(${code}, ${of("details") ?? of("message") ?? '""'}${trailers ? `, { trailers: ${trailers} }` : ""})`;
+}
+
+/** Another error: one with the number of a code has that of the call. */
+function converted(given: ts.Expression, error: ts.Expression, name: string, migration: Migration): string {
+  const text = migration.print(error);
+  const type = migration.checker.getTypeAtLocation(error).getNonNullableType();
+  const typeOf = (member: string): ts.Type | undefined => {
+    const symbol = type.getProperty(member);
+    return symbol && migration.checker.getTypeOfSymbolAtLocation(symbol, error);
+  };
+  const code = ERRORS.includes(migration.typeName(error) ?? "") ? undefined : typeOf("code");
+  const isNumber = (code?.getNonNullableType().flags ?? 0) & (ts.TypeFlags.NumberLike | ts.TypeFlags.Union);
+  if (!code || !isNumber) return `${name}.from(${text})`;
+  const own = ts.isIdentifier(error) ? text : "error";
+  const isOptional = (one: ts.Type): boolean => one.getNonNullableType() !== one;
+  const unknown = isOptional(code) ? ` ?? ${migration.imports.use(MAIN, "Code", given)}.Unknown` : "";
+  const details = typeOf("details");
+  const message = [
+    ...(details ? [`${own}.details`] : []),
+    ...(!details || isOptional(details) ? [`${own}.message`] : []),
+  ];
+  const trailers = typeOf("metadata") ? `, { trailers: ${own}.metadata }` : "";
+  const made = `new ${name}(${own}.code${unknown}, ${message.join(" ?? ")}${trailers})`;
+  return ts.isIdentifier(error) ? made : `((error) => ${made})(${text})`;
+}
+
+/** `const error: ServiceError = { code, message }`. */
+const error: Rule = (node, migration) => {
+  if (!ts.isObjectLiteralExpression(node)) return undefined;
+  const type = migration.checker.getContextualType(node)?.getNonNullableType();
+  const declaration = type && migration.declarationOf(type);
+  const { name } = (declaration ?? {}) as { name?: ts.Node };
+  if (!declaration || !ERRORS.includes(name?.getText() ?? "") || !migration.isDeclaredOld(declaration))
+    return undefined;
+  if (node.properties.some((one) => one.name?.getText() === "name"))
+    migration.todo(node, "the name of an error is RpcError");
+  return errorOf(node, migration);
+};
+
+/** The type of an error that may have a code. */
+const errorType: Rule = (node, migration) => {
+  if (!ts.isTypeReferenceNode(node) || migration.nameOf(node.typeName) !== "ServerErrorResponse") return undefined;
+  return `Error & { code?: ${migration.imports.use(MAIN, "Code", node)} }`;
+};
+
+export const errorRules: readonly Rule[] = [error, errorType];

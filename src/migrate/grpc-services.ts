@@ -1,0 +1,94 @@
+/** Services of grpc-js, whose definitions tell the messages of handlers also where the types of these differ. */
+import { ts } from "ts-morph";
+import { ERRORS } from "./grpc-errors.ts";
+import type { Migration, Rule } from "./migration.ts";
+
+export interface Method {
+  readonly request: ts.Type;
+  readonly response: ts.Type;
+  /** True for a stream; undefined if generated code does not tell. */
+  readonly requests: boolean | undefined;
+  readonly responses: boolean | undefined;
+}
+
+/** The methods by the functions that are added to a server. */
+const methods = new WeakMap<ts.Node, Method>();
+
+export function methodOf(handler: ts.Node): Method | undefined {
+  return methods.get(handler) ?? methods.get(handler.parent);
+}
+
+/** Finds the handlers of a file's calls of `addService`. */
+export function findHandlers(migration: Migration): void {
+  const { checker } = migration;
+  const visit = (node: ts.Node): void => {
+    node.forEachChild(visit);
+    if (!ts.isCallExpression(node) || migration.nameOf(node.expression) !== "Server.addService") return;
+    const [service, given] = node.arguments;
+    if (!service || !given) return;
+    const declaration = migration.declared(given);
+    const constant = declaration && ts.isVariableDeclaration(declaration) ? declaration.initializer : undefined;
+    const definition = checker.getTypeAtLocation(service);
+    for (const one of checker.getPropertiesOfType(checker.getTypeAtLocation(constant ?? given))) {
+      const of = definition.getProperty(one.name);
+      const handler = one.declarations?.[0] && handlerOf(one.declarations[0], migration);
+      const method = of && read(checker.getTypeOfSymbolAtLocation(of, service), service, checker);
+      if (handler && method) methods.set(handler, method);
+    }
+  };
+  visit(migration.file);
+}
+
+/** The declaration of a handler that a property names. */
+function handlerOf(property: ts.Declaration, migration: Migration): ts.Node | undefined {
+  if (ts.isShorthandPropertyAssignment(property))
+    return migration.checker.getShorthandAssignmentValueSymbol(property)?.declarations?.[0];
+  const value = ts.isPropertyAssignment(property) ? property.initializer : undefined;
+  return value && ts.isIdentifier(value) ? migration.declared(value) : (value ?? property);
+}
+
+function read(definition: ts.Type, at: ts.Node, checker: ts.TypeChecker): Method | undefined {
+  const typeOf = (name: string): ts.Type | undefined => {
+    const member = definition.getProperty(name);
+    return member && checker.getTypeOfSymbolAtLocation(member, at);
+  };
+  const [request, response] = ["requestDeserialize", "responseDeserialize"].map((name) =>
+    typeOf(name)?.getCallSignatures()[0]?.getReturnType(),
+  );
+  const [requests, responses] = ["requestStream", "responseStream"].map((name) => {
+    const type = typeOf(name);
+    const text = type && checker.typeToString(type);
+    return text === "true" || (text === "false" ? false : undefined);
+  });
+  return request?.symbol && response?.symbol ? { request, response, requests, responses } : undefined;
+}
+
+/** The index signature of classes that implement a service. */
+const signature: Rule = (node, migration) => {
+  const type = (ts.isIndexSignatureDeclaration(node) || ts.isPropertyDeclaration(node)) && node.type;
+  if (!type) return undefined;
+  const name = ts.isTypeReferenceNode(type) ? type.typeName : ts.isImportTypeNode(type) ? type.qualifier : undefined;
+  return ["HandleCall", "UntypedHandleCall"].includes(migration.nameOf(name) ?? "") ? "" : undefined;
+};
+
+/** Types of any service. */
+const type: Rule = (node, migration) => {
+  const name = ts.isTypeReferenceNode(node) ? migration.nameOf(node.typeName) : undefined;
+  if (name === "UntypedServiceImplementation") return "any";
+  return name === "ServiceDefinition"
+    ? `${migration.imports.use("triple-es", "ServiceDef", node)}<any, any>`
+    : undefined;
+};
+
+/** A class that implements a type whose counterpart has other members. */
+const implemented: Rule = (node, migration) => {
+  if (!ts.isHeritageClause(node) || node.token !== ts.SyntaxKind.ImplementsKeyword) return undefined;
+  const kept = node.types.filter(({ expression, typeArguments: [given] = [] }) => {
+    const name = migration.nameOf(given && ts.isTypeReferenceNode(given) ? given.typeName : expression) ?? "";
+    return ![...ERRORS, "UntypedServiceImplementation"].includes(name);
+  });
+  if (kept.length === node.types.length) return undefined;
+  return kept.length === 0 ? "" : `implements ${kept.map((one) => migration.print(one)).join(", ")}`;
+};
+
+export const serviceRules: readonly Rule[] = [signature, type, implemented];
