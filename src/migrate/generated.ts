@@ -1,8 +1,8 @@
 /** Generated code: which plugin wrote a module, and the modules and names of triple-es in its place. */
 import { existsSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { dirname, relative } from "node:path";
 import { ts } from "ts-morph";
-import { type CodeGenerator, generatorOf } from "./generator.ts";
+import { type CodeGenerator, generatorOf, WELL_KNOWN } from "./generator.ts";
 import type { Migration } from "./migration.ts";
 
 /** A name that generated code declares. */
@@ -24,8 +24,11 @@ export function generatedBy(declaration: ts.Declaration): Generated | undefined 
   const { name } = declaration as { name?: ts.Node };
   const by = generatorOf(declaration.getSourceFile());
   if (by === undefined || name === undefined) return undefined;
-  const path = declaration.getSourceFile().fileName.replace(/(?:_grpc)?(?:_pb)?(?:\.d)?\.ts$/, "");
-  return { by, name: outerName(declaration) + name.getText(), declaration, path };
+  return { by, name: outerName(declaration) + name.getText(), declaration, path: pathOf(declaration.getSourceFile()) };
+}
+
+function pathOf({ fileName }: ts.SourceFile): string {
+  return fileName.replace(/(?:_grpc)?(?:_pb)?(?:\.d)?\.ts$/, "");
 }
 
 /** The names of the messages around a nested one, which grpc-tools declares in namespaces. */
@@ -35,8 +38,8 @@ function outerName({ parent }: ts.Node): string {
 }
 
 /** Reports whether generated code is that of a well-known type. */
-export function isWellKnown({ path }: Generated): boolean {
-  return path.includes("/google/protobuf/");
+export function isWellKnown({ by, path }: Generated): boolean {
+  return path.includes(WELL_KNOWN) || (by === "ts-proto" && path.includes("/google/protobuf/"));
 }
 
 /** The type of what becomes a message, which modules of triple-es with services export. */
@@ -61,17 +64,16 @@ export function useGenerated(
 }
 
 /** The specifier of a module beside a generated one, in the style of the file's imports. */
-function moduleOf({ path }: Generated, suffix: string, { file }: Migration): string {
-  const specifiers = file.statements
-    .filter(ts.isImportDeclaration)
-    .map(({ moduleSpecifier }) => (moduleSpecifier as ts.StringLiteral).text);
-  const base = path.slice(path.lastIndexOf("/") + 1);
-  // A path from here is that of the module; others, as those with an alias, have its last part.
-  const isOf = (one: string): boolean => {
-    const bare = one.replace(/\.[jt]s$/, "").replace(/(?:_grpc)?(?:_pb)?$/, "");
-    return one.startsWith(".") ? join(dirname(file.fileName), bare) === path : bare.endsWith(`/${base}`);
+function moduleOf({ path }: Generated, suffix: string, { file, checker }: Migration): string {
+  const imports = file.statements.filter(ts.isImportDeclaration);
+  const textOf = ({ moduleSpecifier }: ts.ImportDeclaration): string => (moduleSpecifier as ts.StringLiteral).text;
+  const specifiers = imports.map(textOf);
+  const isOf = ({ moduleSpecifier }: ts.ImportDeclaration): boolean => {
+    const [source] = checker.getSymbolAtLocation(moduleSpecifier)?.declarations ?? [];
+    return source !== undefined && ts.isSourceFile(source) && pathOf(source) === path;
   };
-  const own = specifiers.find(isOf);
+  const ofFile = imports.find(isOf);
+  const own = ofFile && textOf(ofFile);
   const extension = /\.[jt]s$/.exec(own ?? specifiers.find((one) => one.startsWith(".")) ?? ".js")?.[0] ?? "";
   if (own !== undefined)
     return `${own.replace(/\.[jt]s$/, "").replace(/(?:_grpc)?(?:_pb)?$/, "")}_${suffix}${extension}`;

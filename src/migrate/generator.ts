@@ -11,7 +11,7 @@ const MARKS = {
 export type CodeGenerator = keyof typeof MARKS;
 
 /** The folder of the well-known types in the package `google-protobuf`. */
-const WELL_KNOWN = "/google-protobuf/google/protobuf/";
+export const WELL_KNOWN = "/google-protobuf/google/protobuf/";
 
 const generators = new WeakMap<ts.SourceFile, CodeGenerator | undefined>();
 

@@ -51,11 +51,18 @@ export class FileImports {
     const isTaken =
       this.#declared.has(name) ||
       [...this.#added].some(([other, of]) => other !== module && [...of.values()].some(({ local }) => local === name));
-    const local = isTaken ? `triple${name[0]?.toUpperCase()}${name.slice(1)}` : name;
+    const local = this.#givenName(at) ?? (isTaken ? `triple${name[0]?.toUpperCase()}${name.slice(1)}` : name);
     const added = names.get(name) ?? { name, local, isValue: false };
     names.set(name, added);
     if (!isOfType(at) && !TYPES.includes(name)) added.isValue = true;
     return added.local;
+  }
+
+  /** The name that an import gives what a node names: `GrpcStatus` of `import { Status as GrpcStatus }`. */
+  #givenName(node: ts.Node): string | undefined {
+    const name = ts.isTypeReferenceNode(node) ? node.typeName : node;
+    const [given] = ts.isIdentifier(name) ? this.#importOf(name) : [];
+    return given && ts.isImportSpecifier(given) && given.propertyName ? given.name.text : undefined;
   }
 
   /** Remembers that a name is printed as it is. */

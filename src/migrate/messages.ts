@@ -19,14 +19,14 @@ function call(name: string, of: Generated, args: readonly ts.Node[], node: ts.No
 }
 
 /** Functions of messages of ts-proto, by those of protobuf-es. */
-const FUNCTIONS: Readonly<Record<string, string>> = {
-  create: "create",
-  fromPartial: "create",
-  decode: "fromBinary",
-  encode: "toBinary",
-  fromJSON: "fromJson",
-  toJSON: "toJson",
-};
+const FUNCTIONS: ReadonlyMap<string, string> = new Map([
+  ["create", "create"],
+  ["fromPartial", "create"],
+  ["decode", "fromBinary"],
+  ["encode", "toBinary"],
+  ["fromJSON", "fromJson"],
+  ["toJSON", "toJson"],
+]);
 
 /** `Order.fromPartial({ id })`, `Order.encode(order).finish()`. */
 const tsProtoFunction: Rule = (node, migration) => {
@@ -34,7 +34,7 @@ const tsProtoFunction: Rule = (node, migration) => {
   const { expression, name } = node.expression;
   if (name.text === "finish" && ts.isCallExpression(expression)) return tsProtoFunction(expression, migration);
   const of = generatedOf(expression, migration);
-  const own = FUNCTIONS[name.text];
+  const own = FUNCTIONS.get(name.text);
   return of?.by === "ts-proto" && own ? call(own, of, node.arguments, node, migration) : undefined;
 };
 
@@ -54,12 +54,17 @@ const tsProtoEnum: Rule = (node, migration) => {
 const tsProtoLiteral: Rule = (node, migration) => {
   if (!ts.isObjectLiteralExpression(node)) return undefined;
   const type = migration.checker.getContextualType(node)?.getNonNullableType();
-  const declaration = type && migration.declarationOf(type);
-  const of = declaration && generatedBy(declaration);
+  // An async function may return its result or a promise of it.
+  const of = (type?.isUnion() ? type.types : [type]).map((one) => one && generatedType(one, migration)).find(Boolean);
   if (of?.by !== "ts-proto" || !isMessage(of.declaration) || isInit(node, migration)) return undefined;
   const text = migration.children(node);
   return `${migration.imports.use(PROTOBUF, "create", node)}(${schemaOf(of, node, migration)}, ${text})`;
 };
+
+function generatedType(type: ts.Type, migration: Migration): Generated | undefined {
+  const declaration = migration.declarationOf(type);
+  return declaration && generatedBy(declaration);
+}
 
 function isMessage(node: ts.Declaration): boolean {
   return ts.isInterfaceDeclaration(node) && !node.heritageClauses && node.members.every(ts.isPropertySignature);
@@ -72,8 +77,7 @@ function isInit(node: ts.Node, migration: Migration): boolean {
     return isInit(parent, migration);
   if (ts.isObjectLiteralExpression(parent)) {
     const type = migration.checker.getContextualType(parent);
-    const declaration = type && migration.declarationOf(type);
-    return declaration !== undefined && generatedBy(declaration)?.by === "ts-proto";
+    return type !== undefined && generatedType(type, migration)?.by === "ts-proto";
   }
   if (!ts.isCallExpression(parent) || parent.expression === node) return false;
   const declaration = migration.checker.getResolvedSignature(parent)?.declaration;
@@ -102,15 +106,42 @@ const tsProtoName: Rule = (node, migration) => {
   }
   if (!ts.isIdentifier(node) || ts.isImportSpecifier(node.parent)) return undefined;
   const of = generatedOf(node, migration);
-  if (of?.by !== "ts-proto" || of.name !== node.text) return undefined;
+  if (of?.by !== "ts-proto") return undefined;
   if (ts.isFunctionDeclaration(of.declaration)) migration.leave(node, `${of.name} of ts-proto has no counterpart`);
   if (
     !(ts.isEnumDeclaration(of.declaration) || isMessage(of.declaration)) ||
     ts.isPropertyAccessExpression(node.parent)
   )
     return undefined;
+  // The value of a message, which its functions are members of.
+  if (ts.isInterfaceDeclaration(of.declaration) && isValue(node)) return schemaOf(of, node, migration);
   return useGenerated(of.name, "pb", of, node, migration);
 };
+
+function isValue({ parent }: ts.Node): boolean {
+  return (ts.isExpression(parent) && !ts.isExpressionWithTypeArguments(parent)) || ts.isVariableDeclaration(parent);
+}
+
+/** A oneof of ts-proto, `{ $case: "text", text }`, which is `{ case: "text", value }`. */
+const tsProtoOneof: Rule = (node, migration) => {
+  if (ts.isIdentifier(node) && node.text === "$case") return generatedOf(node, migration) ? "case" : undefined;
+  if (ts.isPropertyAccessExpression(node)) {
+    const field = migration.declared(node.name);
+    if (!field || generatedBy(field)?.by !== "ts-proto" || !isOfCase(field.parent, node.name.text)) return undefined;
+    return `${migration.print(node.expression)}${node.questionDotToken ? "?" : ""}.value`;
+  }
+  if (!ts.isPropertyAssignment(node) && !ts.isShorthandPropertyAssignment(node)) return undefined;
+  const type = migration.checker.getContextualType(node.parent);
+  const cases = type?.isUnion() ? type.types : [type];
+  const [field] = cases.flatMap((one) => one?.getProperty(node.name.getText())?.declarations ?? []);
+  if (!field || generatedBy(field)?.by !== "ts-proto" || !isOfCase(field.parent, node.name.getText())) return undefined;
+  return `value: ${migration.print(ts.isPropertyAssignment(node) ? node.initializer : node.name)}`;
+};
+
+function isOfCase(type: ts.Node, name: string): boolean {
+  const [first] = ts.isTypeLiteralNode(type) ? type.members : [];
+  return first?.name?.getText() === "$case" && name !== "$case";
+}
 
 /** The class of a message of google-protobuf. */
 function classOf(node: ts.Node, migration: Migration): Generated | undefined {
@@ -261,6 +292,7 @@ export const messageRules: readonly Rule[] = [
   tsProtoEnum,
   tsProtoLiteral,
   tsProtoName,
+  tsProtoOneof,
   protobufInit,
   protobufAccess,
   protobufName,

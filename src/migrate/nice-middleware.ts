@@ -33,15 +33,15 @@ const middleware: Rule = (node, migration) => {
   parameters.set(call, { request, role: "call" });
   if (options) parameters.set(options, { request, role: "options" });
   const body = migration.print(node.body);
-  if (ts.isFunctionExpression(node)) return `(next) => async (${request}) => ${body}`;
-  const type = migration.imports.use(MAIN, "Call", call);
+  const type = migration.typed(`: ${migration.imports.use(MAIN, "Call", call)}`);
+  if (ts.isFunctionExpression(node)) return `(next${type})${type} => async (${request}) => ${body}`;
   const modifiers =
     node.modifiers
       ?.filter(({ kind }) => kind !== ts.SyntaxKind.AsyncKeyword)
       .map((one) => `${one.getText()} `)
       .join("") ?? "";
   const indent = migration.indentOf(node);
-  return `${modifiers}function ${node.name?.text ?? ""}(next: ${type}): ${type} {\n${indent}  return async (${request}) => ${body};\n${indent}}`;
+  return `${modifiers}function ${node.name?.text ?? ""}(next${type})${type} {\n${indent}  return async (${request}) => ${body};\n${indent}}`;
 };
 
 function typeNameOf(parameter: ts.ParameterDeclaration, migration: Migration): string {
@@ -160,4 +160,39 @@ const member: Rule = (node, migration) => {
   return undefined;
 };
 
-export const middlewareRules: readonly Rule[] = [middleware, next, member];
+/** `ClientMiddleware<Options>`, whose counterpart has no parameter. */
+const middlewareType: Rule = (node, migration) =>
+  ts.isTypeReferenceNode(node) &&
+  ["ClientMiddleware", "ServerMiddleware"].includes(migration.nameOf(node.typeName) ?? "")
+    ? migration.imports.use(MAIN, "Interceptor", node)
+    : undefined;
+
+/** The variable of a middleware that stays, whose type stays too. */
+const variable: Rule = (node, migration) => {
+  if (!ts.isVariableDeclaration(node) || !node.initializer || !ts.isFunctionExpression(node.initializer))
+    return undefined;
+  const text = middleware(node.initializer, migration);
+  return text === migration.text(node.initializer) ? migration.verbatim(node) : undefined;
+};
+
+/** What is left of middleware of old packages, by its function. */
+const OTHERS: ReadonlyMap<string, string> = new Map([
+  // Timeouts are options of calls.
+  ["deadlineMiddleware", ""],
+  ["retryMiddleware", "retryMiddleware is the option retry of createTransport"],
+]);
+
+/** The interceptor that middleware becomes: none for that of an old package, which is listed. */
+export function interceptorOf(middleware: ts.Expression, migration: Migration): string[] {
+  let one: ts.Node | undefined = middleware;
+  const declaration = migration.declared(one);
+  if (declaration && ts.isVariableDeclaration(declaration) && declaration.initializer) one = declaration.initializer;
+  if (ts.isCallExpression(one)) one = one.expression;
+  const name = migration.nameOf(one);
+  if (name === undefined) return [migration.print(middleware)];
+  const reason = OTHERS.get(name) ?? `${name} has no counterpart: it is left out`;
+  if (reason !== "") migration.todo(middleware, reason);
+  return [];
+}
+
+export const middlewareRules: readonly Rule[] = [variable, middleware, middlewareType, next, member];

@@ -1,0 +1,106 @@
+/** Channels, clients and client factories of nice-grpc. */
+import { ts } from "ts-morph";
+import { useGenerated } from "./generated.ts";
+import { constantOf, transportOptions } from "./grpc-names.ts";
+import type { Migration, Rule } from "./migration.ts";
+import { interceptorOf } from "./nice-middleware.ts";
+import { definitionOf } from "./nice-services.ts";
+
+const MAIN = "triple-es";
+const NODE = "triple-es/node";
+const FETCH = "triple-es/fetch";
+
+/** `createClient(GreeterDefinition, channel, { "*": options })`, also of a factory with middleware. */
+const client: Rule = (node, migration) => {
+  if (!ts.isCallExpression(node)) return undefined;
+  const name = migration.nameOf(node.expression);
+  if (name !== "createClient" && name !== "ClientFactory.create") return undefined;
+  const [definition, channel, defaults] = node.arguments;
+  const of = definition && definitionOf(definition, migration);
+  if (!of || !channel) return undefined;
+  const create = useGenerated(`create${of.name}Client`, "triple", of, node, migration);
+  const factory = name === "createClient" ? undefined : (node.expression as ts.PropertyAccessExpression).expression;
+  const middleware = factory ? middlewareOf(factory, migration) : [];
+  const printed = migration.print(channel);
+  const given = middleware
+    ? transportOf(printed, middleware)
+    : // A factory of elsewhere, which becomes a function of a transport.
+      `${migration.print(factory as ts.Expression)}(${printed})`;
+  return `${create}(${given}${defaults ? defaultsOf(defaults, migration) : ""})`;
+};
+
+/** A transport whose calls pass through middleware, the innermost first. */
+function transportOf(transport: string, middleware: readonly string[]): string {
+  if (middleware.length === 0) return transport;
+  return `{ call: ${middleware.reduce((call, one) => `${one.includes("=>") ? `(${one})` : one}(${call})`, `${transport}.call`)} }`;
+}
+
+/** A client factory that clients of elsewhere use, as a function of a transport. */
+const factoryValue: Rule = (node, migration) => {
+  if (!ts.isCallExpression(node) || migration.typeName(node) !== "ClientFactory") return undefined;
+  if (ts.isPropertyAccessExpression(node.parent)) return undefined;
+  const middleware = middlewareOf(node, migration);
+  if (middleware === undefined) return undefined;
+  const type = migration.typed(`: ${migration.imports.use(MAIN, "Transport", node)}`);
+  const given = transportOf("transport", middleware);
+  return `(transport${type})${type} => ${given.startsWith("{") ? `(${given})` : given}`;
+};
+
+/** The options of all calls. */
+function defaultsOf(defaults: ts.Expression, migration: Migration): string {
+  if (!ts.isObjectLiteralExpression(defaults)) return `, ${migration.print(defaults)}`;
+  const all = defaults.properties.find(({ name }) => name && ts.isStringLiteral(name) && name.text === "*");
+  if (defaults.properties.length > (all ? 1 : 0))
+    migration.leave(defaults, "options of single methods are those of their calls");
+  return all && ts.isPropertyAssignment(all) ? `, ${migration.print(all.initializer)}` : "";
+}
+
+/** The middleware of a client factory, the innermost first. */
+function middlewareOf(factory: ts.Expression, migration: Migration): string[] | undefined {
+  const chain = constantOf(factory, migration);
+  if (!ts.isCallExpression(chain)) return undefined;
+  if (migration.nameOf(chain.expression) === "createClientFactory") return [];
+  if (migration.nameOf(chain.expression) !== "ClientFactory.use") return undefined;
+  const before = middlewareOf((chain.expression as ts.PropertyAccessExpression).expression, migration);
+  const [middleware] = chain.arguments;
+  if (!before || !middleware) return undefined;
+  return [...before, ...interceptorOf(middleware, migration)];
+}
+
+/** A variable of a client factory, which its clients do not need. */
+const factory: Rule = (node, migration) => {
+  if (!ts.isVariableStatement(node) || node.modifiers || node.declarationList.flags & ts.NodeFlags.Let)
+    return undefined;
+  const [declaration, ...others] = node.declarationList.declarations;
+  const initializer = others.length === 0 ? declaration?.initializer : undefined;
+  if (!declaration || !initializer || migration.typeName(initializer) !== "ClientFactory") return undefined;
+  return isOnlyCreating(declaration, migration) && middlewareOf(initializer, migration) ? "" : undefined;
+};
+
+/** Reports whether a file uses a factory for nothing but clients. */
+function isOnlyCreating(factory: ts.VariableDeclaration, migration: Migration): boolean {
+  const visit = (node: ts.Node): boolean => {
+    const isUse = ts.isIdentifier(node) && node !== factory.name && migration.declared(node) === factory;
+    if (isUse && migration.nameOf(node.parent) !== "ClientFactory.create") return true;
+    return node.forEachChild((one) => visit(one) || undefined) ?? false;
+  };
+  return !visit(migration.file);
+}
+
+/** The type of a client factory. */
+const factoryType: Rule = (node, migration) => {
+  if (!ts.isTypeReferenceNode(node) || migration.nameOf(node.typeName) !== "ClientFactory") return undefined;
+  const type = migration.imports.use(MAIN, "Transport", node);
+  return `(transport: ${type}) => ${type}`;
+};
+
+const channel: Rule = (node, migration) => {
+  if (!ts.isCallExpression(node) || migration.nameOf(node.expression) !== "createChannel") return undefined;
+  if (migration.origin(node.expression)?.from !== "nice-grpc-web")
+    return `${migration.imports.use(NODE, "createTransport", node)}(${transportOptions(node.arguments, migration)})`;
+  const [url, options] = node.arguments;
+  if (options) migration.leave(options, "options of requests are in the option fetch of createTransport");
+  return `${migration.imports.use(FETCH, "createTransport", node)}({ baseUrl: ${url && migration.print(url)}, protocol: "grpc-web", codec: "proto" })`;
+};
+
+export const clientRules: readonly Rule[] = [client, factory, factoryValue, factoryType, channel];
