@@ -122,4 +122,4 @@ const errorMember: Rule = (node, migration) => {
   return `new ${migration.imports.use(MAIN, "Metadata", node)}([...${error}.headers, ...${error}.trailers])`;
 };
 
-export const errorRules: readonly Rule[] = [newError, ownName, create, errorMember];
+export const connectErrorRules: readonly Rule[] = [newError, ownName, create, errorMember];

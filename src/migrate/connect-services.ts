@@ -1,0 +1,114 @@
+/** Services of Connect for ECMAScript: as values, and as type arguments of clients and implementations. */
+import { ts } from "ts-morph";
+import { generatedOf, useGenerated } from "./generated.ts";
+import type { Migration, Rule } from "./migration.ts";
+
+/** `ReturnType<typeof createClient<typeof GreetService>>`. */
+const returnType: Rule = (node, migration) => {
+  if (!ts.isTypeReferenceNode(node) || node.typeName.getText() !== "ReturnType") return undefined;
+  const [of] = node.typeArguments ?? [];
+  if (!of || !ts.isTypeQueryNode(of) || migration.nameOf(of.exprName) !== "createClient") return undefined;
+  const [service] = of.typeArguments ?? [];
+  const generated = service && ts.isTypeQueryNode(service) ? generatedOf(service.exprName, migration) : undefined;
+  return generated && useGenerated(`${generated.name}Client`, "triple", generated, node, migration);
+};
+
+/** `Client<typeof GreetService>`, `ServiceImpl<typeof GreetService>`, and both of a type parameter. */
+const serviceType: Rule = (node, migration) => {
+  if (!ts.isTypeReferenceNode(node) && !ts.isExpressionWithTypeArguments(node)) return undefined;
+  const name = migration.nameOf(ts.isTypeReferenceNode(node) ? node.typeName : node.expression);
+  const [of] = node.typeArguments ?? [];
+  if (name === "MethodImpl") return methodType(of, migration);
+  if (name !== "Client" && name !== "ServiceImpl") return parameterType(node, migration);
+  if (of === undefined) return undefined;
+  const generated = ts.isTypeQueryNode(of) ? generatedOf(of.exprName, migration) : undefined;
+  if (generated === undefined) return ts.isTypeQueryNode(of) ? undefined : migration.text(of);
+  const suffix = name === "Client" ? "Client" : "Handler";
+  return useGenerated(`${generated.name}${suffix}`, "triple", generated, node, migration);
+};
+
+/** `MethodImpl<typeof GreetService.method.greet>`, which is a member of the handler. */
+function methodType(of: ts.TypeNode | undefined, migration: Migration): string | undefined {
+  if (!of || !ts.isTypeQueryNode(of) || !ts.isQualifiedName(of.exprName)) return undefined;
+  const { left, right } = of.exprName;
+  const generated = ts.isQualifiedName(left) ? generatedOf(left.left, migration) : undefined;
+  return (
+    generated && `${useGenerated(`${generated.name}Handler`, "triple", generated, of, migration)}["${right.text}"]`
+  );
+}
+
+/** The type parameter of a function for any service: `<T extends DescService>(service: T): Client<T>`. */
+const parameterType: Rule = (node, migration) => {
+  if (!ts.isTypeReferenceNode(node)) return undefined;
+  const name = migration.text(node);
+  if (
+    name === "DescService" &&
+    ts.isTypeParameterDeclaration(node.parent) &&
+    isOfClients(node.parent.parent, migration)
+  )
+    return "object";
+  const declaration = migration.checker.getTypeAtLocation(node).symbol?.declarations?.[0];
+  if (
+    declaration === undefined ||
+    !ts.isTypeParameterDeclaration(declaration) ||
+    !isOfClients(declaration.parent, migration)
+  )
+    return undefined;
+  return declaration.constraint?.getText() === "DescService"
+    ? `${migration.imports.use("triple-es", "ServiceDef", node)}<${name}, object>`
+    : undefined;
+};
+
+function isOfClients(scope: ts.Node, migration: Migration): boolean {
+  let found = false;
+  const visit = (node: ts.Node): void => {
+    const name = ts.isTypeReferenceNode(node) ? node.typeName : ts.isCallExpression(node) ? node.expression : undefined;
+    if (name && ["Client", "createClient"].includes(migration.nameOf(name) ?? "")) found = true;
+    node.forEachChild(visit);
+  };
+  visit(scope);
+  return found;
+}
+
+/** A service as a value, and its methods: `GreetService.method.greet`. */
+const service: Rule = (node, migration) => {
+  if (
+    ts.isPropertyAccessExpression(node) &&
+    ts.isPropertyAccessExpression(node.expression) &&
+    node.expression.name.text === "method"
+  ) {
+    const of = generatedOf(node.expression.expression, migration);
+    if (of && isService(of.declaration))
+      return useGenerated(`${of.name}_${node.name.text}`, "triple", of, node, migration);
+  }
+  if (!ts.isIdentifier(node) || ts.isImportSpecifier(node.parent) || ts.isExportSpecifier(node.parent))
+    return undefined;
+  const of = generatedOf(node, migration);
+  if (of === undefined || !isService(of.declaration) || isDescriptor(node, migration)) return undefined;
+  const name = useGenerated(`${of.name}Def`, "triple", of, node, migration);
+  return ts.isShorthandPropertyAssignment(node.parent) ? `${node.text}: ${name}` : name;
+};
+
+/** Reports whether a service is passed as a descriptor, which it stays: `createRegistry(GreetService)`. */
+function isDescriptor(node: ts.Identifier, migration: Migration): boolean {
+  const { parent } = node;
+  if (!ts.isCallExpression(parent) || parent.expression === node) return false;
+  const { checker } = migration;
+  const declaration = checker.getResolvedSignature(parent)?.declaration;
+  if (!declaration || migration.isDeclaredOld(declaration) || isOfClients(declaration, migration)) return false;
+  const { parameters } = declaration;
+  const parameter = parameters[parent.arguments.indexOf(node)] ?? parameters.at(-1);
+  if (!parameter || !ts.isParameter(parameter)) return false;
+  const written = checker.getTypeAtLocation(parameter);
+  const given = parameter.dotDotDotToken
+    ? (checker.getIndexTypeOfType(written, ts.IndexKind.Number) ?? written)
+    : written;
+  const type = checker.getBaseConstraintOfType(given) ?? given;
+  return (type.isUnion() ? type.types : [type]).some(({ symbol }) => symbol?.name === "DescService");
+}
+
+function isService(declaration: ts.Declaration): boolean {
+  return ts.isVariableDeclaration(declaration) && (declaration.type?.getText().startsWith("GenService<") ?? false);
+}
+
+export const connectServiceRules: readonly Rule[] = [returnType, serviceType, service];
