@@ -290,15 +290,16 @@ function printed(one: Handler, migration: Migration): string {
   return `${head}${star}${name}(${parameters}) ${text}`;
 }
 
-/** The statement that creates the stream which is the call. */
+/** The statement that creates the stream which is the call. A cancelled call is no error that ends the program. */
 function emitterText({ call, kind, request }: Handler, migration: Migration): string {
   const create = (name: string): string => migration.imports.use("node:stream", name, call.parent);
   const name = call.name.getText();
   if (!kind.requests) return `const ${name} = new ${create("PassThrough")}({ objectMode: true });`;
   const readable = `${create("Readable")}.from(${request})`;
-  if (!kind.responses) return `const ${name} = ${readable};`;
+  const caught = `\n${migration.indentOf(call.parent)}  ${name}.on("error", () => {});`;
+  if (!kind.responses) return `const ${name} = ${readable};${caught}`;
   return `const responses = new ${create("PassThrough")}({ objectMode: true });
-${migration.indentOf(call.parent)}  const ${name} = ${create("Duplex")}.from({ readable: ${readable}, writable: responses });`;
+${migration.indentOf(call.parent)}  const ${name} = ${create("Duplex")}.from({ readable: ${readable}, writable: responses });${caught}`;
 }
 
 /** The statement that declares the callback of a handler that passes it to other functions. */

@@ -160,7 +160,7 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       }`,
       has: [
         "negotiate(requests: AsyncIterable<Offer>) { const responses = new PassThrough({ objectMode: true });",
-        "const call = Duplex.from({ readable: Readable.from(requests), writable: responses }); (() => {",
+        "const call = Duplex.from({ readable: Readable.from(requests), writable: responses }); call.on(\"error\", () => {}); (() => {",
         "call.write({ price: 1 }); })(); return responses; }",
       ],
     },
@@ -171,7 +171,7 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         call.on("data", () => { count++; });
       }`,
       has: [
-        "const call = Readable.from(requests); return new Promise<PlaceOrdersResponseInit>((resolve, reject) => {",
+        "const call = Readable.from(requests); call.on(\"error\", () => {}); return new Promise<PlaceOrdersResponseInit>((resolve, reject) => {",
         'call.on("end", () => resolve({ count, ids: [] })); call.on("data", () => { count++; }); }); }',
       ],
     },
@@ -182,7 +182,7 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       }`,
       has: [
         "negotiate(requests: AsyncIterable<Offer>) { const responses = new PassThrough({ objectMode: true });",
-        "const call = Duplex.from({ readable: Readable.from(requests), writable: responses }); (() => {",
+        "const call = Duplex.from({ readable: Readable.from(requests), writable: responses }); call.on(\"error\", () => {}); (() => {",
         "call.write({ price: 1 }); })(); return responses; }",
       ],
     },
@@ -376,7 +376,7 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       has: [
         'return new Promise<OrderInit>((resolve, reject) => { if (context.signal.aborted) return console.log("cancelled");',
         "return new Promise<OrderInit>((resolve, reject) => { if (request.gift) resolve(order); });",
-        "const call = Readable.from(requests); return new Promise<PlaceOrdersResponseInit>((resolve, reject) => { call.on(",
+        "const call = Readable.from(requests); call.on(\"error\", () => {}); return new Promise<PlaceOrdersResponseInit>((resolve, reject) => { call.on(",
         "function watch() { const call = new PassThrough({ objectMode: true }); (() => { call.write(order); })(); return call; }",
       ],
     },
@@ -389,7 +389,7 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       }`,
       has: [
         "const calls = new Set<Duplex>();",
-        "const call = Duplex.from({ readable: Readable.from(requests), writable: responses }); (() => { calls.add(call);",
+        "const call = Duplex.from({ readable: Readable.from(requests), writable: responses }); call.on(\"error\", () => {}); (() => { calls.add(call);",
       ],
     },
     "classes and constants of services": {
