@@ -218,6 +218,11 @@ describe("the program", () => {
     expect(existsSync(join(folder, "new"))).toBe(false);
   });
 
+  it("reads the flags after a -- that other package managers than npm pass on", async () => {
+    const flags = ["--contract", "typescript", "--no-page", "--registry", "none"];
+    expect(await create("passed-on", "--", ...flags)).toContain("typescript, no page, no registry");
+  });
+
   it("prints its flags", async () => {
     expect(await create("--help")).toContain("--contract proto|typescript");
   });

@@ -87,8 +87,10 @@ function readArguments() {
     yes: { type: "boolean", short: "y" },
     help: { type: "boolean", short: "h" },
   } as const;
+  // pnpm and yarn pass the `--` on that npm needs before flags.
+  const args = process.argv.slice(2).filter((arg) => arg !== "--");
   try {
-    return parseArgs({ options, allowPositionals: true, allowNegative: true });
+    return parseArgs({ args, options, allowPositionals: true, allowNegative: true });
   } catch (error) {
     throw new UsageError(`${(error as Error).message}\nSee --help.`);
   }
