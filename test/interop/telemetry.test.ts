@@ -99,7 +99,9 @@ function measure() {
       exporter
         .getMetrics()
         .at(-1)
-        ?.scopeMetrics.flatMap((scope) => scope.metrics) ?? [];
+        ?.scopeMetrics.flatMap((scope) =>
+          scope.metrics.filter(({ descriptor }) => descriptor.name.startsWith("grpc.")),
+        ) ?? [];
     return metrics.map(({ descriptor: { name, unit, description }, dataPoints }) => {
       const points = dataPoints.map(({ attributes, value }): Point => {
         if (typeof value === "number") return { attributes, count: value, sum: 0 };

@@ -25,6 +25,7 @@ import {
   greeter,
   greetings,
   openTransport,
+  signalled,
   startServer,
 } from "../support/server.ts";
 
@@ -52,6 +53,8 @@ function measure() {
   };
   return { meter: provider.getMeter("test"), read };
 }
+
+const running = (count: number) => ({ "triple.client.active_calls ": count, "triple.server.active_calls ": count });
 
 function connect(
   handler: Partial<GreetServiceHandler>,
@@ -94,6 +97,7 @@ it("counts attempts with their status, and the calls of both sides", async () =>
     "grpc.server.call.sent Greet OK": [1, 7],
     "grpc.server.call.rcvd Greet UNAVAILABLE": [2, 10],
     "grpc.server.call.rcvd Greet OK": [1, 5],
+    ...running(0),
   });
 });
 
@@ -117,6 +121,7 @@ it("records no sizes over HTTP RPC", async () => {
     "grpc.client.call.duration Greet OK": 1,
     "grpc.server.call.started Greet": 1,
     "grpc.server.call.duration Greet OK": 1,
+    ...running(0),
   });
 });
 
@@ -180,6 +185,25 @@ it("counts an attempt that a transparent retry repeats", async () => {
     "grpc.client.attempt.duration Greet OK": 1,
     "grpc.client.call.duration Greet OK": 1,
   });
+});
+
+it.each(["rpc", "grpc"] as const)("counts the running calls of both sides with metrics %s", async (metrics) => {
+  const { meter, read } = measure();
+  const interceptors = [createServerTelemetry({ meter, metrics })];
+  const goOn = signalled();
+  const router = createRouter({ interceptors }).add(GreetServiceDef, {
+    ...greeter,
+    greet: () => goOn.promise.then(() => ({})),
+  });
+  const client = () =>
+    createGreetServiceClient(
+      createInMemoryTransport(router, { interceptors: [createClientTelemetry({ meter, metrics })] }),
+    );
+  const calls = [client().greet({}), client().greet({})];
+  await expect.poll(read).toMatchObject(running(2));
+  goOn.resolve();
+  await Promise.all(calls);
+  expect(await read()).toMatchObject(running(0));
 });
 
 it("refuses other metrics", () => {

@@ -70,6 +70,7 @@ it("counts lists, connections, disconnections and endpoints by state", async () 
     "grpc.subchannel.connection_attempts_succeeded": 2,
     "triple.client.endpoints ready": 2,
     "triple.client.endpoints failing": 0,
+    "grpc.subchannel.open_connections": 2,
   });
 
   // The second is removed from the list, which is no disconnection; the first is lost.
@@ -82,6 +83,43 @@ it("counts lists, connections, disconnections and endpoints by state", async () 
   expect(after["triple.client.endpoints ready"]).toBe(0);
   stop();
   expect(Object.keys(await recorded()).filter((name) => name.startsWith("triple.client.endpoints"))).toEqual([]);
+});
+
+it("counts the connections of a server, and of a transport to one server", async () => {
+  const { server, baseUrl } = await startServer();
+  const transport = createTransport({ baseUrl });
+  onTestFinished(() => transport.close({ graceMs: 0 }));
+  const telemetry = createDiscoveryTelemetry({ target: "shop", meter });
+  const stops = [telemetry.observe(server), telemetry.observe(transport)];
+  onTestFinished(() => stops.forEach((stop) => void stop()));
+  const open = { "triple.server.open_connections": 1, "grpc.subchannel.open_connections": 1 };
+  expect(await recorded()).toMatchObject(Object.fromEntries(Object.keys(open).map((name) => [name, 0])));
+  await createGreetServiceClient(transport).greet({});
+  expect(await recorded()).toMatchObject({ ...open, "triple.client.endpoints ready": 1 });
+  expect(() => telemetry.observe({ close: async () => {} })).toThrow(TypeError);
+});
+
+it("counts the connections of several servers, and of several transports of one target, together", async () => {
+  const telemetry = createDiscoveryTelemetry({ target: "shops", meter });
+  const start = async () => {
+    const { server, baseUrl } = await startServer();
+    const transport = createTransport({ baseUrl });
+    onTestFinished(() => transport.close({ graceMs: 0 }));
+    await createGreetServiceClient(transport).greet({});
+    return [telemetry.observe(server), telemetry.observe(transport)];
+  };
+  /** Of connections the changes are recorded. */
+  const open = (change: number, ready: number) => ({
+    "triple.server.open_connections": change,
+    "grpc.subchannel.open_connections": change,
+    "triple.client.endpoints ready": ready,
+  });
+  const [first, second] = [await start(), await start()];
+  expect(await recorded()).toMatchObject(open(2, 2));
+  for (const stop of first) stop();
+  expect(await recorded()).toMatchObject(open(-1, 1));
+  for (const stop of second) stop();
+  expect(Object.keys(await recorded()).filter((name) => name.includes("open_connections"))).toEqual([]);
 });
 
 it("counts a resolver that fails, invalid endpoints, ejections and registrations", async () => {

@@ -30,6 +30,22 @@ export function createLabels(common: Attributes, outcomeOf: (error: RpcError | u
   return { common, ended };
 }
 
+/** The running calls of all interceptors with the same meter, because a meter keeps one of several observations. */
+const runningCalls = new WeakMap<Meter, { client: number; server: number }>();
+
+/** Returns the counts of running calls, which the meter observes. */
+export function observeRunning(meter: Meter): { client: number; server: number } {
+  const known = runningCalls.get(meter);
+  if (known !== undefined) return known;
+  const running = { client: 0, server: 0 };
+  runningCalls.set(meter, running);
+  for (const side of ["client", "server"] as const) {
+    const gauge = meter.createObservableUpDownCounter(`triple.${side}.active_calls`, { unit: "{call}" });
+    gauge.addCallback((result) => result.observe(running[side]));
+  }
+  return running;
+}
+
 /** Begins the metrics of a call or attempt. The function that it returns records the end, in the context of the call's span. */
 type Measure = (context: RequestContext, labels: Labels) => (error: RpcError | undefined, active?: Context) => unknown;
 

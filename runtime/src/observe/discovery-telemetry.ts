@@ -2,8 +2,9 @@
  * Discovery for OpenTelemetry: hooks for transports and registrations that count resolutions, connections, ejections and
  * registrations. Metrics that gRPC defines (gRFC A91, A94) have gRPC's names. Requires the package `@opentelemetry/api`.
  */
-import { type Attributes, type Meter, metrics } from "@opentelemetry/api";
+import { type Attributes, type BatchObservableResult, type Meter, metrics } from "@opentelemetry/api";
 import type { RetryEvent, TransparentRetryEvent } from "../call/attempt.ts";
+import type { ServerState, Shown, TransportState } from "../http/channel-state.ts";
 import { VERSION } from "../version.ts";
 import { canonicalTarget, noteRetry, noteTransparentRetry } from "./attempt-telemetry.ts";
 
@@ -22,8 +23,7 @@ export interface DiscoveryTelemetry {
     event:
       | { readonly type: "endpoint"; readonly address: string; readonly state: string; readonly method?: string }
       | { readonly type: "ejection skipped"; readonly address: string; readonly method: string }
-      | { readonly type: "connection failed"; readonly address: string }
-      | { readonly type: "unlisted" | "removed"; readonly address: string }
+      | { readonly type: "connection failed" | "unlisted" | "removed"; readonly address: string }
       | { readonly type: "resolved" | "resolver failed" | "invalid endpoint" | "invalid service config" },
   ) => void;
   /** For the option `retry` of a transport whose calls are traced by `createClientTelemetry`. */
@@ -32,16 +32,11 @@ export interface DiscoveryTelemetry {
   readonly onTransparentRetry: (event: TransparentRetryEvent) => void;
   /** For `register`. */
   readonly onRegistration: (event: { readonly type: "registered" | "failed" }) => void;
-  /** Counts the endpoints of a transport by state, until the returned function is called. */
-  readonly observe: (transport: { readonly endpoints: () => readonly { readonly state: string }[] }) => () => void;
+  /** Counts the connections of a server or transport of `triple-es/node`, and its endpoints, until the result is called. */
+  readonly observe: (one: { readonly close: () => Promise<void> }) => () => void;
 }
 
-/**
- * Creates the hooks for one target.
- *
- *     const telemetry = createDiscoveryTelemetry({ target: "shop" });
- *     const transport = createTransport({ registry, onEndpoint: telemetry.onEndpoint });
- */
+/** Creates the hooks for one target. */
 export function createDiscoveryTelemetry(options: {
   /** The attribute `grpc.target`: the URL of the target as in `baseUrl` of `createClientTelemetry`, or a name. */
   readonly target: string;
@@ -69,6 +64,24 @@ export function createDiscoveryTelemetry(options: {
   /** Addresses of endpoints that are ready. */
   const ready = new Set<string>();
 
+  const served = meter.createObservableUpDownCounter("triple.server.open_connections", { unit: "{connection}" });
+  const opened = meter.createObservableUpDownCounter(`${SUBCHANNEL}.open_connections`, { unit: "{connection}" });
+  const endpoints = meter.createObservableGauge("triple.client.endpoints", { unit: "{endpoint}" });
+  const observed = new Set<() => Partial<TransportState & ServerState>>();
+  // One callback for all, because a meter keeps one of several observations with the same attributes.
+  const observeAll = (result: BatchObservableResult): void => {
+    const all = [...observed].map((read) => read());
+    const servers = all.filter(({ sockets }) => sockets !== undefined);
+    if (servers.length > 0) result.observe(served, servers.flatMap(({ sockets = [] }) => sockets).length, common);
+    if (servers.length === all.length) return;
+    const subchannels = all.flatMap(({ subchannels = [] }) => subchannels);
+    result.observe(opened, subchannels.flatMap(({ sockets }) => sockets).length, common);
+    for (const state of STATES) {
+      result.observe(endpoints, subchannels.filter((one) => one.state === state).length, { ...common, state });
+    }
+  };
+  meter.addBatchObservableCallback(observeAll, [served, opened, endpoints]);
+
   function endpointChanged(address: string, state: string, method: string | undefined): void {
     if (state === "ejected") ejected({ [DETECTION_METHOD]: method });
     else if (state === "ready") {
@@ -92,18 +105,11 @@ export function createDiscoveryTelemetry(options: {
     onRetry: (event) => noteRetry(event, target),
     onTransparentRetry: (event) => noteTransparentRetry(event, target),
     onRegistration: ({ type }) => registered({ result: type === "registered" ? "success" : "failure" }),
-    observe(transport) {
-      const gauge = meter.createObservableGauge("triple.client.endpoints", {
-        unit: "{endpoint}",
-        description: "Endpoints of a target by state",
-      });
-      const callback = (result: { observe(value: number, attributes: Attributes): void }): void => {
-        const counts = new Map(STATES.map((state) => [state, 0]));
-        for (const { state } of transport.endpoints()) counts.set(state, (counts.get(state) ?? 0) + 1);
-        for (const [state, count] of counts) result.observe(count, { ...common, state });
-      };
-      gauge.addCallback(callback);
-      return () => gauge.removeCallback(callback);
+    observe(one) {
+      const read = (one as Partial<Shown<Partial<TransportState & ServerState>>>)["~state"];
+      if (read === undefined) throw new TypeError("observe needs a server or transport of triple-es/node");
+      observed.add(read);
+      return () => void observed.delete(read);
     },
   };
 }

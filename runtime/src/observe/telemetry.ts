@@ -35,7 +35,7 @@ import {
   statusOf,
   traceAttempts,
 } from "./attempt-telemetry.ts";
-import { createCallMetrics, createLabels, createMeasure } from "./call-metrics.ts";
+import { createCallMetrics, createLabels, createMeasure, observeRunning } from "./call-metrics.ts";
 import { observe } from "./observer.ts";
 
 /** Options of the interceptors for traces and metrics. */
@@ -69,10 +69,7 @@ export interface ClientTelemetryOptions extends TelemetryOptions {
   readonly baseUrl?: string | undefined;
 }
 
-/**
- * Codes that mark a server's span as failed, because they report a fault of the server. The other codes report a fault of
- * the client.
- */
+/** Codes that report a fault of the server, not of the client: they mark the server's span as failed. */
 const SERVER_ERRORS: ReadonlySet<Code> = new Set([
   Code.Unknown,
   Code.DeadlineExceeded,
@@ -86,8 +83,6 @@ const SERVER_ERRORS: ReadonlySet<Code> = new Set([
  * Creates an interceptor that traces the calls of a transport. Each call has a span of kind client, from its start to its
  * last message. The metadata carries the span's context as the global propagator encodes it, and its ids in the headers
  * `tri-trace-traceid` and `tri-trace-rpcid` of the specification.
- *
- *     createTransport({ baseUrl, interceptors: [createClientTelemetry({ baseUrl })] });
  */
 export function createClientTelemetry(options: ClientTelemetryOptions = {}): Interceptor {
   const { tracer, meter, isGrpc, isTracedAsGrpc, grpcLabelsOf, start } = prepare("client", options, options.baseUrl);
@@ -146,6 +141,7 @@ function prepare(side: "client" | "server", options: TelemetryOptions, url?: str
   const meter = options.meter ?? metrics.getMeter("triple-es", VERSION);
   const isSilent = meter === createNoopMeter();
   const begin = createCallMetrics(meter, side, isGrpc);
+  const running = observeRunning(meter);
   const isTracedAsGrpc = assertOneOf("traces", options.traces ?? "rpc", ["rpc", "grpc"]) === "grpc";
   const common = { "rpc.system.name": options.system ?? "dubbo", ...serverAttributes(url) };
   const target = url && { "grpc.target": canonicalTarget(url) };
@@ -173,10 +169,12 @@ function prepare(side: "client" | "server", options: TelemetryOptions, url?: str
     const isActive = span.isRecording() || isSpanContextValid(span.spanContext());
     const active = isActive ? trace.setSpan(outer, span) : outer;
     if (isSilent && active === current) return undefined;
+    running[side]++;
     const record = begin(request.context, isGrpc ? grpcLabelsOf(request) : rpcLabels);
     const run = <T>(work: () => T): T =>
       !isActive && active === context.active() ? work() : context.with(active, work);
     const ended = (error: RpcError | undefined): void => {
+      running[side]--;
       if (span.isRecording()) {
         const outcome = outcomeOf(error);
         if (error !== undefined && "error.type" in outcome) {

@@ -77,13 +77,13 @@ export class WebSocketTunnel implements ByteCoding {
     const { parts, slabs, bytes } = this.#inner.take(budget);
     const frames = this.#first;
     this.#first = [];
-    if (this.#pong !== undefined) frames.push(frame(Opcode.Pong, this.#pong));
+    if (this.#pong !== undefined) frames.push(headOf(Opcode.Pong, this.#pong.length), this.#pong);
     this.#pong = undefined;
     if (bytes > 0) frames.push(headOf(Opcode.Binary, bytes), ...parts);
     const code = this.#closeCode ?? (this.#inner.isOver ? CloseCode.Normal : undefined);
     if (code !== undefined && !this.#isClosed) {
       this.#isClosed = true;
-      frames.push(frame(Opcode.Close, Uint8Array.of(code >> 8, code & 0xff)));
+      frames.push(headOf(Opcode.Close, 2), Uint8Array.of(code >> 8, code & 0xff));
     }
     return { parts: frames, slabs, bytes: frames.reduce((sum, { length }) => sum + length, 0) };
   }
@@ -100,7 +100,7 @@ export class WebSocketTunnel implements ByteCoding {
       this.#fail(CloseCode.GoingAway, "the client did not answer a ping");
     else if (silentMs >= PING_AFTER_MS && !this.#hasPinged) {
       this.#hasPinged = true;
-      this.#first.push(frame(Opcode.Ping, new Uint8Array(0)));
+      this.#first.push(headOf(Opcode.Ping, 0));
       this.#wake();
     }
   }
@@ -225,14 +225,6 @@ export class WebSocketTunnel implements ByteCoding {
 /** Codes that a close frame may contain (section 7.4). */
 function isCloseCode(code: number): boolean {
   return (code >= 1000 && code <= 1014 && (code < 1004 || code > 1006)) || (code >= 3000 && code < 5000);
-}
-
-function frame(opcode: number, payload: Uint8Array): Uint8Array {
-  const head = headOf(opcode, payload.length);
-  const bytes = new Uint8Array(head.length + payload.length);
-  bytes.set(head);
-  bytes.set(payload, head.length);
-  return bytes;
 }
 
 /** Returns the head of a frame that is not masked, and the last one of its message. */
