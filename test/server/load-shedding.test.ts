@@ -198,6 +198,24 @@ it("a call with a timeout that is too short does not limit those with longer one
   expect(good).toBe(1_000);
 });
 
+it("a queue is noticed in time after calls without deadlines, for which it would be short", async () => {
+  const authorize = shedding();
+  const handle = waitingFor(10, 20);
+  await send(authorize, { handle, rate: 350, seconds: 2, timeoutMs: undefined });
+  const { good } = await send(authorize, { handle, rate: 1_000, seconds: 2 });
+  expect(good).toBeGreaterThan(850);
+});
+
+it("calls with timeouts shorter than a turn do not limit a method", async () => {
+  const authorize = shedding();
+  await send(authorize, { handle: (done) => at(loop.now + 0.2, done), rate: 1_000, seconds: 1, timeoutMs: 1 });
+  const late: Handle = (done) => at(loop.now + 1, () => done(new RpcError(Code.DeadlineExceeded, "late")));
+  await send(authorize, { handle: late, rate: 50_000, seconds: 0.5, timeoutMs: 1 });
+  const slow: Handle = (done) => at(loop.now + 100, done);
+  const { refused } = await send(authorize, { handle: slow, rate: 1_000, seconds: 1, timeoutMs: 10_000 });
+  expect(refused).toEqual([]);
+});
+
 it("a pause of the process does not limit methods whose calls take half of their timeouts for long", async () => {
   const authorize = shedding();
   const load = { handle: ((done) => at(loop.now + 100, done)) as Handle, rate: 500, seconds: 1 };

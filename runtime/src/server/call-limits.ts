@@ -1,5 +1,5 @@
 /** Limits of the calls of one service or method: size of messages, time, and number. */
-import type { Call, CallResponse } from "../call/call.ts";
+import type { Call } from "../call/call.ts";
 import { Code } from "../call/code.ts";
 import { RpcError } from "../call/error.ts";
 import { watchEnd } from "../call/message-stream.ts";
@@ -70,19 +70,16 @@ export function limitConcurrency({ maxConcurrent: max }: CallLimits, name: strin
       throw new RpcError(Code.ResourceExhausted, problem);
     }
     running++;
-    let response: CallResponse;
+    let isStream = false;
     try {
-      response = await call(request);
-    } catch (reason) {
-      running--;
-      throw reason;
-    }
-    if (response?.stream) {
+      const response = await call(request);
+      if (!response?.stream) return response;
+      isStream = true;
       // If the reader has left, the handler runs until it has returned.
       const messages = watchEnd(response.messages, (_how, _why, settled) => void settled.then(() => running--));
       return { ...response, messages };
+    } finally {
+      if (!isStream) running--;
     }
-    running--;
-    return response;
   };
 }

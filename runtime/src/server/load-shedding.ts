@@ -1,6 +1,5 @@
 /**
- * Load shedding: a server that gets more calls than it can answer refuses some of them early, so that it answers the others
- * within their deadlines. Without it, all calls begin, and all end too late.
+ * Load shedding: a server that gets more calls than it can answer refuses some early, to answer the others within their deadlines.
  *
  * - Calls that arrive in one turn of the event loop begin in several turns if their handlers take CPU time. A call that has
  *   waited too long for its turn is refused.
@@ -18,11 +17,16 @@ import { defer, now } from "../call/platform.ts";
 const LONG_TURN_MS = 16;
 
 /**
- * The number of calls that begin in a turn before any turn has been measured. While turns allow so many, one call of as many is
- * measured, with the rest of its turn, or of those that fit into a long turn, if they are fewer: clocks and callbacks at the end
- * of a turn are a large part of the cost of a call. Measured less often, a queue that takes no CPU time is seen too late.
+ * The number of calls that begin in a turn before any is measured. Later one of as many is, with the rest of its turn, or of those
+ * that fit into a long turn: this costs some microseconds. With fewer, a queue that takes no CPU time is seen too late.
  */
 const FIRST_CALLS = 32;
+
+/** The share of its timeout that a quick call takes. While those of a method are, others are not counted, and fewer measured. */
+const QUICK_SHARE = 1 / 16;
+const QUICK_CALLS = 256;
+/** The number of quick calls after one that was not, or at first, before others are not counted. */
+const DOUBTS = 16;
 
 /** The share of its timeout for which a call may wait, and which calls of a limited method should take. */
 const SHARE = 1 / 4;
@@ -40,138 +44,134 @@ const NO_TIMEOUT_MS = 10_000;
 /** So few calls of a method are no overload: their time is the usual one, and no method is limited to fewer. */
 const FEW_CALLS = 8;
 
-/** The delay in milliseconds before a refused call may be attempted again. */
-const PUSHBACK_MS = 100;
-
 /** Services whose calls report the state of the server. */
 const EXEMPT = /^grpc\.(channelz|health|reflection)\./;
 
-/** The calls of a method. */
+/** The calls of a method. `limit` is the maximum of `running`. */
 interface MethodLoad {
+  /** The running calls that are counted. */
   running: number;
-  /** The maximum number of running calls. */
   limit: number;
   /** The time of a call while few run, in milliseconds. */
   usualMs: number;
+  /** The number of measured calls that must be quick before others are not counted. */
+  doubts: number;
 }
 
-interface WaitingCall {
-  readonly since: number;
-  readonly timeoutMs: number;
-  readonly begin: () => void;
-  readonly refuse: (reason: RpcError) => void;
-}
+type MayRefuse = (call: Parameters<Authorize>[0]) => boolean;
+/** A method's hook. `begins` begins a call that the hook itself need not see, and returns false for others. */
+type Hook = Authorize & { readonly begins: () => boolean };
 
 /**
  * Creates the function that returns a method's hook, which decides whether and when a call begins. Streams, health, reflection and
  * channelz have none: their calls always begin, and so do those for which `mayRefuse` returns false.
  */
-export function createLoadShedding(
-  mayRefuse: true | ((call: Parameters<Authorize>[0]) => boolean) = true,
-): (method: Method) => Authorize | undefined {
-  let waiting: WaitingCall[] = [];
+export function createLoadShedding(mayRefuse: true | MayRefuse = true): (method: Method) => Hook | undefined {
+  let waiting: { since: number; timeoutMs: number; settle: (isLate: boolean) => void }[] = [];
   let callsPerTurn = FIRST_CALLS;
+  /** The number of calls of which one is measured. */
+  let sample = FIRST_CALLS;
   /** The number of calls that may begin in this turn; if it is not watched, before a call is measured. */
   let left = 0;
-  let turnStart = 0;
-  let isWatched = false;
-  /** The time since which calls have been waiting. */
+  let turnStart: number | undefined;
   let waitingSince = 0;
+  let measuredAt = 0;
   // One error for all calls: the stack of each would cost more than the rest of its refusal.
   const overloaded = new RpcError(Code.Unavailable, "the server is overloaded (its option shedLoad refuses calls)", {
-    trailers: { [RETRY_PUSHBACK]: String(PUSHBACK_MS) },
+    trailers: { [RETRY_PUSHBACK]: "100" },
   });
 
   /** Ends the turn after the input that is ready. */
   function watch(time: number): void {
-    if (isWatched) return;
-    isWatched = true;
+    if (turnStart !== undefined) return;
     turnStart = time;
     left = callsPerTurn;
     defer(endTurn);
   }
 
   function endTurn(): void {
-    isWatched = false;
     const time = now();
-    const took = time - turnStart;
-    const begun = callsPerTurn - left;
-    if (took > LONG_TURN_MS) callsPerTurn = Math.max(1, Math.floor((begun * LONG_TURN_MS) / took));
-    else if (took * callsPerTurn < (begun * LONG_TURN_MS) / 2 && (left === 0 || callsPerTurn < FIRST_CALLS))
-      callsPerTurn *= 2;
-    left = callsPerTurn < FIRST_CALLS ? 0 : Math.floor(Math.min((begun * LONG_TURN_MS) / took, FIRST_CALLS)) - 1;
+    const took = time - (turnStart ?? time);
+    turnStart = undefined;
+    const fitting = Math.floor(((callsPerTurn - left) * LONG_TURN_MS) / took);
+    if (took > LONG_TURN_MS) callsPerTurn = Math.max(1, fitting);
+    else if (callsPerTurn < fitting / 2 && (left === 0 || callsPerTurn < FIRST_CALLS)) callsPerTurn *= 2;
+    left = callsPerTurn < FIRST_CALLS ? 0 : Math.min(fitting, sample) - 1;
     const share = time - waitingSince > STANDING_MS ? STANDING_SHARE : SHARE;
-    waiting = waiting.filter(({ since, timeoutMs, begin, refuse }) => {
+    waiting = waiting.filter(({ since, timeoutMs, settle }) => {
       const isLate = time - since > share * timeoutMs;
-      if (!isLate && isWatched && left === 0) return true;
-      if (isLate) refuse(overloaded);
-      else begin();
+      if (!isLate && turnStart !== undefined && left === 0) return true;
+      settle(isLate);
       return false;
     });
-    if (waiting.length > 0) watch(now());
   }
 
-  /** Counts a call that begins. Throws if too many of its method are running. */
-  function begin(load: MethodLoad, context: AnsweredContext, timeoutMs: number | undefined): void {
-    if (load.running >= load.limit) throw overloaded;
+  /** Measures a call that begins. Returns false if too many of its method are running. */
+  function begin(load: MethodLoad, context: AnsweredContext, timeoutMs: number): boolean {
+    if (load.running >= load.limit) return false;
     const start = now();
     watch(start);
     left--;
-    const width = ++load.running;
+    load.running++;
+    const isCounted = load.doubts > 0;
+    const width = isCounted ? load.running : FEW_CALLS + 1;
+    sample = isCounted || start - measuredAt > LONG_TURN_MS ? FIRST_CALLS : Math.min(2 * sample, QUICK_CALLS);
+    measuredAt = start;
+    // The calls that begin while this one runs are counted, because it may not be quick.
+    load.doubts ||= 1;
     context.onAnswered((error) => {
       load.running--;
       // A call that was refused or cancelled tells nothing about its handler.
       if (error !== undefined && error.code !== Code.DeadlineExceeded) return;
-      adapt(load, now() - start, timeoutMs ?? NO_TIMEOUT_MS, width, error === undefined);
+      const tookMs = now() - start;
+      const isQuick = tookMs < Math.min(QUICK_SHARE * timeoutMs, LONG_TURN_MS) && !Number.isFinite(load.limit);
+      load.doubts = isQuick ? Math.max(load.doubts - 1, 0) : DOUBTS;
+      if (isCounted || isQuick) adapt(load, tookMs, timeoutMs, width, error === undefined);
     });
+    return true;
   }
 
   /** Begins a call now or later, and measures it. */
   function measure(load: MethodLoad, context: AnsweredContext): ReturnType<Authorize> {
-    const timeoutMs = context.timeoutMs();
-    if (left > 0 || !isWatched) return begin(load, context, timeoutMs);
+    const timeoutMs = context.timeoutMs() ?? NO_TIMEOUT_MS;
+    const isItsTurn = left > 0 || turnStart === undefined;
+    if (isItsTurn && begin(load, context, timeoutMs)) return;
+    if (isItsTurn) throw overloaded;
     const since = now();
-    watch(since);
     if (waiting.length === 0) waitingSince = since;
-    return new Promise<void>((resolve, refuse) => {
-      waiting.push({
-        since,
-        timeoutMs: timeoutMs ?? NO_TIMEOUT_MS,
-        refuse,
-        begin() {
-          try {
-            begin(load, context, timeoutMs);
-            resolve();
-          } catch (reason) {
-            refuse(reason as RpcError);
-          }
-        },
-      });
+    return new Promise<void>((resolve, reject) => {
+      const settle = (isLate: boolean): void =>
+        isLate || !begin(load, context, timeoutMs) ? reject(overloaded) : resolve();
+      waiting.push({ since, timeoutMs, settle });
     });
   }
 
   return ({ kind, service }) => {
     if (kind !== "unary" || EXEMPT.test(service)) return undefined;
-    const load: MethodLoad = { running: 0, limit: Number.POSITIVE_INFINITY, usualMs: 0 };
-    const onAnswered = (): void => {
-      load.running--;
-    };
-    return (call) => {
+    const load: MethodLoad = { running: 0, limit: Number.POSITIVE_INFINITY, usualMs: 0, doubts: DOUBTS };
+    const onAnswered = (): void => void load.running--;
+    const begins = (): boolean => load.doubts === 0 && left > 0 && left-- > 0;
+    const authorize: Authorize = (call) => {
+      if (begins()) return;
       const { context } = call;
       if (!isAnswered(context) || !(mayRefuse === true || mayRefuse(call))) return;
       if (left === 0 || load.usualMs === 0 || load.running >= load.limit - 2) return measure(load, context);
       left--;
       load.running++;
-      return context.onAnswered(onAnswered);
+      context.onAnswered(onAnswered);
     };
+    return Object.assign(authorize, { begins });
   };
 }
 
 /** Adapts the limit of a method to a call that took `tookMs` and was one of `width` running calls when it began. */
 function adapt(load: MethodLoad, tookMs: number, timeoutMs: number, width: number, isWhole: boolean): void {
-  if (width <= FEW_CALLS && isWhole) load.usualMs += (tookMs - load.usualMs) / (load.usualMs === 0 ? 1 : 16);
+  // Of a call beside many others, the time is only an upper bound of the usual one.
+  const boundMs = width <= FEW_CALLS ? tookMs : Math.min(tookMs, load.usualMs);
+  if (isWhole) load.usualMs += (boundMs - load.usualMs) / (load.usualMs === 0 ? 1 : 16);
   const isLate = width > FEW_CALLS && tookMs > timeoutMs / 2 && tookMs > 2 * load.usualMs;
-  if (!isLate && width < load.limit - 1) return;
+  // Timeouts shorter than a turn pass in a server that is not overloaded.
+  if (timeoutMs < LONG_TURN_MS || (!isLate && width < load.limit - 1)) return;
   const wantedMs = Math.max(SHARE * timeoutMs, NEARLY_USUAL * load.usualMs);
   const wanted = (width * wantedMs) / Math.max(tookMs, 1);
   // A quick call, such as one that a cache has answered, raises the limit by a little only.

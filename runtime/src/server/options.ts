@@ -1,6 +1,6 @@
 /** Options of a router, validated and filled in once. */
 import type { Registry } from "@bufbuild/protobuf";
-import type { Authorize, Interceptor, Method } from "../call/call.ts";
+import type { Authorize, Interceptor } from "../call/call.ts";
 import type { ErrorHook } from "../call/error.ts";
 import { assertArrays, assertFunctions, assertObject, assertOneOf, resolveLimitGroup } from "../call/option.ts";
 import { dropsCallbacks } from "../call/platform.ts";
@@ -33,7 +33,7 @@ export interface RouterOptions {
   readonly authorize?: Authorize | undefined;
   /**
    * True if the server refuses unary calls as `unavailable` that it could not answer within their deadlines, because it gets
-   * more calls than it can handle. It then answers nearly as many in time as without overload. A function gets each call, as
+   * more calls than it can handle. It then answers nearly as many in time as without overload. A function gets calls, as
    * `authorize` does, and returns false for those that are never refused, such as payments. Without effect in Cloudflare Workers. Default:
    * false.
    */
@@ -120,7 +120,7 @@ export interface ResolvedRouterOptions
   readonly bodyLimits: BodyLimits;
   readonly headerLimits: HeaderLimits;
   /** Returns the hook of a method that runs before `authorize`, and refuses calls that come too many (load shedding). */
-  readonly shedLoad: ((method: Method) => Authorize | undefined) | undefined;
+  readonly shedLoad: ReturnType<typeof createLoadShedding> | undefined;
 }
 
 /** Fills in the defaults. Throws a `TypeError` or `RangeError` for an invalid option. */

@@ -40,9 +40,7 @@ type Violations = NonNullable<ReturnType<MessageValidator["validate"]>["violatio
  */
 export function createValidation(validator: MessageValidator): Interceptor {
   if (typeof validator?.validate !== "function") {
-    throw new TypeError(
-      "createValidation takes a validator, such as createValidator() of @bufbuild/protovalidate returns",
-    );
+    throw new TypeError("createValidation takes a validator, as createValidator() of @bufbuild/protovalidate returns");
   }
   return (next) => async (request) => {
     const { input } = request.method;
