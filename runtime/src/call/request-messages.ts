@@ -40,8 +40,8 @@ function refuseRepeats(call: Call, isInner: boolean): Call {
  * loop continues after the first one, as without interceptors.
  */
 function readOnce(messages: AsyncIterable<object>, path: string, isInner: boolean): AsyncIterable<object> {
-  let only: AsyncIterableIterator<object, undefined> | undefined;
-  let isBegun = false;
+  /** The iterator of the last loop over the messages. */
+  let last: AsyncIterableIterator<object, undefined> | undefined;
   /** True if the stream has no messages. */
   let isEmpty = false;
   const begin = (source: object): void => {
@@ -50,26 +50,23 @@ function readOnce(messages: AsyncIterable<object>, path: string, isInner: boolea
   };
   return {
     [Symbol.asyncIterator]() {
-      if (isInner && only !== undefined) return only;
+      if (isInner && last !== undefined) return last;
       if (isStream(messages)) begin(messages);
       const iterator = messages[Symbol.asyncIterator]();
       if (!isStream(messages)) begin(iterator);
-      const isFirst = !isBegun;
-      isBegun = true;
-      let isRead = false;
-      const first = async (): Promise<IteratorResult<object, undefined>> => {
+      const isFirstLoop = last === undefined;
+      let next = async (): Promise<IteratorResult<object, undefined>> => {
+        next = () => iterator.next();
         const step = await iterator.next();
-        if (step.done && !isFirst && !isEmpty) throw readTwice(path);
+        if (step.done && !isFirstLoop && !isEmpty) throw readTwice(path);
         isEmpty = step.done === true;
         return step;
       };
-      const next: typeof first = () => {
-        if (isRead) return iterator.next();
-        isRead = true;
-        return first();
-      };
-      only = iteration(next, () => iterator.return?.());
-      return only;
+      last = iteration(
+        () => next(),
+        () => iterator.return?.(),
+      );
+      return last;
     },
   };
 }

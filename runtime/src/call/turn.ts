@@ -15,6 +15,7 @@ const UNWATCHED_BYTES = 16_384;
 
 /** The bytes of messages that have been decoded in this turn, or in several turns that {@link UNWATCHED_BYTES} joins. */
 let decoded = 0;
+/** True if a callback will begin the next turn. */
 let isWatched = false;
 /** The messages that wait for a turn, in order. */
 const waiting: { readonly bytes: number; readonly resume: () => void }[] = [];

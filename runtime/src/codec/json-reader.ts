@@ -105,6 +105,7 @@ function readValue(plan: FieldPlan, json: JsonValue, depth: number): unknown {
     }
     case Kind.Bytes:
       return typeof json === "string" ? base64Decode(json) : leave();
+    // An enum, by name or by number.
     default: {
       if (typeof json === "string") return plan.numbers?.get(json) ?? leave();
       if (typeof json !== "number") leave();
