@@ -1,8 +1,8 @@
 /** Outcomes of calls to several endpoints: which of them count, how many run, and which are sent again. */
 import { Code, type Interceptor, RpcError } from "triple-es";
-import { fixed, type Resolver, roundRobin, type TargetEvent } from "triple-es/discovery";
+import { type Balancer, fixed, type Resolver, roundRobin, type TargetEvent } from "triple-es/discovery";
 import { createTransport } from "triple-es/node";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { createGreetServiceClient, type GreetServiceClient } from "../../examples/gen/greet/v1/greet_triple.ts";
 import { ConnectionBackoff } from "../../runtime/src/connection/attempts.ts";
 import type { Connect, ConnectionOwner } from "../../runtime/src/connection/connection.ts";
@@ -190,4 +190,31 @@ it("a connection that is lost before its last stream has ended is not kept by it
   owner?.onUnusable(connection, false);
   pool.destroy(new RpcError(Code.Unavailable, "closed"));
   expect([pool.active, connection.destroyed]).toEqual([0, 0]);
+});
+
+describe("functions of users", () => {
+  it("a balancer that throws fails calls with its error, until it works again", async () => {
+    let isBroken = true;
+    const balancer: Balancer = (ready) => {
+      if (isBroken) throw new Error("no policy");
+      return () => ready[0] as (typeof ready)[0];
+    };
+    const transport = createTransport({ resolver: fixed(addressesOf(await startServers(1))), balancer });
+    onTestFinished(() => transport.close());
+    const client = createGreetServiceClient(transport);
+    expect(await failureOf(client.greet({}))).toMatchObject({ code: Code.Internal, rawMessage: "no policy" });
+    isBroken = false;
+    expect((await client.greet({})).greeting).toBe("0");
+  });
+
+  it("a hook onEndpoint that rejects is printed", async () => {
+    const print = vi.spyOn(console, "error").mockImplementation(() => {});
+    onTestFinished(() => print.mockRestore());
+    const reason = new Error("no log");
+    const onEndpoint = () => Promise.reject(reason);
+    const transport = createTransport({ resolver: fixed(addressesOf(await startServers(1))), onEndpoint });
+    onTestFinished(() => transport.close());
+    expect((await createGreetServiceClient(transport).greet({})).greeting).toBe("0");
+    expect(print).toHaveBeenCalledWith("triple-es: the hook onEndpoint failed:", reason);
+  });
 });

@@ -89,12 +89,10 @@ export class ReadySet {
     else this.#stopBatch ??= startBackgroundTimer(BATCH_MS, () => this.update());
   }
 
-  /** Makes a new picker at once. */
+  /** Makes a new picker at once. The error of a policy that throws fails calls, and not the process. */
   update(): void {
-    this.#stopBatch?.();
-    this.#stopBatch = undefined;
+    this.stop();
     if (!this.#owner.isActive()) return;
-    this.#stopGrowth();
     const time = now();
     const all = [...this.#owner.members];
     const members = all.filter(({ state }) => state === "ready");
@@ -112,7 +110,11 @@ export class ReadySet {
     this.#options.zone?.weigh(all, this.#ready, time);
     const { loads } = this.balancer;
     if (loads !== undefined) weighByLoad(this.#ready, loads, time);
-    this.picker = this.#ready.length === 0 ? undefined : this.balancer(this.#ready, pending);
+    try {
+      if (this.#ready.length > 0) this.picker = this.balancer(this.#ready, pending);
+    } catch {
+      this.picker = (request) => this.balancer(this.#ready, pending)(request);
+    }
     const intervalMs = loads?.weightUpdatePeriodMs ?? GROWTH_INTERVAL_MS;
     if (grows || loads !== undefined) this.#stopGrowth = startBackgroundTimer(intervalMs, () => this.changed());
     this.#watchReturns(time);
@@ -132,7 +134,6 @@ export class ReadySet {
 
   /** Makes a new picker when the next endpoint's ejection is over. */
   #watchReturns(now: number): void {
-    this.#stopReturn();
     if (this.#ejected.length === 0) return;
     const next = Math.min(...this.#ejected.map(({ ejectedUntil }) => ejectedUntil));
     this.#stopReturn = startBackgroundTimer(next - now + 1, () => this.changed());

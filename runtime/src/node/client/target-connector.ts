@@ -107,7 +107,7 @@ export function createTargetConnector(
       logged++;
       events.push({ time: wallClock(), ...describe(event) });
       if (events.length > MAX_TRACE_EVENTS) events.shift();
-      onEndpoint?.(event);
+      return onEndpoint?.(event);
     },
     onServiceConfig(config) {
       const parsed = config === undefined ? given : parseServiceConfig(config);
