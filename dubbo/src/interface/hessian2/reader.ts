@@ -123,7 +123,7 @@ class Reader {
       length += chunk.byteLength;
     }
     const last = this.#lastChunk(tag);
-    if (chunks.length === 0) return last.slice();
+    if (chunks.length === 0) return new Uint8Array(last);
     return concat([...chunks, last], length + last.byteLength);
   }
 

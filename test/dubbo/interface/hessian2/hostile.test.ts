@@ -150,6 +150,13 @@ describe("Hessian 2", () => {
     expect(() => createHessian2({ limits: limits as object })).toThrow(message);
   });
 
+  it("keeps nothing of the message in bytes, also if it is a Buffer", () => {
+    const message = Buffer.from(hessian2.encode("[B", Uint8Array.of(1, 2)));
+    const bytes = hessian2.decode("[B", message);
+    message.fill(0);
+    expect(bytes).toStrictEqual(Uint8Array.of(1, 2));
+  });
+
   it("refuses options that are misspelled", () => {
     const given: object = { enum: [] };
     expect(() => createHessian2(given)).toThrow(
