@@ -4,13 +4,11 @@ import type { Cost } from "./cost.ts";
 import { toJson } from "./json.ts";
 import { fromJson } from "./read-json.ts";
 import type { JavaType, Signature } from "./signature.ts";
-import { ExactNumber, isBytes, isRecord, scalarOf, within } from "./type.ts";
+import { ExactNumber, eachArgument, isBytes, isRecord, scalarOf } from "./type.ts";
 
 /** The array of the arguments. */
-export function argumentsToJson({ parameters }: Signature, values: readonly unknown[], cost: Cost): JsonValue[] {
-  return parameters.map(({ name, type }, index) =>
-    within(`argument "${name}"`, () => toJson(type, values[index], cost)),
-  );
+export function argumentsToJson(signature: Signature, values: readonly unknown[], cost: Cost): JsonValue[] {
+  return eachArgument(signature, (type, index) => toJson(type, values[index], cost));
 }
 
 /**
@@ -41,14 +39,13 @@ export interface Fit {
  * Converts the first reading that is valid for the types. If none is valid, throws the error of the first reading. The cost
  * is that of the message: failed attempts count too.
  */
-export function valuesOf({ parameters }: Signature, readings: readonly JsonValue[][], cost: Cost): Fit {
+export function valuesOf(signature: Signature, readings: readonly JsonValue[][], cost: Cost): Fit {
   let problem: unknown;
   for (const reading of readings) {
     try {
-      const values = parameters.map(({ name, type }, index) =>
-        within(`argument "${name}"`, () => fromJson(type, reading[index] as JsonValue, cost)),
-      );
-      return { values, plain: parameters.every(({ type }, index) => isPlain(type, reading[index] as JsonValue)) };
+      const values = eachArgument(signature, (type, index) => fromJson(type, reading[index] as JsonValue, cost));
+      const plain = signature.parameters.every(({ type }, index) => isPlain(type, reading[index] as JsonValue));
+      return { values, plain };
     } catch (reason) {
       problem ??= reason;
     }

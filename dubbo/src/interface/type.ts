@@ -232,6 +232,10 @@ export function within<T>(where: string, work: () => T): T {
   }
 }
 
+/** Converts each argument of a method. An error begins with the name of its parameter. */
+export const eachArgument = <T>({ parameters }: Signature, convert: (type: JavaType, index: number) => T): T[] =>
+  parameters.map(({ name, type }, index) => within(`argument "${name}"`, () => convert(type, index)));
+
 /** Runs `work`. An error that is no `RpcError` becomes `invalid_argument`, with `where` before its reason. */
 export function orInvalid<T>(where: string, work: () => T): T {
   try {

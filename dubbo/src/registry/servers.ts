@@ -1,9 +1,8 @@
 /**
  * The addresses of a registry's servers, and other options that registries share.
  */
-import { assertMembers, parseAddress } from "triple-es/internal";
+import { parseAddress } from "triple-es/internal";
 import { networkInterfaces } from "triple-es/internal/node";
-import type { RegistryOptions } from "./dubbo/resolver.ts";
 
 /** The identity of a client. */
 export interface Credentials {
@@ -26,34 +25,6 @@ export function parseServers(registry: string, servers: readonly string[], defau
     if (address !== undefined && "host" in address) return address;
     throw new TypeError(`servers of ${registry} must be host:port or [v6]:port, not ${JSON.stringify(server)}`);
   });
-}
-
-const SHARED: readonly (keyof RegistryOptions)[] = [
-  "servers",
-  "auth",
-  "tls",
-  "levels",
-  "providedBy",
-  "application",
-  "rules",
-];
-
-/**
- * Validates the names of a registry's options, which are `own` and those of all registries, and the option `auth`. Returns the
- * addresses of the servers. Throws a `TypeError` for an invalid option.
- */
-export function checkRegistry<Options extends RegistryOptions>(
-  registry: string,
-  options: Options,
-  defaultPort: number,
-  own: readonly (keyof Options & string)[],
-): ServerAddress[] {
-  assertMembers(`the options of ${registry}`, options, [...SHARED, ...own]);
-  const { servers, auth } = options;
-  if (auth !== undefined && (typeof auth?.username !== "string" || typeof auth.password !== "string")) {
-    throw new TypeError(`auth of ${registry} must be { username, password }`);
-  }
-  return parseServers(registry, servers, defaultPort);
 }
 
 /** The largest number of a port. */

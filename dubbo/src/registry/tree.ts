@@ -16,7 +16,6 @@ import type { RegistryOptions } from "./dubbo/resolver.ts";
 import { parseInstance } from "./dubbo/service-instance.ts";
 import type { EntrySession, Store, Text } from "./dubbo/source.ts";
 import { createRegistry, keepInstance } from "./dubbo/store.ts";
-import { checkInteger } from "./servers.ts";
 import type { StopWatch, Watcher } from "./watch.ts";
 
 /** Maximum number of attempts to change an entry that other clients change at the same time. */
@@ -49,10 +48,6 @@ export interface TreeOptions extends RegistryOptions {
   /** Time limit for connecting to a server, in milliseconds. Default: 5,000. */
   readonly connectTimeoutMs?: number | undefined;
 }
-
-/** Validates the time limit for connecting. */
-export const connectTimeoutOf = ({ connectTimeoutMs = 5_000 }: TreeOptions): number =>
-  checkInteger("connectTimeoutMs", connectTimeoutMs, 1, 600_000);
 
 /** Makes a registry of a tree. `writeInstance` writes the content of an instance. */
 export function createTreeRegistry(

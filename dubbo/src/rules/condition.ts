@@ -26,6 +26,8 @@ export function parseCondition(text: string, at: string, prefix?: RegExp): Condi
   for (const { separator, content } of tokensOf(text)) {
     if (separator === "" || separator === "&") {
       const key = prefix === undefined ? content : content.replace(prefix, "");
+      // The body of a request is unknown when its endpoint is chosen.
+      if (key.startsWith("arguments")) throw new Error(`${at}: ${key} is not supported, use attachments`);
       const known = separator === "&" ? condition.get(key) : undefined;
       patterns = known ?? { matches: new Set(), mismatches: new Set() };
       condition.set(key, patterns);
@@ -84,7 +86,7 @@ export function compileThen(condition: Condition, consumer: Parameters): (endpoi
   const tests = [...condition].map(([key, patterns]) => {
     const globOf = (text: string): string => (text.startsWith("$") ? (consumer.get(text.slice(1)) ?? "") : text);
     const test = compilePatterns(patterns, globOf, true);
-    const isEndpoint = !/^(?:arguments|attachments)/.test(key);
+    const isEndpoint = !key.startsWith("attachments");
     return (endpoint: Parameters): boolean => {
       const value = isEndpoint ? endpoint.get(key) : MISSING;
       return value !== undefined && test(value);
@@ -98,15 +100,9 @@ export const javaName = (method: string): string => method.charAt(0).toLowerCase
 
 /** Returns the function that reads the value of a key from a request. `undefined`: it is a parameter of the consumer. */
 function requestReader(key: string): ((request: RuleRequest) => string | undefined) | undefined {
-  if (key.startsWith("attachments")) {
-    const name = /^attachments\[([^\]]+)\]/.exec(key)?.[1];
-    return name === undefined ? () => MISSING : (request) => request.attachment(name);
-  }
-  if (key.startsWith("arguments")) {
-    const index = /^arguments\[([0-9]+)\]/.exec(key)?.[1];
-    return index === undefined ? () => MISSING : (request) => request.argument(Number(index)) ?? MISSING;
-  }
-  return undefined;
+  if (!key.startsWith("attachments")) return undefined;
+  const name = /^attachments\[([^\]]+)\]/.exec(key)?.[1];
+  return name === undefined ? () => MISSING : (request) => request.attachment(name);
 }
 
 function compilePatterns(patterns: Patterns, globOf: (text: string) => string, ifInvalid: boolean): Test {

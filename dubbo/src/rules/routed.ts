@@ -1,5 +1,5 @@
 /** The balancer that rules restrict: the policy chooses among the endpoints that they leave for a request. */
-import { Code, RpcError } from "triple-es";
+import { Code, type ContextKey, RpcError } from "triple-es";
 import type { Balancer, Endpoint, ReadyEndpoint, RoutedBalancer } from "triple-es/discovery";
 import { parseAddress, random } from "triple-es/internal";
 import { javaName } from "./condition.ts";
@@ -38,11 +38,10 @@ export function routed(
     const plan = new Plan(rulesOf(), consumer, candidates, finish, random);
     // One view of requests for all picks, because none of them waits.
     let current: HttpRequest | undefined;
-    const view = { method: "", attachment: (name: string) => current?.headers.get(name), argument: () => undefined };
+    const view = { method: "", attachment: (name: string) => current?.headers.get(name) };
     const choose = (request: HttpRequest): Choice => {
-      // Over HTTP RPC, the path of an overload has a suffix after a tilde.
       const { path } = request;
-      if (path !== current?.path) view.method = javaName(path.slice(path.lastIndexOf("/") + 1).split("~")[0] as string);
+      if (path !== current?.path || path.endsWith("$invoke")) view.method = javaName(methodOf(request));
       current = request;
       return plan.choose(view);
     };
@@ -51,6 +50,15 @@ export function routed(
     });
   };
   return Object.assign(balancer, policy.policy === undefined ? {} : { policy: policy.policy, loads: policy.loads });
+}
+
+/** The name of the method that a generic call calls, which its client sets under the same key. */
+const CALLED_METHOD: ContextKey<string> = { id: Symbol.for("triple-es.called"), defaultValue: "$invoke" };
+
+function methodOf({ path, context }: HttpRequest): string {
+  // Over HTTP RPC, the path of an overload has a suffix after a tilde.
+  const name = path.slice(path.lastIndexOf("/") + 1).split("~")[0] as string;
+  return name === CALLED_METHOD.defaultValue ? (context?.values?.get(CALLED_METHOD) ?? name) : name;
 }
 
 type HttpRequest = globalThis.Parameters<ReturnType<RoutedBalancer>>[0];

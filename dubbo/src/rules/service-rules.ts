@@ -101,7 +101,7 @@ export class ServiceRules {
   readonly #host: string;
   /** The consumer as parameters of its URL in Dubbo. */
   readonly #consumer: Parameters;
-  /** Settings of calls by method, which a change of the dynamic configuration discards. */
+  /** Settings of calls by method, of 100 at most: generic calls may name any. A change of the configuration discards them. */
   #calls = { changes: 0, byMethod: new Map<string, ReturnType<typeof callSettingsIn>>() };
   readonly #names: { readonly service: string; readonly consumer: string; provider: string | undefined };
   readonly #rules = ORDER.map(([kind]) => this.#create(ROUTERS[kind], undefined));
@@ -186,7 +186,8 @@ export class ServiceRules {
    */
   readonly overrides: NonNullable<ReturnType<Registry["resolver"]>["overrides"]> = ({ name }) => {
     if (!this.#isConfigured) return undefined;
-    if (this.#calls.changes !== this.changes) this.#calls = { changes: this.changes, byMethod: new Map() };
+    const isStale = this.#calls.changes !== this.changes || this.#calls.byMethod.size === 100;
+    if (isStale) this.#calls = { changes: this.changes, byMethod: new Map() };
     const known = this.#calls.byMethod.get(name);
     if (known !== undefined) return known;
     const set = new Map([...this.#overrides(new Map(), "provider"), ...this.#overrides(this.#consumer)]);
@@ -195,12 +196,13 @@ export class ServiceRules {
     return settings;
   };
 
-  /** Gives endpoints the weights of the dynamic configuration. */
+  /** Gives endpoints the weights of the dynamic configuration, also those that providers in Java apply to one service. */
   weigh(endpoints: readonly Endpoint[]): readonly Endpoint[] {
     if (!this.#isConfigured) return endpoints;
     return endpoints.map((endpoint) => {
       const parameters = new Map(Object.entries({ ...endpoint.attributes, ...addressOf(endpoint) }));
-      return { ...endpoint, weight: weightIn(this.#overrides(parameters)) ?? endpoint.weight };
+      const set = new Map([...this.#overrides(parameters, "provider"), ...this.#overrides(parameters)]);
+      return { ...endpoint, weight: weightIn(set) ?? endpoint.weight };
     });
   }
 
@@ -223,8 +225,8 @@ export class ServiceRules {
   /** The parameters that dynamic configuration replaces in those of an endpoint, the items of the service last. */
   #overrides(parameters: Parameters, side: Configurable["side"] = "consumer"): Parameters {
     const [host = "", address = ""] = [parameters.get("host"), parameters.get("address")];
-    const [own, application = ""] =
-      side === "consumer" ? [this.#host, this.#options.application] : ["", this.#names.provider];
+    const provider = parameters.get("application") ?? this.#names.provider;
+    const [own, application = ""] = side === "consumer" ? [this.#host, this.#options.application] : [host, provider];
     const subject = { side, own, host, address, application, service: this.#key, parameters };
     return new Map(this.#configurators.flatMap(({ text }) => [...overridesOf(text.rule, subject)]));
   }

@@ -21,8 +21,6 @@ export interface RuleRequest {
   readonly method: string;
   /** Returns the value of an attachment, which is a header in Triple. */
   attachment(name: string): string | undefined;
-  /** Returns an argument as text; `undefined` if it is not known. */
-  argument(index: number): string | undefined;
 }
 
 /** A part of the endpoints that calls are distributed to by weight. */

@@ -1,7 +1,9 @@
 /** Traffic rules of consumers: texts that change, in a config center of the test, and servers on this machine. */
-import { Code, type HandlerContext, RpcError } from "triple-es";
+import { Code, createContextValues, type HandlerContext, RpcError } from "triple-es";
 import type { Endpoint, Registry } from "triple-es/discovery";
 import { createServer, createTransport, type RegistryTransportOptions } from "triple-es/node";
+import { hessian2 } from "triple-es-dubbo/hessian2";
+import { addGenericCalls, createGenericClient } from "triple-es-dubbo/java";
 import { forwardTag, type RulesOptions, rules } from "triple-es-dubbo/rules";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createDubboResolvers } from "../../../dubbo/src/registry/dubbo/resolver.ts";
@@ -55,7 +57,8 @@ async function start(tags: readonly string[], { consumer, others = [], silent = 
   const urls: string[] = [];
   const names = new Map<string, string>();
   for (const tag of tags) {
-    const server = createServer();
+    const server = createServer({ serializations: [hessian2] });
+    addGenericCalls(server);
     const greet = (_: object, { timeoutMs }: HandlerContext): { greeting: string } => {
       if (tag === "failing") throw new RpcError(Code.Unavailable, "down");
       return { greeting: tag === "timeout" ? tenths(timeoutMs()) : tag };
@@ -371,6 +374,51 @@ it("conditions on the method apply to its overloads, whose paths have a suffix o
   const { pick, set } = ruled();
   set("shop.condition-router", 'conditions: ["method=find => region=hz"]');
   expect(["find", "find~l", "finds"].map((name) => pick(`/com.acme.Shop/${name}`))).toEqual(["hz", "hz", "bj"]);
+});
+
+it("conditions on the method, and settings of one, apply to the method that a generic call calls", async () => {
+  const { texts, transport } = await start(["timeout"], { serializations: [hessian2] });
+  const generic = createGenericClient(transport);
+  const values = createContextValues();
+  const hello = (method: string, tag: string) => {
+    const options = { mode: "protobuf-json", headers: { "dubbo.tag": tag }, values } as const;
+    return outcomeOf(generic.call(SERVICE, method, ["{}"], options));
+  };
+  expect(await hello("greet", "timeout")).toBe('{"greeting":"none"}');
+  texts.set(`${SERVICE}::.condition-router`, 'conditions: ["method=greet =>"]');
+  await expect.poll(() => hello("greet", "timeout")).toContain("no endpoint");
+  expect(await hello("other", "timeout")).toContain("has no unary method");
+  // Calls may share the values of their caller.
+  expect(values.get({ id: Symbol.for("triple-es.called"), defaultValue: "unchanged" })).toBe("unchanged");
+  texts.set(`${SERVICE}::.condition-router`, "");
+  const settings = "{ side: consumer, parameters: { greet.timeout: 20000 } }";
+  texts.set(`${SERVICE}::.configurators`, `{ key: ${SERVICE}, configs: [${settings}] }`);
+  await expect.poll(() => hello("greet", "timeout")).toBe('{"greeting":"20 s"}');
+});
+
+it("items of a service with side: provider set the weights of its endpoints, those of consumers win", () => {
+  const { own, set } = ruled();
+  const endpoints = ["10.0.0.7:1", "10.0.0.8:1"].map((address) => ({ address, attributes: { application: "shop" } }));
+  const weights = (...items: string[]): unknown => {
+    set(`${SERVICE}::.configurators`, `{ key: ${SERVICE}, configs: [${items}] }`);
+    return own.weigh(endpoints).map(({ weight }) => weight);
+  };
+  const provider = "{ side: provider, addresses: ['10.0.0.7:1'], applications: [shop], parameters: { weight: 7 } }";
+  expect(weights(provider)).toEqual([7, undefined]);
+  expect(weights(provider, "{ side: consumer, parameters: { weight: 9 } }")).toEqual([9, 9]);
+  expect(weights(provider.replace("[shop]", "[web]"))).toEqual([undefined, undefined]);
+});
+
+it("settings are remembered for some methods only, because generic calls may name any", () => {
+  const { own, set } = ruled();
+  const item = "{ side: consumer, parameters: { timeout: 1000, greet.timeout: 2000 } }";
+  set(`${SERVICE}::.configurators`, `{ key: ${SERVICE}, configs: [${item}] }`);
+  const settingsOf = (name: string) => own.overrides({ name } as Parameters<typeof own.overrides>[0]);
+  const first = settingsOf("greet");
+  expect(settingsOf("greet")).toBe(first);
+  for (let i = 0; i < 1_000; i++) expect(settingsOf(`greet${i}`)?.timeoutMs).toBe(1_000);
+  expect(settingsOf("greet")).toEqual(first);
+  expect(settingsOf("greet")).not.toBe(first);
 });
 
 it("conditions on the method name it as the proto file or as Java", () => {

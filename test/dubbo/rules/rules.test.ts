@@ -27,7 +27,7 @@ function route({ kind = "tag-router", text, providers, consumer = {}, random = (
   const finish = (left: readonly Candidate[]): string => left.map(({ index }) => names[index]).join(" ");
   const plan = new Plan([rule.rule], new Map(Object.entries(consumer)), candidates, finish, random);
   return (headers: Readonly<Record<string, string>> = {}, method = "greet") =>
-    plan.choose({ method, attachment: (name) => headers[name], argument: () => undefined });
+    plan.choose({ method, attachment: (name) => headers[name] });
 }
 
 const at = (host: string, tag?: string) => ({ host, port: "50051", ...(tag && { "dubbo.tag": tag }) });
@@ -166,6 +166,13 @@ describe("texts of rules", () => {
       "conditions: ['a==b']",
       'conditions[0]: "==" before "b" in "a==b" must be "=", "!=", "&" or ","',
     ],
+    ...["arguments[0]=1 =>", "=> arguments[0]=1", "consumer.arguments=1 =>"].map(
+      (condition): [RuleKind, string, string] => [
+        "condition-router",
+        `conditions: ['${condition}']`,
+        `conditions[0]: ${/arguments[^=]*/.exec(condition)?.[0].trim()} is not supported, use attachments`,
+      ],
+    ),
     ["condition-router", "conditions: [a: b]", "conditions[0] must be a text: put it in quotes"],
     ["condition-router", "configVersion: v3.2", 'configVersion "v3.2" is not supported: use v3.0 or v3.1'],
     [
@@ -181,6 +188,7 @@ describe("texts of rules", () => {
     ],
     ["affinity-router", `#${"x".repeat(131_072)}`, "it is longer than 131072 characters"],
     ["affinity-router", "[".repeat(60_000), "it is nested more than 64 levels deep"],
+    ["affinity-router", `[${",".repeat(131_000)}`, "it has more than 32768 symbols"],
     ["affinity-router", "- ".repeat(60_000), "it is nested more than 64 levels deep"],
     ["affinity-router", "{ a: 1 }\n---\n{ a: 2 }", "it has more than one document"],
     [
@@ -252,7 +260,7 @@ it("a plan of more rules than it may have branches for tags applies each rule on
   };
   const rules = Array.from({ length: 3_000 }, () => () => [stage]);
   const plan = new Plan(rules, new Map(), [{ index: 0, parameters: new Map() }], (left) => left.length, Math.random);
-  const request = { method: "greet", attachment: () => undefined, argument: () => undefined };
+  const request = { method: "greet", attachment: () => undefined };
   for (let calls = 0; calls < 3; calls++) expect(plan.choose(request)).toBe(1);
   expect(applied).toBe(rules.length);
 });

@@ -11,7 +11,7 @@ import {
   wireNameOf,
 } from "../serialization.ts";
 import { signatureOf } from "../signature.ts";
-import { orInvalid, parameterNames, show, within } from "../type.ts";
+import { eachArgument, orInvalid, parameterNames, show } from "../type.ts";
 import { decodeWrapper, EXCEPTION_CODE, encodeWrapper } from "./wrapper.ts";
 
 /** RPC codes by the code of Dubbo's `RpcException`. Other codes are not specific. */
@@ -33,9 +33,7 @@ export function encodeRequest(method: Method, message: object, options: PayloadO
   const given = message as readonly unknown[];
   return orInvalid(method.path, () => {
     const cost = new Cost(options.maxMessageValues);
-    const values = signature.parameters.map(({ name, type }, index) =>
-      within(`argument "${name}"`, () => serialization.encode(type, given[index], cost)),
-    );
+    const values = eachArgument(signature, (type, index) => serialization.encode(type, given[index], cost));
     return encodeWrapper({ serializeType: wireNameOf(serialization), values, types: parameterNames(signature) });
   });
 }

@@ -14,7 +14,7 @@ import {
   wireNameOf,
 } from "../serialization.ts";
 import { type Signature, signatureOf } from "../signature.ts";
-import { nameOf, orInvalid, parameterNames, show, within } from "../type.ts";
+import { eachArgument, nameOf, orInvalid, parameterNames, show, within } from "../type.ts";
 import { decodeWrapper, EXCEPTION_CODE, encodeWrapper, type Wrapper } from "./wrapper.ts";
 
 /** The code of Dubbo's `RpcException` for exceptions of the service itself. */
@@ -56,8 +56,8 @@ export class WrappedCall implements GrpcPayloadCall {
       throw new Error(`${wrapper.values.length} were sent, and it takes ${parameters.length}`);
     }
     const cost = new Cost(this.#maxMessageValues);
-    return parameters.map(({ name, type }, index) =>
-      within(`argument "${name}"`, () => serialization.decode(type, wrapper.values[index] as Uint8Array, cost)),
+    return eachArgument(this.#signature, (type, index) =>
+      serialization.decode(type, wrapper.values[index] as Uint8Array, cost),
     );
   }
 

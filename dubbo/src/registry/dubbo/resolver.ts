@@ -10,10 +10,17 @@
  */
 import { Code, RpcError } from "triple-es";
 import type { Balancer, Registry, Resolver } from "triple-es/discovery";
-import { assertArrays, assertOneOf, resolvedWithin, startBackgroundTimer, unlessAborted } from "triple-es/internal";
+import {
+  assertArrays,
+  assertMembers,
+  assertOneOf,
+  resolvedWithin,
+  startBackgroundTimer,
+  unlessAborted,
+} from "triple-es/internal";
 import type { ClientTlsOptions } from "triple-es/node";
 import type { Rules } from "../../rules/service-rules.ts";
-import { externalHost } from "../servers.ts";
+import { externalHost, parseServers, type ServerAddress } from "../servers.ts";
 import { createConsumers } from "./consumer.ts";
 import { EntryCounter } from "./limits.ts";
 import { MetadataCache, REVISION_RETRY_MS } from "./metadata-cache.ts";
@@ -45,6 +52,27 @@ export interface RegistryOptions {
   readonly application?: string | undefined;
   /** Traffic rules, made by `rules` of `triple-es-dubbo/rules`. Default: none are read. */
   readonly rules?: Rules | undefined;
+}
+
+/** The names of the options of all registries. */
+const SHARED = ["servers", "auth", "tls", "levels", "providedBy", "application", "rules"];
+
+/**
+ * Validates the names of a registry's options, `own` besides those of all registries, and the option `auth`. Returns the addresses
+ * of the servers. Throws a `TypeError` for an invalid option.
+ */
+export function checkRegistry(
+  registry: string,
+  options: RegistryOptions,
+  defaultPort: number,
+  own: readonly string[],
+): ServerAddress[] {
+  assertMembers(`the options of ${registry}`, options, [...SHARED, ...own]);
+  const { servers, auth } = options;
+  if (auth !== undefined && (typeof auth?.username !== "string" || typeof auth.password !== "string")) {
+    throw new TypeError(`auth of ${registry} must be { username, password }`);
+  }
+  return parseServers(registry, servers, defaultPort);
 }
 
 /** Time for which a list waits for the metadata of its instances, in milliseconds. Later metadata makes another list. */

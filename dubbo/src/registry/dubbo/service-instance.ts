@@ -85,12 +85,7 @@ export function writeGoInstance(instance: Instance): string {
  * with the reason if it is malformed.
  */
 export function parseInstance(json: string, application: string): ServiceInstance | undefined {
-  let value: Readonly<Record<string, unknown>>;
-  try {
-    value = JSON.parse(json);
-  } catch {
-    throw new Error("it is not JSON");
-  }
+  const value = parseJson(json, "it is") as Readonly<Record<string, unknown>>;
   if (typeof value !== "object" || value === null) throw new Error("it is not an object");
   if (value["Enable"] === false || value["Healthy"] === false) return undefined;
   const host = value["address"] ?? value["Host"];
@@ -100,6 +95,14 @@ export function parseInstance(json: string, application: string): ServiceInstanc
   const payload = value["payload"] as { readonly metadata?: unknown } | null | undefined;
   const metadata = readStrings(payload?.metadata ?? value["Metadata"]);
   return { application, host, port, metadata, services: parseMetadata(value["ServiceMetadata"]) };
+}
+
+function parseJson(text: string, subject: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new Error(`${subject} not JSON`);
+  }
 }
 
 /** Returns the revision of an instance; `undefined` if it has no services. */
@@ -112,12 +115,7 @@ export function revisionOfInstance({ metadata }: ServiceInstance): string | unde
 function triplePort({ port, metadata }: ServiceInstance): number | undefined {
   const text = metadata["dubbo.endpoints"];
   if (text === undefined) return port;
-  let endpoints: unknown;
-  try {
-    endpoints = JSON.parse(text);
-  } catch {
-    throw new Error("its dubbo.endpoints are not JSON");
-  }
+  const endpoints = parseJson(text, "its dubbo.endpoints are");
   if (!Array.isArray(endpoints)) throw new Error("its dubbo.endpoints are not a list");
   const found = endpoints.find((one) => one?.protocol === TRIPLE) as { readonly port?: unknown } | undefined;
   return found === undefined ? undefined : Number(found.port);

@@ -4,9 +4,10 @@
 import { fixed, pickFirst, type Registry } from "triple-es/discovery";
 import { formatAddress } from "triple-es/internal";
 import { createTransport } from "triple-es/node";
+import { checkRegistry } from "../dubbo/resolver.ts";
 import { writeGoInstance } from "../dubbo/service-instance.ts";
-import { checkInteger, checkRegistry } from "../servers.ts";
-import { connectTimeoutOf, createTreeRegistry, type TreeOptions } from "../tree.ts";
+import { checkInteger } from "../servers.ts";
+import { createTreeRegistry, type TreeOptions } from "../tree.ts";
 import { EtcdClient } from "./client.ts";
 import { createEtcdTree } from "./tree.ts";
 
@@ -30,11 +31,11 @@ const PING_INTERVAL_MS = 10_000;
  * `RangeError` for an invalid option.
  */
 export function etcd(options: EtcdOptions): Registry {
-  const own = ["root", "servicesRoot", "connectTimeoutMs", "ttlMs", "authority"] as const;
+  const own = ["root", "servicesRoot", "connectTimeoutMs", "ttlMs", "authority"];
   const servers = checkRegistry("etcd", options, 2379, own).map(({ host, port }) => formatAddress(host, port));
   const { auth, tls, authority } = options;
   const ttlMs = checkInteger("ttlMs", options.ttlMs ?? 15_000, 1_000, 86_400_000);
-  const connectTimeoutMs = connectTimeoutOf(options);
+  const connectTimeoutMs = checkInteger("connectTimeoutMs", options.connectTimeoutMs ?? 5_000, 1, 600_000);
   const client = new EtcdClient(
     (interceptors) =>
       createTransport({

@@ -5,7 +5,7 @@ import { Code, RpcError } from "triple-es";
 import { delayInBackground, random, startBackgroundTimer } from "triple-es/internal";
 import { Changes, type StopWatch, startWatch, type Watcher } from "../watch.ts";
 import type { NacosClient } from "./client.ts";
-import { type NacosConnection, REFUSALS, type RequestHandler } from "./connection.ts";
+import { type NacosConnection, type RequestHandler, refusal } from "./connection.ts";
 import { lostOrEnded } from "./naming.ts";
 
 /** The name of a configuration. */
@@ -96,11 +96,10 @@ export class Configs {
 
   async #query(connection: NacosConnection, key: ConfigKey): Promise<Config> {
     const response = await connection.query("ConfigQueryRequest", this.#fields(key));
-    const { resultCode, errorCode, content, md5, message } = response;
+    const { resultCode, errorCode, content, md5 } = response;
     if (errorCode === NOT_FOUND) return { content: undefined, md5: "" };
     if (resultCode === 200 && typeof content === "string") return { content, md5: typeof md5 === "string" ? md5 : "" };
-    const code = REFUSALS[errorCode ?? 0] ?? Code.Unavailable;
-    throw new RpcError(code, `the server refused ConfigQueryRequest: ${message ?? errorCode}`);
+    throw refusal("ConfigQueryRequest", response);
   }
 
   /** Tells the server which content is known. Returns true if it has another one. */

@@ -59,7 +59,7 @@ const LEAVING_MS = 1_000;
 /** The error code for a connection that the server does not know. */
 const UNKNOWN_CONNECTION = 301;
 /** Error codes of requests that are refused each time: an invalid name, and a token that is missing or expired. */
-export const REFUSALS: Readonly<Record<number, Code>> = { 400: Code.InvalidArgument, 403: Code.PermissionDenied };
+const REFUSALS: Readonly<Record<number, Code>> = { 400: Code.InvalidArgument, 403: Code.PermissionDenied };
 
 /** Handles a request of the server. The response is sent afterwards. */
 export type RequestHandler = (request: NacosMessage) => void;
@@ -118,10 +118,8 @@ export class NacosConnection {
   /** Sends a request. Resolves with its response. Rejects with an `RpcError` if the server refuses it. */
   async request(type: string, fields: object): Promise<NacosMessage> {
     const response = await this.query(type, fields);
-    const { resultCode, errorCode, message } = response;
-    if (resultCode === 200) return response;
-    const code = REFUSALS[errorCode ?? 0] ?? Code.Unavailable;
-    throw new RpcError(code, `the server refused ${type}: ${message ?? "no reason"} (${errorCode ?? resultCode})`);
+    if (response.resultCode === 200) return response;
+    throw refusal(type, response);
   }
 
   /** Like {@link request}, but resolves with responses that report a failure, too. */
@@ -204,6 +202,12 @@ export class NacosConnection {
       .catch(check)
       .catch((reason: unknown) => this.end(reason));
   }
+}
+
+/** The error of a response that reports a failure. */
+export function refusal(type: string, { resultCode, errorCode, message }: NacosMessage): RpcError {
+  const code = REFUSALS[errorCode ?? 0] ?? Code.Unavailable;
+  return new RpcError(code, `the server refused ${type}: ${message ?? "no reason"} (${errorCode ?? resultCode})`);
 }
 
 function readBody({ metadata, body }: Payload): NacosMessage {

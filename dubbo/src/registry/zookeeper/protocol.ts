@@ -59,10 +59,6 @@ export class ZooKeeperError extends Error {
   }
 }
 
-export function isFailure(reason: unknown, failure: number): boolean {
-  return reason instanceof ZooKeeperError && reason.failure === failure;
-}
-
 /** The state of a session that survives the loss of a connection. */
 export interface SessionState {
   readonly id: bigint;

@@ -3,9 +3,10 @@
  */
 import type { Registry } from "triple-es/discovery";
 import { wallClock } from "triple-es/internal";
+import { checkRegistry } from "../dubbo/resolver.ts";
 import { writeCuratorInstance } from "../dubbo/service-instance.ts";
-import { checkInteger, checkRegistry } from "../servers.ts";
-import { connectTimeoutOf, createTreeRegistry, type TreeOptions } from "../tree.ts";
+import { checkInteger } from "../servers.ts";
+import { createTreeRegistry, type TreeOptions } from "../tree.ts";
 import { ZooKeeperClient } from "./client.ts";
 import { createZooKeeperTree } from "./tree.ts";
 
@@ -23,7 +24,7 @@ export interface ZooKeeperOptions extends TreeOptions {
  * `TypeError` or `RangeError` for an invalid option.
  */
 export function zookeeper(options: ZooKeeperOptions): Registry {
-  const own = ["root", "servicesRoot", "connectTimeoutMs", "sessionTimeoutMs"] as const;
+  const own = ["root", "servicesRoot", "connectTimeoutMs", "sessionTimeoutMs"];
   const servers = checkRegistry("zookeeper", options, 2181, own);
   const { auth, tls } = options;
   if (auth?.username.includes(":")) throw new TypeError(`the username of zookeeper must not contain ":"`);
@@ -32,7 +33,7 @@ export function zookeeper(options: ZooKeeperOptions): Registry {
     tls,
     auth: auth && { scheme: "digest", credentials: `${auth.username}:${auth.password}` },
     sessionTimeoutMs: checkInteger("sessionTimeoutMs", options.sessionTimeoutMs ?? 15_000, 100, 3_600_000),
-    connectTimeoutMs: connectTimeoutOf(options),
+    connectTimeoutMs: checkInteger("connectTimeoutMs", options.connectTimeoutMs ?? 5_000, 1, 600_000),
   });
   const tree = createZooKeeperTree(client, auth !== undefined);
   const registeredAt = wallClock();

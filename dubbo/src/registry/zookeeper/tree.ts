@@ -7,7 +7,7 @@ import { MAX_TRIES, type Tree } from "../tree.ts";
 import { Changes, startWatch } from "../watch.ts";
 import type { ZooKeeperClient } from "./client.ts";
 import type { JuteReader, JuteWriter } from "./jute.ts";
-import { Failure, isFailure, Op, readStat, type Stat, writeAcl, ZooKeeperError } from "./protocol.ts";
+import { Failure, Op, readStat, type Stat, writeAcl, ZooKeeperError } from "./protocol.ts";
 import type { WatchKind } from "./watches.ts";
 
 const EPHEMERAL = 1;
@@ -282,7 +282,7 @@ async function repeatUntil(attempt: () => Promise<boolean>): Promise<void> {
 }
 
 const isChanged = (reason: unknown): boolean =>
-  isFailure(reason, Failure.BadVersion) || isFailure(reason, Failure.NoNode);
+  reason instanceof ZooKeeperError && (reason.failure === Failure.BadVersion || reason.failure === Failure.NoNode);
 
 function readNode(reader: JuteReader): Node {
   const content = reader.string();

@@ -94,7 +94,7 @@ public final class RuleCases {
         for (int run = 0; run < one.getIntValue("runs"); run++) {
             RpcInvocation invocation = new RpcInvocation();
             invocation.setMethodName(call.getString("method"));
-            invocation.setArguments(call.getJSONArray("arguments").toArray());
+            invocation.setArguments(new Object[0]);
             JSONObject attachments = call.getJSONObject("attachments");
             attachments.forEach((name, value) -> invocation.setAttachment(name, (String) value));
             BitList<Invoker<Object>> left = all.clone();

@@ -12,7 +12,6 @@ export interface RuleCase {
   readonly texts: readonly (readonly string[])[];
   readonly call: {
     readonly method: string;
-    readonly arguments: readonly unknown[];
     readonly attachments: Readonly<Record<string, string>>;
   };
   readonly faults: ReadonlySet<string>;
@@ -170,14 +169,13 @@ export function createCase(random: () => number): RuleCase {
         () => term("env", () => pattern(ENVS, false)),
         () => term("application", () => one(["web", "w*", "other"])),
         () => term("host", () => one(["10.0.9.1", "10.0.*", "10.0.9.2"])),
-        () => term(`arguments[${integer(3)}]`, () => one(["1", "dubbo", "null", "true", range()])),
         () => term("attachments[user]", () => pattern(["vip", "basic"], false)),
         () => term("attachments[level]", range),
         () =>
           fault("dots in names of attachments")
             ? term("attachments[user.id]", () => one(["7", "8"]))
             : term("methods", () => pattern(METHODS, false)),
-        () => one(["attachments", "arguments[x]=1", "method"]),
+        () => one(["attachments", "method"]),
       ])(),
     );
     return terms.join(one(["&", " & "]));
@@ -195,7 +193,7 @@ export function createCase(random: () => number): RuleCase {
         () => term("protocol", () => one(["tri", "dubbo", "$protocol"])),
         () => term("level", range),
         () => term("application", () => one(["shop", "web"])),
-        () => one(["region", "attachments[user]!=vip", "arguments[0]=*"]),
+        () => one(["region", "attachments[user]!=vip"]),
       ])(),
     );
     return terms.join(one(["&", " & "]));
@@ -261,7 +259,6 @@ export function createCase(random: () => number): RuleCase {
     ],
     call: {
       method: one(METHODS),
-      arguments: Array.from({ length: integer(4) }, () => one(["1", "dubbo", null])),
       attachments: {
         ...maybe(0.5, "dubbo.tag", () => one([...TAGS, ""])),
         ...maybe(0.15, "dubbo.force.tag", () => one(["true", "True", "false", "1"])),

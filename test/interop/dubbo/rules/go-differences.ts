@@ -103,14 +103,8 @@ const DIFFERENCES: Readonly<Record<RuleKind, Readonly<Record<string, Predicate>>
       terms.some(({ key }) => one.call.attachments[/^attachments\[(.*)\]$/.exec(key)?.[1] ?? ""] === ""),
     "ranges are read as integers": ({ terms }) => terms.some(({ values }) => values.some((text) => text.includes("~"))),
     "dots in names of attachments": ({ terms }) => terms.some(({ key }) => key.startsWith("attachments[user.")),
-    "arguments and attachments of endpoints panic": ({ terms }) =>
-      terms.some(({ key, isThen }) => isThen && /^(?:arguments|attachments)/.test(key)),
-    "the argument after the last one panics": ({ one, terms }) =>
-      terms.some(({ key }) => key === `arguments[${one.call.arguments.length}]`),
-    "absent arguments do not pass !=": ({ one, terms }) =>
-      terms.some(({ key }) => key.startsWith("arguments[") && !(argumentIn(key) in one.call.arguments)),
-    "null arguments are <nil>": ({ one, terms }) =>
-      terms.some(({ key }) => one.call.arguments[argumentIn(key)] === null),
+    "attachments of endpoints panic": ({ terms }) =>
+      terms.some(({ key, isThen }) => isThen && key.startsWith("attachments")),
     "prefixes of sides are removed in values": ({ terms }) =>
       terms.some(({ values }) => values.some((text) => /(?:consumer|provider)\./.test(text))),
   },
@@ -150,11 +144,6 @@ function hasQuotedBoolean({ rule }: Given): boolean {
 
 function tagOf({ one }: Given): string {
   return one.call.attachments["dubbo.tag"] || one.consumer["dubbo.tag"] || "";
-}
-
-/** Returns the position in `arguments[N]`; not a number for another key. */
-function argumentIn(key: string): number {
-  return Number(/^arguments\[([0-9]+)\]$/.exec(key)?.[1]);
 }
 
 function termsOf(condition: string | MultiCondition): Term[] {

@@ -171,7 +171,6 @@ function decide(given: RuleCase, random: () => number, router?: number): string[
   const request: RuleRequest = {
     method: call.method,
     attachment: (name) => call.attachments[name],
-    argument: (index) => (index < call.arguments.length ? String(call.arguments[index]) : undefined),
   };
   const finish = (left: readonly Candidate[]): string => left.map(({ index }) => index).join();
   const plan = new Plan(rules, parameters, candidates, finish, random);
