@@ -3,6 +3,7 @@ import { ts } from "ts-morph";
 import { type Generated, generatedBy, generatedOf, isWellKnown, useGenerated } from "./generated.ts";
 import { generatorOf } from "./generator.ts";
 import type { Migration, Rule } from "./migration.ts";
+import { tsProtoField, tsProtoOneof } from "./ts-proto-fields.ts";
 
 const PROTOBUF = "@bufbuild/protobuf";
 
@@ -120,27 +121,6 @@ const tsProtoName: Rule = (node, migration) => {
 
 function isValue({ parent }: ts.Node): boolean {
   return (ts.isExpression(parent) && !ts.isExpressionWithTypeArguments(parent)) || ts.isVariableDeclaration(parent);
-}
-
-/** A oneof of ts-proto, `{ $case: "text", text }`, which is `{ case: "text", value }`. */
-const tsProtoOneof: Rule = (node, migration) => {
-  if (ts.isIdentifier(node) && node.text === "$case") return generatedOf(node, migration) ? "case" : undefined;
-  if (ts.isPropertyAccessExpression(node)) {
-    const field = migration.declared(node.name);
-    if (!field || generatedBy(field)?.by !== "ts-proto" || !isOfCase(field.parent, node.name.text)) return undefined;
-    return `${migration.print(node.expression)}${node.questionDotToken ? "?" : ""}.value`;
-  }
-  if (!ts.isPropertyAssignment(node) && !ts.isShorthandPropertyAssignment(node)) return undefined;
-  const type = migration.checker.getContextualType(node.parent);
-  const cases = type?.isUnion() ? type.types : [type];
-  const [field] = cases.flatMap((one) => one?.getProperty(node.name.getText())?.declarations ?? []);
-  if (!field || generatedBy(field)?.by !== "ts-proto" || !isOfCase(field.parent, node.name.getText())) return undefined;
-  return `value: ${migration.print(ts.isPropertyAssignment(node) ? node.initializer : node.name)}`;
-};
-
-function isOfCase(type: ts.Node, name: string): boolean {
-  const [first] = ts.isTypeLiteralNode(type) ? type.members : [];
-  return first?.name?.getText() === "$case" && name !== "$case";
 }
 
 /** The class of a message of google-protobuf. */
@@ -293,6 +273,7 @@ export const messageRules: readonly Rule[] = [
   tsProtoLiteral,
   tsProtoName,
   tsProtoOneof,
+  tsProtoField,
   protobufInit,
   protobufAccess,
   protobufName,

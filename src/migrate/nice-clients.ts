@@ -103,4 +103,4 @@ const channel: Rule = (node, migration) => {
   return `${migration.imports.use(FETCH, "createTransport", node)}({ baseUrl: ${url && migration.print(url)}, protocol: "grpc-web", codec: "proto" })`;
 };
 
-export const clientRules: readonly Rule[] = [client, factory, factoryValue, factoryType, channel];
+export const channelRules: readonly Rule[] = [client, factory, factoryValue, factoryType, channel];

@@ -5,7 +5,7 @@ import { timeoutOf } from "./grpc-names.ts";
 import { createKind } from "./kind.ts";
 import { messageRules } from "./messages.ts";
 import type { Kind, Rule } from "./migration.ts";
-import { clientRules } from "./nice-clients.ts";
+import { channelRules } from "./nice-clients.ts";
 import { middlewareRules } from "./nice-middleware.ts";
 import { server } from "./nice-servers.ts";
 import { generated } from "./nice-services.ts";
@@ -98,5 +98,5 @@ export const niceGrpc: Kind = createKind({
   names,
   members,
   same,
-  rules: [...middlewareRules, ...clientRules, server, code, value, generated, ...messageRules],
+  rules: [...middlewareRules, ...channelRules, server, code, value, generated, ...messageRules],
 });

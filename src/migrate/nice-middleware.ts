@@ -135,6 +135,16 @@ const next: Rule = (node, migration) => {
   return `await next(${of.request})`;
 };
 
+/** `options.metadata ??= Metadata()`: a request has headers. */
+const absent: Rule = (node, migration) => {
+  if (!ts.isExpressionStatement(node) || !ts.isBinaryExpression(node.expression)) return undefined;
+  const { left, operatorToken, right } = node.expression;
+  if (!operatorToken.getText().endsWith("=") || !isOwn(left, migration) || !ts.isCallExpression(right))
+    return undefined;
+  const isNew = migration.nameOf(right.expression) === "Metadata" && right.arguments.length === 0;
+  return isNew || isOwn(right, migration) ? "" : undefined;
+};
+
 /** Members of the call and its options: `options.metadata`, `call.method.path`. */
 const member: Rule = (node, migration) => {
   if (ts.isCallExpression(node) || ts.isNewExpression(node)) {
@@ -195,4 +205,4 @@ export function interceptorOf(middleware: ts.Expression, migration: Migration): 
   return [];
 }
 
-export const middlewareRules: readonly Rule[] = [variable, middleware, middlewareType, next, member];
+export const middlewareRules: readonly Rule[] = [variable, middleware, middlewareType, next, absent, member];

@@ -480,6 +480,98 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         "=> createShopServiceClient(made(channel));",
       ],
     },
+    "names that imports give": {
+      source: `import { type CallContext as Context, Status as GrpcStatus } from "nice-grpc";
+        import { type Order as PbOrder, OrderStatus, ShopServiceDefinition as V1 } from "../gen/shop/v1/shop";
+        export const kept = [V1, V1.fullName, GrpcStatus.NOT_FOUND];
+        export const isOpen = ({ status }: PbOrder, _: Context) => status === OrderStatus.ORDER_STATUS_OPEN;`,
+      has: [
+        'import { ShopServiceDef as V1 } from "../gen/shop/v1/shop_triple";',
+        "[V1, V1.typeName, GrpcStatus.NotFound]",
+        "({ status }: PbOrder, _: Context) => status === OrderStatus.OPEN",
+        "type HandlerContext as Context",
+      ],
+    },
+    "messages of other modules, as values and as results of async functions": {
+      source: `import { Item } from "../gen/shop/v1/shop";
+        import type { Empty } from "../gen/google/protobuf/empty";
+        import * as shop from "./shop";
+        export const none = async (): Promise<Empty> => ({});
+        export async function itemOf(sku: { toString(): string }): Promise<Item> { return { sku: sku.toString(), quantity: 1 }; }
+        export const all = [Item, shop];`,
+      has: [
+        'type Empty, EmptySchema } from "@bufbuild/protobuf/wkt";',
+        'from "../gen/shop/v1/shop_pb";',
+        "Promise<Empty> => (create(EmptySchema, {}))",
+        "return create(ItemSchema, { sku: sku.toString(), quantity: 1 });",
+        "[ItemSchema, shop]",
+      ],
+    },
+    "fields whose values have another type": {
+      source: `import { File } from "../gen/file/v1/file";
+        export const age = (file: File) => file.changedAt && Date.now() - file.changedAt.getTime() + file.size;
+        export const copy = (file: File, date: Date) => { file.changedAt = date; file.size = 1; };
+        export const textOf = ({ part }: File) => part?.$case === "text" ? part.text : undefined;
+        export const made = (size: number): File => ({ name: "", size, changedAt: undefined, part: { $case: "text", text: "" } });
+        export const made2 = (): File => ({ name: "", size: 2, changedAt: new Date(), part: undefined });`,
+      has: [
+        "file.changedAt && Date.now() - timestampDate(file.changedAt).getTime() + Number(file.size)",
+        "file.changedAt = timestampFromDate(date); file.size = BigInt(1);",
+        'part?.case === "text" ? part.value : undefined',
+        'size: BigInt(size), changedAt: undefined, part: { case: "text", value: "" }',
+        "size: BigInt(2), changedAt: timestampFromDate(new Date())",
+      ],
+    },
+    "a middleware that is called in place, and a factory with another use": {
+      source: `import { type Channel, type ClientFactory, createClientFactory } from "nice-grpc";
+        import { retryMiddleware } from "nice-grpc-client-middleware-retry";
+        import { ShopServiceDefinition } from "../gen/shop/v1/shop";
+        const factory = createClientFactory().use(retryMiddleware).use(async function* (call, options) {
+          return yield* call.next(call.request, options);
+        });
+        export const shopOf = (channel: Channel) => factory.create(ShopServiceDefinition, channel, { "*": { retry: true } });
+        export const given: ClientFactory[] = [factory];`,
+      has: [
+        "{ call: ((next: Call): Call => async (request) => { return await next(request); })(transport.call) }",
+        "given: (transport: Transport) => Transport[] = [factory]",
+      ],
+      left: [
+        "retryMiddleware is the option retry of createTransport",
+        "retry is part of the option retry of createTransport",
+      ],
+    },
+    "a server with middleware that has no counterpart": {
+      source: `import { createServer, type ServerMiddleware } from "nice-grpc";
+        import { retryMiddleware } from "nice-grpc-client-middleware-retry";
+        declare const own: ServerMiddleware;
+        const server = createServer().use(own);
+        export const serve = () => { server.use(retryMiddleware as never); server.use(retryMiddleware); };`,
+      has: ["createServer({ interceptors: [own] })"],
+      left: [
+        "retryMiddleware of nice-grpc-client-middleware-retry is the option retry of createTransport",
+        "Server.use has no counterpart",
+        "retryMiddleware is the option retry of createTransport",
+      ],
+    },
+    "a middleware with options that stays": {
+      source: `import type { RetryOptions } from "nice-grpc-client-middleware-retry";
+        export const own: ClientMiddleware<RetryOptions> = async function* (call, { retry, ...options }) {
+          if (retry) return yield* call.next({ ...call.request }, options);
+          return yield* call.next(call.request, options);
+        };
+        export const other = (): ClientMiddleware<RetryOptions> => own;`,
+      has: ["export const own: ClientMiddleware<RetryOptions> = async function*", "other = (): Interceptor => own"],
+      left: ["a middleware changes the request: write an Interceptor"],
+    },
+    "a middleware whose options may lack metadata": {
+      source: `export const one: ClientMiddleware = async function* (call, options) {
+        options.metadata ??= Metadata();
+        if (!options.metadata) { options.metadata = Metadata(); }
+        options.metadata.set("a", "1");
+        return yield* call.next(call.request, options);
+      };`,
+      has: ['async (request) => { if (!request.headers) { } request.headers.set("a", "1"); return await next(request); }'],
+    },
     "a middleware that changes the request": {
       source: `export const tenant: ClientMiddleware = async function* (call, options) {
         return yield* call.next({ ...call.request, tenant: 1 }, options);

@@ -1,0 +1,81 @@
+/** Fields of ts-proto that protobuf-es has in another form: 64-bit integers as `number`, `Date`, and oneofs. */
+import { ts } from "ts-morph";
+import { generatedBy } from "./generated.ts";
+import type { Migration, Rule } from "./migration.ts";
+
+const INTEGERS = ["int64", "uint64", "sint64", "fixed64", "sfixed64"];
+
+interface Conversion {
+  readonly read: string;
+  readonly write: string;
+}
+
+/** The field that a property of a literal or of an access names. */
+function fieldOf(name: ts.Node, migration: Migration): ts.PropertySignature | undefined {
+  const literal = name.parent.parent;
+  const type = ts.isObjectLiteralExpression(literal) ? migration.checker.getContextualType(literal) : undefined;
+  const types = type?.isUnion() ? type.types : [type];
+  const given = types.flatMap((one) => one?.getProperty(name.getText())?.declarations ?? [])[0];
+  const field = ts.isObjectLiteralExpression(literal) ? given : migration.declared(name);
+  return field && ts.isPropertySignature(field) && generatedBy(field)?.by === "ts-proto" ? field : undefined;
+}
+
+function conversionOf(name: ts.Node, migration: Migration): Conversion | undefined {
+  const field = fieldOf(name, migration);
+  if (!field || !ts.isInterfaceDeclaration(field.parent)) return undefined;
+  const type = migration.checker.getTypeAtLocation(field).getNonNullableType();
+  const use = (one: string): string => migration.imports.use("@bufbuild/protobuf/wkt", one, name.parent);
+  if (type.symbol?.name === "Date") return { read: use("timestampDate"), write: use("timestampFromDate") };
+  if (!(type.flags & ts.TypeFlags.NumberLike)) return undefined;
+  const { text } = field.getSourceFile();
+  const start = text.indexOf(`encode(message: ${field.parent.name.text},`);
+  const encode = text.slice(start, text.indexOf("decode(", start));
+  const isLong = start >= 0 && INTEGERS.some((one) => encode.includes(`.${one}(message.${field.name.getText()})`));
+  return isLong ? { read: "Number", write: "BigInt" } : undefined;
+}
+
+function convert(by: string, text: string, node: ts.Expression, { checker }: Migration): string {
+  const type = checker.getTypeAtLocation(node);
+  if (type.flags & ts.TypeFlags.Undefined) return text;
+  return type.getNonNullableType() === type ? `${by}(${text})` : `(${text} === undefined ? undefined : ${by}(${text}))`;
+}
+
+/** Reports whether an expression is only compared, or tested for its presence. */
+function isTested(node: ts.Node): boolean {
+  const { parent } = node;
+  if (ts.isBinaryExpression(parent)) return ["===", "!==", "&&"].includes(parent.operatorToken.getText());
+  return ts.isIfStatement(parent) || ts.isPrefixUnaryExpression(parent) || ts.isConditionalExpression(parent);
+}
+
+/** `order.createdAt`, `order.createdAt = date` and `{ createdAt: date }`. */
+export const tsProtoField: Rule = (node, migration) => {
+  if (ts.isPropertyAssignment(node) || ts.isShorthandPropertyAssignment(node)) {
+    const by = conversionOf(node.name, migration)?.write;
+    const value = ts.isPropertyAssignment(node) ? node.initializer : node.name;
+    return by && `${node.name.getText()}: ${convert(by, migration.print(value), value, migration)}`;
+  }
+  const target = ts.isBinaryExpression(node) && node.operatorToken.kind === ts.SyntaxKind.EqualsToken && node.left;
+  if (target && ts.isPropertyAccessExpression(target)) {
+    const by = conversionOf(target.name, migration)?.write;
+    const { right } = node as ts.BinaryExpression;
+    return by && `${migration.children(target)} = ${convert(by, migration.print(right), right, migration)}`;
+  }
+  if (!ts.isPropertyAccessExpression(node) || isTested(node)) return undefined;
+  const by = conversionOf(node.name, migration)?.read;
+  return by && convert(by, migration.children(node), node, migration);
+};
+
+/** A oneof, `{ $case: "text", text }`, which is `{ case: "text", value }`. */
+export const tsProtoOneof: Rule = (node, migration) => {
+  if (ts.isIdentifier(node) && node.text === "$case") return fieldOf(node, migration) ? "case" : undefined;
+  const isGiven = ts.isPropertyAssignment(node) || ts.isShorthandPropertyAssignment(node);
+  if (!isGiven && !ts.isPropertyAccessExpression(node)) return undefined;
+  const field = fieldOf(node.name, migration);
+  if (!field || node.name.getText() === "$case" || !isOfCase(field.parent)) return undefined;
+  if (isGiven) return `value: ${migration.print(ts.isPropertyAssignment(node) ? node.initializer : node.name)}`;
+  return `${migration.print(node.expression)}${node.questionDotToken ? "?" : ""}.value`;
+};
+
+function isOfCase(type: ts.Node): boolean {
+  return ts.isTypeLiteralNode(type) && type.members[0]?.name?.getText() === "$case";
+}
