@@ -290,16 +290,25 @@ function printed(one: Handler, migration: Migration): string {
   return `${head}${star}${name}(${parameters}) ${text}`;
 }
 
-/** The statement that creates the stream which is the call. A cancelled call is no error that ends the program. */
+/** The statements that create the stream which is the call. A cancelled call does not end the program with an error. */
 function emitterText({ call, kind, request }: Handler, migration: Migration): string {
   const create = (name: string): string => migration.imports.use("node:stream", name, call.parent);
   const name = call.name.getText();
+  const lines = (...all: readonly string[]): string => all.join(`\n${migration.indentOf(call.parent)}  `);
   if (!kind.requests) return `const ${name} = new ${create("PassThrough")}({ objectMode: true });`;
-  const readable = `${create("Readable")}.from(${request})`;
-  const caught = `\n${migration.indentOf(call.parent)}  ${name}.on("error", () => {});`;
-  if (!kind.responses) return `const ${name} = ${readable};${caught}`;
-  return `const responses = new ${create("PassThrough")}({ objectMode: true });
-${migration.indentOf(call.parent)}  const ${name} = ${create("Duplex")}.from({ readable: ${readable}, writable: responses });${caught}`;
+  if (!kind.responses)
+    return lines(`const ${name} = ${create("Readable")}.from(${request});`, `${name}.on("error", () => {});`);
+  return lines(
+    `const responses = new ${create("PassThrough")}({ objectMode: true });`,
+    `const received = ${request}[Symbol.asyncIterator]();`,
+    `const ${name} = new ${create("Duplex")}({`,
+    "  objectMode: true,",
+    "  read() { received.next().then(({ done, value }) => this.push(done ? null : value), () => this.destroy()); },",
+    "  write(response, _, done) { responses.write(response, done); },",
+    "  final(done) { responses.end(done); },",
+    "  destroy(error, done) { if (error) responses.destroy(error); done(null); },",
+    "});",
+  );
 }
 
 /** The statement that declares the callback of a handler that passes it to other functions. */

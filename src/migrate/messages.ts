@@ -182,8 +182,19 @@ const protobufInit: Rule = (node, migration) => {
   return `${migration.imports.use(PROTOBUF, "create", node)}(${schemaOf(of, node, migration)}${init})`;
 };
 
+function isInstance(node: ts.Expression, migration: Migration): boolean {
+  const declaration = migration.declarationOf(migration.checker.getTypeAtLocation(node).getNonNullableType());
+  return (
+    declaration !== undefined &&
+    generatedBy(declaration)?.by === "google-protobuf" &&
+    ts.isClassDeclaration(declaration)
+  );
+}
+
 /** `order.getId()`, `order.setId(id);`, `order.addItems(item)`. */
 const protobufAccess: Rule = (node, migration) => {
+  if (ts.isPropertyAccessExpression(node) && node.name.text === "toString" && isInstance(node.expression, migration))
+    migration.todo(node, "the text of a message is [object Object]: use toJsonString");
   const found = accessor(node, migration);
   if (found === undefined) return protobufFunction(node, migration);
   const { verb, field, target, of } = found;

@@ -160,7 +160,8 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       }`,
       has: [
         "negotiate(requests: AsyncIterable<Offer>) { const responses = new PassThrough({ objectMode: true });",
-        "const call = Duplex.from({ readable: Readable.from(requests), writable: responses }); call.on(\"error\", () => {}); (() => {",
+        "const received = requests[Symbol.asyncIterator](); const call = new Duplex({ objectMode: true, read() {",
+        "destroy(error, done) { if (error) responses.destroy(error); done(null); }, }); (() => {",
         "call.write({ price: 1 }); })(); return responses; }",
       ],
     },
@@ -182,7 +183,8 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       }`,
       has: [
         "negotiate(requests: AsyncIterable<Offer>) { const responses = new PassThrough({ objectMode: true });",
-        "const call = Duplex.from({ readable: Readable.from(requests), writable: responses }); call.on(\"error\", () => {}); (() => {",
+        "const received = requests[Symbol.asyncIterator](); const call = new Duplex({ objectMode: true, read() {",
+        "destroy(error, done) { if (error) responses.destroy(error); done(null); }, }); (() => {",
         "call.write({ price: 1 }); })(); return responses; }",
       ],
     },
@@ -380,6 +382,12 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
         "function watch() { const call = new PassThrough({ objectMode: true }); (() => { call.write(order); })(); return call; }",
       ],
     },
+    "the text of a message": {
+      source: `import type { SayRequest } from "../gen/eliza/v1/eliza_pb";
+      export const text = (request: SayRequest) => request.toString();`,
+      has: ["(request: SayRequest) => request.toString();"],
+      left: ["the text of a message is [object Object]: use toJsonString"],
+    },
     "a handler whose call is stored": {
       source: `const calls = new Set<ServerDuplexStream<Offer, Offer>>();
       export function negotiate(call: ServerDuplexStream<Offer, Offer>) {
@@ -389,7 +397,8 @@ const CASES: { readonly [Kind in keyof typeof HEADS]: Readonly<Record<string, Ca
       }`,
       has: [
         "const calls = new Set<Duplex>();",
-        "const call = Duplex.from({ readable: Readable.from(requests), writable: responses }); call.on(\"error\", () => {}); (() => { calls.add(call);",
+        "const received = requests[Symbol.asyncIterator](); const call = new Duplex({ objectMode: true, read() {",
+        "}); (() => { calls.add(call);",
       ],
     },
     "classes and constants of services": {

@@ -30,7 +30,11 @@ export class Eliza implements IElizaServiceServer {
     call.end();
   }
 
+  /** The calls that are open, which stay streams of Node. */
+  private readonly open = new Set<ServerDuplexStream<ConverseRequest, ConverseResponse>>();
+
   public converse(call: ServerDuplexStream<ConverseRequest, ConverseResponse>): void {
+    this.open.add(call);
     call.on("data", (request: ConverseRequest) => {
       if (!request.getSentence()) return;
       const response = new ConverseResponse();
@@ -38,6 +42,7 @@ export class Eliza implements IElizaServiceServer {
       call.write(response);
     });
     call.on("end", () => {
+      this.open.delete(call);
       call.end();
     });
   }
