@@ -70,4 +70,4 @@ const errorType: Rule = (node, migration) => {
   return `Error & { code?: ${migration.imports.use(MAIN, "Code", node)} }`;
 };
 
-export const errorRules: readonly Rule[] = [error, errorType];
+export const grpcErrorRules: readonly Rule[] = [error, errorType];

@@ -2,7 +2,7 @@
 import { ts } from "ts-morph";
 import { type Generated, generatedBy, generatedOf, useGenerated, useInit } from "./generated.ts";
 import { type Handler, handlerBodyRules, handlers } from "./grpc-handler-body.ts";
-import { type Method, methodOf } from "./grpc-services.ts";
+import { type HandlerMethod, methodOf } from "./grpc-services.ts";
 import { functionOf, inlined, isInside, isListener, isTail } from "./inline.ts";
 import { typeMessage } from "./messages.ts";
 import type { Migration, Rule } from "./migration.ts";
@@ -56,7 +56,7 @@ const handler: Rule = (node, migration) => {
   return printed(one, migration);
 };
 
-function isOther(method: Method | undefined, { requests, responses }: Handler["kind"]): string | undefined {
+function isOther(method: HandlerMethod | undefined, { requests, responses }: Handler["kind"]): string | undefined {
   const isSame = (method?.requests ?? requests) === requests && (method?.responses ?? responses) === responses;
   return isSame ? undefined : "the service declares a method with other streams";
 }
@@ -141,7 +141,7 @@ function isStored({ parent }: ts.Identifier, { checker }: Migration): boolean {
   return (
     ts.isPropertyAssignment(parent) ||
     ts.isShorthandPropertyAssignment(parent) ||
-    (called !== undefined && /\/lib\.[^/]+\.d\.ts$/.test(called.getSourceFile().fileName))
+    (called !== undefined && called.getSourceFile().fileName.includes("/lib/lib."))
   );
 }
 

@@ -3,7 +3,7 @@ import { ts } from "ts-morph";
 import { type Generated, generatedOf, useGenerated } from "./generated.ts";
 import { callRules } from "./grpc-calls.ts";
 import { clientRules } from "./grpc-clients.ts";
-import { errorRules, OK } from "./grpc-errors.ts";
+import { grpcErrorRules, OK } from "./grpc-errors.ts";
 import { handlerRules } from "./grpc-handlers.ts";
 import { codeOf, serviceOf } from "./grpc-names.ts";
 import { serverRules } from "./grpc-servers.ts";
@@ -143,7 +143,7 @@ export const grpcJs: Kind = createKind({
     code,
     metadata,
     ...serverRules,
-    ...errorRules,
+    ...grpcErrorRules,
     ...serviceRules,
     generated,
     ...messageRules,

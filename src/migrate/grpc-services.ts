@@ -3,7 +3,7 @@ import { ts } from "ts-morph";
 import { ERRORS } from "./grpc-errors.ts";
 import type { Migration, Rule } from "./migration.ts";
 
-export interface Method {
+export interface HandlerMethod {
   readonly request: ts.Type;
   readonly response: ts.Type;
   /** True for a stream; undefined if generated code does not tell. */
@@ -12,9 +12,9 @@ export interface Method {
 }
 
 /** The methods by the functions that are added to a server. */
-const methods = new WeakMap<ts.Node, Method>();
+const methods = new WeakMap<ts.Node, HandlerMethod>();
 
-export function methodOf(handler: ts.Node): Method | undefined {
+export function methodOf(handler: ts.Node): HandlerMethod | undefined {
   return methods.get(handler) ?? methods.get(handler.parent);
 }
 
@@ -47,7 +47,7 @@ function handlerOf(property: ts.Declaration, migration: Migration): ts.Node | un
   return value && ts.isIdentifier(value) ? migration.declared(value) : (value ?? property);
 }
 
-function read(definition: ts.Type, at: ts.Node, checker: ts.TypeChecker): Method | undefined {
+function read(definition: ts.Type, at: ts.Node, checker: ts.TypeChecker): HandlerMethod | undefined {
   const typeOf = (name: string): ts.Type | undefined => {
     const member = definition.getProperty(name);
     return member && checker.getTypeOfSymbolAtLocation(member, at);
