@@ -224,4 +224,25 @@ function emitterCall(node: ts.CallExpression, one: Handler, migration: Migration
   return methodCall(node, name, migration);
 }
 
+/** The statements that create the stream which is the call. A cancelled call does not end the program with an error. */
+export function emitterText({ call, kind, request }: Handler, migration: Migration): string {
+  const create = (name: string): string => migration.imports.use("node:stream", name, call.parent);
+  const name = call.name.getText();
+  const lines = (...all: readonly string[]): string => all.join(`\n${migration.indentOf(call.parent)}  `);
+  if (!kind.requests) return `const ${name} = new ${create("PassThrough")}({ objectMode: true });`;
+  if (!kind.responses)
+    return lines(`const ${name} = ${create("Readable")}.from(${request});`, `${name}.on("error", () => {});`);
+  return lines(
+    `const responses = new ${create("PassThrough")}({ objectMode: true });`,
+    `const received = ${request}[Symbol.asyncIterator]();`,
+    `const ${name} = new ${create("Duplex")}({`,
+    "  objectMode: true,",
+    "  read() { received.next().then(({ done, value }) => this.push(done ? null : value), () => this.destroy()); },",
+    "  write(response, _, done) { responses.write(response, done); },",
+    "  final(done) { responses.end(done); },",
+    "  destroy(error, done) { if (error) responses.destroy(error); done(null); },",
+    "});",
+  );
+}
+
 export const handlerBodyRules: readonly Rule[] = [statement, member, passed, callbackType];

@@ -1,9 +1,10 @@
 /** Handlers of grpc-js, functions of a call and a callback, as functions of a request and a context. */
 import { ts } from "ts-morph";
 import { type Generated, generatedBy, generatedOf, useGenerated, useInit } from "./generated.ts";
-import { type Handler, handlerBodyRules, handlers } from "./grpc-handler-body.ts";
+import { isAnswered, isTailCall } from "./grpc-handler-answers.ts";
+import { emitterText, type Handler, handlerBodyRules, handlers } from "./grpc-handler-body.ts";
 import { type HandlerMethod, methodOf } from "./grpc-services.ts";
-import { functionOf, inlined, isInside, isListener, isTail } from "./inline.ts";
+import { functionOf, inlined, isInside } from "./inline.ts";
 import { typeMessage } from "./messages.ts";
 import type { Migration, Rule } from "./migration.ts";
 
@@ -141,7 +142,7 @@ function isStored({ parent }: ts.Identifier, { checker }: Migration): boolean {
   return (
     ts.isPropertyAssignment(parent) ||
     ts.isShorthandPropertyAssignment(parent) ||
-    (called !== undefined && called.getSourceFile().fileName.includes("/lib/lib."))
+    called?.getSourceFile().fileName.includes("/lib/lib.") === true
   );
 }
 
@@ -191,59 +192,6 @@ function declares(body: ts.Node, name: string): boolean {
   return found;
 }
 
-/** Reports whether a use of the callback is a call that ends the handler. */
-function isTailCall(use: ts.Identifier, node: ts.Node): boolean {
-  const { parent } = use;
-  if (!ts.isCallExpression(parent) || parent.expression !== use || !isInside(use, node)) return false;
-  const statement = parent.parent;
-  const isEnd = ts.isReturnStatement(statement) || statement === node;
-  return isEnd || isTail(ts.isExpressionStatement(statement) ? statement : parent, node);
-}
-
-/** Reports whether all ways through a handler call its callback, or throw. */
-function isAnswered(body: ts.Node, own: ts.Node, callback: ts.ParameterDeclaration | undefined): boolean {
-  const answers = (node: ts.Node | undefined): boolean => {
-    if (node === undefined) return false;
-    if (ts.isThrowStatement(node)) return true;
-    if (ts.isExpressionStatement(node) || ts.isReturnStatement(node)) return answers(node.expression);
-    if (ts.isParenthesizedExpression(node) || ts.isVoidExpression(node)) return answers(node.expression);
-    if (ts.isConditionalExpression(node)) return answers(node.whenTrue) && answers(node.whenFalse);
-    if (ts.isBlock(node) || ts.isCaseOrDefaultClause(node)) return answers(lastOf(node.statements));
-    if (ts.isIfStatement(node)) return answers(node.thenStatement) && answers(node.elseStatement);
-    if (ts.isTryStatement(node))
-      return answers(node.tryBlock) && (node.catchClause === undefined || answers(node.catchClause.block));
-    if (ts.isSwitchStatement(node)) {
-      const clauses = node.caseBlock.clauses.filter(({ statements }) => statements.length > 0);
-      return clauses.some(ts.isDefaultClause) && clauses.every(answers);
-    }
-    if (!ts.isCallExpression(node)) return false;
-    const listener = node.arguments[1];
-    const isEnd = listener && inlined.get(listener) === "end";
-    return isEnd
-      ? answers((listener as ts.ArrowFunction).body)
-      : node.expression.getText() === callback?.name.getText();
-  };
-  const returns = (node: ts.Node): boolean => {
-    if (ts.isReturnStatement(node) && isInside(node, own) && inlined.get(functionOf(node) ?? node) !== "data") {
-      const { statements } = node.parent as Partial<ts.Block>;
-      const before = statements?.[statements.indexOf(node) - 1];
-      return answers(node.expression ?? before);
-    }
-    return node.forEachChild((child) => (returns(child) ? undefined : true)) !== true;
-  };
-  return answers(body) && returns(body);
-}
-
-/** The statement after which a list of them ends: not a function, an empty `return`, a `break` or a listener for errors. */
-function lastOf(statements: readonly ts.Statement[]): ts.Statement | undefined {
-  const isEnd = (one: ts.Statement): boolean =>
-    ts.isFunctionDeclaration(one) ||
-    ts.isBreakStatement(one) ||
-    (ts.isReturnStatement(one) && one.expression === undefined) ||
-    isListener(one);
-  return statements.findLast((one) => !isEnd(one));
-}
-
 function printed(one: Handler, migration: Migration): string {
   const { node, kind } = one;
   const body = node.body as ts.Node;
@@ -288,27 +236,6 @@ function printed(one: Handler, migration: Migration): string {
   if (ts.isFunctionDeclaration(node) || ts.isFunctionExpression(node))
     return `${head}function${star} ${name}(${parameters}) ${text}`;
   return `${head}${star}${name}(${parameters}) ${text}`;
-}
-
-/** The statements that create the stream which is the call. A cancelled call does not end the program with an error. */
-function emitterText({ call, kind, request }: Handler, migration: Migration): string {
-  const create = (name: string): string => migration.imports.use("node:stream", name, call.parent);
-  const name = call.name.getText();
-  const lines = (...all: readonly string[]): string => all.join(`\n${migration.indentOf(call.parent)}  `);
-  if (!kind.requests) return `const ${name} = new ${create("PassThrough")}({ objectMode: true });`;
-  if (!kind.responses)
-    return lines(`const ${name} = ${create("Readable")}.from(${request});`, `${name}.on("error", () => {});`);
-  return lines(
-    `const responses = new ${create("PassThrough")}({ objectMode: true });`,
-    `const received = ${request}[Symbol.asyncIterator]();`,
-    `const ${name} = new ${create("Duplex")}({`,
-    "  objectMode: true,",
-    "  read() { received.next().then(({ done, value }) => this.push(done ? null : value), () => this.destroy()); },",
-    "  write(response, _, done) { responses.write(response, done); },",
-    "  final(done) { responses.end(done); },",
-    "  destroy(error, done) { if (error) responses.destroy(error); done(null); },",
-    "});",
-  );
 }
 
 /** The statement that declares the callback of a handler that passes it to other functions. */
