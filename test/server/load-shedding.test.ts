@@ -2,8 +2,11 @@
 import { Code, createInMemoryTransport, createRouter, RpcError } from "triple-es";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createGreetServiceClient, GreetServiceDef } from "../../examples/gen/greet/v1/greet_triple.ts";
-import type { Authorize, CallContext, Method } from "../../runtime/src/call/call.ts";
+import type { Authorize, Method } from "../../runtime/src/call/call.ts";
+import type { AnsweredContext } from "../../runtime/src/call/outcome.ts";
 import * as platform from "../../runtime/src/call/platform.ts";
+import { streamBody } from "../../runtime/src/http/body.ts";
+import type { Exchange } from "../../runtime/src/http/exchange.ts";
 import { createLoadShedding } from "../../runtime/src/server/load-shedding.ts";
 import { greeter } from "../support/server.ts";
 
@@ -113,6 +116,8 @@ interface Load {
   readonly seconds: number;
   readonly method?: Method;
   readonly timeoutMs?: number | undefined;
+  /** True if the bodies of the calls arrive after their heads. */
+  readonly isArriving?: boolean;
 }
 
 /** Sends calls at a constant rate, and answers those that begin. */
@@ -123,9 +128,14 @@ async function send(authorize: Authorize, { handle, rate, seconds, method = gree
     loop.now += COST_MS;
     const answered: ((error?: RpcError) => void)[] = [];
     const onAnswered = (callback: (error?: RpcError) => void): void => void answered.push(callback);
-    const context = { timeoutMs: () => timeoutMs, onAnswered } as unknown as CallContext;
+    const context = {
+      timeoutMs: () => timeoutMs,
+      onAnswered,
+      isArriving: load.isArriving,
+    } as unknown as AnsweredContext;
     try {
-      await authorize({ method, context } as Parameters<Authorize>[0]);
+      await authorize({ method, context } as never);
+      await context.onArrived?.();
     } catch (reason) {
       tally.refused.push(reason as RpcError);
       return;
@@ -171,6 +181,15 @@ describe.each(handlers)("a server whose handlers take %s", (_, peak, make) => {
     // It recovers at once.
     const after = await send(authorize, { handle, rate: peak * 0.5, seconds: 1 });
     expect(after.refused.length + after.late).toBeLessThan(0.02 * peak);
+  });
+
+  it("also counts calls whose bodies arrive after their heads, from then on", async () => {
+    const authorize = shedding();
+    const load = { handle: make(), rate: peak * 5, isArriving: true };
+    await send(authorize, { ...load, seconds: 1 });
+    const { good, late } = await send(authorize, { ...load, seconds: 2 });
+    expect(good).toBeGreaterThan(0.85 * peak * 2 * (1 - peak * 5 * (COST_MS / 1_000)));
+    expect(late).toBeLessThan(0.01 * good);
   });
 
   it("refuses nothing at half of its peak", async () => {
@@ -341,30 +360,40 @@ it.each([
   expect(refused).toEqual([]);
 });
 
-it.each(["grpc", "http-rpc"] as const)("a router refuses calls that would wait too long, over %s", async (protocol) => {
-  const router = createRouter({ shedLoad: true }).add(GreetServiceDef, {
-    ...greeter,
-    greet: (request) => {
-      loop.now += 50;
-      return { greeting: `Hello, ${request.name}!` };
-    },
-  });
-  const client = createGreetServiceClient(createInMemoryTransport(router, { protocol }));
-  const calls = Array.from({ length: 200 }, (_, i) => client.greet({ name: `${i}` }, { timeoutMs: 4_000 }));
-  const settled = Promise.allSettled(calls);
-  let isSettled = false;
-  void settled.then(() => {
-    isSettled = true;
-  });
-  while (!isSettled) {
-    await new Promise((resolve) => setImmediate(resolve));
-    for (const callback of loop.deferred.splice(0)) callback();
-  }
-  const outcomes = await settled;
-  const answered = outcomes.flatMap((one) => (one.status === "fulfilled" ? [one.value.greeting] : []));
-  const refused = outcomes.flatMap((one) => (one.status === "rejected" ? [(one.reason as RpcError).code] : []));
-  // Those of the first turn, after which the others have waited for more than a second.
-  expect(answered).toEqual(Array.from({ length: 32 }, (_, i) => `Hello, ${i}!`));
-  expect(new Set(refused)).toEqual(new Set([Code.Unavailable]));
-  expect(answered.length + refused.length).toBe(200);
-});
+it.each([
+  ["grpc", "heads"],
+  ["http-rpc", "heads"],
+  ["grpc", "bodies"],
+  ["http-rpc", "bodies"],
+] as const)(
+  "a router refuses calls that would wait too long, over %s, when their %s arrive",
+  async (protocol, part) => {
+    const router = createRouter({ shedLoad: true }).add(GreetServiceDef, {
+      ...greeter,
+      greet: (request) => {
+        loop.now += 50;
+        return { greeting: `Hello, ${request.name}!` };
+      },
+    });
+    const exchange: Exchange = ({ body, ...request }) =>
+      router.exchange({ ...request, body: part === "heads" ? body : streamBody(body) });
+    const client = createGreetServiceClient(createInMemoryTransport({ ...router, exchange }, { protocol }));
+    const calls = Array.from({ length: 200 }, (_, i) => client.greet({ name: `${i}` }, { timeoutMs: 4_000 }));
+    const settled = Promise.allSettled(calls);
+    let isSettled = false;
+    void settled.then(() => {
+      isSettled = true;
+    });
+    while (!isSettled) {
+      await new Promise((resolve) => setImmediate(resolve));
+      for (const callback of loop.deferred.splice(0)) callback();
+    }
+    const outcomes = await settled;
+    const answered = outcomes.flatMap((one) => (one.status === "fulfilled" ? [one.value.greeting] : []));
+    const refused = outcomes.flatMap((one) => (one.status === "rejected" ? [(one.reason as RpcError).code] : []));
+    // Those of the first turn, after which the others have waited for more than a second.
+    expect(answered).toEqual(Array.from({ length: 32 }, (_, i) => `Hello, ${i}!`));
+    expect(new Set(refused)).toEqual(new Set([Code.Unavailable]));
+    expect(answered.length + refused.length).toBe(200);
+  },
+);

@@ -10,6 +10,10 @@ import { RpcError } from "./error.ts";
 export interface AnsweredContext extends CallContext {
   /** False if the signal has not fired, which is known without creating it. `undefined`: only the signal tells. */
   readonly isAborted?: boolean | undefined;
+  /** True if a part of the request's body has not arrived. */
+  readonly isArriving?: boolean | undefined;
+  /** Called when the body of a unary call has arrived. It throws or rejects with the error of a call that may not begin. */
+  onArrived: (() => void | Promise<void>) | undefined;
   /**
    * Calls back once with the error that the caller receives, if any: when the call has been answered, or at once if it
    * already has. The error may occur after the last interceptor, for example if a message cannot be encoded.

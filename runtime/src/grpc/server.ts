@@ -101,6 +101,7 @@ export class GrpcServer implements ServerProtocol {
       const authorizing = handler.authorize && authorizeCall(call);
       if (authorizing !== undefined) await authorizing;
       const body = await call.body.bytes(handler.limits.maxMessageBytes, PREFIX_BYTES, checkPrefix);
+      if (call.context.onArrived !== undefined) await call.context.onArrived();
       const message = readMessage(call, body);
       const called = unaryRequest(call, message instanceof Promise ? await message : message);
       const response = await (payload === undefined

@@ -105,6 +105,7 @@ export class HttpRpcServer implements ServerProtocol {
       // If the length of the body is known, a body over the limit is refused before it arrives.
       if (contentLength > maxMessageBytes) throw tooLarge(maxMessageBytes, contentLength);
       const body = await request.body.bytes(maxMessageBytes);
+      if (context.onArrived !== undefined) await context.onArrived();
       if (format.load !== undefined) await format.load();
       const message = receive(
         call,

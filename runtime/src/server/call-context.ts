@@ -15,6 +15,7 @@ export class ServerContext extends OpenContext implements AnsweredContext {
   readonly #exchange: HttpRequest;
   /** Called when the call ends early. */
   onEnd: ((error: RpcError) => void) | undefined;
+  onArrived: (() => void | Promise<void>) | undefined;
   /** The bytes of the messages that were sent, and received. gRPC counts them. */
   sentBytes: number | undefined;
   receivedBytes: number | undefined;
@@ -49,6 +50,10 @@ export class ServerContext extends OpenContext implements AnsweredContext {
 
   get isAborted(): boolean | undefined {
     return this.hasEnded || this.#exchange.isAborted;
+  }
+
+  get isArriving(): boolean {
+    return this.#exchange.body.whole === undefined;
   }
 
   /** The client of the call. Created on first use, because most calls do not read it. */

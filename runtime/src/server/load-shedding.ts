@@ -151,14 +151,19 @@ export function createLoadShedding(mayRefuse: true | MayRefuse = true): (method:
     const load: MethodLoad = { running: 0, limit: Number.POSITIVE_INFINITY, usualMs: 0, doubts: DOUBTS };
     const onAnswered = (): void => void load.running--;
     const begins = (): boolean => load.doubts === 0 && left > 0 && left-- > 0;
-    const authorize: Authorize = (call) => {
-      if (begins()) return;
-      const { context } = call;
-      if (!isAnswered(context) || !(mayRefuse === true || mayRefuse(call))) return;
+    const admit = (context: AnsweredContext): ReturnType<Authorize> => {
       if (left === 0 || load.usualMs === 0 || load.running >= load.limit - 2) return measure(load, context);
       left--;
       load.running++;
       context.onAnswered(onAnswered);
+    };
+    const authorize: Authorize = (call) => {
+      if (begins()) return;
+      const { context } = call;
+      if (!isAnswered(context) || !(mayRefuse === true || mayRefuse(call))) return;
+      if (!context.isArriving) return admit(context);
+      // A slow upload is no load, and must not take the place of calls that are.
+      context.onArrived = () => admit(context);
     };
     return Object.assign(authorize, { begins });
   };
